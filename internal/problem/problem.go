@@ -1,0 +1,80 @@
+// Package problem writes problem documents (RFC 9457), in one place and with
+// one shape, for every answer of flakepass that is not a success.
+package problem
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// RequestIDHeader carries the ID under which a request is logged. Whoever
+// receives the request sets it on the response before anything is written.
+const RequestIDHeader = "X-Request-Id"
+
+// types is where the page that explains each code lives; the code is the
+// anchor.
+const types = "https://github.com/flakepass/flakepass/blob/main/docs/problems.md#"
+
+// A Problem is what went wrong, told to a client. Nothing in it may come from
+// a cause that the client has no business to know.
+type Problem struct {
+	Status     int           // HTTP status
+	Code       string        // stable, snake_case; clients switch on it
+	Title      string        // one line; the same for every occurrence
+	Detail     string        // what to do; may be empty
+	Errors     []Field       // for validation_failed
+	Reasons    []string      // for not_ready
+	RetryAfter time.Duration // rounded up to whole seconds; 0 or less means none
+}
+
+// A Field says what is wrong with one field of a request. Message never
+// repeats the value.
+type Field struct {
+	Field   string `json:"field"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Unavailable is the answer when the truth cannot be asked: not a refusal.
+func Unavailable(retryAfter time.Duration) Problem {
+	return Problem{
+		Status: http.StatusServiceUnavailable, Code: "unavailable", Title: "cannot tell right now",
+		Detail: "keep the token and try again", RetryAfter: retryAfter,
+	}
+}
+
+type document struct {
+	Type       string   `json:"type"`
+	Title      string   `json:"title"`
+	Status     int      `json:"status"`
+	Detail     string   `json:"detail,omitempty"`
+	Code       string   `json:"code"`
+	RequestID  string   `json:"request_id,omitempty"`
+	RetryAfter int      `json:"retry_after,omitempty"`
+	Errors     []Field  `json:"errors,omitempty"`
+	Reasons    []string `json:"reasons,omitempty"`
+}
+
+// Write answers with p. The request ID is taken from the response header
+// [RequestIDHeader]. A failed write is the client's loss and is not reported.
+func Write(w http.ResponseWriter, p Problem) {
+	h := w.Header()
+	seconds := int(max(0, p.RetryAfter+time.Second-1) / time.Second)
+	body, err := json.Marshal(document{
+		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
+		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
+	})
+	if err != nil { // strings and numbers always marshal
+		panic(err)
+	}
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if seconds > 0 {
+		h.Set("Retry-After", strconv.Itoa(seconds))
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body)
+}
