@@ -1,0 +1,107 @@
+package account
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The limits are those of NIST SP 800-63B-4 section 3.1.1.2: at least 15 where
+// the password is the only factor, at least 64 permitted.
+const (
+	minPassword      = 15
+	maxPassword      = 256 // code points
+	maxPasswordBytes = 1024
+)
+
+// CheckPassword says whether p may become the password of the account with
+// that name. It must have 15 to 256 code points and at most 1024 bytes, no
+// control characters, must not contain the username, and must not be one that
+// guessers try early; what that means is said at [tooCommon]. There are no
+// rules about kinds of characters: they make people write Passw0rd!.
+//
+// It returns an [*InvalidError] whose fields are all named password. It does
+// not hash, and takes a fraction of a millisecond once the list of common
+// passwords is read, which the first call pays for.
+func CheckPassword(username string, p Password) error {
+	if f := passwordProblems(username, p.reveal()); len(f) > 0 {
+		return &InvalidError{Fields: f}
+	}
+	return nil
+}
+
+func passwordProblems(username, s string) (problems []FieldError) {
+	bad := func(code, message string) {
+		problems = append(problems, FieldError{"password", code, message})
+	}
+	n := utf8.RuneCountInString(s)
+	switch {
+	case s == "":
+		bad(CodeRequired, "must be given")
+		return problems
+	case n > maxPassword || len(s) > maxPasswordBytes:
+		bad(CodeTooLong, "must have at most 256 characters, and at most 1024 bytes") // and no work is spent on it
+		return problems
+	case n < minPassword:
+		bad(CodeTooShort, "must have at least 15 characters; a sentence of a few words is easiest")
+	}
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, unprintable) {
+		bad(CodeInvalidCharacters, "must not have control characters")
+	}
+	folded := fold(s)
+	if containsName(folded, username) {
+		bad(CodeContainsUsername, "must not contain the username")
+	}
+	if n >= minPassword && tooCommon(folded) {
+		bad(CodeTooCommon, "is easy to guess: it is a common word, a repetition or a run of keys; a sentence of a few words is easiest")
+	}
+	return problems
+}
+
+// unprintable reports a control character, which no keyboard sends twice in
+// the same way, or U+FFFD, which decoders put in the place of what they could
+// not read: two passwords that differ only there would be one.
+func unprintable(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
+
+// overlong reports a password that cannot be anybody's, since CheckPassword
+// refuses it. Nobody hashes it.
+func overlong(p Password) bool {
+	s := p.reveal()
+	return len(s) > maxPasswordBytes || utf8.RuneCountInString(s) > maxPassword
+}
+
+// longName is the length from which a name in a password is taken to be meant
+// wherever it stands. A shorter one counts only as a word of its own: the
+// account ann may use "a cannon in the garden".
+const longName = 5
+
+// containsName reports whether a folded password contains the username, or the
+// part of it before an @.
+func containsName(folded []rune, username string) bool {
+	text := string(folded)
+	local, _, _ := strings.Cut(username, "@")
+	for _, name := range []string{username, local} {
+		name = string(fold(name))
+		size := utf8.RuneCountInString(name)
+		if size < minUsername {
+			continue
+		}
+		for at := 0; ; {
+			i := strings.Index(text[at:], name)
+			if i < 0 {
+				break
+			}
+			i += at
+			before, _ := utf8.DecodeLastRuneInString(text[:i])
+			after, _ := utf8.DecodeRuneInString(text[i+len(name):])
+			if size >= longName || !wordy(before) && !wordy(after) {
+				return true
+			}
+			_, step := utf8.DecodeRuneInString(text[i:])
+			at = i + step
+		}
+	}
+	return false
+}
+
+func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r)) }

@@ -1,0 +1,97 @@
+package account
+
+import (
+	"crypto/subtle"
+	"fmt"
+	"log/slog"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+const redacted = "[redacted]"
+
+// A secret is a text that cannot print itself. The text is behind a pointer:
+// fmt may not call methods on a value in an unexported field, and prints what
+// it finds there, but it does not follow a pointer below the top level.
+type secret struct {
+	_    [0]func() // not comparable: == takes the time of the first difference
+	text *string
+}
+
+func newSecret(s string) secret { return secret{text: &s} }
+
+func (s secret) reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// String hides the secret.
+func (secret) String() string { return redacted }
+
+// GoString hides the secret from %#v.
+func (secret) GoString() string { return redacted }
+
+// Format hides the secret under every verb of fmt.
+func (secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
+
+// LogValue hides the secret from slog.
+func (secret) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalJSON hides the secret from encoding/json.
+func (secret) MarshalJSON() ([]byte, error) { return []byte(`"` + redacted + `"`), nil }
+
+// MarshalText hides the secret from every other encoder.
+func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// A Password is what a person typed. It cannot print itself: every fmt verb,
+// slog and encoding/json show "[redacted]". No other package can read it
+// back; it is checked with [CheckPassword] and hashed with [Hasher]. The zero
+// Password is the empty one.
+type Password struct{ secret }
+
+// maxNormalized is the longest text, in bytes, that NewPassword normalises.
+// Composing shrinks a text to no less than a third, so a longer one is over
+// maxPasswordBytes in any form and is refused as it is.
+const maxNormalized = 16 * maxPasswordBytes
+
+// NewPassword takes what a person typed, in Unicode normal form C, as NIST
+// SP 800-63B section 3.1.1.2 advises: one keyboard sends é as one code point
+// and another as two, and both must open the account. It does nothing else: no
+// trimming, no change of case, no cut. It accepts any text; the rules for a
+// new password are those of [CheckPassword].
+func NewPassword(s string) Password {
+	if len(s) <= maxNormalized {
+		s = norm.NFC.String(s)
+	}
+	return Password{newSecret(s)}
+}
+
+// A PHC is a password hash in the PHC string format, such as
+// $argon2id$v=19$m=19456,t=2,p=1$salt$key. It cannot print itself, since
+// whoever reads a hash can guess passwords against it at leisure. The zero PHC
+// belongs to an account without a password, which no password opens.
+type PHC struct{ secret }
+
+// NewPHC wraps a hash read from storage. It does not check it; [Hasher.Verify]
+// does.
+func NewPHC(s string) PHC {
+	if s == "" {
+		return PHC{}
+	}
+	return PHC{newSecret(s)}
+}
+
+// Reveal is the text of the hash. It belongs in the users table and nowhere
+// else.
+func (p PHC) Reveal() string { return p.reveal() }
+
+// IsZero reports whether there is no hash.
+func (p PHC) IsZero() bool { return p.reveal() == "" }
+
+// Equal reports, in constant time, whether two hashes are the same text. It
+// does not say whether they are of the same password.
+func (p PHC) Equal(q PHC) bool {
+	return subtle.ConstantTimeCompare([]byte(p.reveal()), []byte(q.reveal())) == 1
+}

@@ -1,0 +1,186 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A Service registers people and says who someone is. All fields but
+// RehashFailed are required and set once.
+type Service struct {
+	Users  Users
+	Hasher *Hasher
+	IDs    interface {
+		Next(context.Context) (idworker.ID, error)
+	}
+	Now func() time.Time
+
+	// RehashFailed, if set, is told when a hash could not be renewed after a
+	// login. The login has succeeded all the same.
+	RehashFailed func(context.Context, error)
+}
+
+// Register makes an account and returns it. It returns an [*InvalidError] with
+// everything that is wrong with name, password and role; [ErrExists] when the
+// name is taken; and [ErrBusy] as [Hasher.Hash] does.
+//
+// A taken name is refused before anything is hashed: registration tells which
+// names are taken anyway, and the pool is dear. Whoever takes the name
+// meanwhile is caught by Create.
+func (s *Service) Register(ctx context.Context, username string, p Password, role Role) (User, error) {
+	name, err := checkNew(username, p, role)
+	if err != nil {
+		return User{}, err
+	}
+	switch _, err := s.Users.ByUsername(ctx, name); {
+	case err == nil:
+		return User{}, fmt.Errorf("account: register: %w", ErrExists)
+	case !errors.Is(err, ErrNotFound):
+		return User{}, fmt.Errorf("account: register: %w", err)
+	}
+	phc, err := s.Hasher.Hash(ctx, p)
+	if err != nil {
+		return User{}, err
+	}
+	id, err := s.IDs.Next(ctx)
+	if err != nil {
+		return User{}, fmt.Errorf("account: register: %w", err)
+	}
+	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
+	u := User{
+		ID: id, Username: name, Role: role,
+		PasswordHash: phc, PasswordVersion: 1,
+		CreatedAt: now, UpdatedAt: now,
+	}
+	if err := s.Users.Create(ctx, u); err != nil {
+		return User{}, fmt.Errorf("account: register: %w", err)
+	}
+	return u, nil
+}
+
+// checkNew checks all fields, so that a person corrects them at once.
+func checkNew(username string, p Password, role Role) (string, error) {
+	var all InvalidError
+	name, err := NormalizeUsername(username)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		all.Fields = append(all.Fields, bad.Fields...)
+	}
+	all.Fields = append(all.Fields, passwordProblems(name, p.reveal())...)
+	if _, err := ParseRole(string(role)); err != nil {
+		all.Fields = append(all.Fields, FieldError{"role", CodeUnknown, "must be user, service or admin"})
+	}
+	if len(all.Fields) > 0 {
+		return "", &all
+	}
+	return name, nil
+}
+
+// Authenticate returns the user with that name and password. It returns
+// [ErrWrong] when there is none, after the same lookup and the same hashing
+// whether the name is unknown, is no name at all, has no password, or has
+// another; [ErrDisabled] only to someone who knows the password; and [ErrBusy]
+// as [Hasher.Verify] does. A password longer than any account's is ErrWrong
+// before it costs anything, whatever the name.
+//
+// A hash of weaker parameters is replaced after a success. After a failure it
+// is not: the extra time would tell something. If the replacement fails the
+// login does not.
+//
+// The answer is about the moment of the lookup. Whoever opens a session for
+// the user compares PasswordVersion, and DisabledAt, in the same statement.
+func (s *Service) Authenticate(ctx context.Context, username string, p Password) (User, error) {
+	if overlong(p) {
+		return User{}, fmt.Errorf("account: authenticate: %w", ErrWrong)
+	}
+	u, err := s.lookup(ctx, username)
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return User{}, fmt.Errorf("account: authenticate: %w", err)
+	}
+	// The zero User of an unknown name has no password, and is refused as such.
+	rehash, err := s.verify(ctx, u, p)
+	if err != nil {
+		return User{}, fmt.Errorf("account: authenticate: %w", err)
+	}
+	if u.Disabled() {
+		return User{}, fmt.Errorf("account: authenticate: %w", ErrDisabled)
+	}
+	if rehash {
+		u = s.rehash(ctx, u, p)
+	}
+	return u, nil
+}
+
+// lookup asks the store also for what is no name. Nobody has it, and the
+// question takes as long as for a name.
+func (s *Service) lookup(ctx context.Context, username string) (User, error) {
+	name, err := NormalizeUsername(username)
+	if err != nil {
+		name = noName
+	}
+	u, lookupErr := s.Users.ByUsername(ctx, name)
+	if err != nil && lookupErr == nil {
+		return User{}, ErrNotFound
+	}
+	return u, lookupErr
+}
+
+// noName is looked up in the place of a text that is no name. It is none
+// either, so nobody has it.
+const noName = "-"
+
+// verify returns ErrWrong unless p is the password of u.
+func (s *Service) verify(ctx context.Context, u User, p Password) (rehash bool, err error) {
+	if u.PasswordHash.IsZero() {
+		if err := s.Hasher.Decoy(ctx, p); err != nil {
+			return false, err
+		}
+		return false, ErrWrong
+	}
+	ok, rehash, err := s.Hasher.Verify(ctx, p, u.PasswordHash)
+	if err == nil && !ok {
+		err = ErrWrong
+	}
+	return rehash, err
+}
+
+func (s *Service) rehash(ctx context.Context, u User, p Password) User {
+	phc, err := s.Hasher.Hash(ctx, p)
+	if err == nil {
+		err = s.Users.Rehash(ctx, u.ID, u.PasswordVersion, phc)
+	}
+	if err != nil {
+		if s.RehashFailed != nil {
+			s.RehashFailed(ctx, fmt.Errorf("account: rehash: %w", err))
+		}
+		return u
+	}
+	u.PasswordHash = phc
+	return u
+}
+
+// NewHash checks and hashes p as the new password of the account with that
+// name. It returns an [*InvalidError] as [CheckPassword] does and [ErrBusy] as
+// [Hasher.Hash] does. Storing it, and raising the version, is the caller's.
+func (s *Service) NewHash(ctx context.Context, username string, p Password) (PHC, error) {
+	if err := CheckPassword(username, p); err != nil {
+		return PHC{}, err
+	}
+	return s.Hasher.Hash(ctx, p)
+}
+
+// VerifyPassword returns nil if p is the password of u, and [ErrWrong] if it is
+// not or u has none. It is for someone already logged in who must show the
+// password again, and does not ask whether u is disabled.
+func (s *Service) VerifyPassword(ctx context.Context, u User, p Password) error {
+	if overlong(p) {
+		return fmt.Errorf("account: verify password: %w", ErrWrong)
+	}
+	if _, err := s.verify(ctx, u, p); err != nil {
+		return fmt.Errorf("account: verify password: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+var (
+	// ErrNotFound: no such user.
+	ErrNotFound = errors.New("no such user")
+	// ErrExists: the username is taken.
+	ErrExists = errors.New("username taken")
+	// ErrWrong: no such name, or not its password. The two are not told apart,
+	// on purpose.
+	ErrWrong = errors.New("wrong name or password")
+	// ErrDisabled: the password is right, and the account is disabled.
+	ErrDisabled = errors.New("account disabled")
+	// ErrBusy: too many passwords are being hashed; trying again later helps.
+	ErrBusy = errors.New("too many passwords to check")
+	// ErrStale: the password was changed since the user was read. A store
+	// returns it from a change of password that names the version it replaces.
+	ErrStale = errors.New("password changed meanwhile")
+	// ErrBadHash: a stored hash is malformed, or costs more than this program
+	// agrees to pay. No password was compared.
+	ErrBadHash = errors.New("stored password hash not usable")
+	// ErrRole: not the name of a role.
+	ErrRole = errors.New("no such role")
+)
+
+// A Role says what an account may do.
+type Role string
+
+// The roles.
+const (
+	// RoleUser uses its own login.
+	RoleUser Role = "user"
+	// RoleService may ask about the logins of others, and revoke them.
+	RoleService Role = "service"
+	// RoleAdmin may do everything.
+	RoleAdmin Role = "admin"
+)
+
+// ParseRole reads the name of a role, exactly as written. It returns
+// [ErrRole] for anything else, the empty text included.
+func ParseRole(s string) (Role, error) {
+	switch r := Role(s); r {
+	case RoleUser, RoleService, RoleAdmin:
+		return r, nil
+	}
+	return "", fmt.Errorf("account: parse role: %w", ErrRole)
+}
+
+// A User is one account.
+type User struct {
+	ID       idworker.ID
+	Username string // as NormalizeUsername returns it
+	Role     Role
+
+	PasswordHash PHC
+	// PasswordVersion begins at 1 and grows with every change of password, but
+	// not when the same password is hashed anew. A login that verified
+	// version 3 must not open when the row is at 4.
+	PasswordVersion int64
+
+	DisabledAt time.Time // zero when enabled
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+}
+
+// Disabled reports whether the account may not log in.
+func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
+
+// Users keeps accounts. Names given to it have gone through
+// [NormalizeUsername] and are compared byte for byte: a collation that finds
+// more names equal than that hands out other people's accounts.
+type Users interface {
+	// ByUsername returns ErrNotFound when nobody has the name. It answers for
+	// disabled accounts too.
+	ByUsername(ctx context.Context, username string) (User, error)
+	// ByID returns ErrNotFound when there is no such user.
+	ByID(ctx context.Context, id idworker.ID) (User, error)
+	// Create stores a new user, or returns ErrExists and changes nothing when
+	// the name is taken.
+	Create(ctx context.Context, u User) error
+	// Rehash replaces the hash of a password by a hash of the same password.
+	// The version stays. It does nothing, and returns nil, when the version is
+	// no longer oldVersion: someone has changed the password, and the hash is
+	// of the one before.
+	Rehash(ctx context.Context, id idworker.ID, oldVersion int64, phc PHC) error
+}
