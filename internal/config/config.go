@@ -1,0 +1,84 @@
+// Package config reads what an operator has set: environment over file over
+// default.
+//
+// One table (settings.go) declares every setting: its name, default, meaning
+// and parser. [Load], [Config.Dump] and [Reference] walk that table, so none
+// of them can know a setting that the others do not.
+//
+// A configuration is right as a whole or refused as a whole, and a refusal
+// lists everything that is wrong with it, in sentences that say what to do.
+// No sentence and no dump ever holds the value of a secret.
+package config
+
+import (
+	"log/slog"
+	"net/netip"
+	"time"
+)
+
+// A Config holds the effective settings, parsed and checked. Only the command
+// that wires the system together holds one; packages are given the two or
+// three values that they need.
+type Config struct {
+	Listen    string // host:port of the API; port 0 picks a free one
+	OpsListen string // host:port of health and metrics; port 0 picks a free one
+
+	DataDir  string   // directory of everything that is kept in files; may not exist yet
+	Database Database // where users and settings are kept
+	Redis    Secret   // URL text; empty means none; [ParseRedis] takes it apart
+	Worker   Worker   // how this process gets its worker number
+
+	Registration    string        // RegistrationOpen or RegistrationClosed
+	RevocationBound time.Duration // longest belief in a cached "alive"; 1s to 5m
+
+	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
+	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
+
+	LogLevel  slog.Level // Debug, Info, Warn or Error
+	LogFormat string     // LogText or LogJSON
+
+	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
+	HashWorkers     int           // passwords hashed at the same time; 0 means the number of CPUs
+	CacheEntries    int           // most sessions held in memory
+
+	origins map[string]origin // by file key; a missing key means default
+}
+
+// Values of [Config.Registration].
+const (
+	RegistrationOpen   = "open"   // anybody may register
+	RegistrationClosed = "closed" // only operators add users
+)
+
+// Values of [Config.LogFormat].
+const (
+	LogText = "text"
+	LogJSON = "json"
+)
+
+// Values of [Database.Kind].
+const (
+	SQLite = "sqlite"
+	MySQL  = "mysql"
+)
+
+// A Database says where users are kept.
+type Database struct {
+	Kind string // SQLite or MySQL
+	Path string // of the file, as the file system knows it (nothing is escaped); empty unless Kind is SQLite
+	URL  Secret // mysql://user:password@host:port/name?params, checked; empty unless Kind is MySQL
+}
+
+// Values of [Worker.Kind].
+const (
+	WorkerFile   = "file"   // a lock file in the data directory
+	WorkerStatic = "static" // fixed by the operator
+	WorkerSQL    = "sql"    // a lease in the database
+)
+
+// A Worker says how the process gets the worker number that goes into every
+// ID it mints.
+type Worker struct {
+	Kind   string // WorkerFile, WorkerStatic or WorkerSQL
+	Number int    // 0 to 1023; 0 unless Kind is WorkerStatic
+}

@@ -1,0 +1,140 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/config"
+)
+
+const golden = `VARIABLE                    ORIGIN                              VALUE
+FLAKEPASS_LISTEN            environment                         :80
+FLAKEPASS_OPS_LISTEN        default                             127.0.0.1:9090
+FLAKEPASS_DATA_DIR          default                             ./flakepass-data
+FLAKEPASS_DATABASE          file (line 2)                       mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
+FLAKEPASS_REDIS             environment (FLAKEPASS_REDIS_FILE)  rediss+sentinel://:[hidden]@a,b:2/main/1
+FLAKEPASS_WORKER            default                             sql
+FLAKEPASS_REGISTRATION      default                             open
+FLAKEPASS_REVOCATION_BOUND  file (line 3)                       1m30s
+FLAKEPASS_TRUSTED_PROXIES   file (line 4)                       10.0.0.0/8,::1/128
+FLAKEPASS_TOKEN_HEADER      default                             (none)
+FLAKEPASS_LOG_LEVEL         default                             info
+FLAKEPASS_LOG_FORMAT        default                             text
+FLAKEPASS_SHUTDOWN_TIMEOUT  default                             15s
+FLAKEPASS_HASH_WORKERS      default                             0
+FLAKEPASS_CACHE_ENTRIES     default                             100000
+`
+
+// planted is a configuration whose every secret contains PLANTED.
+func planted(t *testing.T) config.Config {
+	t.Helper()
+	return mustLoad(t, files{
+		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n",
+		"secret":    "rediss+sentinel://:PLANTED@a,b:2/main/1\n",
+	}, "FLAKEPASS_LISTEN=:80", "FLAKEPASS_REDIS_FILE=secret")
+}
+
+func TestDump(t *testing.T) {
+	if got := dump(t, planted(t), false); got != golden {
+		t.Errorf("got\n%s\nwant\n%s", got, golden)
+	}
+	var lines []map[string]string
+	if err := json.Unmarshal([]byte(dump(t, planted(t), true)), &lines); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"variable": "FLAKEPASS_DATABASE", "key": "database", "origin": "file", "detail": "line 2",
+		"value": "mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]"}
+	if len(lines) != len(everything) || !reflect.DeepEqual(lines[3], want) {
+		t.Errorf("JSON has %d lines, the fourth is %v", len(lines), lines[3])
+	}
+}
+
+func TestNothingPrintsASecret(t *testing.T) {
+	c := planted(t)
+	if !strings.Contains(c.Database.URL.Reveal(), "PLANTED") || !strings.Contains(c.Redis.Reveal(), "PLANTED") {
+		t.Fatal("the secrets are not what was planted")
+	}
+	r, err := config.ParseRedis(c.Redis.Reveal())
+	if err != nil || r.Password.Reveal() != "PLANTED" {
+		t.Fatalf("the password is %q, %v", r.Password.Reveal(), err)
+	}
+	unexported := struct {
+		c config.Config
+		s config.Secret
+		p *config.Secret
+	}{c, c.Redis, &c.Redis}
+	var out bytes.Buffer
+	for _, v := range []any{c, &c, c.Database, c.Redis, &c.Redis, r, unexported, &unexported, []config.Secret{c.Redis}, map[string]config.Secret{"a": c.Redis}} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		fmt.Fprintln(&out, v)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("text", "v", v)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("json", "v", v)
+		if b, err := json.Marshal(v); err == nil {
+			out.Write(b)
+		}
+	}
+	out.WriteString(dump(t, c, false) + dump(t, c, true))
+	for _, shown := range []string{"PLANTED", fmt.Sprintf("%x", "PLANTED"), fmt.Sprintf("%X", "PLANTED"), fmt.Sprint([]byte("PLANTED"))} {
+		if strings.Contains(out.String(), shown) {
+			t.Errorf("%s is printed", shown)
+		}
+	}
+}
+
+func TestEmptySecret(t *testing.T) {
+	var zero config.Secret
+	if s := config.NewSecret(""); !s.IsZero() || !zero.IsZero() || zero.Reveal() != "" || zero.String() != "" {
+		t.Error("the empty secret is not empty")
+	}
+	if s := config.NewSecret("x"); s.IsZero() || s.Reveal() != "x" || s.String() != "[hidden]" {
+		t.Errorf("NewSecret gives %v, %q", s, s.Reveal())
+	}
+}
+
+func TestReferenceNamesEverySetting(t *testing.T) {
+	var b bytes.Buffer
+	if err := config.Reference(&b); err != nil {
+		t.Fatal(err)
+	}
+	rows := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")[2:]
+	if len(rows) != len(everything) {
+		t.Errorf("%d rows for %d settings", len(rows), len(everything))
+	}
+	for _, row := range rows {
+		cells := strings.Split(strings.ReplaceAll(row, `\|`, ""), "|")
+		if len(cells) != 6 {
+			t.Errorf("not four cells: %s", row)
+			continue
+		}
+		key := strings.Trim(cells[2], " `")
+		if _, ok := everything[key]; !ok || strings.Trim(cells[1], " `") != variable(key) {
+			t.Errorf("variable and key do not fit: %s", row)
+		}
+		if strings.TrimSpace(cells[3]) == "" || !strings.HasSuffix(strings.TrimSpace(cells[4]), ".") {
+			t.Errorf("no default, or no sentence: %s", row)
+		}
+	}
+}
+
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+var errFull = errors.New("full")
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	c := mustLoad(t, nil)
+	for _, err := range []error{c.Dump(full{}, false), c.Dump(full{}, true), config.Reference(full{})} {
+		if !errors.Is(err, errFull) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

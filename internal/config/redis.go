@@ -1,0 +1,120 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Values of [Redis.Mode].
+const (
+	RedisSingle   = "single"
+	RedisSentinel = "sentinel"
+	RedisCluster  = "cluster"
+)
+
+// A Redis is a Redis URL taken apart, with what was left out filled in.
+type Redis struct {
+	Mode     string // RedisSingle, RedisSentinel or RedisCluster
+	TLS      bool
+	Username string   // of the Redis servers; empty means the default user
+	Password Secret   // of the Redis servers; empty means none
+	Addrs    []string // host:port; of the server, the sentinels, or some nodes of the cluster
+	Master   string   // the name that the sentinels know; empty in other modes
+	DB       int      // always 0 in a cluster
+}
+
+const redisForms = "supported are redis://host:6379/0, redis+sentinel://host:26379,host:26379/mastername and redis+cluster://host:6379,host:6379, and each with rediss for TLS"
+
+func parseRedisSetting(dst *Secret, v string) error {
+	if v != "" {
+		if _, err := ParseRedis(v); err != nil {
+			return err
+		}
+	}
+	*dst = NewSecret(v)
+	return nil
+}
+
+// ParseRedis takes a URL apart:
+//
+//	redis://[[user]:password@]host[:6379][/db]
+//	redis+sentinel://[[user]:password@]host[:26379],host[:26379]/mastername[/db]
+//	redis+cluster://[[user]:password@]host[:6379],host[:6379]
+//
+// and the same with rediss, for TLS. Its errors are sentences for the person
+// who wrote the URL, and hold no part of it.
+func ParseRedis(v string) (Redis, error) {
+	scheme, _, ok := strings.Cut(v, "://")
+	kind, mode, _ := strings.Cut(scheme, "+")
+	var r Redis
+	switch {
+	case !ok || kind != "redis" && kind != "rediss":
+		return Redis{}, errors.New("this does not begin with the scheme of a Redis URL; " + redisForms)
+	case scheme == kind:
+		r.Mode = RedisSingle
+	case mode == RedisSentinel || mode == RedisCluster:
+		r.Mode = mode
+	default:
+		return Redis{}, errors.New("this kind of Redis is not supported; " + redisForms)
+	}
+	r.TLS = kind == "rediss"
+
+	p, err := takeApart(v)
+	if err != nil {
+		return Redis{}, err
+	}
+	port := "6379"
+	if r.Mode == RedisSentinel {
+		port = "26379"
+	}
+	if r.Addrs, err = p.addresses(port); err != nil {
+		return Redis{}, err
+	}
+	if r.Mode == RedisSingle && len(r.Addrs) > 1 {
+		return Redis{}, errors.New("the URL names several hosts; begin it with redis+cluster:// or redis+sentinel://, or name one")
+	}
+	if p.hasUser && !p.hasPassword {
+		return Redis{}, errors.New("the URL has a user without a password; for a password alone write redis://:password@host, with the colon")
+	}
+	if p.hasQuery {
+		return Redis{}, errors.New("a Redis URL takes no parameters; remove the ? and what follows")
+	}
+	// takeApart has seen that both can be unescaped.
+	r.Username, _ = url.PathUnescape(p.userRaw)
+	password, _ := url.PathUnescape(p.passwordRaw)
+	r.Password = NewSecret(password)
+	if err := r.parsePath(p.path); err != nil {
+		return Redis{}, err
+	}
+	return r, nil
+}
+
+var masterName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+
+func (r *Redis) parsePath(path string) error {
+	db := path
+	switch r.Mode {
+	case RedisCluster:
+		if path != "" {
+			return errors.New("a Redis cluster has no databases to choose from; remove the / after the hosts and what follows")
+		}
+		return nil
+	case RedisSentinel:
+		r.Master, db, _ = strings.Cut(path, "/")
+		if !masterName.MatchString(r.Master) {
+			return errors.New("the name under which the sentinels know the master is missing or malformed; write redis+sentinel://host:26379/mastername")
+		}
+	}
+	if db == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(db, 10, 16)
+	if err != nil {
+		return errors.New("the database at the end of the Redis URL must be a number, such as 0")
+	}
+	r.DB = int(n)
+	return nil
+}

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// prefix begins the name of every environment variable that is ours.
+const prefix = "FLAKEPASS_"
+
+// shape is what the value of a setting may look like in a file.
+type shape int
+
+const (
+	text   shape = iota
+	number       // an integer
+	list         // of texts, or one text with commas
+	span         // a duration; a bare number is let through to be told that it lacks a unit
+)
+
+// A setting is one line of the table that everything here is driven by.
+type setting struct {
+	key    string // in the file; the variable is prefix + its upper case
+	shape  shape
+	secret bool // may also be read from a file that KEY_FILE names; its text is never shown
+	empty  bool // the empty text is a value
+
+	def    string        // the default, as an operator would write it
+	derive func(*Config) // sets a default that depends on settings above; def describes it then, in Markdown
+
+	doc   string // Markdown
+	parse func(c *Config, v string) error
+	show  func(c *Config) string // the effective value; what is secret in it is hidden
+}
+
+func (s setting) variable() string     { return prefix + strings.ToUpper(s.key) }
+func (s setting) fileVariable() string { return s.variable() + "_FILE" }
+func (s setting) fileKey() string      { return s.key + "_file" }
+
+// settings is the table, in the order in which it is shown. A derived default
+// may read what stands above it.
+func settings() []setting {
+	return []setting{
+		{
+			key: "listen", def: "127.0.0.1:8080",
+			doc:   "`host:port` on which the API is served. An empty host means every interface; port 0 picks a free port and prints it.",
+			parse: func(c *Config, v string) error { return parseListen(&c.Listen, v) },
+			show:  func(c *Config) string { return c.Listen },
+		}, {
+			key: "ops_listen", def: "127.0.0.1:9090",
+			doc:   "`host:port` on which health and metrics are served. Keep it off public networks.",
+			parse: func(c *Config, v string) error { return parseListen(&c.OpsListen, v) },
+			show:  func(c *Config) string { return c.OpsListen },
+		}, {
+			key: "data_dir", def: "./flakepass-data",
+			doc:   "Directory for everything that is kept in files: the SQLite database, and the lock of the worker number. It is made if it is missing.",
+			parse: func(c *Config, v string) error { c.DataDir = v; return nil },
+			show:  func(c *Config) string { return c.DataDir },
+		}, {
+			key: "database", secret: true, def: "`sqlite:<data dir>/flakepass.db`",
+			derive: func(c *Config) {
+				c.Database = Database{Kind: SQLite, Path: filepath.Join(c.DataDir, "flakepass.db")}
+			},
+			doc:   "Where users are kept: `sqlite:<path>`, or `mysql://user:password@host:3306/name?params`. Characters such as `@ / # %` in a user or password are percent-encoded.",
+			parse: func(c *Config, v string) error { return parseDatabase(&c.Database, v) },
+			show:  func(c *Config) string { return c.Database.show() },
+		}, {
+			key: "redis", secret: true, empty: true,
+			doc: "Cache that instances share; empty means none. `redis://[[user]:password@]host[:6379][/db]`; " +
+				"`redis+sentinel://[[user]:password@]host[:26379],…/mastername[/db]`; `redis+cluster://[[user]:password@]host[:6379],…`. " +
+				"With `rediss` in place of `redis` the connection uses TLS.",
+			parse: func(c *Config, v string) error { return parseRedisSetting(&c.Redis, v) },
+			show:  func(c *Config) string { return hideURL(c.Redis.Reveal()) },
+		}, {
+			key: "worker", def: "`file` with SQLite, `sql` with MySQL",
+			derive: func(c *Config) {
+				c.Worker = Worker{Kind: WorkerFile}
+				if c.Database.Kind == MySQL {
+					c.Worker.Kind = WorkerSQL
+				}
+			},
+			doc:   "How an instance gets the worker number in its IDs: `file` (a lock in the data directory; for instances on one machine), `sql` (a lease in the database), or `static:N` with a number from 0 to 1023 that no other instance has.",
+			parse: func(c *Config, v string) error { return parseWorker(&c.Worker, v) },
+			show:  func(c *Config) string { return c.Worker.String() },
+		}, {
+			key: "registration", def: RegistrationOpen,
+			doc: "`open`: anybody may register. `closed`: only operators add users.",
+			parse: func(c *Config, v string) error {
+				return oneOf(&c.Registration, v, RegistrationOpen, RegistrationClosed)
+			},
+			show: func(c *Config) string { return c.Registration },
+		}, {
+			key: "revocation_bound", shape: span, def: "5s",
+			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails. From 1s to 5m; shorter asks the database more often when it is slow.",
+			parse: func(c *Config, v string) error { return between(&c.RevocationBound, v, time.Second, 5*time.Minute) },
+			show:  func(c *Config) string { return showSpan(c.RevocationBound) },
+		}, {
+			key: "trusted_proxies", shape: list, empty: true,
+			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` is believed: a list, or one text with commas. Empty: no proxy is believed.",
+			parse: func(c *Config, v string) error { return parseProxies(&c.TrustedProxies, v) },
+			show:  func(c *Config) string { return showProxies(c.TrustedProxies) },
+		}, {
+			key: "token_header", empty: true,
+			doc:   "One more header that may hold the token, for apps that cannot send `Authorization`, such as `X-Auth-Token`. Empty: none.",
+			parse: func(c *Config, v string) error { return parseHeader(&c.TokenHeader, v) },
+			show:  func(c *Config) string { return c.TokenHeader },
+		}, {
+			key: "log_level", def: "info",
+			doc:   "The least serious records that are logged: `debug`, `info`, `warn` or `error`.",
+			parse: func(c *Config, v string) error { return parseLevel(&c.LogLevel, v) },
+			show:  func(c *Config) string { return strings.ToLower(c.LogLevel.String()) },
+		}, {
+			// A person starts flakepass first and reads its output; a machine
+			// that collects logs is configured by somebody who reads this.
+			key: "log_format", def: LogText,
+			doc:   "`text` for people, `json` for collectors of logs.",
+			parse: func(c *Config, v string) error { return oneOf(&c.LogFormat, v, LogText, LogJSON) },
+			show:  func(c *Config) string { return c.LogFormat },
+		}, {
+			key: "shutdown_timeout", shape: span, def: "15s",
+			doc:   "How long requests under way may take to finish once the process is told to stop. From 1s to 10m.",
+			parse: func(c *Config, v string) error { return between(&c.ShutdownTimeout, v, time.Second, 10*time.Minute) },
+			show:  func(c *Config) string { return showSpan(c.ShutdownTimeout) },
+		}, {
+			key: "hash_workers", shape: number, def: "0",
+			doc:   "How many passwords are hashed at the same time, from 1 to 1024; each takes a core and some memory. 0: as many as there are CPUs.",
+			parse: func(c *Config, v string) error { return whole(&c.HashWorkers, v, 0, 1024) },
+			show:  func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
+		}, {
+			key: "cache_entries", shape: number, def: "100000",
+			doc:   "The most sessions that an instance holds in memory, from 1 to 100000000.",
+			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 1, 100_000_000) },
+			show:  func(c *Config) string { return strconv.Itoa(c.CacheEntries) },
+		},
+	}
+}

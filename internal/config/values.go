@@ -1,0 +1,164 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/textproto"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Parsers of settings that hold no secret. Each writes its destination only
+// when the value is right, and otherwise says what would be.
+
+func parseListen(dst *string, v string) error {
+	host, port, err := net.SplitHostPort(v)
+	if err != nil {
+		return fmt.Errorf("%s is not host:port; write for example 127.0.0.1:8080, :8080 or [::1]:8080", quoted(v))
+	}
+	if host != "" && !validHost(host) {
+		return fmt.Errorf("the host in %s is neither an IP address nor a host name", quoted(v))
+	}
+	if !validPort(port, 0) {
+		return fmt.Errorf("the port in %s must be a number from 0 to 65535; 0 picks a free port", quoted(v))
+	}
+	*dst = v
+	return nil
+}
+
+var hostName = regexp.MustCompile(`^[0-9A-Za-z_]([0-9A-Za-z_.-]{0,251}[0-9A-Za-z_.])?$`)
+
+func validHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	// A name whose last label is a number is a mistyped address (WHATWG URL, section 3.5).
+	name := strings.TrimSuffix(host, ".")
+	last := name[strings.LastIndex(name, ".")+1:]
+	return hostName.MatchString(host) && strings.Trim(last, "0123456789") != ""
+}
+
+func validPort(port string, least uint64) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n >= least
+}
+
+func oneOf(dst *string, v string, allowed ...string) error {
+	if !slices.Contains(allowed, v) {
+		return fmt.Errorf("%s is not allowed; write %s", quoted(v), strings.Join(allowed, " or "))
+	}
+	*dst = v
+	return nil
+}
+
+func parseLevel(dst *slog.Level, v string) error {
+	var name string
+	if err := oneOf(&name, v, "debug", "info", "warn", "error"); err != nil {
+		return err
+	}
+	return dst.UnmarshalText([]byte(name))
+}
+
+func between(dst *time.Duration, v string, least, most time.Duration) error {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		if strings.Trim(v, "0123456789.") == "" {
+			return fmt.Errorf("%s has no unit; write for example %ss or 500ms", quoted(v), v)
+		}
+		return fmt.Errorf("%s is not a duration; write a number and a unit, for example 5s or 1m30s", quoted(v))
+	}
+	if d < least || d > most {
+		return fmt.Errorf("%s is out of range; write a duration from %s to %s", quoted(v), showSpan(least), showSpan(most))
+	}
+	*dst = d
+	return nil
+}
+
+// showSpan writes 5m0s as 5m.
+func showSpan(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+func whole(dst *int, v string, least, most int) error {
+	n, err := strconv.Atoi(v)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s is not a whole number; write digits only, from %d to %d", quoted(v), least, most)
+	}
+	if err != nil || n < least || n > most {
+		return fmt.Errorf("%s is out of range; write a number from %d to %d", quoted(v), least, most)
+	}
+	*dst = n
+	return nil
+}
+
+func parseWorker(dst *Worker, v string) error {
+	const available = "available are file, sql, and static:N with N from 0 to 1023"
+	kind, rest, more := strings.Cut(v, ":")
+	switch {
+	case kind == WorkerStatic:
+		w := Worker{Kind: WorkerStatic}
+		if err := whole(&w.Number, rest, 0, 1023); err != nil {
+			return errors.New("static needs a number that no other instance has; write static:N with N from 0 to 1023")
+		}
+		*dst = w
+		return nil
+	case (kind == WorkerFile || kind == WorkerSQL) && !more:
+		*dst = Worker{Kind: kind}
+		return nil
+	case kind == "redis" || kind == "zookeeper":
+		return fmt.Errorf("%s is not available in this version; %s", kind, available)
+	default:
+		return fmt.Errorf("%s is not a way to get a worker number; %s", quoted(v), available)
+	}
+}
+
+// String is the worker as an operator writes it.
+func (w Worker) String() string {
+	if w.Kind == WorkerStatic {
+		return WorkerStatic + ":" + strconv.Itoa(w.Number)
+	}
+	return w.Kind
+}
+
+// reserved are the headers that a token must not be looked for in: they have
+// a meaning of their own, belong to one hop (RFC 9110, section 7.6.1), or are
+// rewritten or logged on the way.
+var reserved = []string{
+	"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Encoding", "Content-Length",
+	"Content-Type", "Cookie", "Cookie2", "Date", "Expect", "Forwarded", "Host", "Http2-Settings", "Keep-Alive", "Origin",
+	"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Set-Cookie", "Te", "Trailer",
+	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-User-Id",
+	"X-Auth-Username", "X-Real-Ip", "X-Request-Id",
+}
+
+// fieldName is a token of RFC 9110, section 5.6.2.
+var fieldName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$")
+
+func parseHeader(dst *string, v string) error {
+	if v == "" {
+		*dst = ""
+		return nil
+	}
+	if !fieldName.MatchString(v) {
+		return fmt.Errorf("%s is not the name of a header; write one of at most 64 letters, digits and hyphens, such as X-Auth-Token", quoted(v))
+	}
+	name := textproto.CanonicalMIMEHeaderKey(v)
+	if slices.Contains(reserved, name) || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Sec-") {
+		return fmt.Errorf("the header %s has another meaning; choose one of your own, such as X-Auth-Token", name)
+	}
+	*dst = name
+	return nil
+}
