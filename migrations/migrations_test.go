@@ -1,0 +1,227 @@
+//go:build unix
+
+package migrations_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flakepass/flakepass/migrations"
+)
+
+var names = []string{"users", "settings", "settings_seed", "worker_nodes", "deployment"}
+
+func namesOf(list []migrations.Applied) []string {
+	var out []string
+	for _, a := range list {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+func TestUpDownUp(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db, reversed := d.open(t), slices.Clone(names)
+		slices.Reverse(reversed)
+
+		for range 2 {
+			if err := migrations.Check(t.Context(), db, d.dialect); !errors.Is(err, migrations.ErrBehind) {
+				t.Fatalf("check of an empty database: got %v, want ErrBehind", err)
+			}
+			if diff := cmp.Diff(namesOf(mustUp(t, db, d.dialect)), names); diff != "" {
+				t.Fatalf("up: -got +want\n%s", diff)
+			}
+			if err := migrations.Check(t.Context(), db, d.dialect); err != nil {
+				t.Fatal(err)
+			}
+			if again := mustUp(t, db, d.dialect); again != nil {
+				t.Fatalf("up again: applied %v", again)
+			}
+			one, err := migrations.Down(t.Context(), db, d.dialect, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = migrations.Check(t.Context(), db, d.dialect)
+			if !errors.Is(err, migrations.ErrBehind) || !strings.Contains(err.Error(), "at 4 and lacks 00005_deployment") {
+				t.Fatalf("check after one step down: got %v", err)
+			}
+			rest, err := migrations.Down(t.Context(), db, d.dialect, 99)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(namesOf(append(one, rest...)), reversed); diff != "" {
+				t.Fatalf("down: -got +want\n%s", diff)
+			}
+			tables := schemaOf(t, db, d.dialect).Columns
+			if len(tables) != 0 {
+				t.Fatalf("after down to zero: %v is left", tables)
+			}
+		}
+	})
+}
+
+func TestDownTakesAtLeastOneStep(t *testing.T) {
+	d := kinds["SQLite"](t)
+	db := d.open(t)
+	mustUp(t, db, d.dialect)
+	for _, steps := range []int{0, -1} {
+		if undone, err := migrations.Down(t.Context(), db, d.dialect, steps); err == nil || undone != nil {
+			t.Errorf("down %d: got %v, %v; want an error", steps, undone, err)
+		}
+	}
+}
+
+func TestStatusTellsWhenByTheDatabasesClock(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		before := time.Now()
+		mustUp(t, db, d.dialect)
+		if _, err := migrations.Down(t.Context(), db, d.dialect, 1); err != nil {
+			t.Fatal(err)
+		}
+		states, err := migrations.Status(t.Context(), db, d.dialect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(states) != len(names) {
+			t.Fatalf("got %d states, want %d", len(states), len(names))
+		}
+		for i, s := range states {
+			if s.Number != int64(i+1) || s.Name != names[i] {
+				t.Errorf("state %d: got %d %s, want %d %s", i, s.Number, s.Name, i+1, names[i])
+			}
+			// The database runs on this machine; a zone mixed up would be hours.
+			if i < 4 && s.AppliedAt.Sub(before).Abs() > 10*time.Minute {
+				t.Errorf("%s: applied at %v, now is %v", s.Name, s.AppliedAt, before)
+			}
+		}
+		if !states[4].AppliedAt.IsZero() {
+			t.Errorf("deployment: applied at %v after it was undone", states[4].AppliedAt)
+		}
+	})
+}
+
+// Looking does not write: Status and Check serve people and probes whose user
+// may only read.
+func TestLookingChangesNothing(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		if _, err := migrations.Status(t.Context(), db, d.dialect); err != nil {
+			t.Fatal(err)
+		}
+		_ = migrations.Check(t.Context(), db, d.dialect)
+		if has := tablesOf(t, db, d.dialect); len(has) != 0 {
+			t.Errorf("an empty database now has %v", has)
+		}
+	})
+}
+
+func TestNewerDatabaseIsLeftAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		mustUp(t, db, d.dialect)
+		mustExec(t, db, "INSERT INTO flakepass_migrations (number, applied_at) VALUES (7, 1)")
+
+		_, upErr := migrations.Up(t.Context(), db, d.dialect)
+		_, downErr := migrations.Down(t.Context(), db, d.dialect, 1)
+		checkErr := migrations.Check(t.Context(), db, d.dialect)
+		for call, err := range map[string]error{"up": upErr, "down": downErr, "check": checkErr} {
+			if !errors.Is(err, migrations.ErrAhead) || !strings.Contains(err.Error(), "at 7, the program knows up to 5") {
+				t.Errorf("%s: got %v, want ErrAhead with the numbers", call, err)
+			}
+		}
+		if n := count(t, db, "flakepass_migrations"); n != 6 {
+			t.Errorf("%d migrations are recorded, want 6 as before", n)
+		}
+		states, err := migrations.Status(t.Context(), db, d.dialect)
+		if err != nil || len(states) != 6 || states[5].Number != 7 || states[5].Name != "" {
+			t.Errorf("status: got %v, %v; want number 7 without a name at the end", states, err)
+		}
+	})
+}
+
+// The table is what a run leaves that was killed between a statement of MySQL
+// and its record. It could also be somebody else's, so it is not adopted.
+func TestHalfFailedMigrationIsNamedAndCanGoOn(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		mustExec(t, db, "CREATE TABLE settings (scope INT)")
+
+		applied, err := migrations.Up(t.Context(), db, d.dialect)
+		if diff := cmp.Diff(namesOf(applied), names[:1]); diff != "" {
+			t.Errorf("applied before the failure: -got +want\n%s", diff)
+		}
+		if err == nil {
+			t.Fatal("up succeeded over a table of the same name")
+		}
+		t.Log(err)
+		want := []string{"up: 00002_settings failed", "already exists", "cut off, remove by hand"}
+		if d.dialect == migrations.SQLite {
+			want[2] = "left nothing behind"
+		}
+		for _, text := range want {
+			if !strings.Contains(err.Error(), text) {
+				t.Errorf("the error does not say %q: %v", text, err)
+			}
+		}
+		if err := migrations.Check(t.Context(), db, d.dialect); !errors.Is(err, migrations.ErrBehind) {
+			t.Errorf("check: got %v, want ErrBehind", err)
+		}
+
+		mustExec(t, db, "DROP TABLE settings")
+		if diff := cmp.Diff(namesOf(mustUp(t, db, d.dialect)), names[1:]); diff != "" {
+			t.Errorf("applied after the repair: -got +want\n%s", diff)
+		}
+	})
+}
+
+func TestDownGoesOnAfterAKill(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		mustUp(t, db, d.dialect)
+		mustExec(t, db, "DROP TABLE deployment") // and killed before the record went
+		if _, err := migrations.Down(t.Context(), db, d.dialect, 1); err != nil {
+			t.Fatal(err)
+		}
+		mustUp(t, db, d.dialect)
+		count(t, db, "deployment")
+	})
+}
+
+// Of two processes that apply a file to SQLite at once, the second is undone by
+// this, also where its statements could run twice.
+func TestNothingIsRecordedTwice(t *testing.T) {
+	onEach(t, func(t *testing.T, d database) {
+		db := d.open(t)
+		mustUp(t, db, d.dialect)
+		_, err := db.ExecContext(t.Context(), "INSERT INTO flakepass_migrations (number, applied_at) VALUES (1, 1)")
+		if err == nil {
+			t.Error("migration 1 is recorded twice")
+		}
+	})
+}
+
+func TestUnknownDialectIsRefused(t *testing.T) {
+	if _, err := migrations.Up(context.Background(), nil, "postgres"); err == nil {
+		t.Error("up with dialect postgres: no error")
+	}
+}
+
+func BenchmarkUpToDate(b *testing.B) {
+	for name, fresh := range kinds {
+		b.Run(name, func(b *testing.B) {
+			d := fresh(b)
+			db := d.open(b)
+			mustUp(b, db, d.dialect)
+			for b.Loop() {
+				mustUp(b, db, d.dialect)
+			}
+		})
+	}
+}
