@@ -1,0 +1,58 @@
+package apitest_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/flakepass/flakepass/api/apitest"
+)
+
+func TestOperationsAreThoseOfTheContract(t *testing.T) {
+	want := []apitest.Operation{
+		{Method: "GET", Path: "/healthz"},
+		{Method: "GET", Path: "/openapi.yaml"},
+		{Method: "GET", Path: "/readyz"},
+		{Method: "POST", Path: "/v1/login"},
+		{Method: "POST", Path: "/v1/logout"},
+		{Method: "GET", Path: "/v1/me"},
+		{Method: "PUT", Path: "/v1/me/password"},
+		{Method: "POST", Path: "/v1/register"},
+		{Method: "GET", Path: "/v1/verify"},
+	}
+	if got := apitest.Operations(t); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestCodesListEveryProblemOfAnOperation(t *testing.T) {
+	codes := apitest.Codes(t)
+	for _, op := range apitest.Operations(t) {
+		if len(codes[op.String()]) == 0 {
+			t.Errorf("%s: no codes", op)
+		}
+	}
+	guarded := []apitest.Problem{
+		{Status: 400, Code: "credentials_ambiguous"},
+		{Status: 401, Code: "account_disabled"},
+		{Status: 401, Code: "token_expired"},
+		{Status: 401, Code: "token_idle_timeout"},
+		{Status: 401, Code: "token_invalid"},
+		{Status: 401, Code: "token_logged_out"},
+		{Status: 401, Code: "token_malformed"},
+		{Status: 401, Code: "token_missing"},
+		{Status: 401, Code: "token_replaced"},
+		{Status: 401, Code: "token_revoked"},
+		{Status: 500, Code: "internal_error"},
+		{Status: 503, Code: "unavailable"},
+	}
+	for name, want := range map[string][]apitest.Problem{
+		"GET /v1/me":     guarded,
+		"GET /v1/verify": guarded,
+		"GET /healthz":   {{Status: 500, Code: "internal_error"}},
+		apitest.AnyPath:  {{Status: 404, Code: "not_found"}, {Status: 405, Code: "method_not_allowed"}},
+	} {
+		if got := codes[name]; !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+}
