@@ -1,0 +1,33 @@
+//go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
+
+package fileworker
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// lock takes the exclusive lock of an open file, or returns errBusy. Closing
+// the file lets go of it.
+func lock(f *os.File) error {
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, syscall.EWOULDBLOCK):
+			return errBusy
+		default:
+			return os.NewSyscallError("flock", err)
+		}
+	}
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,207 @@
+package idworker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// TestOrderHoldsForEveryCaller: if one call returns before another begins, its
+// ID is smaller; also while the number is stolen again and again.
+func TestOrderHoldsForEveryCaller(t *testing.T) {
+	s := newStore(8)
+	s.any = rand.New(rand.NewPCG(1, 1)) // numbers go up and down
+	w := open(t, s, idworker.Options{})
+	ran := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ran <- w.Run(ctx) }()
+
+	var (
+		highest atomic.Int64 // an ID that has been returned
+		wg      sync.WaitGroup
+		mu      sync.Mutex
+		all     []idworker.ID
+	)
+	over := time.Now().Add(time.Second)
+	for range 8 {
+		wg.Go(func() {
+			var ids []idworker.ID
+			for time.Now().Before(over) {
+				before := idworker.ID(highest.Load())
+				id, err := w.Next(t.Context())
+				if err != nil {
+					t.Errorf("next: %v", err)
+					return
+				}
+				if id <= before {
+					t.Errorf("got %d, and %d had been returned before the call", id, before)
+					return
+				}
+				for h := highest.Load(); h < int64(id) && !highest.CompareAndSwap(h, int64(id)); {
+					h = highest.Load()
+				}
+				ids = append(ids, id)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, ids...)
+		})
+	}
+	wg.Go(func() {
+		tick := time.NewTicker(3 * time.Millisecond)
+		defer tick.Stop()
+		for time.Now().Before(over) {
+			<-tick.C
+			s.steal()
+		}
+	})
+	wg.Wait()
+	cancel()
+	if err := <-ran; !errors.Is(err, context.Canceled) {
+		t.Errorf("Run: %v", err)
+	}
+	numbers := make(map[int64]bool)
+	for _, id := range all {
+		numbers[idworker.Default().Decompose(id).Worker] = true
+	}
+	t.Logf("%d IDs under %d numbers", len(all), len(numbers))
+	if len(numbers) < 2 {
+		t.Error("the number was never replaced")
+	}
+	noneTwice(t, all)
+}
+
+// TestCloseWhileMintingHandsBackNothingMinted opens and closes workers of one
+// number while others mint from them.
+func TestCloseWhileMintingHandsBackNothingMinted(t *testing.T) {
+	s := newStore(1)
+	var (
+		mu  sync.Mutex
+		all []idworker.ID
+	)
+	for life := range 100 {
+		w := open(t, s, idworker.Options{})
+		var wg sync.WaitGroup
+		var minted atomic.Int64
+		for range 4 {
+			wg.Go(func() {
+				var ids []idworker.ID
+				for {
+					id, err := w.Next(t.Context())
+					if errors.Is(err, idworker.ErrClosed) {
+						break
+					}
+					if err != nil {
+						t.Errorf("life %d: %v", life, err)
+						break
+					}
+					ids = append(ids, id)
+					minted.Add(1)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all = append(all, ids...)
+			})
+		}
+		for minted.Load() < 500 && !t.Failed() {
+			runtime.Gosched() // the minting callers decide when
+		}
+		if err := w.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		wg.Wait()
+	}
+	noneTwice(t, all)
+}
+
+func noneTwice(t *testing.T, ids []idworker.ID) {
+	t.Helper()
+	slices.Sort(ids)
+	for i := 1; i < len(ids); i++ {
+		if ids[i] == ids[i-1] {
+			t.Fatalf("ID %d twice among %d", ids[i], len(ids))
+		}
+	}
+}
+
+func BenchmarkNext(b *testing.B) {
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			w := bench(b)
+			ctx := b.Context()
+			b.ReportAllocs()
+			if callers == 1 {
+				for b.Loop() {
+					if _, err := w.Next(ctx); err != nil {
+						b.Fatal(err)
+					}
+				}
+				return
+			}
+			b.SetParallelism(callers)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := w.Next(ctx); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			})
+		})
+	}
+}
+
+// BenchmarkNextBurst is what a call costs while there is room in the tick.
+func BenchmarkNextBurst(b *testing.B) {
+	l := idworker.Default()
+	l.WorkerBits, l.SequenceBits = 0, 22
+	w, err := idworker.Open(b.Context(), newStore(1), idworker.Options{Layout: l})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := w.Next(ctx); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkNextAfter(b *testing.B) {
+	w := bench(b)
+	ctx := b.Context()
+	var floor idworker.ID
+	b.ReportAllocs()
+	for b.Loop() {
+		id, err := w.NextAfter(ctx, floor)
+		if err != nil {
+			b.Fatal(err)
+		}
+		floor = id
+	}
+}
+
+func BenchmarkParseID(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := idworker.ParseID("1563871234567890123"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func bench(b *testing.B) *idworker.Worker {
+	w := open(b, newStore(1), idworker.Options{})
+	go func() { _ = w.Run(b.Context()) }()
+	return w
+}

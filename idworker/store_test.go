@@ -1,0 +1,154 @@
+package idworker_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+var errStore = errors.New("store is down")
+
+// A store is a Lender in memory that can be made to fail and to break its
+// promise.
+type store struct {
+	mu      sync.Mutex
+	seats   []seat
+	highest []int64 // the highest fence ever, by number
+	tokens  int
+	calls   int
+
+	now   func() time.Time
+	fault func() (before, after error) // nil: none
+	any   *rand.Rand                   // nil: a free number; else any at all
+	bug   string
+}
+
+type seat struct {
+	token string
+	fence int64
+}
+
+func newStore(numbers int) *store {
+	return &store{seats: make([]seat, numbers), highest: make([]int64, numbers), now: time.Now}
+}
+
+func (s *store) step(do func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls++
+	var before, after error
+	if s.fault != nil {
+		before, after = s.fault()
+	}
+	if before != nil {
+		return before
+	}
+	err := do()
+	for i := range s.seats {
+		s.highest[i] = max(s.highest[i], s.seats[i].fence)
+	}
+	return errors.Join(err, after)
+}
+
+func (s *store) Acquire(_ context.Context, window time.Duration) (g idworker.Grant, err error) {
+	err = s.step(func() error {
+		n := s.pick()
+		if n < 0 {
+			return idworker.ErrNoNumber
+		}
+		from := max(s.now().UnixMilli(), s.seats[n].fence)
+		if s.bug == "starts at now" {
+			from = s.now().UnixMilli()
+		}
+		s.tokens++
+		token := strconv.Itoa(s.tokens)
+		if s.bug == "token of the host" {
+			token = "host"
+		}
+		until := from + window.Milliseconds()
+		s.seats[n] = seat{token: token, fence: until}
+		if s.bug == "fence behind" {
+			s.seats[n].fence = from
+		}
+		g = idworker.Grant{Number: n, Token: token, From: time.UnixMilli(from), Until: time.UnixMilli(until)}
+		return nil
+	})
+	return g, err
+}
+
+func (s *store) pick() int {
+	if s.any != nil {
+		return s.any.IntN(len(s.seats))
+	}
+	for n := range s.seats {
+		if s.seats[n].token == "" {
+			return n
+		}
+	}
+	return -1
+}
+
+func (s *store) Extend(_ context.Context, g idworker.Grant, until time.Time) (idworker.Grant, error) {
+	err := s.step(func() error {
+		at := &s.seats[g.Number]
+		if at.token != g.Token && s.bug != "extends for anybody" {
+			return idworker.ErrLost
+		}
+		at.fence = max(at.fence, until.UnixMilli())
+		g.Until = time.UnixMilli(at.fence)
+		return nil
+	})
+	return g, err
+}
+
+func (s *store) Release(_ context.Context, g idworker.Grant, used time.Time) error {
+	return s.step(func() error {
+		at := &s.seats[g.Number]
+		if at.token != g.Token && s.bug != "releases for anybody" {
+			return idworker.ErrLost
+		}
+		fence := max(used.Add(time.Millisecond-1).UnixMilli(), g.From.UnixMilli())
+		if s.bug == "hands back everything" {
+			fence = g.From.UnixMilli()
+		}
+		*at = seat{fence: min(at.fence, fence)}
+		return nil
+	})
+}
+
+// steal makes every number somebody else's.
+func (s *store) steal() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.seats {
+		if s.seats[n].token != "" {
+			s.seats[n].token = "thief"
+		}
+	}
+}
+
+func (s *store) fence(n int) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.seats[n].fence
+}
+
+func (s *store) asked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+func (s *store) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = func() (error, error) { return err, nil }
+	if err == nil {
+		s.fault = nil
+	}
+}

@@ -1,0 +1,216 @@
+package idworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// firstWindow is short: what a killed process leaves behind is the end of
+	// its range, which its successor under the same number has to sit out.
+	firstWindow = 100 * time.Millisecond
+
+	// closedWord is greater than every value that a range can hold.
+	closedWord = 1 << 63
+)
+
+// Options are the choices of a Worker. The zero value is a good one.
+type Options struct {
+	// Layout of the IDs. The zero Layout means Default().
+	Layout Layout
+
+	// Window is the length to which ranges grow; they start at 100 ms and
+	// double. It is how long minting survives an outage of the Lender, at least
+	// half of it, and how far ahead of the clock a killed process leaves its
+	// number. Zero means 3 s. It must stay below MaxWait.
+	Window time.Duration
+
+	// Now tells the time; nil means time.Now. It must not step back while the
+	// Worker lives, which the monotonic reading of time.Now guarantees. If it
+	// does, IDs stay unique and in order, and minting waits or refuses.
+	Now func() time.Time
+}
+
+// A Worker mints IDs from ranges that a Lender lends it. Its methods may be
+// called at the same time.
+type Worker struct {
+	lender   Lender
+	layout   Layout
+	clock    clock
+	first    time.Duration // the window of the first range under a number
+	most     time.Duration // the longest window
+	seqBits  uint8
+	shift    uint8 // of the time in an ID
+	seqMask  uint64
+	leadTick int64
+
+	// word is the value handed out last: its tick, then its sequence. It only
+	// grows, and each value is handed out by one atomic operation. It has its
+	// own cache line, because every call writes it.
+	_    [64]byte
+	word atomic.Uint64
+	_    [56]byte
+
+	// grant is where values may lie. Both ends are read as one: a caller that
+	// saw the end of one range and the beginning of another could take a value
+	// that was lent to somebody else.
+	grant atomic.Pointer[grant]
+
+	mu     sync.Mutex
+	flight *flight
+	done   bool
+	closed chan struct{}
+}
+
+// A grant is a Grant in terms of the word: values in [lo, hi) may be minted.
+// It never changes.
+type grant struct {
+	lo, hi uint64
+	node   uint64 // the number, where an ID has it
+	window time.Duration
+	lent   Grant
+}
+
+func (g *grant) holds(v uint64) bool { return v-g.lo < g.hi-g.lo }
+
+// Open takes a number and a first range from l. It is [ErrLayout] for an
+// impossible layout or a number that does not fit, [ErrTooFarAhead] if the range
+// begins more than [MaxWait] ahead of the clock, [ErrExhausted] if the layout has
+// no IDs left, and otherwise what the Lender returns. It starts no goroutine.
+func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
+	if o.Layout == (Layout{}) {
+		o.Layout = Default()
+	}
+	if o.Window == 0 {
+		o.Window = 3 * time.Second
+	}
+	if err := o.Layout.Validate(); err != nil {
+		return nil, fmt.Errorf("idworker: open: %w", err)
+	}
+	if o.Window < 0 || o.Window >= MaxWait {
+		return nil, fmt.Errorf("idworker: open: a window of %v is not between 0 and %v", o.Window, MaxWait)
+	}
+	w := &Worker{
+		lender: l, layout: o.Layout, clock: newClock(o.Layout, o.Now),
+		// Wherever a range begins and ends, it has to hold the end of a tick.
+		first:   max(min(firstWindow, o.Window), 2*o.Layout.Unit),
+		most:    max(o.Window, 2*o.Layout.Unit),
+		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(),
+		seqMask:  1<<o.Layout.SequenceBits - 1,
+		leadTick: int64(Lead / o.Layout.Unit),
+		closed:   make(chan struct{}),
+	}
+	w.grant.Store(&grant{})
+	if w.clock.tick() >= w.end() {
+		return nil, fmt.Errorf("idworker: open: %w", ErrExhausted)
+	}
+	if err := w.acquire(ctx); err != nil {
+		return nil, fmt.Errorf("idworker: open: %w", err)
+	}
+	if err := w.early(w.tickOf(w.grant.Load().lo)); err != nil {
+		return nil, errors.Join(fmt.Errorf("idworker: open: %w", err), w.Close(ctx))
+	}
+	return w, nil
+}
+
+// Number is the worker number in use. It changes when the number is lost.
+func (w *Worker) Number() int { return w.grant.Load().lent.Number }
+
+// Close ends minting and hands back what was not minted, so that a successor
+// can start at once. Calls of Next that have an ID already may still return it;
+// all others fail with [ErrClosed]. If the Lender cannot be told, Close returns
+// its error, and the rest of the range is wasted. Later calls do nothing.
+func (w *Worker) Close(ctx context.Context) error {
+	w.mu.Lock()
+	if w.done {
+		w.mu.Unlock()
+		return nil
+	}
+	w.done = true
+	f := w.flight
+	w.mu.Unlock()
+	close(w.closed)
+
+	// The swap is the cut: everything handed out is at or below last, and
+	// nothing is handed out afterwards. Looking first and closing then would
+	// hand back values minted in between.
+	last := w.word.Swap(closedWord)
+
+	// A renewal on its way may still change what there is to hand back.
+	if f != nil {
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return fmt.Errorf("idworker: close: %w", ctx.Err())
+		}
+	}
+	g := w.grant.Load()
+	if g.lent.Token == "" {
+		return nil
+	}
+	used := g.lent.Until
+	if last < g.hi {
+		used = w.instant(w.tickOf(last) + 1)
+	}
+	if err := w.lender.Release(ctx, g.lent, used); err != nil && !errors.Is(err, ErrLost) {
+		return fmt.Errorf("idworker: close: %w", err)
+	}
+	return nil
+}
+
+// publish begins to mint in a range under a new owner's token. It returns
+// ErrClosed if the Worker is closed.
+//
+// IDs must go on increasing although the number may be smaller than before, so
+// the new range begins in a tick in which nothing was minted. First nobody can
+// mint, then the word moves, then the new range is shown. A caller that took a
+// value before the move either saw the old range, and the value is in an
+// earlier tick, or sees the new one, and the value lies before it.
+func (w *Worker) publish(lent Grant) error {
+	w.grant.Store(&grant{lent: Grant{Number: w.Number()}})
+	n := w.grantOf(lent, w.first)
+	for {
+		last := w.word.Load()
+		if last >= closedWord {
+			return ErrClosed
+		}
+		n.lo = max(n.lo, uint64(w.tickOf(last)+1)<<w.seqBits)
+		// Programs that mint one ID and end would otherwise all mint the same
+		// sequence.
+		if w.word.CompareAndSwap(last, n.lo|rand.Uint64()&(w.seqMask>>1)) {
+			break
+		}
+	}
+	n.hi = max(n.lo, n.hi)
+	w.grant.Store(n)
+	return nil
+}
+
+// grantOf says a range in ticks. A tick belongs to the range that holds its
+// end, so both ends round down: of two ranges that do not overlap, only one
+// holds the end of any tick. The clock of a new range is usually inside its
+// first tick, which needs no wait then.
+func (w *Worker) grantOf(lent Grant, window time.Duration) *grant {
+	unit, epoch := w.layout.unit(), w.layout.Epoch.UnixMilli()
+	lo := max(0, lent.From.UnixMilli()-epoch) / unit
+	hi := max(0, lent.Until.UnixMilli()-epoch) / unit
+	return &grant{
+		lo: uint64(min(lo, w.end())) << w.seqBits, hi: uint64(min(hi, w.end())) << w.seqBits,
+		node: uint64(lent.Number) << w.seqBits, window: window, lent: lent,
+	}
+}
+
+// end is the first tick for which there are no IDs.
+func (w *Worker) end() int64 { return 1 << w.layout.TimeBits }
+
+func (w *Worker) tickOf(v uint64) int64 { return int64(v >> w.seqBits) }
+
+// instant is the beginning of a tick.
+func (w *Worker) instant(tick int64) time.Time {
+	return time.UnixMilli(w.layout.Epoch.UnixMilli() + tick*w.layout.unit()).UTC()
+}
