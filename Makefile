@@ -1,0 +1,59 @@
+# Every target that has a "##" comment shows up in "make help".
+GO           ?= go
+FUZZTIME     ?= 10s
+BENCH        ?= .
+# gin leaves out MessagePack, which nothing here speaks: 6 MB less.
+TAGS         := nomsgpack
+# Two test binaries at a time: each may have servers of its own.
+TESTFLAGS    ?= -p 2 -timeout 10m
+GOLANGCI     := $(GO) tool -modfile=internal/tools/golangci.mod golangci-lint
+STATICCHECK  := $(GO) tool -modfile=internal/tools/staticcheck.mod staticcheck
+# Not "go run": it would die of a SIGTERM and leave the servers' owner behind.
+WITHSERVERS  := bin/withservers
+
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r t d; do printf '  %-16s %s\n' "$$t" "$$d"; done
+
+run: ## run the server with nothing configured: SQLite, no Redis
+	$(GO) run -tags $(TAGS) ./cmd/flakepass serve
+
+build: ## build bin/flakepass, without cgo
+	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -ldflags '-s -w' -o bin/flakepass ./cmd/flakepass
+
+test: servers ## install what is missing, start MySQL, MariaDB and Redis, run every test with the race detector
+	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
+
+test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
+	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
+
+lint: ## check format, go vet, golangci-lint and staticcheck
+	$(GO) vet -tags $(TAGS) ./...
+	$(GOLANGCI) run
+	$(STATICCHECK) -tags $(TAGS) ./...
+
+fmt: ## format every Go file
+	gofmt -s -w .
+
+bench: servers ## run the benchmarks; BENCH=regexp chooses
+	$(WITHSERVERS) -- $(GO) test -tags $(TAGS) -run '^$$' -bench '$(BENCH)' -benchmem -p 1 -timeout 60m ./...
+
+fuzz: ## fuzz every target for FUZZTIME (10s)
+	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
+		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' "$$dir" | grep '^Fuzz'); do \
+			echo "$$dir $$target"; \
+			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$dir"; \
+		done; \
+	done
+
+install-servers: ## install the servers that the tests need (Debian; as root or with sudo)
+	sh internal/testenv/install.sh
+
+clean: ## remove what the other targets made in this folder
+	rm -rf bin flakepass-data
+
+servers: install-servers
+	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
+
+.PHONY: help run build test test-quick lint fmt bench fuzz install-servers clean servers

@@ -1,0 +1,81 @@
+//go:build unix
+
+// Package testenv gives tests real servers: a fresh database on MySQL or
+// MariaDB, and a Redis of the test's own that it may stop, kill and pause.
+//
+// The databases run once for a whole test run: internal/testenv/withservers
+// starts them and says in these variables where they are.
+//
+//   - FLAKEPASS_TEST_MYSQL and FLAKEPASS_TEST_MARIADB: a data source name of
+//     go-sql-driver, without a database, whose user may create databases.
+//   - FLAKEPASS_TEST_REDIS: the redis:// address of a shared Redis.
+//   - FLAKEPASS_TEST_REQUIRE_SERVERS: if set, a test whose server is absent
+//     fails. Otherwise it is skipped, so that "go test ./..." works on a
+//     machine that has none of them.
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv/server"
+)
+
+// absent ends a test whose server is not there.
+func absent(t testing.TB, what string) {
+	t.Helper()
+	const advice = `"make test" installs and starts the servers of the tests`
+	if os.Getenv("FLAKEPASS_TEST_REQUIRE_SERVERS") != "" {
+		t.Fatalf("testenv: no %s, and FLAKEPASS_TEST_REQUIRE_SERVERS is set; %s", what, advice)
+	}
+	t.Skipf("needs %s; %s", what, advice)
+}
+
+// Program returns the path of an installed program, such as nginx. It also
+// looks where Debian keeps servers, which an ordinary user's PATH leaves out.
+// A test whose program is absent is skipped, or fails if servers are required.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	for _, candidate := range []string{name, "/usr/local/sbin/" + name, "/usr/sbin/" + name} {
+		if path, err := exec.LookPath(candidate); err == nil {
+			return path
+		}
+	}
+	absent(t, name)
+	return ""
+}
+
+// FreePort returns a TCP port of 127.0.0.1 on which nobody listened a moment
+// ago. It is not one that the kernel gives to outgoing connections.
+func FreePort(t testing.TB) int {
+	t.Helper()
+	port, err := server.FreePort(t.Context())
+	if err != nil {
+		t.Fatalf("testenv: %v", err)
+	}
+	return port
+}
+
+// Eventually polls ok every few milliseconds until it returns true. If it has
+// not when deadline is over, the test ends at once with msg, which says what
+// was waited for. It calls ok once more at the deadline, so a machine that
+// stood still for a while gets its last chance.
+func Eventually(t testing.TB, deadline time.Duration, ok func() bool, msg string) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	over := time.NewTimer(deadline)
+	defer over.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-over.C:
+			if !ok() {
+				t.Fatalf("not within %v: %s", deadline, msg)
+			}
+			return
+		}
+	}
+}
