@@ -1,0 +1,26 @@
+#!/bin/sh
+# Makes the secrets of docker-compose.yml: random passwords, in ./secrets of the
+# folder it is run from. Never overwrites one: the database would still have the
+# old password.
+set -eu
+
+if [ -e secrets ]; then
+	echo "make-secrets.sh: ./secrets is there already. Remove it, and the volumes with it, to begin anew." >&2
+	exit 1
+fi
+
+# password prints 40 hexadecimal digits, which need no quotes in a URL.
+password() { od -An -N20 -tx1 /dev/urandom | tr -d ' \n'; }
+
+mysql=$(password)
+redis=$(password)
+
+# Containers read the files as users of their own, so the files are open and the
+# folder is shut.
+mkdir -m 700 secrets
+umask 022
+printf '%s' "$mysql" >secrets/mysql_password
+printf 'mysql://flakepass:%s@mysql:3306/flakepass' "$mysql" >secrets/database_url
+printf 'requirepass %s\n' "$redis" >secrets/redis_conf
+printf 'redis://:%s@redis:6379' "$redis" >secrets/redis_url
+echo "Made ./secrets. Keep it out of backups that others can read."
