@@ -1,0 +1,155 @@
+package flakepass
+
+import (
+	"crypto/rand"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"unsafe"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// The text of a token is
+//
+//	fp_ + 11 base62 digits of the ID + 26 characters of secret + 6 base62 digits of CRC-32
+//
+// The ID comes first and has a fixed width, and the digits are in the order of
+// ASCII, so the order of texts is the order of IDs, which is the order of
+// time. Prefix and checksum let a scanner find a leaked token in a file, and
+// let anyone refuse a mistyped one without asking the server.
+const (
+	tokenPrefix = "fp_"
+	secretAt    = len(tokenPrefix) + 11
+	sumAt       = secretAt + 26
+
+	// TokenLen is the length of every token's text, in bytes.
+	TokenLen = sumAt + 6
+)
+
+// A Token is the secret credential of one login. The zero Token is no token.
+//
+// A Token does not print itself: every fmt verb, slog and encoding/json show
+// its ID, which is public, and never its secret. [Token.Reveal] is the only
+// way to its text. Tokens cannot be compared with ==, which would take the
+// time of the first difference.
+type Token struct {
+	_ [0]func() // not comparable
+
+	// text points at the first of TokenLen bytes that never change. A string
+	// field would be shown by fmt when a Token sits in an unexported field,
+	// where fmt may not call methods; a *string costs an allocation on every
+	// request.
+	text *byte
+}
+
+// NewToken mints the token of the session with that ID. Its secret holds 130
+// bits from crypto/rand.
+func NewToken(id idworker.ID) Token {
+	b := make([]byte, 0, TokenLen)
+	b = append(b, tokenPrefix...)
+	b = appendBase62(b, uint64(id), 11)
+	b = append(b, rand.Text()...)
+	b = appendBase62(b, uint64(crc32.ChecksumIEEE(b)), 6)
+	return Token{text: unsafe.SliceData(b)} //nolint:gosec // b has TokenLen bytes, and nobody else holds it
+}
+
+// ParseToken reads the text of a token. It returns [ErrMalformed] unless the
+// text has the exact length, alphabet and checksum, and an ID in range. It
+// does no I/O, allocates nothing, and keeps a reference to s.
+func ParseToken(s string) (Token, error) {
+	if len(s) != TokenLen || s[:len(tokenPrefix)] != tokenPrefix {
+		return Token{}, ErrMalformed
+	}
+	id, ok := parseBase62(s[len(tokenPrefix):secretAt])
+	if !ok || id == 0 || id > 1<<63-1 {
+		return Token{}, ErrMalformed
+	}
+	for i := secretAt; i < sumAt; i++ {
+		if c := s[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return Token{}, ErrMalformed
+		}
+	}
+	text := unsafe.StringData(s) //nolint:gosec // s has TokenLen bytes, and a string never changes
+	sum, ok := parseBase62(s[sumAt:])
+	if !ok || sum != uint64(crc32.ChecksumIEEE(unsafe.Slice(text, sumAt))) { //nolint:gosec // within s, and only read
+		return Token{}, ErrMalformed
+	}
+	return Token{text: text}, nil
+}
+
+// ID is the public number of the session that the token opens, or 0 for the
+// zero Token. It may be logged, listed and put in a URL.
+func (t Token) ID() idworker.ID {
+	if t.text == nil {
+		return 0
+	}
+	id, _ := parseBase62(t.Reveal()[len(tokenPrefix):secretAt])
+	return idworker.ID(id)
+}
+
+// IsZero reports whether t is no token.
+func (t Token) IsZero() bool { return t.text == nil }
+
+// Reveal is the token's text: the secret itself. It belongs in the answer to a
+// login and in an Authorization header, and nowhere else.
+func (t Token) Reveal() string {
+	if t.text == nil {
+		return ""
+	}
+	return unsafe.String(t.text, TokenLen) //nolint:gosec // text points at TokenLen bytes that never change
+}
+
+// String shows the ID and hides the secret.
+func (t Token) String() string {
+	if t.text == nil {
+		return "token(none)"
+	}
+	return "token(" + t.ID().String() + ")"
+}
+
+// Format hides the secret under every verb of fmt.
+func (t Token) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(t.String())) }
+
+// LogValue hides the secret from slog.
+func (t Token) LogValue() slog.Value { return slog.StringValue(t.String()) }
+
+// MarshalText hides the secret from encoders. The one place that sends a token
+// to its owner calls [Token.Reveal] by name.
+func (t Token) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+func appendBase62(b []byte, v uint64, width int) []byte {
+	n := len(b)
+	b = append(b, "00000000000"[:width]...)
+	for i := n + width - 1; v > 0; i-- {
+		b[i] = base62[v%62]
+		v /= 62
+	}
+	return b
+}
+
+// parseBase62 reads at most 11 digits. It reports false for a foreign
+// character or a value that does not fit in 64 bits.
+func parseBase62(s string) (uint64, bool) {
+	var v uint64
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'A' <= c && c <= 'Z':
+			c -= 'A' - 10
+		case 'a' <= c && c <= 'z':
+			c -= 'a' - 36
+		default:
+			return 0, false
+		}
+		if v > (1<<64-1-61)/62 {
+			return 0, false
+		}
+		v = v*62 + uint64(c)
+	}
+	return v, true
+}
