@@ -1,0 +1,68 @@
+package telemetry
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics are the numbers of one instance. Make one with [NewMetrics].
+type Metrics struct {
+	registry *prometheus.Registry
+	swept    prometheus.Counter
+	sweeps   *prometheus.CounterVec
+	sweeping prometheus.Histogram
+	untold   prometheus.Counter
+}
+
+// NewMetrics returns metrics with a registry of their own.
+func NewMetrics(version string) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		swept: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flakepass_swept_logins_total", Help: "Stale logins cleared off user rows by this instance.",
+		}),
+		sweeps: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "flakepass_sweeps_total", Help: "Passes of the sweep on this instance, by outcome.",
+		}, []string{"outcome"}),
+		sweeping: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "flakepass_sweep_duration_seconds", Help: "How long a pass of the sweep took.",
+			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600},
+		}),
+		untold: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flakepass_untold_endings_total",
+			Help: "Endings of logins of which Redis could not be told; effective everywhere within the bound.",
+		}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "flakepass_build_info", Help: "Always 1; the version is in the label.",
+		ConstLabels: prometheus.Labels{"version": version},
+	})
+	build.Set(1)
+	m.registry.MustRegister(m.swept, m.sweeps, m.sweeping, m.untold, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Swept counts one pass of the sweep.
+func (m *Metrics) Swept(cleared int, took time.Duration, err error) {
+	outcome := "done"
+	if err != nil {
+		outcome = "stopped_early"
+	}
+	m.sweeps.WithLabelValues(outcome).Inc()
+	m.swept.Add(float64(cleared))
+	m.sweeping.Observe(took.Seconds())
+}
+
+// Untold counts an ending of which the other instances could not be told.
+func (m *Metrics) Untold(context.Context, error) { m.untold.Inc() }
+
+// Handler serves the metrics in the formats of Prometheus.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}

@@ -1,0 +1,66 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/telemetry"
+)
+
+func TestEveryLineOfTheLogIsOneObjectInUTC(t *testing.T) {
+	var out bytes.Buffer
+	log := telemetry.NewLog(&out, "json", slog.LevelInfo)
+	log.DebugContext(t.Context(), "not wanted")
+	log.InfoContext(t.Context(), "two\nlines\x1b[31m", "took", 1500*time.Millisecond, "name", "a\r\nb")
+	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+	if len(lines) != 1 {
+		t.Fatalf("%d lines, want 1: what is logged cannot begin a line of its own", len(lines))
+	}
+	var line struct {
+		Time, Msg, Took string
+	}
+	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil {
+		t.Fatal(err)
+	}
+	if at, err := time.Parse(time.RFC3339Nano, line.Time); err != nil || at.Location() != time.UTC {
+		t.Errorf("time %q is not RFC 3339 in UTC", line.Time)
+	}
+	if line.Took != "1.5s" {
+		t.Errorf("took = %q, want 1.5s", line.Took)
+	}
+}
+
+func TestTextIsOneLineToo(t *testing.T) {
+	var out bytes.Buffer
+	telemetry.NewLog(&out, "text", slog.LevelInfo).InfoContext(t.Context(), "two\nlines")
+	if n := strings.Count(out.String(), "\n"); n != 1 {
+		t.Errorf("%d line breaks, want 1", n)
+	}
+}
+
+func TestMetricsTellWhatWasCounted(t *testing.T) {
+	m := telemetry.NewMetrics("1.2.3")
+	m.Swept(41, time.Second, nil)
+	m.Swept(1, time.Second, errors.New("cut short"))
+	m.Untold(t.Context(), nil)
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for _, want := range []string{
+		"flakepass_swept_logins_total 42",
+		`flakepass_sweeps_total{outcome="done"} 1`,
+		`flakepass_sweeps_total{outcome="stopped_early"} 1`,
+		"flakepass_untold_endings_total 1",
+		`flakepass_build_info{version="1.2.3"} 1`,
+	} {
+		if !strings.Contains(w.Body.String(), want+"\n") {
+			t.Errorf("/metrics lacks %q", want)
+		}
+	}
+}
