@@ -94,7 +94,7 @@ func (w *world) step(ctx context.Context, p *proc) error {
 	case n == 2: // the clock steps, as Options forbid
 		p.offset = w.offset()
 	case n < 5:
-		time.Sleep(time.Duration(w.r.Int64N(int64(200 * time.Millisecond))))
+		time.Sleep(time.Duration(w.r.Int64N(int64(200 * time.Millisecond)))) //nolint:forbidigo // of the bubble's clock
 	default:
 		return w.mint(ctx, p)
 	}

@@ -61,7 +61,7 @@ func TestSequenceKeepsTurningAtLowRates(t *testing.T) {
 		w := open(t, newStore(1), idworker.Options{Layout: twentieth()})
 		var classes [16]int
 		for range 800 {
-			time.Sleep(3 * time.Millisecond)
+			time.Sleep(3 * time.Millisecond) //nolint:forbidigo // of the bubble's clock
 			classes[next(t, w)%16]++
 		}
 		for class, n := range classes {
@@ -237,7 +237,7 @@ func TestLayoutEndsWithoutWrapping(t *testing.T) {
 		if err := <-ran; !errors.Is(err, idworker.ErrExhausted) {
 			t.Errorf("Run: %v, want ErrExhausted", err)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
 		if _, err := idworker.Open(t.Context(), newStore(1), idworker.Options{Layout: l}); !errors.Is(err, idworker.ErrExhausted) {
 			t.Errorf("Open after the end: %v, want ErrExhausted", err)
 		}

@@ -134,6 +134,9 @@ func TestBadRequestsAreCountedAndTolerated(t *testing.T) {
 		if got, _ := io.ReadAll(resp.Body); string(got) != next.body {
 			t.Errorf("the caller reads %q, want %q", got, next.body)
 		}
+		if err := resp.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 	if len(rec.faults) != 0 {
 		t.Errorf("got %q, want none", rec.faults)

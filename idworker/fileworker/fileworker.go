@@ -99,7 +99,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 }
 
 func pause(ctx context.Context) error {
-	t := time.NewTimer(mrand.N(10 * time.Millisecond))
+	t := time.NewTimer(mrand.N(10 * time.Millisecond)) //nolint:gosec // jitter is no secret
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -33,6 +33,7 @@ func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (sea
 		stale = defaultStale
 	}
 	// There are hardly more rows than processes at any one time, so all are read.
+	//nolint:gosec // w.now is one of the constants in dialect.go
 	rows, err := l.DB.QueryContext(ctx, `SELECT number, owner_token, fence_ms,
 			CASE WHEN owner_token = '' THEN 1 WHEN seen_at <= `+w.now+` - ? THEN 2 ELSE 0 END
 		FROM worker_nodes ORDER BY number`, stale.Milliseconds())
@@ -96,7 +97,7 @@ func prefer(seats []seat, now int64, round int) (seat, error) {
 			}
 		}
 		if n := len(ready); n > 0 {
-			return ready[rand.IntN(min(n, 1<<min(round, 10)))], nil
+			return ready[rand.IntN(min(n, 1<<min(round, 10)))], nil //nolint:gosec // which number is tried is no secret
 		}
 	}
 	var nearest *seat

@@ -173,7 +173,7 @@ func pause(ctx context.Context, round int) error {
 	if round == 0 {
 		return nil
 	}
-	t := time.NewTimer(rand.N(time.Millisecond << min(round, 6)))
+	t := time.NewTimer(rand.N(time.Millisecond << min(round, 6))) //nolint:gosec // jitter is no secret
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -170,7 +171,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	err := check("alice", "alice\x00")
 	want := []string{"too_short", "invalid_characters", "contains_username"}
 	var got []string
-	if bad, ok := err.(*account.InvalidError); ok {
+	if bad, ok := errors.AsType[*account.InvalidError](err); ok {
 		for _, f := range bad.Fields {
 			got = append(got, f.Code)
 		}

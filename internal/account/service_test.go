@@ -127,7 +127,7 @@ func TestEveryFailureDoesTheSameWork(t *testing.T) {
 		if !errors.Is(err, c.err) || u.ID != 0 {
 			t.Errorf("%s: %v, %v, want %v", c.name, u.ID, err, c.err)
 		}
-		if c.err == account.ErrWrong && (errors.Is(err, account.ErrNotFound) || err.Error() != "account: authenticate: wrong name or password") {
+		if errors.Is(c.err, account.ErrWrong) && (errors.Is(err, account.ErrNotFound) || err.Error() != "account: authenticate: wrong name or password") {
 			t.Errorf("%s: the error tells more: %v", c.name, err)
 		}
 		if !slices.Equal(work, want) || users.lookups.Load() != 1 {

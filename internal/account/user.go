@@ -10,24 +10,26 @@ import (
 )
 
 var (
-	// ErrNotFound: no such user.
+	// ErrNotFound means that there is no such user.
 	ErrNotFound = errors.New("no such user")
-	// ErrExists: the username is taken.
+	// ErrExists means that the username is taken.
 	ErrExists = errors.New("username taken")
-	// ErrWrong: no such name, or not its password. The two are not told apart,
-	// on purpose.
+	// ErrWrong means no such name, or not its password. The two are not told
+	// apart, on purpose.
 	ErrWrong = errors.New("wrong name or password")
-	// ErrDisabled: the password is right, and the account is disabled.
+	// ErrDisabled means that the password is right, and the account is disabled.
 	ErrDisabled = errors.New("account disabled")
-	// ErrBusy: too many passwords are being hashed; trying again later helps.
+	// ErrBusy means that too many passwords are being hashed; trying again later
+	// helps.
 	ErrBusy = errors.New("too many passwords to check")
-	// ErrStale: the password was changed since the user was read. A store
-	// returns it from a change of password that names the version it replaces.
+	// ErrStale means that the password was changed since the user was read. A
+	// store returns it from a change of password that names the version it
+	// replaces.
 	ErrStale = errors.New("password changed meanwhile")
-	// ErrBadHash: a stored hash is malformed, or costs more than this program
-	// agrees to pay. No password was compared.
+	// ErrBadHash means that a stored hash is malformed, or costs more than this
+	// program agrees to pay. No password was compared.
 	ErrBadHash = errors.New("stored password hash not usable")
-	// ErrRole: not the name of a role.
+	// ErrRole means that a text is not the name of a role.
 	ErrRole = errors.New("no such role")
 )
 

@@ -153,7 +153,7 @@ func checkLetters(name string) string {
 	if japanese && !slices.Contains(seen, unicode.Hiragana) && !slices.Contains(seen, unicode.Katakana) {
 		return CodeInvalidCharacters
 	}
-	if len(seen) > 1 && !(allHan && oneLanguage(seen)) {
+	if len(seen) > 1 && (!allHan || !oneLanguage(seen)) {
 		return CodeMixedScripts
 	}
 	if letters > 0 && letters == alike {

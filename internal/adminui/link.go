@@ -19,7 +19,7 @@ const setupPath = "/console/setup"
 // LinkLife is how long a link works.
 const LinkLife = time.Hour
 
-// ErrBase: the base of a link is not http:// or https:// and a host.
+// ErrBase means that the base of a link is not http:// or https:// and a host.
 var ErrBase = errors.New("base is not http:// or https:// and a host")
 
 // SetupLink returns a new link to the page that makes the first admin, below

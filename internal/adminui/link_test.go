@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestOpeningDoesNotSpend(t *testing.T) {
 	for range 3 {
 		wantStatus(t, w.open(), 200)
 	}
-	wantStatus(t, w.do(httptest.NewRequest("HEAD", "/console/setup?code="+w.code, nil)), 200)
+	wantStatus(t, w.do(httptest.NewRequest(http.MethodHead, "/console/setup?code="+w.code, nil)), 200)
 	wantStatus(t, w.send("grace", passphrase), 200)
 }
 

@@ -21,7 +21,7 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 	for name, page := range map[string]*httptest.ResponseRecorder{
 		"form": w.open(), "bad code": w.get("/console/setup?code=x"), "style": w.get("/console/assets/console.css"),
 		"script": w.get("/console/assets/setup.js"), "unknown": w.get("/console/nothing"), "problem": w.send("x", "x"),
-		"method": w.do(httptest.NewRequest("DELETE", "/console/setup", nil)), "cleaned": w.get("/console//x"),
+		"method": w.do(httptest.NewRequest(http.MethodDelete, "/console/setup", nil)), "cleaned": w.get("/console//x"),
 		"done": w.send("grace", passphrase), "used": w.open(),
 	} {
 		for key := range want {
@@ -43,7 +43,7 @@ func TestUnknownPathsArePages(t *testing.T) {
 			t.Errorf("%s: Content-Type %q", path, got)
 		}
 	}
-	page := w.do(httptest.NewRequest("DELETE", "/console/setup", nil))
+	page := w.do(httptest.NewRequest(http.MethodDelete, "/console/setup", nil))
 	wantStatus(t, page, 405)
 	if got := page.Header().Get("Allow"); got != "GET, HEAD, POST" {
 		t.Errorf("Allow = %q", got)

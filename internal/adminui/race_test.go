@@ -1,3 +1,4 @@
+//nolint:forbidigo // every sleep here is of a bubble's clock
 package adminui_test
 
 import (

@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -109,7 +108,9 @@ func (u *UI) admit(w http.ResponseWriter, r *http.Request, c code) bool {
 	has, err := u.HasAdmin(r.Context())
 	switch {
 	case err != nil:
-		u.report(r.Context(), "cannot ask for an admin", err)
+		if !gone(r) {
+			u.Log.ErrorContext(r.Context(), "cannot ask for an admin", "error", err)
+		}
 		w.Header().Set("Retry-After", retryAfter)
 		u.message(w, http.StatusServiceUnavailable, u.texts.Unavailable)
 		return false
@@ -142,11 +143,11 @@ func (u *UI) again(w http.ResponseWriter, r *http.Request, form setupForm, err e
 	} else {
 		status = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", retryAfter)
+		v.General = []string{u.texts.Failed}
 		if errors.Is(err, account.ErrBusy) {
 			v.General = []string{u.texts.Busy}
-		} else {
-			u.report(r.Context(), "cannot create the first admin", err)
-			v.General = []string{u.texts.Failed}
+		} else if !gone(r) {
+			u.Log.ErrorContext(r.Context(), "cannot create the first admin", "error", err)
 		}
 	}
 	u.render(w, status, "setup", v)
@@ -165,10 +166,6 @@ func (u *UI) done(w http.ResponseWriter, user account.User) {
 	})
 }
 
-// report logs an error that is not the person's, unless it is only that the
-// person has gone.
-func (u *UI) report(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		u.Log.ErrorContext(ctx, what, "error", err)
-	}
-}
+// gone reports whether the person has left. What fails after that is the
+// leaving, which is no error to log.
+func gone(r *http.Request) bool { return r.Context().Err() != nil }

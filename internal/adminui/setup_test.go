@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
@@ -130,7 +131,7 @@ func TestLeavingIsNotLogged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w.hasErr = context.Canceled
-	w.do(httptest.NewRequest("GET", "/console/setup?code="+w.code, nil).WithContext(ctx))
+	w.do(httptest.NewRequest(http.MethodGet, "/console/setup?code="+w.code, nil).WithContext(ctx))
 	if got := w.log.String(); got != "" {
 		t.Errorf("log: %s", got)
 	}

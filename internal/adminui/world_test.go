@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"html"
 	"log/slog"
 	"net/http"
@@ -82,7 +83,7 @@ func (w *world) create(_ context.Context, username string, p account.Password) (
 	var all account.InvalidError
 	name, err := account.NormalizeUsername(username)
 	for _, err := range []error{err, account.CheckPassword(name, p)} {
-		if bad, ok := err.(*account.InvalidError); ok {
+		if bad, ok := errors.AsType[*account.InvalidError](err); ok {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
 	}
@@ -117,7 +118,7 @@ func (w *world) do(r *http.Request) *httptest.ResponseRecorder {
 }
 
 func (w *world) get(target string) *httptest.ResponseRecorder {
-	return w.do(httptest.NewRequest("GET", target, nil))
+	return w.do(httptest.NewRequest(http.MethodGet, target, nil))
 }
 
 func (w *world) open() *httptest.ResponseRecorder { return w.get("/console/setup?code=" + w.code) }
@@ -127,7 +128,7 @@ func post(code, username, password string) *http.Request {
 }
 
 func postRaw(body string) *http.Request {
-	r := httptest.NewRequest("POST", "/console/setup", strings.NewReader(body))
+	r := httptest.NewRequest(http.MethodPost, "/console/setup", strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	return r

@@ -24,7 +24,7 @@ func TestEverySettingIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile(page, want.Bytes(), 0o644); err != nil { //nolint:gosec // a document, for everybody
+		if err := os.WriteFile(page, want.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -82,7 +82,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		}
 	}
 	out.WriteString(dump(t, c, false) + dump(t, c, true))
-	for _, shown := range []string{"PLANTED", fmt.Sprintf("%x", "PLANTED"), fmt.Sprintf("%X", "PLANTED"), fmt.Sprint([]byte("PLANTED"))} {
+	for _, shown := range []string{"PLANTED", fmt.Sprintf("%x", "PLANTED"), fmt.Sprintf("%X", "PLANTED"), fmt.Sprintf("%d", []byte("PLANTED"))} {
 		if strings.Contains(out.String(), shown) {
 			t.Errorf("%s is printed", shown)
 		}

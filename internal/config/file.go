@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -174,7 +175,7 @@ func parseTokens(tokens token.Tokens) (doc ast.Node, p *Problem) {
 func syntaxProblem(err error) *Problem {
 	const advice = "write key: value, one a line, without indentation, and put text with special characters in single quotes"
 	p := &Problem{Text: "the file is not valid YAML; " + advice}
-	e, ok := err.(yaml.Error)
+	e, ok := errors.AsType[yaml.Error](err)
 	if !ok {
 		return p
 	}
