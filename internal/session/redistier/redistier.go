@@ -1,0 +1,216 @@
+// Package redistier is the memory of sessions that all instances share, in
+// Redis: a [session.Store] in front of another.
+//
+// An alive session lies there until its as-of is as old as the bound, and is
+// put there with SET NX, so that a slow reader never writes over the tombstone
+// of a session that ended meanwhile. A tombstone outlives every alive value
+// that could still be under way. Redis that is down, slow, empty or full of
+// foreign values costs speed, not answers.
+package redistier
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// Options says how the shared memory is kept.
+type Options struct {
+	// Key signs values; all instances of a deployment have the same. At least
+	// 32 bytes.
+	Key []byte
+	// Bound is how old an alive answer may be, counted from its as-of.
+	Bound time.Duration
+	// Skew is how far the clocks of two instances may be apart. A value from
+	// further in the future is not believed. 0 means 2 seconds.
+	Skew time.Duration
+	// Now tells the time. nil means time.Now.
+	Now func() time.Time
+	// Untold, if set, hears of every ending that Redis could not be told.
+	Untold func(context.Context, error)
+	// Log hears when Redis goes away and comes back, and of foreign values.
+	Log *slog.Logger
+}
+
+// A Tier shares. Make one with [New].
+type Tier struct {
+	next    session.Store
+	rdb     redis.UniversalClient
+	batch   *redis.AutoPipeliner // gathers the commands of concurrent requests
+	breaker *gobreaker.CircuitBreaker[[]byte]
+	codec   codec
+	bound   time.Duration
+	skew    time.Duration
+	now     func() time.Time
+	untold  func(context.Context, error)
+	log     *slog.Logger
+}
+
+var _ session.Store = (*Tier)(nil)
+
+// channel carries word of endings to all instances.
+const channel = "fp:ended"
+
+func keyOf(id idworker.ID) string { return "fp:s:" + id.String() }
+
+// New returns a tier in front of next. It does not talk to Redis yet.
+func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error) {
+	if len(o.Key) < 32 || o.Bound <= 0 {
+		return nil, errors.New("redistier: needs a key of 32 bytes and a bound above 0")
+	}
+	if o.Skew == 0 {
+		o.Skew = 2 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	// Not the blocking face: its callers wait for Redis whatever their context
+	// says.
+	batch, err := rdb.AsyncAutoPipeline()
+	if err != nil {
+		return nil, fmt.Errorf("redistier: %w", err)
+	}
+	t := &Tier{
+		next: next, rdb: rdb, batch: batch, codec: codec{o.Key},
+		bound: o.Bound, skew: o.Skew, now: o.Now, untold: o.Untold, log: o.Log,
+	}
+	t.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{
+		Name:    "redis",
+		Timeout: time.Second, // how long Redis is left alone before the next try
+		ReadyToTrip: func(c gobreaker.Counts) bool {
+			return c.ConsecutiveFailures >= 3
+		},
+		IsSuccessful: func(err error) bool {
+			return err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled)
+		},
+		OnStateChange: func(_ string, _, to gobreaker.State) {
+			switch to {
+			case gobreaker.StateOpen:
+				t.log.Warn("redis does not answer; going on without")
+			case gobreaker.StateClosed:
+				t.log.Info("redis answers again")
+			}
+		},
+	})
+	return t, nil
+}
+
+// patience is how long a request waits for Redis before it does without.
+const patience = 100 * time.Millisecond
+
+// Get answers from Redis, or asks the next tier and shares the answer.
+func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	key := keyOf(id)
+	value, err := t.breaker.Execute(func() ([]byte, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		cmd := redis.NewStringCmd(ctx, "get", key)
+		if err := t.batch.Submit(ctx, cmd).WaitContext(ctx); err != nil {
+			return nil, err // cmd may still be written to
+		}
+		return cmd.Bytes()
+	})
+	if err == nil {
+		s, bad := t.codec.decode(key, id, value)
+		switch {
+		case bad != nil:
+			t.log.WarnContext(ctx, "redis holds a foreign value; not believed", "session_id", id)
+		case !s.Alive() || t.fresh(&s):
+			return s, nil
+		}
+	}
+	s, missing := t.next.Get(ctx, id)
+	if missing != nil || !errors.Is(err, redis.Nil) {
+		// Nothing is shared that was not known to be absent: Redis is down, or
+		// holds what SET NX would not replace.
+		return s, missing
+	}
+	t.share(ctx, key, &s)
+	return s, nil
+}
+
+// fresh reports whether a value may be believed, and ties its as-of to this
+// process's own clock, which runs on evenly when somebody sets the clock on the
+// wall: from here on the value ages, whatever that one shows.
+func (t *Tier) fresh(s *session.Session) bool {
+	now := t.now()
+	age := session.Age(now, s.AsOf)
+	s.AsOf = now.Add(-max(age, 0))
+	return age < t.bound && age > -t.skew
+}
+
+// share puts an answer into Redis for as long as it may be believed.
+func (t *Tier) share(ctx context.Context, key string, s *session.Session) {
+	ttl := t.bound - session.Age(t.now(), s.AsOf)
+	if !s.Alive() {
+		ttl = t.grave()
+	}
+	if ttl < time.Millisecond {
+		return // Redis would keep a value without a time to live for ever
+	}
+	value, err := t.codec.encode(key, s)
+	if err != nil {
+		return
+	}
+	// The request that found it out does not fail for it, nor wait long.
+	_, _ = t.breaker.Execute(func() ([]byte, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		cmd := redis.NewStatusCmd(ctx, "set", key, value, "px", ttl.Milliseconds(), "nx")
+		return nil, t.batch.Submit(ctx, cmd).WaitContext(ctx)
+	})
+}
+
+// grave is how long a tombstone stays: longer than any alive value can, plus
+// the time that a fill may take, plus the difference of two clocks.
+func (t *Tier) grave() time.Duration { return 2*t.bound + 30*time.Second + 2*t.skew }
+
+// Touch passes on: a time of last use that lies in Redis may be old, which
+// whoever asks has to allow for, and no request writes to Redis for it.
+func (t *Tier) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
+	return t.next.Touch(ctx, id, seen)
+}
+
+// bury replaces whatever is known of a session by its tombstone and tells all
+// instances, in one step.
+var bury = redis.NewScript(`
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return redis.call('PUBLISH', ARGV[3], ARGV[1])`)
+
+// Hear puts up the tombstone and spreads the word, before the next tier hears.
+// It tries even while requests do without Redis: an end is worth the wait, and
+// the first to reach a Redis that has just come back may be this one.
+func (t *Tier) Hear(ctx context.Context, ended session.Session) error {
+	key := keyOf(ended.ID)
+	value, err := t.codec.encode(key, &ended)
+	if err == nil {
+		err = t.bury(ctx, key, value)
+	}
+	if behind := t.next.Hear(ctx, ended); behind != nil {
+		return behind
+	}
+	if err == nil {
+		return nil
+	}
+	if t.untold != nil {
+		t.untold(ctx, err)
+	}
+	return fmt.Errorf("redistier: %w: %w", session.ErrUntold, err)
+}
+
+func (t *Tier) bury(ctx context.Context, key string, value []byte) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*patience)
+	defer cancel()
+	return bury.Run(ctx, t.rdb, []string{key}, value, t.grave().Milliseconds(), channel).Err()
+}

@@ -1,0 +1,184 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
+)
+
+// A Service begins, recognises and ends logins. Set the fields once, before
+// use. It is a [flakepass.Verifier].
+type Service struct {
+	// Store is asked about sessions, and told of endings: the nearest tier.
+	Store Store
+	// Truth is the Store behind all tiers.
+	Truth Store
+	// Book is where sessions begin and end.
+	Book Book
+	// IDs mints the numbers of sessions.
+	IDs Minter
+	// Policy says when a session is over.
+	Policy interface{ Current() *policy.Policy }
+	// Now tells the time.
+	Now func() time.Time
+}
+
+// A Minter mints an ID greater than floor.
+type Minter interface {
+	NextAfter(ctx context.Context, floor idworker.ID) (idworker.ID, error)
+}
+
+var layout = idworker.Default()
+
+var _ flakepass.Verifier = (*Service)(nil)
+
+// Opened is a new login: the only place where its token exists.
+type Opened struct {
+	Token    flakepass.Token
+	Identity flakepass.Identity
+}
+
+// Open begins a login of that user, whose password in that version was
+// checked, and ends the one before.
+func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion int64) (Opened, error) {
+	// Minted before the row is locked. A worker whose range has run out asks the
+	// database for another, and would wait there for the connection, or in SQLite
+	// for the write lock, that a Begin waiting for its ID holds.
+	ready, err := s.IDs.NextAfter(ctx, 0)
+	if err != nil {
+		return Opened{}, fmt.Errorf("session: open: %w", err)
+	}
+	var token flakepass.Token
+	begun, err := s.Book.Begin(ctx, Opening{
+		UserID: user, PasswordVersion: passwordVersion, Seen: s.Now(),
+		Mint: func(ctx context.Context, above idworker.ID) (idworker.ID, Hash, error) {
+			id := ready
+			ready = 0 // once: if it is tried again, the ID may have been to blame
+			if id <= above {
+				var err error
+				if id, err = s.IDs.NextAfter(ctx, above); err != nil {
+					return 0, Hash{}, err
+				}
+			}
+			token = flakepass.NewToken(id)
+			return id, HashOf(token), nil
+		},
+	})
+	if err != nil {
+		return Opened{}, fmt.Errorf("session: open: %w", err)
+	}
+	if begun.Replaced.ID != 0 {
+		// The new login stands, whoever could be told; the old one is over
+		// everywhere within the bound.
+		_ = s.Store.Hear(ctx, begun.Replaced)
+	}
+	return Opened{Token: token, Identity: identity(&begun.Session, s.Policy.Current())}, nil
+}
+
+// Verify says who holds t. The error is a [*flakepass.Refusal] if nobody does,
+// and anything else if the answer could not be found out.
+//
+// An expired token is refused with no I/O, for its own ID proves it. A token
+// whose session is idle by what a cache remembers is refused only after the
+// truth was asked: another instance may have seen it since.
+func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
+	now, rule, id := s.Now(), s.Policy.Current(), t.ID()
+	if rule.Expired(layout.Time(id), now) {
+		return flakepass.Identity{}, flakepass.ErrExpired
+	}
+	hash := HashOf(t)
+	got, err := s.ask(ctx, s.Store, id, &hash)
+	if err == nil && rule.Idled(got.Seen, now) {
+		if got, err = s.ask(ctx, s.Truth, id, &hash); err == nil && rule.Idled(got.Seen, now) {
+			return flakepass.Identity{}, flakepass.ErrIdle
+		}
+	}
+	if err != nil {
+		return flakepass.Identity{}, err
+	}
+	if now.Sub(got.Seen) >= rule.Touch {
+		if rule.Idled(got.Seen, now.Add(lastCall)) {
+			// Written behind, it could come too late, and the login would be over
+			// although it was used in time.
+			_ = s.Truth.Touch(ctx, id, now)
+		}
+		// Nobody waits for a touch, and a lost one costs no answer.
+		_ = s.Store.Touch(ctx, id, now)
+		got.Seen = now
+	}
+	return identity(&got, rule), nil
+}
+
+// lastCall is how long before the end of its idle timeout a login that is used
+// is written at once: longer than a write behind may take.
+const lastCall = 5 * time.Second
+
+// ask gets a living session whose token has that hash, or a refusal.
+func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Hash) (Session, error) {
+	got, err := from.Get(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return got, flakepass.ErrInvalid
+	case err != nil:
+		return got, fmt.Errorf("session: verify: %w", err)
+	case !got.Hash.Equal(hash):
+		return got, flakepass.ErrInvalid
+	case !got.Alive():
+		return got, refusal(got.Ended)
+	}
+	return got, nil
+}
+
+// Close ends the login that t opens, and reports whether there was one, living
+// or ended, of which t is the token. If there was none it succeeds and changes
+// nothing; a caller who may not know does not learn the difference. An error
+// wrapping [ErrUntold] means: ended, and effective everywhere within the bound.
+func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err error) {
+	if s.Policy.Current().Expired(layout.Time(t.ID()), s.Now()) {
+		return false, nil
+	}
+	ended, err := s.Book.End(ctx, Ending{ID: t.ID(), Hash: HashOf(t), Reason: LoggedOut})
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err == nil {
+		// Also when it had ended before: the one who ended it may have died
+		// between writing it and telling it.
+		err = s.Store.Hear(ctx, ended)
+	}
+	if err != nil {
+		return true, fmt.Errorf("session: close: %w", err)
+	}
+	return true, nil
+}
+
+func identity(s *Session, rule *policy.Policy) flakepass.Identity {
+	issued, seen := layout.Time(s.ID), s.Seen.UTC()
+	return flakepass.Identity{
+		UserID: s.UserID, Username: s.Username, Role: s.Role, SessionID: s.ID,
+		IssuedAt: issued, LastSeenAt: seen,
+		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
+	}
+}
+
+func refusal(why Reason) error {
+	switch why {
+	case LoggedOut:
+		return flakepass.ErrLoggedOut
+	case Replaced:
+		return flakepass.ErrReplaced
+	case Disabled:
+		return flakepass.ErrAccountDisabled
+	case Expired:
+		return flakepass.ErrExpired
+	case Idle:
+		return flakepass.ErrIdle
+	default:
+		return flakepass.ErrRevoked
+	}
+}
