@@ -93,7 +93,7 @@ func settings() []setting {
 			show: func(c *Config) string { return c.Registration },
 		}, {
 			key: "revocation_bound", shape: span, def: "5s",
-			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails. From 1s to 5m; shorter asks the database more often when it is slow.",
+			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails (and, if Redis could not be told, the difference of the instances' clocks). From 1s to 5m; shorter asks the database more often when it is slow.",
 			parse: func(c *Config, v string) error { return between(&c.RevocationBound, v, time.Second, 5*time.Minute) },
 			show:  func(c *Config) string { return showSpan(c.RevocationBound) },
 		}, {
