@@ -1,0 +1,72 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+func (s *server) register(c *gin.Context) error {
+	noStore(c)
+	if !s.RegistrationOpen {
+		return errClosed
+	}
+	var in credentials
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	user, err := s.Accounts.Register(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
+	if err != nil {
+		return err
+	}
+	s.event(c, "registered", "user_id", user.ID)
+	c.JSON(http.StatusCreated, struct {
+		Username string `json:"username"`
+	}{user.Username})
+	return nil
+}
+
+func (s *server) changePassword(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	var in struct {
+		Current text `json:"current_password"`
+		New     text `json:"new_password"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	err := s.Logins.ChangePassword(c.Request.Context(), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
+	switch {
+	case errors.Is(err, account.ErrWrong):
+		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
+		return errCurrent
+	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
+		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err)
+	case err != nil:
+		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+			return renamed(invalid)
+		}
+		return err
+	default:
+		s.event(c, "password changed", "user_id", who.UserID)
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// renamed calls the field by the name that it has in this request.
+func renamed(e *account.InvalidError) error {
+	out := &account.InvalidError{}
+	for _, f := range e.Fields {
+		if f.Field == "password" {
+			f.Field = "new_password"
+		}
+		out.Fields = append(out.Fields, f)
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/internal/problem"
+)
+
+// begin is around every request: it names it, and answers for a panic.
+func (s *server) begin(c *gin.Context) {
+	h := c.Writer.Header()
+	h.Set(problem.RequestIDHeader, requestID(c.Request))
+	h.Set("X-Content-Type-Options", "nosniff")
+	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
+	var start time.Time
+	if debugging {
+		start = time.Now()
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(r)
+			}
+			// Neither the request nor what it brought is logged.
+			s.Log.ErrorContext(c.Request.Context(), "panic", "panic", r, "route", c.FullPath(),
+				"request_id", h.Get(problem.RequestIDHeader), "stack", string(debug.Stack()))
+			if !c.Writer.Written() {
+				problem.Write(c.Writer, internal)
+			}
+			c.Abort()
+		}
+		if debugging {
+			s.Log.DebugContext(c.Request.Context(), "request", "method", c.Request.Method, "route", c.FullPath(),
+				"status", c.Writer.Status(), "took", time.Since(start), "request_id", h.Get(problem.RequestIDHeader))
+		}
+	}()
+	c.Next()
+}
+
+// requestID is what the client calls its request, if that is harmless, or a
+// name of our own.
+func requestID(r *http.Request) string {
+	if given := r.Header[problem.RequestIDHeader]; len(given) == 1 && harmless(given[0]) {
+		return given[0]
+	}
+	return rand.Text()
+}
+
+func harmless(id string) bool {
+	if len(id) < 8 || len(id) > 64 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}

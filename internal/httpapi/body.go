@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+)
+
+// maxBody is the largest body that a request may bring, in bytes.
+const maxBody = 8 << 10
+
+// bind reads a JSON body into v. It takes exactly one object, in valid UTF-8,
+// with known names, each at most once and in the right case: whatever two
+// parsers might read differently is refused.
+func bind(c *gin.Context, v any) error {
+	kind, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	charset, given := params["charset"]
+	if err != nil || kind != "application/json" || (given && !strings.EqualFold(charset, "utf-8")) {
+		return errMediaType
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return errTooLarge
+	}
+	if err != nil {
+		return errBody
+	}
+	// null would be taken for any type, and leave it as it is.
+	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
+		return errBody
+	}
+	if err := json.Unmarshal(body, v, json.RejectUnknownMembers(true)); err != nil {
+		// What the decoder says may show a value: a password with a typing error
+		// in the JSON around it.
+		return errBody
+	}
+	return nil
+}
+
+// A text is a string in a request: null is none.
+type text string
+
+// UnmarshalJSON takes a JSON string and nothing else.
+func (t *text) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '"' {
+		return errBody
+	}
+	var s string
+	err := json.Unmarshal(b, &s)
+	*t = text(s)
+	return err
+}

@@ -1,0 +1,86 @@
+package httpapi_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// A world answers every question with what a test has set.
+type world struct {
+	register, login, change, verify, end error
+
+	panics  any      // if set, every verb panics with it
+	reasons []string // why it is not ready
+}
+
+func (w *world) verb(err error) error {
+	if w.panics != nil {
+		panic(w.panics)
+	}
+	return err
+}
+
+func (w *world) Register(_ context.Context, name string, _ account.Password, role account.Role) (account.User, error) {
+	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
+}
+
+func (w *world) Login(context.Context, string, account.Password) (session.Opened, error) {
+	if err := w.verb(w.login); err != nil {
+		return session.Opened{}, err
+	}
+	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
+}
+
+func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password) error {
+	return w.verb(w.change)
+}
+
+func (w *world) Verify(context.Context, flakepass.Token) (flakepass.Identity, error) {
+	return who, w.verb(w.verify)
+}
+
+func (w *world) Close(context.Context, flakepass.Token) (bool, error) { return true, w.verb(w.end) }
+
+var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
+
+var who = flakepass.Identity{
+	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001,
+	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
+}
+
+// handler is the API in front of w, as cmd/flakepass makes it.
+func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
+	t.Helper()
+	o := httpapi.Options{
+		Accounts: w, Logins: w, Sessions: w, Ready: func(context.Context) []string { return w.reasons },
+		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
+	}
+	if edit != nil {
+		edit(&o)
+	}
+	h, err := httpapi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// direct sends requests to a handler without a network.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), nil
+}

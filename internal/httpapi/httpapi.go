@@ -1,0 +1,145 @@
+// Package httpapi is the HTTP face of flakepass: the same verbs, over HTTP. It
+// is the only package that knows the router. api/openapi.yaml is the truth of
+// what it answers.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// Accounts make users.
+type Accounts interface {
+	Register(ctx context.Context, username string, p account.Password, role account.Role) (account.User, error)
+}
+
+// Logins begin logins and change passwords.
+type Logins interface {
+	Login(ctx context.Context, username string, p account.Password) (session.Opened, error)
+	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password) error
+}
+
+// Sessions recognise logins and end them.
+type Sessions interface {
+	flakepass.Verifier
+	Close(ctx context.Context, t flakepass.Token) (found bool, err error)
+}
+
+// Options is what a Server is made of.
+type Options struct {
+	Accounts Accounts
+	Logins   Logins
+	Sessions Sessions
+
+	// Ready says why the server should get no requests; nil or empty means it
+	// should.
+	Ready func(ctx context.Context) []string
+
+	RegistrationOpen bool
+	TokenHeader      string         // one more header for the token; may be empty
+	Bound            time.Duration  // told to a client whose logout is under way
+	TrustedProxies   []netip.Prefix // whose X-Forwarded-For is believed
+	Spec             []byte         // api/openapi.yaml
+	Log              *slog.Logger
+}
+
+type server struct {
+	Options
+	guard *flakepass.Guard
+}
+
+// New returns the handler of all routes.
+func New(o Options) (http.Handler, error) {
+	s := &server{Options: o}
+	s.guard = &flakepass.Guard{Verifier: o.Sessions, Header: o.TokenHeader, Undecided: s.undecided}
+	e, err := s.engine()
+	if err != nil {
+		return nil, err
+	}
+	e.GET("/healthz", s.do(s.healthz))
+	e.GET("/readyz", s.do(s.readyz))
+	e.GET("/openapi.yaml", s.do(s.spec))
+
+	v1 := e.Group("/v1")
+	v1.POST("/register", s.do(s.register))
+	v1.POST("/login", s.do(s.login))
+	v1.POST("/logout", s.do(s.logout)) // needs a token, but not a living one
+
+	mine := v1.Group("", s.admit)
+	mine.GET("/me", s.do(s.me))
+	mine.PUT("/me/password", s.do(s.changePassword))
+	mine.GET("/verify", s.do(s.verify))
+	return e, nil
+}
+
+// Routes lists the method and the path of every route of h, a handler made by
+// [New].
+func Routes(h http.Handler) [][2]string {
+	e, ok := h.(*gin.Engine)
+	if !ok {
+		return nil
+	}
+	var list [][2]string
+	for _, r := range e.Routes() {
+		list = append(list, [2]string{r.Method, r.Path})
+	}
+	return list
+}
+
+func (s *server) engine() (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	e.RedirectTrailingSlash = false // a redirect would take the token along
+	proxies := make([]string, len(s.TrustedProxies))
+	for i, p := range s.TrustedProxies {
+		proxies[i] = p.String()
+	}
+	if err := e.SetTrustedProxies(proxies); err != nil {
+		return nil, err
+	}
+	e.Use(s.begin)
+	e.NoRoute(s.do(func(*gin.Context) error { return errNotFound }))
+	e.NoMethod(s.do(func(*gin.Context) error { return errMethod }))
+	return e, nil
+}
+
+// do runs a handler and answers for the error that it returns.
+func (s *server) do(h func(*gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := h(c); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+// admit is the guard, as a link of gin's chain.
+func (s *server) admit(c *gin.Context) {
+	noStore(c)
+	r, ok := s.guard.Admit(c.Writer, c.Request)
+	if !ok {
+		c.Abort()
+		return
+	}
+	c.Request = r
+}
+
+func (s *server) undecided(ctx context.Context, err error) {
+	if ctx.Err() == nil { // else nobody is waiting
+		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err)
+	}
+}
+
+// noStore keeps what was said to one caller out of every cache.
+func noStore(c *gin.Context) { c.Writer.Header().Set("Cache-Control", "no-store") }

@@ -1,0 +1,88 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/problem"
+)
+
+// What can go wrong before any domain is asked.
+var (
+	errNotFound  = errors.New("no such route")
+	errMethod    = errors.New("no such method on this route")
+	errMediaType = errors.New("body is not application/json")
+	errTooLarge  = errors.New("body too large")
+	errBody      = errors.New("body is not the JSON that is expected")
+	errClosed    = errors.New("registration is closed")
+	errCurrent   = errors.New("current password is wrong")
+)
+
+var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
+
+// told is the whole mapping from errors to what a client is told. An error that
+// is not in it could not be helped: 503, with its cause in the log only.
+var told = []struct {
+	err error
+	p   problem.Problem
+}{
+	{errNotFound, problem.Problem{Status: 404, Code: "not_found", Title: "no such resource"}},
+	{errMethod, problem.Problem{Status: 405, Code: "method_not_allowed", Title: "method not allowed",
+		Detail: "the Allow header lists the methods of this resource"}},
+	{errMediaType, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "media type not supported",
+		Detail: "send Content-Type: application/json"}},
+	{errTooLarge, problem.Problem{Status: 413, Code: "body_too_large", Title: "body too large",
+		Detail: "a body may have at most 8192 bytes"}},
+	{errBody, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send one JSON object in UTF-8 with exactly the documented fields, each once"}},
+	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
+		Detail: "ask an administrator for an account"}},
+	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
+		Detail: "choose another username"}},
+	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
+	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
+		Detail: "ask an administrator"}},
+	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
+		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
+}
+
+// lookup is what a client is told of err, if that is in the table.
+func lookup(err error) (problem.Problem, bool) {
+	for _, t := range told {
+		if errors.Is(err, t.err) {
+			return t.p, true
+		}
+	}
+	return problem.Problem{}, false
+}
+
+// fail answers for an error.
+func (s *server) fail(c *gin.Context, err error) {
+	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+		p := problem.Problem{Status: http.StatusUnprocessableEntity, Code: "validation_failed", Title: "not acceptable as it is"}
+		for _, f := range invalid.Fields {
+			p.Errors = append(p.Errors, problem.Field{Field: f.Field, Code: f.Code, Message: f.Message})
+		}
+		problem.Write(c.Writer, p)
+		return
+	}
+	if p, ok := lookup(err); ok {
+		if p.Code == "credentials_invalid" {
+			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`)
+		}
+		problem.Write(c.Writer, p)
+		return
+	}
+	if ctx := c.Request.Context(); ctx.Err() == nil {
+		s.Log.ErrorContext(ctx, "request not answered", "route", c.FullPath(), "err", err,
+			"request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+	}
+	problem.Write(c.Writer, problem.Unavailable(time.Second))
+}

@@ -1,0 +1,129 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// An instant is a time in an answer: RFC 3339 in UTC, to the millisecond.
+type instant time.Time
+
+func (t instant) AppendText(b []byte) ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z"), nil
+}
+
+func (t instant) MarshalText() ([]byte, error) { return t.AppendText(nil) }
+
+type credentials struct {
+	Username text `json:"username"`
+	Password text `json:"password"`
+}
+
+func (s *server) login(c *gin.Context) error {
+	noStore(c)
+	var in credentials
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	opened, err := s.Logins.Login(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)))
+	if err != nil {
+		s.event(c, "login refused", "reason", reason(err))
+		return err
+	}
+	who := &opened.Identity
+	s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID)
+	c.JSON(http.StatusOK, struct {
+		Token         string  `json:"token"`
+		TokenType     string  `json:"token_type"`
+		SessionID     string  `json:"session_id"`
+		ExpiresAt     instant `json:"expires_at"`
+		IdleExpiresAt instant `json:"idle_expires_at"`
+	}{opened.Token.Reveal(), "Bearer", who.SessionID.String(), instant(who.ExpiresAt), instant(who.IdleExpiresAt)})
+	return nil
+}
+
+// logout succeeds also for a token that is dead already, or was never alive:
+// it is no way to find out.
+func (s *server) logout(c *gin.Context) error {
+	noStore(c)
+	t, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
+	if err != nil {
+		s.guard.Refuse(c.Writer, c.Request, err)
+		return nil
+	}
+	found, err := s.Sessions.Close(c.Request.Context(), t)
+	switch {
+	case errors.Is(err, session.ErrUntold):
+		s.event(c, "logout under way", "session_id", t.ID(), "err", err)
+		c.JSON(http.StatusAccepted, struct {
+			EffectiveWithinMS int64 `json:"effective_within_ms"`
+		}{s.Bound.Milliseconds()})
+	case err != nil:
+		return err
+	default:
+		if found { // else the ID is only what a stranger claims
+			s.event(c, "logout", "session_id", t.ID())
+		}
+		c.Status(http.StatusNoContent)
+	}
+	return nil
+}
+
+type mySession struct {
+	ID            string  `json:"id"`
+	IssuedAt      instant `json:"issued_at"`
+	LastSeenAt    instant `json:"last_seen_at"`
+	ExpiresAt     instant `json:"expires_at"`
+	IdleExpiresAt instant `json:"idle_expires_at"`
+}
+
+type me struct {
+	Username string    `json:"username"`
+	Role     string    `json:"role"`
+	Session  mySession `json:"session"`
+}
+
+func (s *server) me(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	c.JSON(http.StatusOK, me{who.Username, who.Role, mySession{
+		who.SessionID.String(), instant(who.IssuedAt), instant(who.LastSeenAt),
+		instant(who.ExpiresAt), instant(who.IdleExpiresAt),
+	}})
+	return nil
+}
+
+// verify answers a proxy. It sets all headers every time, so that a proxy that
+// copies them overwrites whatever a client sent.
+func (s *server) verify(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	h := c.Writer.Header()
+	h.Set("X-Auth-User-Id", who.UserID.String())
+	h.Set("X-Auth-Username", url.PathEscape(who.Username)) // a header holds ASCII only
+	h.Set("X-Auth-Role", who.Role)
+	h.Set("X-Auth-Session-Id", who.SessionID.String())
+	c.Status(http.StatusOK)
+	return nil
+}
+
+// event logs what concerns the security of an account. Names are not logged of
+// a login that was refused: people type their password there.
+func (s *server) event(c *gin.Context, what string, args ...any) {
+	args = append(args, "from", c.ClientIP(), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant
+}
+
+func reason(err error) string {
+	if p, ok := lookup(err); ok {
+		return p.Code
+	}
+	return "unavailable"
+}
