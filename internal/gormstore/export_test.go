@@ -1,0 +1,18 @@
+package gormstore
+
+import "gorm.io/gorm"
+
+// UserRow is what GORM may write of a user's row.
+type UserRow = userRow
+
+// SlowestChange is how long one change may take.
+const SlowestChange = tau
+
+// TouchBatch is how many rows one statement touches.
+const TouchBatch = touchBatch
+
+// SQLiteSource is the DSN for a file.
+func SQLiteSource(path string) string { return sqliteSource(path) }
+
+// Gorm is what the statements go through.
+func (db *DB) Gorm() *gorm.DB { return db.gorm }

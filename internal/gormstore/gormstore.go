@@ -1,0 +1,120 @@
+// Package gormstore keeps users, their logins and the settings in SQL: the
+// truth that every tier in front of it remembers.
+//
+// The token columns of a user's row are written by the statements in
+// sessions.go, endings.go, touch.go and sweep.go and by nothing else. Each of
+// them compares as it writes, so no writer can end a newer login or revive an
+// old one by mistake, and none goes through GORM's Save or Updates, which would
+// write back what was read earlier, or skip a zero.
+package gormstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	gormmysql "gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// Options says which database.
+type Options struct {
+	// Dialect is migrations.SQLite or migrations.MySQL (MariaDB too).
+	Dialect migrations.Dialect
+	// Source is a file path for SQLite, a DSN of go-sql-driver for MySQL.
+	// [MySQLSource] makes one from a URL.
+	Source string
+	// MaxConns limits the connections. 0 means 8 for SQLite, 32 for MySQL.
+	MaxConns int
+	// Log hears of slow statements, never of their text or values.
+	Log *slog.Logger
+}
+
+// A DB is an open database.
+type DB struct {
+	gorm *gorm.DB
+	sql  *sql.DB
+	d    dialect
+	// turn holds one token that a change takes while it runs, or is nil if the
+	// database lets changes run beside each other.
+	turn chan struct{}
+}
+
+// Open connects and checks that the database answers. It does not migrate.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	var (
+		dialector gorm.Dialector
+		d         dialect
+		conns     = o.MaxConns
+	)
+	switch o.Dialect {
+	case migrations.SQLite:
+		d, dialector = sqliteDialect, sqlite.Open(sqliteSource(o.Source))
+		if conns == 0 {
+			conns = 8
+		}
+	case migrations.MySQL:
+		pool, err := openMySQL(o.Source)
+		if err != nil {
+			return nil, fmt.Errorf("gormstore: open: %w", err)
+		}
+		d, dialector = mysqlDialect, gormmysql.New(gormmysql.Config{Conn: pool, SkipInitializeWithVersion: true})
+		if conns == 0 {
+			conns = 32
+		}
+	default:
+		return nil, fmt.Errorf("gormstore: open: no dialect %q", o.Dialect)
+	}
+	g, err := gorm.Open(dialector, &gorm.Config{
+		Logger: logger{o.Log}, TranslateError: true, DisableAutomaticPing: true,
+		// Every change here is one statement or opens its own transaction.
+		SkipDefaultTransaction: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: open: %w", err)
+	}
+	pool, err := g.DB()
+	if err != nil {
+		return nil, fmt.Errorf("gormstore: open: %w", err)
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxLifetime(30 * time.Minute)
+	db := &DB{gorm: g, sql: pool, d: d}
+	if d.name == migrations.SQLite {
+		db.turn = make(chan struct{}, 1)
+	}
+	if err := db.Ping(ctx); err != nil {
+		_ = pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// SQL is the pool of connections, for what speaks SQL without GORM: the
+// migrations and the worker numbers.
+func (db *DB) SQL() *sql.DB { return db.sql }
+
+// Dialect is what the database speaks.
+func (db *DB) Dialect() migrations.Dialect { return db.d.name }
+
+// Ping asks the database for a sign of life.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.sql.PingContext(ctx); err != nil {
+		return fmt.Errorf("gormstore: ping: %w", err)
+	}
+	return nil
+}
+
+// Close closes all connections.
+func (db *DB) Close() error { return db.sql.Close() }
+
+// tau is how long one change may take, waiting for locks and for an ID
+// included. It is what the consistency argument in docs/ calls tau:
+// no change becomes visible later than that after it was stamped.
+const tau = 3 * time.Second

@@ -1,0 +1,83 @@
+//go:build unix
+
+package gormstore_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// No statement that a request or the sweep sends walks over rows that it does
+// not want: with many users that would be slow, and would lock them.
+func TestNoStatementScansTheUsers(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		logins := w.crowd(t, 9_000)
+		spy := w.spy(t)
+		user, next := logins[0], logins[1:]
+		for _, c := range []struct {
+			name string
+			by   string // the index that its first UPDATE goes by, or its first SELECT
+			do   func() error
+		}{
+			{"Get the living", "users_token_id", func() error { _, err := w.sessions.Get(t.Context(), user); return err }},
+			{"Get the ended", "users_ended_token_id", func() error { _, err := w.sessions.Get(t.Context(), user-1<<22); return err }},
+			{"Begin again", "PRIMARY", func() error { _, err := w.sessions.Begin(t.Context(), w.opening(user)); return err }},
+			{"Begin", "PRIMARY", func() error { _, err := w.sessions.Begin(t.Context(), w.opening(user-1<<22)); return err }},
+			{"End", "PRIMARY", func() error {
+				_, err := w.sessions.End(t.Context(), session.Ending{UserID: user, Reason: session.Revoked})
+				return err
+			}},
+			{"ChangePassword", "PRIMARY", func() error { _, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$")); return err }},
+			{"Disable", "PRIMARY", func() error { _, err := w.users.Disable(t.Context(), next[0], start); return err }},
+			{"Enable", "PRIMARY", func() error { return w.users.Enable(t.Context(), next[0]) }},
+			{"Rehash", "PRIMARY", func() error { return w.users.Rehash(t.Context(), user, 1, account.NewPHC("$")) }},
+			{"ByID", "PRIMARY", func() error { _, err := w.users.ByID(t.Context(), user); return err }},
+			{"ByUsername", "users_username", func() error { _, err := w.users.ByUsername(t.Context(), next[0].String()); return err }},
+			{"List", "PRIMARY", func() error { _, err := w.users.List(t.Context(), user, 50); return err }},
+			{"Touch", "users_token_id", func() error { return w.sessions.Touch(t.Context(), next[1], start.Add(time.Hour)) }},
+			{"Touch many", "users_token_id", func() error {
+				seen := map[idworker.ID]time.Time{}
+				for _, id := range next[:3*gormstore.TouchBatch] {
+					seen[id] = start.Add(time.Hour)
+				}
+				return w.sessions.TouchAll(t.Context(), seen, start.Add(-time.Hour), time.Minute)
+			}},
+			{"Sweep a few", "PRIMARY", func() error {
+				_, err := w.sessions.Sweep(t.Context(), start.Add(99*time.Millisecond), start, 500)
+				return err
+			}},
+			{"Sweep many", "PRIMARY", func() error {
+				_, err := w.sessions.Sweep(t.Context(), start.Add(time.Hour), start, 500)
+				return err
+			}},
+			{"Sweep the idle", "PRIMARY", func() error {
+				_, err := w.sessions.Sweep(t.Context(), time.UnixMilli(0), start.Add(time.Hour), 500)
+				return err
+			}},
+		} {
+			if err := c.do(); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			sent := spy.take()
+			if len(sent) == 0 {
+				t.Errorf("%s: nothing was sent", c.name)
+			}
+			by := ""
+			for _, s := range sent {
+				indexes := strings.Join(w.searches(t, s), " ")
+				if by == "" || strings.HasPrefix(s.text, "UPDATE") || (strings.Contains(c.name, "ended") && strings.HasPrefix(s.text, "SELECT")) {
+					by = indexes
+				}
+			}
+			if !strings.Contains(by, c.by) {
+				t.Errorf("%s: goes by %q, want %s", c.name, by, c.by)
+			}
+		}
+	})
+}

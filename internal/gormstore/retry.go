@@ -1,0 +1,60 @@
+package gormstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+)
+
+// errMoved means that a row is no longer as it was read.
+var errMoved = errors.New("the row changed meanwhile")
+
+// retry runs f again when it lost a race that it may win the next time: a
+// compare-and-set that found another value, a deadlock that the database
+// broke, an ID that somebody else had. Each of these left nothing behind.
+//
+// SQLite has one writer at a time, and who waits for it sleeps and asks again,
+// with no order among those who wait. In one process the changes take turns
+// instead, in the order in which they came.
+func (db *DB) retry(ctx context.Context, f func() error) error {
+	for try := 1; ; try++ {
+		err := db.inTurn(ctx, f)
+		if err == nil || !lost(err) || try == 20 {
+			return err
+		}
+		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond)))
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (db *DB) inTurn(ctx context.Context, f func() error) error {
+	if db.turn == nil {
+		return f()
+	}
+	select {
+	case db.turn <- struct{}{}:
+		defer func() { <-db.turn }()
+		return f()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func lost(err error) bool {
+	const (
+		deadlock      = 1213
+		recordChanged = 1020 // MariaDB: the row changed since it was read
+	)
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return e.Number == deadlock || e.Number == recordChanged
+	}
+	return errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
+}

@@ -1,0 +1,145 @@
+package gormstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// Sessions are the logins on the users' rows: the last Store, and the Book.
+type Sessions struct {
+	DB *DB
+	// Now tells the time that an answer is as of. nil means time.Now.
+	Now func() time.Time
+}
+
+var (
+	_ session.Store = (*Sessions)(nil)
+	_ session.Book  = (*Sessions)(nil)
+)
+
+func (s *Sessions) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// Get reads the session from its user's row: the one the user has, or the one
+// that the user had before.
+func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	asOf := s.now()
+	row, err := s.find(ctx, "token_id = ?", id)
+	if err == nil {
+		return row.current(asOf), nil
+	}
+	if errors.Is(err, session.ErrNotFound) {
+		if row, err = s.find(ctx, "ended_token_id = ?", id); err == nil {
+			return row.ended(asOf), nil
+		}
+	}
+	return session.Session{}, fmt.Errorf("gormstore: get: %w", err)
+}
+
+// find reads one row, without a lock.
+func (s *Sessions) find(ctx context.Context, where string, id idworker.ID) (tokenRow, error) {
+	return one(s.DB.gorm.WithContext(ctx), "SELECT "+tokenColumns+" FROM users WHERE "+where, int64(id))
+}
+
+func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
+	var rows []tokenRow
+	if err := db.Raw(query, args...).Scan(&rows).Error; err != nil {
+		return tokenRow{}, err
+	}
+	if len(rows) == 0 {
+		return tokenRow{}, session.ErrNotFound
+	}
+	return rows[0], nil
+}
+
+// Touch writes one time of last use, as [Sessions.TouchAll] does.
+func (s *Sessions) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
+	return s.TouchAll(ctx, map[idworker.ID]time.Time{id: seen}, time.UnixMilli(0), time.Millisecond)
+}
+
+// Hear does nothing: what it is told was read here.
+func (s *Sessions) Hear(context.Context, session.Session) error { return nil }
+
+// Begin makes a session its user's only one. The row is locked while the ID is
+// minted, so the IDs of one user grow in the order of their logins, whichever
+// instance and whichever clock they come from. It fails with
+// [account.ErrNotFound], [account.ErrDisabled] or [account.ErrStale], and
+// changes nothing then.
+func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var begun session.Begun
+	err := s.DB.retry(ctx, func() error {
+		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			begun, err = s.begin(ctx, tx, o)
+			return err
+		})
+	})
+	if err != nil {
+		return session.Begun{}, fmt.Errorf("gormstore: begin: %w", err)
+	}
+	return begun, nil
+}
+
+func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (session.Begun, error) {
+	asOf := s.now()
+	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, int64(o.UserID))
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return session.Begun{}, account.ErrNotFound
+	case err != nil:
+		return session.Begun{}, err
+	case row.DisabledAt.Valid:
+		return session.Begun{}, account.ErrDisabled
+	case row.PasswordVersion != o.PasswordVersion:
+		return session.Begun{}, account.ErrStale
+	}
+	id, hash, err := o.Mint(ctx, row.highest())
+	if err != nil {
+		return session.Begun{}, err
+	}
+	seen := o.Seen
+	if issued := layout.Time(id); issued.After(seen) {
+		seen = issued // nobody is seen before the login was issued
+	}
+	var begun session.Begun
+	if row.TokenID.Valid {
+		begun.Replaced = row.current(asOf)
+		if begun.Replaced.Alive() {
+			begun.Replaced.Ended = session.Replaced
+		}
+		// The old login ends before the new one begins, in the same transaction.
+		if err := s.end(tx, row, begun.Replaced.Ended); err != nil {
+			return session.Begun{}, err
+		}
+	}
+	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE "+unmoved,
+		int64(id), hash[:], seen.UnixMilli(), row.UserID, 0)
+	if done.Error != nil {
+		return session.Begun{}, done.Error
+	}
+	if done.RowsAffected != 1 {
+		return session.Begun{}, errMoved
+	}
+	// The index of living tokens knows no ID that has ended. Two users that had
+	// the same one could not both log out.
+	if _, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE ended_token_id = ?", int64(id)); !errors.Is(err, session.ErrNotFound) {
+		return session.Begun{}, cmp.Or(err, gorm.ErrDuplicatedKey)
+	}
+	begun.Session = row.session(int64(id), hash[:], asOf)
+	begun.Session.Seen = fromMillis(seen.UnixMilli())
+	return begun, nil
+}
