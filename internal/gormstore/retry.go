@@ -15,7 +15,8 @@ var errMoved = errors.New("the row changed meanwhile")
 
 // retry runs f again when it lost a race that it may win the next time: a
 // compare-and-set that found another value, a deadlock that the database
-// broke, an ID that somebody else had. Each of these left nothing behind.
+// broke, an ID that somebody else had. Each of these left nothing behind. ctx
+// says when to give up; every caller's ends within tau.
 //
 // SQLite has one writer at a time, and who waits for it sleeps and asks again,
 // with no order among those who wait. In one process the changes take turns
@@ -23,7 +24,7 @@ var errMoved = errors.New("the row changed meanwhile")
 func (db *DB) retry(ctx context.Context, f func() error) error {
 	for try := 1; ; try++ {
 		err := db.inTurn(ctx, f)
-		if err == nil || !lost(err) || try == 20 {
+		if err == nil || !lost(err) {
 			return err
 		}
 		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond)))

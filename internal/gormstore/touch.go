@@ -1,12 +1,15 @@
 package gormstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
 )
@@ -16,36 +19,56 @@ import (
 const touchBatch = 200
 
 // TouchAll writes times of last use, many with one statement. It never revives:
-// a login that ended has no token_id to match, and one last seen at or before
-// oldest is over. A row moves only forward, and by at least gap.
+// a row that has another login by now, or none, is left alone, and so is one
+// that was last seen at or before oldest. A row moves only forward, and by at
+// least gap.
 func (s *Sessions) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) error {
-	ids := slices.Sorted(maps.Keys(seen)) // all writers take rows in one order
+	ids := slices.Sorted(maps.Keys(seen))
 	for batch := range slices.Chunk(ids, touchBatch) {
-		query, args := touchQuery(batch, seen, oldest, gap)
-		if err := s.touch(ctx, query, args); err != nil {
+		if err := s.touch(ctx, batch, seen, oldest, gap); err != nil {
 			return fmt.Errorf("gormstore: touch: %w", err)
 		}
 	}
 	return nil
 }
 
-func (s *Sessions) touch(ctx context.Context, query string, args []any) error {
+// touch finds the rows without a lock and writes them by primary key, as every
+// other change does. Going by the index of tokens, it would lock that first and
+// the row second, which a login does the other way round.
+func (s *Sessions) touch(ctx context.Context, ids []idworker.ID, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	return s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Exec(query, args...).Error
+		db := s.DB.gorm.WithContext(ctx)
+		rows, err := holders(db, ids)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		query, args := touchQuery(rows, seen, oldest, gap)
+		return db.Exec(query, args...).Error
 	})
 }
 
-func touchQuery(ids []idworker.ID, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) (string, []any) {
-	times := "CASE token_id" + strings.Repeat(" WHEN ? THEN ?", len(ids)) + " END"
-	in := "?" + strings.Repeat(", ?", len(ids)-1)
-	var pairs, list []any
-	for _, id := range ids {
-		pairs = append(pairs, int64(id), seen[id].UnixMilli())
-		list = append(list, int64(id))
+// A holder is a user, and the login that the user's row holds.
+type holder struct{ UserID, TokenID int64 }
+
+// holders are the rows that hold those logins, in the order of their keys.
+func holders(db *gorm.DB, ids []idworker.ID) ([]holder, error) {
+	var rows []holder
+	err := db.Raw("SELECT id AS user_id, token_id FROM users WHERE token_id IN ?", ids).Scan(&rows).Error
+	slices.SortFunc(rows, func(a, b holder) int { return cmp.Compare(a.UserID, b.UserID) })
+	return rows, err
+}
+
+func touchQuery(rows []holder, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) (string, []any) {
+	each := "CASE id" + strings.Repeat(" WHEN ? THEN ?", len(rows)) + " END"
+	var users, tokens, times []any
+	for _, r := range rows {
+		users = append(users, r.UserID)
+		tokens = append(tokens, r.UserID, r.TokenID)
+		times = append(times, r.UserID, seen[idworker.ID(r.TokenID)].UnixMilli())
 	}
-	args := slices.Concat(pairs, list, []any{oldest.UnixMilli(), gap.Milliseconds()}, pairs)
-	return "UPDATE users SET token_seen_at = " + times +
-		" WHERE token_id IN (" + in + ") AND token_seen_at > ? AND token_seen_at + ? <= " + times, args
+	return "UPDATE users SET token_seen_at = " + each + " WHERE id IN (?" + strings.Repeat(", ?", len(rows)-1) + ")" +
+			" AND COALESCE(token_id, 0) = " + each + " AND token_seen_at > ? AND token_seen_at + ? <= " + each,
+		slices.Concat(times, users, tokens, []any{oldest.UnixMilli(), gap.Milliseconds()}, times)
 }

@@ -1,0 +1,89 @@
+package flakepass_test
+
+import "testing"
+
+// An arrow says which packages of ours a package may import, and why no
+// others. Folders are separated by spaces; "." is the public package.
+type arrow struct{ from, to, why string }
+
+var arrows = []arrow{
+	{".", "idworker internal/problem", "other services import it, so it brings nothing but the standard library"},
+	{"api", "", "the contract is data"},
+	{"migrations", "", "the schema knows no Go type"},
+	{"cmd/flakepass", anything, "it puts everything together"},
+
+	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
+	{"idworker/fileworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
+
+	{"internal/policy", "", "when a login is over is a pure question"},
+	{"internal/problem", "", "the public package imports it, so it brings nothing but the standard library"},
+	{"internal/session", ". idworker internal/policy", "the domain knows no store, no tier and no router"},
+	{"internal/account", "idworker internal/account/internal/cheap", "the domain knows no store, no session and no router"},
+	{"internal/account/internal/cheap", "", "it is one switch"},
+	{"internal/login", "idworker internal/account internal/session", "a login joins the two, and knows no store and no router"},
+
+	{"internal/session/memtier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
+	{"internal/session/redistier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
+	{"internal/session/touchtier", "idworker internal/policy internal/session", "a tier knows the next one only as a session.Store"},
+	{"internal/gormstore", "idworker internal/account internal/policy internal/session migrations", "the last tier knows what it keeps and nothing above it"},
+	{"internal/sweep", "internal/policy", "the sweep names the two methods it needs, and knows no store"},
+
+	{"internal/httpapi", ". idworker internal/account internal/problem internal/session", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/adminui", "internal/account", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
+	{"internal/telemetry", "", "only cmd knows where numbers and lines go"},
+}
+
+// support is the packages that exist for tests. Only tests, and each other,
+// may import them; they may import what they test.
+var support = []string{
+	"api/apitest",
+	"idworker/idworkertest",
+	"internal/account/accounttest",
+	"internal/bench",
+	"internal/session/sessiontest",
+	"internal/testenv",
+	"internal/testenv/server",
+	"internal/testenv/withservers",
+}
+
+// A home says which packages may import a dependency, and why no others. The
+// one that constructs everything, cmd/flakepass, may as well; so may tests.
+type home struct{ dep, homes, why string }
+
+var homes = []home{
+	{"github.com/alecthomas/kong", "cmd/flakepass", "only the command knows its line"},
+	{"github.com/alexedwards/argon2id", "internal/account", "only account knows how a password is hashed"},
+	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
+	{"github.com/gin-gonic/gin", "internal/httpapi", "only the edge knows the router"},
+	{"github.com/go-json-experiment/json", "internal/httpapi", "only the edge reads JSON that a stranger wrote"},
+	{"github.com/go-sql-driver/mysql", "internal/gormstore", "only the last tier knows SQL"},
+	{"github.com/goccy/go-yaml", "internal/config", "only the configuration is YAML"},
+	{"github.com/golang-jwt/jwt/v5", onlyTests, "it is what others do, to measure against"},
+	{"github.com/google/go-cmp", onlyTests, "it panics on what it does not know"},
+	{"github.com/libtnb/sqlite", "internal/gormstore", "only the last tier knows SQL"},
+	{"github.com/maypok86/otter/v2", "internal/session/memtier", "only the memory tier keeps a cache"},
+	{"github.com/pressly/goose/v3", "migrations", "only migrations change the schema"},
+	{"github.com/prometheus/client_golang", "internal/telemetry", "packages name a Recorder of their own; only telemetry knows what counts"},
+	{"github.com/redis/go-redis/v9", "internal/session/redistier", "only the shared tier knows Redis"},
+	{"github.com/robfig/cron/v3", "internal/sweep", "only the sweep has a schedule"},
+	{"github.com/rogpeppe/go-internal", onlyTests, "scripts drive the command as a person would"},
+	{"github.com/sony/gobreaker/v2", "internal/session/redistier", "only the shared tier must do without its server"},
+	{"go.uber.org/goleak", onlyTests, "it finds goroutines left behind"},
+	{"golang.org/x/crypto", "internal/account", "only account knows how a password is hashed"},
+	{"golang.org/x/sync", "internal/account", "only hashing has to queue"},
+	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
+	{"golang.org/x/text", "internal/account", "only account knows which names are the same"},
+	{"modernc.org/sqlite", onlyTests, "gormstore has its own dialect of it; only tests open a file directly"},
+	{"gorm.io", "internal/gormstore", "only the last tier knows SQL"},
+}
+
+// TestArrowsPointInward holds the whole module to the tables above. A package
+// or a dependency that they do not know fails, and so does a line about one
+// that is gone.
+func TestArrowsPointInward(t *testing.T) {
+	for _, v := range violations(readModule(t, "."), arrows, support, homes) {
+		t.Error(v)
+	}
+}

@@ -1,0 +1,110 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/memtier"
+)
+
+// logins is how many people are logged in where the answers come from memory.
+const logins = 1000
+
+// A ledger is the store behind the tiers: sessions in a map that nobody
+// changes. It counts how often it is asked.
+type ledger struct {
+	sessions map[idworker.ID]session.Session
+	asked    int
+}
+
+func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+	l.asked++
+	s, ok := l.sessions[id]
+	if !ok {
+		return s, session.ErrNotFound
+	}
+	s.AsOf = time.Now()
+	return s, nil
+}
+
+func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }
+func (l *ledger) Hear(context.Context, session.Session) error         { return nil }
+
+// mint makes the token of the i-th session that began at that time, and the
+// session that it opens.
+func mint(tb testing.TB, at time.Time, i int) (flakepass.Token, session.Session) {
+	tb.Helper()
+	// Below 4096 the sequence is enough; beyond it the time moves on.
+	id, err := idworker.Default().Compose(idworker.Parts{
+		Time: at.Add(time.Duration(i>>12) * time.Millisecond), Worker: 1023, Sequence: int64(i & 0xfff),
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t := flakepass.NewToken(id)
+	return t, session.Session{
+		ID: id, UserID: id - 1, Username: fmt.Sprintf("person.%06d", i), Role: "user",
+		Hash: session.HashOf(t), Seen: time.Now(),
+	}
+}
+
+// warm is a service whose memory holds every session of the ledger, and the
+// texts of their tokens. Nothing is forgotten while a benchmark runs.
+func warm(tb testing.TB) (*session.Service, *ledger, []string) {
+	tb.Helper()
+	behind := &ledger{sessions: make(map[idworker.ID]session.Session)}
+	texts := make([]string, logins)
+	for i := range texts {
+		t, s := mint(tb, time.Now().Add(-time.Hour), i)
+		behind.sessions[s.ID], texts[i] = s, t.Reveal()
+	}
+	near, err := memtier.New(behind, memtier.Options{Entries: 10 * logins, Bound: time.Hour})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	service := &session.Service{Store: near, Truth: behind, Policy: policy.Fixed(hourly()), Now: time.Now}
+	for _, text := range texts {
+		if _, err := check(service, text); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return service, behind, texts
+}
+
+// hourly is the default policy, but nobody is touched while a benchmark runs.
+func hourly() policy.Policy {
+	p := policy.Default()
+	p.Touch = time.Hour
+	return p
+}
+
+// check is what a guard does with the text of a token.
+func check(v flakepass.Verifier, text string) (flakepass.Identity, error) {
+	t, err := flakepass.ParseToken(text)
+	if err != nil {
+		return flakepass.Identity{}, err
+	}
+	return v.Verify(context.Background(), t)
+}
+
+// requests are one GET for each credential.
+func requests(tb testing.TB, credentials []string) []*http.Request {
+	tb.Helper()
+	all := make([]*http.Request, len(credentials))
+	for i, credential := range credentials {
+		r, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, "/v1/me", nil)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+credential)
+		all[i] = r
+	}
+	return all
+}
