@@ -35,7 +35,7 @@ func TestGormNeverNamesATokenColumn(t *testing.T) {
 		dry := func() *gorm.DB { return w.Gorm().Session(&gorm.Session{DryRun: true, NewDB: true}) }
 		got := map[string]string{
 			"Create":         sqlOf(dry().Create(&row)),
-			"Save":           sqlOf(dry().Save(&row)), //nolint:forbidigo // that it could do no harm is what is tested
+			"Save":           sqlOf(dry().Save(&row)),
 			"Updates":        sqlOf(dry().Model(&row).Updates(row)),
 			"Select Updates": sqlOf(dry().Model(&row).Select("*").Omit("id").Updates(row)),
 			"UpdateColumns":  sqlOf(dry().Model(&row).UpdateColumns(row)),
@@ -63,7 +63,7 @@ func TestProfileSaveVsLogout(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := w.row(t, user)
-		if err := w.Gorm().Save(&read).Error; err != nil { //nolint:forbidigo // that it does no harm is what is tested
+		if err := w.Gorm().Save(&read).Error; err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(w.row(t, user), before); diff != "" {

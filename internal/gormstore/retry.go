@@ -27,7 +27,7 @@ func (db *DB) retry(ctx context.Context, f func() error) error {
 		if err == nil || !lost(err) {
 			return err
 		}
-		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond)))
+		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond))) //nolint:gosec // only so that two who lost do not meet again
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts below testdata run the command as flakepass, in a
+// process of its own.
+func TestMain(m *testing.M) {
+	testscript.Main(cleaner{m}, map[string]func(){"flakepass": main})
+}
+
+// A cleaner runs the tests and removes what [build] has made for them.
+type cleaner struct{ *testing.M }
+
+func (c cleaner) Run() int {
+	dir, err := os.MkdirTemp("", "flakepass-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	build = sync.OnceValues(func() (string, error) { return buildInto(dir) })
+	return c.M.Run()
+}
+
+// build makes the program as people run it, once and when it is needed.
+var build func() (string, error)
+
+func buildInto(dir string) (string, error) {
+	path := filepath.Join(dir, "flakepass")
+	cmd := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".") //nolint:noctx // bounded by the timeout of the whole test
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+func binary(t testing.TB) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A buffer is written by a server and read by its test at the same time.
+type buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// environ is the variables as NAME=value, without anything of this process.
+func environ(vars map[string]string) []string {
+	list := []string{}
+	for name, value := range vars {
+		list = append(list, name+"="+value)
+	}
+	return list
+}
+
+// A result is what became of a command.
+type result struct {
+	out, errs string
+	code      int
+}
+
+// command runs the program to its end.
+func command(t testing.TB, vars map[string]string, in string, args ...string) result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t), args...)
+	var out, errs bytes.Buffer
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = environ(vars), strings.NewReader(in), &out, &errs
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatal(err)
+	}
+	return result{out.String(), errs.String(), cmd.ProcessState.ExitCode()}
+}
+
+// must is command, for one that has to work.
+func must(t testing.TB, vars map[string]string, in string, args ...string) result {
+	t.Helper()
+	r := command(t, vars, in, args...)
+	if r.code != 0 {
+		t.Fatalf("flakepass %s: exit code %d\n%s%s", strings.Join(args, " "), r.code, r.out, r.errs)
+	}
+	return r
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/fileworker"
+	"github.com/flakepass/flakepass/idworker/sqlworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/redistier"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// openDatabase connects to the configured database and brings its schema to
+// this program's version, which costs one read when it is there already.
+func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+	db, err := connect(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
+	if err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	if len(applied) > 0 {
+		log.InfoContext(ctx, "database migrated", "steps", len(applied))
+	}
+	return db, nil
+}
+
+// connect opens the configured database as it is.
+func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+	if cfg.Database.Kind == config.SQLite || cfg.Worker.Kind == config.WorkerFile {
+		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+			return nil, fmt.Errorf("data directory (FLAKEPASS_DATA_DIR): %w", err)
+		}
+	}
+	if cfg.Database.Kind == config.SQLite {
+		// SQLite would make it readable for everybody, and gives its other files
+		// the permissions of this one.
+		f, err := os.OpenFile(cfg.Database.Path, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+		}
+		_ = f.Close()
+	}
+	o := gormstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Log: log}
+	if cfg.Database.Kind == config.MySQL {
+		source, err := gormstore.MySQLSource(cfg.Database.URL.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		o.Dialect, o.Source = migrations.MySQL, source
+	}
+	db, err := gormstore.Open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+	}
+	return db, nil
+}
+
+// lender says who lends the worker number. A command that runs beside a server
+// never asks for the server's own number.
+func lender(cfg config.Config, db *gormstore.DB, server bool) idworker.Lender {
+	if cfg.Worker.Kind == config.WorkerFile {
+		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}
+	}
+	host, _ := os.Hostname()
+	l := &sqlworker.Lender{DB: db.SQL(), Dialect: sqlworker.MySQL, Holder: fmt.Sprintf("%s:%d", host, os.Getpid())}
+	if db.Dialect() == migrations.SQLite {
+		l.Dialect = sqlworker.SQLite
+	}
+	if cfg.Worker.Kind == config.WorkerStatic && server {
+		number := cfg.Worker.Number
+		l.Only = &number
+	}
+	return l
+}
+
+// newHasher is the pool in which passwords are hashed: as many at a time as
+// there are processors, and as many waiting as about two seconds can serve.
+func newHasher(cfg config.Config) (*account.Hasher, error) {
+	workers := cfg.HashWorkers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return account.NewHasher(account.DefaultParams(), workers, 32*workers)
+}
+
+// shared puts the tier that all instances share in front of next, if Redis is
+// configured. Otherwise it is absent. untold hears of endings that Redis could
+// not be told.
+func shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, log *slog.Logger,
+	untold func(context.Context, error)) (store session.Store, tier *redistier.Tier, closeRedis func() error, err error) {
+	if cfg.Redis.IsZero() {
+		return next, nil, func() error { return nil }, nil
+	}
+	r, err := config.ParseRedis(cfg.Redis.Reveal())
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
+	}
+	key, err := (&gormstore.Settings{DB: db}).CacheKey(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	rdb := redistier.Open(redistier.Server{
+		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
+		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
+	})
+	tier, err = redistier.New(rdb, next, redistier.Options{Key: key, Bound: cfg.RevocationBound, Log: log, Untold: untold})
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, rdb.Close())
+	}
+	return tier, tier, rdb.Close, nil
+}

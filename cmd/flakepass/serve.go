@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/api"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/memtier"
+	"github.com/flakepass/flakepass/internal/session/touchtier"
+	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/telemetry"
+)
+
+type serveCommand struct{}
+
+func (serveCommand) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	err = serve(a.ctx, cfg, a.out, a.errs, nil)
+	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // told to stop before it had started
+	}
+	return err
+}
+
+// serve builds the system, from the database up, and runs it until ctx ends.
+// ready, if not nil, is told the addresses once requests are answered.
+func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready func(public, ops string)) error {
+	start := time.Now()
+	log := telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel)
+	metrics := telemetry.NewMetrics(buildVersion())
+
+	// What runs beside the requests stops after the last of them was answered.
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	defer func() { stop(); running.Wait() }()
+
+	// What is kept.
+	db, err := openDatabase(ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(); running.Wait(); _ = db.Close() }()
+	kept := &gormstore.Sessions{DB: db}
+	users := &gormstore.Users{DB: db}
+
+	// The rule, and the numbers.
+	rule, err := policy.NewLive(ctx, &gormstore.Settings{DB: db})
+	if err != nil {
+		return err
+	}
+	running.Go(func() { rule.Watch(work, time.Second, log) })
+	ids, err := idworker.Open(ctx, lender(cfg, db, true), idworker.Options{})
+	if err != nil {
+		return fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
+	}
+	running.Go(func() { giveBack(work, ids, log.Warn) })
+
+	// The tiers in front of what is kept, nearest last.
+	touches := touchtier.New(kept, kept, rule, log)
+	running.Go(func() { touches.Run(work, time.Second) })
+	common, redis, closeRedis, err := shared(ctx, cfg, db, touches, log, metrics.Untold)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(); running.Wait(); _ = closeRedis() }()
+	near, err := memtier.New(common, memtier.Options{Entries: cfg.CacheEntries, Bound: cfg.RevocationBound})
+	if err != nil {
+		return err
+	}
+	if redis != nil {
+		running.Go(func() { redis.Listen(work, near.Note) })
+	}
+
+	// The life of a session: how it begins, who it is, how it ends.
+	hasher, err := newHasher(cfg)
+	if err != nil {
+		return err
+	}
+	sessions := &session.Service{
+		Store: near, Truth: kept, Book: kept, IDs: ids, Policy: rule, Now: time.Now,
+	}
+	accounts := &account.Service{
+		Users: users, Hasher: hasher, IDs: ids, Now: time.Now,
+		RehashFailed: func(ctx context.Context, err error) {
+			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
+		},
+	}
+	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: near}
+
+	// How it is forgotten.
+	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: metrics.Swept}
+	running.Go(func() { sweeper.Run(work) })
+
+	// The door.
+	var draining atomic.Bool
+	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
+		Accounts: accounts, Logins: logins, Sessions: sessions,
+		Ready:            func(ctx context.Context) []string { return unready(ctx, db, &draining) },
+		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
+		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	console := adminui.New(adminui.Options{
+		HasAdmin: users.HasAdmin, Now: time.Now, Log: log,
+		Create: func(ctx context.Context, name string, p account.Password) (account.User, error) {
+			return accounts.Register(ctx, name, p, account.RoleAdmin)
+		},
+	})
+	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log)
+	if err != nil {
+		return err
+	}
+	defer doors.cut()
+	link, err := console.SetupLink(ctx, "http://"+dialable(doors.public.Addr()))
+	if err != nil {
+		return err
+	}
+	failed := doors.serve(&running)
+	greet(out, greeting{
+		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
+		database: cfg.Database.Kind, redis: redis != nil, worker: ids.Number(), setup: link,
+	})
+	if ready != nil {
+		ready(doors.public.Addr().String(), doors.ops.Addr().String())
+	}
+
+	select {
+	case err := <-failed:
+		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	log.InfoContext(ctx, "stopping: no new requests; answering those that came")
+	draining.Store(true)
+	return doors.drain(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
+}
+
+// unready lists why no load balancer should send requests here.
+func unready(ctx context.Context, db *gormstore.DB, draining *atomic.Bool) (reasons []string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if draining.Load() {
+		reasons = append(reasons, "stopping")
+	}
+	if db.Ping(ctx) != nil {
+		reasons = append(reasons, "the database does not answer")
+	}
+	return reasons
+}
+
+// split sends the console's paths to it and everything else to the API.
+func split(api, console http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/console/") {
+			console.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	})
+}

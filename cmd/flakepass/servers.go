@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/config"
+)
+
+// newServer bounds what one client can hold on to.
+func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      15 * time.Second,
+		IdleTimeout:       time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		// "OPTIONS *" is answered like every other request.
+		DisableGeneralOptionsHandler: true,
+	}
+}
+
+func opsHandler(api, metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.Handle("GET /healthz", api)
+	mux.Handle("GET /readyz", api)
+	return mux
+}
+
+// doors are the two ports, and who answers there.
+type doors struct {
+	public, ops net.Listener
+	servers     [2]*http.Server // of public and ops
+}
+
+// open opens both ports, or none.
+func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log *slog.Logger) (*doors, error) {
+	d := &doors{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}}
+	var err error
+	if d.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
+		return nil, err
+	}
+	if d.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
+		_ = d.public.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// serve answers requests, in the background, and returns where it tells that a
+// port has failed.
+func (d *doors) serve(running *sync.WaitGroup) <-chan error {
+	failed := make(chan error, len(d.servers))
+	for i, l := range []net.Listener{d.public, d.ops} {
+		running.Go(func() { failed <- d.servers[i].Serve(l) })
+	}
+	return failed
+}
+
+// drain lets the requests under way finish, for at most that long. The public
+// port goes first, so that the other can say meanwhile that this instance is
+// stopping.
+func (d *doors) drain(ctx context.Context, grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	for _, s := range d.servers {
+		err := s.Shutdown(ctx)
+		if errors.Is(err, context.DeadlineExceeded) {
+			return fmt.Errorf("requests were still under way %v after the stop (FLAKEPASS_SHUTDOWN_TIMEOUT) and were cut off: %w", grace, err)
+		}
+		if err != nil {
+			return fmt.Errorf("serve: %w", err)
+		}
+	}
+	return nil
+}
+
+// cut closes both ports and cuts off whoever is left.
+func (d *doors) cut() {
+	for _, s := range d.servers {
+		_ = s.Close()
+	}
+	_ = d.public.Close() // a server that never served does not know its port
+	_ = d.ops.Close()
+}
+
+func listen(ctx context.Context, address, variable string) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot listen on %s: %w; set %s to another address, or to port 0 for any free one", address, err, variable)
+	}
+	return l, nil
+}
+
+// dialable is an address at which this machine can reach the listener.
+func dialable(a net.Addr) string {
+	host, port, err := net.SplitHostPort(a.String())
+	if err != nil {
+		return a.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// giveBack keeps the worker's range of ID time extended until ctx ends, and
+// hands the rest of it back.
+func giveBack(ctx context.Context, ids *idworker.Worker, warn func(string, ...any)) {
+	if err := ids.Run(ctx); err != nil && ctx.Err() == nil {
+		warn("worker number not extended in the background; each ID that needs it will wait", "err", err)
+		<-ctx.Done()
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := ids.Close(last); err != nil {
+		warn("rest of the ID range not handed back; the next start leaves it unused", "err", err)
+	}
+}
+
+type greeting struct {
+	took                  time.Duration
+	public, ops, database string
+	redis                 bool
+	worker                int
+	setup                 string
+}
+
+func greet(w io.Writer, g greeting) {
+	redis := "none"
+	if g.redis {
+		redis = "yes"
+	}
+	_, _ = fmt.Fprintf(w, `flakepass %s, ready in %v
+  API       http://%s   (contract: /openapi.yaml)
+  ops       http://%s   (/metrics /healthz /readyz)
+  database  %s   redis: %s   worker number: %d
+`, buildVersion(), g.took.Round(time.Millisecond), g.public, g.ops, g.database, redis, g.worker)
+	if g.setup != "" {
+		_, _ = fmt.Fprintf(w, "  There is no admin yet. Open this once, within an hour, to create the first:\n  %s\n", g.setup)
+	}
+}

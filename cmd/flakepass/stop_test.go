@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// A held body is sent when its test lets go.
+type held struct {
+	reached chan struct{} // closed when the server asks for the body
+	release chan struct{}
+	body    io.Reader
+}
+
+func (h *held) Read(p []byte) (int, error) {
+	select {
+	case <-h.reached:
+	default:
+		close(h.reached)
+	}
+	<-h.release
+	return h.body.Read(p)
+}
+
+// stopUnderWay stops the process while logins wait inside their handlers: they
+// have their connection, and "100 Continue". Each gets its answer.
+func stopUnderWay(t *testing.T, p *process, password string) {
+	t.Helper()
+	release := make(chan struct{})
+	type outcome struct {
+		status int
+		err    error
+	}
+	outcomes := make(chan outcome)
+	body := object("username", "alice", "password", password)
+	next := &http.Transport{ExpectContinueTimeout: patience, MaxConnsPerHost: 0}
+	defer next.CloseIdleConnections()
+	const logins = 4
+	for range logins {
+		h := &held{make(chan struct{}), release, strings.NewReader(body)}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+p.public+"/v1/login", h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.ContentLength = int64(len(body))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Expect", "100-continue")
+		go func() {
+			resp, err := (&http.Client{Transport: next, Timeout: patience}).Do(req)
+			if err != nil {
+				outcomes <- outcome{0, err}
+				return
+			}
+			_ = resp.Body.Close()
+			outcomes <- outcome{resp.StatusCode, nil}
+		}()
+		<-h.reached
+	}
+	p.signal(t, syscall.SIGTERM)
+	testenv.Eventually(t, patience, func() bool { return strings.Contains(p.log.String(), "stopping") }, "the process does not stop")
+	close(release)
+	for range logins {
+		if o := <-outcomes; o.err != nil || o.status != 200 {
+			t.Errorf("a login under way got %d %v", o.status, o.err)
+		}
+	}
+	if code := p.end(t); code != 0 {
+		t.Errorf("exit code %d after SIGTERM\n%s", code, p.log)
+	}
+}
+
+// TestStopsWithinTheGrace: a client that never finishes its request keeps the
+// process no longer than it is allowed to.
+func TestStopsWithinTheGrace(t *testing.T) {
+	t.Parallel()
+	vars := anyPort()
+	vars["FLAKEPASS_SHUTDOWN_TIMEOUT"] = "1s"
+	p := startProcess(t, t.TempDir(), vars)
+	h := &held{make(chan struct{}), make(chan struct{}), strings.NewReader("")}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	defer close(h.release)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.public+"/v1/login", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = 10
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Expect", "100-continue")
+	go func() {
+		resp, err := (&http.Client{Transport: &http.Transport{ExpectContinueTimeout: patience}}).Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+	}()
+	<-h.reached
+	p.signal(t, syscall.SIGTERM)
+	if code := p.end(t); code != 1 || !strings.Contains(p.log.String(), "FLAKEPASS_SHUTDOWN_TIMEOUT") {
+		t.Errorf("exit code %d, want 1 and a sentence about the timeout\n%s", code, p.log)
+	}
+}
+
+// TestStopDuringStart stops the server at many moments of its start. Whatever
+// it has begun by then, it ends, and gives everything back: the last start, on
+// the same files, is left alone.
+func TestStopDuringStart(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	begun := time.Now()
+	if err := d.start(t).stop(); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(begun)
+	cfg, err := config.Load(config.Options{Environ: environ(d.vars)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const moments = 40
+	for n := range moments {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), took*time.Duration(n)/moments)
+		ended := make(chan error, 1)
+		var log buffer
+		go func() { ended <- serve(ctx, cfg, &buffer{}, &log, nil) }()
+		select {
+		case err := <-ended:
+			if err != nil && !errors.Is(err, context.DeadlineExceeded) {
+				t.Logf("stopped %d/%d into the start: %v", n, moments, err)
+			}
+		case <-time.After(patience):
+			t.Fatalf("stopped %d/%d into the start, it does not end\n%s", n, moments, log.String())
+		}
+		cancel()
+	}
+	c := newClient(t, d.start(t).public)
+	c.want(c.do("GET", "/readyz", ""), 200, "")
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+type userCommand struct {
+	Add     userAdd     `cmd:"" help:"Add a user."`
+	List    userList    `cmd:"" help:"List all users, in the order in which they came."`
+	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
+	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
+	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
+	Logout  userLogout  `cmd:"" help:"End a user's login."`
+}
+
+// An office is what the commands on users work with: the database itself, and
+// Redis, if there is one, to tell the running instances at once.
+type office struct {
+	cfg      config.Config
+	db       *gormstore.DB
+	users    *gormstore.Users
+	sessions *gormstore.Sessions
+	store    session.Store
+}
+
+func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	db, err := openDatabase(a.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	o := &office{cfg: cfg, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
+	store, _, closeRedis, err := shared(a.ctx, cfg, db, o.sessions, log, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeRedis() }()
+	o.store = store
+	return f(a.ctx, o)
+}
+
+// find looks a user up by the name as a person types it.
+func (o *office) find(ctx context.Context, name string) (account.User, error) {
+	normal, err := account.NormalizeUsername(name)
+	if err != nil {
+		return account.User{}, err
+	}
+	u, err := o.users.ByUsername(ctx, normal)
+	if errors.Is(err, account.ErrNotFound) {
+		return u, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
+	}
+	return u, err
+}
+
+// over tells the instances that a login has ended, and the operator by when
+// they know.
+func (o *office) over(ctx context.Context, w io.Writer, ended session.Session) error {
+	if ended.ID == 0 {
+		_, err := fmt.Fprintln(w, "there was no login to end")
+		return err
+	}
+	within := "at once on every instance"
+	if err := o.store.Hear(ctx, ended); err != nil || o.cfg.Redis.IsZero() {
+		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
+	}
+	_, err := fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
+	return err
+}
+
+type userAdd struct {
+	Name          string `arg:"" help:"The username."`
+	Role          string `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+}
+
+func (c userAdd) Run(a *app) error {
+	p, err := a.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		hasher, err := newHasher(o.cfg)
+		if err != nil {
+			return err
+		}
+		ids, err := idworker.Open(ctx, lender(o.cfg, o.db, false), idworker.Options{})
+		if err != nil {
+			return fmt.Errorf("worker number: %w", err)
+		}
+		defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
+		s := &account.Service{Users: o.users, Hasher: hasher, IDs: ids, Now: time.Now}
+		u, err := s.Register(ctx, c.Name, p, account.Role(c.Role))
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", u.Username, u.Role)
+		return err
+	})
+}
+
+type userDisable struct {
+	Name string `arg:"" help:"The username."`
+}
+
+func (c userDisable) Run(a *app) error {
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		ended, err := o.users.Disable(ctx, u.ID, time.Now())
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(a.out, "user %q disabled\n", u.Username)
+		return o.over(ctx, a.out, ended)
+	})
+}
+
+type userEnable struct {
+	Name string `arg:"" help:"The username."`
+}
+
+func (c userEnable) Run(a *app) error {
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		if err := o.users.Enable(ctx, u.ID); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "user %q enabled\n", u.Username)
+		return err
+	})
+}
+
+type userPasswd struct {
+	Name          string `arg:"" help:"The username."`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+}
+
+func (c userPasswd) Run(a *app) error {
+	p, err := a.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		hasher, err := newHasher(o.cfg)
+		if err != nil {
+			return err
+		}
+		hash, err := (&account.Service{Users: o.users, Hasher: hasher}).NewHash(ctx, u.Username, p)
+		if err != nil {
+			return err
+		}
+		ended, err := o.users.ChangePassword(ctx, u.ID, u.PasswordVersion, hash)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
+		return o.over(ctx, a.out, ended)
+	})
+}
+
+type userLogout struct {
+	Name string `arg:"" help:"The username."`
+}
+
+func (c userLogout) Run(a *app) error {
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		ended, err := o.sessions.End(ctx, session.Ending{UserID: u.ID, Reason: session.Revoked})
+		if err != nil && !errors.Is(err, session.ErrNotFound) {
+			return err
+		}
+		return o.over(ctx, a.out, ended)
+	})
+}

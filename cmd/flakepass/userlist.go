@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+)
+
+type userList struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c userList) Run(a *app) error {
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		type line struct {
+			ID         idworker.ID  `json:"id"`
+			Username   string       `json:"username"`
+			Role       account.Role `json:"role"`
+			DisabledAt *time.Time   `json:"disabled_at"`
+			CreatedAt  time.Time    `json:"created_at"`
+		}
+		const page = 500
+		lines := []line{}
+		for after := idworker.ID(0); ; {
+			users, err := o.users.List(ctx, after, page)
+			if err != nil {
+				return err
+			}
+			for _, u := range users {
+				l := line{ID: u.ID, Username: u.Username, Role: u.Role, CreatedAt: u.CreatedAt}
+				if !u.DisabledAt.IsZero() {
+					l.DisabledAt = &u.DisabledAt
+				}
+				lines = append(lines, l)
+				after = u.ID
+			}
+			if len(users) < page {
+				break
+			}
+		}
+		return show(a.out, c.JSON, lines, func(w io.Writer) {
+			_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tSTATE\tCREATED")
+			for _, l := range lines {
+				state := "enabled"
+				if l.DisabledAt != nil {
+					state = "disabled " + l.DisabledAt.Format(time.RFC3339)
+				}
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Username, l.Role, state, l.CreatedAt.Format(time.RFC3339))
+			}
+		})
+	})
+}
