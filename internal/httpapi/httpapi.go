@@ -142,4 +142,4 @@ func (s *server) undecided(ctx context.Context, err error) {
 }
 
 // noStore keeps what was said to one caller out of every cache.
-func noStore(c *gin.Context) { c.Writer.Header().Set("Cache-Control", "no-store") }
+func noStore(c *gin.Context) { c.Writer.Header()["Cache-Control"] = nostore }

@@ -77,7 +77,7 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 		// everywhere within the bound.
 		_ = s.Store.Hear(ctx, begun.Replaced)
 	}
-	return Opened{Token: token, Identity: identity(&begun.Session, s.Policy.Current())}, nil
+	return Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), s.Policy.Current())}, nil
 }
 
 // Verify says who holds t. The error is a [*flakepass.Refusal] if nobody does,
@@ -88,7 +88,8 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 // truth was asked: another instance may have seen it since.
 func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	now, rule, id := s.Now(), s.Policy.Current(), t.ID()
-	if rule.Expired(layout.Time(id), now) {
+	issued := layout.Time(id)
+	if rule.Expired(issued, now) {
 		return flakepass.Identity{}, flakepass.ErrExpired
 	}
 	hash := HashOf(t)
@@ -111,7 +112,7 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 		_ = s.Store.Touch(ctx, id, now)
 		got.Seen = now
 	}
-	return identity(&got, rule), nil
+	return identity(&got, issued, rule), nil
 }
 
 // lastCall is how long before the end of its idle timeout a login that is used
@@ -157,8 +158,8 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err
 	return true, nil
 }
 
-func identity(s *Session, rule *policy.Policy) flakepass.Identity {
-	issued, seen := layout.Time(s.ID), s.Seen.UTC()
+func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Identity {
+	seen := s.Seen.UTC()
 	return flakepass.Identity{
 		UserID: s.UserID, Username: s.Username, Role: s.Role, SessionID: s.ID,
 		IssuedAt: issued, LastSeenAt: seen,
