@@ -130,26 +130,31 @@ func appendBase62(b []byte, v uint64, width int) []byte {
 	return b
 }
 
+// digits has the value of each base62 digit, and foreign for all else.
+var digits = func() (d [256]uint8) {
+	for i := range d {
+		d[i] = foreign
+	}
+	for i := range len(base62) {
+		d[base62[i]] = uint8(i)
+	}
+	return d
+}()
+
+const foreign = 1 << 7
+
 // parseBase62 reads at most 11 digits. It reports false for a foreign
 // character or a value that does not fit in 64 bits.
 func parseBase62(s string) (uint64, bool) {
 	var v uint64
+	var bad uint8
 	for i := range len(s) {
-		c := s[i]
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'A' <= c && c <= 'Z':
-			c -= 'A' - 10
-		case 'a' <= c && c <= 'z':
-			c -= 'a' - 36
-		default:
-			return 0, false
-		}
 		if v > (1<<64-1-61)/62 {
 			return 0, false
 		}
-		v = v*62 + uint64(c)
+		d := digits[s[i]]
+		bad |= d
+		v = v*62 + uint64(d)
 	}
-	return v, true
+	return v, bad < foreign
 }

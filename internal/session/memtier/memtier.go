@@ -51,10 +51,6 @@ type entry struct {
 	seen atomic.Int64 // Unix milliseconds
 }
 
-// endedFor is how long an ended session is remembered. It saves questions and
-// decides nothing: what has ended stays so.
-const endedFor = time.Minute
-
 var errStale = errors.New("the answer took longer than it may be believed")
 
 // New returns a tier in front of next. It fails if o cannot be met.
@@ -68,14 +64,10 @@ func New(next session.Store, o Options) (*Tier, error) {
 	if o.Load == 0 {
 		o.Load = 3 * time.Second
 	}
+	// Nothing here expires by the cache's own clock: every answer's age is looked
+	// at as it is given, and what nobody asks for makes room for what is.
 	cache, err := otter.New(&otter.Options[idworker.ID, *entry]{
 		MaximumSize: o.Entries,
-		ExpiryCalculator: otter.ExpiryWritingFunc(func(e otter.Entry[idworker.ID, *entry]) time.Duration {
-			if e.Value.Alive() {
-				return o.Bound
-			}
-			return endedFor
-		}),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("memtier: %w", err)
