@@ -33,7 +33,7 @@ func (a *app) withDatabase(f func(ctx context.Context, db *gormstore.DB) error) 
 	if err != nil {
 		return err
 	}
-	db, err := connect(a.ctx, cfg, slog.New(slog.NewTextHandler(a.errs, nil)))
+	db, err := connect(a.ctx, cfg, slog.New(slog.NewTextHandler(a.errs, nil)), true)
 	if err != nil {
 		return err
 	}

@@ -23,23 +23,24 @@ import (
 // openDatabase connects to the configured database and brings its schema to
 // this program's version, which costs one read when it is there already.
 func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
-	db, err := connect(ctx, cfg, log)
+	db, err := connect(ctx, cfg, log, true)
 	if err != nil {
 		return nil, err
 	}
 	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
+	_ = db.Close()
 	if err != nil {
-		_ = db.Close()
 		return nil, err
 	}
 	if len(applied) > 0 {
 		log.InfoContext(ctx, "database migrated", "steps", len(applied))
 	}
-	return db, nil
+	return connect(ctx, cfg, log, false)
 }
 
-// connect opens the configured database as it is.
-func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+// connect opens the configured database as it is; patient if it is to be
+// migrated.
+func connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient bool) (*gormstore.DB, error) {
 	if cfg.Database.Kind == config.SQLite || cfg.Worker.Kind == config.WorkerFile {
 		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 			return nil, fmt.Errorf("data directory (FLAKEPASS_DATA_DIR): %w", err)
@@ -54,7 +55,7 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormsto
 		}
 		_ = f.Close()
 	}
-	o := gormstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Log: log}
+	o := gormstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Patient: patient, Log: log}
 	if cfg.Database.Kind == config.MySQL {
 		source, err := gormstore.MySQLSource(cfg.Database.URL.Reveal())
 		if err != nil {

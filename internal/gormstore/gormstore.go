@@ -31,6 +31,9 @@ type Options struct {
 	Source string
 	// MaxConns limits the connections. 0 means 8 for SQLite, 32 for MySQL.
 	MaxConns int
+	// Patient lets a statement take as long as it takes: a migration may rebuild
+	// a large table. Requests want the opposite.
+	Patient bool
 	// Log hears of slow statements, never of their text or values.
 	Log *slog.Logger
 }
@@ -59,7 +62,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			conns = 8
 		}
 	case migrations.MySQL:
-		pool, err := openMySQL(o.Source)
+		pool, err := openMySQL(o.Source, o.Patient)
 		if err != nil {
 			return nil, fmt.Errorf("gormstore: open: %w", err)
 		}
@@ -115,6 +118,5 @@ func (db *DB) Ping(ctx context.Context) error {
 func (db *DB) Close() error { return db.sql.Close() }
 
 // tau is how long one change may take, waiting for locks and for an ID
-// included. It is what the consistency argument in docs/ calls tau:
-// no change becomes visible later than that after it was stamped.
+// included: no change becomes visible later than that after it was stamped.
 const tau = 3 * time.Second

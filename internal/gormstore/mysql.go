@@ -104,10 +104,13 @@ func format(c *mysql.Config) (string, error) {
 // of the statement, not of the transaction, and do not keep locks on rows that
 // a statement only looked at. MySQL and MariaDB have different names for the
 // variable that says so, and the same statement.
-func openMySQL(dsn string) (*sql.DB, error) {
+func openMySQL(dsn string, patient bool) (*sql.DB, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, errors.New("not a DSN of go-sql-driver")
+	}
+	if patient {
+		c.ReadTimeout = 0
 	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
