@@ -43,7 +43,7 @@ fuzz: ## fuzz every target for FUZZTIME (10s)
 	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' "$$dir" | grep '^Fuzz'); do \
 			echo "$$dir $$target"; \
-			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$dir"; \
+			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$dir"; \
 		done; \
 	done
 

@@ -4,8 +4,10 @@ package testenv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +42,14 @@ type RedisServer struct {
 // Redis(t, "--appendonly", "yes") keeps its keys over a Kill.
 func Redis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
+	return redisServer(t, func(dir string, port int) []string {
+		return append(server.RedisArgs(dir, port), args...)
+	})
+}
+
+// redisServer starts a redis-server with the arguments for a folder and a port.
+func redisServer(t testing.TB, args func(dir string, port int) []string) *RedisServer {
+	t.Helper()
 	r := &RedisServer{t: t, process: server.Process{Path: Program(t, "redis-server"), Dir: t.TempDir()}}
 	t.Cleanup(func() {
 		if err := r.process.Stop(); err != nil {
@@ -51,7 +61,7 @@ func Redis(t testing.TB, args ...string) *RedisServer {
 	for range 3 {
 		port := FreePort(t)
 		r.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-		r.process.Args = append(server.RedisArgs(r.process.Dir, port), args...)
+		r.process.Args = args(r.process.Dir, port)
 		if err = r.start(); err == nil {
 			return r
 		}
@@ -87,6 +97,46 @@ func (r *RedisServer) Pause() { r.t.Helper(); r.must(r.process.Pause()) }
 // Resume lets a paused server go on, with everything that was sent to it in the
 // meantime.
 func (r *RedisServer) Resume() { r.t.Helper(); r.must(r.process.Resume()) }
+
+// Running reports whether the server was not stopped or killed. A paused one
+// runs.
+func (r *RedisServer) Running() bool { return r.process.Running() }
+
+// Command sends one command, words with spaces between them, and returns the
+// answer as Redis wrote it. The test ends if the answer is an error, or none.
+func (r *RedisServer) Command(command string) string {
+	r.t.Helper()
+	answer, err := r.ask(command)
+	if err != nil {
+		r.t.Fatalf("testenv: %v", err)
+	}
+	return answer
+}
+
+// ask is Command, for a server that may be down or not ready.
+func (r *RedisServer) ask(command string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	answer, err := server.RedisCommand(ctx, r.Addr, command)
+	if err == nil && strings.HasPrefix(answer, "-") {
+		err = errors.New(strings.TrimSpace(answer))
+	}
+	if err != nil {
+		return "", fmt.Errorf("redis at %s: %s: %w", r.Addr, command, err)
+	}
+	return answer, nil
+}
+
+// says reports whether the answer to a command holds all parts.
+func (r *RedisServer) says(command string, parts ...string) bool {
+	answer, err := r.ask(command)
+	for _, part := range parts {
+		if err != nil || !strings.Contains(answer, part) {
+			return false
+		}
+	}
+	return err == nil
+}
 
 func (r *RedisServer) must(err error) {
 	if err != nil {

@@ -27,7 +27,7 @@ func RedisArgs(dir string, port int) []string {
 func RedisReady(ctx context.Context, addr string, pid int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	answer, err := redisInfo(ctx, addr)
+	answer, err := RedisCommand(ctx, addr, "INFO server")
 	if err != nil {
 		return fmt.Errorf("server: ask redis: %w", err)
 	}
@@ -38,8 +38,9 @@ func RedisReady(ctx context.Context, addr string, pid int) error {
 	return fmt.Errorf("server: redis at %s is not process %d: answer %q", addr, pid, first)
 }
 
-// redisInfo returns the answer to INFO as it came, an error of Redis included.
-func redisInfo(ctx context.Context, addr string) (string, error) {
+// RedisCommand sends one command, words with spaces between them, on a connection
+// of its own and returns the answer as it came, an error of Redis included.
+func RedisCommand(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -52,9 +53,9 @@ func redisInfo(ctx context.Context, addr string) (string, error) {
 		}
 	}
 	// QUIT makes Redis close the connection behind its answer.
-	if _, err := io.WriteString(conn, "INFO server\r\nQUIT\r\n"); err != nil {
+	if _, err := io.WriteString(conn, command+"\r\nQUIT\r\n"); err != nil {
 		return "", err
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
-	return string(answer), err
+	return strings.TrimSuffix(string(answer), "+OK\r\n"), err
 }
