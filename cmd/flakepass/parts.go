@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/fileworker"
 	"github.com/flakepass/flakepass/idworker/sqlworker"
@@ -96,6 +98,20 @@ func newHasher(cfg config.Config) (*account.Hasher, error) {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	return account.NewHasher(account.DefaultParams(), workers, 32*workers)
+}
+
+// logRedis makes the Redis client, which would write to standard error in its
+// own way, write to log. It is one logger for the whole process, so only
+// commands call this, before they do anything else.
+func logRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
+// A redisLog passes on what the Redis client has to say: of servers and
+// connections, never of values.
+type redisLog struct{ log *slog.Logger }
+
+// Printf is what the client calls.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.WarnContext(ctx, "redis client", "says", fmt.Sprintf(format, v...))
 }
 
 // shared puts the tier that all instances share in front of next, if Redis is

@@ -34,6 +34,7 @@ func (serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	logRedis(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
 	err = serve(a.ctx, cfg, a.out, a.errs, nil)
 	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // told to stop before it had started

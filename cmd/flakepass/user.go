@@ -40,6 +40,7 @@ func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	logRedis(log)
 	db, err := openDatabase(a.ctx, cfg, log)
 	if err != nil {
 		return err

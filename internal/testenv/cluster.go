@@ -5,9 +5,12 @@ package testenv
 import (
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/testenv/server"
 )
 
 // A Cluster is a Redis Cluster of one test's own: three masters that share the
@@ -58,12 +61,10 @@ func RedisCluster(t testing.TB) *Cluster {
 	return c
 }
 
+// clusterArgs names the port of the nodes' own talk, which would otherwise be
+// one that the kernel gives to outgoing connections.
 func clusterArgs(dir string, port, bus int) []string {
-	args := []string{
-		"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir,
-		"--save", "", "--appendonly", "no", "--daemonize", "no",
-	}
-	return append(args,
+	return append(server.RedisArgs(dir, port),
 		"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus), "--cluster-config-file", "nodes.conf",
 		"--cluster-node-timeout", "1500", "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay", "0")
 }
@@ -82,21 +83,19 @@ func (c *Cluster) Await() {
 }
 
 func (c *Cluster) ready() bool {
-	masters := -1
 	for _, node := range running(c.Nodes) {
 		rows, err := node.view()
 		if err != nil || len(rows) != len(c.Nodes) || !node.says("CLUSTER INFO", "cluster_state:ok") {
 			return false
 		}
-		served := 0
+		masters := 0
 		for _, row := range rows {
-			known := c.at(row.addr)
-			if known == nil || row.has("handshake") {
+			if c.at(row.addr) == nil || row.has("handshake") {
 				return false
 			}
 			if row.has("master") && len(row.slots) > 0 {
-				served++
-				if !known.Running() || row.has("fail") || row.has("fail?") {
+				masters++
+				if !c.at(row.addr).Running() || row.has("fail") || row.has("fail?") {
 					return false
 				}
 			}
@@ -104,12 +103,11 @@ func (c *Cluster) ready() bool {
 				return false
 			}
 		}
-		if served != 3 || (masters >= 0 && masters != served) {
+		if masters != 3 {
 			return false
 		}
-		masters = served
 	}
-	return masters == 3
+	return true
 }
 
 // Owner waits until the cluster is whole and returns the master of a key.
@@ -178,12 +176,7 @@ type row struct {
 }
 
 func (r *row) has(flag string) bool {
-	for _, f := range r.flags {
-		if f == flag {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(r.flags, flag)
 }
 
 func (r *row) owns(slot int) bool {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,34 @@ func (r *RedisServer) Command(command string) string {
 		r.t.Fatalf("testenv: %v", err)
 	}
 	return answer
+}
+
+// AwaitCopies waits until n replicas have all that this server has by now. The
+// test ends if they do not come to have it.
+func (r *RedisServer) AwaitCopies(n int) {
+	r.t.Helper()
+	offset := field(r.Command("INFO replication"), "master_repl_offset:", "\r\n")
+	want, err := strconv.ParseInt(offset, 10, 64)
+	if err != nil {
+		r.t.Fatalf("testenv: offset of %s: %v", r.Addr, err)
+	}
+	Eventually(r.t, assembly, func() bool {
+		copies := 0
+		for line := range strings.Lines(r.Command("INFO replication")) {
+			// slave0:ip=127.0.0.1,port=6379,state=online,offset=123,lag=0
+			if got, err := strconv.ParseInt(field(line, ",offset=", ","), 10, 64); err == nil && got >= want {
+				copies++
+			}
+		}
+		return copies >= n
+	}, "the replicas have what their master has")
+}
+
+// field is what stands in text between two marks.
+func field(text, before, behind string) string {
+	_, rest, _ := strings.Cut(text, before)
+	value, _, _ := strings.Cut(rest, behind)
+	return value
 }
 
 // ask is Command, for a server that may be down or not ready.

@@ -54,8 +54,9 @@ func RedisSentinel(t testing.TB) *Sentinel {
 		sentinel := redisServer(t, func(dir string, own int) []string {
 			return []string{s.configure(dir, own, host+" "+port), "--sentinel"}
 		})
-		// Sentinels find each other through what each publishes every 2 seconds.
-		sentinel.Command("SENTINEL DEBUG publish-period 100")
+		// Sentinels find each other through what each publishes every 2 seconds,
+		// and see every 10 that a server which came back thinks it is the master.
+		sentinel.Command("SENTINEL DEBUG publish-period 100 info-period 500")
 		s.Sentinels = append(s.Sentinels, sentinel)
 	}
 	s.Await()

@@ -1,11 +1,14 @@
 package redistier
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -30,7 +33,16 @@ const (
 
 var errForeign = errors.New("a value that this deployment did not write")
 
-type codec struct{ key []byte }
+type codec struct {
+	// macs are HMACs under the deployment's key, at their start. Making one
+	// costs more than the rest of reading a value.
+	macs *sync.Pool
+}
+
+func newCodec(key []byte) codec {
+	key = bytes.Clone(key)
+	return codec{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
 
 func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 	b := make([]byte, 0, fixedLen+3+len(s.Ended)+len(s.Role)+len(s.Username)+macLen)
@@ -80,7 +92,9 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 }
 
 func (c codec) mac(key string, body []byte) []byte {
-	m := hmac.New(sha256.New, c.key)
+	m, _ := c.macs.Get().(hash.Hash)
+	defer c.macs.Put(m)
+	m.Reset()
 	var n [8]byte
 	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
 	_, _ = m.Write(n[:])

@@ -15,12 +15,12 @@ func KeyOf(id idworker.ID) string { return keyOf(id) }
 
 // Encode is the value of a session under a key of the deployment.
 func Encode(secret []byte, key string, s *session.Session) ([]byte, error) {
-	return codec{secret}.encode(key, s)
+	return newCodec(secret).encode(key, s)
 }
 
 // Decode is the session in a value.
 func Decode(secret []byte, key string, id idworker.ID, b []byte) (session.Session, error) {
-	return codec{secret}.decode(key, id, b)
+	return newCodec(secret).decode(key, id, b)
 }
 
 // Grave is how long a tombstone stays.
@@ -28,5 +28,5 @@ func (t *Tier) Grave() time.Duration { return t.grave() }
 
 // Sign is a body with its MAC.
 func Sign(secret []byte, key string, body []byte) []byte {
-	return append(body[:len(body):len(body)], codec{secret}.mac(key, body)...)
+	return append(body[:len(body):len(body)], newCodec(secret).mac(key, body)...)
 }

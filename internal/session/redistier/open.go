@@ -2,6 +2,7 @@ package redistier
 
 import (
 	"crypto/tls"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -23,7 +24,8 @@ type Server struct {
 // not connect.
 func Open(s Server) redis.UniversalClient {
 	o := &redis.UniversalOptions{
-		Addrs: s.Addrs, MasterName: s.Master, IsClusterMode: s.Cluster,
+		// The client appends to the addresses what it learns.
+		Addrs: slices.Clone(s.Addrs), MasterName: s.Master, IsClusterMode: s.Cluster,
 		Username: s.Username, Password: s.Password, DB: s.DB,
 		// A request waits for Redis only as long as its own context says, and a
 		// server that refuses is not dialled again and again.
@@ -41,5 +43,15 @@ func Open(s Server) redis.UniversalClient {
 	if s.TLS {
 		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
+	if s.Cluster {
+		c := o.Cluster()
+		c.ClusterStateReloadInterval = topologyAge
+		return redis.NewClusterClient(c)
+	}
 	return redis.NewUniversalClient(o)
 }
+
+// topologyAge is how old an instance's knowledge of who has which slots may be
+// before it asks again, beside its requests. Pipelined commands to a master that
+// is gone do not make the client ask.
+const topologyAge = 2 * time.Second

@@ -82,7 +82,7 @@ func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error
 		return nil, fmt.Errorf("redistier: %w", err)
 	}
 	t := &Tier{
-		next: next, rdb: rdb, batch: batch, codec: codec{o.Key},
+		next: next, rdb: rdb, batch: batch, codec: newCodec(o.Key),
 		bound: o.Bound, skew: o.Skew, now: o.Now, untold: o.Untold, log: o.Log,
 	}
 	t.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -39,7 +40,8 @@ func RedisReady(ctx context.Context, addr string, pid int) error {
 }
 
 // RedisCommand sends one command, words with spaces between them, on a connection
-// of its own and returns the answer as it came, an error of Redis included.
+// of its own and returns the answer as it came, an error of Redis included: a line,
+// or a line with a length and the text. Of a list it returns the first line only.
 func RedisCommand(ctx context.Context, addr, command string) (string, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)
@@ -52,10 +54,21 @@ func RedisCommand(ctx context.Context, addr, command string) (string, error) {
 			return "", err
 		}
 	}
-	// QUIT makes Redis close the connection behind its answer.
-	if _, err := io.WriteString(conn, command+"\r\nQUIT\r\n"); err != nil {
+	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
 		return "", err
 	}
-	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
-	return strings.TrimSuffix(string(answer), "+OK\r\n"), err
+	answer := bufio.NewReader(conn)
+	line, err := answer.ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "$") {
+		return line, err
+	}
+	length, err := strconv.Atoi(strings.TrimSpace(line[1:]))
+	if err != nil || length < 0 || length > 1<<20 {
+		return line, err // -1: there is no such key
+	}
+	text := make([]byte, length+len("\r\n"))
+	if _, err := io.ReadFull(answer, text); err != nil {
+		return "", err
+	}
+	return line + string(text), nil
 }
