@@ -34,7 +34,8 @@ type Options struct {
 	// Patient lets a statement take as long as it takes: a migration may rebuild
 	// a large table. Requests want the opposite.
 	Patient bool
-	// Log hears of slow statements, never of their text or values.
+	// Log hears of slow statements and broken connections, never of the text or
+	// the values of a statement.
 	Log *slog.Logger
 }
 
@@ -62,7 +63,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			conns = 8
 		}
 	case migrations.MySQL:
-		pool, err := openMySQL(o.Source, o.Patient)
+		pool, err := openMySQL(o.Source, o.Patient, o.Log)
 		if err != nil {
 			return nil, fmt.Errorf("gormstore: open: %w", err)
 		}

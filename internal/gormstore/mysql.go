@@ -6,6 +6,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/url"
@@ -104,7 +105,7 @@ func format(c *mysql.Config) (string, error) {
 // of the statement, not of the transaction, and do not keep locks on rows that
 // a statement only looked at. MySQL and MariaDB have different names for the
 // variable that says so, and the same statement.
-func openMySQL(dsn string, patient bool) (*sql.DB, error) {
+func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
 		return nil, errors.New("not a DSN of go-sql-driver")
@@ -112,11 +113,23 @@ func openMySQL(dsn string, patient bool) (*sql.DB, error) {
 	if patient {
 		c.ReadTimeout = 0
 	}
+	if log != nil {
+		c.Logger = driverLog{log}
+	}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
 		return nil, err
 	}
 	return sql.OpenDB(readCommitted{connector}), nil
+}
+
+// A driverLog passes on what the driver has to say of its connections, which it
+// would write to standard error in its own way.
+type driverLog struct{ log *slog.Logger }
+
+// Print is what the driver calls.
+func (l driverLog) Print(v ...any) {
+	l.log.Warn("mysql driver", "says", strings.TrimSpace(fmt.Sprintln(v...)))
 }
 
 type readCommitted struct{ driver.Connector }
