@@ -57,9 +57,8 @@ func english() *texts {
 		Lang:    "en",
 		Product: "flakepass",
 
-		SetupTitle: "Create the first admin",
-		SetupLead: "This server has no admin yet. The account you create here may change how long logins last, " +
-			"and may see and end them.",
+		SetupTitle:     "Create the first admin",
+		SetupLead:      "This server has no admin yet. Create the account of whoever runs it.",
 		Username:       "Username",
 		UsernameHint:   "3 to 64 characters: letters, digits and . _ - @ +",
 		Passphrase:     "Passphrase",
