@@ -21,16 +21,10 @@ type Layout struct {
 	Unit  time.Duration
 
 	TimeBits, DatacenterBits, WorkerBits, SequenceBits uint8
-}
 
-// Default is the layout of flakepass: 41 bits of milliseconds since
-// 2014-12-31T16:00:00Z (midnight of the new year in UTC+8), 10 bits of worker,
-// 12 bits of sequence. It lasts until September 2084.
-func Default() Layout {
-	return Layout{
-		Epoch: time.UnixMilli(1420041600000).UTC(), Unit: time.Millisecond,
-		TimeBits: 41, WorkerBits: 10, SequenceBits: 12,
-	}
+	// WorkerLast puts the sequence right below the time, and the datacenter and
+	// the worker below the sequence.
+	WorkerLast bool
 }
 
 // Validate returns an [ErrLayout] that says what is wrong with l, or nil. The
@@ -95,9 +89,9 @@ func (l Layout) Decompose(id ID) Parts {
 	part := func(shift, bits uint8) int64 { return n >> shift & (1<<bits - 1) }
 	return Parts{
 		Time:       l.Time(id),
-		Datacenter: part(l.WorkerBits+l.SequenceBits, l.DatacenterBits),
-		Worker:     part(l.SequenceBits, l.WorkerBits),
-		Sequence:   part(0, l.SequenceBits),
+		Datacenter: part(l.numberShift()+l.WorkerBits, l.DatacenterBits),
+		Worker:     part(l.numberShift(), l.WorkerBits),
+		Sequence:   part(l.sequenceShift(), l.SequenceBits),
 	}
 }
 
@@ -116,11 +110,26 @@ func (l Layout) Compose(p Parts) (ID, error) {
 		return 0, fmt.Errorf("%w: sequence %d", ErrLayout, p.Sequence)
 	}
 	return ID(l.tick(p.Time)<<l.timeShift() |
-		p.Datacenter<<(l.WorkerBits+l.SequenceBits) | p.Worker<<l.SequenceBits | p.Sequence), nil
+		(p.Datacenter<<l.WorkerBits|p.Worker)<<l.numberShift() | p.Sequence<<l.sequenceShift()), nil
 }
 
 func (l Layout) unit() int64      { return int64(l.Unit / time.Millisecond) }
 func (l Layout) timeShift() uint8 { return l.DatacenterBits + l.WorkerBits + l.SequenceBits }
+
+// numberShift is where the number that a Lender lends lies.
+func (l Layout) numberShift() uint8 {
+	if l.WorkerLast {
+		return 0
+	}
+	return l.SequenceBits
+}
+
+func (l Layout) sequenceShift() uint8 {
+	if l.WorkerLast {
+		return l.DatacenterBits + l.WorkerBits
+	}
+	return 0
+}
 
 // tick is the number of whole Units from Epoch to t, which is not before it.
 func (l Layout) tick(t time.Time) int64 {

@@ -31,14 +31,14 @@ func tenMillis() idworker.Layout {
 }
 
 func FuzzLayoutTakesApartAndPutsTogether(f *testing.F) {
-	f.Add(int64(1), uint8(0), uint8(41), uint8(5), uint8(5))
-	f.Add(int64(math.MaxInt64), uint8(1), uint8(28), uint8(0), uint8(22))
-	f.Add(int64(1)<<62, uint8(2), uint8(39), uint8(0), uint8(16))
-	f.Fuzz(func(t *testing.T, n int64, unit, timeBits, dc, worker uint8) {
+	f.Add(int64(1), uint8(0), uint8(41), uint8(5), uint8(5), false)
+	f.Add(int64(math.MaxInt64), uint8(1), uint8(28), uint8(0), uint8(22), false)
+	f.Add(int64(1)<<62, uint8(2), uint8(39), uint8(0), uint8(16), true)
+	f.Fuzz(func(t *testing.T, n int64, unit, timeBits, dc, worker uint8, last bool) {
 		l := idworker.Layout{
 			Epoch:    time.UnixMilli(1420041600000),
 			Unit:     []time.Duration{time.Millisecond, time.Second, 10 * time.Millisecond}[unit%3],
-			TimeBits: timeBits % 64, DatacenterBits: dc % 64, WorkerBits: worker % 64,
+			TimeBits: timeBits % 64, DatacenterBits: dc % 64, WorkerBits: worker % 64, WorkerLast: last,
 		}
 		l.SequenceBits = 63 - l.TimeBits - l.DatacenterBits - l.WorkerBits
 		if l.Validate() != nil {

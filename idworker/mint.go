@@ -135,7 +135,7 @@ func (w *Worker) keep(ctx context.Context, g *grant, v uint64) (ID, error) {
 }
 
 func (w *Worker) id(g *grant, v uint64) ID {
-	return ID(v>>w.seqBits<<w.shift | g.node | v&w.seqMask)
+	return ID(v>>w.seqBits<<w.shift | g.node | v&w.seqMask<<(w.seqShift&63))
 }
 
 // wait sleeps until the clock is within Lead of the tick.

@@ -46,6 +46,7 @@ type Worker struct {
 	most     time.Duration // the longest window
 	seqBits  uint8
 	shift    uint8 // of the time in an ID
+	seqShift uint8 // of the sequence in an ID
 	seqMask  uint64
 	leadTick int64
 
@@ -100,7 +101,7 @@ func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
 		// Wherever a range begins and ends, it has to hold the end of a tick.
 		first:   max(min(firstWindow, o.Window), 2*o.Layout.Unit),
 		most:    max(o.Window, 2*o.Layout.Unit),
-		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(),
+		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(), seqShift: o.Layout.sequenceShift(),
 		seqMask:  1<<o.Layout.SequenceBits - 1,
 		leadTick: int64(Lead / o.Layout.Unit),
 		closed:   make(chan struct{}),
@@ -201,7 +202,7 @@ func (w *Worker) grantOf(lent Grant, window time.Duration) *grant {
 	hi := max(0, lent.Until.UnixMilli()-epoch) / unit
 	return &grant{
 		lo: uint64(min(lo, w.end())) << w.seqBits, hi: uint64(min(hi, w.end())) << w.seqBits,
-		node: uint64(lent.Number) << w.seqBits, window: window, lent: lent,
+		node: uint64(lent.Number) << w.layout.numberShift(), window: window, lent: lent,
 	}
 }
 

@@ -31,7 +31,9 @@ func next(t testing.TB, w *idworker.Worker) idworker.ID {
 }
 
 func TestTimeOfAnIDIsTheTimeOfItsMinting(t *testing.T) {
-	for _, layout := range []idworker.Layout{idworker.Default(), twitter(), tenMillis(), baidu()} {
+	for _, layout := range []idworker.Layout{
+		idworker.Default(), twitter(), tenMillis(), baidu(), idworker.Sonyflake(), idworker.Baidu(),
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			// The bubble's clock begins in 2000.
 			start := time.Now()
