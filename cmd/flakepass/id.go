@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+)
+
+type idCommand struct {
+	Next   idNext   `cmd:"" help:"Mint IDs, under a worker number of the command's own."`
+	Decode idDecode `cmd:"" help:"Say when and by which worker an ID was minted."`
+}
+
+type idNext struct {
+	N int `short:"n" help:"How many, one on a line." default:"1"`
+}
+
+// Validate is called by kong.
+func (c idNext) Validate() error {
+	if c.N < 1 {
+		return errors.New("-n is at least 1")
+	}
+	return nil
+}
+
+func (c idNext) Run(a *app) error {
+	return a.withWorker(func(ctx context.Context, w *idworker.Worker) error {
+		out := bufio.NewWriter(a.out)
+		for range c.N {
+			id, err := w.Next(ctx)
+			if err != nil {
+				// What is minted already is good, and is not kept back.
+				return errors.Join(err, out.Flush())
+			}
+			if _, err := fmt.Fprintln(out, id); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	})
+}
+
+// withWorker opens the database only if the worker number comes from there.
+func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	var db *gormstore.DB
+	if cfg.Worker.Kind != config.WorkerFile {
+		log := slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		if db, err = openDatabase(a.ctx, cfg, log); err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }()
+	}
+	w, err := idworker.Open(a.ctx, lender(cfg, db, false), idworker.Options{})
+	if err != nil {
+		return fmt.Errorf("worker number: %w", err)
+	}
+	defer func() { _ = w.Close(context.WithoutCancel(a.ctx)) }()
+	return f(a.ctx, w)
+}
+
+type idDecode struct {
+	ID     idworker.ID `arg:"" help:"The ID, in decimal."`
+	Layout string      `help:"One of ${enum}." enum:"default,twitter,leaf,baidu,sonyflake" default:"default"`
+	JSON   bool        `help:"Print JSON."`
+}
+
+func (c idDecode) Run(a *app) error {
+	p := map[string]func() idworker.Layout{
+		"default": idworker.Default, "twitter": idworker.Twitter, "leaf": idworker.Leaf,
+		"baidu": idworker.Baidu, "sonyflake": idworker.Sonyflake,
+	}[c.Layout]().Decompose(c.ID)
+	v := struct {
+		ID         idworker.ID `json:"id"`
+		Layout     string      `json:"layout"`
+		Time       time.Time   `json:"time"`
+		Datacenter int64       `json:"datacenter"`
+		Worker     int64       `json:"worker"`
+		Sequence   int64       `json:"sequence"`
+	}{c.ID, c.Layout, p.Time, p.Datacenter, p.Worker, p.Sequence}
+	return show(a.out, c.JSON, v, func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "id\t%s\nlayout\t%s\ntime\t%s\ndatacenter\t%d\nworker\t%d\nsequence\t%d\n",
+			v.ID, v.Layout, v.Time.Format(time.RFC3339Nano), v.Datacenter, v.Worker, v.Sequence)
+	})
+}
