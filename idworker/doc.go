@@ -33,11 +33,12 @@
 //   - The IDs of one Worker strictly increase, also over a change of its
 //     number. [Worker.NextAfter] carries that over several workers.
 //   - The time in an ID is at least the clock's when the call began and at most
-//     [Lead] ahead of it when the call returns.
+//     [Lead] ahead of it when the call returns; [Options] have other policies.
 //   - Nothing waits longer than [MaxWait] for the clock, and nothing waits
 //     holding a lock.
 //   - At low rates the sequence keeps turning, so IDs spread evenly over the
-//     residues of a power of two that does not exceed half the sequence.
+//     residues of a power of two that does not exceed half the sequence. (Under
+//     a layout with WorkerLast the low bits are the worker's and do not turn.)
 //
 // # What cannot be promised
 //

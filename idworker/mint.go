@@ -3,14 +3,14 @@ package idworker
 import (
 	"context"
 	"errors"
-	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
 const (
-	// Lead is how far ahead of the clock an ID may be when it is returned. A
-	// burst may use up that much of the future at once; then minting keeps to
-	// the pace of the clock, asleep.
+	// Lead is how far ahead of the clock an ID may be when it is returned,
+	// unless Options say otherwise. A burst may use up that much of the future
+	// at once; then minting keeps to the pace of the clock, asleep.
 	Lead = 10 * time.Millisecond
 
 	// MaxWait is the longest that minting waits for the clock. Whatever would
@@ -33,6 +33,10 @@ var (
 	// wrong.
 	ErrTooFarAhead = errors.New("idworker: too far ahead of the clock")
 
+	// ErrClockBehind says that the wall clock shows an earlier time than it has
+	// shown before.
+	ErrClockBehind = errors.New("idworker: the clock went back")
+
 	// ErrExhausted says that the layout has no IDs for instants this late.
 	ErrExhausted = errors.New("idworker: the layout has no IDs left")
 )
@@ -45,9 +49,21 @@ var (
 // has extended the range in time. A lost number is replaced by another. It
 // fails with [ErrClosed], [ErrNoGrant] (with [ErrLost] wrapped in it if the
 // number was lost and no other could be had), [ErrTooFarAhead] or
-// [ErrExhausted], or the error of ctx.
+// [ErrExhausted], or the error of ctx; under ClockRefuse and ClockWait also with
+// [ErrClockBehind].
 func (w *Worker) Next(ctx context.Context) (ID, error) {
-	now := w.clock.tick()
+	var now int64
+	switch w.policy {
+	case ClockSteady:
+		now = w.clock.tick()
+	case ClockIgnore:
+		return w.follow(ctx)
+	default:
+		var err error
+		if now, err = w.read(ctx); err != nil {
+			return 0, err
+		}
+	}
 	v := w.word.Add(1)
 	// Always after the value is taken: see publish.
 	if g := w.grant.Load(); g.holds(v) {
@@ -60,6 +76,17 @@ func (w *Worker) Next(ctx context.Context) (ID, error) {
 			return w.keep(ctx, g, v)
 		}
 	}
+	w.drop(v)
+	return w.mint(ctx, v, 0)
+}
+
+// follow is Next without a look at the clock.
+func (w *Worker) follow(ctx context.Context) (ID, error) {
+	v := w.word.Add(1)
+	if g := w.grant.Load(); g.holds(v) {
+		return w.id(g, v), nil
+	}
+	w.drop(v)
 	return w.mint(ctx, v, 0)
 }
 
@@ -72,55 +99,97 @@ func (w *Worker) NextAfter(ctx context.Context, floor ID) (ID, error) {
 	if err != nil || id > floor {
 		return id, err
 	}
+	w.counts.skipped.Add(1)
 	least := int64(floor>>w.shift) + 1
 	// Nothing is taken before it is due, or everybody would have to wait.
 	if err := w.wait(ctx, least); err != nil {
 		return 0, err
 	}
-	return w.mint(ctx, uint64(id)+1, least)
+	return w.mint(ctx, uint64(id)>>w.seqShift+1, least)
+}
+
+// drop counts a value that nobody gets. Values of a closed Worker are none.
+func (w *Worker) drop(v uint64) {
+	if v < closedWord {
+		w.counts.skipped.Add(1)
+	}
 }
 
 // mint moves the word up to the clock, to least, and into the range, and takes
 // a value there. The low bits of turn are the sequence to go on with in a new
-// tick: a sequence that started at 0 in each would, at less than one ID in a
-// tick, put all IDs into one class of any power of two.
+// tick.
 func (w *Worker) mint(ctx context.Context, turn uint64, least int64) (ID, error) {
+	g, v, err := w.reserve(ctx, turn, least, 1)
+	if err != nil {
+		return 0, err
+	}
+	return w.keep(ctx, g, v)
+}
+
+// reserve takes n values that follow each other and lie in one range, and
+// returns the first. n is at most half a tick, so that any range can hold them.
+func (w *Worker) reserve(ctx context.Context, turn uint64, least int64, n uint64) (*grant, uint64, error) {
 	for {
 		g := w.grant.Load()
-		v, err := w.take(g, turn, least)
+		v, err := w.take(g, turn, least, n)
 		if err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 		if v == 0 {
+			w.counts.rangeWaits.Add(1)
 			if err := w.renew(ctx, g); err != nil {
-				return 0, err
+				return nil, 0, err
 			}
 			continue
 		}
-		if g := w.grant.Load(); g.holds(v) {
-			return w.keep(ctx, g, v)
+		// Always after the values are taken: see publish.
+		if g := w.grant.Load(); g.holds(v) && g.holds(v+n-1) {
+			return g, v, nil
 		}
+		w.counts.skipped.Add(n)
 	}
 }
 
-// take returns the next value, or 0 if it would lie behind the end of g.
-func (w *Worker) take(g *grant, turn uint64, least int64) (uint64, error) {
+// take returns the first of the next n values, or 0 if one of them would lie
+// behind the end of g.
+func (w *Worker) take(g *grant, turn uint64, least int64, n uint64) (uint64, error) {
 	for {
 		last := w.word.Load()
 		if last >= closedWord {
 			return 0, ErrClosed
 		}
 		v := last + 1
-		if tick := max(w.clock.tick(), least, w.tickOf(g.lo)); w.tickOf(last) < tick {
-			// Half of each tick's sequence stays free for a burst.
-			v = uint64(tick)<<w.seqBits | turn&(w.seqMask>>1)
+		tick := max(least, w.tickOf(g.lo))
+		if w.policy != ClockIgnore {
+			tick = max(tick, w.clock.tick())
 		}
-		if v >= g.hi {
+		if w.tickOf(last) < tick {
+			v = uint64(tick)<<w.seqBits | w.sequence(turn)
+		}
+		if v+n-1 >= g.hi {
 			return 0, nil
 		}
-		if w.word.CompareAndSwap(last, v) {
+		if w.word.CompareAndSwap(last, v+n-1) {
+			w.counts.skipped.Add(v - last - 1)
 			return v, nil
 		}
+	}
+}
+
+// sequence is where to begin in a new tick.
+func (w *Worker) sequence(turn uint64) uint64 {
+	switch w.start {
+	case StartZero:
+		return 0
+	case StartBelow100:
+		return rand.Uint64N(min(100, w.seqMask+1)) //nolint:gosec // no secret
+	case StartRandom:
+		return rand.Uint64() & w.seqMask //nolint:gosec // no secret
+	default:
+		// A sequence that started at 0 in each would, at less than one ID in a
+		// tick, put all IDs into one class of any power of two. Half of each
+		// tick's sequence stays free for a burst.
+		return turn & (w.seqMask >> 1)
 	}
 }
 
@@ -129,6 +198,7 @@ func (w *Worker) take(g *grant, turn uint64, least int64) (uint64, error) {
 // their order, and none has to try again.
 func (w *Worker) keep(ctx context.Context, g *grant, v uint64) (ID, error) {
 	if err := w.wait(ctx, w.tickOf(v)); err != nil {
+		w.counts.skipped.Add(1)
 		return 0, err
 	}
 	return w.id(g, v), nil
@@ -136,48 +206,4 @@ func (w *Worker) keep(ctx context.Context, g *grant, v uint64) (ID, error) {
 
 func (w *Worker) id(g *grant, v uint64) ID {
 	return ID(v>>w.seqBits<<w.shift | g.node | v&w.seqMask<<(w.seqShift&63))
-}
-
-// wait sleeps until the clock is within Lead of the tick.
-func (w *Worker) wait(ctx context.Context, tick int64) error {
-	for {
-		if err := w.early(tick); err != nil {
-			return err
-		}
-		d := w.until(tick)
-		if d <= 0 {
-			return nil
-		}
-		if err := sleep(ctx, d); err != nil {
-			return fmt.Errorf("idworker: waiting for the clock: %w", err)
-		}
-	}
-}
-
-// early is ErrTooFarAhead if the tick is not due within MaxWait.
-func (w *Worker) early(tick int64) error {
-	if d := w.until(tick); d > MaxWait {
-		return fmt.Errorf("%w: %v may be used, and the clock says %v", ErrTooFarAhead,
-			w.instant(tick).Format(time.RFC3339Nano), w.instant(0).
-				Add(time.Duration(w.clock.milli())*time.Millisecond).Format(time.RFC3339Nano))
-	}
-	return nil
-}
-
-// until is how long it takes until the tick is due. Years are cut short.
-func (w *Worker) until(tick int64) time.Duration {
-	const year = 365 * 24 * time.Hour
-	ms := tick*w.layout.unit() - w.clock.milli()
-	return time.Duration(min(ms, year.Milliseconds()))*time.Millisecond - Lead
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

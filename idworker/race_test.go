@@ -135,46 +135,53 @@ func noneTwice(t *testing.T, ids []idworker.ID) {
 
 func BenchmarkNext(b *testing.B) {
 	for _, callers := range []int{1, 16} {
-		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			w := bench(b)
-			ctx := b.Context()
-			b.ReportAllocs()
-			if callers == 1 {
-				for b.Loop() {
-					if _, err := w.Next(ctx); err != nil {
-						b.Fatal(err)
-					}
-				}
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchNext(b, bench(b), callers) })
+	}
+}
+
+func benchNext(b *testing.B, w *idworker.Worker, callers int) {
+	ctx := b.Context()
+	b.ReportAllocs()
+	if callers == 1 {
+		for b.Loop() {
+			if _, err := w.Next(ctx); err != nil {
+				b.Fatal(err)
+			}
+		}
+		return
+	}
+	b.SetParallelism((callers + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := w.Next(ctx); err != nil {
+				b.Error(err)
 				return
 			}
-			b.SetParallelism(callers)
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					if _, err := w.Next(ctx); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
+		}
+	})
 }
 
 // BenchmarkNextBurst is what a call costs while there is room in the tick.
 func BenchmarkNextBurst(b *testing.B) {
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) { benchNext(b, roomy(b), callers) })
+	}
+}
+
+// BenchmarkNextUncapped does not look at the clock.
+func BenchmarkNextUncapped(b *testing.B) {
+	for _, callers := range []int{1, 16} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			benchNext(b, open(b, newStore(1), idworker.Options{Clock: idworker.ClockIgnore}), callers)
+		})
+	}
+}
+
+// roomy is a Worker whose milliseconds never fill up.
+func roomy(b *testing.B) *idworker.Worker {
 	l := idworker.Default()
 	l.WorkerBits, l.SequenceBits = 0, 22
-	w, err := idworker.Open(b.Context(), newStore(1), idworker.Options{Layout: l})
-	if err != nil {
-		b.Fatal(err)
-	}
-	ctx := b.Context()
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := w.Next(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
+	return open(b, newStore(1), idworker.Options{Layout: l})
 }
 
 func BenchmarkNextAfter(b *testing.B) {

@@ -33,7 +33,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	var pause time.Duration
 	for {
 		g := w.grant.Load()
-		left := time.Duration(g.lent.Until.UnixMilli()-w.layout.Epoch.UnixMilli()-w.clock.milli()) * time.Millisecond
+		now := w.clock.milli()
+		if w.policy == ClockIgnore { // uses its range up sooner or later than that
+			now = max(now, w.tickOf(w.last())*w.layout.unit())
+		}
+		left := time.Duration(g.lent.Until.UnixMilli()-w.layout.Epoch.UnixMilli()-now) * time.Millisecond
 		timer := time.NewTimer(max(pause, left-g.window/2))
 		select {
 		case <-timer.C:
@@ -105,11 +109,15 @@ func (w *Worker) fly(ctx context.Context, f *flight, g *grant) error {
 	ask, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
 	f.err = w.extend(ask, g)
+	w.renewed(f.err, ctx.Err() != nil)
 	return f.err
 }
 
 // extend makes the range longer or, if the number is lost, gets another.
 func (w *Worker) extend(ctx context.Context, g *grant) error {
+	if back := w.clock.look(); back > 0 {
+		w.steppedBack(back)
+	}
 	tick := max(w.clock.tick(), w.tickOf(w.word.Load()&^closedWord)) + 1
 	if tick >= w.end() || w.tickOf(g.hi) >= w.end() {
 		return ErrExhausted // in the last window Run ends, and Next goes on to the end
@@ -156,6 +164,9 @@ func (w *Worker) acquire(ctx context.Context) error {
 	if n := int64(lent.Number); n < 0 || n >= w.layout.Numbers() {
 		err = fmt.Errorf("%w: worker number %d", ErrLayout, n)
 	} else if err = w.publish(lent); err == nil {
+		now := w.clock.milli()
+		w.counts.acquired.Store(now)
+		w.counts.fenced.Store(now)
 		return nil
 	}
 	// Nothing was minted from it. If it cannot be handed back, it is wasted.

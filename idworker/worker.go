@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -19,23 +20,6 @@ const (
 	closedWord = 1 << 63
 )
 
-// Options are the choices of a Worker. The zero value is a good one.
-type Options struct {
-	// Layout of the IDs. The zero Layout means Default().
-	Layout Layout
-
-	// Window is the length to which ranges grow; they start at 100 ms and
-	// double. It is how long minting survives an outage of the Lender, at least
-	// half of it, and how far ahead of the clock a killed process leaves its
-	// number. Zero means 3 s. It must stay below MaxWait.
-	Window time.Duration
-
-	// Now tells the time; nil means time.Now. It must not step back while the
-	// Worker lives, which the monotonic reading of time.Now guarantees. If it
-	// does, IDs stay unique and in order, and minting waits or refuses.
-	Now func() time.Time
-}
-
 // A Worker mints IDs from ranges that a Lender lends it. Its methods may be
 // called at the same time.
 type Worker struct {
@@ -48,7 +32,11 @@ type Worker struct {
 	shift    uint8 // of the time in an ID
 	seqShift uint8 // of the sequence in an ID
 	seqMask  uint64
+	lead     time.Duration
 	leadTick int64
+	policy   ClockPolicy
+	start    SequenceStart
+	recorder Recorder
 
 	// word is the value handed out last: its tick, then its sequence. It only
 	// grows, and each value is handed out by one atomic operation. It has its
@@ -61,6 +49,13 @@ type Worker struct {
 	// saw the end of one range and the beginning of another could take a value
 	// that was lent to somebody else.
 	grant atomic.Pointer[grant]
+
+	// seen is the latest reading of a strict clock, and behind whether the one
+	// after it was earlier.
+	seen   atomic.Int64
+	behind atomic.Bool
+
+	counts counts
 
 	mu     sync.Mutex
 	flight *flight
@@ -84,28 +79,23 @@ func (g *grant) holds(v uint64) bool { return v-g.lo < g.hi-g.lo }
 // begins more than [MaxWait] ahead of the clock, [ErrExhausted] if the layout has
 // no IDs left, and otherwise what the Lender returns. It starts no goroutine.
 func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
-	if o.Layout == (Layout{}) {
-		o.Layout = Default()
-	}
-	if o.Window == 0 {
-		o.Window = 3 * time.Second
-	}
-	if err := o.Layout.Validate(); err != nil {
+	o, err := o.withDefaults()
+	if err != nil {
 		return nil, fmt.Errorf("idworker: open: %w", err)
 	}
-	if o.Window < 0 || o.Window >= MaxWait {
-		return nil, fmt.Errorf("idworker: open: a window of %v is not between 0 and %v", o.Window, MaxWait)
-	}
 	w := &Worker{
-		lender: l, layout: o.Layout, clock: newClock(o.Layout, o.Now),
+		lender: l, layout: o.Layout,
 		// Wherever a range begins and ends, it has to hold the end of a tick.
 		first:   max(min(firstWindow, o.Window), 2*o.Layout.Unit),
 		most:    max(o.Window, 2*o.Layout.Unit),
 		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(), seqShift: o.Layout.sequenceShift(),
-		seqMask:  1<<o.Layout.SequenceBits - 1,
-		leadTick: int64(Lead / o.Layout.Unit),
-		closed:   make(chan struct{}),
+		seqMask: 1<<o.Layout.SequenceBits - 1,
+		lead:    o.Lead, leadTick: int64(o.Lead / o.Layout.Unit),
+		policy: o.Clock, start: o.Start, recorder: o.Recorder,
+		closed: make(chan struct{}),
 	}
+	w.clock.init(o)
+	w.seen.Store(math.MinInt64)
 	w.grant.Store(&grant{})
 	if w.clock.tick() >= w.end() {
 		return nil, fmt.Errorf("idworker: open: %w", ErrExhausted)
@@ -141,6 +131,7 @@ func (w *Worker) Close(ctx context.Context) error {
 	// nothing is handed out afterwards. Looking first and closing then would
 	// hand back values minted in between.
 	last := w.word.Swap(closedWord)
+	w.counts.final.Store(last)
 
 	// A renewal on its way may still change what there is to hand back.
 	if f != nil {
@@ -182,8 +173,11 @@ func (w *Worker) publish(lent Grant) error {
 		}
 		n.lo = max(n.lo, uint64(w.tickOf(last)+1)<<w.seqBits)
 		// Programs that mint one ID and end would otherwise all mint the same
-		// sequence. IDs are public, so the random number is no secret.
-		if w.word.CompareAndSwap(last, n.lo|rand.Uint64()&(w.seqMask>>1)) { //nolint:gosec // no secret
+		// sequence. IDs are public, so the random number is no secret. The word
+		// is what was handed out last, hence the 1.
+		to := n.lo + w.sequence(rand.Uint64()) - 1 //nolint:gosec // no secret
+		if w.word.CompareAndSwap(last, to) {
+			w.counts.skipped.Add(to - last)
 			break
 		}
 	}

@@ -1,0 +1,147 @@
+package idworker
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// A Recorder hears of what happens to a Worker off the path of minting. Its
+// methods are called where it happens, some at the same time, and must return
+// soon.
+type Recorder interface {
+	// Waited is called before a call of Next sleeps, and told for how long.
+	Waited(d time.Duration)
+
+	// SteppedBack is called when the clock is seen to have gone back by d.
+	SteppedBack(d time.Duration)
+
+	// Renewed is called after each attempt to get a longer range, with its
+	// error: usually once in half of [Options.Window] while Run is running.
+	Renewed(s Stats, err error)
+}
+
+// Stats say how a Worker is doing. Counts are since Open.
+type Stats struct {
+	// Number is the worker number.
+	Number int
+
+	// Minted is how many IDs were returned. It is exact while nobody mints, and
+	// otherwise off by the calls under way at most.
+	Minted uint64
+
+	// Waits counts sleeps for the clock, RangeWaits calls that had to ask the
+	// Lender or wait for its answer, and Rollbacks times that the clock was seen
+	// to have gone back.
+	Waits, RangeWaits, Rollbacks uint64
+
+	// Lead is how far the last ID is ahead of the clock; negative if it is
+	// older.
+	Lead time.Duration
+
+	// FenceLeft is how long the range lasts from now, by the clock. FenceAge is
+	// the time since the range was last made longer, and LeaseAge since the
+	// number was taken.
+	FenceLeft, FenceAge, LeaseAge time.Duration
+}
+
+// counts are changed off the path of minting only. What was minted is told by
+// the word, which counts values, less those that nobody got.
+type counts struct {
+	skipped, final               atomic.Uint64
+	waits, rangeWaits, rollbacks atomic.Uint64
+	acquired, fenced             atomic.Int64 // milliseconds since the epoch
+	failure                      atomic.Pointer[failure]
+}
+
+// A failure is why the range is not longer.
+type failure struct {
+	err   error
+	since int64 // milliseconds since the epoch
+}
+
+// Stats says how the Worker is doing. It costs about as much as minting.
+func (w *Worker) Stats() Stats {
+	last := w.last()
+	g, now := w.grant.Load(), w.clock.milli()
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	return Stats{
+		Number: g.lent.Number,
+		Minted: last - min(last, w.counts.skipped.Load()),
+		Waits:  w.counts.waits.Load(), RangeWaits: w.counts.rangeWaits.Load(), Rollbacks: w.counts.rollbacks.Load(),
+		Lead:      ms(w.tickOf(last)*w.layout.unit() - now),
+		FenceLeft: ms(w.tickOf(g.hi)*w.layout.unit() - now),
+		FenceAge:  ms(now - w.counts.fenced.Load()), LeaseAge: ms(now - w.counts.acquired.Load()),
+	}
+}
+
+// Healthy is nil, or says what is wrong: [ErrClosed]; [ErrExhausted];
+// [ErrNoGrant] and the Lender's error if the last attempt to get a longer range
+// failed, even if the present one still lasts; [ErrClockBehind] if the wall clock
+// is behind what the Worker goes by, and under ClockSteady so far that a restart
+// would be refused; [ErrTooFarAhead] if minting would be refused for that.
+func (w *Worker) Healthy() error {
+	now := w.clock.milli()
+	if w.word.Load() >= closedWord {
+		return ErrClosed
+	}
+	if now/w.clock.unit >= w.end() {
+		return ErrExhausted
+	}
+	if f := w.counts.failure.Load(); f != nil {
+		return fmt.Errorf("failing for %v, with %v of the range left: %w",
+			time.Duration(now-f.since)*time.Millisecond, w.Stats().FenceLeft, f.err)
+	}
+	behind := now - w.clock.wallMilli()
+	limit := MaxWait.Milliseconds()
+	if w.policy.strict() {
+		behind, limit = w.seen.Load()-now, 0
+	}
+	if behind > limit && w.policy != ClockIgnore {
+		return fmt.Errorf("%w: %v behind the time in use", ErrClockBehind, time.Duration(behind)*time.Millisecond)
+	}
+	if err := w.early(w.tickOf(w.last() + 1)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// last is the value taken last, also of a closed Worker.
+func (w *Worker) last() uint64 {
+	if v := w.word.Load(); v < closedWord {
+		return v
+	}
+	return w.counts.final.Load()
+}
+
+func (w *Worker) waited(d time.Duration) {
+	w.counts.waits.Add(1)
+	if w.recorder != nil {
+		w.recorder.Waited(d)
+	}
+}
+
+func (w *Worker) steppedBack(d time.Duration) {
+	w.counts.rollbacks.Add(1)
+	if w.recorder != nil {
+		w.recorder.SteppedBack(d)
+	}
+}
+
+// renewed keeps the answer of the Lender. A caller that gave up is no answer.
+func (w *Worker) renewed(err error, gaveUp bool) {
+	switch f := w.counts.failure.Load(); {
+	case err == nil:
+		w.counts.fenced.Store(w.clock.milli())
+		w.counts.failure.Store(nil)
+	case gaveUp, errors.Is(err, ErrClosed):
+	case f != nil:
+		w.counts.failure.Store(&failure{err: err, since: f.since})
+	default:
+		w.counts.failure.Store(&failure{err: err, since: w.clock.milli()})
+	}
+	if w.recorder != nil {
+		w.recorder.Renewed(w.Stats(), err)
+	}
+}
