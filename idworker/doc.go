@@ -24,6 +24,11 @@
 //	...
 //	err = w.Close(ctx) // hands back what was not minted
 //
+// [Worker.NextN] mints many at once, and a [Ring] in advance. [Options] choose
+// the layout and, for those who come from another generator, its ways with the
+// clock and the sequence. [Worker.Stats], [Worker.Healthy] and a [Recorder] say
+// how it is doing.
+//
 // Lenders are in the packages below this one; [Lender] says what another one
 // has to promise, and idworkertest checks it.
 //

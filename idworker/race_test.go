@@ -139,7 +139,9 @@ func BenchmarkNext(b *testing.B) {
 	}
 }
 
-func benchNext(b *testing.B, w *idworker.Worker, callers int) {
+func benchNext(b *testing.B, w interface {
+	Next(context.Context) (idworker.ID, error)
+}, callers int) {
 	ctx := b.Context()
 	b.ReportAllocs()
 	if callers == 1 {
