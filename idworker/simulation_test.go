@@ -18,6 +18,8 @@ type world struct {
 	r      *rand.Rand
 	store  *store
 	layout idworker.Layout
+	clock  idworker.ClockPolicy
+	start  idworker.SequenceStart
 	procs  []*proc
 	seen   map[idworker.ID]bool
 	last   idworker.ID // the largest of all
@@ -28,6 +30,7 @@ type proc struct {
 	offset time.Duration
 	w      *idworker.Worker
 	last   idworker.ID // of this life
+	minted uint64      // in this life
 }
 
 func newWorld(seed uint64, bug string) *world {
@@ -39,7 +42,14 @@ func newWorld(seed uint64, bug string) *world {
 	if seed%3 == 0 {
 		layout.Unit = 10 * time.Millisecond
 	}
-	w := &world{r: r, store: newStore(1 + r.IntN(3)), layout: layout, seen: make(map[idworker.ID]bool)}
+	layout.WorkerLast = r.IntN(2) == 0
+	w := &world{
+		r: r, store: newStore(1 + r.IntN(3)), layout: layout, seen: make(map[idworker.ID]bool),
+		start: idworker.SequenceStart(r.IntN(4)),
+	}
+	if seed%2 == 0 {
+		w.clock = idworker.ClockPolicy(r.IntN(4))
+	}
 	w.store.any, w.store.bug = r, bug
 	w.store.fault = func() (before, after error) {
 		switch r.IntN(12) {
@@ -77,10 +87,11 @@ func (w *world) step(ctx context.Context, p *proc) error {
 	w.store.now = func() time.Time { return time.Now().Add(p.offset) } // the store of the process's host
 	if p.w == nil {
 		worker, err := idworker.Open(ctx, w.store, idworker.Options{
-			Layout: w.layout, Now: func() time.Time { return time.Now().Add(p.offset) },
+			Layout: w.layout, Clock: w.clock, Start: w.start,
+			Now: func() time.Time { return time.Now().Add(p.offset) },
 		})
 		if err == nil {
-			p.w, p.last = worker, 0
+			p.w, p.last, p.minted = worker, 0, 0
 		}
 		return nil
 	}
@@ -96,7 +107,12 @@ func (w *world) step(ctx context.Context, p *proc) error {
 	case n < 5:
 		time.Sleep(time.Duration(w.r.Int64N(int64(200 * time.Millisecond)))) //nolint:forbidigo // of the bubble's clock
 	default:
-		return w.mint(ctx, p)
+		if err := w.mint(ctx, p); err != nil {
+			return err
+		}
+		if got := p.w.Stats().Minted; got != p.minted {
+			return fmt.Errorf("%d minted by the count, and %d by hand", got, p.minted)
+		}
 	}
 	return nil
 }
@@ -104,6 +120,9 @@ func (w *world) step(ctx context.Context, p *proc) error {
 func (w *world) mint(ctx context.Context, p *proc) error {
 	ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 	defer cancel()
+	if w.r.IntN(4) == 0 {
+		return w.mintMany(ctx, p)
+	}
 	for range 1 + w.r.IntN(40) {
 		var floor idworker.ID
 		mint := p.w.Next
@@ -118,23 +137,45 @@ func (w *world) mint(ctx context.Context, p *proc) error {
 			}
 			return nil
 		}
-		number := w.layout.Decompose(id).Worker
-		end := w.layout.UnixMilli(id) + w.layout.Unit.Milliseconds()
-		switch {
-		case w.seen[id]:
-			return fmt.Errorf("ID %d twice", id)
-		case id <= p.last || id <= floor:
-			return fmt.Errorf("ID %d after %d, floor %d", id, p.last, floor)
-		case end > w.store.highest[number]:
-			return fmt.Errorf("ID %d of number %d lies beyond every fence", id, number)
+		if err := w.note(p, id, floor); err != nil {
+			return err
 		}
-		w.seen[id], p.last, w.last = true, id, max(id, w.last)
 	}
 	return nil
 }
 
+func (w *world) mintMany(ctx context.Context, p *proc) error {
+	ids := make([]idworker.ID, 1+w.r.IntN(40))
+	n, err := p.w.NextN(ctx, ids)
+	if err != nil && !expected(err) {
+		return fmt.Errorf("unexpected error: %w", err)
+	}
+	for _, id := range ids[:n] {
+		if err := w.note(p, id, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *world) note(p *proc, id, floor idworker.ID) error {
+	number := w.layout.Decompose(id).Worker
+	end := w.layout.UnixMilli(id) + w.layout.Unit.Milliseconds()
+	switch {
+	case w.seen[id]:
+		return fmt.Errorf("ID %d twice", id)
+	case id <= p.last || id <= floor:
+		return fmt.Errorf("ID %d after %d, floor %d", id, p.last, floor)
+	case end > w.store.highest[number]:
+		return fmt.Errorf("ID %d of number %d lies beyond every fence", id, number)
+	}
+	p.minted++
+	w.seen[id], p.last, w.last = true, id, max(id, w.last)
+	return nil
+}
+
 func expected(err error) bool {
-	for _, e := range []error{idworker.ErrNoGrant, idworker.ErrTooFarAhead, context.DeadlineExceeded} {
+	for _, e := range []error{idworker.ErrNoGrant, idworker.ErrTooFarAhead, idworker.ErrClockBehind, context.DeadlineExceeded} {
 		if errors.Is(err, e) {
 			return true
 		}
