@@ -20,6 +20,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // canaries are the secrets that a test has sent or was sent: no store, log or
@@ -167,13 +168,13 @@ func keys(t testing.TB, address string) []byte {
 }
 
 // monitor writes down every command that a Redis gets, until the test ends.
-func monitor(t testing.TB, address string) *buffer {
+func monitor(t testing.TB, address string) *testenv.Journal {
 	t.Helper()
 	conn, err := (&net.Dialer{Timeout: patience}).DialContext(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := &buffer{}
+	seen := &testenv.Journal{}
 	if _, err := conn.Write([]byte("MONITOR\r\n")); err != nil {
 		t.Fatal(err)
 	}

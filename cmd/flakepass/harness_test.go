@@ -79,7 +79,7 @@ func (d *deployment) with(more ...string) map[string]string {
 // An instance is a server that runs in this process.
 type instance struct {
 	public, ops string // host:port
-	out, log    *buffer
+	out, log    *testenv.Journal
 	stop        func() error // ends the server in order, and returns what serve returned
 }
 
@@ -105,7 +105,7 @@ func (d *deployment) startLoud(t testing.TB, more ...string) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := &instance{out: &buffer{}, log: &buffer{}}
+	i := &instance{out: &testenv.Journal{}, log: &testenv.Journal{}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ready, ended := make(chan struct{}), make(chan struct{})
 	var result error

@@ -56,24 +56,6 @@ func binary(t testing.TB) string {
 	return path
 }
 
-// A buffer is written by a server and read by its test at the same time.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
-}
-
 // environ is the variables as NAME=value, without anything of this process.
 func environ(vars map[string]string) []string {
 	list := []string{}

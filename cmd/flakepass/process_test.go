@@ -17,7 +17,7 @@ import (
 // A process is the program as an operator runs it.
 type process struct {
 	public, ops, link string
-	out, log          *buffer
+	out, log          *testenv.Journal
 	cmd               *exec.Cmd
 	ended             chan struct{} // closed when the process is gone
 }
@@ -32,7 +32,7 @@ var (
 // others, until it prints where it listens.
 func startProcess(t testing.TB, dir string, vars map[string]string) *process {
 	t.Helper()
-	p := &process{out: &buffer{}, log: &buffer{}, ended: make(chan struct{})}
+	p := &process{out: &testenv.Journal{}, log: &testenv.Journal{}, ended: make(chan struct{})}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
 	p.cmd = exec.CommandContext(ctx, binary(t), "serve")
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = dir, environ(vars), p.out, p.log

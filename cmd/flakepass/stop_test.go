@@ -128,8 +128,8 @@ func TestStopDuringStart(t *testing.T) {
 	for n := range moments {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), took*time.Duration(n)/moments)
 		ended := make(chan error, 1)
-		var log buffer
-		go func() { ended <- serve(ctx, cfg, &buffer{}, &log, nil) }()
+		var log testenv.Journal
+		go func() { ended <- serve(ctx, cfg, &testenv.Journal{}, &log, nil) }()
 		select {
 		case err := <-ended:
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {

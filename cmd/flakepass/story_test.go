@@ -43,7 +43,7 @@ func TestStory(t *testing.T) {
 		t.Run(setup.name, func(t *testing.T) {
 			t.Parallel()
 			w := &world{deployment: setup.make(t), keep: &canaries{}}
-			var monitored *buffer
+			var monitored *testenv.Journal
 			if w.redis != nil {
 				monitored = monitor(t, w.redis.Addr)
 			}

@@ -5,11 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // nothingWritten looks for the secrets of the story in all that was written while
 // it was told.
-func nothingWritten(t *testing.T, w *world, monitored *buffer) {
+func nothingWritten(t *testing.T, w *world, monitored *testenv.Journal) {
 	for _, i := range []*instance{w.a, w.b} {
 		w.keep.absent(t, "/metrics", metrics(t, i.ops))
 	}

@@ -73,7 +73,7 @@ func newHasher(p Params, workers, queue int) (*Hasher, error) {
 func newDecoy(p Params) PHC {
 	b := make([]byte, saltLength+keyLength)
 	_, _ = rand.Read(b) // never fails
-	return NewPHC(encode(p.library(), b[:saltLength], b[saltLength:]))
+	return NewPHC(encode(p.argon2id(), b[:saltLength], b[saltLength:]))
 }
 
 // Hash hashes p with a new salt. It returns [ErrBusy] without waiting when the
@@ -83,7 +83,7 @@ func newDecoy(p Params) PHC {
 func (h *Hasher) Hash(ctx context.Context, p Password) (PHC, error) {
 	var phc string
 	err := h.run(ctx, h.params.MemoryKiB, func() (err error) {
-		phc, err = h.create(p.reveal(), h.params.library())
+		phc, err = h.create(p.reveal(), h.params.argon2id())
 		return err
 	})
 	if err != nil {

@@ -60,7 +60,7 @@ func (p Params) checkMinimum() error {
 	return nil
 }
 
-func (p Params) library() *argon2id.Params {
+func (p Params) argon2id() *argon2id.Params {
 	return &argon2id.Params{
 		Memory: p.MemoryKiB, Iterations: p.Iterations, Parallelism: p.Parallelism,
 		SaltLength: saltLength, KeyLength: keyLength,

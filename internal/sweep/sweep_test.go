@@ -93,7 +93,7 @@ func TestRunFollowsTheScheduleAndItsChanges(t *testing.T) {
 		w.schedule("nonsense")
 		w.wait(time.Minute)
 		w.want(t, 19, "the last usable schedule stays in force")
-		if n := w.log.count("not usable"); n != 1 {
+		if n := w.log.Count("not usable"); n != 1 {
 			t.Errorf("%d lines about one unusable schedule, want 1", n)
 		}
 		w.schedule("@every 1h")
@@ -164,7 +164,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 		})
 		w.wait(5 * time.Second)
 		w.want(t, 5, "each second, although two passes panicked")
-		if n := w.log.count("panicked"); n != 2 {
+		if n := w.log.Count("panicked"); n != 2 {
 			t.Errorf("%d lines about two panics", n)
 		}
 		w.stop()
@@ -181,7 +181,7 @@ func TestRunStopsBetweenTwoBatches(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Millisecond {
 			t.Errorf("Run ended %v after its context", took)
 		}
-		if w.log.count("stopped early") != 0 {
+		if w.log.Count("stopped early") != 0 {
 			t.Error("the end of the program is logged as a failure")
 		}
 	})
@@ -217,7 +217,7 @@ func TestSweptHearsOfEachPass(t *testing.T) {
 		if len(w.swept) != 2 || w.swept[0].n != 7 || w.swept[0].err != nil || !errors.Is(w.swept[1].err, down) {
 			t.Errorf("heard %+v, want 7 cleared, then the failure", w.swept)
 		}
-		if w.log.count("stopped early") != 1 || w.log.count("cleared=7") != 1 {
+		if w.log.Count("stopped early") != 1 || w.log.Count("cleared=7") != 1 {
 			t.Error("the log does not tell of both")
 		}
 	})

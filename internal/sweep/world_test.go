@@ -4,7 +4,6 @@ package sweep_test
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,13 +11,14 @@ import (
 
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // A world is a Sweeper that runs in a bubble.
 type world struct {
 	store  *store
 	policy *settings
-	log    *journal
+	log    *testenv.Journal
 	swept  []pass
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -32,7 +32,7 @@ type pass struct {
 func run(t *testing.T, schedule string) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &world{store: &store{}, policy: &settings{}, log: &journal{}, cancel: cancel, done: make(chan struct{})}
+	w := &world{store: &store{}, policy: &settings{}, log: &testenv.Journal{}, cancel: cancel, done: make(chan struct{})}
 	w.schedule(schedule)
 	s := &sweep.Sweeper{
 		Store: w.store, Policy: w.policy, Log: slog.New(slog.NewTextHandler(w.log, nil)),
@@ -114,22 +114,4 @@ func (s *store) Sweep(_ context.Context, issued, seen time.Time, limit int) (int
 	n := min(limit, s.left)
 	s.left -= n
 	return n, nil
-}
-
-// A journal is a log that can be read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) count(part string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), part)
 }

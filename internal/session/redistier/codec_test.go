@@ -61,20 +61,20 @@ func TestForeignValuesAreMisses(t *testing.T) {
 	if bytes.Equal(foreign["a name moved to a role"], good) {
 		t.Fatal("the forgery is the original")
 	}
-	var log journal
+	var log testenv.Journal
 	next := &fake{}
 	next.set(alive(7))
-	tier := open(t, server, next, func(o *redistier.Options) { o.Log = log.logger() })
+	tier := open(t, server, next, func(o *redistier.Options) { o.Log = logger(&log) })
 	for what, value := range foreign {
 		if err := rdb.Set(t.Context(), redistier.KeyOf(7), value, 0).Err(); err != nil {
 			t.Fatal(err)
 		}
-		before, warned := next.asked(), log.count("foreign")
+		before, warned := next.asked(), log.Count("foreign")
 		mustGet(t, tier, 7, "")
 		if next.asked() != before+1 {
 			t.Errorf("%s: believed", what)
 		}
-		if log.count("foreign") != warned+1 {
+		if log.Count("foreign") != warned+1 {
 			t.Errorf("%s: nobody is told", what)
 		}
 	}

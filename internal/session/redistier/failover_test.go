@@ -21,8 +21,8 @@ import (
 // instances.
 func (g *group) masterKilled(t *testing.T) {
 	truth := &sessiontest.Memory{}
-	var log journal
-	here, _ := g.open(t, truth, func(o *redistier.Options) { o.Log = log.logger() })
+	var log testenv.Journal
+	here, _ := g.open(t, truth, func(o *redistier.Options) { o.Log = logger(&log) })
 	there, _ := g.open(t, truth)
 	next := &fake{}
 	one, _ := g.open(t, next)
@@ -58,16 +58,16 @@ func (g *group) masterKilled(t *testing.T) {
 	heard(t, ear, one, 70_000)
 	g.share(t, one, next, silent, 71_000, 71_001, 71_002, 71_003, 71_004, 71_005)
 	t.Logf("%d questions, %d ends of which Redis was not told %d; the breaker opened %d times",
-		w.asked, len(w.over), w.untold, log.count("does not answer"))
+		w.asked, len(w.over), w.untold, log.Count("does not answer"))
 	victim.Start()
 	g.await()
 }
 
 // allKilled kills everything that keeps sessions, and starts it again.
 func (g *group) allKilled(t *testing.T) {
-	var log journal
+	var log testenv.Journal
 	next := &fake{}
-	one, _ := g.open(t, next, func(o *redistier.Options) { o.Log = log.logger() })
+	one, _ := g.open(t, next, func(o *redistier.Options) { o.Log = logger(&log) })
 	silent, _ := g.open(t, &fake{})
 	ear := listenTo(t, silent)
 	heard(t, ear, one, 80_000)
@@ -78,7 +78,7 @@ func (g *group) allKilled(t *testing.T) {
 		next.set(alive(id))
 		mustGet(t, one, id, "")
 	}
-	if log.count("does not answer") == 0 {
+	if log.Count("does not answer") == 0 {
 		t.Error("requests go on asking a Redis that is gone")
 	}
 	if err := one.Hear(t.Context(), gone(81_000, session.LoggedOut)); !errors.Is(err, session.ErrUntold) {

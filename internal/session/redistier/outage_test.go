@@ -25,10 +25,10 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			server := testenv.Redis(t)
 			next := &fake{}
-			var log journal
+			var log testenv.Journal
 			untold := 0
 			tier := open(t, server, next, func(o *redistier.Options) {
-				o.Log, o.Untold = log.logger(), func(context.Context, error) { untold++ }
+				o.Log, o.Untold = logger(&log), func(context.Context, error) { untold++ }
 			})
 			for id := range idworker.ID(20) {
 				next.set(alive(id + 1))
@@ -38,7 +38,7 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 			for id := range idworker.ID(10) {
 				mustGet(t, tier, id+1, "")
 			}
-			if n := log.count("does not answer"); n != 1 {
+			if n := log.Count("does not answer"); n != 1 {
 				t.Errorf("%d log lines for one outage, want 1", n)
 			}
 			if err := tier.Hear(t.Context(), gone(2, session.LoggedOut)); !errors.Is(err, session.ErrUntold) {
@@ -61,7 +61,7 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 			mustGet(t, open(t, server, &fake{}), 3, session.Revoked)
 			testenv.Eventually(t, soon, func() bool {
 				mustGet(t, tier, 4, "")
-				return log.count("answers again") == 1
+				return log.Count("answers again") == 1
 			}, "the log says that Redis is back")
 			before := next.asked()
 			testenv.Eventually(t, soon, func() bool {
@@ -116,14 +116,14 @@ func TestCallerWhoLeavesIsNoFailureOfRedis(t *testing.T) {
 	server := testenv.Redis(t)
 	next := &fake{}
 	next.set(alive(7))
-	var log journal
-	tier := open(t, server, next, func(o *redistier.Options) { o.Log = log.logger() })
+	var log testenv.Journal
+	tier := open(t, server, next, func(o *redistier.Options) { o.Log = logger(&log) })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 20 {
 		_, _ = tier.Get(ctx, 7)
 	}
-	if log.count("does not answer") != 0 {
+	if log.Count("does not answer") != 0 {
 		t.Error("callers who left made Redis count as down")
 	}
 }

@@ -147,25 +147,7 @@ func (f *fake) Hear(_ context.Context, s session.Session) error {
 	return nil
 }
 
-// A journal is a log that can be read while it is written.
-type journal struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
-}
-
-func (j *journal) count(part string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), part)
-}
-
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+func logger(j *testenv.Journal) *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
 
 // A tap sees every command that a client sends.
 type tap struct {
