@@ -76,7 +76,7 @@ func (o *office) over(ctx context.Context, w io.Writer, ended session.Session) e
 		_, err := fmt.Fprintln(w, "there was no login to end")
 		return err
 	}
-	within := "at once on every instance"
+	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", o.cfg.RevocationBound)
 	if err := o.store.Hear(ctx, ended); err != nil || o.cfg.Redis.IsZero() {
 		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
 	}
