@@ -56,6 +56,17 @@ func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
 	return f(a.ctx, o)
 }
 
+// withUser is withOffice for a command about one user.
+func (a *app) withUser(name string, f func(ctx context.Context, o *office, u account.User) error) error {
+	return a.withOffice(func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(ctx, o, u)
+	})
+}
+
 // find looks a user up by the name as a person types it.
 func (o *office) find(ctx context.Context, name string) (account.User, error) {
 	normal, err := account.NormalizeUsername(name)
@@ -120,11 +131,7 @@ type userDisable struct {
 }
 
 func (c userDisable) Run(a *app) error {
-	return a.withOffice(func(ctx context.Context, o *office) error {
-		u, err := o.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		ended, err := o.users.Disable(ctx, u.ID, time.Now())
 		if err != nil {
 			return err
@@ -139,15 +146,11 @@ type userEnable struct {
 }
 
 func (c userEnable) Run(a *app) error {
-	return a.withOffice(func(ctx context.Context, o *office) error {
-		u, err := o.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		if err := o.users.Enable(ctx, u.ID); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "user %q enabled\n", u.Username)
+		_, err := fmt.Fprintf(a.out, "user %q enabled\n", u.Username)
 		return err
 	})
 }
@@ -162,11 +165,7 @@ func (c userPasswd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withOffice(func(ctx context.Context, o *office) error {
-		u, err := o.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		hasher, err := newHasher(o.cfg)
 		if err != nil {
 			return err
@@ -189,11 +188,7 @@ type userLogout struct {
 }
 
 func (c userLogout) Run(a *app) error {
-	return a.withOffice(func(ctx context.Context, o *office) error {
-		u, err := o.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		ended, err := o.sessions.End(ctx, session.Ending{UserID: u.ID, Reason: session.Revoked})
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
 			return err
