@@ -19,6 +19,14 @@ func expiry(t *testing.T, w *world) {
 	policy := func(idle, absolute time.Duration, schedule string) {
 		t.Helper()
 		version++
+		// The bases first: they keep what the timeouts of before have ended.
+		now := time.Now().UnixMilli()
+		for _, kind := range []struct{ base, timeout string }{
+			{"idle_base", "idle_timeout_ms"}, {"absolute_base", "absolute_lifetime_ms"},
+		} {
+			execute(t, db, "UPDATE settings SET "+kind.base+" = ? - "+kind.timeout+" WHERE scope = 'global' AND "+
+				kind.base+" < ? - "+kind.timeout, now, now)
+		}
 		execute(t, db, "UPDATE settings SET version = ?, touch_interval_ms = 100, idle_timeout_ms = ?, absolute_lifetime_ms = ?, "+
 			"sweep_schedule = ? WHERE scope = 'global'", version, idle.Milliseconds(), absolute.Milliseconds(), schedule)
 		for _, i := range []*instance{w.a, w.b} {

@@ -76,6 +76,16 @@ func (d *deployment) with(more ...string) map[string]string {
 	return vars
 }
 
+// config is what an instance of the deployment is told.
+func (d *deployment) config(t testing.TB, more ...string) config.Config {
+	t.Helper()
+	cfg, err := config.Load(config.Options{Environ: environ(d.with(more...))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
 // An instance is a server that runs in this process.
 type instance struct {
 	public, ops string // host:port
@@ -101,10 +111,7 @@ func (d *deployment) start(t testing.TB, more ...string) *instance {
 // startLoud is start, for a test that provokes errors in the log.
 func (d *deployment) startLoud(t testing.TB, more ...string) *instance {
 	t.Helper()
-	cfg, err := config.Load(config.Options{Environ: environ(d.with(more...))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := d.config(t, more...)
 	i := &instance{out: &testenv.Journal{}, log: &testenv.Journal{}}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ready, ended := make(chan struct{}), make(chan struct{})

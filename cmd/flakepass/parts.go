@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -17,8 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/session/redistier"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -112,31 +109,4 @@ type redisLog struct{ log *slog.Logger }
 // Printf is what the client calls.
 func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
 	l.log.WarnContext(ctx, "redis client", "says", fmt.Sprintf(format, v...))
-}
-
-// shared puts the tier that all instances share in front of next, if Redis is
-// configured. Otherwise it is absent. untold hears of endings that Redis could
-// not be told.
-func shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, log *slog.Logger,
-	untold func(context.Context, error)) (store session.Store, tier *redistier.Tier, closeRedis func() error, err error) {
-	if cfg.Redis.IsZero() {
-		return next, nil, func() error { return nil }, nil
-	}
-	r, err := config.ParseRedis(cfg.Redis.Reveal())
-	if err != nil {
-		return nil, nil, nil, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
-	}
-	key, err := (&gormstore.Settings{DB: db}).CacheKey(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	rdb := redistier.Open(redistier.Server{
-		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
-		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
-	})
-	tier, err = redistier.New(rdb, next, redistier.Options{Key: key, Bound: cfg.RevocationBound, Log: log, Untold: untold})
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, rdb.Close())
-	}
-	return tier, tier, rdb.Close, nil
 }

@@ -21,8 +21,6 @@ import (
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/session/memtier"
-	"github.com/flakepass/flakepass/internal/session/touchtier"
 	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/telemetry"
 )
@@ -68,7 +66,6 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	if err != nil {
 		return err
 	}
-	running.Go(func() { rule.Watch(work, time.Second, log) })
 	ids, err := idworker.Open(ctx, lender(cfg, db, true), idworker.Options{})
 	if err != nil {
 		return fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
@@ -76,20 +73,12 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	running.Go(func() { giveBack(work, ids, log.Warn) })
 
 	// The tiers in front of what is kept, nearest last.
-	touches := touchtier.New(kept, kept, rule, log)
-	running.Go(func() { touches.Run(work, time.Second) })
-	common, redis, closeRedis, err := shared(ctx, cfg, db, touches, log, metrics.Untold)
+	tiers, err := stack(ctx, cfg, db, kept, rule, log, metrics)
 	if err != nil {
 		return err
 	}
-	defer func() { stop(); running.Wait(); _ = closeRedis() }()
-	near, err := memtier.New(common, memtier.Options{Entries: cfg.CacheEntries, Bound: cfg.RevocationBound})
-	if err != nil {
-		return err
-	}
-	if redis != nil {
-		running.Go(func() { redis.Listen(work, near.Note) })
-	}
+	defer func() { stop(); running.Wait(); _ = tiers.close() }()
+	tiers.run(work, &running)
 
 	// The life of a session: how it begins, who it is, how it ends.
 	hasher, err := newHasher(cfg)
@@ -97,7 +86,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 		return err
 	}
 	sessions := &session.Service{
-		Store: near, Truth: kept, Book: kept, IDs: ids, Policy: rule, Now: time.Now,
+		Store: tiers.near, Truth: tiers.truth, Book: kept, IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
+		Accepted: tiers.accepted,
 	}
 	accounts := &account.Service{
 		Users: users, Hasher: hasher, IDs: ids, Now: time.Now,
@@ -105,7 +95,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
-	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: near}
+	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: tiers.near}
 
 	// How it is forgotten.
 	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: metrics.Swept}
@@ -140,7 +130,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	failed := doors.serve(&running)
 	greet(out, greeting{
 		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
-		database: cfg.Database.Kind, redis: redis != nil, worker: ids.Number(), setup: link,
+		database: cfg.Database.Kind, redis: tiers.redis != nil, worker: ids.Number(), setup: link,
 	})
 	if ready != nil {
 		ready(doors.public.Addr().String(), doors.ops.Addr().String())

@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/redistier"
 )
 
 type userCommand struct {
@@ -47,12 +48,15 @@ func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
 	}
 	defer func() { _ = db.Close() }()
 	o := &office{cfg: cfg, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
-	store, _, closeRedis, err := shared(a.ctx, cfg, db, o.sessions, log, nil)
-	if err != nil {
-		return err
+	o.store = o.sessions
+	if !cfg.Redis.IsZero() {
+		tier, closeRedis, err := shared(a.ctx, cfg, db, o.sessions, redistier.Options{Log: log})
+		if err != nil {
+			return err
+		}
+		defer func() { _ = closeRedis() }()
+		o.store = tier
 	}
-	defer func() { _ = closeRedis() }()
-	o.store = store
 	return f(a.ctx, o)
 }
 

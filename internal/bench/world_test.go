@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,7 +13,9 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/feed"
 	"github.com/flakepass/flakepass/internal/session/memtier"
+	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
 // logins is how many people are logged in where the answers come from memory.
@@ -21,11 +25,11 @@ const logins = 1000
 // changes. It counts how often it is asked.
 type ledger struct {
 	sessions map[idworker.ID]session.Session
-	asked    int
+	asked    atomic.Int64
 }
 
 func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error) {
-	l.asked++
+	l.asked.Add(1)
 	s, ok := l.sessions[id]
 	if !ok {
 		return s, session.ErrNotFound
@@ -36,6 +40,10 @@ func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error)
 
 func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }
 func (l *ledger) Hear(context.Context, session.Session) error         { return nil }
+
+func (l *ledger) News(context.Context, time.Time, time.Duration) (session.News, error) {
+	return session.News{Now: time.Now()}, nil
+}
 
 // mint makes the token of the i-th session that began at that time, and the
 // session that it opens.
@@ -65,17 +73,56 @@ func warm(tb testing.TB) (*session.Service, *ledger, []string) {
 		t, s := mint(tb, time.Now().Add(-time.Hour), i)
 		behind.sessions[s.ID], texts[i] = s, t.Reveal()
 	}
-	near, err := memtier.New(behind, memtier.Options{Entries: 10 * logins, Bound: time.Hour})
+	ends := fed(tb, behind)
+	near, err := memtier.New(behind, memtier.Options{Entries: 10 * logins, Bound: bound, Feed: ends})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	service := &session.Service{Store: near, Truth: behind, Policy: policy.Fixed(hourly()), Now: time.Now}
+	service := &session.Service{
+		Store: near, Truth: behind, Policy: policy.Fixed(hourly()), Floor: ends, Now: time.Now, Accepted: counting(),
+	}
 	for _, text := range texts {
 		if _, err := check(service, text); err != nil {
 			tb.Fatal(err)
 		}
 	}
 	return service, behind, texts
+}
+
+// bound is so short that answers soon rely on the feed, which costs more than to
+// rely on their own age.
+const bound = time.Second
+
+// fed is a feed that polls until the benchmark is over.
+func fed(tb testing.TB, from feed.Source) *feed.Feed {
+	tb.Helper()
+	f, err := feed.New(feed.Options{From: from, Learn: func(session.News) {}, Bound: bound})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := f.Poll(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	var running sync.WaitGroup
+	ctx, cancel := context.WithCancel(context.Background())
+	running.Go(func() { f.Run(ctx) })
+	tb.Cleanup(func() { cancel(); running.Wait() })
+	return f
+}
+
+// counting counts accepts as the server does.
+func counting() func(session.Witness) {
+	metrics := telemetry.NewMetrics("bench")
+	auditor := session.NewAuditor(nil, 1<<62, nil)
+	count := metrics.Accepts(session.FromMemory.String())
+	var n atomic.Uint64
+	return func(w session.Witness) {
+		count()
+		if n.Add(1)%64 == 0 {
+			metrics.AcceptAge(session.Age(w.At, w.AsOf))
+		}
+		auditor.Accepted(w)
+	}
 }
 
 // hourly is the default policy, but nobody is touched while a benchmark runs.

@@ -93,7 +93,7 @@ func settings() []setting {
 			show: func(c *Config) string { return c.Registration },
 		}, {
 			key: "revocation_bound", shape: span, def: "5s",
-			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails (and, if Redis could not be told, the difference of the instances' clocks). From 1s to 5m; shorter asks the database more often when it is slow.",
+			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails. Also the longest that an instance goes on answering from memory while the database is away. From 1s to 5m.",
 			parse: func(c *Config, v string) error { return between(&c.RevocationBound, v, time.Second, 5*time.Minute) },
 			show:  func(c *Config) string { return showSpan(c.RevocationBound) },
 		}, {
@@ -130,8 +130,8 @@ func settings() []setting {
 			show:  func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
 		}, {
 			key: "cache_entries", shape: number, def: "100000",
-			doc:   "The most sessions that an instance holds in memory, from 1 to 100000000.",
-			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 1, 100_000_000) },
+			doc:   "The most sessions that an instance holds in memory, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",
+			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 0, 100_000_000) },
 			show:  func(c *Config) string { return strconv.Itoa(c.CacheEntries) },
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -50,17 +51,29 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var ended session.Session
+	var start time.Time // zero if it had ended before
 	err := s.DB.retry(ctx, func() (err error) {
-		ended, err = s.endOne(ctx, e)
+		begin := time.Now()
+		var before bool
+		if ended, before, err = s.endOne(ctx, e); before {
+			// Whoever ended it may have been cut off before it knew, and long after
+			// the stamp.
+			begin = time.Time{}
+		}
+		start = begin
 		return err
 	})
+	if err == nil {
+		err = s.restamp(ctx, int64(ended.UserID), start)
+	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("gormstore: end: %w", err)
 	}
 	return ended, nil
 }
 
-func (s *Sessions) endOne(ctx context.Context, e session.Ending) (session.Session, error) {
+// endOne reports, beside the session, whether it had ended before.
+func (s *Sessions) endOne(ctx context.Context, e session.Ending) (_ session.Session, before bool, err error) {
 	asOf := s.now()
 	where, id := "token_id = ?", e.ID
 	if e.ID == 0 {
@@ -69,21 +82,22 @@ func (s *Sessions) endOne(ctx context.Context, e session.Ending) (session.Sessio
 	row, err := s.find(ctx, where, id)
 	if e.ID != 0 && errors.Is(err, session.ErrNotFound) {
 		if row, err = s.find(ctx, "ended_token_id = ?", e.ID); err == nil {
-			return known(row.ended(asOf), e)
+			ended, err := known(row.ended(asOf), e)
+			return ended, true, err
 		}
 	}
 	if err != nil {
-		return session.Session{}, err
+		return session.Session{}, false, err
 	}
 	now, err := known(row.current(asOf), e)
 	if err != nil || !now.Alive() {
-		return now, err
+		return now, true, err
 	}
 	if err := s.end(s.DB.gorm.WithContext(ctx), row, e.Reason); err != nil {
-		return session.Session{}, err // errMoved: look again
+		return session.Session{}, false, err // errMoved: look again
 	}
 	now.Ended = e.Reason
-	return now, nil
+	return now, false, nil
 }
 
 // known is s if it is the session that e means.
@@ -113,8 +127,10 @@ func (db *DB) change(ctx context.Context, id idworker.ID, c accountChange, ok fu
 	defer cancel()
 	s := &Sessions{DB: db}
 	var ended session.Session
+	var start time.Time
 	err := db.retry(ctx, func() error {
 		asOf := s.now()
+		start = time.Now()
 		row, err := s.find(ctx, "id = ?", id)
 		if errors.Is(err, session.ErrNotFound) {
 			return account.ErrNotFound
@@ -145,5 +161,8 @@ func (db *DB) change(ctx context.Context, id idworker.ID, c accountChange, ok fu
 		}
 		return done.Error
 	})
+	if err == nil && ended.ID != 0 {
+		err = s.restamp(ctx, int64(id), start)
+	}
 	return ended, err
 }

@@ -1,6 +1,10 @@
 package gormstore
 
-import "gorm.io/gorm"
+import (
+	"time"
+
+	"gorm.io/gorm"
+)
 
 // UserRow is what GORM may write of a user's row.
 type UserRow = userRow
@@ -16,3 +20,6 @@ func SQLiteSource(path string) string { return sqliteSource(path) }
 
 // Gorm is what the statements go through.
 func (db *DB) Gorm() *gorm.DB { return db.gorm }
+
+// SetLate sets what a change may take before it is stamped anew.
+func (db *DB) SetLate(d time.Duration) { db.late = d }

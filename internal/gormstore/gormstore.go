@@ -47,6 +47,7 @@ type DB struct {
 	// turn holds one token that a change takes while it runs, or is nil if the
 	// database lets changes run beside each other.
 	turn chan struct{}
+	late time.Duration // what a change may take before it is stamped anew
 }
 
 // Open connects and checks that the database answers. It does not migrate.
@@ -89,7 +90,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d}
+	db := &DB{gorm: g, sql: pool, d: d, late: late}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}

@@ -49,13 +49,15 @@ type tokenRow struct {
 	TokenHash       []byte
 	TokenSeenAt     sql.NullInt64
 	TokenFloor      int64
+	TokenFloorAt    int64
 	EndedTokenID    sql.NullInt64
 	EndedTokenHash  []byte
 	EndedReason     sql.NullString
+	GlobalFloor     int64 // of all users, beside the row's own
 }
 
 const tokenColumns = "id AS user_id, username, role, password_version, disabled_at, " +
-	"token_id, token_hash, token_seen_at, token_floor, ended_token_id, ended_token_hash, ended_reason"
+	"token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason"
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {
@@ -64,7 +66,7 @@ func (r *tokenRow) current(asOf time.Time) session.Session {
 	switch {
 	case r.DisabledAt.Valid:
 		s.Ended = session.Disabled
-	case r.TokenID.Int64 <= r.TokenFloor:
+	case r.TokenID.Int64 <= max(r.TokenFloor, r.GlobalFloor):
 		s.Ended = session.Revoked
 	}
 	return s
@@ -75,6 +77,9 @@ func (r *tokenRow) ended(asOf time.Time) session.Session {
 	s := r.session(r.EndedTokenID.Int64, r.EndedTokenHash, asOf)
 	// Whatever else is wrong with it, what has ended is never taken for alive.
 	s.Ended = cmp.Or(session.Reason(r.EndedReason.String), session.Revoked)
+	if s.Ended != session.Expired && s.Ended != session.Idle && r.TokenFloor == r.EndedTokenID.Int64 {
+		s.EndedAt = fromMillis(r.TokenFloorAt) // a sweep leaves no stamp
+	}
 	return s
 }
 
@@ -88,7 +93,7 @@ func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Sessio
 
 // highest is an ID that no session of this user has exceeded.
 func (r *tokenRow) highest() idworker.ID {
-	return idworker.ID(max(r.TokenID.Int64, r.TokenFloor, r.EndedTokenID.Int64))
+	return idworker.ID(max(r.TokenID.Int64, r.TokenFloor, r.EndedTokenID.Int64, r.GlobalFloor))
 }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

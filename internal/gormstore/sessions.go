@@ -51,7 +51,7 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 
 // find reads one row, without a lock.
 func (s *Sessions) find(ctx context.Context, where string, id idworker.ID) (tokenRow, error) {
-	return one(s.DB.gorm.WithContext(ctx), "SELECT "+tokenColumns+" FROM users WHERE "+where, int64(id))
+	return one(s.DB.gorm.WithContext(ctx), "SELECT "+tokenColumns+", ("+globalFloor+") AS global_floor FROM users WHERE "+where, int64(id))
 }
 
 func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
@@ -82,12 +82,17 @@ func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun,
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var begun session.Begun
+	var start time.Time
 	err := s.DB.retry(ctx, func() error {
+		start = time.Now()
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			begun, err = s.begin(ctx, tx, o)
 			return err
 		})
 	})
+	if err == nil && begun.Replaced.ID != 0 {
+		err = s.restamp(ctx, int64(o.UserID), start)
+	}
 	if err != nil {
 		return session.Begun{}, fmt.Errorf("gormstore: begin: %w", err)
 	}
@@ -106,6 +111,10 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 		return session.Begun{}, account.ErrDisabled
 	case row.PasswordVersion != o.PasswordVersion:
 		return session.Begun{}, account.ErrStale
+	}
+	// Read apart: a locking read could lock the settings for all who log in.
+	if err := tx.Raw(globalFloor).Scan(&row.GlobalFloor).Error; err != nil {
+		return session.Begun{}, err
 	}
 	id, hash, err := o.Mint(ctx, row.highest())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -35,7 +36,7 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, " +
 		"sweep_schedule, idle_base, absolute_base, updated_at, updated_by FROM settings WHERE scope = 'global'").Scan(&rows).Error
 	if err == nil && len(rows) == 0 {
-		err = errors.New("the settings have no row of scope 'global'; run `flakepass migrate up`")
+		err = errNoSettings
 	}
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("gormstore: load policy: %w", err)
@@ -70,3 +71,35 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 	}
 	return nil, errors.New("gormstore: cache key: neither there nor to be made")
 }
+
+// EndAll ends every login that has begun so far, with one row: it raises the
+// global floor, which is returned, to the largest ID that anybody's login has.
+// Instances know of it within the bound; the sweep clears the rows later.
+func (s *Settings) EndAll(ctx context.Context, now time.Time) (idworker.ID, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var floor int64
+	err := s.DB.retry(ctx, func() error {
+		db := s.DB.gorm.WithContext(ctx)
+		// IDs may run ahead of this clock, by a little or, after a step, by much.
+		var highest int64
+		if err := db.Raw("SELECT COALESCE(MAX(token_id), 0) FROM users").Scan(&highest).Error; err != nil {
+			return err
+		}
+		done := db.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+s.DB.d.now+
+			" WHERE scope = 'global'", max(highest, int64(layout.Smallest(now))))
+		if done.Error == nil && done.RowsAffected == 0 {
+			return errNoSettings
+		}
+		if done.Error != nil {
+			return done.Error
+		}
+		return db.Raw(globalFloor).Scan(&floor).Error
+	})
+	if err != nil {
+		return 0, fmt.Errorf("gormstore: end all: %w", err)
+	}
+	return idworker.ID(floor), nil
+}
+
+const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"

@@ -11,10 +11,10 @@ import (
 
 var layout = idworker.Default()
 
-// Sweep clears at most limit logins that were issued at or before issued, or
-// last seen at or before seen, and returns how many it cleared; fewer than
-// limit means that none was left to see. It walks the index of each and never
-// scans.
+// Sweep clears at most limit logins that were issued at or before issued, are
+// at or below the global floor, or were last seen at or before seen, and
+// returns how many it cleared; fewer than limit means that none was left to
+// see. It walks the index of each and never scans.
 //
 // The condition is checked again as each row is written, so a login that was
 // touched or replaced meanwhile stays. Floors rise without a stamp: the feed
@@ -22,14 +22,28 @@ var layout = idworker.Default()
 func (s *Sessions) Sweep(ctx context.Context, issued, seen time.Time, limit int) (int, error) {
 	// The first ID after the instant, less one, is the last ID at or before it.
 	oldest := layout.Smallest(issued.Truncate(time.Millisecond).Add(time.Millisecond)) - 1
-	n, err := s.sweep(ctx, "token_id", int64(oldest), session.Expired, limit)
-	if err == nil && n < limit {
-		var idle int
-		idle, err = s.sweep(ctx, "token_seen_at", seen.UnixMilli(), session.Idle, limit-n)
-		n += idle
+	var floor int64
+	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
+		return 0, fmt.Errorf("gormstore: sweep: %w", err)
 	}
-	if err != nil {
-		return n, fmt.Errorf("gormstore: sweep: %w", err)
+	n := 0
+	for _, stale := range []struct {
+		column string
+		mark   int64
+		why    session.Reason
+	}{
+		{"token_id", int64(oldest), session.Expired},
+		{"token_id", floor, session.Revoked},
+		{"token_seen_at", seen.UnixMilli(), session.Idle},
+	} {
+		if n >= limit {
+			break
+		}
+		cleared, err := s.sweep(ctx, stale.column, stale.mark, stale.why, limit-n)
+		n += cleared
+		if err != nil {
+			return n, fmt.Errorf("gormstore: sweep: %w", err)
+		}
 	}
 	return n, nil
 }

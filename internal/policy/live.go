@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
-	"time"
 )
 
 // A Loader reads the policy that is in force from where it is kept.
@@ -55,18 +54,12 @@ func (l *Live) Refresh(ctx context.Context) error {
 	}
 }
 
-// Watch refreshes the policy at that interval until ctx ends. It logs the
-// first failure of a row of failures, and every change.
-func (l *Live) Watch(ctx context.Context, every time.Duration, log *slog.Logger) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
+// Follow returns a function that refreshes the policy, for whoever polls. It
+// logs the first failure of a row of failures, and every change. One goroutine
+// at a time may call it.
+func (l *Live) Follow(log *slog.Logger) func(context.Context) error {
 	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	return func(ctx context.Context) error {
 		before := l.Current()
 		err := l.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
@@ -77,5 +70,6 @@ func (l *Live) Watch(ctx context.Context, every time.Duration, log *slog.Logger)
 			log.InfoContext(ctx, "policy changed", "version", p.Version, "idle", p.Idle, "absolute", p.Absolute,
 				"touch", p.Touch, "schedule", p.Schedule, "by", p.UpdatedBy)
 		}
+		return err
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/policy"
 )
@@ -84,51 +82,40 @@ func TestFixedNeverChanges(t *testing.T) {
 	}
 }
 
-func TestWatchFollowsChangesAndSurvivesFailures(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		from := &loader{p: version(1)}
-		l, err := policy.NewLive(t.Context(), from)
-		if err != nil {
-			t.Fatal(err)
+func TestFollowLogsChangesAndTheFirstFailure(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	refresh := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	down := errors.New("no route")
+	for i, c := range []struct {
+		read  int64
+		err   error
+		want  int64
+		lines int // so far
+	}{
+		{1, nil, 1, 0},
+		{2, nil, 2, 1},
+		{3, down, 2, 2},
+		{3, down, 2, 2},
+		{3, nil, 3, 3},
+		{4, down, 3, 4},
+		{4, nil, 4, 5},
+	} {
+		from.set(version(c.read), c.err)
+		if err := refresh(t.Context()); !errors.Is(err, c.err) {
+			t.Errorf("step %d: %v, want %v", i, err, c.err)
 		}
-		var log strings.Builder
-		ctx, cancel := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		running.Go(func() { l.Watch(ctx, time.Second, slog.New(slog.NewTextHandler(&log, nil))) })
-		wait := func(d time.Duration) { time.Sleep(d); synctest.Wait() } //nolint:forbidigo // of the bubble's clock
-
-		from.set(version(2), nil)
-		wait(time.Second)
-		if got := l.Current().Version; got != 2 {
-			t.Errorf("a second after a change: version %d, want 2", got)
+		if got := l.Current().Version; got != c.want {
+			t.Errorf("step %d: version %d in force, want %d", i, got, c.want)
 		}
-		from.set(version(3), errors.New("no route"))
-		wait(10 * time.Second)
-		if got := l.Current().Version; got != 2 {
-			t.Errorf("while it cannot be read: version %d, want 2", got)
+		if n := strings.Count(log.String(), "\n"); n != c.lines {
+			t.Errorf("step %d: %d lines, want %d:\n%s", i, n, c.lines, &log)
 		}
-		from.set(version(3), nil)
-		wait(time.Second)
-		from.set(version(3), errors.New("no route"))
-		wait(5 * time.Second)
-		cancel()
-		running.Wait()
-		if got := l.Current().Version; got != 3 {
-			t.Errorf("once it can be read: version %d, want 3", got)
-		}
-		if n := strings.Count(log.String(), "not read"); n != 2 {
-			t.Errorf("%d lines for two rows of failures, want 2:\n%s", n, &log)
-		}
-		if n := strings.Count(log.String(), "policy changed"); n != 2 {
-			t.Errorf("%d lines for two changes, want 2:\n%s", n, &log)
-		}
-		// Nothing is asked for after the end.
-		asked := from.asked()
-		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble's clock
-		if from.asked() != asked {
-			t.Error("Watch goes on after its context has ended")
-		}
-	})
+	}
 }
 
 func version(n int64) policy.Policy {
@@ -139,10 +126,9 @@ func version(n int64) policy.Policy {
 
 // A loader answers what it is told to.
 type loader struct {
-	mu    sync.Mutex
-	p     policy.Policy
-	err   error
-	reads int
+	mu  sync.Mutex
+	p   policy.Policy
+	err error
 }
 
 func (l *loader) set(p policy.Policy, err error) {
@@ -151,15 +137,8 @@ func (l *loader) set(p policy.Policy, err error) {
 	l.p, l.err = p, err
 }
 
-func (l *loader) asked() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.reads
-}
-
 func (l *loader) LoadPolicy(context.Context) (policy.Policy, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.reads++
 	return l.p, l.err
 }

@@ -24,8 +24,23 @@ type Service struct {
 	IDs Minter
 	// Policy says when a session is over.
 	Policy interface{ Current() *policy.Policy }
+	// Floor, if set, is the ID at and below which every session is over.
+	Floor interface{ Global() idworker.ID }
 	// Now tells the time.
 	Now func() time.Time
+	// Accepted, if set, hears of every accept. It must not block.
+	Accepted func(Witness)
+}
+
+// A Witness says what an accept relied on: who answered, as of when the
+// database had been read for it, and, if that was not enough, the horizon up to
+// which every end was known.
+type Witness struct {
+	ID      idworker.ID
+	At      time.Time
+	Source  Source
+	AsOf    time.Time
+	Horizon time.Time
 }
 
 // A Minter mints an ID greater than floor.
@@ -83,31 +98,36 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 // Verify says who holds t. The error is a [*flakepass.Refusal] if nobody does,
 // and anything else if the answer could not be found out.
 //
-// An expired token is refused with no I/O, for its own ID proves it. A token
-// whose session is idle by what a cache remembers is refused only after the
-// truth was asked: another instance may have seen it since.
+// A token that is too old, or at or below the global floor, is refused with no
+// I/O, for its own ID proves it. A token whose session is idle by what a cache
+// remembers is refused only after the truth was asked: another instance may
+// have seen it since.
 func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
-	now, rule, id := s.Now(), s.Policy.Current(), t.ID()
+	now, id := s.Now(), t.ID()
 	issued := layout.Time(id)
-	if rule.Expired(issued, now) {
-		return flakepass.Identity{}, flakepass.ErrExpired
+	if err := s.over(id, issued, now); err != nil {
+		return flakepass.Identity{}, err
 	}
 	hash := HashOf(t)
 	got, err := s.ask(ctx, s.Store, id, &hash)
-	if err == nil && rule.Idled(got.Seen, now) {
-		if got, err = s.ask(ctx, s.Truth, id, &hash); err == nil && rule.Idled(got.Seen, now) {
-			return flakepass.Identity{}, flakepass.ErrIdle
-		}
+	// Once more, for the answer relies on what this instance knows now: rules
+	// and floors at least as new as the horizon that the answer was given by.
+	if err == nil {
+		err = s.over(id, issued, now)
 	}
 	if err != nil {
 		return flakepass.Identity{}, err
 	}
-	if now.Sub(got.Seen) >= rule.Touch {
-		if rule.Idled(got.Seen, now.Add(lastCall)) {
-			// Written behind, it could come too late, and the login would be over
-			// although it was used in time.
-			_ = s.Truth.Touch(ctx, id, now)
+	rule := s.Policy.Current()
+	if rule.Idled(got.Seen, now.Add(nearEnd)) {
+		if got, err = s.lastCall(ctx, &got, &hash, rule, now); err != nil {
+			return flakepass.Identity{}, err
 		}
+	}
+	if s.Accepted != nil {
+		s.Accepted(Witness{ID: id, At: now, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon})
+	}
+	if now.Sub(got.Seen) >= rule.Touch {
 		// Nobody waits for a touch, and a lost one costs no answer.
 		_ = s.Store.Touch(ctx, id, now)
 		got.Seen = now
@@ -115,9 +135,39 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 	return identity(&got, issued, rule), nil
 }
 
-// lastCall is how long before the end of its idle timeout a login that is used
-// is written at once: longer than a write behind may take.
-const lastCall = 5 * time.Second
+// nearEnd is how long before the end of its idle timeout the truth is asked
+// about a login: longer than a write behind may take.
+const nearEnd = 5 * time.Second
+
+// lastCall asks the truth about a login that is idle, or nearly so, by what got
+// remembers: another instance may have seen it since, or a sweep cleared it.
+// While it is not idle its use is written at once; written behind, it could come
+// too late, and the login would be over although it was used in time.
+func (s *Service) lastCall(ctx context.Context, got *Session, hash *Hash, rule *policy.Policy, now time.Time) (Session, error) {
+	if !rule.Idled(got.Seen, now) {
+		_ = s.Truth.Touch(ctx, got.ID, now) // whether it came in time, the answer says
+	}
+	truth, err := s.ask(ctx, s.Truth, got.ID, hash)
+	switch {
+	case err != nil:
+		return truth, err
+	case rule.Idled(truth.Seen, now):
+		return truth, flakepass.ErrIdle
+	}
+	_ = s.Store.Touch(ctx, got.ID, truth.Seen) // so that the nearer stores know
+	return truth, nil
+}
+
+// over refuses what is over by the rules alone.
+func (s *Service) over(id idworker.ID, issued, now time.Time) error {
+	switch {
+	case s.Policy.Current().Expired(issued, now):
+		return flakepass.ErrExpired
+	case s.Floor != nil && id <= s.Floor.Global():
+		return flakepass.ErrRevoked
+	}
+	return nil
+}
 
 // ask gets a living session whose token has that hash, or a refusal.
 func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Hash) (Session, error) {

@@ -5,7 +5,8 @@
 // grows, so "dead" may be remembered and copied anywhere, while "alive" is
 // only a statement about the past. Every alive answer therefore carries its
 // as-of: the instant before the database read that it comes from was sent. A
-// cache may repeat it only while that instant is younger than the bound.
+// cache may repeat it only while that instant, or the horizon up to which this
+// instance knows of every end (see package feed), is younger than the bound.
 package session
 
 import (
@@ -64,7 +65,35 @@ type Session struct {
 	Hash     Hash      // of the token that opens it
 	Seen     time.Time // when it was last used, accurate to the touch interval
 	Ended    Reason    // empty while it lives
+	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read that this comes from was sent
+
+	// Source says who gave this answer, and Horizon what it relies on if its
+	// as-of is not enough: see [Witness].
+	Source  Source
+	Horizon time.Time
+}
+
+// A Source is who answered for a session.
+type Source uint8
+
+// The sources, farthest first.
+const (
+	FromDatabase Source = iota
+	FromRedis
+	FromMemory
+)
+
+// String is the name of the source in metrics.
+func (s Source) String() string {
+	switch s {
+	case FromMemory:
+		return "memory"
+	case FromRedis:
+		return "redis"
+	default:
+		return "database"
+	}
 }
 
 // Alive reports whether the session had not ended as of AsOf. Whether it is
@@ -139,6 +168,28 @@ type Ending struct {
 	UserID idworker.ID
 	Reason Reason
 }
+
+// An End is what the database says of the last end of a user's login: every
+// session of that user with that ID or a smaller one is over.
+type End struct {
+	UserID idworker.ID
+	Floor  idworker.ID
+	Reason Reason    // of the session whose ID the floor is
+	At     time.Time // when it was stamped, by the database's clock
+}
+
+// News is what an instance learns from one poll of the database.
+type News struct {
+	Now    time.Time   // the database's clock, read before all else
+	Global idworker.ID // every session with this ID or a smaller one is over, whoever's
+	Ends   []End
+}
+
+// Life is how long after its as-of an alive answer may be repeated at most, by
+// instances that hear of every end: long enough that what is in use is read
+// rarely, and that an instance which cannot read can still answer for as long
+// as the bound lets it.
+func Life(bound time.Duration) time.Duration { return max(time.Minute, 4*bound) }
 
 // Age is how long ago an as-of was: by the clock that ran on or by the clock
 // on the wall, whichever says more, for the one stands still while a machine

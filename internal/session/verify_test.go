@@ -145,7 +145,7 @@ func TestIdleByAMemoryButSeenSinceIsAccepted(t *testing.T) {
 	if err != nil || !got.LastSeenAt.Equal(w.now.Add(-time.Second)) {
 		t.Errorf("Verify: seen %v, error %v; want what the truth says", got.LastSeenAt, err)
 	}
-	w.wantCalls(t, "near.Get truth.Get ")
+	w.wantCalls(t, "near.Get truth.Get near.Touch ")
 }
 
 func TestIdleInTruthIsRefused(t *testing.T) {
@@ -173,8 +173,8 @@ func TestUseJustBeforeTheTimeoutIsWrittenAtOnce(t *testing.T) {
 		left  time.Duration
 		calls string
 	}{
-		{time.Millisecond, "near.Get truth.Touch near.Touch "},
-		{5 * time.Second, "near.Get truth.Touch near.Touch "},
+		{time.Millisecond, "near.Get truth.Touch truth.Get near.Touch "},
+		{5 * time.Second, "near.Get truth.Touch truth.Get near.Touch "},
 		{6 * time.Second, "near.Get near.Touch "},
 	} {
 		w := newWorld(t)
@@ -183,6 +183,66 @@ func TestUseJustBeforeTheTimeoutIsWrittenAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wantCalls(t, c.calls)
+	}
+}
+
+// A sweep may have been faster than the use: the row is cleared, and nothing
+// here has heard of it.
+func TestUseJustBeforeTheTimeoutIsRefusedIfTheSweepWasFaster(t *testing.T) {
+	w := newWorld(t)
+	w.near.change(func(s *session.Session) { s.Seen = w.now.Add(time.Second - w.rule().Idle) })
+	w.truth.change(func(s *session.Session) { s.Ended = session.Idle })
+	_, err := w.service.Verify(t.Context(), w.token)
+	refusedWith(t, err, flakepass.ErrIdle)
+	w.wantCalls(t, "near.Get truth.Touch truth.Get ")
+}
+
+func TestGlobalFloorIsRefusedWithoutAskingAnybody(t *testing.T) {
+	w := newWorld(t)
+	w.service.Floor = floor(w.token.ID())
+	_, err := w.service.Verify(t.Context(), w.token)
+	refusedWith(t, err, flakepass.ErrRevoked)
+	w.wantCalls(t, "")
+	w.service.Floor = floor(w.token.ID() - 1)
+	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
+		t.Errorf("above the floor: %v", err)
+	}
+}
+
+// What the instance learns while it asks counts: the answer may rely on a poll
+// that brought it.
+func TestRulesAreThoseOfTheAnswerNotOfTheQuestion(t *testing.T) {
+	w := newWorld(t)
+	late := &lateFloor{world: w}
+	w.service.Floor = late
+	_, err := w.service.Verify(t.Context(), w.token)
+	refusedWith(t, err, flakepass.ErrRevoked)
+	w.wantCalls(t, "near.Get ")
+
+	w = newWorld(t)
+	short := *w.rule()
+	short.Absolute = time.Hour
+	w.service.Policy = &latePolicy{world: w, before: *w.rule(), after: short}
+	_, err = w.service.Verify(t.Context(), w.token)
+	refusedWith(t, err, flakepass.ErrExpired)
+	w.wantCalls(t, "near.Get ")
+}
+
+func TestAcceptsCarryTheirWitness(t *testing.T) {
+	w := newWorld(t)
+	horizon := w.now.Add(-time.Second)
+	w.near.change(func(s *session.Session) { s.Source, s.Horizon = session.FromMemory, horizon })
+	var seen []session.Witness
+	w.service.Accepted = func(s session.Witness) { seen = append(seen, s) }
+	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.service.Verify(t.Context(), flakepass.NewToken(w.token.ID())); err == nil {
+		t.Fatal("a guess was accepted")
+	}
+	want := session.Witness{ID: w.token.ID(), At: w.now, Source: session.FromMemory, AsOf: w.now, Horizon: horizon}
+	if len(seen) != 1 || seen[0] != want {
+		t.Errorf("witnesses: %+v, want %+v", seen, want)
 	}
 }
 

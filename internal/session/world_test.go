@@ -174,3 +174,31 @@ func (c *counter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, 
 	c.next = max(c.next, floor) + 1
 	return c.next, nil
 }
+
+// A floor is a global floor.
+type floor idworker.ID
+
+func (f floor) Global() idworker.ID { return idworker.ID(f) }
+
+// A lateFloor rises above every ID once the near store was asked.
+type lateFloor struct{ *world }
+
+func (f *lateFloor) Global() idworker.ID {
+	if f.calls.Len() == 0 {
+		return 0
+	}
+	return f.token.ID()
+}
+
+// A latePolicy changes once the near store was asked.
+type latePolicy struct {
+	*world
+	before, after policy.Policy
+}
+
+func (p *latePolicy) Current() *policy.Policy {
+	if p.calls.Len() == 0 {
+		return &p.before
+	}
+	return &p.after
+}

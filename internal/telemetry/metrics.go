@@ -17,6 +17,7 @@ type Metrics struct {
 	sweeps   *prometheus.CounterVec
 	sweeping prometheus.Histogram
 	untold   prometheus.Counter
+	sessions sessionMetrics
 }
 
 // NewMetrics returns metrics with a registry of their own.
@@ -45,6 +46,7 @@ func NewMetrics(version string) *Metrics {
 	build.Set(1)
 	m.registry.MustRegister(m.swept, m.sweeps, m.sweeping, m.untold, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.sessions = newSessionMetrics(m.registry)
 	return m
 }
 

@@ -46,7 +46,8 @@ func (g *graves) find(user, id idworker.ID) (session.Reason, bool) {
 	}
 }
 
-func (g *graves) add(now time.Time, user, id idworker.ID, why session.Reason) {
+// add reports whether it was news.
+func (g *graves) add(now time.Time, user, id idworker.ID, why session.Reason) bool {
 	p := g.plot(user)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,6 +55,7 @@ func (g *graves) add(now time.Time, user, id idworker.ID, why session.Reason) {
 		p.of = make(map[idworker.ID]grave)
 	}
 	d, ok := p.of[user]
+	news := !ok || d.floor < id
 	if !ok || d.floor <= id {
 		d.floor, d.why = id, why
 	}
@@ -70,4 +72,5 @@ func (g *graves) add(now time.Time, user, id idworker.ID, why session.Reason) {
 			delete(p.of, u)
 		}
 	}
+	return news
 }

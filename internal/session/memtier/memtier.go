@@ -1,10 +1,11 @@
 // Package memtier is this process's memory of sessions: a [session.Store] in
 // front of another.
 //
-// It answers from memory only while the answer's as-of is younger than the
-// bound, however the answer got here and whatever the tiers behind are doing.
-// What it was told has ended it refuses at once, also when a slow reader
-// brings back, later, an answer from before the end.
+// Every answer passes here, and is given only if one of two things is younger
+// than the bound: the database read that this process made for it, or the
+// horizon up to which this process has heard of every end. What it was told has
+// ended it refuses at once, also when a slow reader brings back, later, an
+// answer from before the end.
 package memtier
 
 import (
@@ -24,8 +25,14 @@ import (
 type Options struct {
 	// Entries is how many sessions are remembered at most; about 400 bytes each.
 	Entries int
-	// Bound is how old an alive answer may be, counted from its as-of.
+	// Bound is how old the knowledge may be that an alive answer relies on.
 	Bound time.Duration
+	// Feed, if set, says up to when every end has been noted here. Without it
+	// an answer is believed by its as-of alone.
+	Feed interface{ Horizon() time.Time }
+	// Heard, if set, hears how long after its end word of a session came from
+	// elsewhere, and by what: "message" or "poll".
+	Heard func(by string, after time.Duration)
 	// Load limits one question to the next tier. 0 means 3 seconds.
 	Load time.Duration
 	// Now tells the time. nil means time.Now.
@@ -36,9 +43,14 @@ type Options struct {
 type Tier struct {
 	next   session.Store
 	bound  time.Duration
+	life   time.Duration // of an answer, from its as-of, while the horizon is fresh
+	load   time.Duration
+	feed   interface{ Horizon() time.Time }
+	heard  func(by string, after time.Duration)
 	now    func() time.Time
 	cache  *otter.Cache[idworker.ID, *entry]
 	loader otter.Loader[idworker.ID, *entry]
+	ahead  chan struct{} // a token for each answer that is renewed ahead of time
 	graves graves
 }
 
@@ -48,7 +60,14 @@ var _ session.Store = (*Tier)(nil)
 // session being read anew.
 type entry struct {
 	session.Session
-	seen atomic.Int64 // Unix milliseconds
+	seen  atomic.Int64 // Unix milliseconds
+	renew atomic.Int64 // Unix milliseconds before which nobody tries to renew it
+}
+
+func newEntry(s session.Session) *entry {
+	e := &entry{Session: s}
+	e.seen.Store(s.Seen.UnixMilli())
+	return e
 }
 
 var errStale = errors.New("the answer took longer than it may be believed")
@@ -72,10 +91,16 @@ func New(next session.Store, o Options) (*Tier, error) {
 	if err != nil {
 		return nil, fmt.Errorf("memtier: %w", err)
 	}
-	t := &Tier{next: next, bound: o.Bound, now: o.Now, cache: cache}
+	t := &Tier{
+		next: next, bound: o.Bound, life: o.Bound, load: o.Load, feed: o.Feed, heard: o.Heard, now: o.Now, cache: cache,
+		ahead: make(chan struct{}, renewals),
+	}
+	if o.Feed != nil {
+		t.life = session.Life(o.Bound)
+	}
 	// A slow load may come to rest after the end of its session was heard. It
-	// is remembered for the bound, twice, and some: by then its as-of is too old.
-	t.graves.keep = 2*o.Bound + 2*o.Load + 30*time.Second
+	// is remembered until the as-of of such a load is too old, and some.
+	t.graves.keep = 2*t.life + 2*o.Load + 30*time.Second
 	t.loader = otter.LoaderFunc[idworker.ID, *entry](func(ctx context.Context, id idworker.ID) (*entry, error) {
 		ctx, cancel := context.WithTimeout(ctx, o.Load)
 		defer cancel()
@@ -83,9 +108,7 @@ func New(next session.Store, o Options) (*Tier, error) {
 		if err != nil {
 			return nil, err
 		}
-		e := &entry{Session: s}
-		e.seen.Store(s.Seen.UnixMilli())
-		return e, nil
+		return newEntry(s), nil
 	})
 	return t, nil
 }
@@ -95,6 +118,9 @@ func New(next session.Store, o Options) (*Tier, error) {
 func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
 	if e, ok := t.cache.GetIfPresent(id); ok {
 		if s, ok := t.believe(e); ok {
+			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
+				t.renewAhead(id, e) //nolint:contextcheck // nobody waits for it
+			}
 			return s, nil
 		}
 		t.drop(id, e)
@@ -128,17 +154,34 @@ func (t *Tier) drop(id idworker.ID, e *entry) {
 
 // believe is the session that e remembers, or false if e is too old to say.
 // Every answer passes here: nothing is accepted that was heard to have ended.
+//
+// An answer that this process got from the database itself is as good as its
+// as-of. Any other, or an older one, is alive if no end was heard of it up to a
+// horizon that is young enough; its as-of may not be so old that the end has
+// been forgotten again.
 func (t *Tier) believe(e *entry) (session.Session, bool) {
 	s := e.Session
 	if !s.Alive() {
 		return s, true
+	}
+	// Before the graves are looked at, so that they hold at least all that the
+	// horizon stands for.
+	var horizon time.Time
+	if t.feed != nil {
+		horizon = t.feed.Horizon()
 	}
 	if why, dead := t.graves.find(s.UserID, s.ID); dead {
 		s.Ended = why
 		return s, true
 	}
 	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
-	return s, session.Age(t.now(), s.AsOf) < t.bound
+	now := t.now()
+	age := session.Age(now, s.AsOf)
+	if age < t.bound && (s.Source == session.FromDatabase || t.feed == nil) {
+		return s, true
+	}
+	s.Horizon = horizon
+	return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
 }
 
 // Touch moves the remembered time of last use forward, and passes it on.
@@ -155,12 +198,26 @@ func (t *Tier) Touch(ctx context.Context, id idworker.ID, seen time.Time) error 
 
 // Hear refuses the session from now on, and passes the word on.
 func (t *Tier) Hear(ctx context.Context, ended session.Session) error {
-	t.Note(ended)
+	t.graves.add(t.now(), ended.UserID, ended.ID, ended.Ended)
 	return t.next.Hear(ctx, ended)
 }
 
 // Note refuses the session from now on and tells nobody: for word that came
 // from another instance.
 func (t *Tier) Note(ended session.Session) {
-	t.graves.add(t.now(), ended.UserID, ended.ID, ended.Ended)
+	now := t.now()
+	if t.graves.add(now, ended.UserID, ended.ID, ended.Ended) && t.heard != nil {
+		t.heard("message", session.Age(now, ended.AsOf))
+	}
+}
+
+// Learn notes the ends that a poll of the database brought, and tells nobody.
+func (t *Tier) Learn(news session.News) {
+	now := t.now()
+	for i := range news.Ends {
+		e := &news.Ends[i]
+		if t.graves.add(now, e.UserID, e.Floor, e.Reason) && t.heard != nil {
+			t.heard("poll", news.Now.Sub(e.At))
+		}
+	}
 }

@@ -24,7 +24,7 @@ func Decode(secret []byte, key string, id idworker.ID, b []byte) (session.Sessio
 }
 
 // Grave is how long a tombstone stays.
-func (t *Tier) Grave() time.Duration { return t.grave() }
+func (t *Tier) Grave() time.Duration { return t.grave }
 
 // Sign is a body with its MAC.
 func Sign(secret []byte, key string, body []byte) []byte {

@@ -1,8 +1,7 @@
 // Package redistier is the memory of sessions that all instances share, in
 // Redis: a [session.Store] in front of another.
 //
-// An alive session lies there until its as-of is as old as the bound, and is
-// put there with SET NX, so that a slow reader never writes over the tombstone
+// An alive session lies there for half of an answer's life, and is put there with SET NX, so that a slow reader never writes over the tombstone
 // of a session that ended meanwhile. A tombstone outlives every alive value
 // that could still be under way. Redis that is down, slow, empty or full of
 // foreign values costs speed, not answers.
@@ -27,8 +26,13 @@ type Options struct {
 	// Key signs values; all instances of a deployment have the same. At least
 	// 32 bytes.
 	Key []byte
-	// Bound is how old an alive answer may be, counted from its as-of.
+	// Bound is how old the knowledge may be that an alive answer relies on.
 	Bound time.Duration
+	// Feed, if set, says whether this instance has heard of every end up to
+	// less than Bound ago. While it has, a value is believed, and shared, for
+	// half of an answer's life; while it has not, no value is. Without a feed a
+	// value is believed for Bound, counted from its as-of.
+	Feed interface{ Fresh() bool }
 	// Skew is how far the clocks of two instances may be apart. A value from
 	// further in the future is not believed. 0 means 2 seconds.
 	Skew time.Duration
@@ -36,6 +40,8 @@ type Options struct {
 	Now func() time.Time
 	// Untold, if set, hears of every ending that Redis could not be told.
 	Untold func(context.Context, error)
+	// Foreign, if set, hears of every value that this deployment did not write.
+	Foreign func(context.Context)
 	// Log hears when Redis goes away and comes back, and of foreign values.
 	Log *slog.Logger
 }
@@ -47,10 +53,13 @@ type Tier struct {
 	batch   *redis.AutoPipeliner // gathers the commands of concurrent requests
 	breaker *gobreaker.CircuitBreaker[[]byte]
 	codec   codec
-	bound   time.Duration
+	life    time.Duration // of a value, from its as-of
+	grave   time.Duration // of a tombstone, from when it is put up
+	feed    interface{ Fresh() bool }
 	skew    time.Duration
 	now     func() time.Time
 	untold  func(context.Context, error)
+	foreign func(context.Context)
 	log     *slog.Logger
 }
 
@@ -83,7 +92,14 @@ func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error
 	}
 	t := &Tier{
 		next: next, rdb: rdb, batch: batch, codec: newCodec(o.Key),
-		bound: o.Bound, skew: o.Skew, now: o.Now, untold: o.Untold, log: o.Log,
+		life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, untold: o.Untold, foreign: o.Foreign, log: o.Log,
+	}
+	// A tombstone stays longer than any alive value can, plus the time that a
+	// fill may take, plus the difference of two clocks.
+	t.grave = 2*session.Life(o.Bound) + 30*time.Second + 2*o.Skew
+	if o.Feed != nil {
+		// The other half is for the memory that it ends up in.
+		t.life = session.Life(o.Bound) / 2
 	}
 	t.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{
 		Name:    "redis",
@@ -126,6 +142,9 @@ func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 		switch {
 		case bad != nil:
 			t.log.WarnContext(ctx, "redis holds a foreign value; not believed", "session_id", id)
+			if t.foreign != nil {
+				t.foreign(ctx)
+			}
 		case !s.Alive() || t.fresh(&s):
 			return s, nil
 		}
@@ -146,15 +165,15 @@ func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 func (t *Tier) fresh(s *session.Session) bool {
 	now := t.now()
 	age := session.Age(now, s.AsOf)
-	s.AsOf = now.Add(-max(age, 0))
-	return age < t.bound && age > -t.skew
+	s.AsOf, s.Source = now.Add(-max(age, 0)), session.FromRedis
+	return age < t.life && age > -t.skew && (t.feed == nil || t.feed.Fresh())
 }
 
 // share puts an answer into Redis for as long as it may be believed.
 func (t *Tier) share(ctx context.Context, key string, s *session.Session) {
-	ttl := t.bound - session.Age(t.now(), s.AsOf)
+	ttl := t.life - session.Age(t.now(), s.AsOf)
 	if !s.Alive() {
-		ttl = t.grave()
+		ttl = t.grave
 	}
 	if ttl < time.Millisecond {
 		return // Redis would keep a value without a time to live for ever
@@ -171,10 +190,6 @@ func (t *Tier) share(ctx context.Context, key string, s *session.Session) {
 		return nil, t.batch.Submit(ctx, cmd).WaitContext(ctx)
 	})
 }
-
-// grave is how long a tombstone stays: longer than any alive value can, plus
-// the time that a fill may take, plus the difference of two clocks.
-func (t *Tier) grave() time.Duration { return 2*t.bound + 30*time.Second + 2*t.skew }
 
 // Touch passes on: a time of last use that lies in Redis may be old, which
 // whoever asks has to allow for, and no request writes to Redis for it.
@@ -212,5 +227,5 @@ func (t *Tier) Hear(ctx context.Context, ended session.Session) error {
 func (t *Tier) bury(ctx context.Context, key string, value []byte) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*patience)
 	defer cancel()
-	return bury.Run(ctx, t.rdb, []string{key}, value, t.grave().Milliseconds(), channel).Err()
+	return bury.Run(ctx, t.rdb, []string{key}, value, t.grave.Milliseconds(), channel).Err()
 }

@@ -1,0 +1,64 @@
+package session
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// An Auditor asks the truth about a few of the sessions that were accepted,
+// after the fact: what the bound promises is measured on real requests. Set the
+// fields before use.
+type Auditor struct {
+	Truth Store
+	// One is how many accepts there are to each that is looked at.
+	One uint64
+	// Stale is told how long a session had been over when it was accepted, by the
+	// clocks of the database and of this instance: more than the bound, and the
+	// difference of the two clocks, must not happen.
+	Stale func(time.Duration)
+
+	count  atomic.Uint64
+	sample chan Witness
+}
+
+// NewAuditor returns an Auditor that looks at one accept in that many.
+func NewAuditor(truth Store, one uint64, stale func(time.Duration)) *Auditor {
+	return &Auditor{Truth: truth, One: max(one, 1), Stale: stale, sample: make(chan Witness, 1)}
+}
+
+// Accepted takes a sample now and then. It never waits: while one sample is
+// looked at, there is no other.
+func (a *Auditor) Accepted(w Witness) {
+	if a.count.Add(1)%a.One != 0 {
+		return
+	}
+	select {
+	case a.sample <- w:
+	default:
+	}
+}
+
+// Run looks at samples until ctx ends.
+func (a *Auditor) Run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case w := <-a.sample:
+			a.look(ctx, w)
+		}
+	}
+}
+
+func (a *Auditor) look(ctx context.Context, w Witness) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	truth, err := a.Truth.Get(ctx, w.ID)
+	if err != nil || truth.Alive() || truth.EndedAt.IsZero() {
+		return
+	}
+	if age := w.At.Sub(truth.EndedAt); age > 0 {
+		a.Stale(age)
+	}
+}

@@ -1,0 +1,277 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package feed_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/feed"
+)
+
+const bound = 5 * time.Second
+
+func TestNothingIsReliedOnBeforeTheFirstPoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		f := open(t, db)
+		if f.Fresh() || !f.Horizon().IsZero() {
+			t.Error("fresh before any poll")
+		}
+		db.fail(errors.New("no route"))
+		if err := f.Poll(t.Context()); err == nil || f.Fresh() {
+			t.Errorf("failed poll: %v, fresh %v", err, f.Fresh())
+		}
+		db.fail(nil)
+		if err := f.Poll(t.Context()); err != nil || !f.Fresh() {
+			t.Errorf("first poll: %v, fresh %v", err, f.Fresh())
+		}
+	})
+}
+
+// The horizon is what was known before the database was asked, not after.
+func TestHorizonIsTheStartOfThePoll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{slow: 700 * time.Millisecond}
+		f := open(t, db)
+		start := time.Now()
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Horizon(); !got.Equal(start) {
+			t.Errorf("horizon %v after the start of the poll, want the start", got.Sub(start))
+		}
+		time.Sleep(bound - 701*time.Millisecond)
+		if !f.Fresh() {
+			t.Error("stale a moment before the bound")
+		}
+		time.Sleep(time.Millisecond)
+		if f.Fresh() {
+			t.Error("fresh at the bound")
+		}
+	})
+}
+
+// An end that is stamped, and becomes visible a good while later, is heard of.
+func TestLateCommitIsSeen(t *testing.T) {
+	for _, delay := range []time.Duration{0, time.Second, 3 * time.Second, 5900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			db := &database{}
+			f := open(t, db)
+			run(t, f)
+			time.Sleep(10 * time.Second)
+			at := time.Now()
+			time.Sleep(delay)
+			db.end(7, at)
+			time.Sleep(2 * f.Every())
+			if !db.heard(7) {
+				t.Errorf("committed %v after its stamp: not heard of", delay)
+			}
+		})
+	}
+}
+
+// Windows go on from the last poll that was applied, however long ago.
+func TestOutageLeavesNoGap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, log := &database{}, &strings.Builder{}
+		f := openLog(t, db, log)
+		stop := run(t, f)
+		time.Sleep(10 * time.Second)
+		db.fail(errors.New("no route"))
+		db.end(7, time.Now())
+		time.Sleep(time.Hour)
+		if f.Fresh() {
+			t.Error("fresh after an hour without a poll")
+		}
+		db.fail(nil)
+		time.Sleep(2 * f.Every())
+		if !db.heard(7) || !f.Fresh() {
+			t.Errorf("after the outage: heard %v, fresh %v", db.heard(7), f.Fresh())
+		}
+		stop()
+		if n := strings.Count(log.String(), "\n"); n != 2 {
+			t.Errorf("%d lines about one outage, want 2:\n%s", n, log)
+		}
+	})
+}
+
+// After a failover another clock stamps the ends. If it is behind, they lie
+// before the window.
+func TestDatabaseClockSetBackReadsAllAgain(t *testing.T) {
+	for _, back := range []time.Duration{time.Second, 7 * time.Second, 30 * time.Second, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			db := &database{}
+			f := open(t, db)
+			run(t, f)
+			time.Sleep(2*time.Hour + f.Every()/2)
+			db.setBack(back)
+			db.end(7, db.now())
+			time.Sleep(2 * f.Every())
+			if !db.heard(7) {
+				t.Errorf("clock set back by %v: an end stamped right after is not heard of", back)
+			}
+		})
+	}
+}
+
+func TestHorizonCoversThePolicyToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		unread := errors.New("settings not read")
+		f, err := feed.New(feed.Options{
+			From: db, Learn: db.learn, Bound: bound, With: func(context.Context) error { return unread },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Poll(t.Context()); !errors.Is(err, unread) || f.Fresh() {
+			t.Errorf("Poll: %v, fresh %v; want what the policy's reader said, and no horizon", err, f.Fresh())
+		}
+	})
+}
+
+func TestEndsAreLearntBeforeTheHorizonMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		var f *feed.Feed
+		var err error
+		f, err = feed.New(feed.Options{From: db, Bound: bound, Learn: func(session.News) {
+			if !f.Horizon().IsZero() {
+				t.Error("the horizon has moved, and the ends are not learnt")
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestGlobalFloorOnlyRises(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		f := open(t, db)
+		for _, c := range []struct{ read, want idworker.ID }{{0, 0}, {5, 5}, {3, 5}, {9, 9}} {
+			db.floor = c.read
+			if err := f.Poll(t.Context()); err != nil || f.Global() != c.want {
+				t.Errorf("read %v: floor %v, %v; want %v", c.read, f.Global(), err, c.want)
+			}
+		}
+	})
+}
+
+func TestHungPollIsGivenUpWithinTheBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{slow: time.Hour}
+		f := open(t, db)
+		start := time.Now()
+		if err := f.Poll(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > bound {
+			t.Errorf("Poll: %v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestOptionsThatCannotBeMet(t *testing.T) {
+	db := &database{}
+	for _, o := range []feed.Options{{}, {From: db, Bound: bound}, {Learn: db.learn, Bound: bound}, {From: db, Learn: db.learn}} {
+		if _, err := feed.New(o); err == nil {
+			t.Errorf("New(%+v): no error", o)
+		}
+	}
+}
+
+func open(t *testing.T, db *database) *feed.Feed { return openLog(t, db, &strings.Builder{}) }
+
+func openLog(t *testing.T, db *database, log *strings.Builder) *feed.Feed {
+	t.Helper()
+	f, err := feed.New(feed.Options{
+		From: db, Learn: db.learn, Bound: bound, Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func run(t *testing.T, f *feed.Feed) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { f.Run(ctx) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// A database keeps ends, stamped by a clock of its own, and what was learnt of
+// them.
+type database struct {
+	slow  time.Duration
+	floor idworker.ID
+
+	mu     sync.Mutex
+	back   time.Duration
+	err    error
+	ends   []session.End
+	learnt []idworker.ID
+}
+
+func (d *database) now() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Now().Add(-d.back)
+}
+
+func (d *database) setBack(by time.Duration) { d.mu.Lock(); d.back += by; d.mu.Unlock() }
+func (d *database) fail(err error)           { d.mu.Lock(); d.err = err; d.mu.Unlock() }
+
+func (d *database) end(id idworker.ID, at time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ends = append(d.ends, session.End{UserID: 1, Floor: id, Reason: session.LoggedOut, At: at})
+}
+
+func (d *database) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
+	select {
+	case <-time.After(d.slow):
+	case <-ctx.Done():
+		return session.News{}, ctx.Err()
+	}
+	news := session.News{Now: d.now(), Global: d.floor}
+	if since.IsZero() {
+		since = news.Now.Add(-keep)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range d.ends {
+		if !e.At.Before(since) {
+			news.Ends = append(news.Ends, e)
+		}
+	}
+	return news, d.err
+}
+
+func (d *database) learn(n session.News) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range n.Ends {
+		d.learnt = append(d.learnt, e.Floor)
+	}
+}
+
+func (d *database) heard(id idworker.ID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Contains(d.learnt, id)
+}
