@@ -5,6 +5,7 @@ package migrations_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -15,7 +16,10 @@ import (
 	"github.com/flakepass/flakepass/migrations"
 )
 
-var names = []string{"users", "settings", "settings_seed", "worker_nodes", "deployment"}
+var names = []string{
+	"users", "settings", "settings_seed", "worker_nodes", "deployment",
+	"users_role", "audit_events", "sweeps", "policies", "policies_seed",
+}
 
 func namesOf(list []migrations.Applied) []string {
 	var out []string
@@ -48,7 +52,7 @@ func TestUpDownUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			err = migrations.Check(t.Context(), db, d.dialect)
-			if !errors.Is(err, migrations.ErrBehind) || !strings.Contains(err.Error(), "at 4 and lacks 00005_deployment") {
+			if !errors.Is(err, migrations.ErrBehind) || !strings.Contains(err.Error(), fmt.Sprintf("at %d and lacks %05d_%s", len(names)-1, len(names), names[len(names)-1])) {
 				t.Fatalf("check after one step down: got %v", err)
 			}
 			rest, err := migrations.Down(t.Context(), db, d.dialect, 99)
@@ -97,12 +101,12 @@ func TestStatusTellsWhenByTheDatabasesClock(t *testing.T) {
 				t.Errorf("state %d: got %d %s, want %d %s", i, s.Number, s.Name, i+1, names[i])
 			}
 			// The database runs on this machine; a zone mixed up would be hours.
-			if i < 4 && s.AppliedAt.Sub(before).Abs() > 10*time.Minute {
+			if i < len(names)-1 && s.AppliedAt.Sub(before).Abs() > 10*time.Minute {
 				t.Errorf("%s: applied at %v, now is %v", s.Name, s.AppliedAt, before)
 			}
 		}
-		if !states[4].AppliedAt.IsZero() {
-			t.Errorf("deployment: applied at %v after it was undone", states[4].AppliedAt)
+		if last := states[len(names)-1]; !last.AppliedAt.IsZero() {
+			t.Errorf("%s: applied at %v after it was undone", last.Name, last.AppliedAt)
 		}
 	})
 }
@@ -126,22 +130,23 @@ func TestNewerDatabaseIsLeftAlone(t *testing.T) {
 	onEach(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		mustUp(t, db, d.dialect)
-		mustExec(t, db, "INSERT INTO flakepass_migrations (number, applied_at) VALUES (7, 1)")
+		known := len(names)
+		mustExec(t, db, fmt.Sprintf("INSERT INTO flakepass_migrations (number, applied_at) VALUES (%d, 1)", known+2))
 
 		_, upErr := migrations.Up(t.Context(), db, d.dialect)
 		_, downErr := migrations.Down(t.Context(), db, d.dialect, 1)
 		checkErr := migrations.Check(t.Context(), db, d.dialect)
 		for call, err := range map[string]error{"up": upErr, "down": downErr, "check": checkErr} {
-			if !errors.Is(err, migrations.ErrAhead) || !strings.Contains(err.Error(), "at 7, the program knows up to 5") {
+			if !errors.Is(err, migrations.ErrAhead) || !strings.Contains(err.Error(), fmt.Sprintf("at %d, the program knows up to %d", known+2, known)) {
 				t.Errorf("%s: got %v, want ErrAhead with the numbers", call, err)
 			}
 		}
-		if n := count(t, db, "flakepass_migrations"); n != 6 {
-			t.Errorf("%d migrations are recorded, want 6 as before", n)
+		if n := count(t, db, "flakepass_migrations"); n != known+1 {
+			t.Errorf("%d migrations are recorded, want %d as before", n, known+1)
 		}
 		states, err := migrations.Status(t.Context(), db, d.dialect)
-		if err != nil || len(states) != 6 || states[5].Number != 7 || states[5].Name != "" {
-			t.Errorf("status: got %v, %v; want number 7 without a name at the end", states, err)
+		if err != nil || len(states) != known+1 || states[known].Number != int64(known+2) || states[known].Name != "" {
+			t.Errorf("status: got %v, %v; want number %d without a name at the end", states, err, known+2)
 		}
 	})
 }
@@ -185,6 +190,10 @@ func TestDownGoesOnAfterAKill(t *testing.T) {
 	onEach(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		mustUp(t, db, d.dialect)
+		const above = 5 // steps on top of the one that made the table
+		if _, err := migrations.Down(t.Context(), db, d.dialect, above); err != nil {
+			t.Fatal(err)
+		}
 		mustExec(t, db, "DROP TABLE deployment") // and killed before the record went
 		if _, err := migrations.Down(t.Context(), db, d.dialect, 1); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,132 @@
+// Package audit is the record of what was done to accounts, logins and
+// settings: who did it, through which door, to whom, why, and what it was
+// before and after.
+//
+// A store that makes a change writes its event in the same transaction, so
+// that neither is there without the other.
+package audit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// An Action says what was done.
+type Action string
+
+// The actions.
+const (
+	UserCreated    Action = "user.created"
+	UserDisabled   Action = "user.disabled"
+	UserEnabled    Action = "user.enabled"
+	RoleChanged    Action = "user.role_changed"
+	PasswordReset  Action = "user.password_reset"
+	LoginEnded     Action = "login.ended"
+	AllLoginsEnded Action = "login.all_ended"
+	LoginExpired   Action = "login.expired"
+	PolicyChanged  Action = "policy.changed"
+	SweepRequested Action = "sweep.requested"
+)
+
+// The doors.
+const (
+	ViaAPI     = "api"
+	ViaCLI     = "cli"
+	ViaConsole = "console"
+	ViaSweep   = "sweep"
+)
+
+// A By says who acts, and through which door. ID is 0 for somebody who is no
+// user, such as the operator of a shell; Name says who that is.
+type By struct {
+	ID        idworker.ID
+	Name      string
+	Via       string
+	RequestID string
+	Address   string
+}
+
+type byKey struct{}
+
+// NewContext returns a context in which by acts.
+func NewContext(ctx context.Context, by By) context.Context {
+	return context.WithValue(ctx, byKey{}, by)
+}
+
+// From is who acts in ctx. The zero By acts where nobody said who.
+func From(ctx context.Context) By {
+	by, _ := ctx.Value(byKey{}).(By)
+	return by
+}
+
+// A Target is what something was done to. Kind is "user", "login", "policy" or
+// "sweep"; Name is for people.
+type Target struct {
+	Kind string
+	ID   idworker.ID
+	Name string
+}
+
+// An Event is one entry. Its ID, in the order of time, says when it was made.
+type Event struct {
+	ID     idworker.ID
+	By     By
+	Action Action
+	Target Target
+	Reason string          // what the actor gave as one
+	Old    json.RawMessage // nil where there is none
+	New    json.RawMessage
+}
+
+// Limits of an event, in characters and bytes, as the schema has them.
+const (
+	MaxReason = 1000
+	MaxValue  = 4096
+)
+
+// An IDs mints the IDs of events.
+type IDs interface {
+	Next(ctx context.Context) (idworker.ID, error)
+}
+
+// New makes an event by whoever acts in ctx. It mints its ID, which must not be
+// done while a row is locked. Old and new become JSON; nil is none. It fails if
+// no ID can be had, or if a value cannot be JSON or is too long.
+func New(ctx context.Context, ids IDs, action Action, target Target, reason string, before, after any) (Event, error) {
+	e := Event{By: From(ctx), Action: action, Target: target, Reason: reason}
+	for _, v := range []struct {
+		from any
+		to   *json.RawMessage
+	}{{before, &e.Old}, {after, &e.New}} {
+		if v.from == nil {
+			continue
+		}
+		text, err := json.Marshal(v.from)
+		if err == nil && len(text) > MaxValue {
+			err = fmt.Errorf("a value of %d bytes", len(text))
+		}
+		if err != nil {
+			return Event{}, fmt.Errorf("audit: %s: %w", action, err)
+		}
+		*v.to = text
+	}
+	var err error
+	if e.ID, err = ids.Next(ctx); err != nil {
+		return Event{}, fmt.Errorf("audit: %s: %w", action, err)
+	}
+	return e, nil
+}
+
+// A Filter chooses events. Zero fields choose all.
+type Filter struct {
+	Action       Action
+	Actor        idworker.ID
+	Target       idworker.ID
+	Since, Until time.Time   // since inclusive, until exclusive
+	Before       idworker.ID // only events older than this one: the last of the page before
+	Limit        int         // the most events to return
+}
