@@ -14,6 +14,7 @@ var arrows = []arrow{
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
 	{"idworker/fileworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
 	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
 
 	{"internal/policy", "", "when a login is over is a pure question"},
@@ -70,7 +71,7 @@ var homes = []home{
 	{"github.com/maypok86/otter/v2", "internal/session/memtier", "only the memory tier keeps a cache"},
 	{"github.com/pressly/goose/v3", "migrations", "only migrations change the schema"},
 	{"github.com/prometheus/client_golang", "internal/telemetry", "packages name a Recorder of their own; only telemetry knows what counts"},
-	{"github.com/redis/go-redis/v9", "internal/session/redistier", "only the shared tier knows Redis"},
+	{"github.com/redis/go-redis/v9", "idworker/redisworker internal/session/redistier", "only the shared tier and the lender of numbers know Redis"},
 	{"github.com/robfig/cron/v3", "internal/sweep", "only the sweep has a schedule"},
 	{"github.com/rogpeppe/go-internal", onlyTests, "scripts drive the command as a person would"},
 	{"github.com/sony/gobreaker/v2", "internal/session/redistier", "only the shared tier must do without its server"},
