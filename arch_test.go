@@ -48,6 +48,7 @@ var support = []string{
 	"internal/account/accounttest",
 	"internal/bench",
 	"internal/session/sessiontest",
+	"internal/session/simulation",
 	"internal/testenv",
 	"internal/testenv/server",
 	"internal/testenv/withservers",

@@ -81,6 +81,8 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	if err != nil {
 		return nil, errors.Join(err, t.close())
 	}
+	closeRedis := t.close
+	t.close = func() error { t.memory.Close(); return closeRedis() }
 	t.near = t.memory
 	return t, nil
 }

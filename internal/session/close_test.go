@@ -49,6 +49,26 @@ func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 	}
 }
 
+// The book knows only the last login that ended. One before that may still be
+// alive in a memory that has not heard.
+func TestCloseOfALoginThatOnlyAMemoryStillBelieves(t *testing.T) {
+	w := newWorld(t)
+	w.book.s = session.Session{}
+	found, err := w.service.Close(t.Context(), w.token)
+	if err != nil || !found {
+		t.Fatalf("Close: found %v, %v", found, err)
+	}
+	w.wantCalls(t, "End near.Get near.Hear ")
+	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
+		t.Errorf("heard %+v, want the session, replaced", w.near.heard)
+	}
+	w.calls.Reset()
+	w.near.err = errors.New("no route") // then nobody knows, and nobody says that it is done
+	if _, err := w.service.Close(t.Context(), w.token); !errors.Is(err, w.near.err) {
+		t.Errorf("Close: %v, want undecided", err)
+	}
+}
+
 func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, token := range []flakepass.Token{
@@ -59,7 +79,7 @@ func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	w.wantCalls(t, "End End ")
+	w.wantCalls(t, "End near.Get End near.Get ")
 	if !w.book.s.Alive() {
 		t.Error("a guess ended the login")
 	}

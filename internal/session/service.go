@@ -193,9 +193,10 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err
 	if s.Policy.Current().Expired(layout.Time(t.ID()), s.Now()) {
 		return false, nil
 	}
-	ended, err := s.Book.End(ctx, Ending{ID: t.ID(), Hash: HashOf(t), Reason: LoggedOut})
+	hash := HashOf(t)
+	ended, err := s.Book.End(ctx, Ending{ID: t.ID(), Hash: hash, Reason: LoggedOut})
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return s.bury(ctx, t.ID(), &hash)
 	}
 	if err == nil {
 		// Also when it had ended before: the one who ended it may have died
@@ -203,6 +204,26 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err
 		err = s.Store.Hear(ctx, ended)
 	}
 	if err != nil {
+		return true, fmt.Errorf("session: close: %w", err)
+	}
+	return true, nil
+}
+
+// bury ends what only a memory still believes: a login that the book has
+// forgotten, because its user had two others since. Whoever was told that it is
+// over must not find it alive here. It reports whether there was such a one.
+func (s *Service) bury(ctx context.Context, id idworker.ID, hash *Hash) (bool, error) {
+	ghost, err := s.Store.Get(ctx, id)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("session: close: %w", err)
+	case !ghost.Hash.Equal(hash) || !ghost.Alive():
+		return false, nil
+	}
+	ghost.Ended = Replaced
+	if err := s.Store.Hear(ctx, ghost); err != nil {
 		return true, fmt.Errorf("session: close: %w", err)
 	}
 	return true, nil

@@ -2,10 +2,6 @@ package memtier
 
 import "time"
 
-// Stop ends the goroutine in which the cache looks for what has expired: a
-// bubble of synctest waits for it.
-func (t *Tier) Stop() { t.cache.StopAllGoroutines() }
-
 // Graves is how many users the tier remembers an end of.
 func (t *Tier) Graves() int {
 	n := 0

@@ -113,6 +113,9 @@ func New(next session.Store, o Options) (*Tier, error) {
 	return t, nil
 }
 
+// Close ends the goroutine of the cache. The tier must not be used any more.
+func (t *Tier) Close() { t.cache.StopAllGoroutines() }
+
 // Get answers from memory, or asks the next tier: once for all who ask at the
 // same time.
 func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error) {

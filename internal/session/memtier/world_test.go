@@ -35,7 +35,7 @@ func openWith(t *testing.T, next session.Store, o memtier.Options) *memtier.Tier
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(tier.Stop)
+	t.Cleanup(tier.Close)
 	return tier
 }
 

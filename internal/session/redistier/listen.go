@@ -36,14 +36,20 @@ func (t *Tier) listen(ctx context.Context, sub *redis.PubSub, heard func(session
 			if !ok {
 				return
 			}
-			value := []byte(m.Payload)
-			if len(value) < fixedLen {
-				continue
-			}
-			id := idworker.ID(binary.BigEndian.Uint64(value[1:]))
-			if s, err := t.codec.decode(keyOf(id), id, value); err == nil && !s.Alive() {
+			if s, ok := t.Word([]byte(m.Payload)); ok {
 				heard(s)
 			}
 		}
 	}
+}
+
+// Word is the session of whose end a message tells, or false if it is no
+// message of this deployment.
+func (t *Tier) Word(message []byte) (session.Session, bool) {
+	if len(message) < fixedLen {
+		return session.Session{}, false
+	}
+	id := idworker.ID(binary.BigEndian.Uint64(message[1:]))
+	s, err := t.codec.decode(keyOf(id), id, message)
+	return s, err == nil && !s.Alive()
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
@@ -46,12 +45,21 @@ type Options struct {
 	Log *slog.Logger
 }
 
+// A Redis is what the tier needs of Redis: a server, a group of them, or a
+// simulation. Get fails with an error wrapping [redis.Nil] if nothing lies
+// there; Fill leaves what lies there; Bury replaces it and tells all who
+// listen, in one step.
+type Redis interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Fill(ctx context.Context, key string, value []byte, ttl time.Duration) error
+	Bury(ctx context.Context, key string, value []byte, ttl time.Duration) error
+}
+
 // A Tier shares. Make one with [New].
 type Tier struct {
 	next    session.Store
-	rdb     redis.UniversalClient
-	batch   *redis.AutoPipeliner // gathers the commands of concurrent requests
-	breaker *gobreaker.CircuitBreaker[[]byte]
+	redis   Redis
+	rdb     redis.UniversalClient // nil in a simulation
 	codec   codec
 	life    time.Duration // of a value, from its as-of
 	grave   time.Duration // of a tombstone, from when it is put up
@@ -72,6 +80,21 @@ func keyOf(id idworker.ID) string { return "fp:s:" + id.String() }
 
 // New returns a tier in front of next. It does not talk to Redis yet.
 func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error) {
+	c, err := newClient(rdb, o.Log)
+	if err != nil {
+		return nil, fmt.Errorf("redistier: %w", err)
+	}
+	t, err := NewOver(c, next, o)
+	if err != nil {
+		return nil, err
+	}
+	t.rdb = rdb
+	return t, nil
+}
+
+// NewOver is [New] over anything that keeps the promise of [Redis]. What it
+// returns does not listen by itself: see [Tier.Word].
+func NewOver(r Redis, next session.Store, o Options) (*Tier, error) {
 	if len(o.Key) < 32 || o.Bound <= 0 {
 		return nil, errors.New("redistier: needs a key of 32 bytes and a bound above 0")
 	}
@@ -84,14 +107,8 @@ func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	// Not the blocking face: its callers wait for Redis whatever their context
-	// says.
-	batch, err := rdb.AsyncAutoPipeline()
-	if err != nil {
-		return nil, fmt.Errorf("redistier: %w", err)
-	}
 	t := &Tier{
-		next: next, rdb: rdb, batch: batch, codec: newCodec(o.Key),
+		next: next, redis: r, codec: newCodec(o.Key),
 		life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, untold: o.Untold, foreign: o.Foreign, log: o.Log,
 	}
 	// A tombstone stays longer than any alive value can, plus the time that a
@@ -101,42 +118,13 @@ func New(rdb redis.UniversalClient, next session.Store, o Options) (*Tier, error
 		// The other half is for the memory that it ends up in.
 		t.life = session.Life(o.Bound) / 2
 	}
-	t.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{
-		Name:    "redis",
-		Timeout: time.Second, // how long Redis is left alone before the next try
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= 3
-		},
-		IsSuccessful: func(err error) bool {
-			return err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled)
-		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			switch to {
-			case gobreaker.StateOpen:
-				t.log.Warn("redis does not answer; going on without")
-			case gobreaker.StateClosed:
-				t.log.Info("redis answers again")
-			}
-		},
-	})
 	return t, nil
 }
-
-// patience is how long a request waits for Redis before it does without.
-const patience = 100 * time.Millisecond
 
 // Get answers from Redis, or asks the next tier and shares the answer.
 func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
 	key := keyOf(id)
-	value, err := t.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		cmd := redis.NewStringCmd(ctx, "get", key)
-		if err := t.batch.Submit(ctx, cmd).WaitContext(ctx); err != nil {
-			return nil, err // cmd may still be written to
-		}
-		return cmd.Bytes()
-	})
+	value, err := t.redis.Get(ctx, key)
 	if err == nil {
 		s, bad := t.codec.decode(key, id, value)
 		switch {
@@ -182,13 +170,8 @@ func (t *Tier) share(ctx context.Context, key string, s *session.Session) {
 	if err != nil {
 		return
 	}
-	// The request that found it out does not fail for it, nor wait long.
-	_, _ = t.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
-		cmd := redis.NewStatusCmd(ctx, "set", key, value, "px", ttl.Milliseconds(), "nx")
-		return nil, t.batch.Submit(ctx, cmd).WaitContext(ctx)
-	})
+	// The request that found it out does not fail for it.
+	_ = t.redis.Fill(ctx, key, value, ttl)
 }
 
 // Touch passes on: a time of last use that lies in Redis may be old, which
@@ -197,12 +180,6 @@ func (t *Tier) Touch(ctx context.Context, id idworker.ID, seen time.Time) error 
 	return t.next.Touch(ctx, id, seen)
 }
 
-// bury replaces whatever is known of a session by its tombstone and tells all
-// instances, in one step.
-var bury = redis.NewScript(`
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return redis.call('PUBLISH', ARGV[3], ARGV[1])`)
-
 // Hear puts up the tombstone and spreads the word, before the next tier hears.
 // It tries even while requests do without Redis: an end is worth the wait, and
 // the first to reach a Redis that has just come back may be this one.
@@ -210,7 +187,7 @@ func (t *Tier) Hear(ctx context.Context, ended session.Session) error {
 	key := keyOf(ended.ID)
 	value, err := t.codec.encode(key, &ended)
 	if err == nil {
-		err = t.bury(ctx, key, value)
+		err = t.redis.Bury(ctx, key, value, t.grave)
 	}
 	if behind := t.next.Hear(ctx, ended); behind != nil {
 		return behind
@@ -222,10 +199,4 @@ func (t *Tier) Hear(ctx context.Context, ended session.Session) error {
 		t.untold(ctx, err)
 	}
 	return fmt.Errorf("redistier: %w: %w", session.ErrUntold, err)
-}
-
-func (t *Tier) bury(ctx context.Context, key string, value []byte) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*patience)
-	defer cancel()
-	return bury.Run(ctx, t.rdb, []string{key}, value, t.grave.Milliseconds(), channel).Err()
 }
