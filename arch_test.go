@@ -13,9 +13,10 @@ var arrows = []arrow{
 	{"cmd/flakepass", anything, "it puts everything together"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
-	{"idworker/fileworker", "idworker", "a lender of numbers knows numbers only"},
 	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/fileworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
 	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/internal/durable", "", "it keeps bytes"},
 
 	{"internal/policy", "", "when a login is over is a pure question"},
 	{"internal/problem", "", "the public package imports it, so it brings nothing but the standard library"},

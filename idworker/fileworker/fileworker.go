@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/durable"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
@@ -54,7 +55,7 @@ type Lender struct {
 
 // A held number is one that this Lender holds the lock of.
 type held struct {
-	file  *os.File
+	file  *durable.File
 	fence int64 // the last one acknowledged, Unix ms
 }
 
@@ -83,7 +84,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	err = h.write(until)
 	if err == nil {
 		// The file may be new, or its maker may have died before this.
-		err = syncDir(l.Dir)
+		err = durable.SyncDir(l.Dir)
 	}
 	if err != nil {
 		return idworker.Grant{}, errors.Join(fmt.Errorf("fileworker: acquire: %w", err), h.close())
@@ -126,7 +127,7 @@ func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
 		}
 		h, err := take(l.path(n))
 		switch {
-		case errors.Is(err, errBusy):
+		case errors.Is(err, durable.ErrBusy):
 		case errors.Is(err, ErrDamaged):
 			damaged = err
 		case err != nil:
@@ -208,7 +209,7 @@ func (l *Lender) owner(g idworker.Grant) (*held, error) {
 	if !ok {
 		return nil, idworker.ErrLost
 	}
-	same, err := sameFile(h.file, l.path(g.Number))
+	same, err := h.file.Named()
 	if err != nil {
 		return nil, err
 	}

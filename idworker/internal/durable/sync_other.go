@@ -1,6 +1,6 @@
 //go:build !linux
 
-package fileworker
+package durable
 
 import "os"
 

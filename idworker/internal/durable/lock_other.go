@@ -1,6 +1,6 @@
 //go:build !(darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd)
 
-package fileworker
+package durable
 
 import (
 	"errors"
@@ -15,4 +15,4 @@ func lock(*os.File) error {
 	return fmt.Errorf("locking files on this system: %w", errors.ErrUnsupported)
 }
 
-func syncDir(string) error { return nil }
+func SyncDir(string) error { return nil }

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || illumos || linux || netbsd || openbsd
 
-package fileworker
+package durable
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lock takes the exclusive lock of an open file, or returns errBusy. Closing
+// lock takes the exclusive lock of an open file, or returns ErrBusy. Closing
 // the file lets go of it.
 func lock(f *os.File) error {
 	for {
@@ -16,16 +16,16 @@ func lock(f *os.File) error {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errBusy
+			return ErrBusy
 		default:
 			return os.NewSyscallError("flock", err)
 		}
 	}
 }
 
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	d, err := os.Open(path) //nolint:gosec // the Lender's folder
+// SyncDir makes the names in a directory durable.
+func SyncDir(path string) error {
+	d, err := os.Open(path) //nolint:gosec // the caller names it
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package fileworker
+package durable
 
 import (
 	"errors"
