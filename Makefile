@@ -22,7 +22,7 @@ run: ## run the server with nothing configured: SQLite, no Redis
 build: ## build bin/flakepass, without cgo
 	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -ldflags '-s -w' -o bin/flakepass ./cmd/flakepass
 
-test: servers ## install what is missing, start MySQL, MariaDB and Redis, run every test with the race detector
+test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector
 	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped

@@ -16,6 +16,7 @@ var arrows = []arrow{
 	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
 	{"idworker/fileworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
 	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/zkworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
 	{"idworker/internal/durable", "", "it keeps bytes"},
 
 	{"internal/policy", "", "when a login is over is a pure question"},
@@ -66,6 +67,7 @@ var homes = []home{
 	{"github.com/gin-gonic/gin", "internal/httpapi", "only the edge knows the router"},
 	{"github.com/go-json-experiment/json", "internal/httpapi", "only the edge reads JSON that a stranger wrote"},
 	{"github.com/go-sql-driver/mysql", "internal/gormstore", "only the last tier knows SQL"},
+	{"github.com/go-zookeeper/zk", "idworker/zkworker", "only the lender that uses it knows ZooKeeper"},
 	{"github.com/goccy/go-yaml", "internal/config", "only the configuration is YAML"},
 	{"github.com/golang-jwt/jwt/v5", onlyTests, "it is what others do, to measure against"},
 	{"github.com/google/go-cmp", onlyTests, "it panics on what it does not know"},

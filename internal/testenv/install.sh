@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: redis-server,
-# mariadb-server, nginx, a C compiler for the race detector, and a MySQL server.
+# mariadb-server, nginx, ZooKeeper with a Java to run it, a C compiler for the
+# race detector, and a MySQL server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
 # Debian's stable releases carry no MySQL, only MariaDB, and the two differ
@@ -38,6 +39,8 @@ missing() {
 	have redis-server || echo redis-server
 	have mariadbd || echo mariadb-server
 	have nginx || echo nginx-light
+	have java || echo default-jre-headless
+	[ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
 	have cc || have gcc || echo gcc libc6-dev
 }
 

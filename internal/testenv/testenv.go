@@ -1,14 +1,16 @@
 //go:build unix
 
 // Package testenv gives tests real servers: a fresh database on MySQL or
-// MariaDB, and a Redis of the test's own that it may stop, kill and pause.
+// MariaDB, and a Redis or ZooKeeper of the test's own that it may stop, kill and
+// pause.
 //
-// The databases run once for a whole test run: internal/testenv/withservers
+// The databases, and a ZooKeeper, run once for a whole test run: internal/testenv/withservers
 // starts them and says in these variables where they are.
 //
 //   - FLAKEPASS_TEST_MYSQL and FLAKEPASS_TEST_MARIADB: a data source name of
 //     go-sql-driver, without a database, whose user may create databases.
 //   - FLAKEPASS_TEST_REDIS: the redis:// address of a shared Redis.
+//   - FLAKEPASS_TEST_ZOOKEEPER: the host:port of a shared ZooKeeper.
 //   - FLAKEPASS_TEST_REQUIRE_SERVERS: if set, a test whose server is absent
 //     fails. Otherwise it is skipped, so that "go test ./..." works on a
 //     machine that has none of them.

@@ -14,12 +14,13 @@ import (
 )
 
 func TestAbsentServerSkipsUnlessRequired(t *testing.T) {
-	for _, variable := range []string{"FLAKEPASS_TEST_MYSQL", "FLAKEPASS_TEST_MARIADB", "FLAKEPASS_TEST_REDIS"} {
+	for _, variable := range []string{"FLAKEPASS_TEST_MYSQL", "FLAKEPASS_TEST_MARIADB", "FLAKEPASS_TEST_REDIS", "FLAKEPASS_TEST_ZOOKEEPER"} {
 		t.Setenv(variable, "")
 	}
 	needs := map[string]func(testing.TB){
 		"MySQL":       func(tb testing.TB) { testenv.MySQL(tb) },
 		"MariaDB":     func(tb testing.TB) { testenv.MariaDB(tb) },
+		"ZooKeeper":   func(tb testing.TB) { testenv.ZooKeeper(tb) },
 		"SharedRedis": func(tb testing.TB) { testenv.SharedRedis(tb) },
 		"Program":     func(tb testing.TB) { testenv.Program(tb, "no-such-program") },
 	}

@@ -2,10 +2,10 @@
 
 // Command withservers runs a command with real servers around it:
 //
-//	withservers [-only mysql,mariadb,redis] -- go test ./...
+//	withservers [-only mysql,mariadb,redis,zookeeper] -- go test ./...
 //
-// It starts a MySQL, a MariaDB and a Redis on free ports of 127.0.0.1, in a
-// folder of its own, tells the command where they are in the variables that
+// It starts a MySQL, a MariaDB, a Redis and a ZooKeeper on free ports of
+// 127.0.0.1, in a folder of its own, tells the command where they are in the variables that
 // package testenv reads, and ends them when the command is over, failed or
 // interrupted. Its exit status is the command's.
 package main
@@ -26,9 +26,9 @@ import (
 const startWithin = 3 * time.Minute
 
 func main() {
-	only := flag.String("only", "mysql,mariadb,redis", "the servers to start, separated by commas")
+	only := flag.String("only", "mysql,mariadb,redis,zookeeper", "the servers to start, separated by commas")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: withservers [-only mysql,mariadb,redis] -- command [argument ...]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: withservers [-only mysql,mariadb,redis,zookeeper] -- command [argument ...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()

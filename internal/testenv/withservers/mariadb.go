@@ -44,8 +44,8 @@ func prepareMariaDB(ctx context.Context, dir string) (plan, error) {
 	return plan{
 		version: "mariadbd " + number,
 		path:    path,
-		args: func(port int) []string {
-			return append(common[:len(common):len(common)], sqlArgs(dir, port)...)
+		args: func(port int) ([]string, error) {
+			return append(common[:len(common):len(common)], sqlArgs(dir, port)...), nil
 		},
 		address: sqlAddress,
 		ready:   sqlReady(dir),

@@ -37,11 +37,11 @@ func prepareMySQL(ctx context.Context, dir string) (plan, error) {
 	return plan{
 		version: version,
 		path:    program[0],
-		args: func(port int) []string {
+		args: func(port int) ([]string, error) {
 			args := append(program[1:len(program):len(program)], sqlArgs(dir, port)...)
 			// The X protocol would listen on a fixed port; the other names a
 			// folder that only an installed package makes.
-			return append(args, "--mysqlx=OFF", "--secure-file-priv=NULL")
+			return append(args, "--mysqlx=OFF", "--secure-file-priv=NULL"), nil
 		},
 		address: sqlAddress,
 		ready:   sqlReady(dir),

@@ -25,7 +25,7 @@ func prepareRedis(ctx context.Context, dir string) (plan, error) {
 	return plan{
 		version: version,
 		path:    path,
-		args:    func(port int) []string { return server.RedisArgs(dir, port) },
+		args:    func(port int) ([]string, error) { return server.RedisArgs(dir, port), nil },
 		address: func(port int) string { return "redis://" + address(port) },
 		ready: func(ctx context.Context, port, pid int) error {
 			return server.RedisReady(ctx, address(port), pid)

@@ -28,7 +28,7 @@ type kind struct {
 type plan struct {
 	version string
 	path    string
-	args    func(port int) []string
+	args    func(port int) ([]string, error)
 	address func(port int) string
 	ready   func(ctx context.Context, port, pid int) error
 }
@@ -38,6 +38,7 @@ func kinds() []kind {
 		{"mysql", "FLAKEPASS_TEST_MYSQL", prepareMySQL},
 		{"mariadb", "FLAKEPASS_TEST_MARIADB", prepareMariaDB},
 		{"redis", "FLAKEPASS_TEST_REDIS", prepareRedis},
+		{"zookeeper", "FLAKEPASS_TEST_ZOOKEEPER", prepareZooKeeper},
 	}
 }
 
@@ -106,7 +107,11 @@ func startOne(ctx context.Context, dir string, k kind) (*running, error) {
 		if err != nil {
 			return nil, err
 		}
-		process := &server.Process{Path: p.path, Args: p.args(port), Dir: dir}
+		args, err := p.args(port)
+		if err != nil {
+			return nil, err
+		}
+		process := &server.Process{Path: p.path, Args: args, Dir: dir}
 		if err := process.Start(); err != nil {
 			return nil, err
 		}

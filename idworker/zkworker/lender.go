@@ -1,0 +1,215 @@
+package zkworker
+
+import (
+	"context"
+	crand "crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+var _ idworker.Lender = (*Lender)(nil)
+
+const (
+	// defaultNumbers is as many as 10 bits of worker can tell apart.
+	defaultNumbers = 1024
+
+	// rounds of a race are enough: in each, somebody wins.
+	rounds = 100
+)
+
+// A Lender lends numbers to processes whose session lives. Set the fields
+// before use; a Lender must not be copied afterwards.
+type Lender struct {
+	Client *Client
+
+	// Root is the path under which everything is kept, such as
+	// "/flakepass/workers". It is made if absent.
+	Root string
+
+	// Holder tells people who has a number, such as "host:pid". It means nothing
+	// to the Lender.
+	Holder string
+
+	// Numbers is how many numbers there are, from 0. Zero means 1024.
+	Numbers int
+
+	// Now tells the time at which ranges begin; nil means time.Now.
+	Now func() time.Time
+
+	mu      sync.Mutex
+	unknown map[string]idworker.Grant // by token: acquired perhaps, and told to nobody
+}
+
+func (l *Lender) tree() tree { return tree{client: l.Client, root: l.Root} }
+
+// Acquire implements [idworker.Lender]. In order of preference it takes a
+// number that was given back or whose owner's session has ended, lowest fence
+// first; one that was never used; and one of the first kind whose fence is still
+// ahead of the clock, nearest first.
+func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
+	l.settle(ctx)
+	for round := range rounds {
+		if err := pause(ctx, round); err != nil {
+			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+		}
+		now := milli(l.Now)
+		s, err := l.tree().choose(ctx, numbersOr(l.Numbers), now, round)
+		if ctx.Err() == nil && err != nil && lost(err) {
+			continue
+		}
+		if err != nil {
+			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+		}
+		from := max(now, s.Fence)
+		g := idworker.Grant{
+			Number: s.number, Token: crand.Text(),
+			From: time.UnixMilli(from), Until: time.UnixMilli(from + window.Milliseconds()),
+		}
+		won, err := l.tree().take(ctx, s, node{Fence: g.Until.UnixMilli(), Token: g.Token, Holder: shown(l.Holder)}, true)
+		if err != nil {
+			l.doubt(g)
+			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+		}
+		if won {
+			return g, nil
+		}
+	}
+	return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w: lost every race", idworker.ErrNoNumber)
+}
+
+// take writes a new owner's token and fence, unless the node has changed since
+// it was looked at, and finds out what became of a lost answer. An error leaves
+// that open.
+func (t tree) take(ctx context.Context, s sight, to node, claim bool) (bool, error) {
+	err := t.put(ctx, s, to, claim)
+	for round := 1; errors.Is(err, errRaced); round++ {
+		if err := pause(ctx, round); err != nil {
+			return false, err
+		}
+		var now sight
+		if now, err = t.fresh(ctx, s.number); err == nil {
+			return now.Token == to.Token, nil
+		} else if ctx.Err() == nil && lost(err) {
+			err = errRaced
+		}
+	}
+	return err == nil, err
+}
+
+// fresh is look behind sync.
+func (t tree) fresh(ctx context.Context, n int) (sight, error) {
+	if err := t.sync(ctx); err != nil && !errors.Is(err, zk.ErrNoNode) {
+		return sight{}, err
+	}
+	return t.look(ctx, n)
+}
+
+// Extend implements [idworker.Lender]. It makes the claim again if the session
+// it was made in has expired, and nobody has taken the number meanwhile.
+func (l *Lender) Extend(ctx context.Context, g idworker.Grant, until time.Time) (idworker.Grant, error) {
+	s, err := l.change(ctx, g, func(s sight) (node, bool, bool) {
+		to := s.node
+		to.Fence = max(to.Fence, until.UnixMilli())
+		return to, true, to == s.node && s.claimed
+	})
+	if err != nil {
+		return idworker.Grant{}, fmt.Errorf("zkworker: extend: %w", err)
+	}
+	g.Until = time.UnixMilli(s.Fence)
+	return g, nil
+}
+
+// Release implements [idworker.Lender].
+func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) error {
+	_, err := l.change(ctx, g, func(s sight) (node, bool, bool) {
+		to := s.node
+		to.Token, to.Fence = "", min(to.Fence, max(ceilMilli(used), g.From.UnixMilli()))
+		return to, false, false
+	})
+	if err != nil {
+		return fmt.Errorf("zkworker: release: %w", err)
+	}
+	return nil
+}
+
+// change lets edit say what becomes of a number that g.Token owns, whether it is
+// claimed, and whether that is so already. After a lost answer it looks again.
+func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) (to node, claim, done bool)) (sight, error) {
+	var tried []byte // what was written last, and perhaps is there
+	for round := range rounds {
+		if err := pause(ctx, round); err != nil {
+			return sight{}, err
+		}
+		s, err := l.tree().fresh(ctx, g.Number)
+		switch {
+		case errors.Is(err, ErrDamaged):
+			return sight{}, errors.Join(idworker.ErrLost, err)
+		case ctx.Err() == nil && err != nil && lost(err):
+			continue
+		case err != nil:
+			return sight{}, err
+		}
+		if data, err := s.encode(); err == nil && tried != nil && string(data) == string(tried) {
+			return s, nil
+		}
+		if !s.exists || s.Token == "" || s.Token != g.Token {
+			return sight{}, idworker.ErrLost
+		}
+		to, claim, done := edit(s)
+		if done {
+			return s, nil
+		}
+		if tried, err = to.encode(); err != nil {
+			return sight{}, err
+		}
+		if err = l.tree().put(ctx, s, to, claim); err == nil {
+			s.node = to
+			return s, nil
+		}
+		if !errors.Is(err, errRaced) {
+			return sight{}, err
+		}
+	}
+	return sight{}, errRaced
+}
+
+// doubt remembers a number that may have been acquired although nobody was told.
+// The session would keep it for as long as the process lives.
+func (l *Lender) doubt(g idworker.Grant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unknown == nil {
+		l.unknown = make(map[string]idworker.Grant)
+	}
+	l.unknown[g.Token] = g
+}
+
+// settle gives back what is in doubt, if it can be told; if not, it stays so.
+func (l *Lender) settle(ctx context.Context) {
+	l.mu.Lock()
+	var all []idworker.Grant
+	for _, g := range l.unknown {
+		all = append(all, g)
+	}
+	l.mu.Unlock()
+	for _, g := range all {
+		if err := l.Release(ctx, g, g.From); err == nil || errors.Is(err, idworker.ErrLost) {
+			l.mu.Lock()
+			delete(l.unknown, g.Token)
+			l.mu.Unlock()
+		}
+	}
+}
+
+func numbersOr(n int) int {
+	if n == 0 {
+		return defaultNumbers
+	}
+	return n
+}
