@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 )
 
@@ -55,17 +53,18 @@ func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error 
 		return err
 	}
 	var db *gormstore.DB
-	if cfg.Worker.Kind != config.WorkerFile {
-		log := slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := a.quietLog()
+	if lendsFromDatabase(cfg) {
 		if db, err = openDatabase(a.ctx, cfg, log); err != nil {
 			return err
 		}
 		defer func() { _ = db.Close() }()
 	}
-	w, err := idworker.Open(a.ctx, lender(cfg, db, false), idworker.Options{})
+	w, closeLender, err := openWorker(a.ctx, cfg, db, log, false)
 	if err != nil {
-		return fmt.Errorf("worker number: %w", err)
+		return err
 	}
+	defer closeLender()
 	defer func() { _ = w.Close(context.WithoutCancel(a.ctx)) }()
 	return f(a.ctx, w)
 }

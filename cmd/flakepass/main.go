@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -29,6 +30,11 @@ type app struct {
 	file      string
 	in        io.Reader
 	out, errs io.Writer
+}
+
+// quietLog is the log of commands, whose users read what they print.
+func (a *app) quietLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
 }
 
 type commands struct {

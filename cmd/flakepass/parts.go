@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/idworker/fileworker"
-	"github.com/flakepass/flakepass/idworker/sqlworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -67,24 +63,6 @@ func connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient b
 		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
 	}
 	return db, nil
-}
-
-// lender says who lends the worker number. A command that runs beside a server
-// never asks for the server's own number.
-func lender(cfg config.Config, db *gormstore.DB, server bool) idworker.Lender {
-	if cfg.Worker.Kind == config.WorkerFile {
-		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}
-	}
-	host, _ := os.Hostname()
-	l := &sqlworker.Lender{DB: db.SQL(), Dialect: sqlworker.MySQL, Holder: fmt.Sprintf("%s:%d", host, os.Getpid())}
-	if db.Dialect() == migrations.SQLite {
-		l.Dialect = sqlworker.SQLite
-	}
-	if cfg.Worker.Kind == config.WorkerStatic && server {
-		number := cfg.Worker.Number
-		l.Only = &number
-	}
-	return l
 }
 
 // newHasher is the pool in which passwords are hashed: as many at a time as

@@ -26,8 +26,20 @@ import (
 //	me CODE                waits until the token gets that code, or "alive"
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	runScripts(t, "testdata/script", func(*testscript.Env) {})
+}
+
+// TestZooKeeperScripts runs those in testdata/zookeeper, which find host:port
+// and a path of their own in $ZOOKEEPER.
+func TestZooKeeperScripts(t *testing.T) {
+	t.Parallel()
+	addr, root := testenv.ZooKeeper(t)
+	runScripts(t, "testdata/zookeeper", func(e *testscript.Env) { e.Setenv("ZOOKEEPER", addr+root) })
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
@@ -36,6 +48,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("FLAKEPASS_LISTEN", fmt.Sprintf("127.0.0.1:%d", port))
 			e.Setenv("FLAKEPASS_OPS_LISTEN", fmt.Sprintf("127.0.0.1:%d", ops))
 			e.Setenv("FLAKEPASS_REVOCATION_BOUND", "1s")
+			setup(e)
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

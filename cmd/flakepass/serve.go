@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/config"
@@ -66,10 +65,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	if err != nil {
 		return err
 	}
-	ids, err := idworker.Open(ctx, lender(cfg, db, true), idworker.Options{})
+	ids, closeLender, err := openWorker(ctx, cfg, db, log, true)
 	if err != nil {
-		return fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
+		return err
 	}
+	defer func() { stop(); running.Wait(); closeLender() }()
 	running.Go(func() { giveBack(work, ids, log.Warn) })
 
 	// The tiers in front of what is kept, nearest last.

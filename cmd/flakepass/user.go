@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -40,7 +38,7 @@ func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := a.quietLog()
 	logRedis(log)
 	db, err := openDatabase(a.ctx, cfg, log)
 	if err != nil {
@@ -115,10 +113,11 @@ func (c userAdd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		ids, err := idworker.Open(ctx, lender(o.cfg, o.db, false), idworker.Options{})
+		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, a.quietLog(), false)
 		if err != nil {
-			return fmt.Errorf("worker number: %w", err)
+			return err
 		}
+		defer closeLender()
 		defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
 		s := &account.Service{Users: o.users, Hasher: hasher, IDs: ids, Now: time.Now}
 		u, err := s.Register(ctx, c.Name, p, account.Role(c.Role))

@@ -75,11 +75,31 @@ func TestBadValues(t *testing.T) {
 		{"redis", "redis+sentinel://a,,b/m", "has a comma with no host beside it"},
 		{"redis", "redis+sentinel://a/m/x", "must be a number, such as 0"},
 		{"redis", "redis+cluster://a,b/0", "no databases to choose from"},
-		{"worker", "redis", "redis is not available in this version; available are file, sql, and static:N"},
-		{"worker", "zookeeper://h1,h2/path", "zookeeper is not available in this version; available are file, sql, and static:N"},
+		{"worker", "redis", "redis is the one that FLAKEPASS_REDIS names, and that is empty"},
+		{"worker", "redis://:planted@cache", "redis takes no address here"},
+		{"worker", "zookeeper", "does not begin with zookeeper://"},
+		{"worker", "zookeeper:planted", "does not begin with zookeeper://"},
+		{"worker", "zookeeper://h", "the path under which numbers are kept is missing"},
+		{"worker", "zookeeper://h/", "the path under which numbers are kept is missing"},
+		{"worker", "zookeeper:///p", "names no host"},
+		{"worker", "zookeeper://h,,i/p", "has a comma with no host beside it"},
+		{"worker", "zookeeper://h:0/p", "port must be a number"},
+		{"worker", "zookeeper://h/p//q", "between single slashes"},
+		{"worker", "zookeeper://h/p/", "between single slashes"},
+		{"worker", "zookeeper://h/p/../q", "consists of dots"},
+		{"worker", "zookeeper://u@h/p", "the user or the password is missing"},
+		{"worker", "zookeeper://:planted@h/p", "the user or the password is missing"},
+		{"worker", "zookeeper://u%3Av:planted@h/p", "no users with a colon"},
+		{"worker", "zookeeper://u:12/planted@h/p", "write @ as %40"},
+		{"worker", "zookeeper://u:pl#anted@h/p", "write %23"},
+		{"worker", "zookeeper://h/p?key=", "the key in the URL is empty"},
+		{"worker", "zookeeper://h/p?key=..", "the key in the URL is empty or malformed"},
+		{"worker", "zookeeper://h/p?key=a&key=b", "takes one parameter, key"},
+		{"worker", "zookeeper://h/p?session=5s", "takes one parameter, key"},
+		{"worker", "zookeper://u:planted@h/p", "this is not a way to get a worker number"},
 		{"worker", "static", "write static:N with N from 0 to 1023"},
 		{"worker", "static:1024", "write static:N with N from 0 to 1023"},
-		{"worker", "file:x", `"file:x" is not a way to get a worker number`},
+		{"worker", "file:x", `this is not a way to get a worker number`},
 		{"registration", "Open", `"Open" is not allowed; write open or closed`},
 		{"revocation_bound", "5", `"5" has no unit; write for example 5s`},
 		{"revocation_bound", "soon", "is not a duration"},
@@ -156,6 +176,54 @@ func TestParseRedis(t *testing.T) {
 			r.DB != tt.want.DB || r.Password.Reveal() != tt.pass || strings.Join(r.Addrs, " ") != tt.addr {
 			t.Errorf("%s gives %+v with password %q", tt.url, r, r.Password.Reveal())
 		}
+	}
+}
+
+func TestParseZooKeeper(t *testing.T) {
+	for _, tt := range []struct {
+		url              string
+		want             config.ZooKeeper
+		addrs, pass, say string
+	}{
+		{"zookeeper://h1,h2:2182/flakepass/workers", config.ZooKeeper{Path: "/flakepass/workers"}, "h1:2181 h2:2182", "", ""},
+		{"zookeeper://app:p%40%3A%2F@[::1]:1/w", config.ZooKeeper{Path: "/w", Username: "app"}, "[::1]:1", "p@:/", "zookeeper://app:[hidden]@[::1]:1/w"},
+		{"zookeeper://a:p@h/w?key=10.0.0.7:8080", config.ZooKeeper{Path: "/w", Username: "a", Key: "10.0.0.7:8080"}, "h:2181", "p", "zookeeper://a:[hidden]@h/w?key=10.0.0.7:8080"},
+	} {
+		z, err := config.ParseZooKeeper(tt.url)
+		if err != nil {
+			t.Errorf("%s: %v", tt.url, err)
+			continue
+		}
+		if z.Path != tt.want.Path || z.Username != tt.want.Username || z.Key != tt.want.Key || z.Password.Reveal() != tt.pass || strings.Join(z.Addrs, " ") != tt.addrs {
+			t.Errorf("%s gives %+v with password %q", tt.url, z, z.Password.Reveal())
+		}
+		if tt.say == "" {
+			tt.say = tt.url
+		}
+		if c := mustLoad(t, nil, "FLAKEPASS_WORKER="+tt.url); c.Worker.String() != tt.say || c.Worker.URL.Reveal() != tt.url {
+			t.Errorf("%s is shown as %s", tt.url, c.Worker)
+		}
+	}
+}
+
+// A file is locked by each machine by itself: two servers on one MySQL both had
+// number 0.
+func TestWorkerFileIsForSQLiteAlone(t *testing.T) {
+	const mysql = "FLAKEPASS_DATABASE=mysql://app:pw@db/x"
+	_, err := load(nil, mysql, "FLAKEPASS_WORKER=file")
+	if err == nil || !strings.Contains(err.Error(), "FLAKEPASS_WORKER: file is for SQLite on one machine; write sql or static:N") {
+		t.Errorf("file with MySQL: %v", err)
+	}
+	for _, env := range [][]string{
+		{"FLAKEPASS_WORKER=file"}, {mysql, "FLAKEPASS_WORKER=sql"}, {mysql, "FLAKEPASS_WORKER=static:3"},
+		{"FLAKEPASS_WORKER=redis", "FLAKEPASS_REDIS=redis://cache"}, {mysql, "FLAKEPASS_WORKER=zookeeper://h/p"},
+	} {
+		mustLoad(t, nil, env...)
+	}
+	// What is wrong with Redis is told once.
+	_, err = load(nil, "FLAKEPASS_WORKER=redis", "FLAKEPASS_REDIS=x")
+	if err == nil || !strings.HasPrefix(err.Error(), "config: 1 problem:") {
+		t.Errorf("redis as worker and a bad URL: %v", err)
 	}
 }
 

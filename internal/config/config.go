@@ -71,14 +71,17 @@ type Database struct {
 
 // Values of [Worker.Kind].
 const (
-	WorkerFile   = "file"   // a lock file in the data directory
-	WorkerStatic = "static" // fixed by the operator
-	WorkerSQL    = "sql"    // a lease in the database
+	WorkerFile      = "file"      // a lock file in the data directory
+	WorkerStatic    = "static"    // fixed by the operator
+	WorkerSQL       = "sql"       // a row in the database
+	WorkerRedis     = "redis"     // in the Redis that [Config.Redis] names
+	WorkerZooKeeper = "zookeeper" // a node in ZooKeeper
 )
 
 // A Worker says how the process gets the worker number that goes into every
 // ID it mints.
 type Worker struct {
-	Kind   string // WorkerFile, WorkerStatic or WorkerSQL
+	Kind   string // WorkerFile, WorkerStatic, WorkerSQL, WorkerRedis or WorkerZooKeeper
 	Number int    // 0 to 1023; 0 unless Kind is WorkerStatic
+	URL    Secret // checked; [ParseZooKeeper] takes it apart; empty unless Kind is WorkerZooKeeper
 }

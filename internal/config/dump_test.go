@@ -70,7 +70,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		p *config.Secret
 	}{c, c.Redis, &c.Redis}
 	var out bytes.Buffer
-	for _, v := range []any{c, &c, c.Database, c.Redis, &c.Redis, r, unexported, &unexported, []config.Secret{c.Redis}, map[string]config.Secret{"a": c.Redis}} {
+	for _, v := range []any{c, &c, c.Database, c.Worker, c.Redis, &c.Redis, r, unexported, &unexported, []config.Secret{c.Redis}, map[string]config.Secret{"a": c.Redis}} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 			fmt.Fprintf(&out, verb+"\n", v)
 		}

@@ -183,6 +183,19 @@ func (l *loader) keys() []string {
 // checkTogether notes settings that are right alone and wrong together.
 func (l *loader) checkTogether() {
 	c := &l.config
+	if !l.wrong["worker"] {
+		worker := Problem{Variable: prefix + "WORKER"}
+		switch {
+		// Each machine would lock a file of its own, and all get number 0.
+		case c.Worker.Kind == WorkerFile && c.Database.Kind == MySQL:
+			worker.Text = "file is for SQLite on one machine; write sql or static:N"
+		case c.Worker.Kind == WorkerRedis && c.Redis.IsZero() && !l.wrong["redis"]:
+			worker.Text = "redis is the one that " + prefix + "REDIS names, and that is empty; set it, or write sql"
+		}
+		if worker.Text != "" {
+			l.problems = append(l.problems, worker)
+		}
+	}
 	if l.wrong["listen"] || l.wrong["ops_listen"] {
 		return
 	}

@@ -103,7 +103,7 @@ func TestEverySettingIsReadFromBothPlaces(t *testing.T) {
 		if !reflect.DeepEqual(c.TrustedProxies, want) {
 			t.Errorf("%s: proxies are %v, want %v", name, c.TrustedProxies, want)
 		}
-		if c.TokenHeader != "X-Auth-Token" || c.Worker != (config.Worker{Kind: "static", Number: 7}) || c.LogLevel != slog.LevelDebug {
+		if c.TokenHeader != "X-Auth-Token" || c.Worker.Kind != "static" || c.Worker.Number != 7 || c.LogLevel != slog.LevelDebug {
 			t.Errorf("%s: header %q, worker %v, level %v", name, c.TokenHeader, c.Worker, c.LogLevel)
 		}
 		var lines []struct{ Key, Origin string }

@@ -55,7 +55,7 @@ func settings() []setting {
 			show:  func(c *Config) string { return c.OpsListen },
 		}, {
 			key: "data_dir", def: "./flakepass-data",
-			doc:   "Directory for everything that is kept in files: the SQLite database, and the lock of the worker number. It is made if it is missing.",
+			doc:   "Directory for everything that is kept in files: the SQLite database, and what is kept of the worker number. It is made if it is missing.",
 			parse: func(c *Config, v string) error { c.DataDir = v; return nil },
 			show:  func(c *Config) string { return c.DataDir },
 		}, {
@@ -74,14 +74,19 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseRedisSetting(&c.Redis, v) },
 			show:  func(c *Config) string { return hideURL(c.Redis.Reveal()) },
 		}, {
-			key: "worker", def: "`file` with SQLite, `sql` with MySQL",
+			key: "worker", secret: true, def: "`file` with SQLite, `sql` with MySQL",
 			derive: func(c *Config) {
 				c.Worker = Worker{Kind: WorkerFile}
 				if c.Database.Kind == MySQL {
 					c.Worker.Kind = WorkerSQL
 				}
 			},
-			doc:   "How an instance gets the worker number in its IDs: `file` (a lock in the data directory; for instances on one machine), `sql` (a lease in the database), or `static:N` with a number from 0 to 1023 that no other instance has.",
+			doc: "How an instance gets the worker number in its IDs: `file` (a lock in the data directory; with SQLite, for instances on one machine), " +
+				"`sql` (a row in the database), `redis` (in the Redis of `FLAKEPASS_REDIS`), " +
+				"`zookeeper://[user:password@]host[:2181],…/path[?key=…]` (a node below that path), " +
+				"or `static:N` with a number from 0 to 1023 that no other instance has. " +
+				"With a key, which names the instance, a start while ZooKeeper is down gets the number of before. " +
+				"What each survives is in SECURITY.md.",
 			parse: func(c *Config, v string) error { return parseWorker(&c.Worker, v) },
 			show:  func(c *Config) string { return c.Worker.String() },
 		}, {

@@ -104,8 +104,9 @@ func whole(dst *int, v string, least, most int) error {
 	return nil
 }
 
+// parseWorker repeats nothing back: a URL that is mistyped holds a password all
+// the same.
 func parseWorker(dst *Worker, v string) error {
-	const available = "available are file, sql, and static:N with N from 0 to 1023"
 	kind, rest, more := strings.Cut(v, ":")
 	switch {
 	case kind == WorkerStatic:
@@ -115,20 +116,34 @@ func parseWorker(dst *Worker, v string) error {
 		}
 		*dst = w
 		return nil
-	case (kind == WorkerFile || kind == WorkerSQL) && !more:
+	case kind == WorkerZooKeeper:
+		if _, err := ParseZooKeeper(v); err != nil {
+			return err
+		}
+		*dst = Worker{Kind: WorkerZooKeeper, URL: NewSecret(v)}
+		return nil
+	case kind == WorkerRedis && more:
+		return errors.New("redis takes no address here; write redis alone, and the address in FLAKEPASS_REDIS")
+	case (kind == WorkerFile || kind == WorkerSQL || kind == WorkerRedis) && !more:
 		*dst = Worker{Kind: kind}
 		return nil
-	case kind == "redis" || kind == "zookeeper":
-		return fmt.Errorf("%s is not available in this version; %s", kind, available)
 	default:
-		return fmt.Errorf("%s is not a way to get a worker number; %s", quoted(v), available)
+		return errors.New("this is not a way to get a worker number; write file, sql, redis, zookeeper://host:2181/path, or static:N with N from 0 to 1023")
 	}
 }
 
-// String is the worker as an operator writes it.
+// String is the worker as an operator writes it, without its password.
 func (w Worker) String() string {
-	if w.Kind == WorkerStatic {
+	switch w.Kind {
+	case WorkerStatic:
 		return WorkerStatic + ":" + strconv.Itoa(w.Number)
+	case WorkerZooKeeper:
+		// A key names the instance; it is no secret.
+		url, query, ok := strings.Cut(w.URL.Reveal(), "?")
+		if shown := hideURL(url); ok {
+			return shown + "?" + query
+		}
+		return hideURL(url)
 	}
 	return w.Kind
 }

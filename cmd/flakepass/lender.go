@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/fileworker"
+	"github.com/flakepass/flakepass/idworker/sqlworker"
+	"github.com/flakepass/flakepass/idworker/zkworker"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// openWorker opens a worker under the configured lender. A command that runs
+// beside a server never asks for the server's own number. closeLender is for
+// after the worker's Close, and may be called in any case.
+func openWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (w *idworker.Worker, closeLender func(), err error) {
+	l, closeLender, err := lender(cfg, db, log, server)
+	if err == nil {
+		w, err = idworker.Open(ctx, l, idworker.Options{})
+	}
+	if err != nil {
+		closeLender()
+		return nil, nil, fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
+	}
+	return w, closeLender, nil
+}
+
+// lendsFromDatabase reports whether lender needs the database.
+func lendsFromDatabase(cfg config.Config) bool {
+	return cfg.Worker.Kind == config.WorkerSQL || cfg.Worker.Kind == config.WorkerStatic
+}
+
+// lender says who lends the worker number.
+func lender(cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+	nothing := func() {}
+	switch cfg.Worker.Kind {
+	case config.WorkerFile:
+		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}, nothing, nil
+	case config.WorkerRedis:
+		return fromRedis(cfg)
+	case config.WorkerZooKeeper:
+		return fromZooKeeper(cfg, log, server)
+	}
+	s := &sqlworker.Lender{DB: db.SQL(), Dialect: sqlworker.MySQL, Holder: holder()}
+	if db.Dialect() == migrations.SQLite {
+		s.Dialect = sqlworker.SQLite
+	}
+	if cfg.Worker.Kind == config.WorkerStatic && server {
+		number := cfg.Worker.Number
+		s.Only = &number
+	}
+	return s, nothing, nil
+}
+
+// fromRedis lends from the Redis that the tiers share.
+func fromRedis(config.Config) (l idworker.Lender, closeLender func(), err error) {
+	return nil, func() {}, errors.New("redis does not lend numbers in this version; write sql, zookeeper://host:2181/path or static:N")
+}
+
+// fromZooKeeper lends for as long as the session lives, and a server that has a
+// key the number that the key remembers.
+func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+	z, err := config.ParseZooKeeper(cfg.Worker.URL.Reveal())
+	if err != nil {
+		return nil, func() {}, err
+	}
+	client := &zkworker.Client{Servers: z.Addrs, User: z.Username, Password: z.Password.Reveal(), Log: log}
+	if z.Key == "" || !server {
+		return &zkworker.Lender{Client: client, Root: z.Path, Holder: holder()}, func() { _ = client.Close() }, nil
+	}
+	k := &zkworker.Keyed{
+		Client: client, Root: z.Path, Key: z.Key, Holder: holder(),
+		File: filepath.Join(cfg.DataDir, "zookeeper-reserve"),
+	}
+	return k, func() { _ = k.Close(); _ = client.Close() }, nil
+}
+
+// holder tells people who has a number.
+func holder() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}
