@@ -2,14 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/fileworker"
+	"github.com/flakepass/flakepass/idworker/redisworker"
 	"github.com/flakepass/flakepass/idworker/sqlworker"
 	"github.com/flakepass/flakepass/idworker/zkworker"
 	"github.com/flakepass/flakepass/internal/config"
@@ -21,7 +22,7 @@ import (
 // beside a server never asks for the server's own number. closeLender is for
 // after the worker's Close, and may be called in any case.
 func openWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (w *idworker.Worker, closeLender func(), err error) {
-	l, closeLender, err := lender(cfg, db, log, server)
+	l, closeLender, err := lender(ctx, cfg, db, log, server)
 	if err == nil {
 		w, err = idworker.Open(ctx, l, idworker.Options{})
 	}
@@ -38,13 +39,13 @@ func lendsFromDatabase(cfg config.Config) bool {
 }
 
 // lender says who lends the worker number.
-func lender(cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+func lender(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
 	nothing := func() {}
 	switch cfg.Worker.Kind {
 	case config.WorkerFile:
 		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}, nothing, nil
 	case config.WorkerRedis:
-		return fromRedis(cfg)
+		return fromRedis(ctx, cfg, log)
 	case config.WorkerZooKeeper:
 		return fromZooKeeper(cfg, log, server)
 	}
@@ -59,9 +60,21 @@ func lender(cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) 
 	return s, nothing, nil
 }
 
-// fromRedis lends from the Redis that the tiers share.
-func fromRedis(config.Config) (l idworker.Lender, closeLender func(), err error) {
-	return nil, func() {}, errors.New("redis does not lend numbers in this version; write sql, zookeeper://host:2181/path or static:N")
+// fromRedis lends from the Redis that the tiers share, over connections of its
+// own. A Redis that is empty has to be waited for: it may have forgotten what it
+// lent.
+func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func(), err error) {
+	rdb, err := openRedis(cfg)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	return &redisworker.Lender{
+		Client: rdb, Holder: holder(),
+		Waiting: func(until time.Time) {
+			log.WarnContext(ctx, "redis is new or has lost its data; waiting until no number that it lent before can be in use",
+				"wait", time.Until(until).Round(time.Millisecond))
+		},
+	}, func() { _ = rdb.Close() }, nil
 }
 
 // fromZooKeeper lends for as long as the session lives, and a server that has a

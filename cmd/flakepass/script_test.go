@@ -37,6 +37,14 @@ func TestZooKeeperScripts(t *testing.T) {
 	runScripts(t, "testdata/zookeeper", func(e *testscript.Env) { e.Setenv("ZOOKEEPER", addr+root) })
 }
 
+// TestRedisScripts runs those in testdata/redis, which find the URL of an empty
+// server in $REDIS.
+func TestRedisScripts(t *testing.T) {
+	t.Parallel()
+	server := testenv.Redis(t)
+	runScripts(t, "testdata/redis", func(e *testscript.Env) { e.Setenv("REDIS", server.URL()) })
+}
+
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
@@ -91,23 +93,31 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 // of next. Its key and bound are the deployment's.
 func shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, o redistier.Options) (
 	tier *redistier.Tier, closeRedis func() error, err error) {
-	r, err := config.ParseRedis(cfg.Redis.Reveal())
+	rdb, err := openRedis(cfg)
 	if err != nil {
-		return nil, nil, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
-	}
-	if o.Key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx); err != nil {
 		return nil, nil, err
 	}
 	o.Bound = cfg.RevocationBound
-	rdb := redistier.Open(redistier.Server{
-		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
-		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
-	})
+	if o.Key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx); err != nil {
+		return nil, nil, errors.Join(err, rdb.Close())
+	}
 	tier, err = redistier.New(rdb, next, o)
 	if err != nil {
 		return nil, nil, errors.Join(err, rdb.Close())
 	}
 	return tier, rdb.Close, nil
+}
+
+// openRedis returns a client for the configured Redis. It does not connect.
+func openRedis(cfg config.Config) (redis.UniversalClient, error) {
+	r, err := config.ParseRedis(cfg.Redis.Reveal())
+	if err != nil {
+		return nil, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
+	}
+	return redistier.Open(redistier.Server{
+		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
+		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
+	}), nil
 }
 
 // run keeps the tiers informed until ctx ends.
