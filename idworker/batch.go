@@ -28,10 +28,18 @@ func (w *Worker) NextN(ctx context.Context, dst []ID) (int, error) {
 			w.counts.skipped.Add(few)
 			return n, err
 		}
-		for i := range few {
-			dst[n] = w.id(g, v+i)
-			n++
-		}
+		w.fill(dst[n:n+int(few)], g, v)
+		n += int(few)
 	}
 	return n, nil
+}
+
+// fill is id for the values from v on. It keeps in registers what a loop around
+// id would read again each time.
+func (w *Worker) fill(dst []ID, g *grant, v uint64) {
+	bits, shift, at, mask, node := w.seqBits&63, w.shift&63, w.seqShift&63, w.seqMask, g.node
+	for i := range dst {
+		dst[i] = ID(v>>bits<<shift | node | v&mask<<at)
+		v++
+	}
 }

@@ -91,6 +91,28 @@ func TestMintedCountsWhatWasReturned(t *testing.T) {
 	})
 }
 
+// TestSleepersLeaveRoomForThoseAfterThem: minting flat out sleeps for more than
+// one millisecond at a time, and never so long that the lead is used up.
+func TestSleepersLeaveRoomForThoseAfterThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := open(t, newStore(1), idworker.Options{Layout: twentieth()})
+		begin, least := time.Now(), idworker.Lead
+		for range 200 * 4096 {
+			next(t, w)
+			least = min(least, w.Stats().Lead)
+		}
+		if took := time.Since(begin); took > 200*time.Millisecond {
+			t.Errorf("the IDs of 200 ms took %v", took)
+		}
+		if n := w.Stats().Waits; n > 100 {
+			t.Errorf("%d sleeps in 200 ms", n)
+		}
+		if least < 0 {
+			t.Errorf("the last ID was %v behind the clock", -least)
+		}
+	})
+}
+
 func TestStatsAndRecorderTellOfWaitsAndRanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rec tape

@@ -6,16 +6,24 @@ import (
 	"time"
 )
 
+// mostRest is how much longer than it must a call sleeps that keeps to the pace
+// of the clock. That leaves room for those after it: many callers flat out would
+// otherwise wake up a dozen times in a millisecond, which is dear beside minting.
+const mostRest = 2 * time.Millisecond
+
 // wait sleeps until the clock is within the lead of the tick. ClockIgnore waits
 // for nothing, and refuses what is as far ahead of its own IDs.
 func (w *Worker) wait(ctx context.Context, tick int64) error {
 	for {
-		if err := w.early(tick); err != nil {
-			return err
-		}
 		d := w.until(tick)
-		if d <= 0 || w.policy == ClockIgnore {
+		switch {
+		case d > MaxWait:
+			return w.tooFar(tick)
+		case d <= 0 || w.policy == ClockIgnore:
 			return nil
+		}
+		if d <= w.rest { // not on top of a long wait, which has another cause
+			d += w.rest
 		}
 		if err := w.sleep(ctx, d); err != nil {
 			return err
@@ -60,12 +68,16 @@ func (w *Worker) read(ctx context.Context) (int64, error) {
 
 // early is ErrTooFarAhead if the tick is not due within MaxWait.
 func (w *Worker) early(tick int64) error {
-	if d := w.until(tick); d > MaxWait {
-		return fmt.Errorf("%w: %v may be used, and the clock says %v", ErrTooFarAhead,
-			w.instant(tick).Format(time.RFC3339Nano), w.instant(0).
-				Add(time.Duration(w.clock.milli())*time.Millisecond).Format(time.RFC3339Nano))
+	if w.until(tick) > MaxWait {
+		return w.tooFar(tick)
 	}
 	return nil
+}
+
+func (w *Worker) tooFar(tick int64) error {
+	return fmt.Errorf("%w: %v may be used, and the clock says %v", ErrTooFarAhead,
+		w.instant(tick).Format(time.RFC3339Nano), w.instant(0).
+			Add(time.Duration(w.clock.milli())*time.Millisecond).Format(time.RFC3339Nano))
 }
 
 // until is how long it takes until the tick is due. Years are cut short.

@@ -34,6 +34,7 @@ type Worker struct {
 	seqMask  uint64
 	lead     time.Duration
 	leadTick int64
+	rest     time.Duration // by which a short sleep is made longer
 	policy   ClockPolicy
 	start    SequenceStart
 	recorder Recorder
@@ -90,7 +91,7 @@ func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
 		most:    max(o.Window, 2*o.Layout.Unit),
 		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(), seqShift: o.Layout.sequenceShift(),
 		seqMask: 1<<o.Layout.SequenceBits - 1,
-		lead:    o.Lead, leadTick: int64(o.Lead / o.Layout.Unit),
+		lead:    o.Lead, leadTick: int64(o.Lead / o.Layout.Unit), rest: min(mostRest, o.Lead/4),
 		policy: o.Clock, start: o.Start, recorder: o.Recorder,
 		closed: make(chan struct{}),
 	}
