@@ -169,8 +169,7 @@ func (w *Worker) take(g *grant, turn uint64, least int64, n uint64) (uint64, err
 		if v+n-1 >= g.hi {
 			return 0, nil
 		}
-		if w.word.CompareAndSwap(last, v+n-1) {
-			w.counts.skipped.Add(v - last - 1)
+		if w.move(last, v+n-1, n) {
 			return v, nil
 		}
 	}

@@ -3,6 +3,7 @@ package idworker
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 )
@@ -28,7 +29,7 @@ type Stats struct {
 	Number int
 
 	// Minted is how many IDs were returned. It is exact while nobody mints, and
-	// otherwise off by the calls under way at most.
+	// otherwise off by what calls under way have taken.
 	Minted uint64
 
 	// Waits counts sleeps for the clock, RangeWaits calls that had to ask the
@@ -50,6 +51,7 @@ type Stats struct {
 // the word, which counts values, less those that nobody got.
 type counts struct {
 	skipped, final               atomic.Uint64
+	moving, moved                atomic.Uint64 // moves of the word begun, and done
 	waits, rangeWaits, rollbacks atomic.Uint64
 	acquired, fenced             atomic.Int64 // milliseconds since the epoch
 	failure                      atomic.Pointer[failure]
@@ -63,12 +65,12 @@ type failure struct {
 
 // Stats says how the Worker is doing. It costs about as much as minting.
 func (w *Worker) Stats() Stats {
-	last := w.last()
+	last, minted := w.minted()
 	g, now := w.grant.Load(), w.clock.milli()
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	return Stats{
 		Number: g.lent.Number,
-		Minted: last - min(last, w.counts.skipped.Load()),
+		Minted: minted,
 		Waits:  w.counts.waits.Load(), RangeWaits: w.counts.rangeWaits.Load(), Rollbacks: w.counts.rollbacks.Load(),
 		Lead:      ms(w.tickOf(last)*w.layout.unit() - now),
 		FenceLeft: ms(w.tickOf(g.hi)*w.layout.unit() - now),
@@ -105,6 +107,38 @@ func (w *Worker) Healthy() error {
 		return err
 	}
 	return nil
+}
+
+// minted is the value taken last, and how many were. A move of the word skips
+// values by the million and says so right afterwards; in between they would
+// pass for minted.
+func (w *Worker) minted() (last, n uint64) {
+	for range 1000 {
+		moved := w.counts.moved.Load()
+		last = w.last()
+		skipped := w.counts.skipped.Load()
+		n = last - min(last, skipped)
+		if moved == w.counts.moving.Load() {
+			break
+		}
+		runtime.Gosched()
+	}
+	return last, n
+}
+
+// move moves the word from one value to another and counts those in between as
+// skipped, all but the last n. It reports whether the word was still there.
+func (w *Worker) move(from, to, n uint64) bool {
+	if to-from == n {
+		return w.word.CompareAndSwap(from, to)
+	}
+	w.counts.moving.Add(1)
+	defer w.counts.moved.Add(1)
+	if !w.word.CompareAndSwap(from, to) {
+		return false
+	}
+	w.counts.skipped.Add(to - from - n)
+	return true
 }
 
 // last is the value taken last, also of a closed Worker.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,38 @@ func TestMintedCountsWhatWasReturned(t *testing.T) {
 			t.Errorf("closed: %d minted by the count, and %d by hand", got, want)
 		}
 	})
+}
+
+// TestMintedNeverCountsWhatWasSkipped: a look in the midst of a move of the word
+// does not take the values that it passes over for minted.
+func TestMintedNeverCountsWhatWasSkipped(t *testing.T) {
+	var passed atomic.Int64
+	begin := time.Now()
+	s := newStore(1)
+	// Each ID is minted in a millisecond of its own, after a move.
+	s.now = func() time.Time { return begin.Add(time.Duration(passed.Load())) }
+	w := open(t, s, idworker.Options{Window: 4 * time.Second, Now: func() time.Time {
+		return begin.Add(time.Duration(passed.Load()))
+	}})
+	const ids = 100_000
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range ids {
+			passed.Add(int64(time.Millisecond))
+			if _, err := w.Next(t.Context()); err != nil {
+				t.Error(err)
+				break
+			}
+		}
+		passed.Store(-1)
+	})
+	for passed.Load() >= 0 {
+		if n := w.Stats().Minted; n > ids {
+			t.Errorf("%d minted, of %d", n, ids)
+			break
+		}
+	}
+	wg.Wait()
 }
 
 // TestSleepersLeaveRoomForThoseAfterThem: minting flat out sleeps for more than

@@ -177,8 +177,7 @@ func (w *Worker) publish(lent Grant) error {
 		// sequence. IDs are public, so the random number is no secret. The word
 		// is what was handed out last, hence the 1.
 		to := n.lo + w.sequence(rand.Uint64()) - 1 //nolint:gosec // no secret
-		if w.word.CompareAndSwap(last, to) {
-			w.counts.skipped.Add(to - last)
+		if w.move(last, to, 0) {
 			break
 		}
 	}
