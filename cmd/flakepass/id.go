@@ -60,7 +60,7 @@ func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error 
 		}
 		defer func() { _ = db.Close() }()
 	}
-	w, closeLender, err := openWorker(a.ctx, cfg, db, log, false)
+	w, closeLender, err := openWorker(a.ctx, cfg, db, log, false, nil)
 	if err != nil {
 		return err
 	}
@@ -72,24 +72,43 @@ func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error 
 type idDecode struct {
 	ID     idworker.ID `arg:"" help:"The ID, in decimal."`
 	Layout string      `help:"One of ${enum}." enum:"default,twitter,leaf,baidu,sonyflake" default:"default"`
+	Epoch  *epoch      `help:"Where the time of the IDs begins, if not where the layout has it: RFC 3339, or milliseconds since 1970." placeholder:"TIME"`
 	JSON   bool        `help:"Print JSON."`
 }
 
-func (c idDecode) Run(a *app) error {
-	p := map[string]func() idworker.Layout{
+// Validate is called by kong.
+func (c idDecode) Validate() error {
+	if err := c.layout().Validate(); err != nil {
+		return fmt.Errorf("--epoch: %w", err)
+	}
+	return nil
+}
+
+func (c idDecode) layout() idworker.Layout {
+	l := map[string]func() idworker.Layout{
 		"default": idworker.Default, "twitter": idworker.Twitter, "leaf": idworker.Leaf,
 		"baidu": idworker.Baidu, "sonyflake": idworker.Sonyflake,
-	}[c.Layout]().Decompose(c.ID)
+	}[c.Layout]()
+	if c.Epoch != nil {
+		l.Epoch = c.Epoch.Time
+	}
+	return l
+}
+
+func (c idDecode) Run(a *app) error {
+	l := c.layout()
+	p := l.Decompose(c.ID)
 	v := struct {
 		ID         idworker.ID `json:"id"`
 		Layout     string      `json:"layout"`
+		Epoch      time.Time   `json:"epoch"`
 		Time       time.Time   `json:"time"`
 		Datacenter int64       `json:"datacenter"`
 		Worker     int64       `json:"worker"`
 		Sequence   int64       `json:"sequence"`
-	}{c.ID, c.Layout, p.Time, p.Datacenter, p.Worker, p.Sequence}
+	}{c.ID, c.Layout, l.Epoch, p.Time, p.Datacenter, p.Worker, p.Sequence}
 	return show(a.out, c.JSON, v, func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "id\t%s\nlayout\t%s\ntime\t%s\ndatacenter\t%d\nworker\t%d\nsequence\t%d\n",
-			v.ID, v.Layout, v.Time.Format(time.RFC3339Nano), v.Datacenter, v.Worker, v.Sequence)
+		_, _ = fmt.Fprintf(w, "id\t%s\nlayout\t%s\nepoch\t%s\ntime\t%s\ndatacenter\t%d\nworker\t%d\nsequence\t%d\n",
+			v.ID, v.Layout, v.Epoch.Format(time.RFC3339Nano), v.Time.Format(time.RFC3339Nano), v.Datacenter, v.Worker, v.Sequence)
 	})
 }

@@ -20,11 +20,12 @@ import (
 
 // openWorker opens a worker under the configured lender. A command that runs
 // beside a server never asks for the server's own number. closeLender is for
-// after the worker's Close, and may be called in any case.
-func openWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (w *idworker.Worker, closeLender func(), err error) {
+// after the worker's Close, and may be called in any case. recorder may be nil.
+func openWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool, recorder idworker.Recorder) (
+	w *idworker.Worker, closeLender func(), err error) {
 	l, closeLender, err := lender(ctx, cfg, db, log, server)
 	if err == nil {
-		w, err = idworker.Open(ctx, l, idworker.Options{})
+		w, err = idworker.Open(ctx, l, idworker.Options{Recorder: recorder})
 	}
 	if err != nil {
 		closeLender()

@@ -65,11 +65,12 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	if err != nil {
 		return err
 	}
-	ids, closeLender, err := openWorker(ctx, cfg, db, log, true)
+	ids, closeLender, err := openWorker(ctx, cfg, db, log, true, &workerLog{log: log})
 	if err != nil {
 		return err
 	}
 	defer func() { stop(); running.Wait(); closeLender() }()
+	metrics.Worker(workerMetrics(ids))
 	running.Go(func() { giveBack(work, ids, log.Warn) })
 
 	// The tiers in front of what is kept, nearest last.
@@ -105,7 +106,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	var draining atomic.Bool
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: logins, Sessions: sessions,
-		Ready:            func(ctx context.Context) []string { return unready(ctx, db, &draining) },
+		Ready:            func(ctx context.Context) []string { return append(unready(ctx, db, &draining), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})

@@ -113,7 +113,7 @@ func (c userAdd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, a.quietLog(), false)
+		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, a.quietLog(), false, nil)
 		if err != nil {
 			return err
 		}
