@@ -6,8 +6,11 @@ BENCH        ?= .
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
 TESTFLAGS    ?= -p 2 -timeout 10m
-GOLANGCI     := $(GO) tool -modfile=internal/tools/golangci.mod golangci-lint
-STATICCHECK  := $(GO) tool -modfile=internal/tools/staticcheck.mod staticcheck
+GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
+STATICCHECK  := $(GO) tool -modfile="$(CURDIR)/internal/tools/staticcheck.mod" staticcheck
+# A module of its own: what idworker is compared with is no dependency of ours.
+PEERS        := idworker/internal/peers
+PEERSFLAGS   ?=
 # Not "go run": it would die of a SIGTERM and leave the servers' owner behind.
 WITHSERVERS  := bin/withservers
 
@@ -24,6 +27,7 @@ build: ## build bin/flakepass, without cgo
 
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector
 	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
+	cd $(PEERS) && $(GO) test -timeout 2m ./...
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
@@ -32,12 +36,18 @@ lint: ## check format, go vet, golangci-lint and staticcheck
 	$(GO) vet -tags $(TAGS) ./...
 	$(GOLANGCI) run
 	$(STATICCHECK) -tags $(TAGS) ./...
+	cd $(PEERS) && $(GO) vet ./... && $(GOLANGCI) run && $(STATICCHECK) ./...
 
 fmt: ## format every Go file
 	gofmt -s -w .
 
 bench: ## compare with the plainest thing that does the same work (docs/performance.md); BENCH=regexp chooses
 	$(GO) test -tags $(TAGS) -run '^$$' -bench '$(BENCH)' -timeout 15m ./internal/bench
+
+peers: ## compare idworker with other ID generators, in about six minutes (docs/performance.md); PEERSFLAGS=-help says more
+	@mkdir -p bin
+	cd $(PEERS) && $(GO) build -o "$(CURDIR)/bin/peers" .
+	bin/peers $(PEERSFLAGS)
 
 fuzz: ## fuzz every target for FUZZTIME (10s)
 	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
@@ -56,4 +66,4 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
 
-.PHONY: help run build test test-quick lint fmt bench fuzz install-servers clean servers
+.PHONY: help run build test test-quick lint fmt bench peers fuzz install-servers clean servers
