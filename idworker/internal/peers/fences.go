@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -69,4 +70,24 @@ func sqlite(path string) (*sql.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// pace mints 100,000 IDs a second, a hundred in each millisecond, and returns
+// how the Worker is doing afterwards.
+func pace(w *idworker.Worker, long time.Duration) (idworker.Stats, error) {
+	const perMilli = 100
+	ctx := context.Background()
+	begin := time.Now()
+	for minted := 0; ; {
+		passed := time.Since(begin)
+		if passed >= long {
+			return w.Stats(), nil
+		}
+		for due := int(math.Ceil(passed.Seconds()*1000)) * perMilli; minted < due; minted++ {
+			if _, err := w.Next(ctx); err != nil {
+				return w.Stats(), err
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
 }

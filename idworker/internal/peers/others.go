@@ -12,8 +12,9 @@ import (
 	"github.com/yitter/idgenerator-go/idgen"
 )
 
-// realTime is what others mint at most 4,096,000 a second of, as far as their
-// layouts go, and what mints as much as it can.
+// others are what Go programs use, with their defaults where a name says
+// nothing else. Worker numbers are 1: yitter's loses a number above 15 beside 12
+// bits of sequence.
 func others() []generator {
 	return []generator{
 		openBwmarrin("bwmarrin/snowflake", 10, 12),

@@ -1,16 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
-	"slices"
-	"sync"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 const (
@@ -52,6 +45,13 @@ func targetTable(w io.Writer, found []target) {
 	}
 }
 
+func count(goroutines int) string {
+	if goroutines == 1 {
+		return "1 goroutine"
+	}
+	return fmt.Sprintf("%d goroutines", goroutines)
+}
+
 // sustained compares minting flat out in real time with bwmarrin's, which is
 // the one that most programs use.
 func sustained(long time.Duration) ([]target, error) {
@@ -68,73 +68,16 @@ func sustained(long time.Duration) ([]target, error) {
 		}
 		found = append(found,
 			target{
-				what: fmt.Sprintf("real time, %d goroutines: rate", n), want: "≥ 99 % of 4.096 M/s",
+				what: "real time, " + count(n) + ": rate", want: "≥ 99 % of 4.096 M/s",
 				got: fmt.Sprintf("%.2f %%", 100*own.rate/perSecond), met: own.rate >= .99*perSecond,
 			},
 			target{
-				what: fmt.Sprintf("real time, %d goroutines: CPU", n), want: "≤ 1/4 of bwmarrin's",
+				what: "real time, " + count(n) + ": CPU", want: "≤ 1/4 of bwmarrin's",
 				got: fmt.Sprintf("%.0f ns per ID against %.0f: 1/%.1f", own.cpu, theirs.cpu, theirs.cpu/own.cpu),
 				met: own.cpu <= theirs.cpu/4,
 			})
 	}
 	return found, nil
-}
-
-// bursts mint what fits into the lead after a rest, with the default layout.
-func bursts(long time.Duration) ([]target, error) {
-	var found []target
-	for _, b := range []struct {
-		goroutines int
-		most       float64
-	}{{1, 45}, {16, 60}} {
-		s, err := burst(b.goroutines, max(1, int(min(50, long/(20*time.Millisecond)))))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, target{
-			what: fmt.Sprintf("burst of 32,000 after a rest, %d goroutines", b.goroutines), want: fmt.Sprintf("≤ %.0f ns per ID", b.most),
-			got: show(s, 1) + " ns", met: s.mid <= b.most,
-		})
-	}
-	return found, nil
-}
-
-func burst(goroutines, times int) (spread, error) {
-	const size = 32_000 // the lead is 40,960, less what the first millisecond has behind it
-	s, err := ours()[0].open()
-	if err != nil {
-		return spread{}, err
-	}
-	var took []float64
-	for range times {
-		time.Sleep(20 * time.Millisecond) // until the clock has passed what was minted
-		var ready, done sync.WaitGroup
-		begin := make(chan struct{})
-		errs := make([]error, goroutines)
-		for i := range goroutines {
-			ready.Add(1)
-			done.Go(func() {
-				mint := s.caller()
-				ready.Done()
-				<-begin
-				for range size / goroutines {
-					if errs[i] = mint(nil); errs[i] != nil {
-						return
-					}
-				}
-			})
-		}
-		ready.Wait()
-		at := time.Now()
-		close(begin)
-		done.Wait()
-		took = append(took, float64(time.Since(at))/size)
-		if err := errors.Join(errs...); err != nil {
-			return spread{}, errors.Join(err, s.close())
-		}
-	}
-	slices.Sort(took)
-	return spread{quantile(took, .5), took[0], took[len(took)-1]}, s.close()
 }
 
 // short is for what has no pace to keep.
@@ -162,17 +105,19 @@ func batches(long time.Duration) ([]target, error) {
 
 func uncapped(long time.Duration) ([]target, error) {
 	var found []target
-	for n, cached := range map[int]float64{1: cached1, 16: cached16} {
-		s, _, err := repeat(ours()[3], n, 5, short(long)) // an error would be a refusal
+	for _, u := range []struct {
+		goroutines int
+		cached     float64
+	}{{1, cached1}, {16, cached16}} {
+		s, _, err := repeat(ours()[3], u.goroutines, 5, short(long)) // an error would be a refusal
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, target{
-			what: fmt.Sprintf("lead uncapped, %d goroutines", n), want: fmt.Sprintf("≥ 5 × %.1f M/s, none refused", cached/1e6),
-			got: show(s, 1e-6) + " M/s, none refused", met: s.mid >= 5*cached,
+			what: "lead uncapped, " + count(u.goroutines), want: fmt.Sprintf("≥ 5 × %.1f M/s, none refused", u.cached/1e6),
+			got: show(s, 1e-6) + " M/s, none refused", met: s.mid >= 5*u.cached,
 		})
 	}
-	slices.SortFunc(found, func(a, b target) int { return len(a.what) - len(b.what) })
 	return found, nil
 }
 
@@ -190,23 +135,3 @@ func repeat(g generator, goroutines, rounds int, t times) (rate spread, allocs f
 }
 
 func inverse(s spread) spread { return spread{1 / s.mid, 1 / s.high, 1 / s.low} }
-
-// pace mints 100,000 IDs a second, a hundred in each millisecond, and returns
-// how the Worker is doing afterwards.
-func pace(w *idworker.Worker, long time.Duration) (idworker.Stats, error) {
-	const perMilli = 100
-	ctx := context.Background()
-	begin := time.Now()
-	for minted := 0; ; {
-		passed := time.Since(begin)
-		if passed >= long {
-			return w.Stats(), nil
-		}
-		for due := int(math.Ceil(passed.Seconds()*1000)) * perMilli; minted < due; minted++ {
-			if _, err := w.Next(ctx); err != nil {
-				return w.Stats(), err
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
