@@ -119,6 +119,8 @@ func (db *DB) Ping(ctx context.Context) error {
 // Close closes all connections.
 func (db *DB) Close() error { return db.sql.Close() }
 
-// tau is how long one change may take, waiting for locks and for an ID
-// included: no change becomes visible later than that after it was stamped.
+// tau is how long one question or one change may take, waiting for a connection,
+// for locks and for an ID included: no change becomes visible later than that
+// after it was stamped. The driver's own limit is longer, for it must not cut
+// off what the end of the context is about to.
 const tau = 3 * time.Second

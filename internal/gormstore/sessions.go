@@ -36,6 +36,8 @@ func (s *Sessions) now() time.Time {
 // Get reads the session from its user's row: the one the user has, or the one
 // that the user had before.
 func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	asOf := s.now()
 	row, err := s.find(ctx, "token_id = ?", id)
 	if err == nil {

@@ -32,6 +32,8 @@ type settingsRow struct {
 
 // LoadPolicy reads the policy in force.
 func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	var rows []settingsRow
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, " +
 		"sweep_schedule, idle_base, absolute_base, updated_at, updated_by FROM settings WHERE scope = 'global'").Scan(&rows).Error
@@ -53,6 +55,8 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 // CacheKey is the key under which this deployment's instances sign what they
 // put into a shared cache. The first instance to ask makes it.
 func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	db := s.DB.gorm.WithContext(ctx)
 	for range 2 {
 		var keys [][]byte

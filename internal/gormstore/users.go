@@ -33,6 +33,8 @@ func (u *Users) ByID(ctx context.Context, id idworker.ID) (account.User, error) 
 }
 
 func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	var row userRow
 	err := u.DB.gorm.WithContext(ctx).Where(where, key).Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
@@ -46,6 +48,8 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 
 // Create adds a user, or returns [account.ErrExists] if the name is taken.
 func (u *Users) Create(ctx context.Context, user account.User) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	err := u.create(u.DB.gorm.WithContext(ctx), user)
 	if err != nil && !errors.Is(err, account.ErrExists) {
 		return fmt.Errorf("gormstore: create user: %w", err)
@@ -72,6 +76,8 @@ func (u *Users) create(db *gorm.DB, user account.User) error {
 // Rehash replaces the hash of a password that stays the same, unless the
 // password has changed since.
 func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash account.PHC) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	err := u.DB.gorm.WithContext(ctx).Exec("UPDATE users SET password_hash = ? WHERE id = ? AND password_version = ?",
 		hash.Reveal(), int64(id), version).Error
 	if err != nil {
@@ -131,6 +137,8 @@ func (u *Users) Enable(ctx context.Context, id idworker.ID) error {
 // List is a page of users in the order of their IDs, which is the order in
 // which they came, beginning after the ID after.
 func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]account.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	var rows []userRow
 	err := u.DB.gorm.WithContext(ctx).Where("id > ?", int64(after)).Order("id").Limit(limit).Find(&rows).Error
 	if err != nil {
@@ -145,6 +153,8 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 
 // HasAdmin reports whether anybody is an admin.
 func (u *Users) HasAdmin(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	var ids []int64 // one is enough: the first admin is found among the oldest users
 	err := u.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE role = ? LIMIT 1", string(account.RoleAdmin)).Scan(&ids).Error
 	if err != nil {
