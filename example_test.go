@@ -35,7 +35,7 @@ func ExampleGuard() {
 	alive := flakepass.NewToken(1001)
 	guard := &flakepass.Guard{
 		Verifier:  logins{alive},
-		Undecided: func(_ context.Context, err error) { fmt.Println("cannot tell:", err) },
+		Undecided: func(r *http.Request, err error) { fmt.Println("cannot tell:", r.URL.Path, err) },
 	}
 	orders := func(w http.ResponseWriter, r *http.Request) {
 		who, _ := flakepass.FromContext(r.Context())

@@ -1,7 +1,6 @@
 package flakepass
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -20,8 +19,9 @@ type Guard struct {
 	// cannot send Authorization. Empty means none.
 	Header string
 
-	// Undecided, if set, hears the errors that became a 503.
-	Undecided func(context.Context, error)
+	// Undecided, if set, hears the errors that became a 503, each with the request
+	// that was not let through. The request holds a token: do not log its header.
+	Undecided func(*http.Request, error)
 }
 
 // Handler returns a handler that passes guarded requests on to next, with the
@@ -121,7 +121,7 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	if g.Undecided != nil {
-		g.Undecided(r.Context(), err)
+		g.Undecided(r, err)
 	}
 	problem.Write(w, problem.Unavailable(retryAfter))
 }

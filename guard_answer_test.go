@@ -44,7 +44,7 @@ func TestEveryRefusalIsA401WithItsCode(t *testing.T) {
 				if refusal.Code() != c.code {
 					t.Errorf("got Code %s, want %s", refusal.Code(), c.code)
 				}
-				guard := &flakepass.Guard{Verifier: saying(err), Undecided: func(_ context.Context, err error) {
+				guard := &flakepass.Guard{Verifier: saying(err), Undecided: func(_ *http.Request, err error) {
 					t.Errorf("Undecided heard %v, which is a verdict", err)
 				}}
 				var through bool
@@ -76,10 +76,10 @@ func TestNotKnowingIsA503(t *testing.T) {
 				var heard []error
 				guard := &flakepass.Guard{Verifier: saying(cause)}
 				if hooked {
-					guard.Undecided = func(ctx context.Context, err error) {
+					guard.Undecided = func(r *http.Request, err error) {
 						heard = append(heard, err)
-						if ctx.Value(key{}) != "of the request" {
-							t.Error("Undecided was called without the context of the request")
+						if r.Context().Value(key{}) != "of the request" {
+							t.Error("Undecided was called without the request")
 						}
 					}
 				}

@@ -10,8 +10,10 @@ import (
 func TestOperationsAreThoseOfTheContract(t *testing.T) {
 	want := []apitest.Operation{
 		{Method: "GET", Path: "/healthz"},
+		{Method: "HEAD", Path: "/healthz"},
 		{Method: "GET", Path: "/openapi.yaml"},
 		{Method: "GET", Path: "/readyz"},
+		{Method: "HEAD", Path: "/readyz"},
 		{Method: "POST", Path: "/v1/login"},
 		{Method: "POST", Path: "/v1/logout"},
 		{Method: "GET", Path: "/v1/me"},
@@ -49,6 +51,7 @@ func TestCodesListEveryProblemOfAnOperation(t *testing.T) {
 		"GET /v1/me":     guarded,
 		"GET /v1/verify": guarded,
 		"GET /healthz":   {{Status: 500, Code: "internal_error"}},
+		"HEAD /readyz":   {{Status: 500, Code: "internal_error"}, {Status: 503, Code: "not_ready"}},
 		apitest.AnyPath:  {{Status: 404, Code: "not_found"}, {Status: 405, Code: "method_not_allowed"}},
 	} {
 		if got := codes[name]; !slices.Equal(got, want) {

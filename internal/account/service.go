@@ -90,6 +90,8 @@ func checkNew(username string, p Password, role Role) (string, error) {
 // is not: the extra time would tell something. If the replacement fails the
 // login does not.
 //
+// An error about a name that somebody has is a [*RefusedError].
+//
 // The answer is about the moment of the lookup. Whoever opens a session for
 // the user compares PasswordVersion, and DisabledAt, in the same statement.
 func (s *Service) Authenticate(ctx context.Context, username string, p Password) (User, error) {
@@ -102,11 +104,15 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 	}
 	// The zero User of an unknown name has no password, and is refused as such.
 	rehash, err := s.verify(ctx, u, p)
-	if err != nil {
-		return User{}, fmt.Errorf("account: authenticate: %w", err)
+	if err == nil && u.Disabled() {
+		err = ErrDisabled
 	}
-	if u.Disabled() {
-		return User{}, fmt.Errorf("account: authenticate: %w", ErrDisabled)
+	if err != nil {
+		err = fmt.Errorf("account: authenticate: %w", err)
+		if u.ID != 0 {
+			err = &RefusedError{UserID: u.ID, Err: err}
+		}
+		return User{}, err
 	}
 	if rehash {
 		u = s.rehash(ctx, u, p)

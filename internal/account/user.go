@@ -33,6 +33,20 @@ var (
 	ErrRole = errors.New("no such role")
 )
 
+// A RefusedError is any of these, or a failure, where the name belongs to an
+// account: it says to whose, for the log. It is not for the one who was refused,
+// who must not learn that the name exists.
+type RefusedError struct {
+	UserID idworker.ID
+	Err    error
+}
+
+// Error is that of Err, without the ID.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap is Err.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // A Role says what an account may do.
 type Role string
 

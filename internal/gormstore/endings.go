@@ -61,6 +61,7 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 			begin = time.Time{}
 		}
 		start = begin
+		ended.Before = before
 		return err
 	})
 	if err == nil {

@@ -25,6 +25,8 @@ var (
 func (s *server) begin(c *gin.Context) {
 	h := c.Writer.Header()
 	h.Set(problem.RequestIDHeader, requestID(c.Request))
+	// Whoever is handed the request only, as the guard is, calls it the same.
+	c.Request.Header[problem.RequestIDHeader] = h[problem.RequestIDHeader]
 	h["X-Content-Type-Options"] = nosniff
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time

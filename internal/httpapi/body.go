@@ -18,11 +18,25 @@ const maxBody = 8 << 10
 // bind reads a JSON body into v. It takes exactly one object, in valid UTF-8,
 // with known names, each at most once and in the right case: whatever two
 // parsers might read differently is refused.
+//
+// What the header of the request gives away is refused before the body is asked
+// for: a client that sent Expect: 100-continue need not send it (RFC 9110
+// section 10.1.1).
 func bind(c *gin.Context, v any) error {
 	kind, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	charset, given := params["charset"]
 	if err != nil || kind != "application/json" || (given && !strings.EqualFold(charset, "utf-8")) {
 		return errMediaType
+	}
+	// No coding is undone here: one that some proxy undoes and another does not
+	// would be two readings of one body.
+	if len(c.Request.Header["Content-Encoding"]) > 0 {
+		c.Header("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
+		return errCoding
+	}
+	if c.Request.ContentLength > maxBody {
+		c.Header("Connection", "close") // or the server would wait for the body first
+		return errTooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {

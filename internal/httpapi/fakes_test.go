@@ -20,6 +20,7 @@ import (
 type world struct {
 	register, login, change, verify, end error
 
+	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
 	reasons []string // why it is not ready
 }
@@ -50,7 +51,9 @@ func (w *world) Verify(context.Context, flakepass.Token) (flakepass.Identity, er
 	return who, w.verb(w.verify)
 }
 
-func (w *world) Close(context.Context, flakepass.Token) (bool, error) { return true, w.verb(w.end) }
+func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
+	return session.Session{ID: t.ID(), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
+}
 
 var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
 

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -32,7 +33,7 @@ type Logins interface {
 // Sessions recognise logins and end them.
 type Sessions interface {
 	flakepass.Verifier
-	Close(ctx context.Context, t flakepass.Token) (found bool, err error)
+	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
 }
 
 // Options is what a Server is made of.
@@ -66,8 +67,10 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.GET("/healthz", s.do(s.healthz))
-	e.GET("/readyz", s.do(s.readyz))
+	for _, method := range []string{http.MethodGet, http.MethodHead} { // probes send either
+		e.Handle(method, "/healthz", s.do(s.healthz))
+		e.Handle(method, "/readyz", s.do(s.readyz))
+	}
 	e.GET("/openapi.yaml", s.do(s.spec))
 
 	v1 := e.Group("/v1")
@@ -135,9 +138,10 @@ func (s *server) admit(c *gin.Context) {
 	c.Request = r
 }
 
-func (s *server) undecided(ctx context.Context, err error) {
-	if ctx.Err() == nil { // else nobody is waiting
-		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err)
+func (s *server) undecided(r *http.Request, err error) {
+	if ctx := r.Context(); ctx.Err() == nil { // else nobody is waiting
+		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err,
+			"request_id", r.Header.Get(problem.RequestIDHeader))
 	}
 }
 

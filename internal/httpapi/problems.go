@@ -17,6 +17,7 @@ var (
 	errNotFound  = errors.New("no such route")
 	errMethod    = errors.New("no such method on this route")
 	errMediaType = errors.New("body is not application/json")
+	errCoding    = errors.New("body has a content coding")
 	errTooLarge  = errors.New("body too large")
 	errBody      = errors.New("body is not the JSON that is expected")
 	errClosed    = errors.New("registration is closed")
@@ -36,6 +37,8 @@ var told = []struct {
 		Detail: "the Allow header lists the methods of this resource"}},
 	{errMediaType, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "media type not supported",
 		Detail: "send Content-Type: application/json"}},
+	{errCoding, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "content coding not supported",
+		Detail: "send the body as it is, without Content-Encoding"}},
 	{errTooLarge, problem.Problem{Status: 413, Code: "body_too_large", Title: "body too large",
 		Detail: "a body may have at most 8192 bytes"}},
 	{errBody, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",

@@ -38,7 +38,7 @@ func (s *server) login(c *gin.Context) error {
 	}
 	opened, err := s.Logins.Login(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)))
 	if err != nil {
-		s.event(c, "login refused", "reason", reason(err))
+		s.refused(c, err)
 		return err
 	}
 	who := &opened.Identity
@@ -62,18 +62,22 @@ func (s *server) logout(c *gin.Context) error {
 		s.guard.Refuse(c.Writer, c.Request, err)
 		return nil
 	}
-	found, err := s.Sessions.Close(c.Request.Context(), t)
+	ended, err := s.Sessions.Close(c.Request.Context(), t)
 	switch {
 	case errors.Is(err, session.ErrUntold):
-		s.event(c, "logout under way", "session_id", t.ID(), "err", err)
+		s.event(c, "logout under way", "user_id", ended.UserID, "session_id", t.ID(), "err", err)
 		c.JSON(http.StatusAccepted, struct {
 			EffectiveWithinMS int64 `json:"effective_within_ms"`
 		}{s.Bound.Milliseconds()})
 	case err != nil:
 		return err
 	default:
-		if found { // else the ID is only what a stranger claims
-			s.event(c, "logout", "session_id", t.ID())
+		switch {
+		case ended.ID == 0: // the ID is only what a stranger claims
+		case ended.Before:
+			s.event(c, "logout of a login that was over", "user_id", ended.UserID, "session_id", t.ID(), "reason", ended.Ended)
+		default:
+			s.event(c, "logout", "user_id", ended.UserID, "session_id", t.ID())
 		}
 		c.Status(http.StatusNoContent)
 	}
@@ -116,8 +120,20 @@ func (s *server) verify(c *gin.Context) error {
 	return nil
 }
 
-// event logs what concerns the security of an account. Names are not logged of
-// a login that was refused: people type their password there.
+// refused logs a login that was refused. What was typed as the name is never
+// logged, not even where somebody has that name: people type their password
+// there, and another's name may be one. The ID of the account that has the name
+// is, so that an operator sees who is being guessed at; it tells the reader of
+// the log nothing about a text that is nobody's name.
+func (s *server) refused(c *gin.Context, err error) {
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		s.event(c, "login refused", "reason", reason(err), "user_id", known.UserID)
+		return
+	}
+	s.event(c, "login refused", "reason", reason(err))
+}
+
+// event logs what concerns the security of an account.
 func (s *server) event(c *gin.Context, what string, args ...any) {
 	args = append(args, "from", c.ClientIP(), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant

@@ -45,7 +45,8 @@ type Service struct {
 }
 
 // Login opens a login for the holder of that name and password. It fails with
-// [account.ErrWrong], [account.ErrDisabled] or [account.ErrBusy].
+// [account.ErrWrong], [account.ErrDisabled] or [account.ErrBusy], within an
+// [*account.RefusedError] if somebody has that name.
 func (s *Service) Login(ctx context.Context, username string, p account.Password) (session.Opened, error) {
 	user, err := s.Accounts.Authenticate(ctx, username, p)
 	if err != nil {
@@ -53,9 +54,12 @@ func (s *Service) Login(ctx context.Context, username string, p account.Password
 	}
 	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
 	if gone(err) {
-		return session.Opened{}, account.ErrWrong // it was right a moment ago
+		err = account.ErrWrong // it was right a moment ago
 	}
-	return opened, err
+	if err != nil {
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
+	}
+	return opened, nil
 }
 
 // ChangePassword replaces the password of that user, who has to know the old

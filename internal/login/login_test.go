@@ -54,6 +54,29 @@ func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
 	}
 }
 
+// Whoever keeps a log learns which account it was, also when the password was
+// right and the account refused afterwards.
+func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		name, password string
+		open           error
+		known          bool
+	}{
+		{"alice", "not the right passphrase", nil, true},
+		{"alice", oldPassword, account.ErrDisabled, true},
+		{"alice", oldPassword, account.ErrStale, true},
+		{"nobody", oldPassword, nil, false},
+	} {
+		w.sessions.err = c.open
+		_, err := w.login.Login(t.Context(), c.name, account.NewPassword(c.password))
+		refused, known := errors.AsType[*account.RefusedError](err)
+		if err == nil || known != c.known || known && refused.UserID != w.user.ID {
+			t.Errorf("%s, %v: %v, known: %v", c.name, c.open, err, known)
+		}
+	}
+}
+
 func TestLoginDoesNotCallAnOutageAWrongPassword(t *testing.T) {
 	w := newWorld(t)
 	w.sessions.err = errors.New("the database is away")

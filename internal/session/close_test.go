@@ -54,9 +54,9 @@ func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 func TestCloseOfALoginThatOnlyAMemoryStillBelieves(t *testing.T) {
 	w := newWorld(t)
 	w.book.s = session.Session{}
-	found, err := w.service.Close(t.Context(), w.token)
-	if err != nil || !found {
-		t.Fatalf("Close: found %v, %v", found, err)
+	ended, err := w.service.Close(t.Context(), w.token)
+	if err != nil || ended.ID != w.token.ID() || !ended.Before {
+		t.Fatalf("Close: %+v, %v", ended, err)
 	}
 	w.wantCalls(t, "End near.Get near.Hear ")
 	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
@@ -196,16 +196,17 @@ func TestOpenDoesNotFailBecauseOthersCannotBeTold(t *testing.T) {
 func TestCloseReportsWhetherTheTokenWasOne(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
-		token flakepass.Token
-		want  bool
+		token         flakepass.Token
+		found, before bool
 	}{
-		{w.token, true},
-		{w.token, true}, // ended by now
-		{flakepass.NewToken(w.token.ID()), false},
-		{flakepass.NewToken(w.token.ID() + 1), false},
+		{w.token, true, false},
+		{w.token, true, true}, // ended by now
+		{flakepass.NewToken(w.token.ID()), false, false},
+		{flakepass.NewToken(w.token.ID() + 1), false, false},
 	} {
-		if found, err := w.service.Close(t.Context(), c.token); found != c.want || err != nil {
-			t.Errorf("Close = %v, %v; want %v", found, err, c.want)
+		ended, err := w.service.Close(t.Context(), c.token)
+		if found := ended.ID == w.token.ID(); found != c.found || ended.Before != c.before || err != nil {
+			t.Errorf("Close = %v, ended before: %v, %v; want it found: %v, ended before: %v", ended.ID, ended.Before, err, c.found, c.before)
 		}
 	}
 }

@@ -185,13 +185,14 @@ func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Has
 	return got, nil
 }
 
-// Close ends the login that t opens, and reports whether there was one, living
-// or ended, of which t is the token. If there was none it succeeds and changes
-// nothing; a caller who may not know does not learn the difference. An error
-// wrapping [ErrUntold] means: ended, and effective everywhere within the bound.
-func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err error) {
+// Close ends the login that t opens and returns it, as [Book].End does. If there
+// is none of which t is the token it succeeds, changes nothing, and returns a
+// Session whose ID is 0; a caller who may not know does not learn the
+// difference. An error wrapping [ErrUntold] means: ended, and effective
+// everywhere within the bound.
+func (s *Service) Close(ctx context.Context, t flakepass.Token) (Session, error) {
 	if s.Policy.Current().Expired(layout.Time(t.ID()), s.Now()) {
-		return false, nil
+		return Session{}, nil
 	}
 	hash := HashOf(t)
 	ended, err := s.Book.End(ctx, Ending{ID: t.ID(), Hash: hash, Reason: LoggedOut})
@@ -204,29 +205,30 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (found bool, err
 		err = s.Store.Hear(ctx, ended)
 	}
 	if err != nil {
-		return true, fmt.Errorf("session: close: %w", err)
+		return ended, fmt.Errorf("session: close: %w", err)
 	}
-	return true, nil
+	return ended, nil
 }
 
 // bury ends what only a memory still believes: a login that the book has
 // forgotten, because its user had two others since. Whoever was told that it is
-// over must not find it alive here. It reports whether there was such a one.
-func (s *Service) bury(ctx context.Context, id idworker.ID, hash *Hash) (bool, error) {
+// over must not find it alive here. It returns the login, if there was such a
+// one.
+func (s *Service) bury(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
 	ghost, err := s.Store.Get(ctx, id)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return false, nil
+		return Session{}, nil
 	case err != nil:
-		return false, fmt.Errorf("session: close: %w", err)
+		return Session{}, fmt.Errorf("session: close: %w", err)
 	case !ghost.Hash.Equal(hash) || !ghost.Alive():
-		return false, nil
+		return Session{}, nil
 	}
-	ghost.Ended = Replaced
+	ghost.Ended, ghost.Before = Replaced, true
 	if err := s.Store.Hear(ctx, ghost); err != nil {
-		return true, fmt.Errorf("session: close: %w", err)
+		return ghost, fmt.Errorf("session: close: %w", err)
 	}
-	return true, nil
+	return ghost, nil
 }
 
 func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Identity {

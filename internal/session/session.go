@@ -67,6 +67,7 @@ type Session struct {
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read that this comes from was sent
+	Before   bool      // of what [Book].End returned: it had ended before
 
 	// Source says who gave this answer, and Horizon what it relies on if its
 	// as-of is not enough: see [Witness].
@@ -135,8 +136,8 @@ type Store interface {
 // Begin makes a session its user's only one.
 //
 // End ends one session and returns it with its reason. If it had ended before,
-// End changes nothing and returns it with the reason it ended for then. The
-// error wraps [ErrNotFound] if there is none such.
+// End changes nothing, returns it with the reason it ended for then, and says so
+// in Before. The error wraps [ErrNotFound] if there is none such.
 type Book interface {
 	Begin(ctx context.Context, o Opening) (Begun, error)
 	End(ctx context.Context, e Ending) (Session, error)

@@ -138,10 +138,13 @@ func (b *book) End(_ context.Context, e session.Ending) (session.Session, error)
 	case e.ID == 0 && e.UserID != b.s.UserID, e.ID != 0 && (e.ID != b.s.ID || !e.Hash.Equal(&b.s.Hash)):
 		return session.Session{}, session.ErrNotFound
 	}
+	ended := b.s
+	ended.Before = !b.s.Alive()
 	if b.s.Alive() {
 		b.s.Ended = e.Reason
+		ended.Ended = e.Reason
 	}
-	return b.s, nil
+	return ended, nil
 }
 
 type minter struct{ now time.Time }

@@ -127,6 +127,7 @@ func (m *Memory) End(_ context.Context, e session.Ending) (session.Session, erro
 		return session.Session{}, session.ErrNotFound
 	}
 	if !s.Alive() {
+		s.Before = true
 		return s, nil
 	}
 	return m.end(m.users[s.UserID], asOf, e.Reason), nil

@@ -179,10 +179,12 @@ func wrongHash(t *testing.T, w *world) {
 
 func endTwice(t *testing.T, w *world) {
 	l := w.user(t)
-	w.end(t, l, session.LoggedOut)
+	if first := w.end(t, l, session.LoggedOut); first.Before {
+		t.Error("first End: says that it had ended before")
+	}
 	s := w.end(t, l, session.Revoked)
-	if s.Ended != session.LoggedOut {
-		t.Errorf("second End: ended %q, want %q", s.Ended, session.LoggedOut)
+	if s.Ended != session.LoggedOut || !s.Before {
+		t.Errorf("second End: ended %q, before: %v; want %q, before", s.Ended, s.Before, session.LoggedOut)
 	}
 	w.hear(t, s) // whoever ended it first may have died before telling
 	w.wantEnded(t, l, session.LoggedOut)
