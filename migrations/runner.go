@@ -105,7 +105,7 @@ func (r *runner) have(ctx context.Context) (applied, error) {
 		}
 	}
 	if known < len(have) {
-		return nil, fmt.Errorf("%w: it is at %d, the program knows up to %d", ErrAhead, have.newest(), r.newest())
+		return nil, fmt.Errorf("%w: it is at %d, the program knows up to %d; run the newer release", ErrAhead, have.newest(), r.newest())
 	}
 	return have, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
 type idCommand struct {
@@ -53,9 +54,9 @@ func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error 
 		return err
 	}
 	var db *gormstore.DB
-	log := a.quietLog()
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	if lendsFromDatabase(cfg) {
-		if db, err = openDatabase(a.ctx, cfg, log); err != nil {
+		if db, err = openExisting(a.ctx, cfg, log); err != nil {
 			return err
 		}
 		defer func() { _ = db.Close() }()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -32,13 +31,9 @@ type app struct {
 	out, errs io.Writer
 }
 
-// quietLog is the log of commands, whose users read what they print.
-func (a *app) quietLog() *slog.Logger {
-	return slog.New(slog.NewTextHandler(a.errs, &slog.HandlerOptions{Level: slog.LevelWarn}))
-}
-
 type commands struct {
-	Config string `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
+	Print  kong.VersionFlag `name:"version" help:"Print the version."`
+	Config string           `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
 
 	Serve   serveCommand   `cmd:"" help:"Run the server."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to this program's version, or back."`
@@ -61,6 +56,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Exit(func(int) { helped = true }),
 		kong.Bind(a),
+		kong.Vars{"version": "flakepass " + buildVersion()},
 	)
 	if err != nil {
 		_, _ = fmt.Fprintln(errs, "flakepass:", err)
@@ -74,12 +70,12 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return 0
 	}
 	if err != nil {
-		_, _ = fmt.Fprintf(errs, "flakepass: %v\nTry: flakepass --help\n", err)
+		_, _ = fmt.Fprintf(errs, "flakepass: %s\nTry: flakepass --help\n", mistyped(err))
 		return 2
 	}
 	a.file = c.Config
 	if err := parsed.Run(); err != nil {
-		_, _ = fmt.Fprintln(errs, "flakepass:", err)
+		_, _ = fmt.Fprintln(errs, "flakepass:", plain(err))
 		if _, unusable := errors.AsType[config.Problems](err); unusable {
 			return 2
 		}

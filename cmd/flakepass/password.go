@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"golang.org/x/term"
@@ -23,8 +22,8 @@ func (a *app) password(fromInput bool) (account.Password, error) {
 		}
 		return account.NewPassword(strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")), nil
 	}
-	f, ok := a.in.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	f, ok := a.terminal()
+	if !ok {
 		return account.Password{}, errors.New("no terminal to ask for the password; pipe it in and say --password-stdin")
 	}
 	ask := func(prompt string) (string, error) {

@@ -31,10 +31,14 @@ func (serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	logRedis(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	logRedis(log)
 	err = serve(a.ctx, cfg, a.out, a.errs, nil)
 	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // told to stop before it had started
+		err = nil // told to stop before it had started
+	}
+	if err == nil {
+		log.InfoContext(a.ctx, "stopped")
 	}
 	return err
 }
@@ -131,7 +135,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	failed := doors.serve(&running)
 	greet(out, greeting{
 		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
-		database: cfg.Database.Kind, redis: tiers.redis != nil, worker: ids.Number(), setup: link,
+		database: place(cfg), redis: tiers.redis != nil, worker: ids.Number(), setup: link,
 	})
 	if ready != nil {
 		ready(doors.public.Addr().String(), doors.ops.Addr().String())

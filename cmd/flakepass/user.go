@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
@@ -12,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/redistier"
+	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
 type userCommand struct {
@@ -27,25 +29,29 @@ type userCommand struct {
 // Redis, if there is one, to tell the running instances at once.
 type office struct {
 	cfg      config.Config
+	log      *slog.Logger
 	db       *gormstore.DB
 	users    *gormstore.Users
 	sessions *gormstore.Sessions
 	store    session.Store
 }
 
-func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
+// An opener opens the database, as far as its command may change it.
+type opener func(context.Context, config.Config, *slog.Logger) (*gormstore.DB, error)
+
+func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
 	}
-	log := a.quietLog()
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	logRedis(log)
-	db, err := openDatabase(a.ctx, cfg, log)
+	db, err := open(a.ctx, cfg, log)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	o := &office{cfg: cfg, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
+	o := &office{cfg: cfg, log: log, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
 	o.store = o.sessions
 	if !cfg.Redis.IsZero() {
 		tier, closeRedis, err := shared(a.ctx, cfg, db, o.sessions, redistier.Options{Log: log})
@@ -60,7 +66,7 @@ func (a *app) withOffice(f func(ctx context.Context, o *office) error) error {
 
 // withUser is withOffice for a command about one user.
 func (a *app) withUser(name string, f func(ctx context.Context, o *office, u account.User) error) error {
-	return a.withOffice(func(ctx context.Context, o *office) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
 		u, err := o.find(ctx, name)
 		if err != nil {
 			return err
@@ -93,6 +99,14 @@ func (o *office) over(ctx context.Context, w io.Writer, ended session.Session) e
 	if err := o.store.Hear(ctx, ended); err != nil || o.cfg.Redis.IsZero() {
 		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
 	}
+	// A row holds a login until a sweep, and the policy may have ended it before.
+	if rule, err := (&gormstore.Settings{DB: o.db}).LoadPolicy(ctx); err == nil {
+		ended = session.OverBefore(ended, &rule, time.Now())
+	}
+	if ended.Before {
+		_, err := fmt.Fprintf(w, "login %s was over before: %s\n", ended.ID, ended.Ended)
+		return err
+	}
 	_, err := fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
 	return err
 }
@@ -108,12 +122,15 @@ func (c userAdd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withOffice(func(ctx context.Context, o *office) error {
+	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+		return openOrMake(ctx, cfg, log, a.out)
+	}
+	return a.withOffice(orMake, func(ctx context.Context, o *office) error {
 		hasher, err := newHasher(o.cfg)
 		if err != nil {
 			return err
 		}
-		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, a.quietLog(), false, nil)
+		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, o.log, false, nil)
 		if err != nil {
 			return err
 		}
@@ -121,6 +138,9 @@ func (c userAdd) Run(a *app) error {
 		defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
 		s := &account.Service{Users: o.users, Hasher: hasher, IDs: ids, Now: time.Now}
 		u, err := s.Register(ctx, c.Name, p, account.Role(c.Role))
+		if errors.Is(err, account.ErrExists) {
+			return fmt.Errorf("the username %q is taken; choose another, or see `flakepass user list`", c.Name)
+		}
 		if err != nil {
 			return err
 		}
@@ -178,6 +198,9 @@ func (c userPasswd) Run(a *app) error {
 			return err
 		}
 		ended, err := o.users.ChangePassword(ctx, u.ID, u.PasswordVersion, hash)
+		if errors.Is(err, account.ErrStale) {
+			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
+		}
 		if err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ type userList struct {
 }
 
 func (c userList) Run(a *app) error {
-	return a.withOffice(func(ctx context.Context, o *office) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
 		type line struct {
 			ID         idworker.ID  `json:"id"`
 			Username   string       `json:"username"`

@@ -17,7 +17,7 @@ const (
 )
 
 // A FieldError says what is wrong with one field, for a program by its code
-// and for a person by its message. Neither contains the value: it may be a
+// and for a person by its message. Neither repeats the value: it may be a
 // password, or a password typed into the wrong field.
 type FieldError struct {
 	Field   string // username, password or role

@@ -93,6 +93,15 @@ func NormalizeUsername(s string) (string, error) {
 			message = "must be written in one script"
 		case CodeConfusable:
 			message = "looks like a name in another script"
+		case CodeInvalidCharacters:
+			// Where people have one of these in their names it is a letter like any
+			// other, so they are told what to write.
+			switch {
+			case strings.Contains(name, "ß"):
+				message = "is written with ss in place of ß"
+			case strings.Contains(name, "ı"):
+				message = "is written with i in place of ı"
+			}
 		}
 		return bad(code, message)
 	}

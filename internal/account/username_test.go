@@ -158,3 +158,16 @@ func FuzzNormalizeUsername(f *testing.F) {
 		}
 	})
 }
+
+// A letter that people have in their names and that is none here is refused
+// with what to write instead; the code is the same as for any other.
+func TestRefusedLetterSaysWhatToWrite(t *testing.T) {
+	for in, want := range map[string]string{
+		"straße": "ss in place of ß", "STRAẞE": "ss in place of ß", "yıldız": "i in place of ı",
+	} {
+		_, err := account.NormalizeUsername(in)
+		if code(t, err, "username") != account.CodeInvalidCharacters || !strings.Contains(err.Error(), want) {
+			t.Errorf("NormalizeUsername(%q): %v, want %q in it", in, err, want)
+		}
+	}
+}

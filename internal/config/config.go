@@ -38,7 +38,7 @@ type Config struct {
 	LogFormat string     // LogText or LogJSON
 
 	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
-	HashWorkers     int           // passwords hashed at the same time; 0 means the number of CPUs
+	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	CacheEntries    int           // most sessions held in memory
 
 	origins map[string]origin // by file key; a missing key means default

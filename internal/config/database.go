@@ -106,6 +106,9 @@ func checkParams(query string) error {
 	return nil
 }
 
+// String is the database as an operator writes it, without its password.
+func (d Database) String() string { return d.show() }
+
 // show is the database as an operator writes it, without its password.
 func (d Database) show() string {
 	if d.Kind == SQLite {

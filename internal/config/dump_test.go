@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -27,7 +29,7 @@ FLAKEPASS_TOKEN_HEADER      default                             (none)
 FLAKEPASS_LOG_LEVEL         default                             info
 FLAKEPASS_LOG_FORMAT        default                             text
 FLAKEPASS_SHUTDOWN_TIMEOUT  default                             15s
-FLAKEPASS_HASH_WORKERS      default                             0
+FLAKEPASS_HASH_WORKERS      default                             CPUS
 FLAKEPASS_CACHE_ENTRIES     default                             100000
 `
 
@@ -41,8 +43,9 @@ func planted(t *testing.T) config.Config {
 }
 
 func TestDump(t *testing.T) {
-	if got := dump(t, planted(t), false); got != golden {
-		t.Errorf("got\n%s\nwant\n%s", got, golden)
+	effective := strings.Replace(golden, "CPUS", strconv.Itoa(runtime.GOMAXPROCS(0)), 1) // what is in force, and not 0
+	if got := dump(t, planted(t), false); got != effective {
+		t.Errorf("got\n%s\nwant\n%s", got, effective)
 	}
 	var lines []map[string]string
 	if err := json.Unmarshal([]byte(dump(t, planted(t), true)), &lines); err != nil {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -130,9 +131,15 @@ func settings() []setting {
 			show:  func(c *Config) string { return showSpan(c.ShutdownTimeout) },
 		}, {
 			key: "hash_workers", shape: number, def: "0",
-			doc:   "How many passwords are hashed at the same time, from 1 to 1024; each takes a core and some memory. 0: as many as there are CPUs.",
-			parse: func(c *Config, v string) error { return whole(&c.HashWorkers, v, 0, 1024) },
-			show:  func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
+			doc: "How many passwords are hashed at the same time, from 1 to 1024; each takes a core and some memory. 0: as many as there are CPUs.",
+			parse: func(c *Config, v string) error {
+				err := whole(&c.HashWorkers, v, 0, 1024)
+				if c.HashWorkers == 0 {
+					c.HashWorkers = runtime.GOMAXPROCS(0) // what is in force, so that it can be shown
+				}
+				return err
+			},
+			show: func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
 		}, {
 			key: "cache_entries", shape: number, def: "100000",
 			doc:   "The most sessions that an instance holds in memory, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",

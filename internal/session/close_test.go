@@ -283,3 +283,16 @@ func setWall(t *testing.T, at time.Time, step time.Duration) time.Time {
 	}
 	return moved
 }
+
+// What had expired or was idle is ended for good, and is nobody's logout.
+func TestCloseOfAnIdleSessionSaysThatItWasOver(t *testing.T) {
+	w := newWorld(t)
+	w.book.s.Seen = w.now.Add(-w.rule().Idle - time.Hour)
+	ended, err := w.service.Close(t.Context(), w.token)
+	if err != nil || !ended.Before || ended.Ended != session.Idle {
+		t.Errorf("Close = %q, before: %v, %v; want idle, before", ended.Ended, ended.Before, err)
+	}
+	if w.book.s.Alive() {
+		t.Error("it was not ended for good")
+	}
+}

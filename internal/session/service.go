@@ -185,8 +185,8 @@ func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Has
 	return got, nil
 }
 
-// Close ends the login that t opens and returns it, as [Book].End does. If there
-// is none of which t is the token it succeeds, changes nothing, and returns a
+// Close ends the login that t opens and returns it, as [Book].End does and
+// [OverBefore] corrects. If there is none of which t is the token it succeeds, changes nothing, and returns a
 // Session whose ID is 0; a caller who may not know does not learn the
 // difference. An error wrapping [ErrUntold] means: ended, and effective
 // everywhere within the bound.
@@ -207,7 +207,20 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (Session, error)
 	if err != nil {
 		return ended, fmt.Errorf("session: close: %w", err)
 	}
-	return ended, nil
+	return OverBefore(ended, s.Policy.Current(), s.Now()), nil
+}
+
+// OverBefore is what [Book].End returned, with the policy's word on it. A book
+// keeps no deadlines, and ends for good what had expired or was idle since.
+func OverBefore(ended Session, rule *policy.Policy, now time.Time) Session {
+	switch {
+	case ended.ID == 0 || ended.Before:
+	case rule.Expired(layout.Time(ended.ID), now):
+		ended.Before, ended.Ended = true, Expired
+	case rule.Idled(ended.Seen, now):
+		ended.Before, ended.Ended = true, Idle
+	}
+	return ended
 }
 
 // bury ends what only a memory still believes: a login that the book has

@@ -67,7 +67,7 @@ type Session struct {
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read that this comes from was sent
-	Before   bool      // of what [Book].End returned: it had ended before
+	Before   bool      // of what [Book].End returned: it was over before
 
 	// Source says who gave this answer, and Horizon what it relies on if its
 	// as-of is not enough: see [Witness].
