@@ -18,8 +18,9 @@ import (
 // packages are those whose names begin the texts of their errors. That is for
 // the log; it tells a person nothing.
 var packages = []string{
-	"account", "adminui", "audit", "config", "feed", "fileworker", "gatetier", "gormstore", "httpapi", "idworker", "login",
-	"memtier", "migrations", "policy", "problem", "redistier", "session", "sqlworker", "sweep", "telemetry", "touchtier",
+	"account", "admin", "adminui", "audit", "config", "durable", "feed", "fileworker", "gatetier", "gormstore", "httpapi",
+	"idworker", "login", "memtier", "migrations", "policy", "problem", "redistier", "redisworker", "session", "simulation",
+	"sqlworker", "sweep", "telemetry", "touchtier", "zkworker",
 }
 
 var names = regexp.MustCompile(`(^|: |; |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)
