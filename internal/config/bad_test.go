@@ -74,6 +74,14 @@ func TestBadValues(t *testing.T) {
 		{"redis", "redis+sentinel://a,b", "the name under which the sentinels know the master is missing"},
 		{"redis", "redis+sentinel://a,,b/m", "has a comma with no host beside it"},
 		{"redis", "redis+sentinel://a/m/x", "must be a number, such as 0"},
+		{"redis", "redis+cluster://a?sentinel_password=planted", "takes no parameters, unless it begins with redis+sentinel://"},
+		{"redis", "redis+sentinel://a/m?", "takes sentinel_password=... and sentinel_username=..."},
+		{"redis", "redis+sentinel://a/m?planted", "takes sentinel_password=... and sentinel_username=..."},
+		{"redis", "redis+sentinel://a/m?sentinel_password=", "sentinel_password in the Redis URL is empty"},
+		{"redis", "redis+sentinel://a/m?sentinel_password=planted&sentinel_password=planted", "given twice"},
+		{"redis", "redis+sentinel://a/m?sentinel_password=planted%zz", "empty, malformed"},
+		{"redis", "redis+sentinel://a/m?sentinel_username=planted", "without a sentinel_password"},
+		{"redis", "redis+sentinel://a/m?sentinel_password=planted@b", "URL is malformed; in a user or password write @ as %40"},
 		{"redis", "redis+cluster://a,b/0", "no databases to choose from"},
 		{"worker", "redis", "redis is the one that FLAKEPASS_REDIS names, and that is empty"},
 		{"worker", "redis://:planted@cache", "redis takes no address here"},
@@ -244,6 +252,27 @@ func TestBadSecretFiles(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", path, err, want)
 		} else if strings.Contains(err.Error(), "planted") {
 			t.Errorf("%s: the password is in %v", path, err)
+		}
+	}
+}
+
+func TestParseSentinelPassword(t *testing.T) {
+	for url, want := range map[string][2]string{
+		"redis+sentinel://:p@a/m":                                                   {"", ""},
+		"redis+sentinel://:p@a/m?sentinel_password=s%40%26+%3D=":                    {"", "s@&+=="},
+		"redis+sentinel://u:p@a/m/3?sentinel_username=guard&sentinel_password=%2Fx": {"guard", "/x"},
+		"rediss+sentinel://a,b/m?sentinel_password=x&sentinel_username=guard":       {"guard", "x"},
+	} {
+		r, err := config.ParseRedis(url)
+		if err != nil {
+			t.Errorf("%s: %v", url, err)
+			continue
+		}
+		if r.SentinelUsername != want[0] || r.SentinelPassword.Reveal() != want[1] || r.Master != "m" {
+			t.Errorf("%s gives user %q, password %q", url, r.SentinelUsername, r.SentinelPassword.Reveal())
+		}
+		if where := r.Where(); strings.ContainsAny(where, "?@") || !strings.HasSuffix(where, "/m") {
+			t.Errorf("%s is shown as %s", url, where)
 		}
 	}
 }

@@ -20,7 +20,7 @@ FLAKEPASS_LISTEN            environment                         :80
 FLAKEPASS_OPS_LISTEN        default                             127.0.0.1:9090
 FLAKEPASS_DATA_DIR          default                             ./flakepass-data
 FLAKEPASS_DATABASE          file (line 2)                       mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
-FLAKEPASS_REDIS             environment (FLAKEPASS_REDIS_FILE)  rediss+sentinel://:[hidden]@a,b:2/main/1
+FLAKEPASS_REDIS             environment (FLAKEPASS_REDIS_FILE)  rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]
 FLAKEPASS_WORKER            default                             sql
 FLAKEPASS_REGISTRATION      default                             open
 FLAKEPASS_REVOCATION_BOUND  file (line 3)                       1m30s
@@ -38,7 +38,7 @@ func planted(t *testing.T) config.Config {
 	t.Helper()
 	return mustLoad(t, files{
 		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n",
-		"secret":    "rediss+sentinel://:PLANTED@a,b:2/main/1\n",
+		"secret":    "rediss+sentinel://:PLANTED@a,b:2/main/1?sentinel_password=PLANTED&sentinel_username=guard\n",
 	}, "FLAKEPASS_LISTEN=:80", "FLAKEPASS_REDIS_FILE=secret")
 }
 
@@ -64,8 +64,8 @@ func TestNothingPrintsASecret(t *testing.T) {
 		t.Fatal("the secrets are not what was planted")
 	}
 	r, err := config.ParseRedis(c.Redis.Reveal())
-	if err != nil || r.Password.Reveal() != "PLANTED" {
-		t.Fatalf("the password is %q, %v", r.Password.Reveal(), err)
+	if err != nil || r.Password.Reveal() != "PLANTED" || r.SentinelPassword.Reveal() != "PLANTED" {
+		t.Fatalf("the passwords are %q and %q, %v", r.Password.Reveal(), r.SentinelPassword.Reveal(), err)
 	}
 	unexported := struct {
 		c config.Config

@@ -142,7 +142,7 @@ func FuzzURLs(f *testing.F) {
 		secret := before + "PLANTED" + after
 		for variable, forms := range map[string][]string{
 			"FLAKEPASS_DATABASE": {"mysql://app:" + secret + "@db:3306/x", secret, "app:" + secret + "@tcp(db)/x", "mysql://app:x@db/x?password=" + secret},
-			"FLAKEPASS_REDIS":    {"redis://:" + secret + "@cache/1", "redis+sentinel://u:" + secret + "@a,b/m", "redis+cluster://:" + secret + "@a", secret},
+			"FLAKEPASS_REDIS":    {"redis://:" + secret + "@cache/1", "redis+sentinel://u:" + secret + "@a,b/m", "redis+sentinel://a/m?sentinel_password=" + secret, "redis+cluster://:" + secret + "@a", secret},
 			"FLAKEPASS_WORKER":   {"zookeeper://u:" + secret + "@a,b/w?key=k", "zookeeper:" + secret, secret},
 		} {
 			for _, v := range forms {

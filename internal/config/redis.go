@@ -24,6 +24,9 @@ type Redis struct {
 	Addrs    []string // host:port; of the server, the sentinels, or some nodes of the cluster
 	Master   string   // the name that the sentinels know; empty in other modes
 	DB       int      // always 0 in a cluster
+
+	SentinelUsername string // of the sentinels themselves; empty means the default user
+	SentinelPassword Secret // of the sentinels themselves; empty means none
 }
 
 const redisForms = "supported are redis://host:6379/0, redis+sentinel://host:26379,host:26379/mastername and redis+cluster://host:6379,host:6379, and each with rediss for TLS"
@@ -41,7 +44,7 @@ func parseRedisSetting(dst *Secret, v string) error {
 // ParseRedis takes a URL apart:
 //
 //	redis://[[user]:password@]host[:6379][/db]
-//	redis+sentinel://[[user]:password@]host[:26379],host[:26379]/mastername[/db]
+//	redis+sentinel://[[user]:password@]host[:26379],host[:26379]/mastername[/db][?sentinel_password=password[&sentinel_username=user]]
 //	redis+cluster://[[user]:password@]host[:6379],host[:6379]
 //
 // and the same with rediss, for TLS. Its errors are sentences for the person
@@ -80,7 +83,9 @@ func ParseRedis(v string) (Redis, error) {
 		return Redis{}, errors.New("the URL has a user without a password; for a password alone write redis://:password@host, with the colon")
 	}
 	if p.hasQuery {
-		return Redis{}, errors.New("a Redis URL takes no parameters; remove the ? and what follows")
+		if err := r.parseQuery(p.query); err != nil {
+			return Redis{}, err
+		}
 	}
 	// takeApart has seen that both can be unescaped.
 	r.Username, _ = url.PathUnescape(p.userRaw)
@@ -90,6 +95,40 @@ func ParseRedis(v string) (Redis, error) {
 		return Redis{}, err
 	}
 	return r, nil
+}
+
+// parseQuery reads what the sentinels themselves ask for. A + stands for
+// itself, as before the @.
+func (r *Redis) parseQuery(query string) error {
+	if r.Mode != RedisSentinel {
+		return errors.New("a Redis URL takes no parameters, unless it begins with redis+sentinel://; remove the ? and what follows, or if it belongs to a password write %3F")
+	}
+	given := map[string]string{}
+	for pair := range strings.SplitSeq(query, "&") {
+		name, raw, _ := strings.Cut(pair, "=")
+		if name != "sentinel_password" && name != "sentinel_username" {
+			return errors.New("after ? the Redis URL takes sentinel_password=... and sentinel_username=..., joined by &, and nothing else; in a password write ? as %3F and & as %26")
+		}
+		value, err := url.PathUnescape(raw)
+		if _, twice := given[name]; err != nil || value == "" || twice {
+			return errors.New(name + " in the Redis URL is empty, malformed or given twice; write " + name + "=value once, and percent-encode what is special")
+		}
+		given[name] = value
+	}
+	r.SentinelUsername, r.SentinelPassword = given["sentinel_username"], NewSecret(given["sentinel_password"])
+	if r.SentinelPassword.IsZero() {
+		return errors.New("the Redis URL has a sentinel_username without a sentinel_password; add that too")
+	}
+	return nil
+}
+
+// Where is the place of Redis for people, without anything secret.
+func (r Redis) Where() string {
+	where := strings.Join(r.Addrs, ",")
+	if r.Master != "" {
+		where += "/" + r.Master
+	}
+	return where
 }
 
 var masterName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)

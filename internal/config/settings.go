@@ -71,7 +71,8 @@ func settings() []setting {
 			key: "redis", secret: true, empty: true,
 			doc: "Cache that instances share; empty means none. `redis://[[user]:password@]host[:6379][/db]`; " +
 				"`redis+sentinel://[[user]:password@]host[:26379],…/mastername[/db]`; `redis+cluster://[[user]:password@]host[:6379],…`. " +
-				"With `rediss` in place of `redis` the connection uses TLS.",
+				"With `rediss` in place of `redis` the connection uses TLS. If the sentinels themselves ask for a password, add " +
+				"`?sentinel_password=…`, and `&sentinel_username=…` if they have users; characters such as `@ / # % &` are percent-encoded.",
 			parse: func(c *Config, v string) error { return parseRedisSetting(&c.Redis, v) },
 			show:  func(c *Config) string { return hideURL(c.Redis.Reveal()) },
 		}, {
