@@ -2,23 +2,17 @@ package redistier
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 )
 
-// patience is how long a request waits for Redis before it does without.
-const patience = 100 * time.Millisecond
-
-// A client is a [Redis] behind a breaker: while Redis does not answer, requests
-// do not ask it.
+// A client is a [Redis] behind breakers: while a server does not answer,
+// requests do not ask it.
 type client struct {
-	rdb     redis.UniversalClient
-	batch   *redis.AutoPipeliner // gathers the commands of concurrent requests
-	breaker *gobreaker.CircuitBreaker[[]byte]
+	rdb   redis.UniversalClient
+	lines *lines
 }
 
 var _ Redis = (*client)(nil)
@@ -27,41 +21,18 @@ func newClient(rdb redis.UniversalClient, log *slog.Logger) (*client, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	// Not the blocking face: its callers wait for Redis whatever their context
-	// says.
-	batch, err := rdb.AsyncAutoPipeline()
+	to, err := newLines(rdb, log)
 	if err != nil {
 		return nil, err
 	}
-	c := &client{rdb: rdb, batch: batch}
-	c.breaker = gobreaker.NewCircuitBreaker[[]byte](gobreaker.Settings{
-		Name:    "redis",
-		Timeout: time.Second, // how long Redis is left alone before the next try
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			return c.ConsecutiveFailures >= 3
-		},
-		IsSuccessful: func(err error) bool {
-			return err == nil || errors.Is(err, redis.Nil) || errors.Is(err, context.Canceled)
-		},
-		OnStateChange: func(_ string, _, to gobreaker.State) {
-			switch to {
-			case gobreaker.StateOpen:
-				log.Warn("redis does not answer; going on without")
-			case gobreaker.StateClosed:
-				log.Info("redis answers again")
-			}
-		},
-	})
-	return c, nil
+	return &client{rdb: rdb, lines: to}, nil
 }
 
 // Get implements [Redis].
 func (c *client) Get(ctx context.Context, key string) ([]byte, error) {
-	return c.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
+	return c.lines.ask(ctx, key, func(ctx context.Context, batch *redis.AutoPipeliner) ([]byte, error) {
 		cmd := redis.NewStringCmd(ctx, "get", key)
-		if err := c.batch.Submit(ctx, cmd).WaitContext(ctx); err != nil {
+		if err := batch.Submit(ctx, cmd).WaitContext(ctx); err != nil {
 			return nil, err // cmd may still be written to
 		}
 		return cmd.Bytes()
@@ -70,11 +41,9 @@ func (c *client) Get(ctx context.Context, key string) ([]byte, error) {
 
 // Fill implements [Redis]. It does not wait long.
 func (c *client) Fill(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	_, err := c.breaker.Execute(func() ([]byte, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-		defer cancel()
+	_, err := c.lines.ask(context.WithoutCancel(ctx), key, func(ctx context.Context, batch *redis.AutoPipeliner) ([]byte, error) {
 		cmd := redis.NewStatusCmd(ctx, "set", key, value, "px", ttl.Milliseconds(), "nx")
-		return nil, c.batch.Submit(ctx, cmd).WaitContext(ctx)
+		return nil, batch.Submit(ctx, cmd).WaitContext(ctx)
 	})
 	return err
 }

@@ -1,6 +1,7 @@
 package redistier
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -30,3 +31,21 @@ func (t *Tier) Grave() time.Duration { return t.grave }
 func Sign(secret []byte, key string, body []byte) []byte {
 	return append(body[:len(body):len(body)], newCodec(secret).mac(key, body)...)
 }
+
+// A Breaker is what stops requests from asking a server that does not answer.
+type Breaker struct{ *breaker }
+
+// NewBreaker makes one for the server with that address.
+func NewBreaker(addr string, log *slog.Logger) Breaker { return Breaker{newBreaker(addr, log)} }
+
+// Ask asks a server that answers so. asked is false if it was left alone.
+func (b Breaker) Ask(answer error) (asked bool) {
+	_, _ = b.do(func() ([]byte, error) { asked = true; return nil, answer })
+	return asked
+}
+
+// When a breaker opens, and for how long.
+const (
+	Stall = stall
+	Pause = pause
+)

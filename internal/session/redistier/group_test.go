@@ -35,6 +35,8 @@ func TestCluster(t *testing.T) { //nolint:tparallel // its promises share one gr
 		server: redistier.Server{Addrs: c.Addrs()[:1], Cluster: true}, servers: c.Nodes,
 		owner: c.Owner, await: c.Await, copies: 1,
 	}
+	t.Run("StalledShardDisablesNoOther", func(t *testing.T) { g.stalledShard(t, c) })
+	c.Await()
 	t.Run("SlotThatMovesIsFollowed", func(t *testing.T) { g.slotMoves(t, c) })
 	g.promises(t)
 }
@@ -62,6 +64,7 @@ func (g *group) promises(t *testing.T) {
 			return sessiontest.Stack{Store: tier, Book: m, AddUser: m.AddUser}
 		})
 	})
+	t.Run("CheckNamesTheTrouble", g.checked)
 	t.Run("ManySessionsAtOnceAreShared", g.manyAtOnce)
 	t.Run("TombstoneIsNotOverwrittenByALateFill", g.lateFill)
 	t.Run("EndIsHeardByOtherInstances", g.endIsHeard)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
@@ -32,30 +33,111 @@ func TestEndReachesTheMemoryOfAnotherInstance(t *testing.T) {
 }
 
 func TestListenConnectsAgain(t *testing.T) {
-	for how, cut := range map[string]func(*testing.T, *testenv.RedisServer){
-		"connection cut": func(t *testing.T, server *testenv.RedisServer) {
+	for how, cut := range map[string]func(*testing.T, *testenv.RedisServer, *testenv.Journal){
+		"connection cut": func(t *testing.T, server *testenv.RedisServer, _ *testenv.Journal) {
 			if err := admin(t, server).ClientKillByFilter(t.Context(), "TYPE", "pubsub").Err(); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"server killed": func(_ *testing.T, server *testenv.RedisServer) {
+		"server killed": func(_ *testing.T, server *testenv.RedisServer, _ *testenv.Journal) {
 			server.Kill()
 			server.Start()
+		},
+		"server paused": func(t *testing.T, server *testenv.RedisServer, log *testenv.Journal) {
+			server.Pause()
+			testenv.Eventually(t, soon, func() bool { return log.Count("does not tell of endings") == 1 }, "the silence is noticed")
+			server.Resume()
 		},
 	} {
 		t.Run(how, func(t *testing.T) {
 			server := testenv.Redis(t)
-			tier := open(t, server, &fake{})
+			var log testenv.Journal
+			var told states
+			tier := open(t, server, &fake{}, told.watch, func(o *redistier.Options) { o.Log = logger(&log) })
+			begun := time.Now()
 			heard := listen(t, server, tier)
-			cut(t, server)
+			testenv.Eventually(t, soon, func() bool { return told.all() == "on " }, "it says that it listens")
+			if gap := told.gap(0); gap.Before(begun) || gap.After(time.Now()) || log.String() != "" {
+				t.Errorf("at the start: a gap since %v, begun at %v, log %q", gap, begun, log.String())
+			}
+			before := time.Now()
+			cut(t, server, &log)
 			id := idworker.ID(100)
 			testenv.Eventually(t, soon, func() bool {
 				id++ // word that is spread meanwhile is lost, which the bound makes good
 				_ = tier.Hear(t.Context(), gone(id, session.Revoked))
 				return heard.has(id)
 			}, "word comes through again")
+			if told.all() != "on off on " {
+				t.Errorf("was told %q, want that it listens, does not, and does again", told.all())
+			}
+			if gap := told.gap(1); gap.Before(begun) || gap.After(before.Add(time.Second)) {
+				t.Errorf("a gap since %v; the cut was at %v", gap, before)
+			}
+			lost, back := log.Count("does not tell of endings"), log.Count("tells of endings again")
+			if lost != 1 || back != 1 || log.Count("after=") != 1 {
+				t.Errorf("%d lines for the loss and %d for its end, want one each, with how long\n%s", lost, back, log.String())
+			}
 		})
 	}
+}
+
+func TestListenBeforeThereIsRedis(t *testing.T) {
+	server := testenv.Redis(t)
+	server.Stop()
+	var log testenv.Journal
+	var told states
+	tier := open(t, server, &fake{}, told.watch, func(o *redistier.Options) { o.Log = logger(&log) })
+	heard := listenTo(t, tier)
+	testenv.Eventually(t, soon, func() bool { return log.Count("does not tell of endings") == 1 }, "it says that it does not listen")
+	if told.all() != "" {
+		t.Errorf("was told %q: what never was is not lost", told.all())
+	}
+	server.Start()
+	id := idworker.ID(100)
+	testenv.Eventually(t, soon, func() bool {
+		id++
+		_ = tier.Hear(t.Context(), gone(id, session.Revoked))
+		return heard.has(id)
+	}, "word comes through")
+	if told.all() != "on " || log.Count("does not tell of endings") != 1 || log.Count("tells of endings again") != 1 {
+		t.Errorf("was told %q, log\n%s", told.all(), log.String())
+	}
+}
+
+// states are what a listener told of itself.
+type states struct {
+	mu   sync.Mutex
+	text string
+	gaps []time.Time
+}
+
+func (s *states) watch(o *redistier.Options) {
+	o.Listening = func(on bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.text += map[bool]string{true: "on ", false: "off "}[on]
+	}
+	o.Gap = func(since time.Time) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.gaps = append(s.gaps, since)
+	}
+}
+
+func (s *states) all() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text
+}
+
+func (s *states) gap(n int) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n >= len(s.gaps) {
+		return time.Time{}
+	}
+	return s.gaps[n]
 }
 
 func TestListenBelievesOnlyItsDeployment(t *testing.T) {

@@ -18,6 +18,8 @@ type Server struct {
 	Username string
 	Password string
 	DB       int
+	// Of the sentinels themselves; empty means that they ask for none.
+	SentinelUsername, SentinelPassword string
 }
 
 // Open returns a client for a server, a Sentinel group or a cluster. It does
@@ -27,6 +29,7 @@ func Open(s Server) redis.UniversalClient {
 		// The client appends to the addresses what it learns.
 		Addrs: slices.Clone(s.Addrs), MasterName: s.Master, IsClusterMode: s.Cluster,
 		Username: s.Username, Password: s.Password, DB: s.DB,
+		SentinelUsername: s.SentinelUsername, SentinelPassword: s.SentinelPassword,
 		// A request waits for Redis only as long as its own context says, and a
 		// server that refuses is not dialled again and again.
 		ContextTimeoutEnabled: true,

@@ -41,13 +41,20 @@ type Options struct {
 	Untold func(context.Context, error)
 	// Foreign, if set, hears of every value that this deployment did not write.
 	Foreign func(context.Context)
+	// Listening, if set, is told true whenever Listen begins to hear of endings,
+	// and false when it no longer does.
+	Listening func(bool)
+	// Gap, if set, is told whenever Listen begins to hear of endings that word
+	// of those since that time, by this process's clock, may be missing. Nothing
+	// alive is believed past the bound in any case; whoever has another source
+	// reads it from there. It is called by Listen, which waits for it.
+	Gap func(since time.Time)
 	// Log hears when Redis goes away and comes back, and of foreign values.
 	Log *slog.Logger
 }
 
 // A Redis is what the tier needs of Redis: a server, a group of them, or a
-// simulation. Get fails with an error wrapping [redis.Nil] if nothing lies
-// there; Fill leaves what lies there; Bury replaces it and tells all who
+// simulation. Get fails with [redis.Nil] itself if nothing lies there; Fill leaves what lies there; Bury replaces it and tells all who
 // listen, in one step.
 type Redis interface {
 	Get(ctx context.Context, key string) ([]byte, error)
@@ -57,18 +64,21 @@ type Redis interface {
 
 // A Tier shares. Make one with [New].
 type Tier struct {
-	next    session.Store
-	redis   Redis
-	rdb     redis.UniversalClient // nil in a simulation
-	codec   codec
-	life    time.Duration // of a value, from its as-of
-	grave   time.Duration // of a tombstone, from when it is put up
-	feed    interface{ Fresh() bool }
-	skew    time.Duration
-	now     func() time.Time
-	untold  func(context.Context, error)
-	foreign func(context.Context)
-	log     *slog.Logger
+	next      session.Store
+	redis     Redis
+	rdb       redis.UniversalClient // nil in a simulation
+	codec     codec
+	bound     time.Duration
+	life      time.Duration // of a value, from its as-of
+	grave     time.Duration // of a tombstone, from when it is put up
+	feed      interface{ Fresh() bool }
+	skew      time.Duration
+	now       func() time.Time
+	untold    func(context.Context, error)
+	foreign   func(context.Context)
+	listening func(bool)
+	gap       func(time.Time)
+	log       *slog.Logger
 }
 
 var _ session.Store = (*Tier)(nil)
@@ -109,7 +119,8 @@ func NewOver(r Redis, next session.Store, o Options) (*Tier, error) {
 	}
 	t := &Tier{
 		next: next, redis: r, codec: newCodec(o.Key),
-		life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, untold: o.Untold, foreign: o.Foreign, log: o.Log,
+		bound: o.Bound, life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, untold: o.Untold, foreign: o.Foreign,
+		listening: o.Listening, gap: o.Gap, log: o.Log,
 	}
 	// A tombstone stays longer than any alive value can, plus the time that a
 	// fill may take, plus the difference of two clocks.
@@ -138,7 +149,7 @@ func (t *Tier) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 		}
 	}
 	s, missing := t.next.Get(ctx, id)
-	if missing != nil || !errors.Is(err, redis.Nil) {
+	if missing != nil || !absent(err) {
 		// Nothing is shared that was not known to be absent: Redis is down, or
 		// holds what SET NX would not replace.
 		return s, missing
