@@ -64,6 +64,29 @@ func (m *Metrics) Swept(cleared int, took time.Duration, err error) {
 // Untold counts an ending of which the other instances could not be told.
 func (m *Metrics) Untold(context.Context, error) { m.untold.Inc() }
 
+// RedisListening returns what is to be told whenever this instance begins or
+// ceases to hear from Redis of endings on the others, and adds two metrics about
+// it: without Redis there are none. Call it once.
+func (m *Metrics) RedisListening() func(bool) {
+	listening := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "flakepass_redis_listening",
+		Help: "1 while this instance hears from Redis of endings on the others, 0 while it learns of them within the bound.",
+	})
+	losses := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "flakepass_redis_listening_losses_total",
+		Help: "How often this instance ceased to hear from Redis of endings on the others.",
+	})
+	m.registry.MustRegister(listening, losses)
+	return func(on bool) {
+		if on {
+			listening.Set(1)
+			return
+		}
+		listening.Set(0)
+		losses.Inc()
+	}
+}
+
 // Handler serves the metrics in the formats of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})

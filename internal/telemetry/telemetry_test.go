@@ -64,3 +64,32 @@ func TestMetricsTellWhatWasCounted(t *testing.T) {
 		}
 	}
 }
+
+func TestMetricsTellWhetherRedisIsHeard(t *testing.T) {
+	m := telemetry.NewMetrics("1.2.3")
+	scrape := func() string {
+		w := httptest.NewRecorder()
+		m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		return w.Body.String()
+	}
+	if strings.Contains(scrape(), "flakepass_redis") {
+		t.Error("without Redis there is a metric about it, which would look like an outage")
+	}
+	listening := m.RedisListening()
+	for _, step := range []struct {
+		do              func()
+		listens, losses string
+	}{
+		{func() {}, "0", "0"},
+		{func() { listening(true) }, "1", "0"},
+		{func() { listening(false) }, "0", "1"},
+		{func() { listening(true) }, "1", "1"},
+	} {
+		step.do()
+		text := scrape()
+		if !strings.Contains(text, "flakepass_redis_listening "+step.listens+"\n") ||
+			!strings.Contains(text, "flakepass_redis_listening_losses_total "+step.losses+"\n") {
+			t.Errorf("want listening %s, losses %s in\n%s", step.listens, step.losses, text)
+		}
+	}
+}
