@@ -65,7 +65,7 @@ func lender(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.
 // own. A Redis that is empty has to be waited for: it may have forgotten what it
 // lent.
 func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func(), err error) {
-	rdb, err := openRedis(cfg)
+	rdb, _, err := openRedis(cfg)
 	if err != nil {
 		return nil, func() {}, err
 	}

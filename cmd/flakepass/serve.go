@@ -82,7 +82,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	if err != nil {
 		return err
 	}
-	defer func() { stop(); running.Wait(); _ = tiers.close() }()
+	defer func() { stop(); running.Wait(); tiers.close() }()
 	tiers.run(work, &running)
 
 	// The life of a session: how it begins, who it is, how it ends.
@@ -135,7 +135,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	failed := doors.serve(&running)
 	greet(out, greeting{
 		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
-		database: place(cfg), redis: tiers.redis != nil, worker: ids.Number(), setup: link,
+		database: place(cfg), redis: tiers.common.greet(ctx, cfg.RevocationBound, log), worker: ids.Number(), setup: link,
 	})
 	if ready != nil {
 		ready(doors.public.Addr().String(), doors.ops.Addr().String())

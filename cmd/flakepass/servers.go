@@ -132,21 +132,17 @@ func giveBack(ctx context.Context, ids *idworker.Worker, warn func(string, ...an
 type greeting struct {
 	took                  time.Duration
 	public, ops, database string
-	redis                 bool
+	redis                 string // its state
 	worker                int
 	setup                 string
 }
 
 func greet(w io.Writer, g greeting) {
-	redis := "none"
-	if g.redis {
-		redis = "yes"
-	}
 	_, _ = fmt.Fprintf(w, `flakepass %s, ready in %v
   API       http://%s   (contract: /openapi.yaml)
   ops       http://%s   (/metrics /healthz /readyz)
   database  %s   redis: %s   worker number: %d
-`, buildVersion(), g.took.Round(time.Millisecond), g.public, g.ops, g.database, redis, g.worker)
+`, buildVersion(), g.took.Round(time.Millisecond), g.public, g.ops, g.database, g.redis, g.worker)
 	if g.setup != "" {
 		_, _ = fmt.Fprintf(w, "  There is no admin yet. Open this once, within an hour, to create the first:\n  %s\n", g.setup)
 	}

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -29,13 +25,19 @@ type tiers struct {
 	near     session.Store // what a request asks
 	truth    session.Store // the user rows, through the gate
 	feed     *feed.Feed
-	redis    *redistier.Tier // nil if there is none
+	common   sharedTier
 	accepted func(session.Witness)
 
 	touches *touchtier.Tier
 	memory  *memtier.Tier // nil if nothing is cached
 	auditor *session.Auditor
-	close   func() error
+}
+
+func (t *tiers) close() {
+	if t.memory != nil {
+		t.memory.Close()
+	}
+	t.common.close()
 }
 
 // stack puts the tiers together: the gate nearest to the rows, memory nearest
@@ -43,7 +45,7 @@ type tiers struct {
 // nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gormstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics) (*tiers, error) {
-	t := &tiers{close: func() error { return nil }}
+	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
 	t.truth = gatetier.New(kept, db.SQL().Stats().MaxOpenConnections/2)
 	t.touches = touchtier.New(t.truth, kept, rule, log)
@@ -68,56 +70,23 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 		return t, nil
 	}
 
+	hooks := redistier.Options{Feed: t.feed, Untold: metrics.Untold, Foreign: metrics.Foreign, Log: log}
 	if !cfg.Redis.IsZero() {
-		t.redis, t.close, err = shared(ctx, cfg, db, t.near, redistier.Options{
-			Feed: t.feed, Untold: metrics.Untold, Foreign: metrics.Foreign, Log: log,
-		})
-		if err != nil {
-			return nil, err
-		}
-		t.near = t.redis
+		hooks.Listening = metrics.RedisListening()
+		hooks.Gap = func(time.Time) { t.feed.Soon() }
 	}
-	t.memory, err = memtier.New(t.near, memtier.Options{
+	if t.common, err = shared(ctx, cfg, db, t.near, hooks); err != nil {
+		return nil, err
+	}
+	t.memory, err = memtier.New(t.common, memtier.Options{
 		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Heard: metrics.Heard,
 	})
 	if err != nil {
-		return nil, errors.Join(err, t.close())
+		t.common.close()
+		return nil, err
 	}
-	closeRedis := t.close
-	t.close = func() error { t.memory.Close(); return closeRedis() }
 	t.near = t.memory
 	return t, nil
-}
-
-// shared puts the tier that all instances share, which is configured, in front
-// of next. Its key and bound are the deployment's.
-func shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, o redistier.Options) (
-	tier *redistier.Tier, closeRedis func() error, err error) {
-	rdb, err := openRedis(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Bound = cfg.RevocationBound
-	if o.Key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx); err != nil {
-		return nil, nil, errors.Join(err, rdb.Close())
-	}
-	tier, err = redistier.New(rdb, next, o)
-	if err != nil {
-		return nil, nil, errors.Join(err, rdb.Close())
-	}
-	return tier, rdb.Close, nil
-}
-
-// openRedis returns a client for the configured Redis. It does not connect.
-func openRedis(cfg config.Config) (redis.UniversalClient, error) {
-	r, err := config.ParseRedis(cfg.Redis.Reveal())
-	if err != nil {
-		return nil, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
-	}
-	return redistier.Open(redistier.Server{
-		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
-		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
-	}), nil
 }
 
 // run keeps the tiers informed until ctx ends.
@@ -128,8 +97,8 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { t.feed.Run(ctx) })
 	running.Go(func() { t.touches.Run(ctx, time.Second) })
 	running.Go(func() { t.auditor.Run(ctx) })
-	if t.redis != nil {
-		running.Go(func() { t.redis.Listen(ctx, t.memory.Note) })
+	if t.common.redis != nil {
+		running.Go(func() { t.common.redis.Listen(ctx, t.memory.Note) })
 	}
 }
 

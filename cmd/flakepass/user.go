@@ -52,15 +52,12 @@ func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) err
 	}
 	defer func() { _ = db.Close() }()
 	o := &office{cfg: cfg, log: log, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
-	o.store = o.sessions
-	if !cfg.Redis.IsZero() {
-		tier, closeRedis, err := shared(a.ctx, cfg, db, o.sessions, redistier.Options{Log: log})
-		if err != nil {
-			return err
-		}
-		defer func() { _ = closeRedis() }()
-		o.store = tier
+	common, err := shared(a.ctx, cfg, db, o.sessions, redistier.Options{Log: log})
+	if err != nil {
+		return err
 	}
+	defer common.close()
+	o.store = common.Store
 	return f(a.ctx, o)
 }
 

@@ -51,6 +51,7 @@ type Options struct {
 type Feed struct {
 	Options
 	keep    time.Duration
+	soon    chan struct{} // has a token if the next poll should not wait
 	horizon atomic.Pointer[time.Time]
 	global  atomic.Int64
 
@@ -87,7 +88,7 @@ func New(o Options) (*Feed, error) {
 	}
 	// A shared memory may hold answers as old as their life, from before this
 	// instance was started: it has to hear of all that ended since.
-	return &Feed{Options: o, keep: 2*session.Life(o.Bound) + overlap}, nil
+	return &Feed{Options: o, keep: 2*session.Life(o.Bound) + overlap, soon: make(chan struct{}, 1)}, nil
 }
 
 // Horizon is the instant up to which this instance knows of every end, or zero
@@ -111,6 +112,14 @@ func (f *Feed) Global() idworker.ID { return idworker.ID(f.global.Load()) }
 // Every is how long after the start of a poll the next one starts.
 func (f *Feed) Every() time.Duration { return min(pollEvery, f.Bound/4) }
 
+// Soon makes the next poll start at once: messages may have been missed.
+func (f *Feed) Soon() {
+	select {
+	case f.soon <- struct{}{}:
+	default: // it does already
+	}
+}
+
 // Run polls until ctx ends.
 func (f *Feed) Run(ctx context.Context) {
 	tick := time.NewTicker(f.Every())
@@ -120,6 +129,7 @@ func (f *Feed) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		case <-f.soon:
 		}
 		err := f.Poll(ctx)
 		switch fresh := f.Fresh(); {

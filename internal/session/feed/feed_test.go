@@ -79,6 +79,22 @@ func TestLateCommitIsSeen(t *testing.T) {
 	}
 }
 
+func TestSoonDoesNotWaitForTheNextTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		f := open(t, db)
+		run(t, f)
+		time.Sleep(10*time.Second + f.Every()/4)
+		db.end(7, time.Now())
+		f.Soon()
+		f.Soon() // twice is once
+		synctest.Wait()
+		if !db.heard(7) {
+			t.Error("not heard of at once")
+		}
+	})
+}
+
 // Windows go on from the last poll that was applied, however long ago.
 func TestOutageLeavesNoGap(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
