@@ -34,6 +34,7 @@ var arrows = []arrow{
 	{"internal/session/redistier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/touchtier", "idworker internal/policy internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/gormstore", "idworker internal/account internal/audit internal/policy internal/session migrations", "the last tier knows what it keeps and nothing above it"},
+	{"internal/firstadmin", "internal/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
 	{"internal/sweep", "internal/policy", "the sweep names the two methods it needs, and knows no store"},
 
 	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/policy internal/problem internal/session", "the edge speaks to the domain, never to a store or a tier"},

@@ -160,6 +160,39 @@ func createAdmin(t *testing.T, link, name, password string) {
 	}
 }
 
+// TestTwoLinksMakeOneAdmin: two instances on an empty database each give out a
+// link, and both are used while passwords are being hashed.
+func TestTwoLinksMakeOneAdmin(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	statuses := make(chan int, 2)
+	var links []string
+	for range cap(statuses) {
+		i := d.start(t)
+		testenv.Eventually(t, patience, func() bool { return setup.MatchString(i.out.String()) }, "there is a link")
+		links = append(links, setup.FindString(i.out.String()))
+	}
+	for n, link := range links {
+		address, code, _ := strings.Cut(link, "?code=")
+		form := "code=" + code + "&username=root" + string(rune('a'+n)) + "&password=" + strings.ReplaceAll(newPassword(), " ", "+")
+		go func() {
+			resp, err := (&http.Client{Timeout: patience}).Post(address, "application/x-www-form-urlencoded", strings.NewReader(form)) //nolint:noctx // the client has a timeout
+			if err != nil {
+				statuses <- 0
+				return
+			}
+			_ = resp.Body.Close()
+			statuses <- resp.StatusCode
+		}()
+	}
+	if one, other := <-statuses, <-statuses; one+other != 200+410 || one == other {
+		t.Errorf("the forms answer %d and %d, want one 200 and one 410", one, other)
+	}
+	if n := count(t, d.sql(t), "SELECT COUNT(*) FROM users WHERE role = 'admin'"); n != 1 {
+		t.Errorf("%d first admins", n)
+	}
+}
+
 // TestBadConfigurationIsToldAtOnce: all that is wrong, in one go, and no secret.
 func TestBadConfigurationIsToldAtOnce(t *testing.T) {
 	t.Parallel()

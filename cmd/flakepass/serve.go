@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/login"
@@ -117,10 +118,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	if err != nil {
 		return err
 	}
+	first := &account.Service{
+		Users:  &firstadmin.Users{Users: users, DB: db.SQL(), Dialect: db.Dialect()},
+		Hasher: hasher, IDs: ids, Now: time.Now,
+	}
 	console := adminui.New(adminui.Options{
 		HasAdmin: users.HasAdmin, Now: time.Now, Log: log,
 		Create: func(ctx context.Context, name string, p account.Password) (account.User, error) {
-			return accounts.Register(ctx, name, p, account.RoleAdmin)
+			return first.Register(ctx, name, p, account.RoleAdmin)
 		},
 	})
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log)

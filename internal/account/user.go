@@ -14,6 +14,9 @@ var (
 	ErrNotFound = errors.New("no such user")
 	// ErrExists means that the username is taken.
 	ErrExists = errors.New("username taken")
+	// ErrHasAdmin means that there is an admin already, where only the first was
+	// to be made.
+	ErrHasAdmin = errors.New("there is an admin already")
 	// ErrWrong means no such name, or not its password. The two are not told
 	// apart, on purpose.
 	ErrWrong = errors.New("wrong name or password")

@@ -21,7 +21,9 @@ type Options struct {
 	// asked at every use of a valid link, so an admin made elsewhere in the
 	// meantime ends the link.
 	HasAdmin func(ctx context.Context) (bool, error)
-	// Create makes an admin. It returns an [*account.InvalidError],
+	// Create makes an admin unless there is one, which no answer of HasAdmin can
+	// promise: another instance has a link too. It returns
+	// [account.ErrHasAdmin] then, which ends the link; an [*account.InvalidError],
 	// [account.ErrExists] or [account.ErrBusy] for what the person can do
 	// something about; any other error is logged and shown as "cannot tell".
 	Create func(ctx context.Context, username string, p account.Password) (account.User, error)

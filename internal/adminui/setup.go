@@ -75,6 +75,11 @@ func (u *UI) postSetup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	user, err := u.Create(r.Context(), form.username, account.NewPassword(form.password))
+	if errors.Is(err, account.ErrHasAdmin) { // made on another instance since admit has asked
+		u.link.spend()
+		u.message(w, http.StatusGone, u.texts.Used)
+		return
+	}
 	if err != nil {
 		u.again(w, r, form, err)
 		return

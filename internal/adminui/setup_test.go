@@ -3,6 +3,7 @@ package adminui_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -159,4 +160,17 @@ func TestHintAgreesWithTheRule(t *testing.T) {
 	wantText(t, w.open(), "At least 15 characters", `minlength="15"`)
 	wantStatus(t, w.send("grace", "violet tram si"), 422)  // 14
 	wantStatus(t, w.send("grace", "violet tram sin"), 200) // 15
+}
+
+// Another instance, with a link of its own, may be the first between the
+// question and the deed.
+func TestAdminMadeElsewhereMeanwhileEndsTheLink(t *testing.T) {
+	w := newWorld(t)
+	w.makeErr = fmt.Errorf("account: register: %w", account.ErrHasAdmin)
+	wantStatus(t, w.send("grace", passphrase), 410)
+	w.makeErr = nil
+	wantStatus(t, w.send("grace", passphrase), 410)
+	if w.admins() != 0 {
+		t.Errorf("%d admins by this link, want none", w.admins())
+	}
 }

@@ -1,0 +1,133 @@
+package firstadmin_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/firstadmin"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// kinds are the databases that every promise here is held on.
+var kinds = map[string]func(testing.TB) gormstore.Options{
+	"SQLite": func(t testing.TB) gormstore.Options {
+		t.Helper()
+		return gormstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(t.TempDir(), "flakepass.db")}
+	},
+	"MySQL":   func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MySQL(t)) },
+	"MariaDB": func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MariaDB(t)) },
+}
+
+func onServer(t testing.TB, dsn string) gormstore.Options {
+	t.Helper()
+	source, err := gormstore.MySQLSourceDSN(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gormstore.Options{Dialect: migrations.MySQL, Source: source}
+}
+
+// instance is one instance on a database, which the first migrates.
+func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.Users) {
+	t.Helper()
+	db, err := gormstore.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := migrations.Up(t.Context(), db.SQL(), db.Dialect()); err != nil {
+		t.Fatal(err)
+	}
+	all := &gormstore.Users{DB: db}
+	return &firstadmin.Users{Users: all, DB: db.SQL(), Dialect: db.Dialect()}, all
+}
+
+func admin(id idworker.ID, name string) account.User {
+	now := time.UnixMilli(1_700_000_000_123).UTC()
+	return account.User{
+		ID: id, Username: name, Role: account.RoleAdmin, PasswordHash: account.NewPHC("$hash$" + name),
+		PasswordVersion: 1, CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+// TestOneOfAHundredIsTheFirst: a hundred who were all told that there is no
+// admin, on two instances, and the database takes one.
+func TestOneOfAHundredIsTheFirst(t *testing.T) {
+	for kind, options := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			o := options(t)
+			o.MaxConns = 8 // as gormstore's own races
+			here, all := instance(t, o)
+			there, _ := instance(t, o)
+			const people = 100
+			errs := make([]error, people)
+			start := make(chan struct{})
+			var making sync.WaitGroup
+			for i := range people {
+				making.Go(func() {
+					<-start
+					errs[i] = []*firstadmin.Users{here, there}[i%2].Create(t.Context(), admin(idworker.ID(i+1), fmt.Sprintf("admin%d", i)))
+				})
+			}
+			close(start)
+			making.Wait()
+			made, late := 0, 0
+			for _, err := range errs {
+				switch {
+				case err == nil:
+					made++
+				case errors.Is(err, account.ErrHasAdmin):
+					late++
+				default:
+					t.Logf("undecided: %v", err)
+				}
+			}
+			users, err := all.List(t.Context(), 0, people)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if made != 1 || len(users) != 1 || late < people/2 {
+				t.Errorf("%d were told that they are the first, %d that they are not, and there are %d", made, late, len(users))
+			}
+		})
+	}
+}
+
+func TestFirstAdminIsAnAccountLikeOthers(t *testing.T) {
+	for kind, options := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			first, all := instance(t, options(t))
+			taken := admin(1, "grace")
+			taken.Role = account.RoleUser
+			if err := all.Create(t.Context(), taken); err != nil {
+				t.Fatal(err)
+			}
+			if err := first.Create(t.Context(), admin(2, "grace")); !errors.Is(err, account.ErrExists) {
+				t.Errorf("a name that is taken: %v, want ErrExists", err)
+			}
+			if err := first.Create(t.Context(), taken); !errors.Is(err, account.ErrRole) {
+				t.Errorf("a user who is no admin: %v, want ErrRole", err)
+			}
+			want := admin(3, "ada")
+			if err := first.Create(t.Context(), want); err != nil {
+				t.Fatal(err)
+			}
+			got, err := all.ByUsername(t.Context(), "ada")
+			if err != nil || got.ID != want.ID || got.Role != want.Role || !got.PasswordHash.Equal(want.PasswordHash) ||
+				got.PasswordVersion != 1 || got.Disabled() || !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {
+				t.Errorf("got %+v, %v; want %+v", got, err, want)
+			}
+			if err := first.Create(t.Context(), admin(4, "eve")); !errors.Is(err, account.ErrHasAdmin) {
+				t.Errorf("a second: %v, want ErrHasAdmin", err)
+			}
+		})
+	}
+}
