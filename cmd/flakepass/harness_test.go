@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"log/slog"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/testenv"
 )
 
@@ -151,6 +153,21 @@ func (d *deployment) sql(t testing.TB) *sql.DB {
 		driver, source = "sqlite", "file:"+d.file+"?_pragma=busy_timeout(10000)"
 	}
 	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// open is the deployment's database as a command opens it.
+func (d *deployment) open(t testing.TB) *gormstore.DB {
+	t.Helper()
+	cfg, err := config.Load(config.Options{Environ: environ(d.vars)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := connect(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/api"
@@ -45,8 +44,8 @@ func (serveCommand) Run(a *app) error {
 }
 
 // serve builds the system, from the database up, and runs it until ctx ends.
-// ready, if not nil, is told the addresses once requests are answered.
-func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready func(public, ops string)) error {
+// started, if not nil, is told the addresses once requests are answered.
+func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started func(public, ops string)) error {
 	start := time.Now()
 	log := telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel)
 	metrics := telemetry.NewMetrics(buildVersion())
@@ -108,10 +107,10 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
-	var draining atomic.Bool
+	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: logins, Sessions: sessions,
-		Ready:            func(ctx context.Context) []string { return append(unready(ctx, db, &draining), unfit(ids)...) },
+		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
@@ -142,8 +141,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
 		database: place(cfg), redis: tiers.common.greet(ctx, cfg.RevocationBound, log), worker: ids.Number(), setup: link,
 	})
-	if ready != nil {
-		ready(doors.public.Addr().String(), doors.ops.Addr().String())
+	if started != nil {
+		started(doors.public.Addr().String(), doors.ops.Addr().String())
 	}
 
 	select {
@@ -152,21 +151,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, ready fu
 	case <-ctx.Done():
 	}
 	log.InfoContext(ctx, "stopping: no new requests; answering those that came")
-	draining.Store(true)
+	ready.draining.Store(true)
 	return doors.drain(context.WithoutCancel(ctx), cfg.ShutdownTimeout)
-}
-
-// unready lists why no load balancer should send requests here.
-func unready(ctx context.Context, db *gormstore.DB, draining *atomic.Bool) (reasons []string) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if draining.Load() {
-		reasons = append(reasons, "stopping")
-	}
-	if db.Ping(ctx) != nil {
-		reasons = append(reasons, "the database does not answer")
-	}
-	return reasons
 }
 
 // split sends the console's paths to it and everything else to the API.
