@@ -50,6 +50,7 @@ var support = []string{
 	"idworker/idworkertest",
 	"internal/account/accounttest",
 	"internal/bench",
+	"internal/lincheck",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",
@@ -64,6 +65,7 @@ type home struct{ dep, homes, why string }
 var homes = []home{
 	{"github.com/alecthomas/kong", "cmd/flakepass", "only the command knows its line"},
 	{"github.com/alexedwards/argon2id", "internal/account", "only account knows how a password is hashed"},
+	{"github.com/anishathalye/porcupine", onlyTests, "it judges recorded histories"},
 	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
 	{"github.com/gin-gonic/gin", "internal/httpapi", "only the edge knows the router"},
 	{"github.com/go-json-experiment/json", "internal/httpapi", "only the edge reads JSON that a stranger wrote"},
