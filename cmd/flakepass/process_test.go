@@ -32,9 +32,15 @@ var (
 // others, until it prints where it listens.
 func startProcess(t testing.TB, dir string, vars map[string]string) *process {
 	t.Helper()
+	return startProgram(t, binary(t), dir, vars)
+}
+
+// startProgram is startProcess for the program at path.
+func startProgram(t testing.TB, path, dir string, vars map[string]string) *process {
+	t.Helper()
 	p := &process{out: &testenv.Journal{}, log: &testenv.Journal{}, ended: make(chan struct{})}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
-	p.cmd = exec.CommandContext(ctx, binary(t), "serve")
+	p.cmd = exec.CommandContext(ctx, path, "serve")
 	p.cmd.Dir, p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = dir, environ(vars), p.out, p.log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)

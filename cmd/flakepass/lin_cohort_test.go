@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/lincheck"
+)
+
+// A cohort is people who log in and out on several instances, each a process,
+// while others ask these about their tokens. All of them are in this process, and
+// what they are told is recorded on its clock.
+type cohort struct {
+	t       testing.TB
+	d       *deployment
+	servers []*server
+	people  []*person
+	rec     *lincheck.Recorder
+	http    *http.Client
+	stop    chan struct{}
+	lost    atomic.Int64 // answers that decided nothing
+}
+
+// A server is an instance of a cohort and its name in the record.
+type server struct {
+	*process
+	name string
+}
+
+// A person has one login at a time, and remembers the tokens of the last few.
+type person struct {
+	name     string
+	password string // of the one goroutine that logs in
+
+	mu      sync.Mutex
+	tickets []ticket // the newest last
+}
+
+// A ticket is a token and the ID of its login, as the answer gave it.
+type ticket struct {
+	token string
+	id    int64
+}
+
+// lifetime is how long the logins of a cohort last at most. The sweep runs each
+// second, on every instance. The row allows no longer idle timeout, and one that is
+// much shorter would have every question answered by the database: what is
+// nearly idle is looked at there.
+const lifetime = 8 * time.Second
+
+// gather starts so many instances of the program at path, and registers people.
+func gather(t testing.TB, d *deployment, path string, instances, people int, more ...string) *cohort {
+	t.Helper()
+	next := &http.Transport{MaxIdleConnsPerHost: 100}
+	t.Cleanup(next.CloseIdleConnections)
+	c := &cohort{t: t, d: d, http: &http.Client{Transport: next, Timeout: 8 * time.Second}, stop: make(chan struct{})}
+	vars := d.with(append([]string{"FLAKEPASS_LOG_LEVEL", "warn"}, more...)...)
+	must(t, vars, "", "migrate", "up")
+	execute(t, d.sql(t), "UPDATE settings SET version = version + 1, touch_interval_ms = 100, absolute_lifetime_ms = ?, "+
+		"idle_timeout_ms = ?, sweep_schedule = '@every 1s' WHERE scope = 'global'", lifetime.Milliseconds(), lifetime.Milliseconds())
+	for i := range instances {
+		c.servers = append(c.servers, &server{startProgram(t, path, t.TempDir(), vars), string(rune('a' + i))})
+	}
+	first := newClient(t, c.servers[0].public)
+	for i := range people {
+		p := &person{name: fmt.Sprintf("user%02d", i), password: newPassword()}
+		first.want(first.register(p.name, p.password), 201, "")
+		c.people = append(c.people, p)
+	}
+	c.rec = lincheck.NewRecorder()
+	return c
+}
+
+// told is what matters of an answer.
+type told struct {
+	status    int
+	Code      string
+	Token     string
+	Username  string
+	SessionID string    `json:"session_id"`
+	ExpiresAt time.Time `json:"expires_at"`
+	Session   struct{ ID string }
+}
+
+// ask sends one request. The status is 0 if there is no answer.
+func (c *cohort) ask(at *server, method, path, body, token string) (a told) {
+	req, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+at.public+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		c.t.Error(err)
+		return a
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return a
+	}
+	defer resp.Body.Close()
+	var whole told
+	if err := json.NewDecoder(resp.Body).Decode(&whole); err != nil && resp.StatusCode != http.StatusNoContent {
+		return a // cut off
+	}
+	whole.status = resp.StatusCode
+	return whole
+}
+
+func (c *cohort) undecided(p *lincheck.Pending) {
+	p.Lost()
+	c.lost.Add(1)
+}
+
+func (c *cohort) login(at *server, p *person) (t ticket, ok bool) {
+	op := c.rec.Ask(p.name, lincheck.Login, 0, at.name)
+	a := c.ask(at, "POST", "/v1/login", object("username", p.name, "password", p.password), "")
+	switch {
+	case a.status == 200:
+		id, err := strconv.ParseInt(a.SessionID, 10, 64)
+		if err != nil {
+			c.t.Errorf("session_id %q: %v", a.SessionID, err)
+		}
+		op.Opened(id, a.ExpiresAt)
+		t = ticket{a.Token, id}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tickets = append(p.tickets, t)
+		return t, true
+	case a.status == 401 || a.status == 403:
+		op.Refuse(a.Code)
+	case a.status == 503 && a.Code == "busy":
+		op.Drop()
+	default:
+		c.undecided(op)
+	}
+	return t, false
+}
+
+// verify also holds the answer to the token: it names its user and its login.
+func (c *cohort) verify(at *server, p *person, t ticket) (status int) {
+	op := c.rec.Ask(p.name, lincheck.Verify, t.id, at.name)
+	a := c.ask(at, "GET", "/v1/me", "", t.token)
+	switch a.status {
+	case 200:
+		op.Done()
+		if a.Username != p.name || a.Session.ID != strconv.FormatInt(t.id, 10) {
+			c.t.Errorf("login %d of %s is answered as %s of %s", t.id, p.name, a.Session.ID, a.Username)
+		}
+	case 401:
+		op.Refuse(a.Code)
+	default:
+		c.undecided(op)
+	}
+	return a.status
+}
+
+func (c *cohort) logout(at *server, p *person, t ticket) (status int) {
+	op := c.rec.Ask(p.name, lincheck.Logout, t.id, at.name)
+	a := c.ask(at, "POST", "/v1/logout", "", t.token)
+	switch a.status {
+	case 202, 204:
+		op.Done()
+	case 401:
+		op.Refuse(a.Code)
+	default:
+		c.undecided(op)
+	}
+	return a.status
+}
+
+// newPassword changes the password; ok is false if nobody knows which one holds.
+func (c *cohort) newPassword(at *server, p *person, t ticket) (ok bool) {
+	next := newPassword()
+	op := c.rec.Ask(p.name, lincheck.End, 0, at.name)
+	a := c.ask(at, "PUT", "/v1/me/password", object("current_password", p.password, "new_password", next), t.token)
+	switch {
+	case a.status == 204:
+		op.Ended("token_revoked")
+		p.password = next
+	case a.status == 401, a.status == 503 && a.Code == "busy":
+		op.Drop() // refused at the door: nothing has changed
+	case a.status == 403:
+		c.t.Errorf("%s: its own password is wrong", p.name)
+	default:
+		c.undecided(op)
+		return false
+	}
+	return true
+}
+
+// run lets everybody act for that long, while during does to the system what it
+// does, and returns when the last question was answered. seed decides what they
+// do, and not when.
+func (c *cohort) run(seed uint64, length time.Duration, during func(*cohort)) {
+	var all sync.WaitGroup
+	for i, p := range c.people {
+		rng := func(role uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i)*10+role)) }
+		all.Go(func() { c.live(p, rng(0), i < 2) })
+		for v := range uint64(2) {
+			all.Go(func() { c.look(p, rng(1+v)) })
+		}
+	}
+	all.Go(func() { c.operate(rand.New(rand.NewPCG(seed, 999))) })
+	over := time.After(length)
+	if during != nil {
+		during(c)
+	}
+	<-over
+	close(c.stop)
+	all.Wait()
+}
+
+// pause waits for a random time up to most, and reports whether to go on.
+func (c *cohort) pause(rng *rand.Rand, most time.Duration) bool {
+	return c.wait(time.Duration(rng.Int64N(int64(most))))
+}
+
+func (c *cohort) wait(d time.Duration) bool {
+	select {
+	case <-c.stop:
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func (c *cohort) any(rng *rand.Rand) *server { return c.servers[rng.IntN(len(c.servers))] }
+
+// live logs in and ends the login in every way that its owner has. Whoever is
+// forgetful leaves the first login to the sweep.
+func (c *cohort) live(p *person, rng *rand.Rand, forgetful bool) {
+	for ; c.pause(rng, 100*time.Millisecond); forgetful = false {
+		t, ok := c.login(c.any(rng), p)
+		if !ok {
+			continue
+		}
+		how := rng.IntN(100)
+		hold := 300 * time.Millisecond
+		if forgetful || how < 2 {
+			hold = time.Second
+			if !c.wait(lifetime) {
+				return
+			}
+		}
+		if !c.pause(rng, hold) {
+			return
+		}
+		switch {
+		case how < 20: // the next login ends it
+		case how < 25:
+			if !c.newPassword(c.any(rng), p, t) {
+				return
+			}
+		case how < 40: // twice at once, and a new login on top
+			var both sync.WaitGroup
+			for range 2 {
+				at := c.any(rng)
+				both.Go(func() { c.logout(at, p, t) })
+			}
+			c.login(c.any(rng), p)
+			both.Wait()
+		default:
+			c.logout(c.any(rng), p, t)
+		}
+	}
+}
+
+// look asks about the last few tokens of that person.
+func (c *cohort) look(p *person, rng *rand.Rand) {
+	for c.pause(rng, 50*time.Millisecond) {
+		p.mu.Lock()
+		n := len(p.tickets)
+		var t ticket
+		if n > 0 {
+			t = p.tickets[max(0, n-1-rng.IntN(4)*rng.IntN(2))]
+		}
+		p.mu.Unlock()
+		if n > 0 {
+			c.verify(c.any(rng), p, t)
+		}
+	}
+}
+
+// operate does what an operator does from the command line, to one after another.
+func (c *cohort) operate(rng *rand.Rand) {
+	vars := c.d.with()
+	for c.pause(rng, 2*time.Second) {
+		p := c.people[rng.IntN(len(c.people))]
+		do := func(k lincheck.Kind, verb, code string) {
+			op := c.rec.Ask(p.name, k, 0, "")
+			if r := command(c.t, vars, "", "user", verb, p.name); r.code != 0 {
+				c.undecided(op)
+			} else {
+				op.Ended(code)
+			}
+		}
+		if rng.IntN(2) == 0 {
+			do(lincheck.End, "logout", "token_revoked")
+			continue
+		}
+		do(lincheck.Disable, "disable", "")
+		c.pause(rng, 500*time.Millisecond)
+		do(lincheck.Enable, "enable", "")
+	}
+}
+
+// sound is what the rows have to be like afterwards, by themselves.
+func (c *cohort) sound() {
+	c.t.Helper()
+	if n := count(c.t, c.d.sql(c.t), "SELECT COUNT(*) FROM users WHERE token_id <= token_floor"); n != 0 {
+		c.t.Errorf("%d logins that live are at or below the floor of their user", n)
+	}
+}
