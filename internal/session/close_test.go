@@ -62,7 +62,10 @@ func TestCloseOfALoginThatOnlyAMemoryStillBelieves(t *testing.T) {
 	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, replaced", w.near.heard)
 	}
-	w.calls.Reset()
+	w.near.s.Ended, w.near.heard = session.Replaced, session.Session{}
+	if _, err := w.service.Close(t.Context(), w.token); err != nil || w.near.heard.ID != 0 {
+		t.Errorf("Close of what is known to be over: %v, heard %+v; want nothing told", err, w.near.heard)
+	}
 	w.near.err = errors.New("no route") // then nobody knows, and nobody says that it is done
 	if _, err := w.service.Close(t.Context(), w.token); !errors.Is(err, w.near.err) {
 		t.Errorf("Close: %v, want undecided", err)
