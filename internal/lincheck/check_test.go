@@ -107,6 +107,8 @@ func TestVerdicts(t *testing.T) {
 		{"refused here, accepted there, within the bound", 50, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), by("a", refuse(7, out, 31, 32)), by("b", accept(7, 33, 34))}, true},
 		{"refused here, accepted here, within the bound", 50, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), by("a", refuse(7, out, 31, 32)), by("a", accept(7, 33, 34))}, false},
 		{"ended here, accepted here, within the bound", 50, []lincheck.Op{login(7, 0, 10), by("a", logout(7, 20, 30)), by("a", accept(7, 33, 34))}, false},
+		{"not known here, accepted here, within the bound", 50, []lincheck.Op{login(7, 0, 10), login(8, 11, 12), logout(8, 20, 30), by("a", refuse(7, invalid, 31, 32)), by("a", accept(7, 33, 34))}, true},
+		{"logged out there, a new login here, accepted here, within the bound", 50, []lincheck.Op{login(7, 0, 10), by("b", logout(7, 11, 12)), by("a", login(8, 20, 30)), by("a", accept(7, 33, 34))}, true},
 		{"replaced here, accepted here, within the bound", 50, []lincheck.Op{login(7, 0, 10), by("a", login(8, 20, 30)), by("a", accept(7, 33, 34))}, false},
 	} {
 		// Another user's history is no part of it, whatever the order of the ops.
