@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// A fate is what becomes of a statement on its way to the database.
+type fate int
+
+const (
+	passes    fate = iota
+	neverSent      // the connection is cut before the database has it
+	noReply        // the database answers, and the connection is cut before the answer is there
+)
+
+// A sqlProxy stands between an instance and MySQL, reads what statements pass and
+// decides what becomes of each.
+type sqlProxy struct {
+	t      testing.TB
+	target string
+	l      net.Listener
+	judge  atomic.Pointer[func(statement string) fate]
+}
+
+// between puts a proxy before the deployment's database and returns it, and the
+// variable with which an instance goes through it.
+func between(t testing.TB, d *deployment) (p *sqlProxy, through []string) {
+	t.Helper()
+	c, err := mysql.ParseDSN(d.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = &sqlProxy{t: t, target: c.Addr, l: l}
+	p.pass()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { p.serve(ctx, &running) })
+	t.Cleanup(func() { cancel(); _ = l.Close(); running.Wait() })
+	u := url.URL{Scheme: "mysql", User: url.UserPassword(c.User, c.Passwd), Host: l.Addr().String(), Path: "/" + c.DBName}
+	return p, []string{"FLAKEPASS_DATABASE", u.String()}
+}
+
+// decide has every statement from now on judged by f, which may wait. It is asked
+// by many connections at the same time.
+func (p *sqlProxy) decide(f func(statement string) fate) { p.judge.Store(&f) }
+
+func (p *sqlProxy) pass() { p.decide(func(string) fate { return passes }) }
+
+func (p *sqlProxy) serve(ctx context.Context, running *sync.WaitGroup) {
+	for {
+		client, err := p.l.Accept()
+		if err != nil {
+			return
+		}
+		server, err := new(net.Dialer).DialContext(ctx, "tcp", p.target)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		context.AfterFunc(ctx, func() { _ = client.Close(); _ = server.Close() })
+		var mute atomic.Bool
+		running.Go(func() { p.statements(server, client, &mute) })
+		running.Go(func() { replies(client, server, &mute) })
+	}
+}
+
+// statements passes on the packets of the client: three bytes of length, one of
+// sequence, and, in a packet that begins something, the command.
+func (p *sqlProxy) statements(server, client net.Conn, mute *atomic.Bool) {
+	defer server.Close()
+	defer client.Close()
+	head := make([]byte, 4)
+	for {
+		if _, err := io.ReadFull(client, head); err != nil {
+			return
+		}
+		length := int(head[0]) | int(head[1])<<8 | int(head[2])<<16
+		packet := make([]byte, 4+length)
+		copy(packet, head)
+		if _, err := io.ReadFull(client, packet[4:]); err != nil {
+			return
+		}
+		const query = 3
+		if head[3] == 0 && length > 1 && packet[4] == query {
+			switch (*p.judge.Load())(string(packet[5:])) {
+			case neverSent:
+				return
+			case noReply:
+				mute.Store(true)
+			}
+		}
+		if _, err := server.Write(packet); err != nil {
+			return
+		}
+	}
+}
+
+// replies passes on what the server says, until it may say nothing more.
+func replies(client, server net.Conn, mute *atomic.Bool) {
+	defer server.Close()
+	defer client.Close()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil || mute.Load() {
+			return // whatever it was about has happened
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
