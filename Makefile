@@ -2,6 +2,7 @@
 GO           ?= go
 FUZZTIME     ?= 10s
 BENCH        ?= .
+LIN          ?= 60s
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -31,6 +32,10 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
+
+lin: servers ## record what clients of three instances are told, LIN (60s) for each situation, and look for an order that explains it
+	FLAKEPASS_TEST_LIN_TIME=$(LIN) $(WITHSERVERS) -only mysql,redis -- $(GO) test -tags $(TAGS) -count 1 -v -timeout 60m \
+		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./cmd/flakepass
 
 lint: ## check format, go vet, golangci-lint and staticcheck
 	$(GO) vet -tags $(TAGS) ./...
@@ -66,4 +71,4 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
 
-.PHONY: help run build test test-quick lint fmt bench peers fuzz install-servers clean servers
+.PHONY: help run build test test-quick lin lint fmt bench peers fuzz install-servers clean servers

@@ -39,9 +39,9 @@ func TestBrokenServerIsFound(t *testing.T) {
 			seed := seedOf(t)
 			t.Logf("%s=%d", linSeed, seed)
 			d := onMySQLAlone(t)
-			all := gather(t, d, b.build(t), 2, 6)
+			all := gather(t, d, b.build(t), 2, 6, nil)
 			var v lincheck.Verdict
-			all.run(seed, 0, func(all *cohort) {
+			all.run(seed, 0, func() {
 				testenv.Eventually(t, patience, func() bool {
 					<-time.After(time.Second)
 					v = lincheck.Check(all.rec.History(), bound)

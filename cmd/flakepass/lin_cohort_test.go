@@ -57,19 +57,23 @@ type ticket struct {
 const lifetime = 8 * time.Second
 
 // gather starts so many instances of the program at path, and registers people.
-func gather(t testing.TB, d *deployment, path string, instances, people int, more ...string) *cohort {
+// vars, if not nil, is what an instance is told beside what the deployment says.
+func gather(t testing.TB, d *deployment, path string, instances, people int, vars func(instance int) []string) *cohort {
 	t.Helper()
 	next := &http.Transport{MaxIdleConnsPerHost: 100}
 	t.Cleanup(next.CloseIdleConnections)
 	c := &cohort{t: t, d: d, http: &http.Client{Transport: next, Timeout: 8 * time.Second}, stop: make(chan struct{})}
-	vars := d.with(append([]string{"FLAKEPASS_LOG_LEVEL", "warn"}, more...)...)
-	must(t, vars, "", "migrate", "up")
+	must(t, d.with(), "", "migrate", "up")
 	execute(t, d.sql(t), "UPDATE settings SET version = version + 1, touch_interval_ms = 100, absolute_lifetime_ms = ?, "+
 		"idle_timeout_ms = ?, sweep_schedule = '@every 1s' WHERE scope = 'global'", lifetime.Milliseconds(), lifetime.Milliseconds())
 	for i := range instances {
-		c.servers = append(c.servers, &server{startProgram(t, path, t.TempDir(), vars), string(rune('a' + i))})
+		more := []string{"FLAKEPASS_LOG_LEVEL", "warn"}
+		if vars != nil {
+			more = append(more, vars(i)...)
+		}
+		c.servers = append(c.servers, &server{startProgram(t, path, t.TempDir(), d.with(more...)), string(rune('a' + i))})
 	}
-	first := newClient(t, c.servers[0].public)
+	first := newClient(t, c.servers[instances-1].public)
 	for i := range people {
 		p := &person{name: fmt.Sprintf("user%02d", i), password: newPassword()}
 		first.want(first.register(p.name, p.password), 201, "")
@@ -201,7 +205,7 @@ func (c *cohort) newPassword(at *server, p *person, t ticket) (ok bool) {
 // run lets everybody act for that long, while during does to the system what it
 // does, and returns when the last question was answered. seed decides what they
 // do, and not when.
-func (c *cohort) run(seed uint64, length time.Duration, during func(*cohort)) {
+func (c *cohort) run(seed uint64, length time.Duration, during func()) {
 	var all sync.WaitGroup
 	for i, p := range c.people {
 		rng := func(role uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i)*10+role)) }
@@ -212,9 +216,7 @@ func (c *cohort) run(seed uint64, length time.Duration, during func(*cohort)) {
 	}
 	all.Go(func() { c.operate(rand.New(rand.NewPCG(seed, 999))) })
 	over := time.After(length)
-	if during != nil {
-		during(c)
-	}
+	during()
 	<-over
 	close(c.stop)
 	all.Wait()

@@ -19,15 +19,17 @@ const (
 	passes    fate = iota
 	neverSent      // the connection is cut before the database has it
 	noReply        // the database answers, and the connection is cut before the answer is there
+	lateReply      // the database answers, and the answer is there once the gate is open
 )
 
 // A sqlProxy stands between an instance and MySQL, reads what statements pass and
 // decides what becomes of each.
 type sqlProxy struct {
-	t      testing.TB
 	target string
 	l      net.Listener
 	judge  atomic.Pointer[func(statement string) fate]
+	gate   chan struct{} // open when closed
+	once   sync.Once
 }
 
 // between puts a proxy before the deployment's database and returns it, and the
@@ -42,12 +44,17 @@ func between(t testing.TB, d *deployment) (p *sqlProxy, through []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &sqlProxy{t: t, target: c.Addr, l: l}
+	p = &sqlProxy{target: c.Addr, l: l, gate: make(chan struct{})}
 	p.pass()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
 	running.Go(func() { p.serve(ctx, &running) })
-	t.Cleanup(func() { cancel(); _ = l.Close(); running.Wait() })
+	t.Cleanup(func() {
+		cancel()
+		_ = l.Close()
+		p.open()
+		running.Wait()
+	})
 	u := url.URL{Scheme: "mysql", User: url.UserPassword(c.User, c.Passwd), Host: l.Addr().String(), Path: "/" + c.DBName}
 	return p, []string{"FLAKEPASS_DATABASE", u.String()}
 }
@@ -55,6 +62,9 @@ func between(t testing.TB, d *deployment) (p *sqlProxy, through []string) {
 // decide has every statement from now on judged by f, which may wait. It is asked
 // by many connections at the same time.
 func (p *sqlProxy) decide(f func(statement string) fate) { p.judge.Store(&f) }
+
+// open lets late replies through.
+func (p *sqlProxy) open() { p.once.Do(func() { close(p.gate) }) }
 
 func (p *sqlProxy) pass() { p.decide(func(string) fate { return passes }) }
 
@@ -70,15 +80,15 @@ func (p *sqlProxy) serve(ctx context.Context, running *sync.WaitGroup) {
 			continue
 		}
 		context.AfterFunc(ctx, func() { _ = client.Close(); _ = server.Close() })
-		var mute atomic.Bool
-		running.Go(func() { p.statements(server, client, &mute) })
-		running.Go(func() { replies(client, server, &mute) })
+		var reply atomic.Int32
+		running.Go(func() { p.statements(server, client, &reply) })
+		running.Go(func() { p.replies(client, server, &reply) })
 	}
 }
 
 // statements passes on the packets of the client: three bytes of length, one of
 // sequence, and, in a packet that begins something, the command.
-func (p *sqlProxy) statements(server, client net.Conn, mute *atomic.Bool) {
+func (p *sqlProxy) statements(server, client net.Conn, reply *atomic.Int32) {
 	defer server.Close()
 	defer client.Close()
 	head := make([]byte, 4)
@@ -94,12 +104,11 @@ func (p *sqlProxy) statements(server, client net.Conn, mute *atomic.Bool) {
 		}
 		const query = 3
 		if head[3] == 0 && length > 1 && packet[4] == query {
-			switch (*p.judge.Load())(string(packet[5:])) {
-			case neverSent:
+			what := (*p.judge.Load())(string(packet[5:]))
+			if what == neverSent {
 				return
-			case noReply:
-				mute.Store(true)
 			}
+			reply.Store(int32(what))
 		}
 		if _, err := server.Write(packet); err != nil {
 			return
@@ -107,15 +116,21 @@ func (p *sqlProxy) statements(server, client net.Conn, mute *atomic.Bool) {
 	}
 }
 
-// replies passes on what the server says, until it may say nothing more.
-func replies(client, server net.Conn, mute *atomic.Bool) {
+// replies passes on what the server says, when and as long as it may.
+func (p *sqlProxy) replies(client, server net.Conn, reply *atomic.Int32) {
 	defer server.Close()
 	defer client.Close()
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := server.Read(buffer)
-		if err != nil || mute.Load() {
+		if err != nil {
+			return
+		}
+		switch fate(reply.Load()) {
+		case noReply:
 			return // whatever it was about has happened
+		case lateReply:
+			<-p.gate
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {
 			return

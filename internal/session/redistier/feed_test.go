@@ -78,3 +78,39 @@ func TestFedValueLivesForHalfOfAnAnswersLife(t *testing.T) {
 		t.Errorf("half a life old: the truth was asked %d times, want twice", truth.asked())
 	}
 }
+
+// A filler is so slow that the tombstone of its session has come and gone.
+func TestLateFillAfterTombstoneTTL(t *testing.T) {
+	server := testenv.Redis(t)
+	truth, hears := &fake{hold: make(chan struct{}), read: make(chan struct{}, 1)}, &freshness{}
+	truth.set(alive(7))
+	hears.Store(true)
+	var ahead atomic.Int64
+	now := func(o *redistier.Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	}
+	slow, other := open(t, server, truth, fed(hears, now)), open(t, server, &fake{}, fed(hears, now))
+	filled := make(chan session.Session)
+	go func() {
+		got, _ := slow.Get(t.Context(), 7)
+		filled <- got
+	}()
+	<-truth.read
+	if err := other.Hear(t.Context(), gone(7, session.LoggedOut)); err != nil {
+		t.Fatal(err)
+	}
+	rdb, key := admin(t, server), redistier.KeyOf(7)
+	stays := rdb.PTTL(t.Context(), key).Val()
+	ahead.Store(int64(stays))
+	if n := rdb.Del(t.Context(), key).Val(); n != 1 { // as if that time had passed for Redis, too
+		t.Fatal("no tombstone")
+	}
+	close(truth.hold)
+	got := <-filled
+	if value, err := rdb.Get(t.Context(), key).Result(); err == nil {
+		t.Errorf("Redis holds %d bytes of a session that ended %v ago", len(value), stays)
+	}
+	if age := session.Age(time.Now().Add(stays), got.AsOf); age < session.Life(bound) {
+		t.Errorf("the answer is %v old, and memory would believe it", age)
+	}
+}
