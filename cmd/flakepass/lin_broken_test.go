@@ -34,8 +34,12 @@ var breakages = []breakage{
 // check find out. Otherwise that they find nothing would say nothing.
 func TestBrokenServerIsFound(t *testing.T) {
 	t.Parallel()
-	for _, b := range breakages {
+	for i, b := range breakages {
+		if i >= 1 && os.Getenv(linTime) == "" {
+			break
+		}
 		t.Run(strings.ReplaceAll(b.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
 			seed := seedOf(t)
 			t.Logf("%s=%d", linSeed, seed)
 			d := onMySQLAlone(t)

@@ -63,7 +63,8 @@ type situation struct {
 	during func(c *cohort, length time.Duration)
 }
 
-// campaigns are the situations in which a logout has to hold. That an instance
+// campaigns are the situations in which a logout has to hold; unless "make lin"
+// runs, only the first few are looked at. That an instance
 // stands still for longer than the bound needs no exception: see the package
 // comment of lincheck.
 var campaigns = []campaign{
@@ -128,7 +129,10 @@ func TestRecordedHistories(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %8s %8s %8s %10s %10s\n", "situation", "ops", "logins", "lost", "promised", "measured")
 	t.Run("each", func(t *testing.T) {
-		for _, c := range campaigns {
+		for i, c := range campaigns {
+			if i >= 4 && os.Getenv(linTime) == "" {
+				break
+			}
 			t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 				t.Parallel()
 				line := c.run(t)

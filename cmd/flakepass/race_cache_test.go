@@ -66,6 +66,7 @@ func TestLogoutVsFill(t *testing.T) {
 	t.Parallel()
 	for name, on := range map[string]func(testing.TB) *deployment{"Redis": onMySQL, "no Redis": onMySQLAlone} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := on(t)
 			proxy, through := between(t, d)
 			slow, here := newClient(t, d.start(t, through...).public), newClient(t, d.start(t).public)
