@@ -23,37 +23,6 @@ func (d *deployment) client(t testing.TB) *redis.Client {
 	return rdb
 }
 
-// A value is what Redis holds of the login of a token, to be put back later.
-type value struct {
-	key  string
-	text []byte
-}
-
-func valueOf(t testing.TB, rdb *redis.Client, token string) value {
-	t.Helper()
-	parsed, err := flakepass.ParseToken(token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := value{key: "fp:s:" + parsed.ID().String()}
-	if v.text, err = rdb.Get(t.Context(), v.key).Bytes(); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// putBack makes Redis say again what it said, as a replica does that is behind.
-func (v value) putBack(t testing.TB, rdb *redis.Client) {
-	t.Helper()
-	now, err := rdb.Get(t.Context(), v.key).Bytes()
-	if err != nil || bytes.Equal(now, v.text) {
-		t.Fatalf("no tombstone in Redis: %v", err)
-	}
-	if err := rdb.Set(t.Context(), v.key, v.text, time.Minute).Err(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // reads reports whether a statement asks for the login of a token.
 func reads(statement string) bool {
 	return strings.HasPrefix(statement, "SELECT") && strings.Contains(statement, "FROM users WHERE token_id = ")
@@ -93,44 +62,6 @@ func TestLogoutVsFill(t *testing.T) {
 			}
 		})
 	}
-}
-
-// polls reports whether a statement is a question of the feed.
-func polls(statement string) bool { return strings.Contains(statement, "token_floor_at >=") }
-
-// TestBootWithoutFeed: an instance that has not heard of one end since it was
-// started believes nothing that lies in Redis, and asks.
-func TestBootWithoutFeed(t *testing.T) {
-	t.Parallel()
-	d := onMySQL(t)
-	proxy, through := between(t, d)
-	rdb := d.client(t)
-	here := newClient(t, d.start(t).public)
-	password := newPassword()
-	here.want(here.register("ada", password), 201, "")
-	token := here.login("ada", password)
-	here.alive(token)
-	believed := valueOf(t, rdb, token)
-	here.want(here.logout(token), 204, "")
-	believed.putBack(t, rdb)
-
-	var deaf atomic.Int32
-	proxy.decide(func(statement string) fate {
-		if polls(statement) {
-			deaf.Add(1)
-			return neverSent
-		}
-		return passes
-	})
-	there := newClient(t, d.start(t, through...).public)
-	testenv.Eventually(t, patience, func() bool {
-		there.dead(token, "token_logged_out")
-		return deaf.Load() >= 3
-	}, "the instance polls, in vain")
-	fresh := here.login("ada", password)
-	there.alive(fresh) // it answers, from the database
-	proxy.pass()
-	there.dead(token, "token_logged_out")
 }
 
 // TestPubSubFull: an instance does not read its messages, so Redis throws them
@@ -244,44 +175,5 @@ func TestNegativePoison(t *testing.T) {
 		there.want(there.logout(token), 204, "")
 		there.dead(forge(token), "token_invalid") // and learns nothing of why
 		there.dead(token, "token_logged_out")
-	}
-}
-
-// TestRestartAll kills every instance at once. What they had remembered of ends is
-// gone, and Redis has lost a tombstone; the first answer of each is right.
-func TestRestartAll(t *testing.T) {
-	t.Parallel()
-	d := onMySQL(t)
-	rdb := d.client(t)
-	startAll := func() (all []*process) {
-		for range 3 {
-			all = append(all, startProcess(t, t.TempDir(), d.with()))
-		}
-		return all
-	}
-	all := startAll()
-	here := newClient(t, all[0].public)
-	ada, bob := newPassword(), newPassword()
-	here.want(here.register("ada", ada), 201, "")
-	here.want(here.register("bob", bob), 201, "")
-	dead, living := here.login("ada", ada), here.login("bob", bob)
-	for _, p := range all {
-		c := newClient(t, p.public)
-		c.alive(dead)
-		c.alive(living)
-	}
-	believed := valueOf(t, rdb, dead)
-	here.want(here.logout(dead), 204, "")
-	believed.putBack(t, rdb)
-	for _, p := range all {
-		p.signal(t, syscall.SIGKILL)
-	}
-	for _, p := range all {
-		<-p.ended
-	}
-	for _, p := range startAll() {
-		c := newClient(t, p.public)
-		c.dead(dead, "token_logged_out")
-		c.alive(living)
 	}
 }
