@@ -125,6 +125,7 @@ var campaigns = []campaign{
 // was told, with accepts that are late by the bound at most; with nothing cached,
 // by nothing. It measures by how much they are.
 func TestRecordedHistories(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %8s %8s %8s %10s %10s\n", "situation", "ops", "logins", "lost", "promised", "measured")

@@ -130,7 +130,7 @@ func TestVerdicts(t *testing.T) {
 // and the bound that is measured is no more than that.
 func TestMeasuredBoundIsTheStaleness(t *testing.T) {
 	for _, stale := range []time.Duration{0, 50 * ms, 400 * ms} {
-		history := simulate(3, 20, 40, stale)
+		history := simulate(3, 6, 30, stale)
 		if v := lincheck.Check(history, stale); !v.Legal {
 			t.Fatalf("staleness %v: %v", stale, v)
 		}
@@ -144,10 +144,10 @@ func TestMeasuredBoundIsTheStaleness(t *testing.T) {
 	}
 }
 
-// Each of these is one op in a history of 9,000 that is legal without it.
+// Each of these is one op in a history of 2,000 that is legal without it.
 func TestPlantedViolationIsFound(t *testing.T) {
 	const stale = 50 * ms
-	history := simulate(7, 20, 40, stale)
+	history := simulate(7, 6, 30, stale)
 	find := func(want func(lincheck.Op) bool) (int, lincheck.Op) {
 		t.Helper()
 		i := slices.IndexFunc(history, want)
