@@ -129,21 +129,19 @@ func TestRecordedHistories(t *testing.T) {
 	var mu sync.Mutex
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %8s %8s %8s %10s %10s\n", "situation", "ops", "logins", "lost", "promised", "measured")
-	t.Run("each", func(t *testing.T) {
-		for i, c := range campaigns {
-			if i >= 4 && os.Getenv(linTime) == "" {
-				break
-			}
-			t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-				t.Parallel()
-				line := c.run(t)
-				mu.Lock()
-				defer mu.Unlock()
-				table.WriteString(line)
-			})
+	t.Cleanup(func() { t.Log("\n" + table.String()) }) // when the last one is over
+	for i, c := range campaigns {
+		if i >= 4 && os.Getenv(linTime) == "" {
+			break
 		}
-	})
-	t.Log("\n" + table.String())
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			t.Parallel()
+			line := c.run(t)
+			mu.Lock()
+			defer mu.Unlock()
+			table.WriteString(line)
+		})
+	}
 }
 
 func (c campaign) run(t *testing.T) string {
