@@ -3,6 +3,8 @@ GO           ?= go
 FUZZTIME     ?= 10s
 BENCH        ?= .
 LIN          ?= 60s
+
+SCALE        ?= 1000000,10000000
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -54,6 +56,10 @@ peers: ## compare idworker with other ID generators, in about six minutes (docs/
 	cd $(PEERS) && $(GO) build -o "$(CURDIR)/bin/peers" .
 	bin/peers $(PEERSFLAGS)
 
+scale: servers ## build 1 and then 10 million users in a MySQL of its own and measure (docs/performance.md); SCALE=n,n chooses
+	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -- \
+		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/scale
+
 fuzz: ## fuzz every target for FUZZTIME (10s)
 	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
 		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' "$$dir" | grep '^Fuzz'); do \
@@ -71,4 +77,4 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
 
-.PHONY: help run build test test-quick lin lint fmt bench peers fuzz install-servers clean servers
+.PHONY: help run build test test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

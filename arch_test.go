@@ -51,6 +51,7 @@ var support = []string{
 	"internal/account/accounttest",
 	"internal/bench",
 	"internal/lincheck",
+	"internal/scale",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",
