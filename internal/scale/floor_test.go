@@ -109,7 +109,7 @@ func (d *deployment) behind(t testing.TB, living int) {
 	t.Helper()
 	start, cleared := time.Now(), 0
 	if d.big {
-		cleared = d.pass(t, start.Add(time.Minute))
+		cleared = d.pass(t, living, start.Add(time.Minute))
 	} else {
 		rule := policy.Default()
 		var err error

@@ -51,7 +51,7 @@ func newCrowd(n int) *crowd {
 // their logins lie across that order, as they do in life.
 func (c *crowd) at(i int) person {
 	p := person{id: c.spread(i, 400*day, 35*day), created: c.now.Add(-400 * day).UnixMilli()}
-	across := int(uint64(i) * 7_368_787 % uint64(c.n)) //nolint:gosec // neither is negative
+	across := int(uint64(i) * 7_368_787 % uint64(c.n))
 	switch last := i % 10; {
 	case last <= 5:
 		p.token = c.spread(across, 13*day, 2*minute)
@@ -60,7 +60,7 @@ func (c *crowd) at(i int) person {
 			p.ended, p.why = c.spread(across, 90*day, 61*day), session.Replaced
 		}
 	case last == 6 && i%20 < 10:
-		p.token = c.spread(across, 60*day, 31*day) // expired, and in use until then
+		p.token = c.spread(across, 59*day, 31*day) // expired, and in use until then
 		p.seen = c.now.Add(-10 * day).UnixMilli()
 	case last == 6:
 		p.token = c.spread(across, 29*day, 16*day) // idle
@@ -83,7 +83,8 @@ func (c *crowd) at(i int) person {
 // millisecond of its own.
 func (c *crowd) spread(i int, from, to time.Duration) int64 {
 	step := (from - to) / time.Duration(c.n)
-	return int64(layout.Smallest(c.now.Add(-from+time.Duration(i)*step))) | 1<<12
+	// The worker's number keeps logins of different ages apart: no ID comes twice.
+	return int64(layout.Smallest(c.now.Add(-from+time.Duration(i)*step))) | int64(from/day)<<12
 }
 
 // between is some time from the issue of a login until a minute ago.
@@ -96,7 +97,6 @@ func (c *crowd) between(token int64, i int) int64 {
 func hashOf(id int64) session.Hash {
 	h := session.Hash{1}
 	for i := 1; i < len(h); i += 8 {
-		//nolint:gosec // bits, not numbers
 		binary.LittleEndian.PutUint64(h[i:], uint64(id)*0x9e3779b97f4a7c15+uint64(i)*0xbf58476d1ce4e5b9)
 	}
 	return h

@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,7 @@ type stopwatch struct {
 	mu     sync.Mutex
 	took   []time.Duration
 	failed int
+	first  error // of those that failed
 }
 
 func (w *stopwatch) note(d time.Duration, err error) {
@@ -97,6 +99,7 @@ func (w *stopwatch) note(d time.Duration, err error) {
 	w.took = append(w.took, d)
 	if err != nil {
 		w.failed++
+		w.first = cmp.Or(w.first, err)
 	}
 }
 
@@ -126,6 +129,7 @@ func (r *report) quantiles(what string, w *stopwatch) {
 	text := brief(p50) + " / " + brief(p99) + " / " + brief(most)
 	if w.failed > 0 {
 		text += fmt.Sprintf(", %d of %d failed", w.failed, len(w.took))
+		r.t.Logf("%s: the first failure: %v", what, w.first)
 	}
 	r.add(what+": p50 / p99 / max", p50.Seconds(), text)
 }
