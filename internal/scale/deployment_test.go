@@ -38,6 +38,7 @@ type deployment struct {
 	sessions *gormstore.Sessions
 	settings *gormstore.Settings
 	last     atomic.Int64 // ID that was minted
+	visits   atomic.Int64 // logins while something else went on
 }
 
 // build makes a deployment of n people, and checks that they are as they are

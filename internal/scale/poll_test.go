@@ -123,9 +123,9 @@ func (d *deployment) cost(t testing.TB, span time.Duration) {
 	const instances = 3
 	used := func() (time.Duration, int) {
 		cpu, start := d.mysqld(t), time.Now()
-		from, _ := d.asked(t)
+		from, _ := d.counted(t)
 		<-time.After(span)
-		to, _ := d.asked(t)
+		to, _ := d.counted(t)
 		return time.Duration(float64(d.mysqld(t)-cpu) / time.Since(start).Seconds()), to - from
 	}
 	none, _ := used()

@@ -3,12 +3,35 @@ package scale
 import (
 	"database/sql"
 	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
+
+// settle waits until the server is done with the store's statements: it counts
+// one only after its answer is on the way.
+func (d *deployment) settle(t testing.TB) {
+	t.Helper()
+	testenv.Eventually(t, time.Minute, func() bool {
+		var busy int
+		must(t, d.root.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM performance_schema.threads p "+
+			"JOIN performance_schema.events_statements_current s USING (thread_id) "+
+			"WHERE p.processlist_user = ? AND (s.end_event_id IS NULL OR p.processlist_command <> 'Sleep')", d.user).Scan(&busy))
+		return busy == 0
+	}, "the server is done with what the store asked")
+}
 
 // asked is how many statements the store has sent so far, and how many rows the
 // server looked at for them, by the server's own count. What sets up a
 // connection does not count.
 func (d *deployment) asked(t testing.TB) (statements, rows int) {
+	t.Helper()
+	d.settle(t)
+	return d.counted(t)
+}
+
+// counted is what [deployment.asked] says, while questions are under way.
+func (d *deployment) counted(t testing.TB) (statements, rows int) {
 	t.Helper()
 	must(t, d.root.QueryRowContext(t.Context(), "SELECT COALESCE(SUM(count_star), 0), COALESCE(SUM(sum_rows_examined), 0) "+
 		"FROM performance_schema.events_statements_summary_by_user_by_event_name "+
@@ -20,6 +43,7 @@ func (d *deployment) asked(t testing.TB) (statements, rows int) {
 // with that: the kind of access and the index.
 func (d *deployment) plan(t testing.TB, beginning string) (access, index string) {
 	t.Helper()
+	d.settle(t)
 	var text string
 	err := d.root.QueryRowContext(t.Context(), "SELECT h.sql_text FROM performance_schema.events_statements_history h "+
 		"JOIN performance_schema.threads p USING (thread_id) WHERE p.processlist_user = ? AND h.sql_text LIKE ? "+
