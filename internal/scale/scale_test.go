@@ -30,7 +30,7 @@ func TestNothingGrowsWithTheUsers(t *testing.T) {
 func TestScale(t *testing.T) {
 	wanted := os.Getenv(sizes)
 	if wanted == "" {
-		t.Skipf("takes half an hour and 15 GB of disk; `make scale` runs it, with the numbers of users in %s", sizes)
+		t.Skipf("takes half an hour and 10 GB of disk; `make scale` runs it, with the numbers of users in %s", sizes)
 	}
 	r := &report{t: t}
 	for text := range strings.SplitSeq(wanted, ",") {
