@@ -55,6 +55,7 @@ var support = []string{
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",
+	"internal/testenv/faultproxy",
 	"internal/testenv/server",
 	"internal/testenv/withservers",
 }

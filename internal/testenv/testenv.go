@@ -11,6 +11,8 @@
 //     go-sql-driver, without a database, whose user may create databases.
 //   - FLAKEPASS_TEST_REDIS: the redis:// address of a shared Redis.
 //   - FLAKEPASS_TEST_ZOOKEEPER: the host:port of a shared ZooKeeper.
+//   - FLAKEPASS_TEST_WITHSERVERS: that program, which a test with a database of
+//     its own asks how to start one.
 //   - FLAKEPASS_TEST_REQUIRE_SERVERS: if set, a test whose server is absent
 //     fails. Otherwise it is skipped, so that "go test ./..." works on a
 //     machine that has none of them.

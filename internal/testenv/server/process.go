@@ -32,6 +32,9 @@ type Process struct {
 	Path string
 	Args []string
 
+	// Env is the child's environment, as NAME=value. nil means the parent's.
+	Env []string
+
 	// Dir is the working folder. The output of all runs goes to the file
 	// "log" in it.
 	Dir string
@@ -54,7 +57,7 @@ func (p *Process) Start() error {
 		return fmt.Errorf("server: start %s: %w", p.Path, err)
 	}
 	cmd := exec.Command(p.Path, p.Args...) //nolint:noctx // ended by Stop and Kill, which let it finish its writes
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.Dir, log, log
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, log, log
 	cmd.SysProcAttr = attributes(syscall.SIGKILL)
 
 	started, done := make(chan error), make(chan struct{})
@@ -137,6 +140,9 @@ func (p *Process) Pause() error {
 // Resume lets a paused child go on.
 func (p *Process) Resume() error { return p.signal(syscall.SIGCONT) }
 
+// Signal sends s to the child.
+func (p *Process) Signal(s syscall.Signal) error { return p.signal(s) }
+
 func (p *Process) signal(s syscall.Signal) error {
 	if !p.Running() {
 		return fmt.Errorf("server: %v %s: %w", s, p.Path, ErrNotRunning)
@@ -145,6 +151,15 @@ func (p *Process) signal(s syscall.Signal) error {
 		return fmt.Errorf("server: %v %s: %w", s, p.Path, err)
 	}
 	return nil
+}
+
+// Log returns all that the program printed, in all its runs.
+func (p *Process) Log() string {
+	text, err := os.ReadFile(p.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
 }
 
 func (p *Process) logFile() string { return filepath.Join(p.Dir, "log") }

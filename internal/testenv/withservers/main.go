@@ -3,11 +3,14 @@
 // Command withservers runs a command with real servers around it:
 //
 //	withservers [-only mysql,mariadb,redis,zookeeper] -- go test ./...
+//	withservers -prepare mysql -dir DIR -port PORT
 //
 // It starts a MySQL, a MariaDB, a Redis and a ZooKeeper on free ports of
 // 127.0.0.1, in a folder of its own, tells the command where they are in the variables that
 // package testenv reads, and ends them when the command is over, failed or
 // interrupted. Its exit status is the command's.
+//
+// The second form starts nothing: see printCommand.
 package main
 
 import (
@@ -31,7 +34,19 @@ func main() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: withservers [-only mysql,mariadb,redis,zookeeper] -- command [argument ...]")
 		flag.PrintDefaults()
 	}
+	prepare := flag.String("prepare", "", "only print how to start this one server, on -port and from -dir, which is made ready for it")
+	dir := flag.String("dir", "", "an empty folder, for -prepare")
+	port := flag.Int("port", 0, "a free port, for -prepare")
 	flag.Parse()
+	if *prepare != "" {
+		ctx, stop := interruptible()
+		defer stop()
+		if err := printCommand(ctx, os.Stdout, *prepare, *dir, *port); err != nil {
+			fmt.Fprintln(os.Stderr, "withservers:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if flag.NArg() == 0 {
 		flag.Usage()
 		os.Exit(2)
@@ -66,7 +81,11 @@ func run(names, command []string) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	environment := append(os.Environ(), "FLAKEPASS_TEST_REQUIRE_SERVERS=1")
+	own, err := os.Executable()
+	if err != nil {
+		return 1, err
+	}
+	environment := append(os.Environ(), "FLAKEPASS_TEST_REQUIRE_SERVERS=1", self+"="+own)
 	for _, u := range up {
 		environment = append(environment, u.kind.variable+"="+u.address)
 		fmt.Fprintf(os.Stderr, "withservers: %s is ready, process %d\n", u.version, u.process.PID())

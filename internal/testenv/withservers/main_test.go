@@ -63,6 +63,18 @@ func TestCommandIsToldWhereTheServersAre(t *testing.T) {
 	}
 }
 
+func TestPrepareSaysHowToStartOne(t *testing.T) {
+	testenv.Program(t, "redis-server")
+	out, err := withservers(t, "-prepare", "redis", "-dir", t.TempDir(), "-port", "15001").Output()
+	if err != nil || !strings.HasPrefix(string(out), "/") || !strings.Contains(string(out), "redis-server\n") ||
+		!strings.Contains(string(out), "\n--port\n15001\n") {
+		t.Errorf("output %q, %v", out, err)
+	}
+	if out, err := withservers(t, "-prepare", "oracle", "-dir", t.TempDir(), "-port", "15001").Output(); err == nil || len(out) > 0 {
+		t.Errorf("output %q, %v; want an error", out, err)
+	}
+}
+
 func TestUnknownServerIsRefused(t *testing.T) {
 	out, err := withservers(t, "-only", "redis,oracle", "--", "echo", "ran").Output()
 	if err == nil || len(out) > 0 {

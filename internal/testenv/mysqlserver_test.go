@@ -1,0 +1,61 @@
+//go:build unix
+
+package testenv_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// TestOwnMySQLKeepsWhatItCommitted: over a Kill, and while it stands still it
+// answers nobody.
+func TestOwnMySQLKeepsWhatItCommitted(t *testing.T) {
+	t.Parallel()
+	m := testenv.OwnMySQL(t)
+	for _, statement := range []string{"CREATE TABLE t (id BIGINT PRIMARY KEY)", "INSERT INTO t VALUES (7)"} {
+		if _, err := m.DB().ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.Kill()
+	if err := m.DB().PingContext(t.Context()); err == nil {
+		t.Error("it answers after it was killed")
+	}
+	m.Start()
+	var id int
+	if err := m.DB().QueryRowContext(t.Context(), "SELECT id FROM t").Scan(&id); err != nil || id != 7 {
+		t.Errorf("after the crash: %d, %v", id, err)
+	}
+
+	m.Pause()
+	answered := make(chan error, 1)
+	go func() { answered <- m.DB().PingContext(t.Context()) }()
+	select {
+	case err := <-answered:
+		t.Errorf("it answers while it stands still: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	m.Resume()
+	if err := <-answered; err != nil {
+		t.Errorf("it does not go on: %v", err)
+	}
+
+	conn, err := m.DB().Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	other := connect(t, "root@tcp("+m.Addr+")/"+m.Name)
+	if err := other.PingContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The one that is in use here, and the other's.
+	if n, err := m.KillConnections(t.Context()); err != nil || n < 2 {
+		t.Errorf("%d connections killed, %v; want both", n, err)
+	}
+	if err := conn.PingContext(t.Context()); err == nil {
+		t.Error("a connection that was killed answers")
+	}
+}
