@@ -53,7 +53,13 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 
 	var err error
 	t.feed, err = feed.New(feed.Options{
-		From: kept, With: rule.Follow(log), Bound: cfg.RevocationBound, Log: log, Polled: metrics.Polled,
+		From: kept, With: rule.Follow(log), Bound: cfg.RevocationBound, Log: log,
+		Polled: func(took time.Duration, ends int, err error) {
+			metrics.Polled(took, ends, err)
+			if errors.Is(err, context.DeadlineExceeded) {
+				db.LeaveIdle() // who polls finds out first, and before any request has to
+			}
+		},
 		Learn: func(news session.News) {
 			if t.memory != nil {
 				t.memory.Learn(news)

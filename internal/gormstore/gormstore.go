@@ -48,6 +48,8 @@ type DB struct {
 	// database lets changes run beside each other.
 	turn chan struct{}
 	late time.Duration // what a change may take before it is stamped anew
+	// conns is the most connections there are, in use or idle.
+	conns int
 }
 
 // Open connects and checks that the database answers. It does not migrate.
@@ -90,7 +92,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d, late: late}
+	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}
@@ -114,6 +116,16 @@ func (db *DB) Ping(ctx context.Context) error {
 		return fmt.Errorf("gormstore: ping: %w", err)
 	}
 	return nil
+}
+
+// LeaveIdle closes the connections that are not in use. It is for when a
+// question got no answer in time: its connection may lead nowhere, and so may
+// the others, for a firewall that has forgotten them, or a host that is gone,
+// tells nobody. Each would cost the next request that takes it its full time. A
+// new connection shows at once whether the database is there.
+func (db *DB) LeaveIdle() {
+	db.sql.SetMaxIdleConns(0)
+	db.sql.SetMaxIdleConns(db.conns)
 }
 
 // Close closes all connections.
