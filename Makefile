@@ -3,8 +3,8 @@ GO           ?= go
 FUZZTIME     ?= 10s
 BENCH        ?= .
 LIN          ?= 60s
-
 SCALE        ?= 1000000,10000000
+CHAOS        ?= .
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -31,6 +31,9 @@ build: ## build bin/flakepass, without cgo
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector
 	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
 	cd $(PEERS) && $(GO) test -timeout 2m ./...
+
+chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
+	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test -race -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
@@ -77,4 +80,4 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
 
-.PHONY: help run build test test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build test chaos test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

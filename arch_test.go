@@ -52,6 +52,7 @@ var support = []string{
 	"internal/bench",
 	"internal/lincheck",
 	"internal/scale",
+	"internal/chaos",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",

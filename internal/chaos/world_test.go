@@ -1,0 +1,120 @@
+//go:build unix
+
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// patience is how long a test waits for what has to come. Nothing that works
+// takes nearly as long; it is the limit on a machine that stands still.
+const patience = time.Minute
+
+// A world is a deployment: a MySQL, a Redis, and instances that reach both
+// through links of their own.
+type world struct {
+	bound     time.Duration
+	mysql     *testenv.MySQLServer
+	redis     *testenv.RedisServer // nil if sentinels watch a group of them
+	sentinel  *testenv.Sentinel    // or nil
+	instances []*instance
+}
+
+// A recipe says how a world is made.
+type recipe struct {
+	instances int
+	bound     time.Duration
+	sentinel  bool
+	program   string           // empty: as it is
+	more      map[int][]string // variables of single instances, as NAME=value
+}
+
+func newWorld(t *testing.T, r recipe) *world {
+	t.Helper()
+	w := &world{bound: r.bound, mysql: testenv.OwnMySQL(t)}
+	if r.sentinel {
+		w.sentinel = testenv.RedisSentinel(t)
+	} else {
+		w.redis = testenv.Redis(t)
+	}
+	if r.program == "" {
+		r.program = build(t, "")
+	}
+	for i := range r.instances {
+		w.instances = append(w.instances, w.instance(t, i, r.program, r.more[i]...))
+	}
+	for _, i := range w.instances { // the first makes the tables
+		i.start(t)
+	}
+	return w
+}
+
+// build makes the program as people run it, with the files of an overlay in
+// place of its own, if there is one.
+func build(t testing.TB, overlay string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "flakepass")
+	args := []string{"build", "-tags", "nomsgpack", "-o", path}
+	if overlay != "" {
+		args = append(args, "-overlay", overlay)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, "./cmd/flakepass")...)
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// any is one of the instances.
+func (w *world) any(r *rand.Rand) *instance { return w.instances[r.IntN(len(w.instances))] }
+
+// heal ends whatever was done to the links.
+func (w *world) heal() {
+	for _, i := range w.instances {
+		i.mysql.Heal()
+		if i.redis != nil {
+			i.redis.Heal()
+		}
+	}
+}
+
+// seed is the seed of this run: the one that FLAKEPASS_CHAOS_SEED names, or a
+// new one. It decides the order of the faults, whom they strike, and when people
+// do what; not how the processes are scheduled.
+func seed(t testing.TB) uint64 {
+	t.Helper()
+	text := os.Getenv("FLAKEPASS_CHAOS_SEED")
+	if text == "" {
+		return rand.Uint64()
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("FLAKEPASS_CHAOS_SEED is %q; set it to the number that an earlier run printed", text)
+	}
+	return n
+}
+
+// whole reports whether the whole campaign is to run.
+func whole() bool { return os.Getenv("FLAKEPASS_CHAOS") == "whole" }
+
+func newRand(seed uint64, who string) *rand.Rand {
+	h := uint64(14695981039346656037)
+	for _, b := range []byte(who) {
+		h = (h ^ uint64(b)) * 1099511628211
+	}
+	return rand.New(rand.NewPCG(seed, h))
+}
+
+func (w *world) databaseURL(addr string) string {
+	return fmt.Sprintf("mysql://root@%s/%s", addr, w.mysql.Name)
+}
