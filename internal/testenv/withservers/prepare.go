@@ -27,6 +27,10 @@ func printCommand(ctx context.Context, w io.Writer, name, dir string, port int) 
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = fmt.Fprintln(w, strings.Join(append([]string{p.path}, p.args(port)...), "\n"))
+	args, err := p.args(port)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	_, err = fmt.Fprintln(w, strings.Join(append([]string{p.path}, args...), "\n"))
 	return err
 }
