@@ -5,6 +5,10 @@ BENCH        ?= .
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
+SEEDS        ?= 100000
+WORLDS       ?= 10000
+DUP_IDS      ?= 1000000000
+DUP_FOR      ?= 15m
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -28,12 +32,25 @@ run: ## run the server with nothing configured: SQLite, no Redis
 build: ## build bin/flakepass, without cgo
 	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -ldflags '-s -w' -o bin/flakepass ./cmd/flakepass
 
-test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector
+test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, "sim", and "dup" for 45 s
 	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
 	cd $(PEERS) && $(GO) test -timeout 2m ./...
+	@$(MAKE) --no-print-directory sim
+	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test -race -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+
+mutants: servers ## take each protection out of the code, one at a time, and name the test that notices; MUTANTS=regexp chooses
+	$(WITHSERVERS) -only mysql,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
+
+dup: servers ## try to make real processes mint an ID twice, until they have minted DUP_IDS (a billion) or for DUP_FOR (15m)
+	$(GO) build -tags $(TAGS) -o bin/dup ./internal/dup
+	FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' bin/dup -ids $(DUP_IDS) -for $(DUP_FOR)
+
+sim: ## simulate ID workers for SEEDS seeds (100000) and deployments for WORLDS (10000), each with other clocks, kills and outages
+	GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 24h -run '^TestSimulationMintsNothingTwice$$' -v ./idworker -seeds $(SEEDS)
+	FLAKEPASS_SIM_SEEDS=$(WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
@@ -80,4 +97,4 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
 
-.PHONY: help run build test chaos test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build test chaos mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

@@ -53,6 +53,9 @@ var support = []string{
 	"internal/lincheck",
 	"internal/scale",
 	"internal/chaos",
+	"internal/dup",
+	"internal/dup/ledger",
+	"internal/mutant",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",
@@ -90,6 +93,7 @@ var homes = []home{
 	{"golang.org/x/sync", "internal/account", "only hashing has to queue"},
 	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
 	{"golang.org/x/text", "internal/account", "only account knows which names are the same"},
+	{"pgregory.net/rapid", onlyTests, "it looks for counterexamples to properties"},
 	{"modernc.org/sqlite", onlyTests, "gormstore has its own dialect of it; only tests open a file directly"},
 	{"gorm.io", "internal/gormstore", "only the last tier knows SQL"},
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -81,48 +81,18 @@ func TestNextNAndNextTakeNothingTwice(t *testing.T) {
 	s := newStore(8)
 	s.any = rand.New(rand.NewPCG(2, 2))
 	w := open(t, s, idworker.Options{})
-	var (
-		wg  sync.WaitGroup
-		mu  sync.Mutex
-		all []idworker.ID
-	)
 	over := time.Now().Add(time.Second / 2)
-	for caller := range 8 {
-		wg.Go(func() {
-			var ids []idworker.ID
-			buf := make([]idworker.ID, 1+caller/2*300)
-			var last idworker.ID
-			for time.Now().Before(over) {
-				if _, err := w.NextN(t.Context(), buf); err != nil {
-					t.Error(err)
-					return
-				}
-				id, err := w.Next(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				ids = append(append(ids, buf...), id)
-				if buf[0] <= last || id <= buf[len(buf)-1] {
-					t.Errorf("%d, then %d to %d, then %d", last, buf[0], buf[len(buf)-1], id)
-					return
-				}
-				last = id
+	go thief(s, over)
+	all := crowd(t, 8, over, func(n int) func() ([]idworker.ID, error) {
+		buf := make([]idworker.ID, 1+n/2*300)
+		return func() ([]idworker.ID, error) {
+			if _, err := w.NextN(t.Context(), buf); err != nil {
+				return nil, err
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, ids...)
-		})
-	}
-	wg.Go(func() {
-		tick := time.NewTicker(3 * time.Millisecond)
-		defer tick.Stop()
-		for time.Now().Before(over) {
-			<-tick.C
-			s.steal()
+			id, err := w.Next(t.Context())
+			return append(slices.Clone(buf), id), err
 		}
 	})
-	wg.Wait()
 	noneTwice(t, all)
 	if got := w.Stats().Minted; got != uint64(len(all)) {
 		t.Errorf("%d minted by the count, and %d by hand", got, len(all))

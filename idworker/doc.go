@@ -54,6 +54,7 @@
 // A store that forgets an acknowledged write, such as a disk restored from a
 // backup or a directory deleted while in use, forgets the fence. A new range
 // then begins at the clock, which is safe unless the clock is behind what was
-// lent before. The lender on Redis, which may forget at any time, notices that
-// and waits until everything lent before has ended.
+// lent before: a living owner has ranges up to [Options.Window] ahead of it. Let
+// that time pass before others use such a store. The
+// lender on Redis, which may forget at any time, notices that and waits by itself.
 package idworker

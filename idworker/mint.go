@@ -3,7 +3,6 @@ package idworker
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 )
 
@@ -181,9 +180,9 @@ func (w *Worker) sequence(turn uint64) uint64 {
 	case StartZero:
 		return 0
 	case StartBelow100:
-		return rand.Uint64N(min(100, w.seqMask+1)) //nolint:gosec // no secret
+		return w.random() % min(100, w.seqMask+1)
 	case StartRandom:
-		return rand.Uint64() & w.seqMask //nolint:gosec // no secret
+		return w.random() & w.seqMask
 	default:
 		// A sequence that started at 0 in each would, at less than one ID in a
 		// tick, put all IDs into one class of any power of two. Half of each

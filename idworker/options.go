@@ -2,6 +2,7 @@ package idworker
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"time"
 )
 
@@ -37,6 +38,10 @@ type Options struct {
 
 	// Recorder hears of what happens; nil means nobody does.
 	Recorder Recorder
+
+	// random says where a sequence begins; nil means the process's generator.
+	// Only a simulation, whose seeds have to repeat, has another.
+	random func() uint64
 }
 
 // A ClockPolicy says what happens when the clock goes back while a Worker
@@ -109,6 +114,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Lead = 0
 	case o.Lead == 0:
 		o.Lead = Lead
+	}
+	if o.random == nil {
+		o.random = rand.Uint64
 	}
 	if err := o.Layout.Validate(); err != nil {
 		return o, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -25,46 +24,11 @@ func TestOrderHoldsForEveryCaller(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ran <- w.Run(ctx) }()
 
-	var (
-		highest atomic.Int64 // an ID that has been returned
-		wg      sync.WaitGroup
-		mu      sync.Mutex
-		all     []idworker.ID
-	)
 	over := time.Now().Add(time.Second)
-	for range 8 {
-		wg.Go(func() {
-			var ids []idworker.ID
-			for time.Now().Before(over) {
-				before := idworker.ID(highest.Load())
-				id, err := w.Next(t.Context())
-				if err != nil {
-					t.Errorf("next: %v", err)
-					return
-				}
-				if id <= before {
-					t.Errorf("got %d, and %d had been returned before the call", id, before)
-					return
-				}
-				for h := highest.Load(); h < int64(id) && !highest.CompareAndSwap(h, int64(id)); {
-					h = highest.Load()
-				}
-				ids = append(ids, id)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			all = append(all, ids...)
-		})
-	}
-	wg.Go(func() {
-		tick := time.NewTicker(3 * time.Millisecond)
-		defer tick.Stop()
-		for time.Now().Before(over) {
-			<-tick.C
-			s.steal()
-		}
+	go thief(s, over)
+	all := crowd(t, 8, over, func(int) func() ([]idworker.ID, error) {
+		return func() ([]idworker.ID, error) { return single(w.Next(t.Context())) }
 	})
-	wg.Wait()
 	cancel()
 	if err := <-ran; !errors.Is(err, context.Canceled) {
 		t.Errorf("Run: %v", err)
@@ -121,16 +85,6 @@ func TestCloseWhileMintingHandsBackNothingMinted(t *testing.T) {
 		wg.Wait()
 	}
 	noneTwice(t, all)
-}
-
-func noneTwice(t *testing.T, ids []idworker.ID) {
-	t.Helper()
-	slices.Sort(ids)
-	for i := 1; i < len(ids); i++ {
-		if ids[i] == ids[i-1] {
-			t.Fatalf("ID %d twice among %d", ids[i], len(ids))
-		}
-	}
 }
 
 func BenchmarkNext(b *testing.B) {

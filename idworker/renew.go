@@ -16,6 +16,29 @@ const (
 	retryMost  = time.Second
 )
 
+// A retry is the patience of what runs beside the minting: of [Worker.Run] and
+// [Ring.Run].
+type retry struct{ pause time.Duration }
+
+// after takes the outcome of an attempt. It reports whether the running is over,
+// and with what; otherwise pause is how long to wait before the next attempt, 0
+// after a success.
+func (r *retry) after(ctx context.Context, err error) (over bool, result error) {
+	switch {
+	case err == nil:
+		r.pause = 0
+		return false, nil
+	case errors.Is(err, ErrClosed):
+		return true, nil
+	case ctx.Err() != nil:
+		return true, ctx.Err()
+	case errors.Is(err, ErrExhausted):
+		return true, err
+	}
+	r.pause = min(max(2*r.pause, retryFirst), retryMost)
+	return false, nil
+}
+
 // A flight is one renewal under way, for everybody who needs it.
 type flight struct {
 	done     chan struct{}
@@ -30,7 +53,7 @@ type flight struct {
 // Without Run, Next asks when the range is used up, which costs that call the
 // time of a question.
 func (w *Worker) Run(ctx context.Context) error {
-	var pause time.Duration
+	var again retry
 	for {
 		g := w.grant.Load()
 		now := w.clock.milli()
@@ -38,7 +61,7 @@ func (w *Worker) Run(ctx context.Context) error {
 			now = max(now, w.tickOf(w.last())*w.layout.unit())
 		}
 		left := time.Duration(g.lent.Until.UnixMilli()-w.layout.Epoch.UnixMilli()-now) * time.Millisecond
-		timer := time.NewTimer(max(pause, left-g.window/2))
+		timer := time.NewTimer(max(again.pause, left-g.window/2))
 		select {
 		case <-timer.C:
 		case <-w.closed:
@@ -48,17 +71,8 @@ func (w *Worker) Run(ctx context.Context) error {
 			timer.Stop()
 			return ctx.Err()
 		}
-		switch err := w.renew(ctx, g); {
-		case err == nil:
-			pause = 0
-		case errors.Is(err, ErrClosed):
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, ErrExhausted):
+		if over, err := again.after(ctx, w.renew(ctx, g)); over {
 			return err
-		default:
-			pause = min(max(2*pause, retryFirst), retryMost)
 		}
 	}
 }

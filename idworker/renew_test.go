@@ -69,7 +69,6 @@ func TestLostNumberIsReplacedInOrder(t *testing.T) {
 		s := newStore(4)
 		for range 2 { // so that the first number is not the lowest
 			s.seats = append([]seat{{token: "taken"}}, s.seats...)
-			s.highest = append(s.highest, 0)
 		}
 		w := open(t, s, idworker.Options{Layout: twentieth()})
 		first := w.Number()

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,38 +46,9 @@ func TestRingTakesNothingTwiceAndRefusesNobody(t *testing.T) {
 			} else {
 				go func() { ran <- r.Run(ctx) }()
 			}
-			var (
-				highest atomic.Int64
-				wg      sync.WaitGroup
-				mu      sync.Mutex
-				all     []idworker.ID
-			)
-			over := time.Now().Add(time.Second / 3)
-			for range 16 {
-				wg.Go(func() {
-					var ids []idworker.ID
-					for time.Now().Before(over) {
-						before := highest.Load()
-						id, err := r.Next(t.Context())
-						if err != nil {
-							t.Errorf("refused: %v", err)
-							return
-						}
-						if int64(id) <= before {
-							t.Errorf("got %d, and %d had been returned before the call", id, before)
-							return
-						}
-						for h := before; h < int64(id) && !highest.CompareAndSwap(h, int64(id)); {
-							h = highest.Load()
-						}
-						ids = append(ids, id)
-					}
-					mu.Lock()
-					defer mu.Unlock()
-					all = append(all, ids...)
-				})
-			}
-			wg.Wait()
+			all := crowd(t, 16, time.Now().Add(time.Second/3), func(int) func() ([]idworker.ID, error) {
+				return func() ([]idworker.ID, error) { return single(r.Next(t.Context())) }
+			})
 			cancel()
 			if err := <-ran; !errors.Is(err, context.Canceled) {
 				t.Errorf("Run: %v", err)

@@ -2,7 +2,6 @@ package idworker
 
 import (
 	"context"
-	"errors"
 	"time"
 )
 
@@ -17,37 +16,28 @@ func (r *Ring) Run(ctx context.Context) error {
 		defer tick.Stop()
 		due = tick.C
 	}
-	var pause time.Duration
+	var again retry
 	replace := 0
 	for {
-		err := r.pad(ctx, replace)
+		over, err := again.after(ctx, r.pad(ctx, replace))
+		if over {
+			return err
+		}
 		replace = 0
 		// In any case, or a failure would end the filling for good.
 		r.nudged.Store(false)
-		var again <-chan time.Time
-		switch {
-		case err == nil:
-			pause = 0
-			if r.Len() < int(r.low) { // taken while the nudge was still on
-				continue
-			}
-		case errors.Is(err, ErrClosed):
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, ErrExhausted):
-			return err
-		default:
-			pause = min(max(2*pause, retryFirst), retryMost)
-			again = time.After(pause)
-		}
 		wake := r.wake
-		if again != nil {
+		var late <-chan time.Time
+		switch {
+		case again.pause > 0:
 			wake = nil // callers in need do not make an outage shorter
+			late = time.After(again.pause)
+		case r.Len() < int(r.low): // taken while the nudge was still on
+			continue
 		}
 		select {
 		case <-wake:
-		case <-again:
+		case <-late:
 		case <-due:
 			if r.full == FullReplace {
 				replace = len(r.slots)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -16,25 +17,32 @@ var errStore = errors.New("store is down")
 // A store is a Lender in memory that can be made to fail and to break its
 // promise.
 type store struct {
-	mu      sync.Mutex
-	seats   []seat
-	highest []int64 // the highest fence ever, by number
-	tokens  int
-	calls   int
+	mu     sync.Mutex
+	seats  []seat
+	tokens int
+	calls  int
 
 	now   func() time.Time
 	fault func() (before, after error) // nil: none
 	any   *rand.Rand                   // nil: a free number; else any at all
 	bug   string
+	down  time.Time // until then nothing can be written
 }
 
 type seat struct {
 	token string
 	fence int64
+	lent  *lent
+}
+
+// lent is what the owner of a seat has, in Unix milliseconds.
+type lent struct {
+	number      int
+	from, until int64
 }
 
 func newStore(numbers int) *store {
-	return &store{seats: make([]seat, numbers), highest: make([]int64, numbers), now: time.Now}
+	return &store{seats: make([]seat, numbers), now: time.Now}
 }
 
 func (s *store) step(do func() error) error {
@@ -48,22 +56,28 @@ func (s *store) step(do func() error) error {
 	if before != nil {
 		return before
 	}
-	err := do()
-	for i := range s.seats {
-		s.highest[i] = max(s.highest[i], s.seats[i].fence)
+	if time.Now().Before(s.down) {
+		return errStore
 	}
-	return errors.Join(err, after)
+	if s.bug == "forgets" && s.any.IntN(20) == 0 {
+		s.seats[s.any.IntN(len(s.seats))] = seat{} // a backup, put back
+	}
+	return errors.Join(do(), after)
 }
 
-func (s *store) Acquire(_ context.Context, window time.Duration) (g idworker.Grant, err error) {
+func (s *store) Acquire(_ context.Context, window time.Duration) (idworker.Grant, error) {
+	return s.acquire(nil, s.now(), window)
+}
+
+func (s *store) acquire(l *life, now time.Time, window time.Duration) (g idworker.Grant, err error) {
 	err = s.step(func() error {
 		n := s.pick()
 		if n < 0 {
 			return idworker.ErrNoNumber
 		}
-		from := max(s.now().UnixMilli(), s.seats[n].fence)
+		from := max(now.UnixMilli(), s.seats[n].fence)
 		if s.bug == "starts at now" {
-			from = s.now().UnixMilli()
+			from = now.UnixMilli()
 		}
 		s.tokens++
 		token := strconv.Itoa(s.tokens)
@@ -71,7 +85,7 @@ func (s *store) Acquire(_ context.Context, window time.Duration) (g idworker.Gra
 			token = "host"
 		}
 		until := from + window.Milliseconds()
-		s.seats[n] = seat{token: token, fence: until}
+		s.seats[n] = seat{token: token, fence: until, lent: l.lend(n, from, until)}
 		if s.bug == "fence behind" {
 			s.seats[n].fence = from
 		}
@@ -100,6 +114,7 @@ func (s *store) Extend(_ context.Context, g idworker.Grant, until time.Time) (id
 			return idworker.ErrLost
 		}
 		at.fence = max(at.fence, until.UnixMilli())
+		at.lent.until = at.fence
 		g.Until = time.UnixMilli(at.fence)
 		return nil
 	})
@@ -116,9 +131,46 @@ func (s *store) Release(_ context.Context, g idworker.Grant, used time.Time) err
 		if s.bug == "hands back everything" {
 			fence = g.From.UnixMilli()
 		}
-		*at = seat{fence: min(at.fence, fence)}
+		at.lent.until = min(at.lent.until, fence)
+		*at = seat{fence: min(at.fence, fence), lent: new(lent)}
 		return nil
 	})
+}
+
+// lend writes down what a life was lent. Outside a simulation there is none.
+func (l *life) lend(number int, from, until int64) *lent {
+	r := &lent{number, from, until}
+	if l != nil {
+		l.lent = append(l.lent, r)
+	}
+	return r
+}
+
+// lentTo reports whether the tick that ends at end was lent to a life under a
+// number: a range has the ticks whose end it holds.
+func (s *store) lentTo(l *life, number int, end int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range slices.Backward(l.lent) {
+		if r.number == number && r.from < end && end <= r.until {
+			return true
+		}
+	}
+	return false
+}
+
+// outage lets nothing be written until then.
+func (s *store) outage(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = until
+}
+
+// draw is a number below n, of a store with chance in it.
+func (s *store) draw(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.any.IntN(n)
 }
 
 // steal makes every number somebody else's.

@@ -53,6 +53,9 @@ func (w *Worker) read(ctx context.Context) (int64, error) {
 			}
 			return now / w.clock.unit, nil
 		}
+		if w.word.Load() >= closedWord {
+			return 0, ErrClosed // for good, whatever the clock will say
+		}
 		back := seen - now
 		if w.behind.CompareAndSwap(false, true) {
 			w.steppedBack(time.Duration(back) * time.Millisecond)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +36,7 @@ type Worker struct {
 	rest     time.Duration // by which a short sleep is made longer
 	policy   ClockPolicy
 	start    SequenceStart
+	random   func() uint64
 	recorder Recorder
 
 	// word is the value handed out last: its tick, then its sequence. It only
@@ -92,7 +92,7 @@ func Open(ctx context.Context, l Lender, o Options) (*Worker, error) {
 		seqBits: o.Layout.SequenceBits, shift: o.Layout.timeShift(), seqShift: o.Layout.sequenceShift(),
 		seqMask: 1<<o.Layout.SequenceBits - 1,
 		lead:    o.Lead, leadTick: int64(o.Lead / o.Layout.Unit), rest: min(mostRest, o.Lead/4),
-		policy: o.Clock, start: o.Start, recorder: o.Recorder,
+		policy: o.Clock, start: o.Start, random: o.random, recorder: o.Recorder,
 		closed: make(chan struct{}),
 	}
 	w.clock.init(o)
@@ -176,7 +176,7 @@ func (w *Worker) publish(lent Grant) error {
 		// Programs that mint one ID and end would otherwise all mint the same
 		// sequence. IDs are public, so the random number is no secret. The word
 		// is what was handed out last, hence the 1.
-		to := n.lo + w.sequence(rand.Uint64()) - 1 //nolint:gosec // no secret
+		to := n.lo + w.sequence(w.random()) - 1
 		if w.move(last, to, 0) {
 			break
 		}

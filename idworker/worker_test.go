@@ -111,21 +111,6 @@ func TestRestartGoesOnBehindTheFence(t *testing.T) {
 	})
 }
 
-func TestClosedWorkerRefuses(t *testing.T) {
-	w := open(t, newStore(1), idworker.Options{})
-	for range 2 {
-		if err := w.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if id, err := w.Next(t.Context()); !errors.Is(err, idworker.ErrClosed) {
-			t.Errorf("got %d, %v, want ErrClosed", id, err)
-		}
-	}
-	if err := w.Run(t.Context()); err != nil {
-		t.Errorf("Run of a closed worker: %v", err)
-	}
-}
-
 func TestNextAfterExceedsTheFloor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := twentieth()

@@ -37,8 +37,11 @@ func read(file *durable.File) (int64, error) {
 	}
 	first, ok1 := parseRecord(a)
 	second, ok2 := parseRecord(b)
-	if b != nil && !ok1 && !ok2 {
+	switch {
+	case b != nil && !ok1 && !ok2:
 		return 0, ErrDamaged
+	case b != nil && !ok2:
+		file.Damaged()
 	}
 	return max(first, second), nil // one that cannot be read is 0
 }

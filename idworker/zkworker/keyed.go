@@ -298,10 +298,14 @@ func (k *Keyed) open() error {
 	if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	// A first copy that is whole is the newest; see durable.File.
+	// What was acknowledged is in both copies; see durable.File.
 	r, ok := parseReserve(first)
-	if !ok {
-		r, ok = parseReserve(second)
+	other, both := parseReserve(second)
+	switch {
+	case !ok:
+		r, ok = other, both
+	case second != nil && !both:
+		file.Damaged()
 	}
 	if second == nil || !ok || r.name != nameOf(k.Root, k.Key) {
 		r = reserve{}

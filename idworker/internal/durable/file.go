@@ -19,12 +19,35 @@ var ErrBusy = errors.New("file is in use")
 // so that no write of a disk touches both.
 const copyAt = 4096
 
+// A Disk is what a File needs of its file.
+type Disk interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+
+	// Datasync returns when what was written is on the disk.
+	Datasync() error
+
+	// Stat is that of an [os.File].
+	Stat() (fs.FileInfo, error)
+}
+
+type osFile struct{ *os.File }
+
+func (f osFile) Datasync() error { return datasync(f.File) }
+
 // A File is held until it is closed or its process ends, however that ends. Its
 // methods are not for use at the same time.
 type File struct {
-	file *os.File
-	path string
+	file  Disk
+	path  string
+	torn  int  // the copy that may be damaged; the other one is whole
+	clean bool // all that was written is on the disk
 }
+
+// Over is a File on any disk, without a name or a lock: for tests, whose disks
+// fail.
+func Over(d Disk) *File { return &File{file: d} }
 
 // Open opens a file, which it makes if absent, and locks it. It is [ErrBusy] if
 // the lock is held. The name of a new file is durable after [SyncDir].
@@ -36,7 +59,7 @@ func Open(path string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := &File{file: file, path: path}
+		f := &File{file: osFile{file}, path: path}
 		same, err := false, lock(file)
 		if err == nil {
 			same, err = f.Named()
@@ -54,9 +77,9 @@ func Open(path string) (*File, error) {
 // Read returns both copies of a record, as they are. A copy that is not there
 // is nil.
 //
-// Both were written before any Write returned, the first before the second was
-// touched: a file without a second copy has acknowledged nothing, and a first
-// copy that is whole is at least as new as what was acknowledged.
+// Both were written before any Write returned, and one at a time: a file without
+// a second copy has acknowledged nothing, and a copy that is whole is at least as
+// new as what was acknowledged.
 func (f *File) Read(length int) (first, second []byte, err error) {
 	b := make([]byte, copyAt+length)
 	n, err := f.file.ReadAt(b, 0)
@@ -72,19 +95,33 @@ func (f *File) Read(length int) (first, second []byte, err error) {
 	return first, second, nil
 }
 
-// Write makes a record durable, in both copies. The second is touched only when
-// the first is on the disk. After a failure either may hold the old record or
-// the new one, or the one being written neither; the next Write writes
+// Damaged says that the second copy which Read returned is no record, and the
+// first is: the next Write begins with the second.
+func (f *File) Damaged() { f.torn = 1 }
+
+// Write makes a record durable, in both copies. A copy is touched only when the
+// other one is on the disk, and one that may be damaged goes first: no two
+// failures in a row damage both. After a failure either may hold the old record
+// or the new one, or the one being written neither; the next Write writes
 // everything again.
 func (f *File) Write(record []byte) error {
-	for _, at := range []int64{0, copyAt} {
-		if _, err := f.file.WriteAt(record, at); err != nil {
-			return err
-		}
-		if err := datasync(f.file); err != nil {
+	if !f.clean {
+		// A process that was killed may have left a copy on its way.
+		if err := f.file.Datasync(); err != nil {
 			return err
 		}
 	}
+	f.clean = false
+	first := f.torn
+	for _, f.torn = range []int{first, 1 - first} {
+		if _, err := f.file.WriteAt(record, int64(f.torn)*copyAt); err != nil {
+			return err
+		}
+		if err := f.file.Datasync(); err != nil {
+			return err
+		}
+	}
+	f.torn, f.clean = 0, true
 	return nil
 }
 

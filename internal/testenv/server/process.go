@@ -41,6 +41,7 @@ type Process struct {
 
 	child *os.Process
 	done  chan struct{}
+	exit  int // valid when done is closed
 }
 
 // Start starts the program and does not wait for it to be ready; [Process.Wait]
@@ -68,6 +69,7 @@ func (p *Process) Start() error {
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // how it ended is in the log
+			p.exit = cmd.ProcessState.ExitCode()
 		}
 		_ = log.Close()
 		close(done)
@@ -90,6 +92,15 @@ func (p *Process) Running() bool {
 	default:
 		return true
 	}
+}
+
+// ExitCode returns how the newest child ended: its status, or -1 if a signal
+// ended it or it still runs.
+func (p *Process) ExitCode() int {
+	if p.done == nil || p.Running() {
+		return -1
+	}
+	return p.exit
 }
 
 // PID returns the process ID of the newest child, 0 before the first Start.
@@ -147,7 +158,9 @@ func (p *Process) signal(s syscall.Signal) error {
 	if !p.Running() {
 		return fmt.Errorf("server: %v %s: %w", s, p.Path, ErrNotRunning)
 	}
-	if err := p.child.Signal(s); err != nil {
+	if err := p.child.Signal(s); errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("server: %v %s: %w", s, p.Path, ErrNotRunning) // a moment ago
+	} else if err != nil {
 		return fmt.Errorf("server: %v %s: %w", s, p.Path, err)
 	}
 	return nil

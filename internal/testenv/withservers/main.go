@@ -39,13 +39,11 @@ func main() {
 	port := flag.Int("port", 0, "a free port, for -prepare")
 	flag.Parse()
 	if *prepare != "" {
-		ctx, stop := interruptible()
-		defer stop()
-		if err := printCommand(ctx, os.Stdout, *prepare, *dir, *port); err != nil {
+		if err := printCommand(os.Stdout, *prepare, *dir, *port); err != nil {
 			fmt.Fprintln(os.Stderr, "withservers:", err)
 			os.Exit(1)
 		}
-		return
+		os.Exit(0) // the tests of this program call main in a program that would go on
 	}
 	if flag.NArg() == 0 {
 		flag.Usage()
@@ -81,11 +79,10 @@ func run(names, command []string) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	own, err := os.Executable()
-	if err != nil {
-		return 1, err
+	environment := append(os.Environ(), "FLAKEPASS_TEST_REQUIRE_SERVERS=1")
+	if program, err := os.Executable(); err == nil {
+		environment = append(environment, self+"="+program)
 	}
-	environment := append(os.Environ(), "FLAKEPASS_TEST_REQUIRE_SERVERS=1", self+"="+own)
 	for _, u := range up {
 		environment = append(environment, u.kind.variable+"="+u.address)
 		fmt.Fprintf(os.Stderr, "withservers: %s is ready, process %d\n", u.version, u.process.PID())

@@ -6,16 +6,19 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/testenv/server"
 )
 
 const beCommand = "WITHSERVERS_TEST_MAIN"
@@ -73,6 +76,29 @@ func TestPrepareSaysHowToStartOne(t *testing.T) {
 	}
 	if out, err := withservers(t, "-prepare", "oracle", "-dir", t.TempDir(), "-port", "15001").Output(); err == nil || len(out) > 0 {
 		t.Errorf("output %q, %v; want an error", out, err)
+	}
+}
+
+// TestPreparedServerStarts: what is printed is all that it takes.
+func TestPreparedServerStarts(t *testing.T) {
+	testenv.Program(t, "redis-server")
+	port := testenv.FreePort(t)
+	dir := t.TempDir()
+	out, err := withservers(t, "-prepare", "redis", "-dir", dir, "-port", strconv.Itoa(port)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := strings.Split(strings.TrimSpace(string(out)), "\n")
+	p := &server.Process{Path: line[0], Args: line[1:], Dir: dir}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", port)
+	if err := p.Wait(t.Context(), func(ctx context.Context) error { return server.RedisReady(ctx, addr, p.PID()) }); err != nil {
+		t.Error(err)
+	}
+	if err := p.Stop(); err != nil || p.ExitCode() != 0 {
+		t.Errorf("stopped with status %d, %v", p.ExitCode(), err)
 	}
 }
 

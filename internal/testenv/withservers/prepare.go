@@ -6,19 +6,25 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 )
 
-// Self is the variable that tells the tests where this program is, for those
+// self is the variable that tells the tests where this program is, for those
 // that need a server of their own: they ask it how to start one.
 const self = "FLAKEPASS_TEST_WITHSERVERS"
 
-// printCommand makes everything ready in dir for the server of that name to
-// run on that port, starts nothing, and prints the command line that would:
-// the program and each argument on a line of its own.
-func printCommand(ctx context.Context, w io.Writer, name, dir string, port int) error {
+// printCommand makes everything ready in dir for the server of that name to run
+// on that port, starts nothing, and prints the command line that would: the
+// program and each argument on a line of its own.
+func printCommand(w io.Writer, name, dir string, port int) error {
+	ctx, stop := interruptible()
+	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
+	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin"); err != nil {
+		return err
+	}
 	k, ok := kindOf(name)
 	if !ok {
 		return fmt.Errorf("no server is called %q", name)

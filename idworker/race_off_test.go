@@ -1,0 +1,5 @@
+//go:build !race
+
+package idworker_test
+
+const fewSeeds = 2000
