@@ -22,8 +22,8 @@ var layout = idworker.Default()
 func (s *Sessions) Sweep(ctx context.Context, issued, seen time.Time, limit int) (int, error) {
 	// The first ID after the instant, less one, is the last ID at or before it.
 	oldest := layout.Smallest(issued.Truncate(time.Millisecond).Add(time.Millisecond)) - 1
-	var floor int64
-	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
+	floor, err := s.globalFloor(ctx)
+	if err != nil {
 		return 0, fmt.Errorf("gormstore: sweep: %w", err)
 	}
 	n := 0
@@ -46,6 +46,13 @@ func (s *Sessions) Sweep(ctx context.Context, issued, seen time.Time, limit int)
 		}
 	}
 	return n, nil
+}
+
+func (s *Sessions) globalFloor(ctx context.Context) (floor int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err = s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error
+	return floor, err
 }
 
 // sweep clears rows whose column is at or below mark. Rows that another sweep
