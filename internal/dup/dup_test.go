@@ -108,7 +108,7 @@ func TestFullJournalSaysSo(t *testing.T) {
 }
 
 func TestUnknownLenderIsRefused(t *testing.T) {
-	if _, err := choose(kinds(), "file,oracle"); err == nil || !strings.Contains(err.Error(), "oracle") {
+	if _, err := choose(kinds(), "file,oracle", time.Hour); err == nil || !strings.Contains(err.Error(), "oracle") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,6 +12,8 @@ import (
 // hours, and some clocks are hours behind: a number whose fence is ahead of
 // every clock could not be opened again, and there would be nothing to test.
 type era struct {
+	within time.Duration // how wrong a clock may be; 0: by anything
+
 	mu  sync.Mutex
 	off time.Duration
 }
@@ -22,6 +24,9 @@ func (e *era) draw(refused bool) time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	around := func(d time.Duration) time.Duration { return rand.N(2*d) - d }
+	if e.within > 0 {
+		return around(e.within)
+	}
 	n := rand.IntN(10)
 	if refused && n > 3 {
 		e.off += rand.N(10 * time.Second)

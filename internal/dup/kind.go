@@ -10,11 +10,15 @@ import (
 	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the row "mysql"
-	_ "modernc.org/sqlite"             // the row "sqlite"
+	"github.com/go-zookeeper/zk"
+	"github.com/redis/go-redis/v9"
+	_ "modernc.org/sqlite" // the row "sqlite"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/fileworker"
+	"github.com/flakepass/flakepass/idworker/redisworker"
 	"github.com/flakepass/flakepass/idworker/sqlworker"
+	"github.com/flakepass/flakepass/idworker/zkworker"
 )
 
 // patience is how long an owner has to be silent before its number is given to
@@ -35,6 +39,17 @@ type kind struct {
 
 	// shared says that a number may be configured: two processes get the same.
 	shared bool
+
+	// within, if set, is how wrong clocks may be: the lender refuses ranges that
+	// begin later by its store's clock.
+	within time.Duration
+
+	// rest is how long the server is left alone after each disturbance, beside the
+	// usual.
+	rest time.Duration
+
+	// slow says that a run of less than five minutes shows nothing.
+	slow bool
 
 	// address is where the server listens; nil if there is none.
 	address func(port int) string
@@ -83,6 +98,32 @@ func kinds() []kind {
 			},
 		},
 		{
+			name: "zookeeper", fenced: true, server: "zookeeper",
+			address: func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) },
+			make:    func(_ context.Context, address, _ string) (string, error) { return address, nil },
+			ready:   zooKeeperReady,
+			open: func(o order, now func() time.Time) (idworker.Lender, error) {
+				client := &zkworker.Client{Servers: []string{o.Address}, Session: time.Second}
+				return &zkworker.Lender{Client: client, Root: "/dup", Now: now}, nil
+			},
+		},
+		{
+			// It keeps nothing: each restart is a loss of everything.
+			name: "redis", fenced: true, shared: true, server: "redis",
+			within: time.Second, rest: 10 * time.Second, slow: true,
+			address: func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) },
+			make:    func(_ context.Context, address, _ string) (string, error) { return address, nil },
+			ready: func(ctx context.Context, address string) error {
+				client := redis.NewClient(&redis.Options{Addr: address})
+				defer func() { _ = client.Close() }()
+				return client.Ping(ctx).Err()
+			},
+			open: func(o order, now func() time.Time) (idworker.Lender, error) {
+				client := redis.NewClient(&redis.Options{Addr: o.Address, ContextTimeoutEnabled: true})
+				return &redisworker.Lender{Client: client, Only: o.Number, Now: now}, nil
+			},
+		},
+		{
 			name: "unfenced", shared: true,
 			make: func(context.Context, string, string) (string, error) { return "", nil },
 			open: func(o order, now func() time.Time) (idworker.Lender, error) {
@@ -91,6 +132,30 @@ func kinds() []kind {
 		},
 	}
 }
+
+// zooKeeperReady asks for a node, which only a server that serves can answer.
+func zooKeeperReady(ctx context.Context, address string) error {
+	conn, _, err := zk.Connect([]string{address}, 2*time.Second, zk.WithLogInfo(false), zk.WithLogger(silence{}))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	answered := make(chan error, 1)
+	go func() { _, _, err := conn.Exists("/"); answered <- err }()
+	select {
+	case err := <-answered:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// silence is where a client of ZooKeeper logs that a server that was killed is
+// not there.
+type silence struct{}
+
+// Printf drops what it is told.
+func (silence) Printf(string, ...any) {}
 
 func kindOf(name string) (kind, error) {
 	for _, k := range kinds() {

@@ -50,7 +50,7 @@ func run(ctx context.Context) error {
 		parent = flag.String("dir", os.TempDir(), "where the campaign makes its `folder`")
 	)
 	flag.Parse()
-	rows, err := choose(kinds(), *only)
+	rows, err := choose(kinds(), *only, *limit)
 	if err != nil {
 		return err
 	}
@@ -106,14 +106,21 @@ func campaign(ctx context.Context, rows []kind, dir string, ids uint64, limit ti
 	return failed
 }
 
+// patientRun is how long a run has to be for the slow rows.
+const patientRun = 5 * time.Minute
+
 // choose picks kinds by their names. Nothing chosen means all whose server can be
 // had.
-func choose(all []kind, only string) ([]kind, error) {
+func choose(all []kind, only string, limit time.Duration) ([]kind, error) {
 	var rows []kind
 	if only == "" {
 		for _, k := range all {
 			if k.server != "" && os.Getenv("FLAKEPASS_TEST_WITHSERVERS") == "" {
 				fmt.Fprintf(os.Stderr, "dup: %s is left out: \"make dup\" knows where its server is\n", k.name)
+				continue
+			}
+			if k.slow && limit < patientRun {
+				fmt.Fprintf(os.Stderr, "dup: %s is left out: it takes a run of %v\n", k.name, patientRun)
 				continue
 			}
 			rows = append(rows, k)

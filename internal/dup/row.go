@@ -70,6 +70,7 @@ func (k kind) try(ctx context.Context, parent string, goal uint64, limit time.Du
 		return nil, err
 	}
 	r.store = order{Kind: k.name, Address: where}
+	r.era.within = k.within
 	r.began = time.Now()
 
 	ctx, cancelTime := context.WithTimeoutCause(ctx, limit, errTime)

@@ -67,7 +67,7 @@ func (s *served) Stop() error {
 // disturb kills, stops and restarts the server until ctx ends.
 func (r *row) disturb(ctx context.Context, s *served) error {
 	for {
-		pause(ctx, time.Second+rand.N(3*time.Second))
+		pause(ctx, r.kind.rest+time.Second+rand.N(3*time.Second))
 		if ctx.Err() != nil {
 			return nil
 		}
