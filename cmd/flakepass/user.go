@@ -22,7 +22,7 @@ type userCommand struct {
 	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
-	Logout  userLogout  `cmd:"" help:"End a user's login."`
+	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
 }
 
 // An office is what the commands on users work with: the database itself, and
@@ -207,10 +207,23 @@ func (c userPasswd) Run(a *app) error {
 }
 
 type userLogout struct {
-	Name string `arg:"" help:"The username."`
+	Name      string `arg:"" optional:"" help:"The username."`
+	Everybody bool   `help:"End every login that has begun so far."`
+	Yes       bool   `help:"Do not ask, with --everybody."`
+}
+
+// Validate is called by kong.
+func (c userLogout) Validate() error {
+	if c.Everybody == (c.Name != "") {
+		return errors.New("say whose login to end: a username, or --everybody")
+	}
+	return nil
 }
 
 func (c userLogout) Run(a *app) error {
+	if c.Everybody {
+		return a.withOffice(openExisting, func(ctx context.Context, o *office) error { return c.everybody(ctx, a, o) })
+	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		ended, err := o.sessions.End(ctx, session.Ending{UserID: u.ID, Reason: session.Revoked})
 		if err != nil && !errors.Is(err, session.ErrNotFound) {
@@ -218,4 +231,20 @@ func (c userLogout) Run(a *app) error {
 		}
 		return o.over(ctx, a.out, ended)
 	})
+}
+
+// everybody raises the global floor, of which the instances learn from the
+// database.
+func (c userLogout) everybody(ctx context.Context, a *app, o *office) error {
+	if !c.Yes {
+		if err := a.confirm("About to end every login in " + place(o.cfg) + ". Everybody has to log in again."); err != nil {
+			return err
+		}
+	}
+	floor, err := (&gormstore.Settings{DB: o.db}).EndAll(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.out, "every login up to %s ended, within %v on every instance\n", floor, o.cfg.RevocationBound)
+	return err
 }
