@@ -23,3 +23,6 @@ func (db *DB) Gorm() *gorm.DB { return db.gorm }
 
 // SetLate sets what a change may take before it is stamped anew.
 func (db *DB) SetLate(d time.Duration) { db.late = d }
+
+// SetExactly sets how many rows of an index are counted one by one.
+func (db *DB) SetExactly(n int64) { db.exactly = n }

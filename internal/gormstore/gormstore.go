@@ -50,6 +50,8 @@ type DB struct {
 	late time.Duration // what a change may take before it is stamped anew
 	// conns is the most connections there are, in use or idle.
 	conns int
+
+	exactly int64 // rows of an index that are counted one by one
 }
 
 // Open connects and checks that the database answers. It does not migrate.
@@ -92,7 +94,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns}
+	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns, exactly: exactly}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}

@@ -28,6 +28,16 @@ type settingsRow struct {
 	AbsoluteBase       int64
 	UpdatedAt          int64
 	UpdatedBy          string
+	Note               string
+}
+
+func (r *settingsRow) policy() policy.Policy {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	return policy.Policy{
+		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
+		IdleBase: fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
+		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy, Note: r.Note,
+	}
 }
 
 // LoadPolicy reads the policy in force.
@@ -36,20 +46,14 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	defer cancel()
 	var rows []settingsRow
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, " +
-		"sweep_schedule, idle_base, absolute_base, updated_at, updated_by FROM settings WHERE scope = 'global'").Scan(&rows).Error
+		"sweep_schedule, idle_base, absolute_base, updated_at, updated_by, note FROM settings WHERE scope = 'global'").Scan(&rows).Error
 	if err == nil && len(rows) == 0 {
 		err = errNoSettings
 	}
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("gormstore: load policy: %w", err)
 	}
-	r := rows[0]
-	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-	return policy.Policy{
-		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
-		IdleBase: fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
-		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy,
-	}, nil
+	return rows[0].policy(), nil
 }
 
 // CacheKey is the key under which this deployment's instances sign what they

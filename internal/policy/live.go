@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
+	"time"
 )
 
 // A Loader reads the policy that is in force from where it is kept.
@@ -45,8 +46,15 @@ func (l *Live) Refresh(ctx context.Context) error {
 	}
 	for {
 		known := l.now.Load()
-		if known != nil && known.Version >= p.Version {
-			return nil
+		if known != nil {
+			if known.Version >= p.Version {
+				return nil
+			}
+			// What this instance has refused by its own clock it goes on refusing,
+			// although the clock by which the bases were raised is behind.
+			now := time.Now()
+			p.IdleBase = later(p.IdleBase, known.OldestSeen(now))
+			p.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(now))
 		}
 		if l.now.CompareAndSwap(known, &p) {
 			return nil

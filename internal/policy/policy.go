@@ -4,7 +4,10 @@
 // change acts on living sessions at once, and no deadline is stored anywhere.
 package policy
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // A Policy is what an operator decided about the life of a login.
 //
@@ -24,7 +27,12 @@ type Policy struct {
 	Version   int64 // raised by every change
 	UpdatedAt time.Time
 	UpdatedBy string
+	Note      string // what its author gave as a reason
 }
+
+// ErrVersion means that the policy is not of the version that was to be
+// replaced: somebody else has changed it meanwhile.
+var ErrVersion = errors.New("the policy was changed meanwhile")
 
 // Default is the policy of a new deployment: 14 days idle, 30 days absolute
 // (NIST SP 800-63B-4 section 2.1.3 asks for no more than 30), touched once a
