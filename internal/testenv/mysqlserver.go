@@ -5,9 +5,8 @@ package testenv
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,7 +28,7 @@ type MySQLServer struct {
 	Name string
 
 	t       testing.TB
-	process server.Process
+	process *server.Process
 	db      *sql.DB
 }
 
@@ -37,20 +36,19 @@ type MySQLServer struct {
 // answers. It ends with the test. Its user is root, without a password.
 func OwnMySQL(t testing.TB) *MySQLServer {
 	t.Helper()
-	program := os.Getenv("FLAKEPASS_TEST_WITHSERVERS")
-	if program == "" {
-		absent(t, "a MySQL of its own")
-	}
 	m := &MySQLServer{Name: "flakepass", t: t}
 	var err error
 	for range 3 { // somebody else may take the port meanwhile
 		dir := t.TempDir() // which goes after the server that runs in it
 		t.Cleanup(func() {
-			if m.process.Dir == dir && m.process.Running() {
+			if m.process != nil && m.process.Dir == dir && m.process.Running() {
 				m.must(m.process.Kill()) // nobody will read what it would write out
 			}
 		})
-		if err = m.prepare(program, dir); err == nil {
+		if err = m.prepare(dir); errors.Is(err, server.ErrNoServers) {
+			absent(t, "a MySQL of its own")
+		}
+		if err == nil {
 			if err = m.start(); err == nil {
 				execute(t, m.config(""), "CREATE DATABASE "+m.Name+" CHARACTER SET utf8mb4")
 				m.db = m.open()
@@ -62,18 +60,11 @@ func OwnMySQL(t testing.TB) *MySQLServer {
 	return nil
 }
 
-func (m *MySQLServer) prepare(program, dir string) error {
+func (m *MySQLServer) prepare(dir string) (err error) {
 	port := FreePort(m.t)
-	cmd := exec.CommandContext(m.t.Context(), program, "-prepare", "mysql", "-dir", dir, "-port", strconv.Itoa(port))
-	cmd.Stderr = m.t.Output()
-	out, err := cmd.Output()
-	if err != nil {
-		return fmt.Errorf("%s: %w", program, err)
-	}
-	words := strings.Split(strings.TrimSpace(string(out)), "\n")
 	m.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-	m.process = server.Process{Path: words[0], Args: words[1:], Dir: dir}
-	return nil
+	m.process, err = server.Prepare(m.t.Context(), "mysql", dir, port)
+	return err
 }
 
 func (m *MySQLServer) config(name string) *mysql.Config {
