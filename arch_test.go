@@ -39,6 +39,7 @@ var arrows = []arrow{
 
 	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/policy internal/problem internal/session", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/adminui", "internal/account", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/keypair", "", "a certificate and its key, whoever shows them"},
 	{"internal/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/telemetry", "", "only cmd knows where numbers and lines go"},
 }
@@ -90,6 +91,7 @@ var homes = []home{
 	{"github.com/sony/gobreaker/v2", "internal/session/redistier", "only the shared tier must do without its server"},
 	{"go.uber.org/goleak", onlyTests, "it finds goroutines left behind"},
 	{"golang.org/x/crypto", "internal/account", "only account knows how a password is hashed"},
+	{"golang.org/x/net", "cmd/flakepass", "only the command opens ports"},
 	{"golang.org/x/sync", "internal/account", "only hashing has to queue"},
 	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
 	{"golang.org/x/text", "internal/account", "only account knows which names are the same"},

@@ -19,7 +19,7 @@ import (
 // the log; it tells a person nothing.
 var packages = []string{
 	"account", "admin", "adminui", "audit", "config", "durable", "feed", "fileworker", "firstadmin", "gatetier", "gormstore", "httpapi",
-	"idworker", "login", "memtier", "migrations", "policy", "problem", "redistier", "redisworker", "session",
+	"idworker", "keypair", "login", "memtier", "migrations", "policy", "problem", "redistier", "redisworker", "session",
 	"sqlworker", "sweep", "telemetry", "touchtier", "zkworker",
 }
 

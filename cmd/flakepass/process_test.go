@@ -23,7 +23,7 @@ type process struct {
 }
 
 var (
-	apiLine = regexp.MustCompile(`API +http://(\S+)`)
+	apiLine = regexp.MustCompile(`API +https?://(\S+)`)
 	opsLine = regexp.MustCompile(`ops +http://(\S+)`)
 	setup   = regexp.MustCompile(`http://\S+/console/setup\?code=\S+`)
 )

@@ -132,13 +132,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		return err
 	}
 	defer doors.cut()
-	link, err := console.SetupLink(ctx, "http://"+dialable(doors.public.Addr()))
+	link, err := console.SetupLink(ctx, doors.scheme()+"://"+dialable(doors.public.Addr()))
 	if err != nil {
 		return err
 	}
 	failed := doors.serve(&running)
+	running.Go(func() { doors.renew(work, log, metrics) })
 	greet(out, greeting{
-		took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
+		scheme: doors.scheme(), took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),
 		database: place(cfg), redis: tiers.common.greet(ctx, cfg.RevocationBound, log), worker: ids.Number(), setup: link,
 	})
 	if started != nil {

@@ -11,12 +11,18 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/keypair"
 )
 
 // newServer bounds what one client can hold on to.
 func newServer(h http.Handler, log *slog.Logger) *http.Server {
+	speaks := &http.Protocols{}
+	speaks.SetHTTP1(true)
+	speaks.SetHTTP2(true)
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
@@ -25,6 +31,17 @@ func newServer(h http.Handler, log *slog.Logger) *http.Server {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Protocols:         speaks,
+		// Go counts what a client opens and cancels as open until it has ended here,
+		// so a flood of cancelled requests (CVE-2023-44487) waits for its own.
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams:          100,
+			MaxReadFrameSize:              16 << 10,
+			MaxReceiveBufferPerConnection: 256 << 10,
+			MaxReceiveBufferPerStream:     64 << 10,
+			SendPingTimeout:               30 * time.Second,
+			WriteByteTimeout:              15 * time.Second,
+		},
 		// "OPTIONS *" is answered like every other request.
 		DisableGeneralOptionsHandler: true,
 	}
@@ -42,15 +59,33 @@ func opsHandler(api, metrics http.Handler) http.Handler {
 type doors struct {
 	public, ops net.Listener
 	servers     [2]*http.Server // of public and ops
+	pair        *keypair.Pair   // nil without TLS
+}
+
+// scheme is that of the public port's URLs.
+func (d *doors) scheme() string {
+	if d.pair != nil {
+		return "https"
+	}
+	return "http"
 }
 
 // open opens both ports, or none.
 func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log *slog.Logger) (*doors, error) {
 	d := &doors{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}}
+	d.servers[0].Protocols.SetUnencryptedHTTP2(cfg.H2C && cfg.TLSCert == "")
 	var err error
+	if cfg.TLSCert != "" {
+		if d.pair, err = keypair.Load(cfg.TLSCert, cfg.TLSKey); err != nil {
+			return nil, fmt.Errorf("cannot use FLAKEPASS_TLS_CERT and FLAKEPASS_TLS_KEY: %w", err)
+		}
+		d.servers[0].TLSConfig = d.pair.Config()
+		d.servers[0].Handler = overTLSOnly(public)
+	}
 	if d.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
 		return nil, err
 	}
+	d.public = netutil.LimitListener(d.public, cfg.MaxConnections)
 	if d.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
 		_ = d.public.Close()
 		return nil, err
@@ -62,9 +97,14 @@ func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log 
 // port has failed.
 func (d *doors) serve(running *sync.WaitGroup) <-chan error {
 	failed := make(chan error, len(d.servers))
-	for i, l := range []net.Listener{d.public, d.ops} {
-		running.Go(func() { failed <- d.servers[i].Serve(l) })
-	}
+	running.Go(func() {
+		if d.pair != nil {
+			failed <- d.servers[0].ServeTLS(d.public, "", "")
+			return
+		}
+		failed <- d.servers[0].Serve(d.public)
+	})
+	running.Go(func() { failed <- d.servers[1].Serve(d.ops) })
 	return failed
 }
 
@@ -129,7 +169,18 @@ func giveBack(ctx context.Context, ids *idworker.Worker, warn func(string, ...an
 	}
 }
 
+// overTLSOnly tells browsers never to speak to this host without TLS again (RFC
+// 6797), for a year.
+func overTLSOnly(next http.Handler) http.Handler {
+	value := []string{"max-age=31536000"}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Strict-Transport-Security"] = value
+		next.ServeHTTP(w, r)
+	})
+}
+
 type greeting struct {
+	scheme                string
 	took                  time.Duration
 	public, ops, database string
 	redis                 string // its state
@@ -139,10 +190,10 @@ type greeting struct {
 
 func greet(w io.Writer, g greeting) {
 	_, _ = fmt.Fprintf(w, `flakepass %s, ready in %v
-  API       http://%s   (contract: /openapi.yaml)
+  API       %s://%s   (contract: /openapi.yaml)
   ops       http://%s   (/metrics /healthz /readyz)
   database  %s   redis: %s   worker number: %d
-`, buildVersion(), g.took.Round(time.Millisecond), g.public, g.ops, g.database, g.redis, g.worker)
+`, buildVersion(), g.took.Round(time.Millisecond), g.scheme, g.public, g.ops, g.database, g.redis, g.worker)
 	if g.setup != "" {
 		_, _ = fmt.Fprintf(w, "  There is no admin yet. Open this once, within an hour, to create the first:\n  %s\n", g.setup)
 	}

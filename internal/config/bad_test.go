@@ -135,6 +135,10 @@ func TestBadValues(t *testing.T) {
 		{"shutdown_timeout", "0s", "from 1s to 10m"},
 		{"hash_workers", "-1", "from 0 to 1024"},
 		{"hash_workers", "1.5", "digits only, from 0 to 1024"},
+		{"tls_cert", "https://ca/it.pem", "not a path"},
+		{"tls_key", "-----BEGIN PRIVATE KEY-----", "not a path"},
+		{"h2c", "yes", "write on or off"},
+		{"max_connections", "0", "from 1 to 1000000"},
 		{"cache_entries", "-1", "from 0 to 100000000"},
 		{"cache_entries", "99999999999999999999", "out of range"},
 	} {
@@ -273,6 +277,15 @@ func TestParseSentinelPassword(t *testing.T) {
 		}
 		if where := r.Where(); strings.ContainsAny(where, "?@") || !strings.HasSuffix(where, "/m") {
 			t.Errorf("%s is shown as %s", url, where)
+		}
+	}
+}
+
+func TestCertificateNeedsItsKey(t *testing.T) {
+	for _, tt := range [][2]string{{"TLS_CERT", "TLS_KEY"}, {"TLS_KEY", "TLS_CERT"}} {
+		_, err := load(nil, "FLAKEPASS_"+tt[0]+"=it.pem")
+		if want := "FLAKEPASS_" + tt[1] + ": FLAKEPASS_" + tt[0] + " is set and this is not"; err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s alone: %v", tt[0], err)
 		}
 	}
 }

@@ -23,6 +23,11 @@ type Config struct {
 	Listen    string // host:port of the API; port 0 picks a free one
 	OpsListen string // host:port of health and metrics; port 0 picks a free one
 
+	TLSCert        string // path of the certificate that the API shows, in PEM; empty means no TLS
+	TLSKey         string // path of its key; empty if and only if TLSCert is
+	H2C            bool   // the API speaks HTTP/2 without TLS too
+	MaxConnections int    // to the API at the same time; more wait to be accepted
+
 	DataDir  string   // directory of everything that is kept in files; may not exist yet
 	Database Database // where users and settings are kept
 	Redis    Secret   // URL text; empty means none; [ParseRedis] takes it apart

@@ -196,6 +196,14 @@ func (l *loader) checkTogether() {
 			l.problems = append(l.problems, worker)
 		}
 	}
+	if cert, key := c.TLSCert != "", c.TLSKey != ""; cert != key && !l.wrong["tls_cert"] && !l.wrong["tls_key"] {
+		missing, given := "TLS_KEY", "TLS_CERT"
+		if key {
+			missing, given = given, missing
+		}
+		l.problems = append(l.problems, Problem{Variable: prefix + missing,
+			Text: prefix + given + " is set and this is not; set both, or neither"})
+	}
 	if l.wrong["listen"] || l.wrong["ops_listen"] {
 		return
 	}

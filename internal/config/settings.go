@@ -55,6 +55,37 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseListen(&c.OpsListen, v) },
 			show:  func(c *Config) string { return c.OpsListen },
 		}, {
+			key: "tls_cert", empty: true,
+			doc: "Path of a PEM file with the certificate that the API shows, and the chain that leads to it. With it the API speaks HTTPS only, " +
+				"TLS 1.2 and 1.3. Empty: plain HTTP, for use behind a proxy that ends TLS. The file is read again when it changes.",
+			parse: func(c *Config, v string) error { return parsePath(&c.TLSCert, v) },
+			show:  func(c *Config) string { return c.TLSCert },
+		}, {
+			key: "tls_key", empty: true,
+			doc:   "Path of the PEM file with the key of that certificate. The file is read again when it changes.",
+			parse: func(c *Config, v string) error { return parsePath(&c.TLSKey, v) },
+			show:  func(c *Config) string { return c.TLSKey },
+		}, {
+			key: "h2c", def: "off",
+			doc: "`on`: the API speaks HTTP/2 without TLS too, for proxies that do. `off`: HTTP/2 over TLS only.",
+			parse: func(c *Config, v string) error {
+				var word string
+				err := oneOf(&word, v, "on", "off")
+				c.H2C = word == "on"
+				return err
+			},
+			show: func(c *Config) string {
+				if c.H2C {
+					return "on"
+				}
+				return "off"
+			},
+		}, {
+			key: "max_connections", shape: number, def: "10000",
+			doc:   "The most connections to the API at the same time, from 1 to 1000000; more wait until one ends. Each takes some 20 kB.",
+			parse: func(c *Config, v string) error { return whole(&c.MaxConnections, v, 1, 1_000_000) },
+			show:  func(c *Config) string { return strconv.Itoa(c.MaxConnections) },
+		}, {
 			key: "data_dir", def: "./flakepass-data",
 			doc:   "Directory for everything that is kept in files: the SQLite database, and what is kept of the worker number. It is made if it is missing.",
 			parse: func(c *Config, v string) error { c.DataDir = v; return nil },

@@ -32,6 +32,16 @@ func parseListen(dst *string, v string) error {
 	return nil
 }
 
+// parsePath takes the path of a file that is read later. A URL, or what is meant
+// to be in the file, is told apart from one.
+func parsePath(dst *string, v string) error {
+	if strings.Contains(v, "://") || strings.Contains(v, "-----BEGIN") {
+		return errors.New("this is not a path; write the path of a PEM file")
+	}
+	*dst = v
+	return nil
+}
+
 var hostName = regexp.MustCompile(`^[0-9A-Za-z_]([0-9A-Za-z_.-]{0,251}[0-9A-Za-z_.])?$`)
 
 func validHost(host string) bool {

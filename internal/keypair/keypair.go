@@ -1,0 +1,131 @@
+// Package keypair holds the certificate that a server shows and the key that
+// proves it, and reads both anew when their files change, so that whoever renews
+// them need not restart anything.
+package keypair
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// maxFile is how long either file may be, in bytes: a chain of certificates has
+// some thousands.
+const maxFile = 1 << 20
+
+// A Pair is a certificate and its key. Make one with [Load].
+type Pair struct {
+	certFile, keyFile string
+	current           atomic.Pointer[tls.Certificate]
+	sum               [sha256.Size]byte // of both files; of the one goroutine that watches
+}
+
+// Load reads a certificate, with the chain that leads to it, and its key: PEM
+// files, as whoever issues certificates writes them. It fails, with a sentence
+// that names the file, if one cannot be read, if they do not belong together, or
+// if the certificate is over.
+func Load(certFile, keyFile string) (*Pair, error) {
+	p := &Pair{certFile: certFile, keyFile: keyFile}
+	if _, err := p.read(time.Now()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// Config shows the certificate of the moment: TLS 1.2 and newer, with the suites
+// that Go considers secure, which all have forward secrecy.
+func (p *Pair) Config() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return p.current.Load(), nil
+		},
+	}
+}
+
+// NotAfter is when the certificate is over.
+func (p *Pair) NotAfter() time.Time { return p.current.Load().Leaf.NotAfter }
+
+// Watch looks at both files, that often, until ctx ends. It compares what is in
+// them and not when they were written: a renewal may swap a link of a folder
+// above. changed hears that others are in force, or why they are not: the ones
+// of before stay, and are not spoken of again until the files change.
+func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	failed := p.sum
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		sum, err := p.read(time.Now())
+		switch {
+		case err == nil && sum != failed:
+			changed(nil)
+		case err != nil && sum != failed:
+			changed(err)
+		}
+		failed = sum
+	}
+}
+
+// read puts what is in the files in force, unless it is already, and returns
+// what it saw there.
+func (p *Pair) read(now time.Time) (sum [sha256.Size]byte, err error) {
+	cert, err := readFile(p.certFile)
+	if err != nil {
+		return sum, fmt.Errorf("certificate: %w", err)
+	}
+	key, err := readFile(p.keyFile)
+	if err != nil {
+		return sum, fmt.Errorf("key: %w", err)
+	}
+	sum = sha256.Sum256(bytes.Join([][]byte{cert, key}, []byte{0}))
+	if sum == p.sum {
+		return sum, nil
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		// Its sentences tell of forms and lengths, and of nothing in the key.
+		return sum, fmt.Errorf("%s and %s are no pair: %w", p.certFile, p.keyFile, err)
+	}
+	if err := usable(pair.Leaf, now); err != nil {
+		return sum, fmt.Errorf("%s: %w", p.certFile, err)
+	}
+	p.current.Store(&pair)
+	p.sum = sum
+	return sum, nil
+}
+
+func usable(leaf *x509.Certificate, now time.Time) error {
+	if leaf == nil {
+		return errors.New("no certificate in it")
+	}
+	if now.After(leaf.NotAfter) {
+		return fmt.Errorf("the certificate ended on %s; renew it", leaf.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	body, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err == nil && len(body) > maxFile {
+		err = fmt.Errorf("%s is longer than %d KiB", path, maxFile>>10)
+	}
+	return body, err
+}
