@@ -19,8 +19,8 @@ import (
 // the log; it tells a person nothing.
 var packages = []string{
 	"account", "admin", "adminui", "audit", "config", "durable", "feed", "fileworker", "firstadmin", "gatetier", "gormstore", "httpapi",
-	"idworker", "keypair", "login", "memtier", "migrations", "policy", "problem", "redistier", "redisworker", "session",
-	"sqlworker", "sweep", "telemetry", "touchtier", "zkworker",
+	"idworker", "keypair", "login", "memlimit", "memtier", "migrations", "policy", "problem", "redislimit", "redistier", "redisworker", "session",
+	"sqlworker", "sweep", "telemetry", "throttle", "touchtier", "zkworker",
 }
 
 var names = regexp.MustCompile(`(^|: |; |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)

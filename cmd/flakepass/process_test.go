@@ -85,9 +85,10 @@ func (p *process) signal(t testing.TB, s syscall.Signal) {
 	}
 }
 
-// anyPort is all that has to be set where the default ports may be taken.
+// anyPort is all that has to be set where the default ports may be taken, and
+// where all who log in come from one address.
 func anyPort() map[string]string {
-	return map[string]string{"FLAKEPASS_LISTEN": "127.0.0.1:0", "FLAKEPASS_OPS_LISTEN": "127.0.0.1:0"}
+	return map[string]string{"FLAKEPASS_LISTEN": "127.0.0.1:0", "FLAKEPASS_OPS_LISTEN": "127.0.0.1:0", "FLAKEPASS_THROTTLE": "off"}
 }
 
 // TestServeFromNothing: with nothing configured the program starts, tells how

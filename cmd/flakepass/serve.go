@@ -107,9 +107,13 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
+	limits, err := gate(ctx, cfg, db, tiers.common, log, metrics)
+	if err != nil {
+		return err
+	}
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: logins, Sessions: sessions,
+		Accounts: accounts, Logins: logins, Sessions: sessions, Gate: limits,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

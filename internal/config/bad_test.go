@@ -137,6 +137,7 @@ func TestBadValues(t *testing.T) {
 		{"hash_workers", "1.5", "digits only, from 0 to 1024"},
 		{"tls_cert", "https://ca/it.pem", "not a path"},
 		{"tls_key", "-----BEGIN PRIVATE KEY-----", "not a path"},
+		{"throttle", "yes", "write on or off"},
 		{"h2c", "yes", "write on or off"},
 		{"max_connections", "0", "from 1 to 1000000"},
 		{"cache_entries", "-1", "from 0 to 100000000"},

@@ -36,6 +36,8 @@ type Config struct {
 	Registration    string        // RegistrationOpen or RegistrationClosed
 	RevocationBound time.Duration // longest belief in a cached "alive"; 1s to 5m
 
+	Throttle bool // attempts of strangers are counted and bounded
+
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
 

@@ -29,6 +29,7 @@ FLAKEPASS_REDIS             environment (FLAKEPASS_REDIS_FILE)  rediss+sentinel:
 FLAKEPASS_WORKER            default                             sql
 FLAKEPASS_REGISTRATION      default                             open
 FLAKEPASS_REVOCATION_BOUND  file (line 3)                       1m30s
+FLAKEPASS_THROTTLE          default                             on
 FLAKEPASS_TRUSTED_PROXIES   file (line 4)                       10.0.0.0/8,::1/128
 FLAKEPASS_TOKEN_HEADER      default                             (none)
 FLAKEPASS_LOG_LEVEL         default                             info

@@ -67,19 +67,9 @@ func settings() []setting {
 			show:  func(c *Config) string { return c.TLSKey },
 		}, {
 			key: "h2c", def: "off",
-			doc: "`on`: the API speaks HTTP/2 without TLS too, for proxies that do. `off`: HTTP/2 over TLS only.",
-			parse: func(c *Config, v string) error {
-				var word string
-				err := oneOf(&word, v, "on", "off")
-				c.H2C = word == "on"
-				return err
-			},
-			show: func(c *Config) string {
-				if c.H2C {
-					return "on"
-				}
-				return "off"
-			},
+			doc:   "`on`: the API speaks HTTP/2 without TLS too, for proxies that do. `off`: HTTP/2 over TLS only.",
+			parse: func(c *Config, v string) error { return parseSwitch(&c.H2C, v) },
+			show:  func(c *Config) string { return showSwitch(c.H2C) },
 		}, {
 			key: "max_connections", shape: number, def: "10000",
 			doc:   "The most connections to the API at the same time, from 1 to 1000000; more wait until one ends. Each takes some 20 kB.",
@@ -134,6 +124,12 @@ func settings() []setting {
 			doc:   "After a logout, the longest that any instance may still accept the token, whatever fails. Also the longest that an instance goes on answering from memory while the database is away. From 1s to 5m.",
 			parse: func(c *Config, v string) error { return between(&c.RevocationBound, v, time.Second, 5*time.Minute) },
 			show:  func(c *Config) string { return showSpan(c.RevocationBound) },
+		}, {
+			key: "throttle", def: "on",
+			doc: "`on`: logins and registrations are limited, by account and by address. `off`: they are not; only for tests of load, or behind " +
+				"something that limits them.",
+			parse: func(c *Config, v string) error { return parseSwitch(&c.Throttle, v) },
+			show:  func(c *Config) string { return showSwitch(c.Throttle) },
 		}, {
 			key: "trusted_proxies", shape: list, empty: true,
 			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` is believed: a list, or one text with commas. Empty: no proxy is believed.",

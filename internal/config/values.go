@@ -67,6 +67,20 @@ func oneOf(dst *string, v string, allowed ...string) error {
 	return nil
 }
 
+func parseSwitch(dst *bool, v string) error {
+	var word string
+	err := oneOf(&word, v, "on", "off")
+	*dst = word == "on"
+	return err
+}
+
+func showSwitch(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
 func parseLevel(dst *slog.Level, v string) error {
 	var name string
 	if err := oneOf(&name, v, "debug", "info", "warn", "error"); err != nil {

@@ -20,6 +20,10 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
+	if err := s.Gate.Register(c.Request.Context(), address(c)); err != nil {
+		s.event(c, "registration refused", "reason", reason(err))
+		return err
+	}
 	user, err := s.Accounts.Register(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
 	if err != nil {
 		return err
@@ -40,12 +44,18 @@ func (s *server) changePassword(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
+	try := s.attempt(c, who.Username) // the current password can be guessed here as well
+	if err := s.Gate.Login(c.Request.Context(), try); err != nil {
+		s.event(c, "password not changed", "user_id", who.UserID, "reason", reason(err))
+		return err
+	}
 	err := s.Logins.ChangePassword(c.Request.Context(), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
 	switch {
 	case errors.Is(err, account.ErrWrong):
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
 		return errCurrent
 	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
+		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err)
 	case err != nil:
 		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
@@ -53,6 +63,7 @@ func (s *server) changePassword(c *gin.Context) error {
 		}
 		return err
 	default:
+		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 		s.event(c, "password changed", "user_id", who.UserID)
 	}
 	c.Status(http.StatusNoContent)

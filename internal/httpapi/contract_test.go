@@ -37,6 +37,7 @@ func TestProblemsAreTheContract(t *testing.T) {
 	said := map[apitest.Problem]bool{
 		{Status: 400, Code: "credentials_ambiguous"}: true, // by the guard
 		{Status: 422, Code: "validation_failed"}:     true,
+		{Status: 429, Code: "rate_limited"}:          true,
 		{Status: 503, Code: "not_ready"}:             true,
 	}
 	for code, status := range httpapi.Told() {

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -14,11 +15,16 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // A world answers every question with what a test has set.
 type world struct {
 	register, login, change, verify, end error
+
+	limit error // of every attempt
+	tries []throttle.Attempt
+	known []throttle.Attempt // those that were right
 
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
@@ -55,6 +61,20 @@ func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, er
 	return session.Session{ID: t.ID(), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
 }
 
+// A gateWorld is the gate of a world.
+type gateWorld struct{ *world }
+
+func (w gateWorld) Login(_ context.Context, a throttle.Attempt) error {
+	w.tries = append(w.tries, a)
+	return w.limit
+}
+
+func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
+	w.known = append(w.known, a)
+}
+
+func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
+
 var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
 
 var who = flakepass.Identity{
@@ -66,7 +86,7 @@ var who = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Ready: func(context.Context) []string { return w.reasons },
+		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Ready: func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {

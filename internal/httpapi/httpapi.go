@@ -41,6 +41,7 @@ type Options struct {
 	Accounts Accounts
 	Logins   Logins
 	Sessions Sessions
+	Gate     Gate
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // What can go wrong before any domain is asked.
@@ -74,6 +75,10 @@ func (s *server) fail(c *gin.Context, err error) {
 			p.Errors = append(p.Errors, problem.Field{Field: f.Field, Code: f.Code, Message: f.Message})
 		}
 		problem.Write(c.Writer, p)
+		return
+	}
+	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		limited(c, e)
 		return
 	}
 	if p, ok := lookup(err); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // stamp is a time in an answer: RFC 3339 in UTC, to the millisecond. It is a
@@ -36,12 +37,18 @@ func (s *server) login(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	opened, err := s.Logins.Login(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)))
+	ctx, try := c.Request.Context(), s.attempt(c, string(in.Username))
+	if err := s.Gate.Login(ctx, try); err != nil {
+		s.refused(c, err)
+		return err
+	}
+	opened, err := s.Logins.Login(ctx, string(in.Username), account.NewPassword(string(in.Password)))
 	if err != nil {
 		s.refused(c, err)
 		return err
 	}
 	who := &opened.Identity
+	s.Gate.LoggedIn(ctx, try, who.UserID)
 	s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID)
 	c.JSON(http.StatusOK, struct {
 		Token         string `json:"token"`
@@ -140,6 +147,9 @@ func (s *server) event(c *gin.Context, what string, args ...any) {
 }
 
 func reason(err error) string {
+	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		return "rate_limited: " + e.Policy
+	}
 	if p, ok := lookup(err); ok {
 		return p.Code
 	}

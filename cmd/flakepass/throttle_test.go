@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// TestGuessesAreCountedByAllInstances, and refused unchecked: by account and
+// place, also for names that nobody has. A device that was logged in before gets
+// past what strangers have used up.
+func TestGuessesAreCountedByAllInstances(t *testing.T) {
+	t.Parallel()
+	d := onMySQL(t)
+	on := []string{"FLAKEPASS_THROTTLE", "on", "FLAKEPASS_TRUSTED_PROXIES", "127.0.0.1"}
+	a, b := d.start(t, on...), d.start(t, on...)
+	clients := []*client{newClient(t, a.public), newClient(t, b.public)}
+	from := func(address string) func(c *client, name, password string) answer {
+		return func(c *client, name, password string) answer {
+			return c.do("POST", "/v1/login", object("username", name, "password", password), header("X-Forwarded-For", address))
+		}
+	}
+	password := newPassword()
+	clients[0].want(clients[0].do("POST", "/v1/register", object("username", "ada", "password", password), header("X-Forwarded-For", "192.0.2.9")), 201, "")
+
+	guess := from("192.0.2.1")
+	for _, name := range []string{"ada", "nobody"} {
+		for i := range 5 {
+			clients[i%2].want(guess(clients[i%2], []string{name, strings.ToUpper(name)}[i%2], "wrong password, all of them"), 401, "credentials_invalid")
+		}
+		for i, c := range clients {
+			got := c.want(guess(c, name, password), 429, "rate_limited")
+			wait, err := strconv.Atoi(got.header.Get("Retry-After"))
+			if err != nil || wait < 1 || wait > 60 || got.header.Get("RateLimit-Policy") != `"login";q=5;w=60` ||
+				!strings.HasPrefix(got.header.Get("RateLimit"), `"login";r=0;t=`) {
+				t.Errorf("instance %d, %s: %v", i, name, got.header)
+			}
+		}
+	}
+	// Whoever shares nothing with the guesser does not notice.
+	home := from("192.0.2.2")
+	token := clients[1].want(home(clients[1], "ada", password), 200, "").field("token")
+
+	// A hundred strangers use up what the account has.
+	for i := range 110 {
+		stranger := from("203.0.113." + strconv.Itoa(i))
+		if got := stranger(clients[i%2], "ada", "wrong password, all of them"); got.status != 401 && got.status != 429 {
+			t.Fatalf("got %d", got.status)
+		}
+	}
+	elsewhere := from("198.51.100.1")
+	if got := clients[0].want(elsewhere(clients[0], "ada", password), 429, "rate_limited"); !strings.HasPrefix(got.header.Get("RateLimit-Policy"), `"login-account"`) {
+		t.Errorf("refused by %s", got.header.Get("RateLimit-Policy"))
+	}
+	clients[1].want(home(clients[1], "ada", password), 200, "") // a place that is known
+	// The login before is the one that the device has the token of.
+	clients[0].want(clients[0].do("POST", "/v1/login", object("username", "ada", "password", "wrong password, all of them"),
+		header("X-Forwarded-For", "198.51.100.2"), bearer(token)), 401, "credentials_invalid")
+
+	if !strings.Contains(a.log.String()+b.log.String(), `reason="rate_limited: login-account"`) {
+		t.Error("the log does not tell of the limit")
+	}
+	if !bytes.Contains(metrics(t, a.ops), []byte(`flakepass_throttled_total{policy="login"}`)) {
+		t.Error("no metric tells of the limit")
+	}
+}
+
+// TestRegistrationsAreLimited for each address.
+func TestRegistrationsAreLimited(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	c := newClient(t, d.start(t, "FLAKEPASS_THROTTLE", "on").public)
+	refused := 0
+	for range 31 { // what is not acceptable costs an attempt, and no hashing
+		if a := c.do("POST", "/v1/register", object("username", "x", "password", "short")); a.status == 429 {
+			refused++
+			c.want(a, 429, "rate_limited")
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d of 31 refused, want 1", refused)
+	}
+}
+
+// TestGuessesAreCountedWithoutRedis: neither is there no limit, nor is everybody
+// refused.
+func TestGuessesAreCountedWithoutRedis(t *testing.T) {
+	t.Parallel()
+	redis := testenv.Redis(t)
+	d := onServer(t, testenv.MySQL(t), redis)
+	c := newClient(t, d.startLoud(t, "FLAKEPASS_THROTTLE", "on").public)
+	password := newPassword()
+	c.want(c.register("ada", password), 201, "")
+	c.want(c.register("bob", password), 201, "")
+	redis.Stop()
+	for range 5 {
+		c.want(c.tryLogin("ada", "wrong password, all of them"), 401, "credentials_invalid")
+	}
+	c.want(c.tryLogin("ada", password), 429, "rate_limited")
+	c.want(c.tryLogin("bob", password), 200, "")
+}

@@ -1,0 +1,64 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
+)
+
+// A Gate bounds what strangers may try. Its errors are [*throttle.LimitedError].
+type Gate interface {
+	Login(ctx context.Context, a throttle.Attempt) error
+	LoggedIn(ctx context.Context, a throttle.Attempt, user idworker.ID)
+	Register(ctx context.Context, from netip.Addr) error
+}
+
+// attempt is who wants to prove to be the holder of that name. A token in the
+// header, living or not, shows that the device was logged in before; whatever
+// else is there is of no use, and no reason to refuse.
+func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
+	a := throttle.Attempt{Account: name, Address: address(c)}
+	if normal, err := account.NormalizeUsername(name); err == nil {
+		a.Account = normal // all spellings of one name count together
+	}
+	if t, err := flakepass.Credential(c.Request.Header, s.TokenHeader); err == nil {
+		hash := session.HashOf(t)
+		a.Device = hash[:]
+	}
+	return a
+}
+
+// address is where a request comes from, as far as the proxies that are believed
+// say.
+func address(c *gin.Context) netip.Addr {
+	addr, err := netip.ParseAddr(c.ClientIP())
+	if err != nil {
+		return netip.Addr{} // all who have none count together
+	}
+	return addr
+}
+
+// limited answers for an attempt that was not made (RFC 6585 section 4), with
+// the fields of draft-ietf-httpapi-ratelimit-headers.
+func limited(c *gin.Context, e *throttle.LimitedError) {
+	seconds := func(d time.Duration) int64 { return max(1, int64(math.Ceil(d.Seconds()))) }
+	h := c.Writer.Header()
+	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", e.Policy, e.Rule.Count, seconds(e.Rule.Per)))
+	h.Set("RateLimit", fmt.Sprintf("%q;r=0;t=%d", e.Policy, seconds(e.Reset)))
+	problem.Write(c.Writer, problem.Problem{
+		Status: http.StatusTooManyRequests, Code: "rate_limited", Title: "too many attempts",
+		Detail: "wait as long as Retry-After says", RetryAfter: time.Duration(seconds(e.Retry)) * time.Second,
+	})
+}

@@ -1,0 +1,144 @@
+package throttle
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A Known says whether somebody has logged in to an account before from that
+// place, or on that device. It says no of an account that there is not. An error
+// means that it cannot tell, and is taken for a no: whoever is asked about has
+// reached a limit already.
+//
+// Remember notes that a user has logged in from there.
+type Known interface {
+	Knows(ctx context.Context, a Attempt) (bool, error)
+	Remember(ctx context.Context, user idworker.ID, from netip.Addr) error
+}
+
+// An Attempt is somebody who wants to log in.
+type Attempt struct {
+	// Account is the normalised name, whether or not there is such an account. It
+	// leaves this process only as a keyed hash: people type passwords there.
+	Account string
+	// Address is where it comes from.
+	Address netip.Addr
+	// Device is the hash of a token, as it is kept, of which the device has the text:
+	// it was given that at a login before. nil if it shows none.
+	Device []byte
+}
+
+// A Gate stands before what strangers may try. Set the fields once, before use.
+type Gate struct {
+	Store Store
+	// Limits are the rules of the moment.
+	Limits func() Limits
+	Known  Known
+	// Key hides names in the keys of buckets.
+	Key []byte
+	// Unremembered, if set, hears that a place could not be noted.
+	Unremembered func(ctx context.Context, err error)
+	// Refused, if set, hears the name of each limit that has refused an attempt.
+	Refused func(policy string)
+}
+
+// Login counts an attempt to log in, or refuses it with a [*LimitedError] before
+// any password is looked at.
+func (g *Gate) Login(ctx context.Context, a Attempt) error {
+	limits := g.Limits()
+	if err := g.take(ctx, "login-address", "a:"+Place(a.Address), limits.LoginAddress); err != nil {
+		return g.told(err)
+	}
+	for i, r := range limits.LoginPlace {
+		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
+			return g.told(err)
+		}
+	}
+	err := g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount)
+	if err == nil {
+		return nil
+	}
+	// An attacker can use up what an account has, and must not lock its owner out.
+	if known, e := g.Known.Knows(ctx, a); e == nil && known {
+		return nil
+	}
+	return g.told(err)
+}
+
+// LoggedIn forgets what was counted against whoever has just proved to be the
+// owner, and against the account: only failures in a row count. It notes the
+// place; where that fails, the login is as good.
+func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
+	for i := range g.Limits().LoginPlace {
+		g.Store.Forget(ctx, g.placeKey(a, i))
+	}
+	g.Store.Forget(ctx, g.accountKey(a))
+	if err := g.Known.Remember(ctx, user, a.Address); err != nil && g.Unremembered != nil {
+		g.Unremembered(ctx, err)
+	}
+}
+
+// Register counts a new account, or refuses it with a [*LimitedError].
+func (g *Gate) Register(ctx context.Context, from netip.Addr) error {
+	if err := g.take(ctx, "register", "r:"+Place(from), g.Limits().Register); err != nil {
+		return g.told(err)
+	}
+	return nil
+}
+
+func (g *Gate) take(ctx context.Context, policy, key string, r Rule) *LimitedError {
+	if r.None() {
+		return nil
+	}
+	v := g.Store.Take(ctx, key, r)
+	if v.Allowed {
+		return nil
+	}
+	return &LimitedError{Policy: policy, Rule: r, Retry: v.Retry, Reset: v.Reset}
+}
+
+func (g *Gate) told(err *LimitedError) error {
+	if g.Refused != nil {
+		g.Refused(err.Policy)
+	}
+	return err
+}
+
+// placeKey is of one account at one place: not of the account alone, so that who
+// guesses from elsewhere does not keep its owner waiting, and not of the place
+// alone, so that those who share an address do not.
+func (g *Gate) placeKey(a Attempt, i int) string {
+	return "p" + strconv.Itoa(i) + ":" + g.hidden(a.Account+"\x00"+Place(a.Address))
+}
+
+func (g *Gate) accountKey(a Attempt) string { return "n:" + g.hidden(a.Account) }
+
+// hidden is a text as nobody can read it back who has not the key.
+func (g *Gate) hidden(text string) string {
+	mac := hmac.New(sha256.New, g.Key)
+	mac.Write([]byte("throttle\x00" + text))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// Place is an address as far as it tells one subscriber from another: IPv6 by
+// its first 64 bits, which is what one is given (RFC 6177), IPv4 whole, in either
+// writing.
+func Place(a netip.Addr) string {
+	a = a.Unmap().WithZone("")
+	if !a.IsValid() {
+		return "unknown"
+	}
+	if a.Is6() {
+		if p, err := a.Prefix(64); err == nil {
+			return strings.TrimSuffix(p.String(), "/64")
+		}
+	}
+	return a.String()
+}

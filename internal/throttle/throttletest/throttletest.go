@@ -1,0 +1,89 @@
+// Package throttletest holds every store of buckets to the same promise.
+package throttletest
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/throttle"
+)
+
+// Conformance runs the suite against stores that fresh makes; they may share
+// what they keep.
+func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
+	t.Helper()
+	var n atomic.Int64
+	key := func(t *testing.T) string { return t.Name() + strconv.FormatInt(n.Add(1), 10) }
+	rule := throttle.Rule{Count: 5, Per: time.Hour}
+
+	t.Run("CountAtOnce", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		for i := range 5 {
+			if v := s.Take(t.Context(), key, rule); !v.Allowed || v.Remaining != 4-i || v.Retry != 0 || v.Reset <= 0 {
+				t.Errorf("attempt %d: %+v", i+1, v)
+			}
+		}
+		v := s.Take(t.Context(), key, rule)
+		if v.Allowed || v.Remaining != 0 || v.Retry <= 11*time.Minute || v.Retry > 12*time.Minute || v.Reset > time.Hour {
+			t.Errorf("the sixth: %+v", v)
+		}
+		if v := s.Take(t.Context(), key+"other", rule); !v.Allowed {
+			t.Error("another bucket is empty too")
+		}
+	})
+	t.Run("OneMoreTricklesIn", func(t *testing.T) {
+		s, key, fast := fresh(t), key(t), throttle.Rule{Count: 2, Per: 400 * time.Millisecond}
+		taken := 0
+		for s.Take(t.Context(), key, fast).Allowed {
+			taken++
+		}
+		testenv.Eventually(t, 10*time.Second, func() bool { return s.Take(t.Context(), key, fast).Allowed }, "none has trickled in")
+		if taken < 2 {
+			t.Errorf("%d at once", taken)
+		}
+	})
+	t.Run("ForgottenIsFull", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		s.Forget(t.Context(), key)
+		for range 2 {
+			for i := range 5 {
+				if v := s.Take(t.Context(), key, rule); !v.Allowed {
+					t.Errorf("attempt %d: %+v", i+1, v)
+				}
+			}
+			s.Forget(t.Context(), key)
+		}
+	})
+	t.Run("ManyAtTheSameTime", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		var through atomic.Int64
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				if s.Take(t.Context(), key, rule).Allowed {
+					through.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		if through.Load() != 5 {
+			t.Errorf("%d got through, want 5", through.Load())
+		}
+	})
+	t.Run("RuleOfTheMoment", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		for range 5 {
+			s.Take(t.Context(), key, rule)
+		}
+		if v := s.Take(t.Context(), key, throttle.Rule{Count: 5, Per: 2 * time.Hour}); !v.Allowed {
+			t.Errorf("a wider rule: %+v", v)
+		}
+		if v := s.Take(t.Context(), key, throttle.Rule{}); !v.Allowed {
+			t.Errorf("no rule: %+v", v)
+		}
+	})
+}
