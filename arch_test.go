@@ -23,7 +23,7 @@ var arrows = []arrow{
 	{"internal/problem", "", "the public package imports it, so it brings nothing but the standard library"},
 	{"internal/session", ". idworker internal/policy", "the domain knows no store, no tier and no router"},
 	{"internal/audit", "idworker", "an event knows no store and no door"},
-	{"internal/admin", "idworker internal/account internal/audit internal/policy internal/session", "what an operator can do, whichever door it comes through; it knows no store and no router"},
+	{"internal/admin", ". idworker internal/account internal/audit internal/policy internal/session", "what an operator can do, whichever door it comes through; it knows no store and no router"},
 	{"internal/account", "idworker internal/account/internal/cheap", "the domain knows no store, no session and no router"},
 	{"internal/account/internal/cheap", "", "it is one switch"},
 	{"internal/login", "idworker internal/account internal/session", "a login joins the two, and knows no store and no router"},

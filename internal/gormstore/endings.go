@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -45,6 +46,21 @@ func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
 // End ends one session with one compare-and-set. A login that began meanwhile
 // is another session, and is left alone.
 func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
+	return s.endAnd(ctx, e, nil)
+}
+
+// EndRecorded is [Sessions.End], with an event in the same transaction. It
+// writes none for a session that was over before. The event's target is called
+// by the name of the session's user.
+func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event audit.Event) (session.Session, error) {
+	return s.endAnd(ctx, e, func(tx *gorm.DB, ended session.Session) error {
+		event.Target.Name = ended.Username
+		return record(tx, event)
+	})
+}
+
+// endAnd does also, if that is not nil, in the transaction of the end.
+func (s *Sessions) endAnd(ctx context.Context, e session.Ending, also func(*gorm.DB, session.Session) error) (session.Session, error) {
 	if e.Reason == "" {
 		return session.Session{}, errors.New("gormstore: end: no reason given")
 	}
@@ -55,7 +71,7 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 	err := s.DB.retry(ctx, func() (err error) {
 		begin := time.Now()
 		var before bool
-		if ended, before, err = s.endOne(ctx, e); before {
+		if ended, before, err = s.endOne(ctx, e, also); before {
 			// Whoever ended it may have been cut off before it knew, and long after
 			// the stamp.
 			begin = time.Time{}
@@ -74,7 +90,7 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 }
 
 // endOne reports, beside the session, whether it had ended before.
-func (s *Sessions) endOne(ctx context.Context, e session.Ending) (_ session.Session, before bool, err error) {
+func (s *Sessions) endOne(ctx context.Context, e session.Ending, also func(*gorm.DB, session.Session) error) (_ session.Session, before bool, err error) {
 	asOf := s.now()
 	where, id := "token_id = ?", e.ID
 	if e.ID == 0 {
@@ -94,10 +110,21 @@ func (s *Sessions) endOne(ctx context.Context, e session.Ending) (_ session.Sess
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}
-	if err := s.end(s.DB.gorm.WithContext(ctx), row, e.Reason); err != nil {
+	now.Ended = e.Reason
+	db := s.DB.gorm.WithContext(ctx)
+	if also == nil {
+		err = s.end(db, row, e.Reason)
+	} else {
+		err = db.Transaction(func(tx *gorm.DB) error {
+			if err := s.end(tx, row, e.Reason); err != nil {
+				return err
+			}
+			return also(tx, now)
+		})
+	}
+	if err != nil {
 		return session.Session{}, false, err // errMoved: look again
 	}
-	now.Ended = e.Reason
 	return now, false, nil
 }
 

@@ -117,6 +117,10 @@ func TestSlowEndIsStampedAnewBeforeItIsAcknowledged(t *testing.T) {
 					return err
 				},
 				"End": func(s session.Session) error { _, err := w.sessions.End(t.Context(), logout(s)); return err },
+				"EndRecorded": func(s session.Session) error {
+					_, err := w.sessions.EndRecorded(t.Context(), logout(s), revocation(w, s))
+					return err
+				},
 				"ChangePassword": func(s session.Session) error {
 					_, err := w.users.ChangePassword(t.Context(), s.UserID, 1, account.NewPHC("$"))
 					return err

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,25 @@ func TestCloseIsWrittenBeforeItIsTold(t *testing.T) {
 	w.wantCalls(t, "End near.Hear ")
 	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.LoggedOut || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, logged out", w.near.heard)
+	}
+}
+
+// Whoever closes for another reason keeps the same order: written, then told,
+// with that reason.
+func TestCloseAsIsACloseForAnotherReason(t *testing.T) {
+	w := newWorld(t)
+	recorded := 0
+	end := func(ctx context.Context, e session.Ending) (session.Session, error) {
+		recorded++
+		return w.book.End(ctx, e)
+	}
+	ended, err := w.service.CloseAs(t.Context(), w.token, session.Revoked, end)
+	if err != nil || ended.Ended != session.Revoked || ended.Before || recorded != 1 {
+		t.Fatalf("CloseAs: %+v, %v, recorded %d times", ended, err, recorded)
+	}
+	w.wantCalls(t, "End near.Hear ")
+	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Revoked {
+		t.Errorf("heard %+v, want the session, revoked", w.near.heard)
 	}
 }
 

@@ -191,11 +191,18 @@ func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Has
 // difference. An error wrapping [ErrUntold] means: ended, and effective
 // everywhere within the bound.
 func (s *Service) Close(ctx context.Context, t flakepass.Token) (Session, error) {
+	return s.CloseAs(ctx, t, LoggedOut, s.Book.End)
+}
+
+// CloseAs is Close for another reason, and with end in place of the book's End,
+// whose promises it keeps: for whoever writes a record together with the end.
+func (s *Service) CloseAs(ctx context.Context, t flakepass.Token, why Reason,
+	end func(context.Context, Ending) (Session, error)) (Session, error) {
 	if s.Policy.Current().Expired(layout.Time(t.ID()), s.Now()) {
 		return Session{}, nil
 	}
 	hash := HashOf(t)
-	ended, err := s.Book.End(ctx, Ending{ID: t.ID(), Hash: hash, Reason: LoggedOut})
+	ended, err := end(ctx, Ending{ID: t.ID(), Hash: hash, Reason: why})
 	if errors.Is(err, ErrNotFound) {
 		return s.bury(ctx, t.ID(), &hash)
 	}
