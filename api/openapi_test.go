@@ -78,7 +78,7 @@ func checkHeaders(t *testing.T, name, path, status string, r *openapi3.Response)
 	switch status {
 	case "401":
 		want = append(want, "WWW-Authenticate")
-	case "503":
+	case "429", "503":
 		want = append(want, "Retry-After")
 	}
 	for _, header := range want {
@@ -91,8 +91,12 @@ func checkHeaders(t *testing.T, name, path, status string, r *openapi3.Response)
 			t.Errorf("%s: header %s has no description or no example", name, header)
 		}
 	}
-	if problem := status >= "400"; problem != (r.Content["application/problem+json"] != nil) || problem && len(r.Content) != 1 {
-		t.Errorf("%s: want problem+json for errors and only for them", name)
+	media := "application/problem+json"
+	if path == "/v1/introspect" || path == "/v1/revoke" { // OAuth clients read nothing else (RFC 6749 section 5.2)
+		media = "application/json"
+	}
+	if status >= "400" && (r.Content[media] == nil || len(r.Content) != 1) || status < "400" && r.Content["application/problem+json"] != nil {
+		t.Errorf("%s: want %s for errors, and problem+json only for them", name, media)
 	}
 }
 
@@ -100,10 +104,10 @@ func checkHeaders(t *testing.T, name, path, status string, r *openapi3.Response)
 func TestEveryProblemHasAnExample(t *testing.T) {
 	codes := apitest.Codes(t)
 	check := func(name, status string, r *openapi3.Response) {
-		media := r.Content["application/problem+json"]
-		if media == nil {
+		if status < "400" {
 			return
 		}
+		media := apitest.ProblemMedia(r)
 		var shown []string
 		for key, example := range media.Examples {
 			body, _ := example.Value.Value.(map[string]any)
@@ -147,12 +151,17 @@ func TestSchemasAreClosedAndDescribed(t *testing.T) {
 	}
 	properties := 0
 	walk("", raw, func(at string, node map[string]any) {
-		if node["type"] == "object" && node["additionalProperties"] != false {
+		if node["type"] == "object" && node["additionalProperties"] != false && !strings.HasSuffix(at, "/TokenForm") {
 			t.Errorf("%s: want additionalProperties: false", at)
 		}
-		// Properties beside a $ref only narrow those of the schema it names.
 		fields, _ := node["properties"].(map[string]any)
-		if node["$ref"] != nil {
+		// Generators of clients take a $ref and leave what is beside it, and with it
+		// the codes of the operation.
+		if node["$ref"] != nil && fields != nil {
+			t.Errorf("%s: has properties beside a $ref; write allOf with both", at)
+		}
+		// The members of allOf only narrow those of the schema before them.
+		if regexp.MustCompile(`/allOf/[1-9]$`).MatchString(at) {
 			return
 		}
 		for name, field := range fields {

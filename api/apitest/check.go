@@ -48,7 +48,7 @@ func (c *contract) check(req *http.Request, resp *http.Response, body []byte) (s
 	faults = append(faults, checkHeaders(want, resp.Header)...)
 	doc, more := checkBody(req, want, resp, body)
 	faults = append(faults, more...)
-	if doc != nil && want.Content["application/problem+json"] != nil {
+	if doc != nil && resp.StatusCode >= http.StatusBadRequest {
 		seen.Code, _ = doc["code"].(string)
 		faults = append(faults, checkProblem(doc, resp)...)
 	}

@@ -29,13 +29,16 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 
 	_, ok = doc["errors"]
 	must(ok == (code == "validation_failed"), "body /errors is for validation_failed, and only for it")
+	_, ok = doc["error"]
+	must(ok == (resp.Header.Get("Content-Type") == "application/json"), "body /error is for application/json, and only for it")
 	_, ok = doc["reasons"]
 	must(ok == (code == "not_ready"), "body /reasons is for not_ready, and only for it")
 
 	got := resp.Header.Get("WWW-Authenticate")
 	// An error_description is free text; the schema of the header limits it.
 	got, _, _ = strings.Cut(got, `, error_description="`)
-	must(got == challenge(resp.StatusCode, code), "header WWW-Authenticate does not fit the code")
+	oauth, _ := doc["error"].(string)
+	must(got == challenge(resp.StatusCode, code) || oauth == "invalid_client" && got == `Basic realm="flakepass"`, "header WWW-Authenticate does not fit the code")
 	return faults
 }
 

@@ -78,7 +78,10 @@ func Codes(t testing.TB) map[string][]Problem {
 // problems are the codes that a response allows: the narrowest list of the
 // property code in the schema of its problem document.
 func problems(status int, r *openapi3.Response) []Problem {
-	media := r.Content["application/problem+json"]
+	if status < 400 {
+		return nil
+	}
+	media := ProblemMedia(r)
 	if media == nil {
 		return nil
 	}
@@ -89,8 +92,17 @@ func problems(status int, r *openapi3.Response) []Problem {
 	return list
 }
 
-// codesOf reads the enum of code. The document writes it beside a $ref, which
-// the loader turns into one more member of allOf.
+// ProblemMedia is the problem document of a response whose status is 400 or
+// more: as problem+json, or as the JSON that OAuth clients read.
+func ProblemMedia(r *openapi3.Response) *openapi3.MediaType {
+	if media := r.Content["application/problem+json"]; media != nil {
+		return media
+	}
+	return r.Content["application/json"]
+}
+
+// codesOf reads the enum of code. The document writes it in one more member of
+// allOf.
 func codesOf(s *openapi3.Schema) []string {
 	var codes []string
 	if code := s.Properties["code"]; code != nil {

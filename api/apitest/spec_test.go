@@ -14,11 +14,13 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "GET", Path: "/openapi.yaml"},
 		{Method: "GET", Path: "/readyz"},
 		{Method: "HEAD", Path: "/readyz"},
+		{Method: "POST", Path: "/v1/introspect"},
 		{Method: "POST", Path: "/v1/login"},
 		{Method: "POST", Path: "/v1/logout"},
 		{Method: "GET", Path: "/v1/me"},
 		{Method: "PUT", Path: "/v1/me/password"},
 		{Method: "POST", Path: "/v1/register"},
+		{Method: "POST", Path: "/v1/revoke"},
 		{Method: "GET", Path: "/v1/verify"},
 	}
 	if got := apitest.Operations(t); !slices.Equal(got, want) {

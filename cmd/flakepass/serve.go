@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/firstadmin"
@@ -114,6 +115,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: logins, Sessions: sessions, Gate: limits,
+		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

@@ -58,6 +58,7 @@ func TestStory(t *testing.T) {
 				{"change of password", changeOfPassword},
 				{"an operator's commands", operator},
 				{"another instance", anotherInstance},
+				{"introspection and revocation", oauthClients},
 				{"request IDs", requestIDs},
 				{"expiry", expiry}, // the last one to log in: it shortens all logins
 			} {

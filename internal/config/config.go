@@ -41,6 +41,8 @@ type Config struct {
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
 
+	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0 means any number
+
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"reflect"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -16,28 +17,32 @@ import (
 	"github.com/flakepass/flakepass/internal/config"
 )
 
-const golden = `VARIABLE                    ORIGIN                              VALUE
-FLAKEPASS_LISTEN            environment                         :80
-FLAKEPASS_OPS_LISTEN        default                             127.0.0.1:9090
-FLAKEPASS_TLS_CERT          default                             (none)
-FLAKEPASS_TLS_KEY           default                             (none)
-FLAKEPASS_H2C               default                             off
-FLAKEPASS_MAX_CONNECTIONS   default                             10000
-FLAKEPASS_DATA_DIR          default                             ./flakepass-data
-FLAKEPASS_DATABASE          file (line 2)                       mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
-FLAKEPASS_REDIS             environment (FLAKEPASS_REDIS_FILE)  rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]
-FLAKEPASS_WORKER            default                             sql
-FLAKEPASS_REGISTRATION      default                             open
-FLAKEPASS_REVOCATION_BOUND  file (line 3)                       1m30s
-FLAKEPASS_THROTTLE          default                             on
-FLAKEPASS_TRUSTED_PROXIES   file (line 4)                       10.0.0.0/8,::1/128
-FLAKEPASS_TOKEN_HEADER      default                             (none)
-FLAKEPASS_LOG_LEVEL         default                             info
-FLAKEPASS_LOG_FORMAT        default                             text
-FLAKEPASS_SHUTDOWN_TIMEOUT  default                             15s
-FLAKEPASS_HASH_WORKERS      default                             CPUS
-FLAKEPASS_CACHE_ENTRIES     default                             100000
+// golden is the dump with one space between two columns.
+const golden = `VARIABLE ORIGIN VALUE
+FLAKEPASS_LISTEN environment :80
+FLAKEPASS_OPS_LISTEN default 127.0.0.1:9090
+FLAKEPASS_TLS_CERT default (none)
+FLAKEPASS_TLS_KEY default (none)
+FLAKEPASS_H2C default off
+FLAKEPASS_MAX_CONNECTIONS default 10000
+FLAKEPASS_DATA_DIR default ./flakepass-data
+FLAKEPASS_DATABASE file (line 2) mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
+FLAKEPASS_REDIS environment (FLAKEPASS_REDIS_FILE) rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]
+FLAKEPASS_WORKER default sql
+FLAKEPASS_REGISTRATION default open
+FLAKEPASS_REVOCATION_BOUND file (line 3) 1m30s
+FLAKEPASS_THROTTLE default on
+FLAKEPASS_TRUSTED_PROXIES file (line 4) 10.0.0.0/8,::1/128
+FLAKEPASS_TOKEN_HEADER default (none)
+FLAKEPASS_INTROSPECTION_RATE default 1000
+FLAKEPASS_LOG_LEVEL default info
+FLAKEPASS_LOG_FORMAT default text
+FLAKEPASS_SHUTDOWN_TIMEOUT default 15s
+FLAKEPASS_HASH_WORKERS default CPUS
+FLAKEPASS_CACHE_ENTRIES default 100000
 `
+
+var spaces = regexp.MustCompile(" {2,}")
 
 // planted is a configuration whose every secret contains PLANTED.
 func planted(t *testing.T) config.Config {
@@ -50,8 +55,17 @@ func planted(t *testing.T) config.Config {
 
 func TestDump(t *testing.T) {
 	effective := strings.Replace(golden, "CPUS", strconv.Itoa(runtime.GOMAXPROCS(0)), 1) // what is in force, and not 0
-	if got := dump(t, planted(t), false); got != effective {
+	got := dump(t, planted(t), false)
+	if spaces.ReplaceAllString(got, " ") != effective {
 		t.Errorf("got\n%s\nwant\n%s", got, effective)
+	}
+	head, _, _ := strings.Cut(got, "\n")
+	for line := range strings.Lines(got) { // the columns stand below one another
+		for _, column := range []string{"ORIGIN", "VALUE"} {
+			if i := strings.Index(head, column); line[i-1] != ' ' || line[i] == ' ' {
+				t.Errorf("not below %s: %s", column, line)
+			}
+		}
 	}
 	var lines []map[string]string
 	if err := json.Unmarshal([]byte(dump(t, planted(t), true)), &lines); err != nil {

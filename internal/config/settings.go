@@ -141,6 +141,12 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseHeader(&c.TokenHeader, v) },
 			show:  func(c *Config) string { return c.TokenHeader },
 		}, {
+			key: "introspection_rate", shape: number, def: "1000",
+			doc: "How many requests per second an instance takes from one caller of `/v1/introspect` and `/v1/revoke`, up to 1000000, and as many at once. " +
+				"More are told 429 and when to try again. 0: any number.",
+			parse: func(c *Config, v string) error { return whole(&c.IntrospectionRate, v, 0, 1_000_000) },
+			show:  func(c *Config) string { return strconv.Itoa(c.IntrospectionRate) },
+		}, {
 			key: "log_level", def: "info",
 			doc:   "The least serious records that are logged: `debug`, `info`, `warn` or `error`.",
 			parse: func(c *Config, v string) error { return parseLevel(&c.LogLevel, v) },

@@ -42,7 +42,7 @@ func (s *server) begin(c *gin.Context) {
 			s.Log.ErrorContext(c.Request.Context(), "panic", "panic", r, "route", c.FullPath(),
 				"request_id", h.Get(problem.RequestIDHeader), "stack", string(debug.Stack()))
 			if !c.Writer.Written() {
-				problem.Write(c.Writer, internal)
+				tell(c, internal)
 			}
 			c.Abort()
 		}

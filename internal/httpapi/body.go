@@ -23,27 +23,9 @@ const maxBody = 8 << 10
 // for: a client that sent Expect: 100-continue need not send it (RFC 9110
 // section 10.1.1).
 func bind(c *gin.Context, v any) error {
-	kind, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
-	charset, given := params["charset"]
-	if err != nil || kind != "application/json" || (given && !strings.EqualFold(charset, "utf-8")) {
-		return errMediaType
-	}
-	// No coding is undone here: one that some proxy undoes and another does not
-	// would be two readings of one body.
-	if len(c.Request.Header["Content-Encoding"]) > 0 {
-		c.Header("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
-		return errCoding
-	}
-	if c.Request.ContentLength > maxBody {
-		c.Header("Connection", "close") // or the server would wait for the body first
-		return errTooLarge
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return errTooLarge
-	}
+	body, err := read(c, "application/json", errMediaType, errBody)
 	if err != nil {
-		return errBody
+		return err
 	}
 	// null would be taken for any type, and leave it as it is.
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
@@ -55,6 +37,35 @@ func bind(c *gin.Context, v any) error {
 		return errBody
 	}
 	return nil
+}
+
+// read is the body of a request, if it is of that kind, in UTF-8 if it says so,
+// and not too large. It fails with foreign for another kind, and with broken if
+// the body does not come whole.
+func read(c *gin.Context, kind string, foreign, broken error) ([]byte, error) {
+	got, params, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
+	charset, given := params["charset"]
+	if err != nil || got != kind || (given && !strings.EqualFold(charset, "utf-8")) {
+		return nil, foreign
+	}
+	// No coding is undone here: one that some proxy undoes and another does not
+	// would be two readings of one body.
+	if len(c.Request.Header["Content-Encoding"]) > 0 {
+		c.Header("Accept-Encoding", "identity") // RFC 9110 section 15.5.16
+		return nil, errCoding
+	}
+	if c.Request.ContentLength > maxBody {
+		c.Header("Connection", "close") // or the server would wait for the body first
+		return nil, errTooLarge
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, errTooLarge
+	}
+	if err != nil {
+		return nil, broken
+	}
+	return body, nil
 }
 
 // A text is a string in a request: null is none.

@@ -22,9 +22,13 @@ import (
 type world struct {
 	register, login, change, verify, end error
 
-	limit error // of every attempt
-	tries []throttle.Attempt
-	known []throttle.Attempt // those that were right
+	limit    error // of every attempt
+	tries    []throttle.Attempt
+	known    []throttle.Attempt  // those that were right
+	identity *flakepass.Identity // of who verifies; nil: who
+	asked    []idworker.ID       // IDs of the tokens that were verified
+	revoked  []idworker.ID
+	target   error // what Verify says of any token but the caller's
 
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
@@ -53,8 +57,20 @@ func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, a
 	return w.verb(w.change)
 }
 
-func (w *world) Verify(context.Context, flakepass.Token) (flakepass.Identity, error) {
+func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity, error) {
+	w.asked = append(w.asked, t.ID())
+	if t.ID() != who.SessionID {
+		return other, w.verb(w.target)
+	}
+	if w.identity != nil {
+		return *w.identity, w.verb(w.verify)
+	}
 	return who, w.verb(w.verify)
+}
+
+func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
+	w.revoked = append(w.revoked, t.ID())
+	return session.Session{ID: t.ID(), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
 }
 
 func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
@@ -82,11 +98,18 @@ var who = flakepass.Identity{
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
+// other is who holds any token but that of who.
+var other = flakepass.Identity{
+	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002,
+	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
+}
+
 // handler is the API in front of w, as cmd/flakepass makes it.
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Ready: func(context.Context) []string { return w.reasons },
+		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w,
+		Ready:            func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -108,3 +109,41 @@ func (authenticator) ChangePassword(context.Context, idworker.ID, account.Passwo
 type numbers struct{ last idworker.ID }
 
 func (n *numbers) Next(context.Context) (idworker.ID, error) { n.last++; return n.last, nil }
+
+// FuzzForm sends forms, with any query, to introspection and revocation. No form
+// is a 5xx, each answer is one of the contract, what is asked about is the one
+// value of token, and no answer or log repeats it.
+func FuzzForm(f *testing.F) {
+	for _, form := range []string{
+		"token=" + target, "token=" + target + "&token_type_hint=access_token", "token=" + target + "&token=x", "token", "=", "&&", "token=%",
+		"%74oken=" + target, "token=" + strings.ReplaceAll(target, "_", "%5F"), "token=+" + target, "token=" + target + "#", "token=a;b",
+		"client_secret=x&token=" + target, "\xff=\xff", "token=%00", "token[]=" + target, "Token=" + target, "token=" + target + "\n", "",
+	} {
+		f.Add(form, "")
+		f.Add(form, form)
+	}
+	f.Fuzz(func(t *testing.T, form, query string) {
+		var log bytes.Buffer
+		w := ofService()
+		h := handler(t, w, func(o *httpapi.Options) {
+			o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		for _, path := range []string{"/v1/introspect", "/v1/revoke"} {
+			w.asked, w.revoked = nil, nil
+			a := post(t, h, path, form, func(r *http.Request) { r.URL.RawQuery = query; r.GetBody = nil })
+			if a.status >= 500 {
+				t.Errorf("%s answered %d", path, a.status)
+			}
+			asked := append(w.asked[1:], w.revoked...) // after the caller's own
+			values, err := url.ParseQuery(form)
+			if len(asked) > 0 && (err != nil || len(values["token"]) != 1 || a.status != 200) {
+				t.Errorf("%s asked about %v for %q and answered %d", path, asked, form, a.status)
+			}
+			for _, secret := range values["token"] {
+				if len(secret) >= 24 && (strings.Contains(a.body, secret) || bytes.Contains(log.Bytes(), []byte(secret))) {
+					t.Errorf("%s repeats the token", path)
+				}
+			}
+		}
+	})
+}

@@ -36,12 +36,21 @@ type Sessions interface {
 	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
 }
 
+// Revocations end the login of a token that somebody else was shown. Revoke is
+// Close with a record; who acts is in ctx.
+type Revocations interface {
+	Revoke(ctx context.Context, t flakepass.Token) (session.Session, error)
+}
+
 // Options is what a Server is made of.
 type Options struct {
 	Accounts Accounts
 	Logins   Logins
 	Sessions Sessions
 	Gate     Gate
+
+	Revocations       Revocations
+	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0: any number
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
@@ -83,6 +92,7 @@ func New(o Options) (http.Handler, error) {
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.GET("/verify", s.do(s.verify))
+	s.oauthRoutes(v1)
 	return e, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/problem"
@@ -47,6 +48,24 @@ var told = []struct {
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{errForbidden, problem.Problem{Status: 403, Code: "forbidden", Title: "not allowed for this role",
+		Detail: "use the token of an account whose role may do this"}},
+	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send a form that is encoded as application/x-www-form-urlencoded"}},
+	{errNoToken, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send the text to ask about as the parameter token"}},
+	{errRepeated, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send each parameter once"}},
+	{errTwoClients, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
+		Detail: "send in the form the client_secret of the header Authorization, or none"}},
+	{errFormType, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "media type not supported",
+		Detail: "send Content-Type: application/x-www-form-urlencoded"}},
+	{errInURL, problem.Problem{Status: 400, Code: "token_in_url", Title: "token in the URL",
+		Detail: "send it in the body; what was in a URL is in logs, so revoke it"}},
+	{errTooOften, problem.Problem{Status: 429, Code: "rate_limited", Title: "too many requests",
+		Detail: "wait as long as Retry-After says", RetryAfter: time.Second}},
+	{flakepass.ErrAmbiguous, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
+		Detail: "send exactly one token, in one header"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
@@ -74,7 +93,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		for _, f := range invalid.Fields {
 			p.Errors = append(p.Errors, problem.Field{Field: f.Field, Code: f.Code, Message: f.Message})
 		}
-		problem.Write(c.Writer, p)
+		tell(c, p)
 		return
 	}
 	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
@@ -82,15 +101,24 @@ func (s *server) fail(c *gin.Context, err error) {
 		return
 	}
 	if p, ok := lookup(err); ok {
-		if p.Code == "credentials_invalid" {
+		switch p.Code {
+		case "credentials_invalid":
 			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`)
+		case "credentials_ambiguous":
+			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_request"`)
 		}
-		problem.Write(c.Writer, p)
+		tell(c, p)
 		return
 	}
 	if ctx := c.Request.Context(); ctx.Err() == nil {
 		s.Log.ErrorContext(ctx, "request not answered", "route", c.FullPath(), "err", err,
 			"request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	}
-	problem.Write(c.Writer, problem.Unavailable(time.Second))
+	tell(c, problem.Unavailable(time.Second))
+}
+
+// tell answers with p, in the words of those whom the route is for.
+func tell(c *gin.Context, p problem.Problem) {
+	p.OAuth = oauthError(c, p)
+	problem.Write(c.Writer, p)
 }

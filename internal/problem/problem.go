@@ -27,6 +27,11 @@ type Problem struct {
 	Errors     []Field       // for validation_failed
 	Reasons    []string      // for not_ready
 	RetryAfter time.Duration // rounded up to whole seconds; 0 or less means none
+
+	// OAuth, if set, is the error code by which an OAuth client knows the problem
+	// (RFC 6749 section 5.2). The document has its two members then as well, and
+	// is sent as application/json, for such a client reads nothing else.
+	OAuth string
 }
 
 // A Field says what is wrong with one field of a request. Message never
@@ -55,6 +60,9 @@ type document struct {
 	RetryAfter int      `json:"retry_after,omitempty"`
 	Errors     []Field  `json:"errors,omitempty"`
 	Reasons    []string `json:"reasons,omitempty"`
+
+	Error       string `json:"error,omitempty"`
+	Description string `json:"error_description,omitempty"`
 }
 
 // Write answers with p. The request ID is taken from the response header
@@ -62,14 +70,22 @@ type document struct {
 func Write(w http.ResponseWriter, p Problem) {
 	h := w.Header()
 	seconds := int(max(0, p.RetryAfter+time.Second-1) / time.Second)
-	body, err := json.Marshal(document{
+	d := document{
 		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
-	})
+	}
+	media := "application/problem+json"
+	if p.OAuth != "" {
+		media, d.Error, d.Description = "application/json", p.OAuth, p.Title
+		if p.Detail != "" {
+			d.Description += "; " + p.Detail
+		}
+	}
+	body, err := json.Marshal(d)
 	if err != nil { // strings and numbers always marshal
 		panic(err)
 	}
-	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Type", media)
 	h.Set("Cache-Control", "no-store")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if seconds > 0 {
