@@ -58,6 +58,7 @@ var support = []string{
 	"internal/scale",
 	"internal/chaos",
 	"internal/dup",
+	"internal/interop",
 	"internal/dup/ledger",
 	"internal/mutant",
 	"internal/session/sessiontest",

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: redis-server,
-# mariadb-server, nginx, ZooKeeper with a Java to run it, a C compiler for the
-# race detector, and a MySQL server.
+# mariadb-server, nginx, ZooKeeper with a Java to run it, Node.js with npm, a C
+# compiler for the race detector, and a MySQL server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
 # Debian's stable releases carry no MySQL, only MariaDB, and the two differ
@@ -41,6 +41,8 @@ missing() {
 	have nginx || echo nginx-light
 	have java || echo default-jre-headless
 	[ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
+	have node || echo nodejs
+	have npm || echo npm
 	have cc || have gcc || echo gcc libc6-dev
 }
 
