@@ -10,7 +10,6 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -47,16 +46,6 @@ func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
 // is another session, and is left alone.
 func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
 	return s.endAnd(ctx, e, nil)
-}
-
-// EndRecorded is [Sessions.End], with an event in the same transaction. It
-// writes none for a session that was over before. The event's target is called
-// by the name of the session's user.
-func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event audit.Event) (session.Session, error) {
-	return s.endAnd(ctx, e, func(tx *gorm.DB, ended session.Session) error {
-		event.Target.Name = ended.Username
-		return record(tx, event)
-	})
 }
 
 // endAnd does also, if that is not nil, in the transaction of the end.
