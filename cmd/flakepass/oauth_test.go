@@ -35,7 +35,7 @@ func (c *client) post(path, body string, headers ...string) answer {
 	return c.do("POST", path, body, form(headers...))
 }
 
-func basicly(name, password string) string {
+func basicAuth(name, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))
 }
 
@@ -46,8 +46,8 @@ func oauthClients(t *testing.T, w *world) {
 	password := newPassword()
 	a.want(a.register("olga", password), 201, "")
 	secret := w.service(t, a, "gateway")
-	bearer, basic := "Bearer "+secret, basicly("gateway", secret)
-	encoded := basicly("gateway", strings.ReplaceAll(secret, "_", "%5F"))
+	bearer, basic := "Bearer "+secret, basicAuth("gateway", secret)
+	encoded := basicAuth("gateway", strings.ReplaceAll(secret, "_", "%5F"))
 	token := a.login("olga", password)
 
 	// As the libraries write it, down to the letter.
@@ -60,7 +60,7 @@ func oauthClients(t *testing.T, w *world) {
 		"Apache mod_auth_openidc":                {"token=" + token + "&token_type_hint=access_token", "Authorization", encoded},
 		"Traefik plugins, lower case":            {"token_type_hint=requesting_party_token&token=" + token, "Authorization", "bearer " + secret},
 		"curl -u":                                {"token=" + token, "Accept", "*/*", "User-Agent", "curl/8.5.0", "Authorization", basic},
-		"curl -u with no name":                   {"token=" + token, "Authorization", basicly("", secret)},
+		"curl -u with no name":                   {"token=" + token, "Authorization", basicAuth("", secret)},
 		"capitals":                               {"token=" + token, "Content-Type", "APPLICATION/X-WWW-FORM-URLENCODED; CHARSET=UTF-8", "Authorization", "BEARER " + secret},
 	} {
 		got := a.want(a.post("/v1/introspect", request[0], request[1:]...), 200, "")
@@ -83,9 +83,9 @@ func oauthClients(t *testing.T, w *world) {
 
 	// Neither a user nor a stranger may ask.
 	a.want(a.post("/v1/introspect", "token="+token, "Authorization", "Bearer "+token), 403, "forbidden")
-	a.want(a.post("/v1/revoke", "token="+token, "Authorization", basicly("olga", token)), 403, "forbidden")
+	a.want(a.post("/v1/revoke", "token="+token, "Authorization", basicAuth("olga", token)), 403, "forbidden")
 	a.want(a.post("/v1/revoke", "token="+token), 401, "token_missing")
-	a.want(a.post("/v1/revoke", "token="+token, "Authorization", basicly("olga", password)), 401, "token_malformed")
+	a.want(a.post("/v1/revoke", "token="+token, "Authorization", basicAuth("olga", password)), 401, "token_malformed")
 	a.want(a.post("/v1/revoke?token="+token, "x=1", "Authorization", bearer), 400, "token_in_url")
 	a.alive(token)
 

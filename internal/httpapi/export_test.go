@@ -25,17 +25,17 @@ func ToldErrors() map[error]string {
 	return all
 }
 
-// MaxCallers is of how many callers a throttle knows.
+// MaxCallers is of how many callers a quota knows.
 const MaxCallers = maxCallers
 
-// A Throttle is a throttle by itself.
-type Throttle struct{ *throttle }
+// A Quota is a quota by itself.
+type Quota struct{ *quota }
 
-// NewThrottle lets so many through a second.
-func NewThrottle(perSecond int) Throttle { return Throttle{newThrottle(perSecond)} }
+// NewQuota lets so many through a second.
+func NewQuota(perSecond int) Quota { return Quota{newQuota(perSecond)} }
 
 // Allow reports whether that caller may go on.
-func (t Throttle) Allow(id idworker.ID) bool { return t.of(id, time.Now()).Allow() }
+func (t Quota) Allow(id idworker.ID) bool { return t.of(id, time.Now()).Allow() }
 
 // Len is of how many callers it knows.
-func (t Throttle) Len() int { return len(t.callers) }
+func (t Quota) Len() int { return len(t.callers) }

@@ -24,8 +24,9 @@ func login(ctx context.Context, base, name string) (string, error) {
 	}
 	defer resp.Body.Close()
 	var opened struct{ Token string }
-	if err := json.NewDecoder(resp.Body).Decode(&opened); err != nil || resp.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("status %d, %v", resp.StatusCode, err)
+	if resp.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("status %d", resp.StatusCode)
 	}
-	return opened.Token, nil
+	err = json.NewDecoder(resp.Body).Decode(&opened)
+	return opened.Token, err
 }

@@ -75,7 +75,7 @@ func npmInstall(t testing.TB, npm, dir, cache, root string) error {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	// The lock file has the checksums. No package runs anything while it is installed.
-	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
+	cmd := exec.CommandContext(ctx, npm, "ci", "--ignore-scripts", "--engine-strict", "--no-audit", "--no-fund", "--prefer-offline",
 		"--cache", filepath.Join(cache, "npm"))
 	cmd.Dir = scratch
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/flakepass/flakepass/internal/httpapi"
 )
 
-// TestThrottleIsForEachCaller: one that asks too often is told when to try
+// TestQuotaIsForEachCaller: one that asks too often is told when to try
 // again, and no other caller notices.
-func TestThrottleIsForEachCaller(t *testing.T) {
+func TestQuotaIsForEachCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := ofService()
 		h := handler(t, w, func(o *httpapi.Options) { o.IntrospectionRate = 3 })
@@ -36,15 +36,15 @@ func TestThrottleIsForEachCaller(t *testing.T) {
 			t.Errorf("another caller: got %d", a.status)
 		}
 		w.identity = &service
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // in a bubble
 		if a := ask("/v1/introspect"); a.status != 200 {
 			t.Errorf("a second later: got %d", a.status)
 		}
 	})
 }
 
-// TestThrottleOfZeroCountsNothing: so an operator switches it off.
-func TestThrottleOfZeroCountsNothing(t *testing.T) {
+// TestQuotaOfZeroCountsNothing: so an operator switches it off.
+func TestQuotaOfZeroCountsNothing(t *testing.T) {
 	h := handler(t, ofService(), nil)
 	for range 50 {
 		if a := post(t, h, "/v1/revoke", "token=x"); a.status != 200 {
@@ -53,16 +53,16 @@ func TestThrottleOfZeroCountsNothing(t *testing.T) {
 	}
 }
 
-// TestThrottleForgetsWhoHasRested: what it remembers is bounded, and whoever is
+// TestQuotaForgetsWhoHasRested: what it remembers is bounded, and whoever is
 // still being held back is not let off for it, as long as others can be
 // forgotten.
-func TestThrottleForgetsWhoHasRested(t *testing.T) {
+func TestQuotaForgetsWhoHasRested(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		th := httpapi.NewThrottle(1)
+		th := httpapi.NewQuota(1)
 		for id := range idworker.ID(httpapi.MaxCallers) {
 			th.Allow(id)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // in a bubble
 		const busy = 77
 		if !th.Allow(busy) || th.Allow(busy) {
 			t.Fatal("the busy one is not held back")
