@@ -57,7 +57,7 @@ func limited(c *gin.Context, e *throttle.LimitedError) {
 	h := c.Writer.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", e.Policy, e.Rule.Count, seconds(e.Rule.Per)))
 	h.Set("RateLimit", fmt.Sprintf("%q;r=0;t=%d", e.Policy, seconds(e.Reset)))
-	problem.Write(c.Writer, problem.Problem{
+	tell(c, problem.Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited", Title: "too many attempts",
 		Detail: "wait as long as Retry-After says", RetryAfter: time.Duration(seconds(e.Retry)) * time.Second,
 	})
