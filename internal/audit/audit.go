@@ -126,6 +126,8 @@ type Filter struct {
 	Action       Action
 	Actor        idworker.ID
 	Target       idworker.ID
+	ActorName    string      // as the event has it
+	TargetName   string      // as the event has it
 	Since, Until time.Time   // since inclusive, until exclusive
 	Before       idworker.ID // only events older than this one: the last of the page before
 	Limit        int         // the most events to return

@@ -80,6 +80,12 @@ func (a *Audit) List(ctx context.Context, f audit.Filter) ([]audit.Event, error)
 	if f.Target != 0 {
 		q = q.Where("target_id = ?", int64(f.Target))
 	}
+	if f.ActorName != "" {
+		q = q.Where("actor = ?", f.ActorName)
+	}
+	if f.TargetName != "" {
+		q = q.Where("target = ?", f.TargetName)
+	}
 	if !f.Since.IsZero() {
 		q = q.Where("id >= ?", int64(layout.Smallest(f.Since)))
 	}
