@@ -49,6 +49,8 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 		"errors of another":      {"GET", "/v1/me", "401 token_expired", set("errors", []any{map[string]any{"field": "a", "code": "b", "message": "c"}}), "body /errors is for"},
 		"field error too long":   {"POST", "/v1/register", "422 validation_failed", set("errors", []any{map[string]any{"field": "a", "code": "b", "message": "c", "value": "d"}}), `body /errors/0 breaks "additionalProperties"`},
 		"reasons of another":     {"GET", "/v1/me", "503 unavailable", set("reasons", []any{"a"}), "body /reasons is for"},
+		"effect of another":      {"GET", "/v1/me", "401 token_expired", set("effect", map[string]any{"live": 1}), "body /effect is for"},
+		"no effect":              {"PUT", "/v1/admin/policy", "409 confirmation_required", set("effect", nil), `body breaks "required"`},
 		"no reasons":             {"GET", "/readyz", "503 not_ready", set("reasons", nil), `body breaks "required"`},
 		"no header":              {"GET", "/v1/verify", "200 -", header("X-Auth-Role", ""), "header X-Auth-Role is missing"},
 		"header of wrong shape":  {"GET", "/v1/verify", "200 -", header("X-Auth-Username", "zoë"), `header X-Auth-Username breaks "pattern"`},

@@ -33,6 +33,8 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 	must(ok == (resp.Header.Get("Content-Type") == "application/json"), "body /error is for application/json, and only for it")
 	_, ok = doc["reasons"]
 	must(ok == (code == "not_ready"), "body /reasons is for not_ready, and only for it")
+	_, ok = doc["effect"]
+	must(ok == (code == "confirmation_required"), "body /effect is for confirmation_required, and only for it")
 
 	got := resp.Header.Get("WWW-Authenticate")
 	// An error_description is free text; the schema of the header limits it.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
@@ -66,12 +69,12 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 }
 
 // Set replaces the policy in force, and returns the new one and what the change
-// does to the logins that live. It fails with [*policy.InvalidError],
-// [policy.ErrVersion], or, with the effect, [ErrUnconfirmed]. A dry run returns
-// the policy as it would be.
+// does to the logins that live. It fails with [*policy.InvalidError], or, with
+// the policy in force, [policy.ErrVersion], or, with the effect,
+// [ErrUnconfirmed]. A dry run returns the policy as it would be.
 func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
-	if err := p.check(&c.Next); err != nil {
+	if err := p.check(&c); err != nil {
 		return policy.Policy{}, policy.Effect{}, err
 	}
 	old, err := p.Store.LoadPolicy(ctx)
@@ -122,20 +125,34 @@ func (p *Policies) Revert(ctx context.Context, version int64, c PolicyChange) (p
 	return p.Set(ctx, c)
 }
 
-// check says everything that is wrong with a policy, at once.
-func (p *Policies) check(next *policy.Policy) error {
+// check says everything that is wrong with a change, at once.
+func (p *Policies) check(c *PolicyChange) error {
 	var all policy.InvalidError
-	if invalid, ok := errors.AsType[*policy.InvalidError](next.Check()); ok {
+	if invalid, ok := errors.AsType[*policy.InvalidError](c.Next.Check()); ok {
 		all = *invalid
 	}
-	if err := p.Schedule(next.Schedule); err != nil {
-		all.Fields = append(all.Fields, policy.FieldError{Field: "sweep_schedule", Code: policy.CodeInvalid, Message: err.Error()})
+	wrong := func(field, code, message string) {
+		all.Fields = append(all.Fields, policy.FieldError{Field: field, Code: code, Message: message})
+	}
+	if err := p.Schedule(c.Next.Schedule); err != nil {
+		wrong("sweep_schedule", policy.CodeInvalid, scheduleRule)
+	}
+	// The store would cut what is too long, and keep what a terminal obeys.
+	switch {
+	case utf8.RuneCountInString(c.Note) > audit.MaxReason:
+		wrong("note", policy.CodeTooLong, fmt.Sprintf("the note must have at most %d characters", audit.MaxReason))
+	case !utf8.ValidString(c.Note) || strings.ContainsFunc(c.Note, unicode.IsControl):
+		wrong("note", policy.CodeInvalid, "the note must be one line of UTF-8, without control characters")
 	}
 	if len(all.Fields) > 0 {
 		return &all
 	}
 	return nil
 }
+
+// scheduleRule does not repeat what was sent, as what is wrong with it would.
+const scheduleRule = "the sweep schedule must be a cron expression of five fields in UTC, @hourly, @daily or the like, or @every " +
+	"with a duration of at least 1s; at most 128 characters, and one that comes at some time"
 
 // policyTerms is a policy as the record has it.
 type policyTerms struct {

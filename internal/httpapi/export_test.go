@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -39,3 +40,11 @@ func (t Quota) Allow(id idworker.ID) bool { return t.of(id, time.Now()).Allow() 
 
 // Len is of how many callers it knows.
 func (t Quota) Len() int { return len(t.callers) }
+
+// Condition reads a conditional header, and says whether there is one, whether
+// it can be read, and whether it holds for a representation with that tag, by
+// the strong and by the weak comparison.
+func Condition(h http.Header, name, tag string) (given, ok, strong, weak bool) {
+	c, given, ok := conditionOf(h, name)
+	return given, ok, c.strong(tag), c.weak(tag)
+}

@@ -51,6 +51,8 @@ type Options struct {
 
 	Revocations       Revocations
 	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0: any number
+	Policies          Policies
+	Events            Events
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
@@ -93,6 +95,10 @@ func New(o Options) (http.Handler, error) {
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.GET("/verify", s.do(s.verify))
 	s.oauthRoutes(v1)
+
+	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
+	s.policyRoutes(admins)
+	s.auditRoutes(admins)
 	return e, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
@@ -66,6 +68,12 @@ var told = []struct {
 		Detail: "wait as long as Retry-After says", RetryAfter: time.Second}},
 	{flakepass.ErrAmbiguous, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
 		Detail: "send exactly one token, in one header"}},
+	{errNoCondition, problem.Problem{Status: 428, Code: "precondition_required", Title: "what is to be replaced is not said",
+		Detail: "read the policy, and send its ETag as If-Match"}},
+	{policy.ErrVersion, problem.Problem{Status: 412, Code: "version_conflict", Title: "changed meanwhile",
+		Detail: "read the policy again, and decide again"}},
+	{admin.ErrUnconfirmed, problem.Problem{Status: 409, Code: "confirmation_required", Title: "many logins would end",
+		Detail: "more than one login in twenty would end at once; if that is meant, send it again with confirm: true"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},

@@ -15,8 +15,12 @@ type Loader interface {
 // Live is the policy in force, as this instance knows it. It is safe for
 // concurrent use, and asking it costs one atomic load.
 type Live struct {
+	// Now tells the time. nil means time.Now. Set it before the first Refresh that
+	// may find a change.
+	Now func() time.Time
+
 	from Loader
-	now  atomic.Pointer[Policy]
+	rule atomic.Pointer[Policy]
 }
 
 // NewLive reads the policy once, so that no question is ever answered by a
@@ -29,12 +33,12 @@ func NewLive(ctx context.Context, from Loader) (*Live, error) {
 // Fixed is a Live that never changes.
 func Fixed(p Policy) *Live {
 	l := &Live{}
-	l.now.Store(&p)
+	l.rule.Store(&p)
 	return l
 }
 
 // Current is the policy in force. The caller must not change it.
-func (l *Live) Current() *Policy { return l.now.Load() }
+func (l *Live) Current() *Policy { return l.rule.Load() }
 
 // Refresh reads the policy again. On failure the one known so far stays in
 // force. An older version than the known one is ignored: answers of a database
@@ -45,36 +49,43 @@ func (l *Live) Refresh(ctx context.Context) error {
 		return err
 	}
 	for {
-		known := l.now.Load()
+		known := l.rule.Load()
 		if known != nil {
 			if known.Version >= p.Version {
 				return nil
 			}
 			// What this instance has refused by its own clock it goes on refusing,
 			// although the clock by which the bases were raised is behind.
-			now := time.Now()
+			now := l.clock()
 			p.IdleBase = later(p.IdleBase, known.OldestSeen(now))
 			p.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(now))
 		}
-		if l.now.CompareAndSwap(known, &p) {
+		if l.rule.CompareAndSwap(known, &p) {
 			return nil
 		}
 	}
+}
+
+func (l *Live) clock() time.Time {
+	if l.Now == nil {
+		return time.Now()
+	}
+	return l.Now()
 }
 
 // Follow returns a function that refreshes the policy, for whoever polls. It
 // logs the first failure of a row of failures, and every change. One goroutine
 // at a time may call it.
 func (l *Live) Follow(log *slog.Logger) func(context.Context) error {
-	failing := false
+	failing, before := false, l.Current()
 	return func(ctx context.Context) error {
-		before := l.Current()
 		err := l.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
 			log.WarnContext(ctx, "policy not read; the last one stays in force", "err", err)
 		}
 		failing = err != nil
-		if p := l.Current(); p != before {
+		if p := l.Current(); p != before { // whoever has refreshed it
+			before = p
 			log.InfoContext(ctx, "policy changed", "version", p.Version, "idle", p.Idle, "absolute", p.Absolute,
 				"touch", p.Touch, "schedule", p.Schedule, "by", p.UpdatedBy)
 		}

@@ -26,6 +26,7 @@ type Problem struct {
 	Detail     string        // what to do; may be empty
 	Errors     []Field       // for validation_failed
 	Reasons    []string      // for not_ready
+	Effect     any           // for confirmation_required: what would happen
 	RetryAfter time.Duration // rounded up to whole seconds; 0 or less means none
 
 	// OAuth, if set, is the error code by which an OAuth client knows the problem
@@ -60,6 +61,7 @@ type document struct {
 	RetryAfter int      `json:"retry_after,omitempty"`
 	Errors     []Field  `json:"errors,omitempty"`
 	Reasons    []string `json:"reasons,omitempty"`
+	Effect     any      `json:"effect,omitempty"`
 
 	Error       string `json:"error,omitempty"`
 	Description string `json:"error_description,omitempty"`
@@ -73,6 +75,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	d := document{
 		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
+		Effect: p.Effect,
 	}
 	media := "application/problem+json"
 	if p.OAuth != "" {
@@ -82,7 +85,7 @@ func Write(w http.ResponseWriter, p Problem) {
 		}
 	}
 	body, err := json.Marshal(d)
-	if err != nil { // strings and numbers always marshal
+	if err != nil { // strings and numbers always marshal, and Effect is made of them
 		panic(err)
 	}
 	h.Set("Content-Type", media)

@@ -24,6 +24,7 @@ var full = problem.Problem{
 	},
 	Reasons:    []string{"database", "redis"},
 	RetryAfter: 1500 * time.Millisecond,
+	Effect:     map[string]int{"live": 7},
 }
 
 func TestShapeIsFixed(t *testing.T) {
@@ -41,7 +42,7 @@ func TestShapeIsFixed(t *testing.T) {
 			`{"type":"` + page + `validation_failed","title":"not valid","status":422,"detail":"see errors","code":"validation_failed",` +
 				`"request_id":"7QK3XW5M2VTR6JHB","retry_after":2,` +
 				`"errors":[{"field":"username","code":"too_short","message":"at least 3 characters"},{"field":"password","code":"common","message":"too common"}],` +
-				`"reasons":["database","redis"]}`,
+				`"reasons":["database","redis"],"effect":{"live":7}}`,
 		},
 		"empty lists": {
 			problem.Problem{Status: 503, Code: "not_ready", Title: "not ready", Errors: []problem.Field{}, Reasons: []string{}}, "",
