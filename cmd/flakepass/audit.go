@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+)
+
+type auditCommand struct {
+	Action string  `help:"Only events of this action, such as policy.changed."`
+	Actor  string  `help:"Only what this one did: a name, or an ID." placeholder:"NAME"`
+	Target string  `help:"Only what was done to this one: a name, or an ID." placeholder:"NAME"`
+	Since  instant `help:"Only events of this instant or later: RFC 3339, or how long ago, such as 2h." placeholder:"WHEN"`
+	Until  instant `help:"Only events before this instant." placeholder:"WHEN"`
+	Limit  int     `help:"The most events to show; 0 shows all." default:"100"`
+	JSON   bool    `help:"Print JSON, one event on a line." xor:"form"`
+	CSV    bool    `name:"csv" help:"Print CSV." xor:"form"`
+}
+
+// Validate is called by kong.
+func (c auditCommand) Validate() error {
+	if c.Limit < 0 {
+		return errors.New("--limit must not be below 0")
+	}
+	return nil
+}
+
+func (c auditCommand) Run(a *app) error {
+	f := audit.Filter{Action: audit.Action(c.Action), Since: c.Since.time(time.Now()), Until: c.Until.time(time.Now())}
+	chooseParty(c.Actor, &f.Actor, &f.ActorName)
+	chooseParty(c.Target, &f.Target, &f.TargetName)
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		p := c.printer(a.out)
+		const page = 500
+		for left := c.Limit; c.Limit == 0 || left > 0; {
+			f.Limit = page
+			if c.Limit > 0 {
+				f.Limit = min(page, left)
+			}
+			events, err := eventsOf(o.db).List(ctx, f)
+			if err != nil {
+				return errors.Join(err, p.end())
+			}
+			for i := range events {
+				if err := p.print(&events[i]); err != nil {
+					return err
+				}
+				f.Before = events[i].ID
+			}
+			if left -= len(events); len(events) < f.Limit {
+				break
+			}
+		}
+		return p.end()
+	})
+}
+
+// chooseParty takes a number for an ID and anything else for a name, a username in
+// any spelling.
+func chooseParty(text string, id *idworker.ID, name *string) {
+	if n, err := idworker.ParseID(text); err == nil {
+		*id = n
+		return
+	}
+	*name = text
+	if normal, err := account.NormalizeUsername(text); err == nil {
+		*name = normal
+	}
+}
+
+// An eventLine is an event as --json prints it, in the words of the API.
+type eventLine struct {
+	ID        string          `json:"id"`
+	At        time.Time       `json:"at"`
+	Action    audit.Action    `json:"action"`
+	Actor     partyLine       `json:"actor"`
+	Via       string          `json:"via"`
+	Target    targetLine      `json:"target"`
+	Reason    string          `json:"reason"`
+	Old       json.RawMessage `json:"old,omitempty"`
+	New       json.RawMessage `json:"new,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+	Address   string          `json:"address,omitempty"`
+}
+
+type partyLine struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+}
+
+type targetLine struct {
+	Kind string `json:"kind"`
+	partyLine
+}
+
+func eventLineOf(e *audit.Event) eventLine {
+	text := func(id idworker.ID) string {
+		if id == 0 {
+			return ""
+		}
+		return id.String()
+	}
+	return eventLine{
+		ID: e.ID.String(), At: idworker.Default().Time(e.ID), Action: e.Action, Actor: partyLine{text(e.By.ID), e.By.Name}, Via: e.By.Via,
+		Target: targetLine{e.Target.Kind, partyLine{text(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
+		RequestID: e.By.RequestID, Address: e.By.Address,
+	}
+}
+
+// An eventPrinter prints events as they come.
+type eventPrinter struct {
+	print func(*audit.Event) error
+	end   func() error
+}
+
+func (c auditCommand) printer(out io.Writer) eventPrinter {
+	const stamp = "2006-01-02T15:04:05.000Z07:00"
+	switch {
+	case c.JSON:
+		lines := json.NewEncoder(out)
+		return eventPrinter{func(e *audit.Event) error { return lines.Encode(eventLineOf(e)) }, func() error { return nil }}
+	case c.CSV:
+		w := csv.NewWriter(out)
+		_ = w.Write([]string{"id", "at", "action", "actor_id", "actor", "via", "target_kind", "target_id", "target", "reason", "old", "new", "request_id", "address"})
+		return eventPrinter{func(e *audit.Event) error {
+			l := eventLineOf(e)
+			return w.Write([]string{l.ID, l.At.Format(stamp), string(l.Action), l.Actor.ID, cell(l.Actor.Name), l.Via, l.Target.Kind, l.Target.ID,
+				cell(l.Target.Name), cell(l.Reason), string(l.Old), string(l.New), cell(l.RequestID), l.Address})
+		}, func() error { w.Flush(); return w.Error() }}
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "ID\tAT\tACTION\tBY\tVIA\tTARGET\tREASON")
+	return eventPrinter{func(e *audit.Event) error {
+		target := e.Target.Kind
+		if e.Target.Name != "" {
+			target += " " + e.Target.Name
+		} else if e.Target.ID != 0 {
+			target += " " + e.Target.ID.String()
+		}
+		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, idworker.Default().Time(e.ID).Format(stamp), e.Action,
+			printable(e.By.Name), e.By.Via, printable(target), printable(e.Reason))
+		return err
+	}, t.Flush}
+}
+
+// cell is a text that somebody else wrote, for a spreadsheet, which would take
+// one that begins like a formula for one.
+func cell(s string) string {
+	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
+		return "'" + s
+	}
+	return s
+}

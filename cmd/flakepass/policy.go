@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/policy"
+)
+
+type policyCommand struct {
+	Get     policyGet     `cmd:"" help:"Show how long logins last."`
+	Set     policySet     `cmd:"" help:"Change how long logins last. Only what is named changes."`
+	History policyHistory `cmd:"" help:"List every policy that was ever in force, the newest first."`
+	Revert  policyRevert  `cmd:"" help:"Set an earlier version of the policy once more."`
+}
+
+// policyHow is how a change is made, whichever it is.
+type policyHow struct {
+	Note   string `help:"Why. One line, kept in the history and in the record." placeholder:"TEXT"`
+	DryRun bool   `help:"Only say what it would do."`
+	Yes    bool   `help:"Do not ask, although more than one login in twenty ends."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+type policySet struct {
+	Idle     *span   `help:"A login that nobody uses for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
+	Absolute *span   `help:"A login this old ends, used or not." placeholder:"DURATION"`
+	Touch    *span   `help:"The time of last use is written at most this often." placeholder:"DURATION"`
+	Schedule *string `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
+	policyHow
+}
+
+// Validate is called by kong.
+func (c policySet) Validate() error {
+	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil {
+		return errors.New("say what to change: --idle, --absolute, --touch or --schedule")
+	}
+	return nil
+}
+
+func (c policySet) Run(a *app) error {
+	return a.changePolicy(c.policyHow, func(ctx context.Context, p *admin.Policies, inForce policy.Policy, change admin.PolicyChange) (
+		policy.Policy, policy.Effect, error) {
+		change.Next = inForce
+		for _, f := range []struct {
+			from *span
+			to   *time.Duration
+		}{{c.Idle, &change.Next.Idle}, {c.Absolute, &change.Next.Absolute}, {c.Touch, &change.Next.Touch}} {
+			if f.from != nil {
+				*f.to = time.Duration(*f.from)
+			}
+		}
+		if c.Schedule != nil {
+			change.Next.Schedule = *c.Schedule
+		}
+		return p.Set(ctx, change)
+	})
+}
+
+type policyRevert struct {
+	Version int64 `arg:"" help:"The version, as the history lists it."`
+	policyHow
+}
+
+func (c policyRevert) Run(a *app) error {
+	return a.changePolicy(c.policyHow, func(ctx context.Context, p *admin.Policies, _ policy.Policy, change admin.PolicyChange) (
+		policy.Policy, policy.Effect, error) {
+		next, effect, err := p.Revert(ctx, c.Version, change)
+		if errors.Is(err, admin.ErrNoVersion) {
+			err = fmt.Errorf("there was never a policy of version %d; `flakepass policy history` lists all", c.Version)
+		}
+		return next, effect, err
+	})
+}
+
+// A policyVerb changes the policy in force, or asks what that would do.
+type policyVerb func(ctx context.Context, p *admin.Policies, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+
+// changePolicy asks what the change would do, has it confirmed if that is much,
+// and makes it. Nothing is opened for a change that is none, or only asked about.
+func (a *app) changePolicy(how policyHow, do policyVerb) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		ctx = byOperator(ctx)
+		p := policiesOf(o.db, nil, nil, o.log)
+		inForce, err := p.Current(ctx)
+		if err != nil {
+			return err
+		}
+		change := admin.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
+		next, effect, err := do(ctx, p, inForce, change)
+		if err != nil {
+			return policyError(err)
+		}
+		made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect)}
+		switch {
+		case sameTerms(&inForce, &next):
+			made.policyLine, made.Outcome = policyLineOf(&inForce), unchanged
+			return a.showChange(how.JSON, made, &inForce, o)
+		case how.DryRun:
+			made.Outcome = asked
+			return a.showChange(how.JSON, made, &inForce, o)
+		}
+		change.DryRun, change.Confirmed = false, how.Yes
+		if effect.Drastic() && !how.Yes {
+			if err := a.confirm("This ends " + endings(&effect) + "."); err != nil {
+				return err
+			}
+			change.Confirmed = true
+		}
+		return o.withIDs(ctx, func(ids *idworker.Worker) error {
+			p.IDs = ids
+			next, effect, err := do(ctx, p, inForce, change)
+			if errors.Is(err, admin.ErrUnconfirmed) { // grown since it was asked
+				err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(&effect))
+			}
+			if err != nil {
+				return policyError(err)
+			}
+			made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect), Outcome: changed}
+			return a.showChange(how.JSON, made, &inForce, o)
+		})
+	})
+}
+
+func sameTerms(a, b *policy.Policy) bool {
+	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule
+}
+
+// policyError is what went wrong, as a person reads it.
+func policyError(err error) error {
+	if errors.Is(err, policy.ErrVersion) {
+		return errors.New("somebody else has just changed the policy; nothing was changed now. `flakepass policy get` shows it, try again")
+	}
+	return err
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/flakepass/flakepass/internal/policy"
+)
+
+// A policyLine is a policy as --json prints it, in the words of the API.
+type policyLine struct {
+	Idle      int64     `json:"idle_timeout_seconds"`
+	Absolute  int64     `json:"absolute_lifetime_seconds"`
+	Touch     int64     `json:"touch_interval_seconds"`
+	Schedule  string    `json:"sweep_schedule"`
+	Version   int64     `json:"version"`
+	UpdatedAt time.Time `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by"`
+	Note      string    `json:"note"`
+}
+
+func policyLineOf(p *policy.Policy) policyLine {
+	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
+	return policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, p.Version, p.UpdatedAt.UTC(), p.UpdatedBy, p.Note}
+}
+
+type estimateLine struct {
+	Count int64 `json:"count"`
+	Error int64 `json:"error"`
+}
+
+type effectLine struct {
+	Live estimateLine `json:"live"`
+	Ends estimateLine `json:"ends_now"`
+	Soon estimateLine `json:"ends_within_hour"`
+}
+
+func effectLineOf(e *policy.Effect) effectLine {
+	return effectLine{estimateLine(e.Live), estimateLine(e.Ends), estimateLine(e.Soon)}
+}
+
+// What has become of a change.
+const (
+	changed   = "changed"
+	asked     = "dry_run"
+	unchanged = "unchanged" // it was so before
+)
+
+// A madePolicy is a change, and what it does.
+type madePolicy struct {
+	policyLine
+	Outcome string     `json:"outcome"`
+	Effect  effectLine `json:"effect"`
+}
+
+// showChange says what has become of a change of the policy that was in force.
+func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, o *office) error {
+	return show(a.out, asJSON, made, func(w io.Writer) {
+		before := policyLineOf(was)
+		head := map[string]string{
+			changed: "policy is now version %d", asked: "policy would be version %d; nothing was changed",
+			unchanged: "policy is version %d, and says so already; nothing was changed",
+		}[made.Outcome]
+		_, _ = fmt.Fprintf(w, head+"\n", made.Version)
+		for _, f := range []struct {
+			name     string
+			now, was int64
+		}{{"idle timeout", made.Idle, before.Idle}, {"absolute lifetime", made.Absolute, before.Absolute}, {"touch interval", made.Touch, before.Touch}} {
+			if f.now != f.was {
+				_, _ = fmt.Fprintf(w, "  %s %s, was %s\n", f.name, seconds(f.now), seconds(f.was))
+			}
+		}
+		if made.Schedule != before.Schedule {
+			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", made.Schedule, before.Schedule)
+		}
+		e := made.Effect
+		ends := policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.Ends)}
+		soon := number(policy.Estimate(e.Soon))
+		switch made.Outcome {
+		case changed:
+			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance within %v\n",
+				endings(&ends), soon, o.cfg.RevocationBound)
+		case asked:
+			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour if nobody used them\n", endings(&ends), soon)
+		}
+	})
+}
+
+// endings is how many logins end, of how many.
+func endings(e *policy.Effect) string {
+	return number(e.Ends) + " of " + number(e.Live) + " living logins"
+}
+
+// number is a count for a person, with its error if it has one.
+func number(e policy.Estimate) string {
+	if e.Error == 0 {
+		return thousands(e.Count)
+	}
+	return "about " + thousands(e.Count) + " (±" + thousands(e.Error) + ")"
+}
+
+func thousands(n int64) string {
+	s := strconv.FormatInt(n, 10)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// since is when a policy came into force: the first was there before any clock.
+func since(t time.Time) string {
+	if t.UnixMilli() == 0 {
+		return "the first start"
+	}
+	return t.Format(time.RFC3339)
+}
+
+func seconds(n int64) span { return span(time.Duration(n) * time.Second) }
+
+// printable is a text that somebody else wrote, for a terminal: without what a
+// terminal obeys.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+type policyGet struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c policyGet) Run(a *app) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		p, err := policiesOf(o.db, nil, nil, o.log).Current(ctx)
+		if err != nil {
+			return err
+		}
+		l := policyLineOf(&p)
+		return show(a.out, c.JSON, l, func(w io.Writer) {
+			_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s, by %s\n",
+				l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy))
+			if l.Note != "" {
+				_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
+			}
+		})
+	})
+}
+
+type policyHistory struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c policyHistory) Run(a *app) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		const page = 500
+		lines := []policyLine{}
+		for before := int64(0); ; {
+			list, err := policiesOf(o.db, nil, nil, o.log).History(ctx, before, page)
+			if err != nil {
+				return err
+			}
+			for i := range list {
+				lines = append(lines, policyLineOf(&list[i]))
+				before = list[i].Version
+			}
+			if len(list) < page {
+				break
+			}
+		}
+		return show(a.out, c.JSON, lines, func(w io.Writer) {
+			_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSINCE\tBY\tNOTE")
+			for _, l := range lines {
+				_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
+					printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
+			}
+		})
+	})
+}
