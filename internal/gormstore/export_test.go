@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
@@ -26,3 +27,6 @@ func (db *DB) SetLate(d time.Duration) { db.late = d }
 
 // SetExactly sets how many rows of an index are counted one by one.
 func (db *DB) SetExactly(n int64) { db.exactly = n }
+
+// SetNow stops the clock by which this instance has the database stamp.
+func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
