@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// A policyWorld is two server processes on one database, an operator, and logins
+// of which some have been idle for longer than five minutes.
+type policyWorld struct {
+	*deployment
+	a, b   *process
+	admin  *client // at a
+	token  string  // the operator's
+	keep   *canaries
+	idle   []string // tokens that nobody has shown yet
+	active []string
+}
+
+const idleLogins, activeLogins = 10, 3
+
+func newPolicyWorld(t *testing.T, make func(testing.TB) *deployment) *policyWorld {
+	w := &policyWorld{deployment: make(t), keep: &canaries{}}
+	w.vars = w.with("FLAKEPASS_REVOCATION_BOUND", policyBound.String())
+	w.a, w.b = startProcess(t, t.TempDir(), w.vars), startProcess(t, t.TempDir(), w.vars)
+	w.admin = newClient(t, w.a.public)
+	w.admin.keep = w.keep
+	password := newPassword()
+	w.keep.password(password)
+	must(t, w.vars, password, "user", "add", "root", "--role", "admin", "--password-stdin")
+	w.token = w.admin.login("root", password)
+	db := w.sql(t)
+	for i := range idleLogins + activeLogins {
+		name := fmt.Sprintf("user%02d", i)
+		w.admin.want(w.admin.register(name, password), 201, "")
+		token := w.admin.login(name, password)
+		if i >= idleLogins {
+			w.active = append(w.active, token)
+			continue
+		}
+		w.idle = append(w.idle, token)
+		// Time has passed for this one.
+		execute(t, db, "UPDATE users SET token_seen_at = token_seen_at - ? WHERE username = ?", (time.Duration(i+6) * time.Minute).Milliseconds(), name)
+	}
+	return w
+}
+
+// policyBound is long enough for a machine that is busy with something else.
+const policyBound = 5 * time.Second
+
+// ask sends an operator's request.
+func (w *policyWorld) ask(method, path, body string, edits ...func(*http.Request)) answer {
+	w.admin.t.Helper()
+	return w.admin.do(method, path, body, append([]func(*http.Request){bearer(w.token)}, edits...)...)
+}
+
+// inForce waits until the other process acts by that version.
+func (w *policyWorld) inForce(t *testing.T, version int) {
+	t.Helper()
+	line := fmt.Sprintf(`"policy changed" version=%d `, version)
+	testenv.Eventually(t, patience, func() bool { return strings.Contains(w.b.log.String(), line) }, "the other process has not heard of the policy")
+}
+
+func wantedPolicy(idle int, schedule, more string) string {
+	return fmt.Sprintf(`{"idle_timeout_seconds":%d,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":%q%s}`, idle, schedule, more)
+}
+
+// TestPolicyActsAtOnceOnEveryProcess: a shorter timeout ends what it said it
+// would, at once where it was set and within the bound elsewhere; and neither a
+// longer one, nor a sweep, nor going back revives any of it.
+func TestPolicyActsAtOnceOnEveryProcess(t *testing.T) {
+	t.Parallel()
+	for _, setup := range setups {
+		t.Run(setup.name, func(t *testing.T) {
+			t.Parallel()
+			w := newPolicyWorld(t, setup.make)
+			here, there := newClient(t, w.a.public), newClient(t, w.b.public)
+			const never = "0 0 1 1 *"
+			tag := func() func(*http.Request) {
+				a := w.admin.want(w.ask("GET", "/v1/admin/policy", ""), 200, "")
+				return header("If-Match", a.header.Get("ETag"))
+			}
+
+			// Nobody else comes in, and nothing happens unasked.
+			here.want(here.do("GET", "/v1/admin/policy", "", bearer(w.active[0])), 403, "forbidden")
+			shorter := wantedPolicy(300, never, "")
+			const effect = `"effect":{"live":{"count":14,"error":0},"ends_now":{"count":10,"error":0},"ends_within_hour":{"count":4,"error":0}}`
+			asked := w.admin.want(w.ask("PUT", "/v1/admin/policy?dry_run=true", shorter, tag()), 200, "")
+			refused := w.admin.want(w.ask("PUT", "/v1/admin/policy", shorter, tag()), 409, "confirmation_required")
+			for _, a := range []answer{asked, refused} {
+				if !bytes.Contains(a.body, []byte(effect)) {
+					t.Errorf("got %s, want %s", a.body, effect)
+				}
+			}
+			r := command(t, w.vars, "", "policy", "set", "--idle", "5m")
+			if r.code != 1 || !strings.Contains(r.errs, "This ends 10 of 14 living logins. Nothing was changed") || !strings.Contains(r.errs, "--yes") {
+				t.Errorf("from the command line: %d\n%s%s", r.code, r.out, r.errs)
+			}
+			w.admin.want(w.ask("PUT", "/v1/admin/policy", shorter, header("If-Match", `"9"`)), 412, "version_conflict")
+			w.admin.want(w.ask("PUT", "/v1/admin/policy", shorter), 428, "precondition_required")
+
+			a := w.admin.want(w.ask("PUT", "/v1/admin/policy", wantedPolicy(300, never, `,"confirm":true,"note":"lost phones"`), tag()), 200, "")
+			changed := time.Now()
+			if a.header.Get("ETag") != `"2"` || !bytes.Contains(a.body, []byte(effect)) {
+				t.Errorf("changed: %s", a.body)
+			}
+			// Here at once.
+			first, second, unseen := w.idle[:3], w.idle[3:7], w.idle[7:]
+			for _, token := range first {
+				here.dead(token, "token_idle_timeout")
+			}
+			// Elsewhere within the bound: each token is shown once until it is known,
+			// for whom an instance lets in meanwhile is seen by that.
+			var last time.Time
+			testenv.Eventually(t, patience, func() bool {
+				if len(second) > 2 && time.Since(last) > 200*time.Millisecond {
+					last = time.Now()
+					if got := there.me(second[0]); got.status == 200 && last.Sub(changed) > policyBound {
+						t.Fatalf("accepted %v after the change", last.Sub(changed))
+					}
+					second = second[1:]
+				}
+				return strings.Contains(w.b.log.String(), `"policy changed" version=2 `)
+			}, "the other process has not heard of the policy")
+			over := append(append([]string{}, first...), second...)
+			for _, token := range over {
+				there.dead(token, "token_idle_timeout")
+			}
+			for _, token := range w.active {
+				here.alive(token)
+				there.alive(token)
+			}
+
+			// A longer timeout revives nothing, shown or not, swept or not; nor does
+			// going back to what was.
+			w.admin.want(w.ask("PUT", "/v1/admin/policy", wantedPolicy(30*24*3600, never, ""), tag()), 200, "")
+			w.inForce(t, 3)
+			over = append(over, unseen...)
+			dead := func() {
+				t.Helper()
+				for _, token := range over {
+					here.dead(token, "token_idle_timeout")
+					there.dead(token, "token_idle_timeout")
+				}
+			}
+			dead()
+			// Nor does it for whoever has never known the shorter one.
+			third := newClient(t, startProcess(t, t.TempDir(), w.vars).public)
+			for _, token := range over {
+				third.dead(token, "token_idle_timeout")
+			}
+			w.admin.want(w.ask("PUT", "/v1/admin/policy", wantedPolicy(30*24*3600, "@every 1s", ""), tag()), 200, "")
+			db := w.sql(t)
+			testenv.Eventually(t, patience, func() bool {
+				return count(t, db, "SELECT COUNT(*) FROM users WHERE token_id IS NULL") >= len(over)
+			}, "the sweep has not cleared the rows")
+			dead()
+			back := w.admin.want(w.ask("POST", "/v1/admin/policy/revert", `{"version":1,"note":"back"}`, tag()), 200, "")
+			if back.header.Get("ETag") != `"5"` || !bytes.Contains(back.body, []byte(`"ends_now":{"count":0,"error":0}`)) {
+				t.Errorf("back: %s", back.body)
+			}
+			w.inForce(t, 5)
+			dead()
+			for _, token := range w.active {
+				there.alive(token)
+			}
+			w.onRecord(t)
+		})
+	}
+}
+
+// onRecord looks at what both doors say of the changes, and that no event holds
+// a secret.
+func (w *policyWorld) onRecord(t *testing.T) {
+	t.Helper()
+	// The command line says the same as the API.
+	api := w.admin.want(w.ask("GET", "/v1/admin/policy", ""), 200, "")
+	cli := map[string]any{}
+	if err := json.Unmarshal([]byte(must(t, w.vars, "", "policy", "get", "--json").out), &cli); err != nil {
+		t.Fatal(err)
+	}
+	if delete(cli, "updated_at"); len(cli) != len(api.fields)-1 {
+		t.Errorf("from the command line %v, over HTTP %v", cli, api.fields)
+	}
+	for name, value := range cli {
+		if !reflect.DeepEqual(api.fields[name], value) {
+			t.Errorf("%s is %v from the command line, and %v over HTTP", name, value, api.fields[name])
+		}
+	}
+	must(t, w.vars, "", "policy", "set", "--touch", "30s", "--note", "from a shell")
+
+	here := newClient(t, w.a.public)
+	here.want(here.do("GET", "/v1/admin/audit", "", bearer(w.active[0])), 403, "forbidden")
+	a := w.admin.want(w.ask("GET", "/v1/admin/audit?action=policy.changed&limit=2", ""), 200, "")
+	page, _ := a.fields["events"].([]any)
+	if len(page) != 2 || a.field("next_cursor") == "" {
+		t.Fatalf("the record: %s", a.body)
+	}
+	shell, _ := page[0].(map[string]any)
+	actor, _ := shell["actor"].(map[string]any)
+	if name, _ := actor["name"].(string); shell["via"] != "cli" || shell["reason"] != "from a shell" || !strings.Contains(name, "@") || actor["id"] != nil {
+		t.Errorf("the event of a command: %v", shell)
+	}
+	next := w.admin.want(w.ask("GET", "/v1/admin/audit?actor=root&cursor="+a.field("next_cursor"), ""), 200, "")
+	if n := bytes.Count(next.body, []byte(`"action":"policy.changed"`)); n != 3 || !bytes.Contains(next.body, []byte(`"reason":"lost phones"`)) {
+		t.Errorf("%d more of root: %s", n, next.body)
+	}
+	if out := must(t, w.vars, "", "audit", "--actor", "ROOT", "--json").out; strings.Count(out, "\n") != 4 {
+		t.Errorf("root's events on the command line:\n%s", out)
+	}
+
+	for _, query := range []string{"SELECT password_hash FROM users", "SELECT token_hash FROM users WHERE token_hash IS NOT NULL",
+		"SELECT ended_token_hash FROM users WHERE ended_token_hash IS NOT NULL"} {
+		for _, hash := range binaries(t, w.deployment, query) {
+			for _, text := range []string{string(hash), hex.EncodeToString(hash), base64.StdEncoding.EncodeToString(hash), base64.RawURLEncoding.EncodeToString(hash)} {
+				w.keep.add(text, "a hash")
+			}
+		}
+	}
+	events, err := eventsOf(w.open(t)).List(t.Context(), audit.Filter{Limit: 1000})
+	if err != nil || len(events) < 5 {
+		t.Fatalf("%d events, %v", len(events), err)
+	}
+	for i := range events {
+		w.keep.absent(t, string(events[i].Action), spelled(reflect.ValueOf(events[i])))
+		for _, value := range []json.RawMessage{events[i].Old, events[i].New} {
+			if secretName.Match(value) {
+				t.Errorf("%s has a value %s", events[i].Action, value)
+			}
+		}
+	}
+}
+
+// secretName is the name of a field that no event has.
+var secretName = regexp.MustCompile(`(?i)"[^"]*(password|token|hash|secret)[^"]*" *:`)
+
+// spelled is every text in v, however deep, also those within JSON.
+func spelled(v reflect.Value) (all []byte) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			all = append(all, spelled(v.Field(i))...)
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			var value any
+			all = append(all, v.Bytes()...)
+			if json.Unmarshal(v.Bytes(), &value) == nil {
+				all = append(all, spelled(reflect.ValueOf(value))...)
+			}
+			return append(all, '\n')
+		}
+		for i := range v.Len() {
+			all = append(all, spelled(v.Index(i))...)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			all = append(append(all, spelled(key)...), spelled(v.MapIndex(key))...)
+		}
+	case reflect.Interface, reflect.Pointer:
+		if !v.IsNil() {
+			all = spelled(v.Elem())
+		}
+	default:
+		all = fmt.Appendln(nil, v)
+	}
+	return all
+}
+
+// binaries is the one column of a query.
+func binaries(t *testing.T, d *deployment, query string) (list [][]byte) {
+	t.Helper()
+	rows, err := d.sql(t).QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var b []byte
+		if err := rows.Scan(&b); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	if rows.Err() != nil || len(list) == 0 {
+		t.Fatalf("%s: nothing, %v", query, rows.Err())
+	}
+	return list
+}
