@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,6 +100,20 @@ func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
 	for _, want := range []string{"idle_timeout_seconds", "absolute_lifetime_seconds", "touch_interval_seconds", "sweep_schedule"} {
 		if !fields[want] {
 			t.Errorf("nothing is said about %s: %v", want, err)
+		}
+	}
+}
+
+func TestNoteIsALineThatFits(t *testing.T) {
+	for note, code := range map[string]string{
+		"": "", "lost phones, 失物": "", strings.Repeat("é", 1000): "", strings.Repeat("é", 1001): policy.CodeTooLong,
+		"a\nb": policy.CodeInvalid, "a\x1b[2J": policy.CodeInvalid, "a\x00": policy.CodeInvalid, "\xff": policy.CodeInvalid,
+	} {
+		s, p := newPolicies()
+		_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: s.inForce, Note: note})
+		invalid, ok := errors.AsType[*policy.InvalidError](err)
+		if (code != "") != ok || ok && (len(invalid.Fields) != 1 || invalid.Fields[0].Field != "note" || invalid.Fields[0].Code != code) || (s.sets == 1) != (code == "") {
+			t.Errorf("%.20q: %v, set %d times", note, err, s.sets)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/policy"
 )
@@ -115,6 +116,58 @@ func TestFollowLogsChangesAndTheFirstFailure(t *testing.T) {
 		if n := strings.Count(log.String(), "\n"); n != c.lines {
 			t.Errorf("step %d: %d lines, want %d:\n%s", i, n, c.lines, &log)
 		}
+	}
+}
+
+// A change that was made on this instance is in force before the next poll, which
+// logs it all the same, and once.
+func TestFollowLogsWhatSomebodyElseHasRefreshed(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	poll := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	from.set(version(2), nil)
+	if err := l.Refresh(t.Context()); err != nil || l.Current().Version != 2 {
+		t.Fatalf("version %d in force, %v", l.Current().Version, err)
+	}
+	for range 3 {
+		if err := poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "version=2"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+}
+
+// An instance whose clock is ahead of the one that raised the bases goes on
+// refusing what it has refused.
+func TestRefreshKeepsWhatThisClockHasEnded(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := noon
+	l.Now = func() time.Time { return now }
+	def := policy.Default()
+	next := version(2)
+	next.Idle, next.Absolute = 400*24*time.Hour, 400*24*time.Hour
+	next.IdleBase, next.AbsoluteBase = noon.Add(-time.Hour-def.Idle), noon.Add(-time.Hour-def.Absolute) // by a clock an hour behind
+	from.set(next, nil)
+	if err := l.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	now = noon.Add(-24 * time.Hour)
+	p := l.Current()
+	if !p.Idled(noon.Add(-def.Idle), now) || !p.Expired(noon.Add(-def.Absolute), now) {
+		t.Error("what was over by this clock lives again")
+	}
+	if p.Idled(noon.Add(time.Second-def.Idle), now) || p.Expired(noon.Add(time.Second-def.Absolute), now) {
+		t.Error("what lived is over")
 	}
 }
 
