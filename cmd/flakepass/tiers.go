@@ -48,7 +48,8 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	log *slog.Logger, metrics *telemetry.Metrics) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
-	t.truth = gatetier.New(kept, db.SQL().Stats().MaxOpenConnections/2)
+	rows := &ruled{Store: kept, fresh: func() bool { return t.feed.Fresh() }, refresh: rule.Refresh}
+	t.truth = gatetier.New(rows, db.SQL().Stats().MaxOpenConnections/2)
 	t.touches = touchtier.New(t.truth, kept, rule, log)
 	t.near = t.touches
 
