@@ -1,0 +1,38 @@
+package main
+
+// policies are protections of a change of the policy: what is over stays over,
+// what is told happens, and nobody changes what he has not seen.
+func policies() []Mutant {
+	policy := func(name, file, old, change, folder, test string) Mutant {
+		return Mutant{Name: "policy: " + name, File: file, Old: old, New: change, Package: folder, Test: test}
+	}
+	const store, door = "internal/gormstore", "internal/httpapi"
+	// What fails is not kept: the next mutant would be held to it.
+	revives := func(name, file, old, change string) Mutant {
+		m := policy(name, file, old, change, store, "^TestNothingThatIsOverReturns$/^SQLite$")
+		m.Args = []string{"-rapid.nofailfile"}
+		return m
+	}
+	return []Mutant{
+		revives("an edit keeps no idle base", store+"/policies.go",
+			`base("idle_base", "idle_timeout_ms")+base(`, `base(`),
+		revives("an edit keeps no absolute base", store+"/policies.go",
+			`+base("absolute_base", "absolute_lifetime_ms")+`, `+`),
+		revives("a base falls", store+"/policies.go",
+			`s.DB.d.max + "(" + column + ", "`, `s.DB.d.max + "(0, "`),
+		policy("what this clock has ended is forgotten", "internal/policy/live.go",
+			"p.IdleBase = later(p.IdleBase, known.OldestSeen(now))", "", "internal/policy", "^TestRefreshKeeps"),
+		policy("an instance that does not poll asks for none", "cmd/flakepass/ruled.go",
+			"if !r.fresh() {", "if false {", "cmd/flakepass", "^TestInstanceThatDoesNotPoll"),
+		policy("a preview counts nobody idle", store+"/effect.go",
+			`{"token_seen_at", seen0, seen1, "token_id + 0 > ?", issued1},`, "", store, "^TestEffectToldIsWhatHappens$/^SQLite$"),
+		policy("a drastic change needs no word", "internal/admin/policies.go",
+			"case effect.Drastic() && !c.Confirmed:", "case false:", "internal/admin", "^TestDrasticChange"),
+		policy("a weak tag replaces", door+"/etag.go",
+			"if !t.weak && t.opaque == opaque {", "if t.opaque == opaque {", door, "^TestConditions|^TestWhatIsReplaced"),
+		policy("a change need not say what it replaces", door+"/admin_policy_change.go",
+			"\t\treturn inForce, change, errNoCondition\n", "\t\tmatch.any = true\n", door, "^TestWhatIsReplaced"),
+		policy("everybody is an operator", door+"/roles.go",
+			"if !slices.Contains(roles, account.Role(who.Role)) {", "if false && slices.Contains(roles, account.Role(who.Role)) {", door, "^TestOnlyAdmins"),
+	}
+}
