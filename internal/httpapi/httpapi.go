@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -90,7 +91,7 @@ func New(o Options) (http.Handler, error) {
 }
 
 // Routes lists the method and the path of every route of h, a handler made by
-// [New].
+// [New], as the contract spells them.
 func Routes(h http.Handler) [][2]string {
 	e, ok := h.(*gin.Engine)
 	if !ok {
@@ -98,10 +99,12 @@ func Routes(h http.Handler) [][2]string {
 	}
 	var list [][2]string
 	for _, r := range e.Routes() {
-		list = append(list, [2]string{r.Method, r.Path})
+		list = append(list, [2]string{r.Method, parameter.ReplaceAllString(r.Path, "/{$1}")})
 	}
 	return list
 }
+
+var parameter = regexp.MustCompile(`/:([a-z_]+)`)
 
 func (s *server) engine() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)

@@ -53,15 +53,14 @@ func (s *server) listSessions(c *gin.Context) error {
 	}
 	var out struct {
 		Sessions   []login `json:"sessions"`
-		NextCursor *string `json:"next_cursor"`
+		NextCursor string  `json:"next_cursor,omitempty"`
 	}
 	out.Sessions = make([]login, len(found.Logins))
 	for i := range found.Logins {
 		out.Sessions[i] = loginOf(&found.Logins[i])
 	}
 	if found.Next != 0 {
-		next := found.Next.String()
-		out.NextCursor = &next
+		out.NextCursor = found.Next.String()
 	}
 	c.JSON(http.StatusOK, out)
 	return nil
@@ -104,10 +103,9 @@ func (s *server) logoutAll(c *gin.Context) error {
 	}
 	s.acted(c, "all logins ended", "floor", done.Floor, "ended", done.Lived.Count)
 	c.JSON(http.StatusOK, struct {
-		Ended    int64 `json:"ended"`
-		Error    int64 `json:"ended_error"`
-		WithinMS int64 `json:"effective_within_ms"`
-	}{done.Lived.Count, done.Lived.Error, s.Bound.Milliseconds()})
+		Ended    estimate `json:"ended"`
+		WithinMS int64    `json:"effective_within_ms"`
+	}{estimateOf(done.Lived), s.Bound.Milliseconds()})
 	return nil
 }
 
@@ -117,12 +115,14 @@ type estimate struct {
 	Error int64 `json:"error"`
 }
 
+func estimateOf(e policy.Estimate) estimate { return estimate{e.Count, e.Error} }
+
 func (s *server) stats(c *gin.Context) error {
 	n, err := s.People.Stats.Count(c.Request.Context())
 	if err != nil {
 		return err
 	}
-	of := func(e policy.Estimate) estimate { return estimate{e.Count, e.Error} }
+	of := estimateOf
 	type roles struct {
 		User    estimate `json:"user"`
 		Service estimate `json:"service"`

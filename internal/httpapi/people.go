@@ -50,12 +50,12 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 }
 
 type user struct {
-	ID         string  `json:"id"`
-	Username   string  `json:"username"`
-	Role       string  `json:"role"`
-	DisabledAt *string `json:"disabled_at"`
-	CreatedAt  string  `json:"created_at"`
-	UpdatedAt  string  `json:"updated_at"`
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	Role       string `json:"role"`
+	DisabledAt string `json:"disabled_at,omitempty"`
+	CreatedAt  string `json:"created_at"`
+	UpdatedAt  string `json:"updated_at"`
 }
 
 func userOf(u *account.User) user {
@@ -64,8 +64,7 @@ func userOf(u *account.User) user {
 		CreatedAt: stamp(u.CreatedAt), UpdatedAt: stamp(u.UpdatedAt),
 	}
 	if u.Disabled() {
-		at := stamp(u.DisabledAt)
-		out.DisabledAt = &at
+		out.DisabledAt = stamp(u.DisabledAt)
 	}
 	return out
 }
@@ -73,7 +72,7 @@ func userOf(u *account.User) user {
 // A person is a user with the login that lives.
 type person struct {
 	user
-	Session *mySession `json:"session"`
+	Session *mySession `json:"session,omitempty"`
 }
 
 func personOf(p *admin.Person) person {
@@ -96,15 +95,15 @@ func (s *server) listUsers(c *gin.Context) error {
 		return err
 	}
 	var out struct {
-		Users      []user  `json:"users"`
-		NextCursor *string `json:"next_cursor"`
+		Users      []user `json:"users"`
+		NextCursor string `json:"next_cursor,omitempty"`
 	}
 	out.Users = make([]user, min(len(users), p.Limit))
 	for i := range out.Users {
 		out.Users[i] = userOf(&users[i])
 	}
 	if len(users) > p.Limit {
-		out.NextCursor = &out.Users[p.Limit-1].ID
+		out.NextCursor = out.Users[p.Limit-1].ID
 	}
 	c.JSON(http.StatusOK, out)
 	return nil
