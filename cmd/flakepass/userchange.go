@@ -56,7 +56,11 @@ func (a *app) change(name string, c admin.UserChange, says func(account.User) st
 		if done(err) {
 			_, _ = fmt.Fprintln(a.out, says(person.User))
 		}
-		if c.Disabled != nil && !*c.Disabled && ended.ID == 0 && done(err) {
+		switch {
+		case !done(err):
+		case person.Login.ID != 0:
+			return nil // nothing had to change, and the login goes on
+		case ended.ID == 0 && c.Disabled != nil && !*c.Disabled:
 			return nil // whoever was disabled had none
 		}
 		return o.over(a.out, ended, err)
