@@ -71,12 +71,11 @@ func (a *app) office(open opener, changes bool, f func(ctx context.Context, o *o
 	if err != nil {
 		return err
 	}
-	hasher, err := newHasher(cfg)
-	if err != nil {
-		return err
-	}
-	ctx, ids := a.ctx, audit.IDs(nil)
+	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
 	if changes {
+		if hasher, err = newHasher(cfg); err != nil {
+			return err
+		}
 		worker, closeLender, err := openWorker(ctx, cfg, db, log, false, nil)
 		if err != nil {
 			return err
@@ -212,7 +211,7 @@ func (c userLogout) Validate() error {
 
 func (c userLogout) Run(a *app) error {
 	if c.Everybody {
-		return a.withDesk(openExisting, func(ctx context.Context, o *office) error { return c.everybody(ctx, a, o) })
+		return c.everybody(a)
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		ended, err := o.users.Logout(ctx, u.ID, c.Reason)
@@ -221,20 +220,25 @@ func (c userLogout) Run(a *app) error {
 }
 
 // everybody raises the global floor, of which the instances learn from the
-// database.
-func (c userLogout) everybody(ctx context.Context, a *app, o *office) error {
+// database. No number is borrowed while a person thinks.
+func (c userLogout) everybody(a *app) error {
 	if !c.Yes {
-		if err := a.confirm("About to end every login in " + place(o.cfg) + ". Everybody has to log in again."); err != nil {
+		err := a.withOffice(openExisting, func(_ context.Context, o *office) error {
+			return a.confirm("About to end every login in " + place(o.cfg) + ". Everybody has to log in again.")
+		})
+		if err != nil {
 			return err
 		}
 	}
-	all, err := o.sessions.EndAll(ctx, c.Reason)
-	if err != nil {
+	return a.withDesk(openExisting, func(ctx context.Context, o *office) error {
+		all, err := o.sessions.EndAll(ctx, c.Reason)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "every login up to %s ended, of which %s lived, within %v on every instance\n",
+			all.Floor, about(all.Lived), o.cfg.RevocationBound)
 		return err
-	}
-	_, err = fmt.Fprintf(a.out, "every login up to %s ended, of which %s lived, within %v on every instance\n",
-		all.Floor, about(all.Lived), o.cfg.RevocationBound)
-	return err
+	})
 }
 
 // about is a number as a person reads it.

@@ -235,7 +235,7 @@ func (d *desk) add(name string, role account.Role) idworker.ID {
 	d.last++
 	u := account.User{ID: d.last, Username: name, Role: role, PasswordVersion: 1}
 	d.rows = append(d.rows, u)
-	_ = d.Users.Create(context.Background(), u)
+	_ = d.Create(context.Background(), u)
 	return u.ID
 }
 
@@ -289,7 +289,7 @@ func (d *desk) WithLogin(_ context.Context, id idworker.ID) (account.User, sessi
 }
 
 func (d *desk) CreateRecorded(ctx context.Context, u account.User, e audit.Event) error {
-	err := d.Users.Create(ctx, u)
+	err := d.Create(ctx, u)
 	if err == nil {
 		d.rows, d.events = append(d.rows, u), append(d.events, e)
 	}

@@ -167,7 +167,7 @@ func TestOnlyAdminsReachTheVerbs(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		if resp.StatusCode != 401 || s.asked != "" {
+		if resp.StatusCode != http.StatusUnauthorized || s.asked != "" {
 			t.Errorf("without a token: %s %s: got %d, asked %s", c.method, c.path, resp.StatusCode, s.asked)
 		}
 	}
