@@ -235,16 +235,19 @@ func (c userLogout) everybody(a *app) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "every login up to %s ended, of which %s lived, within %v on every instance\n",
-			all.Floor, about(all.Lived), o.cfg.RevocationBound)
+		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance\n",
+			all.Floor, lived(all.Lived), o.cfg.RevocationBound)
 		return err
 	})
 }
 
-// about is a number as a person reads it.
-func about(e policy.Estimate) string {
-	if e.Error == 0 {
-		return fmt.Sprint(e.Count)
+// lived is how many logins did, as a person reads it.
+func lived(e *policy.Estimate) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Error == 0:
+		return fmt.Sprintf(", of which %d lived", e.Count)
 	}
-	return fmt.Sprintf("%d (give or take %d)", e.Count, e.Error)
+	return fmt.Sprintf(", of which %d lived (give or take %d)", e.Count, e.Error)
 }

@@ -175,9 +175,14 @@ func (s *Sessions) tell(ctx context.Context, ended session.Session) (session.Ses
 
 // An EndedAll is what ending all logins did.
 type EndedAll struct {
-	Floor idworker.ID     // the largest ID of a login that ended
-	Lived policy.Estimate // how many lived until then
+	Floor idworker.ID // the largest ID of a login that ended
+	// Lived is how many lived until then, or nil if they could not be counted in
+	// time: whoever has to end all logins is not kept from it by a number.
+	Lived *policy.Estimate
 }
+
+// countTime is how long EndAll waits for that number.
+const countTime = 2 * time.Second
 
 // EndAll ends every login that has begun so far, that of the caller too. Other
 // instances learn of it within the bound. It fails with an
@@ -187,14 +192,16 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 		return EndedAll{}, err
 	}
 	now := s.Now()
-	lived, err := s.Counted(ctx, *s.Policy.Current(), now)
-	if err != nil {
-		return EndedAll{}, fmt.Errorf("admin: end all logins: %w", err)
+	var lived *policy.Estimate
+	var record any
+	if n, err := s.count(ctx, now); err == nil {
+		lived = &n
+		record = struct {
+			Lived int64 `json:"ended"`
+			Error int64 `json:"ended_error"`
+		}{n.Count, n.Error}
 	}
-	e, err := audit.New(ctx, s.IDs, audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, struct {
-		Lived int64 `json:"ended"`
-		Error int64 `json:"ended_error"`
-	}{lived.Count, lived.Error})
+	e, err := audit.New(ctx, s.IDs, audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
 	if err != nil {
 		return EndedAll{}, err
 	}
@@ -206,4 +213,10 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 		s.Raised(ctx)
 	}
 	return EndedAll{floor, lived}, nil
+}
+
+func (s *Sessions) count(ctx context.Context, now time.Time) (policy.Estimate, error) {
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	return s.Counted(ctx, *s.Policy.Current(), now)
 }

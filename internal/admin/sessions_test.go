@@ -144,7 +144,7 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	raised := false
 	d.sessions.Raised = func(context.Context) { raised = d.floor != 0 }
 	done, err := d.sessions.EndAll(acting(t), "a leak")
-	if err != nil || done.Lived != (policy.Estimate{Count: 12, Error: 3}) || done.Floor != d.floor || !raised {
+	if err != nil || done.Lived == nil || *done.Lived != (policy.Estimate{Count: 12, Error: 3}) || done.Floor != d.floor || !raised {
 		t.Errorf("EndAll: %+v, %v, told %v", done, err, raised)
 	}
 	if e := d.events[0]; e.Action != audit.AllLoginsEnded || e.Reason != "a leak" || string(e.New) != `{"ended":12,"ended_error":3}` || e.By != by {
@@ -152,6 +152,14 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	}
 	if _, err := d.sessions.EndAll(acting(t), strings.Repeat("x", 1001)); err == nil || len(d.events) != 1 {
 		t.Errorf("a reason that is too long: %v", err)
+	}
+	// No number keeps anybody from it.
+	d.floor = 0
+	d.sessions.Counted = func(context.Context, policy.Policy, time.Time) (policy.Estimate, error) {
+		return policy.Estimate{}, context.DeadlineExceeded
+	}
+	if done, err := d.sessions.EndAll(acting(t), ""); err != nil || done.Lived != nil || d.floor == 0 || d.events[1].New != nil {
+		t.Errorf("not counted: %+v, %v, %+v", done, err, d.events)
 	}
 }
 

@@ -101,11 +101,16 @@ func (s *server) logoutAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s.acted(c, "all logins ended", "floor", done.Floor, "ended", done.Lived.Count)
-	c.JSON(http.StatusOK, struct {
-		Ended    estimate `json:"ended"`
-		WithinMS int64    `json:"effective_within_ms"`
-	}{estimateOf(done.Lived), s.Bound.Milliseconds()})
+	s.acted(c, "all logins ended", "floor", done.Floor)
+	var out struct {
+		Ended    *estimate `json:"ended,omitempty"`
+		WithinMS int64     `json:"effective_within_ms"`
+	}
+	if out.WithinMS = s.Bound.Milliseconds(); done.Lived != nil {
+		n := estimateOf(*done.Lived)
+		out.Ended = &n
+	}
+	c.JSON(http.StatusOK, out)
 	return nil
 }
 

@@ -90,7 +90,7 @@ func (d desk) End(ctx context.Context, id idworker.ID, reason string) (session.S
 }
 
 func (d desk) EndAll(ctx context.Context, reason string) (admin.EndedAll, error) {
-	return admin.EndedAll{Lived: policy.Estimate{Count: 9, Error: 2}}, d.note(ctx, "end all, %q", reason)
+	return admin.EndedAll{Lived: &policy.Estimate{Count: 9, Error: 2}}, d.note(ctx, "end all, %q", reason)
 }
 
 func (d desk) Count(ctx context.Context) (admin.Numbers, error) {
