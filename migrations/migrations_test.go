@@ -22,7 +22,7 @@ var names = []string{
 	"users", "settings", "settings_seed", "worker_nodes", "deployment",
 	"users_role", "audit_events", "sweeps", "policies", "policies_seed",
 	"known_places",
-	"audit_names",
+	"audit_names", "users_disabled",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

@@ -62,6 +62,7 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			e.Setenv("MIGRATIONS", strconv.Itoa(len(steps)))
 			e.Setenv("FLAKEPASS_OPS_LISTEN", fmt.Sprintf("127.0.0.1:%d", ops))
 			e.Setenv("FLAKEPASS_REVOCATION_BOUND", "1s")
+			e.Setenv("LONG", strings.Repeat("x", 1001))
 			setup(e)
 			return nil
 		},

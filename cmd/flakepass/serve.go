@@ -117,6 +117,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Accounts: accounts, Logins: logins, Sessions: sessions, Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
+		People:           newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed)).people(),
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

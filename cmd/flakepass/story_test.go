@@ -57,6 +57,7 @@ func TestStory(t *testing.T) {
 				{"login and logout", loginAndLogout},
 				{"change of password", changeOfPassword},
 				{"an operator's commands", operator},
+				{"an operator's requests", operatorsRequests},
 				{"another instance", anotherInstance},
 				{"introspection and revocation", oauthClients},
 				{"request IDs", requestIDs},

@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/redistier"
 	"github.com/flakepass/flakepass/internal/telemetry"
@@ -19,27 +20,40 @@ import (
 type userCommand struct {
 	Add     userAdd     `cmd:"" help:"Add a user."`
 	List    userList    `cmd:"" help:"List all users, in the order in which they came."`
+	Role    userRole    `cmd:"" help:"Give a user another role, and end the login."`
 	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
 }
 
-// An office is what the commands on users work with: the database itself, and
-// Redis, if there is one, to tell the running instances at once.
+// An office is what the commands on users and logins work with: the database
+// itself, and Redis, if there is one, to tell the running instances at once.
 type office struct {
-	cfg      config.Config
-	log      *slog.Logger
-	db       *gormstore.DB
-	users    *gormstore.Users
-	sessions *gormstore.Sessions
-	store    session.Store
+	*operatorDesk
+	cfg   config.Config
+	log   *slog.Logger
+	db    *gormstore.DB
+	known *gormstore.Users
+	tells bool // there is something to tell them by
 }
 
 // An opener opens the database, as far as its command may change it.
 type opener func(context.Context, config.Config, *slog.Logger) (*gormstore.DB, error)
 
+// withOffice is for a command that looks only, or looks before it decides whether
+// to change anything. One that changes users or logins says by whom in the
+// record, and mints the number of its entry under a worker number of its own: it
+// takes withDesk.
 func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, false, f)
+}
+
+func (a *app) withDesk(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, true, f)
+}
+
+func (a *app) office(open opener, changes bool, f func(ctx context.Context, o *office) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -51,19 +65,37 @@ func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) err
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	o := &office{cfg: cfg, log: log, db: db, users: &gormstore.Users{DB: db}, sessions: &gormstore.Sessions{DB: db}}
-	common, err := shared(a.ctx, cfg, db, o.sessions, redistier.Options{Log: log})
+	common, err := shared(a.ctx, cfg, db, &gormstore.Sessions{DB: db}, redistier.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	defer common.close()
-	o.store = common.Store
-	return f(a.ctx, o)
+	rule, err := policy.NewLive(a.ctx, &gormstore.Settings{DB: db})
+	if err != nil {
+		return err
+	}
+	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
+	if changes {
+		if hasher, err = newHasher(cfg); err != nil {
+			return err
+		}
+		worker, closeLender, err := openWorker(ctx, cfg, db, log, false, nil)
+		if err != nil {
+			return err
+		}
+		defer closeLender()
+		defer func() { _ = worker.Close(context.WithoutCancel(ctx)) }()
+		ctx, ids = byOperator(ctx), worker
+	}
+	return f(ctx, &office{
+		operatorDesk: newOperatorDesk(db, common.Store, rule, hasher, ids, nil),
+		cfg:          cfg, log: log, db: db, known: &gormstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
+	})
 }
 
-// withUser is withOffice for a command about one user.
+// withUser is withDesk for a command about one user.
 func (a *app) withUser(name string, f func(ctx context.Context, o *office, u account.User) error) error {
-	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+	return a.withDesk(openExisting, func(ctx context.Context, o *office) error {
 		u, err := o.find(ctx, name)
 		if err != nil {
 			return err
@@ -78,37 +110,44 @@ func (o *office) find(ctx context.Context, name string) (account.User, error) {
 	if err != nil {
 		return account.User{}, err
 	}
-	u, err := o.users.ByUsername(ctx, normal)
+	u, err := o.known.ByUsername(ctx, normal)
 	if errors.Is(err, account.ErrNotFound) {
 		return u, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
 	}
 	return u, err
 }
 
-// over tells the instances that a login has ended, and the operator by when
-// they know.
-func (o *office) over(ctx context.Context, w io.Writer, ended session.Session) error {
-	if ended.ID == 0 {
-		_, err := fmt.Fprintln(w, "there was no login to end")
+// over says which login has ended, and by when every instance knows. err is what
+// came of the change: that it was done and nobody could be told is no failure.
+func (o *office) over(w io.Writer, ended session.Session, err error) error {
+	if err != nil && !errors.Is(err, session.ErrUntold) {
 		return err
 	}
 	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", o.cfg.RevocationBound)
-	if err := o.store.Hear(ctx, ended); err != nil || o.cfg.Redis.IsZero() {
+	if err != nil || !o.tells {
 		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
 	}
-	// A row holds a login until a sweep, and the policy may have ended it before.
-	if rule, err := (&gormstore.Settings{DB: o.db}).LoadPolicy(ctx); err == nil {
-		ended = session.OverBefore(ended, &rule, time.Now())
+	switch {
+	case ended.ID == 0:
+		_, err = fmt.Fprintln(w, "there was no login to end")
+	case ended.Before:
+		_, err = fmt.Fprintf(w, "login %s was over before: %s\n", ended.ID, ended.Ended)
+	default:
+		_, err = fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
 	}
-	if ended.Before {
-		_, err := fmt.Fprintf(w, "login %s was over before: %s\n", ended.ID, ended.Ended)
-		return err
-	}
-	_, err := fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
 	return err
 }
 
+// done reports whether a change was made, whoever could be told of it.
+func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }
+
+// because is the flag of every command that leaves an entry in the record.
+type because struct {
+	Reason string `help:"Why, for the record: at most 1000 characters." placeholder:"TEXT"`
+}
+
 type userAdd struct {
+	because
 	Name          string `arg:"" help:"The username."`
 	Role          string `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
@@ -122,19 +161,8 @@ func (c userAdd) Run(a *app) error {
 	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
 		return openOrMake(ctx, cfg, log, a.out)
 	}
-	return a.withOffice(orMake, func(ctx context.Context, o *office) error {
-		hasher, err := newHasher(o.cfg)
-		if err != nil {
-			return err
-		}
-		ids, closeLender, err := openWorker(ctx, o.cfg, o.db, o.log, false, nil)
-		if err != nil {
-			return err
-		}
-		defer closeLender()
-		defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
-		s := &account.Service{Users: o.users, Hasher: hasher, IDs: ids, Now: time.Now}
-		u, err := s.Register(ctx, c.Name, p, account.Role(c.Role))
+	return a.withDesk(orMake, func(ctx context.Context, o *office) error {
+		u, err := o.users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return fmt.Errorf("the username %q is taken; choose another, or see `flakepass user list`", c.Name)
 		}
@@ -146,36 +174,8 @@ func (c userAdd) Run(a *app) error {
 	})
 }
 
-type userDisable struct {
-	Name string `arg:"" help:"The username."`
-}
-
-func (c userDisable) Run(a *app) error {
-	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		ended, err := o.users.Disable(ctx, u.ID, time.Now())
-		if err != nil {
-			return err
-		}
-		_, _ = fmt.Fprintf(a.out, "user %q disabled\n", u.Username)
-		return o.over(ctx, a.out, ended)
-	})
-}
-
-type userEnable struct {
-	Name string `arg:"" help:"The username."`
-}
-
-func (c userEnable) Run(a *app) error {
-	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		if err := o.users.Enable(ctx, u.ID); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(a.out, "user %q enabled\n", u.Username)
-		return err
-	})
-}
-
 type userPasswd struct {
+	because
 	Name          string `arg:"" help:"The username."`
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
 }
@@ -186,27 +186,19 @@ func (c userPasswd) Run(a *app) error {
 		return err
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		hasher, err := newHasher(o.cfg)
-		if err != nil {
-			return err
-		}
-		hash, err := (&account.Service{Users: o.users, Hasher: hasher}).NewHash(ctx, u.Username, p)
-		if err != nil {
-			return err
-		}
-		ended, err := o.users.ChangePassword(ctx, u.ID, u.PasswordVersion, hash)
+		ended, err := o.users.SetPassword(ctx, u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
 		}
-		if err != nil {
-			return err
+		if done(err) {
+			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
 		}
-		_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
-		return o.over(ctx, a.out, ended)
+		return o.over(a.out, ended, err)
 	})
 }
 
 type userLogout struct {
+	because
 	Name      string `arg:"" optional:"" help:"The username."`
 	Everybody bool   `help:"End every login that has begun so far."`
 	Yes       bool   `help:"Do not ask, with --everybody."`
@@ -222,29 +214,43 @@ func (c userLogout) Validate() error {
 
 func (c userLogout) Run(a *app) error {
 	if c.Everybody {
-		return a.withOffice(openExisting, func(ctx context.Context, o *office) error { return c.everybody(ctx, a, o) })
+		return c.everybody(a)
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		ended, err := o.sessions.End(ctx, session.Ending{UserID: u.ID, Reason: session.Revoked})
-		if err != nil && !errors.Is(err, session.ErrNotFound) {
-			return err
-		}
-		return o.over(ctx, a.out, ended)
+		ended, err := o.users.Logout(ctx, u.ID, c.Reason)
+		return o.over(a.out, ended, err)
 	})
 }
 
 // everybody raises the global floor, of which the instances learn from the
-// database.
-func (c userLogout) everybody(ctx context.Context, a *app, o *office) error {
+// database. No number is borrowed while a person thinks.
+func (c userLogout) everybody(a *app) error {
 	if !c.Yes {
-		if err := a.confirm("About to end every login in " + place(o.cfg) + ". Everybody has to log in again."); err != nil {
+		err := a.withOffice(openExisting, func(_ context.Context, o *office) error {
+			return a.confirm("About to end every login in " + place(o.cfg) + ". Everybody has to log in again.")
+		})
+		if err != nil {
 			return err
 		}
 	}
-	floor, err := (&gormstore.Settings{DB: o.db}).EndAll(ctx, time.Now())
-	if err != nil {
+	return a.withDesk(openExisting, func(ctx context.Context, o *office) error {
+		all, err := o.sessions.EndAll(ctx, c.Reason)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance\n",
+			all.Floor, lived(all.Lived), o.cfg.RevocationBound)
 		return err
+	})
+}
+
+// lived is how many logins did, as a person reads it.
+func lived(e *policy.Estimate) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Error == 0:
+		return fmt.Sprintf(", of which %d lived", e.Count)
 	}
-	_, err = fmt.Fprintf(a.out, "every login up to %s ended, within %v on every instance\n", floor, o.cfg.RevocationBound)
-	return err
+	return fmt.Sprintf(", of which %d lived (give or take %d)", e.Count, e.Error)
 }

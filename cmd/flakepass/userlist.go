@@ -26,7 +26,7 @@ func (c userList) Run(a *app) error {
 		const page = 500
 		lines := []line{}
 		for after := idworker.ID(0); ; {
-			users, err := o.users.List(ctx, after, page)
+			users, err := o.known.List(ctx, after, page)
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,8 @@ var (
 	// ErrHasAdmin means that there is an admin already, where only the first was
 	// to be made.
 	ErrHasAdmin = errors.New("there is an admin already")
+	// ErrLastAdmin means that nobody would be left who is an admin and enabled.
+	ErrLastAdmin = errors.New("the last enabled admin")
 	// ErrWrong means no such name, or not its password. The two are not told
 	// apart, on purpose.
 	ErrWrong = errors.New("wrong name or password")

@@ -20,13 +20,9 @@ func (s *Settings) Effect(ctx context.Context, inForce, next policy.Policy, now 
 		return policy.Effect{}, fmt.Errorf("gormstore: effect: %w", err)
 	}
 	after := inForce.Succeed(next, now)
-	mark := func(p *policy.Policy, at time.Time) (issued, seen int64) {
-		oldest := layout.Smallest(p.OldestIssued(at).Truncate(time.Millisecond).Add(time.Millisecond)) - 1
-		return max(int64(oldest), floor), p.OldestSeen(at).UnixMilli()
-	}
-	issued0, seen0 := mark(&inForce, now)
-	issued1, seen1 := mark(&after, now)
-	issued2, seen2 := mark(&after, now.Add(time.Hour))
+	issued0, seen0 := marks(&inForce, now, floor)
+	issued1, seen1 := marks(&after, now, floor)
+	issued2, seen2 := marks(&after, now.Add(time.Hour), floor)
 	var effect policy.Effect
 	for _, part := range []struct {
 		to     *policy.Estimate
@@ -62,7 +58,7 @@ type span struct {
 	column string
 	lo, hi int64
 	and    string
-	arg    int64
+	arg    any
 }
 
 const (
@@ -100,6 +96,12 @@ func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
 	if err := db.Raw("SELECT MAX("+r.column+") FROM users WHERE "+r.column+" <= ?", r.hi).Scan(&r.hi).Error; err != nil {
 		return policy.Estimate{}, err
 	}
+	return s.estimate(ctx, r)
+}
+
+// estimate estimates the number of the rows of r, of which there are many and
+// which begin and end where r does.
+func (s *Settings) estimate(ctx context.Context, r span) (policy.Estimate, error) {
 	// A first look says how large the pieces must be.
 	const first = 1e-4
 	pilot, err := s.sample(ctx, r, first)

@@ -8,8 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -45,11 +44,27 @@ func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
 // End ends one session with one compare-and-set. A login that began meanwhile
 // is another session, and is left alone.
 func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
-	return s.endAnd(ctx, e, nil)
+	return s.endAs(ctx, ending{Ending: e})
 }
 
-// endAnd does also, if that is not nil, in the transaction of the end.
-func (s *Sessions) endAnd(ctx context.Context, e session.Ending, also func(*gorm.DB, session.Session) error) (session.Session, error) {
+// Revoke ends one session for somebody who need not have its token, and writes
+// the event with it. e names the session by its ID, or by its user, and has no
+// hash. event makes the event from the session as it was, and is not called if
+// nothing ends; it may be called more than once. The rest is as [Sessions.End]
+// has it, with one more: a user who has no login, and whose last one was revoked,
+// has that one ended again, for nobody knows who was told of it.
+func (s *Sessions) Revoke(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+	return s.endAs(ctx, ending{Ending: e, event: event})
+}
+
+// An ending is a session.Ending, and the event of it where somebody else than
+// the holder of the token asks.
+type ending struct {
+	session.Ending
+	event func(session.Session) (audit.Event, error)
+}
+
+func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error) {
 	if e.Reason == "" {
 		return session.Session{}, errors.New("gormstore: end: no reason given")
 	}
@@ -60,7 +75,7 @@ func (s *Sessions) endAnd(ctx context.Context, e session.Ending, also func(*gorm
 	err := s.DB.retry(ctx, func() (err error) {
 		begin := time.Now()
 		var before bool
-		if ended, before, err = s.endOne(ctx, e, also); before {
+		if ended, before, err = s.endOne(ctx, e); before {
 			// Whoever ended it may have been cut off before it knew, and long after
 			// the stamp.
 			begin = time.Time{}
@@ -79,7 +94,7 @@ func (s *Sessions) endAnd(ctx context.Context, e session.Ending, also func(*gorm
 }
 
 // endOne reports, beside the session, whether it had ended before.
-func (s *Sessions) endOne(ctx context.Context, e session.Ending, also func(*gorm.DB, session.Session) error) (_ session.Session, before bool, err error) {
+func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, before bool, err error) {
 	asOf := s.now()
 	where, id := "token_id = ?", e.ID
 	if e.ID == 0 {
@@ -88,98 +103,52 @@ func (s *Sessions) endOne(ctx context.Context, e session.Ending, also func(*gorm
 	row, err := s.find(ctx, where, id)
 	if e.ID != 0 && errors.Is(err, session.ErrNotFound) {
 		if row, err = s.find(ctx, "ended_token_id = ?", e.ID); err == nil {
-			ended, err := known(row.ended(asOf), e)
+			ended, err := e.known(row.ended(asOf))
 			return ended, true, err
 		}
 	}
 	if err != nil {
 		return session.Session{}, false, err
 	}
-	now, err := known(row.current(asOf), e)
+	if e.event != nil && !row.TokenID.Valid && row.EndedReason.String == string(e.Reason) {
+		return row.ended(asOf), true, nil
+	}
+	now, err := e.known(row.current(asOf))
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}
-	now.Ended = e.Reason
-	db := s.DB.gorm.WithContext(ctx)
-	if also == nil {
-		err = s.end(db, row, e.Reason)
-	} else {
-		err = db.Transaction(func(tx *gorm.DB) error {
-			if err := s.end(tx, row, e.Reason); err != nil {
-				return err
-			}
-			return also(tx, now)
-		})
-	}
-	if err != nil {
+	if err := s.endNow(ctx, row, now, e); err != nil {
 		return session.Session{}, false, err // errMoved: look again
 	}
+	now.Ended = e.Reason
 	return now, false, nil
 }
 
-// known is s if it is the session that e means.
-func known(s session.Session, e session.Ending) (session.Session, error) {
-	if s.ID == 0 || (e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
+// endNow ends the login that the row held when it was read, and writes the event
+// in the same transaction if there is one.
+func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session, e ending) error {
+	db := s.DB.gorm.WithContext(ctx)
+	if e.event == nil {
+		return s.end(db, row, e.Reason)
+	}
+	event, err := e.event(now)
+	if err != nil {
+		return err
+	}
+	return db.Transaction(func(tx *gorm.DB) error {
+		if err := s.end(tx, row, e.Reason); err != nil {
+			return err
+		}
+		return record(tx, event)
+	})
+}
+
+// known is s if it is the session that e means. Who ends a login on somebody
+// else's word names it by its ID alone; whoever shows a token is held to it.
+func (e *ending) known(s session.Session) (session.Session, error) {
+	byID := e.event != nil && e.Hash == session.Hash{}
+	if s.ID == 0 || (!byID && e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
 		return session.Session{}, session.ErrNotFound
 	}
 	return s, nil
-}
-
-// errAlready means that there is nothing to change.
-var errAlready = errors.New("already so")
-
-// An accountChange is a change of an account that ends its login in the same
-// statement, so that no login survives it and none begins with what was before.
-type accountChange struct {
-	set    string
-	args   []any
-	reason session.Reason
-}
-
-// change makes c to the user with that ID and returns the session that ended
-// with it; its ID is 0 if there was none. ok refuses a row as it is, or returns
-// errAlready to leave it so.
-func (db *DB) change(ctx context.Context, id idworker.ID, c accountChange, ok func(tokenRow) error) (session.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	s := &Sessions{DB: db}
-	var ended session.Session
-	var start time.Time
-	err := db.retry(ctx, func() error {
-		asOf := s.now()
-		start = time.Now()
-		row, err := s.find(ctx, "id = ?", id)
-		if errors.Is(err, session.ErrNotFound) {
-			return account.ErrNotFound
-		}
-		if err != nil {
-			return err
-		}
-		if err := ok(row); errors.Is(err, errAlready) {
-			ended = session.Session{}
-			return nil
-		} else if err != nil {
-			return err
-		}
-		set, args := c.set, c.args
-		ended = session.Session{}
-		if row.TokenID.Valid {
-			ended = row.current(asOf)
-			ended.Ended = c.reason
-			set += ", " + db.d.endSet()
-			args = append(append([]any{}, args...), endArgs(row, c.reason)...)
-		}
-		done := db.gorm.WithContext(ctx).Exec(
-			"UPDATE users SET "+set+", updated_at = "+db.d.now+
-				" WHERE "+unmoved+" AND password_version = ?",
-			append(args, row.UserID, row.TokenID.Int64, row.PasswordVersion)...)
-		if done.Error == nil && done.RowsAffected != 1 {
-			return errMoved
-		}
-		return done.Error
-	})
-	if err == nil && ended.ID != 0 {
-		err = s.restamp(ctx, int64(id), start)
-	}
-	return ended, err
 }

@@ -148,8 +148,8 @@ func TestEnableDoesNotRevive(t *testing.T) {
 		if ended, err := w.users.Disable(t.Context(), user, start); err != nil || ended.ID != s.ID || ended.Ended != session.Disabled {
 			t.Fatalf("Disable: %+v, %v", ended, err)
 		}
-		if ended, err := w.users.Disable(t.Context(), user, start.Add(time.Hour)); err != nil || ended.ID != 0 {
-			t.Errorf("Disable again: %+v, %v; want no session", ended, err)
+		if ended, err := w.users.Disable(t.Context(), user, start.Add(time.Hour)); err != nil || ended.ID != s.ID || !ended.Before {
+			t.Errorf("Disable again: %+v, %v; want the session that had ended", ended, err)
 		}
 		if at := w.row(t, user).DisabledAt.Int64; at != start.UnixMilli() {
 			t.Errorf("disabled at %d, want the first time, %d", at, start.UnixMilli())

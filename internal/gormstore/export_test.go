@@ -1,10 +1,16 @@
 package gormstore
 
 import (
+	"context"
 	"strconv"
 	"time"
 
 	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/session"
 )
 
 // UserRow is what GORM may write of a user's row.
@@ -30,3 +36,24 @@ func (db *DB) SetExactly(n int64) { db.exactly = n }
 
 // SetNow stops the clock by which this instance has the database stamp.
 func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
+
+// Disable is Change, as far as most tests care. Disabling twice keeps the first
+// time.
+func (u *Users) Disable(ctx context.Context, id idworker.ID, at time.Time) (session.Session, error) {
+	_, _, ended, err := u.Change(ctx, id, func(user account.User) (account.User, []audit.Event, error) {
+		if !user.Disabled() {
+			user.DisabledAt = at
+		}
+		return user, nil, nil
+	})
+	return ended, err
+}
+
+// Enable undoes Disable.
+func (u *Users) Enable(ctx context.Context, id idworker.ID) error {
+	_, _, _, err := u.Change(ctx, id, func(user account.User) (account.User, []audit.Event, error) {
+		user.DisabledAt = time.Time{}
+		return user, nil, nil
+	})
+	return err
+}

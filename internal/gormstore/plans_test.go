@@ -40,8 +40,30 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 			{"ByID", "PRIMARY", func() error { _, err := w.users.ByID(t.Context(), user); return err }},
 			{"ByUsername", "users_username", func() error { _, err := w.users.ByUsername(t.Context(), next[0].String()); return err }},
 			{"News", "users_token_floor_at", func() error { _, err := w.sessions.News(t.Context(), time.Now(), time.Minute); return err }},
+			{"Newest logins", "users_token_id", func() error { _, err := w.sessions.Newest(t.Context(), 0, next[9], 50); return err }},
 			{"EndAll", "PRIMARY", func() error { _, err := w.settings().EndAll(t.Context(), time.UnixMilli(0)); return err }},
 			{"List", "PRIMARY", func() error { _, err := w.users.List(t.Context(), user, 50); return err }},
+			{"Newest users", "PRIMARY", func() error { _, err := w.users.Newest(t.Context(), user, 50); return err }},
+			{"Users by name", "users_username", func() error { _, err := w.users.Named(t.Context(), "15", "", 50); return err }},
+			{"Users by name, on", "users_username", func() error { _, err := w.users.Named(t.Context(), "15", next[0].String(), 50); return err }},
+			{"WithLogin", "PRIMARY", func() error { _, _, err := w.users.WithLogin(t.Context(), user); return err }},
+			{"Change", "PRIMARY", func() error {
+				_, _, _, err := w.users.Change(t.Context(), next[2], w.become(account.RoleAdmin))
+				return err
+			}},
+			{"Change of an admin", "PRIMARY", func() error {
+				_, _, _, err := w.users.Change(t.Context(), next[3], w.become(account.RoleAdmin))
+				if err == nil {
+					_, _, _, err = w.users.Change(t.Context(), next[3], w.become(account.RoleUser))
+				}
+				return err
+			}},
+			{"Revoke", "PRIMARY", func() error {
+				_, err := w.sessions.Revoke(t.Context(), session.Ending{ID: next[4], Reason: session.Revoked}, w.loginEnded())
+				return err
+			}},
+			{"CountDisabled", "users_disabled_at", func() error { _, err := w.settings().CountDisabled(t.Context()); return err }},
+			{"CountUsers", "users_role", func() error { _, err := w.settings().CountUsers(t.Context(), account.RoleUser); return err }},
 			{"Touch", "PRIMARY", func() error { return w.sessions.Touch(t.Context(), next[1], start.Add(time.Hour)) }},
 			{"Touch many", "PRIMARY", func() error {
 				seen := map[idworker.ID]time.Time{}
@@ -73,7 +95,7 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 			by := ""
 			for _, s := range sent {
 				indexes := strings.Join(w.searches(t, s), " ")
-				if by == "" || strings.HasPrefix(s.text, "UPDATE") || ((strings.Contains(c.name, "ended") || c.name == "News") && strings.HasPrefix(s.text, "SELECT")) {
+				if by == "" || strings.HasPrefix(s.text, "UPDATE") || ((strings.Contains(c.name, "ended") || c.name == "News" || c.name == "Newest logins") && strings.HasPrefix(s.text, "SELECT")) {
 					by = indexes
 				}
 			}

@@ -19,7 +19,7 @@ func revocation(w *world, s session.Session) audit.Event {
 		Target: audit.Target{Kind: "login", ID: s.ID}}
 }
 
-func (w *world) events(t *testing.T) []audit.Event {
+func (w *world) endings(t *testing.T) []audit.Event {
 	t.Helper()
 	events, err := (&gormstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginEnded, Limit: 100})
 	if err != nil {
@@ -49,7 +49,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		if _, err := w.sessions.EndRecorded(t.Context(), wrong, revocation(w, s)); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("with another hash: %v, want ErrNotFound", err)
 		}
-		if events := w.events(t); len(events) != 0 {
+		if events := w.endings(t); len(events) != 0 {
 			t.Fatalf("nothing ended, and there are %+v", events)
 		}
 
@@ -62,7 +62,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		if err != nil || !again.Before || again.Ended != session.Revoked {
 			t.Errorf("EndRecorded again: %+v, %v; want it over before", again, err)
 		}
-		events := w.events(t)
+		events := w.endings(t)
 		if len(events) != 1 || events[0].ID != event.ID || events[0].By.ID != 7 ||
 			events[0].Target != (audit.Target{Kind: "login", ID: s.ID, Name: "ada"}) {
 			t.Errorf("events %+v, want one, of ada's login", events)
@@ -94,7 +94,7 @@ func TestRecordedEndsAtOnceAreRecordedOnce(t *testing.T) {
 				winners = append(winners, events[i].ID)
 			}
 		}
-		kept := w.events(t)
+		kept := w.endings(t)
 		if len(kept) != 1 || len(winners) != 1 || kept[0].ID != winners[0] {
 			t.Errorf("ended by %v, recorded %+v; want the one", winners, kept)
 		}

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -81,28 +82,35 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 }
 
 // EndAll ends every login that has begun so far, with one row: it raises the
-// global floor, which is returned, to the largest ID that anybody's login has.
-// Instances know of it within the bound; the sweep clears the rows later.
-func (s *Settings) EndAll(ctx context.Context, now time.Time) (idworker.ID, error) {
+// global floor, which is returned, to the largest ID that anybody's login has,
+// and writes the events in the same transaction. Instances know of it within the
+// bound; the sweep clears the rows later.
+func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var floor int64
 	err := s.DB.retry(ctx, func() error {
-		db := s.DB.gorm.WithContext(ctx)
-		// IDs may run ahead of this clock, by a little or, after a step, by much.
-		var highest int64
-		if err := db.Raw("SELECT COALESCE(MAX(token_id), 0) FROM users").Scan(&highest).Error; err != nil {
-			return err
-		}
-		done := db.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+s.DB.d.now+
-			" WHERE scope = 'global'", max(highest, int64(layout.Smallest(now))))
-		if done.Error == nil && done.RowsAffected == 0 {
-			return errNoSettings
-		}
-		if done.Error != nil {
-			return done.Error
-		}
-		return db.Raw(globalFloor).Scan(&floor).Error
+		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			// IDs may run ahead of this clock, by a little or, after a step, by much.
+			var highest int64
+			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) FROM users").Scan(&highest).Error; err != nil {
+				return err
+			}
+			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+s.DB.d.now+
+				" WHERE scope = 'global'", max(highest, int64(layout.Smallest(now))))
+			if done.Error == nil && done.RowsAffected == 0 {
+				return errNoSettings
+			}
+			if done.Error != nil {
+				return done.Error
+			}
+			for _, e := range events {
+				if err := record(tx, e); err != nil {
+					return err
+				}
+			}
+			return tx.Raw(globalFloor).Scan(&floor).Error
+		})
 	})
 	if err != nil {
 		return 0, fmt.Errorf("gormstore: end all: %w", err)

@@ -70,9 +70,13 @@ func (s *spy) written(prefix string) (n int64) {
 }
 
 // searches checks that the database goes straight to the rows of a statement,
-// by an index, and returns the names of the indexes.
+// by an index, and returns the names of the indexes. The rows of a subquery, which
+// were found so, may be counted.
 func (w *world) searches(t testing.TB, s statement) (indexes []string) {
 	t.Helper()
+	if strings.HasPrefix(s.text, "INSERT") {
+		return nil // it looks for nothing, and MySQL calls that a scan
+	}
 	explain := "EXPLAIN FORMAT=TRADITIONAL "
 	if w.Dialect() == migrations.SQLite {
 		explain = "EXPLAIN QUERY PLAN "
@@ -85,14 +89,15 @@ func (w *world) searches(t testing.TB, s statement) (indexes []string) {
 	for rows.Next() {
 		step := scan(t, rows)
 		if w.Dialect() == migrations.SQLite {
-			if strings.Contains(step["detail"], "SCAN") {
-				t.Errorf("%.200s\nscans: %v", s.text, step)
+			if strings.Contains(step["detail"], "SCAN") && step["detail"] != "SCAN within" || strings.Contains(step["detail"], "ORDER BY") {
+				t.Errorf("%.200s\nscans or sorts: %v", s.text, step)
 			}
 			indexes = append(indexes, step["detail"])
 			continue
 		}
-		if step["type"] == "ALL" || step["type"] == "index" {
-			t.Errorf("%.200s\nscans: %v", s.text, step)
+		scans := (step["type"] == "ALL" || step["type"] == "index") && !strings.HasPrefix(step["table"], "<derived")
+		if scans || strings.Contains(step["Extra"], "filesort") {
+			t.Errorf("%.200s\nscans or sorts: %v", s.text, step)
 		}
 		indexes = append(indexes, step["key"])
 	}

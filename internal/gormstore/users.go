@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -57,6 +57,24 @@ func (u *Users) Create(ctx context.Context, user account.User) error {
 	return err
 }
 
+// CreateRecorded is Create with the event of it, in one transaction.
+func (u *Users) CreateRecorded(ctx context.Context, user account.User, e audit.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err := u.DB.inTurn(ctx, func() error {
+		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := u.create(tx, user); err != nil {
+				return err
+			}
+			return record(tx, e)
+		})
+	})
+	if err != nil && !errors.Is(err, account.ErrExists) {
+		return fmt.Errorf("gormstore: create user: %w", err)
+	}
+	return err
+}
+
 func (u *Users) create(db *gorm.DB, user account.User) error {
 	row := userRow{
 		ID: int64(user.ID), Username: user.Username, PasswordHash: user.PasswordHash.Reveal(),
@@ -90,48 +108,29 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 // one statement, if the password is still of that version; otherwise it
 // returns [account.ErrStale] and changes nothing.
 func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
-	ended, err := u.DB.change(ctx, id, accountChange{
-		set:    "password_hash = ?, password_version = password_version + 1",
-		args:   []any{hash.Reveal()},
-		reason: session.PasswordChanged,
-	}, func(row tokenRow) error {
+	return u.setPassword(ctx, id, version, hash)
+}
+
+// ResetPassword is ChangePassword by somebody else than the user, with the event
+// of it in the same transaction.
+func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
+	return u.setPassword(ctx, id, version, hash, e)
+}
+
+func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, events ...audit.Event) (session.Session, error) {
+	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.PasswordVersion != version {
-			return account.ErrStale
+			return accountChange{}, account.ErrStale
 		}
-		return nil
+		return accountChange{
+			set: "password_hash = ?, password_version = password_version + 1", args: []any{hash.Reveal()},
+			reason: session.PasswordChanged, events: events,
+		}, nil
 	})
 	if err != nil {
 		return session.Session{}, fmt.Errorf("gormstore: change password: %w", err)
 	}
 	return ended, nil
-}
-
-// Disable keeps a user from logging in and ends the login, in one statement.
-// Disabling twice keeps the first time.
-func (u *Users) Disable(ctx context.Context, id idworker.ID, at time.Time) (session.Session, error) {
-	ended, err := u.DB.change(ctx, id, accountChange{
-		set: "disabled_at = COALESCE(disabled_at, ?)", args: []any{at.UnixMilli()}, reason: session.Disabled,
-	}, func(tokenRow) error { return nil })
-	if err != nil {
-		return session.Session{}, fmt.Errorf("gormstore: disable: %w", err)
-	}
-	return ended, nil
-}
-
-// Enable lets a disabled user log in again. The login that disabling ended
-// stays ended, and one of a user who is not disabled goes on.
-func (u *Users) Enable(ctx context.Context, id idworker.ID) error {
-	_, err := u.DB.change(ctx, id, accountChange{set: "disabled_at = NULL", reason: session.Disabled},
-		func(row tokenRow) error {
-			if !row.DisabledAt.Valid {
-				return errAlready
-			}
-			return nil
-		})
-	if err != nil {
-		return fmt.Errorf("gormstore: enable: %w", err)
-	}
-	return nil
 }
 
 // List is a page of users in the order of their IDs, which is the order in

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"regexp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -53,6 +54,7 @@ type Options struct {
 	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0: any number
 	Policies          Policies
 	Events            Events
+	People            People
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
@@ -99,11 +101,12 @@ func New(o Options) (http.Handler, error) {
 	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
 	s.policyRoutes(admins)
 	s.auditRoutes(admins)
+	s.peopleRoutes(admins)
 	return e, nil
 }
 
 // Routes lists the method and the path of every route of h, a handler made by
-// [New].
+// [New], as the contract spells them.
 func Routes(h http.Handler) [][2]string {
 	e, ok := h.(*gin.Engine)
 	if !ok {
@@ -111,10 +114,12 @@ func Routes(h http.Handler) [][2]string {
 	}
 	var list [][2]string
 	for _, r := range e.Routes() {
-		list = append(list, [2]string{r.Method, r.Path})
+		list = append(list, [2]string{r.Method, parameter.ReplaceAllString(r.Path, "/{$1}")})
 	}
 	return list
 }
+
+var parameter = regexp.MustCompile(`/:([a-z_]+)`)
 
 func (s *server) engine() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)

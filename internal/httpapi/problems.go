@@ -76,6 +76,8 @@ var told = []struct {
 		Detail: "more than one login in twenty would end at once; if that is meant, send it again with confirm: true"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
+	{account.ErrLastAdmin, problem.Problem{Status: 409, Code: "last_admin", Title: "the last enabled admin",
+		Detail: "make somebody else an admin first"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
 	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
 		Detail: "ask an administrator"}},

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session/feed"
+)
+
+// An operatorDesk is what an operator can do to users and logins, through any
+// door.
+type operatorDesk struct {
+	users    *admin.Users
+	sessions *admin.Sessions
+	stats    *admin.Stats
+}
+
+// newOperatorDesk makes one over the database. told is told of what ends.
+func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, hasher *account.Hasher, ids audit.IDs,
+	raised func(context.Context)) *operatorDesk {
+	users, settings := &gormstore.Users{DB: db}, &gormstore.Settings{DB: db}
+	sessions := &admin.Sessions{
+		Logins: &gormstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
+		Store: told, Policy: rule, IDs: ids, Now: time.Now, Raised: raised,
+	}
+	return &operatorDesk{
+		users: &admin.Users{
+			Accounts: users, Register: users, Known: users, Hasher: hasher, Sessions: sessions, IDs: ids, Now: time.Now,
+		},
+		sessions: sessions,
+		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: time.Now},
+	}
+}
+
+// people are the verbs as the API has them.
+func (d *operatorDesk) people() httpapi.People {
+	return httpapi.People{Users: d.users, Logout: d.users, Sessions: d.sessions, Stats: d.stats}
+}
+
+// heardOf returns what makes this instance read the ends of logins, and waits
+// until it has, or for a second: whoever ended all logins is not told so before
+// this instance refuses them.
+func heardOf(f *feed.Feed) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		asked := time.Now()
+		f.Soon()
+		for !f.Horizon().After(asked) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+type sessionCommand struct {
+	List sessionList `cmd:"" help:"List the logins that live, newest first."`
+	End  sessionEnd  `cmd:"" help:"End one login."`
+}
+
+type sessionList struct {
+	User  string `help:"Only the login of this user." placeholder:"NAME"`
+	Limit int    `help:"At most so many." default:"50"`
+	JSON  bool   `help:"Print JSON."`
+}
+
+// Validate is called by kong.
+func (c sessionList) Validate() error {
+	if c.Limit < 1 {
+		return errors.New("--limit is at least 1")
+	}
+	return nil
+}
+
+func (c sessionList) Run(a *app) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		found, err := c.find(ctx, o)
+		if err != nil {
+			return err
+		}
+		type line struct {
+			ID            idworker.ID `json:"id"`
+			UserID        idworker.ID `json:"user_id"`
+			Username      string      `json:"username"`
+			Role          string      `json:"role"`
+			IssuedAt      time.Time   `json:"issued_at"`
+			LastSeenAt    time.Time   `json:"last_seen_at"`
+			ExpiresAt     time.Time   `json:"expires_at"`
+			IdleExpiresAt time.Time   `json:"idle_expires_at"`
+		}
+		lines := make([]line, len(found))
+		for i := range found {
+			l := &found[i]
+			lines[i] = line{l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt}
+		}
+		return show(a.out, c.JSON, lines, func(w io.Writer) {
+			_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
+			for _, l := range lines {
+				ends := l.ExpiresAt
+				if l.IdleExpiresAt.Before(ends) {
+					ends = l.IdleExpiresAt
+				}
+				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Username, l.Role,
+					l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339))
+			}
+		})
+	})
+}
+
+// find pages on until there are as many as were asked for, or no more.
+func (c sessionList) find(ctx context.Context, o *office) (found []admin.Login, err error) {
+	if c.User != "" {
+		u, err := o.find(ctx, c.User)
+		if err != nil {
+			return nil, err
+		}
+		person, err := o.users.Get(ctx, u.ID)
+		if err == nil && person.Login.ID != 0 {
+			found = append(found, person.Login)
+		}
+		return found, err
+	}
+	for before := idworker.ID(0); len(found) < c.Limit; {
+		page, err := o.sessions.List(ctx, before, min(c.Limit-len(found), 500))
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, page.Logins...)
+		if before = page.Next; before == 0 {
+			break
+		}
+	}
+	return found, nil
+}
+
+type sessionEnd struct {
+	because
+	ID idworker.ID `arg:"" help:"The ID of the login, as session list shows it."`
+}
+
+func (c sessionEnd) Run(a *app) error {
+	return a.withDesk(openExisting, func(ctx context.Context, o *office) error {
+		ended, err := o.sessions.End(ctx, c.ID, c.Reason)
+		if errors.Is(err, session.ErrNotFound) {
+			return fmt.Errorf("no login %s is known; `flakepass session list` shows those that live", c.ID)
+		}
+		return o.over(a.out, ended, err)
+	})
+}
