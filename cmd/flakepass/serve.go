@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
@@ -107,12 +108,18 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
+	var forward flakepass.ForwardKey
+	if !cfg.ForwardKey.IsZero() {
+		if forward, err = flakepass.NewForwardKey(cfg.ForwardKey.Reveal()); err != nil {
+			return fmt.Errorf("serve: FLAKEPASS_FORWARD_KEY: %w", err)
+		}
+	}
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: logins, Sessions: sessions,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
-		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
+		ForwardKey: forward, Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
 	if err != nil {
 		return err

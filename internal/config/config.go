@@ -33,6 +33,7 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
+	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none
 
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON

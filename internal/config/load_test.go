@@ -77,7 +77,8 @@ var everything = map[string]string{
 	"listen": ":80", "ops_listen": "[::1]:0", "data_dir": "/var/lib/flakepass", "database": "mysql://app:pw@db/flakepass",
 	"redis": "redis://cache", "worker": "static:7", "registration": "closed", "revocation_bound": "1m0s",
 	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "log_level": "debug",
-	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
+	"forward_key": "0123456789abcdef0123456789abcdef",
+	"log_format":  "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
 }
 
 func variable(key string) string { return "FLAKEPASS_" + strings.ToUpper(key) }

@@ -114,6 +114,12 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseHeader(&c.TokenHeader, v) },
 			show:  func(c *Config) string { return c.TokenHeader },
 		}, {
+			key: "forward_key", secret: true, empty: true,
+			doc: "Signs the answers to `GET /v1/verify` (`X-Auth-Signature`), so that services behind a proxy can tell them from what a client made up: " +
+				"at least 32 characters, the same as in the services (`flakepass.Forwarded`). `openssl rand -hex 32` makes one. Empty: nothing is signed.",
+			parse: func(c *Config, v string) error { return parseForwardKey(&c.ForwardKey, v) },
+			show:  func(c *Config) string { return c.ForwardKey.String() },
+		}, {
 			key: "log_level", def: "info",
 			doc:   "The least serious records that are logged: `debug`, `info`, `warn` or `error`.",
 			parse: func(c *Config, v string) error { return parseLevel(&c.LogLevel, v) },
