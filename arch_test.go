@@ -56,6 +56,7 @@ var support = []string{
 	"internal/dup",
 	"internal/dup/ledger",
 	"internal/mutant",
+	"internal/proxies",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",
