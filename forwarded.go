@@ -20,8 +20,8 @@ import (
 // Anybody can send such headers. They are believed only if every condition that
 // is set here holds; with none set, never. Believed or not, no spelling of them
 // but the one that was believed reaches the handler, or whoever sees the request
-// later: X_Auth_Role, which some frameworks read as X-Auth-Role, is taken out as
-// well. The map of the request's headers is changed in place.
+// later: X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role,
+// are taken out as well. The map of the request's headers is changed in place.
 //
 // A request without any of these headers brings no token. One whose headers are
 // not believed, or not complete, is answered 503 and never 401: a proxy that got
@@ -202,8 +202,9 @@ func strip(h http.Header, believed bool) {
 	}
 }
 
-// fold returns the identity header that name is, or is taken for where
-// underscores and dots become hyphens (CGI, WSGI, PHP); empty if it is none.
+// fold returns the identity header that name is, or is taken for where whatever
+// is neither a letter nor a digit counts the same (RFC 3875 section 4.1.18: CGI,
+// and after it WSGI and PHP); empty if it is none.
 func fold(name string) string {
 	if len(name) < len(roleHeader) || name[0]|0x20 != 'x' {
 		return ""
@@ -220,12 +221,16 @@ func folded(name, known string) bool {
 	for i := range len(name) {
 		a, b := name[i], known[i]
 		if b == '-' {
-			if a != '-' && a != '_' && a != '.' {
+			if alphanumeric(a) {
 				return false
 			}
-		} else if a|0x20 != b|0x20 {
+		} else if a != b && a != b|0x20 && a != b&^0x20 {
 			return false
 		}
 	}
 	return true
+}
+
+func alphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }

@@ -50,7 +50,7 @@ var fromHere = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32"), netip.MustP
 // left is the identity headers, in any spelling, that h still has.
 func left(h http.Header) (names []string) {
 	for name := range h {
-		plain := strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
+		plain := strings.NewReplacer("_", "-", ".", "-", "~", "-", "!", "-", "'", "-", "+", "-").Replace(strings.ToLower(name))
 		for _, known := range []string{"user-id", "username", "role", "session-id", "expires-in", "idle-expires-in", "signature"} {
 			if plain == "x-auth-"+known {
 				names = append(names, name)
@@ -133,7 +133,7 @@ func TestForwardedIsBelievedOnlyByWhatIsSet(t *testing.T) {
 func TestForwardedTakesOutEverySpelling(t *testing.T) {
 	var aliases []string
 	for _, name := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Signature"} {
-		for _, sep := range []string{"_", ".", "-"} {
+		for _, sep := range []string{"_", ".", "-", "~", "!", "'", "+"} {
 			plain := strings.ReplaceAll(name, "-", sep)
 			mixed := strings.Replace(name, "-", sep, 1)
 			for _, alias := range []string{plain, mixed, strings.ToLower(plain), strings.ToUpper(plain), strings.ToLower(mixed)} {
