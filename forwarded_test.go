@@ -262,10 +262,10 @@ func TestSignatureCoversWhatItShould(t *testing.T) {
 			"another session": {set("X-Auth-Session-Id", "8"), false},
 			"more time":       {set("X-Auth-Expires-In", "99999"), false},
 			"more idle time":  {set("X-Auth-Idle-Expires-In", "99999"), false},
-			"name in role": {func(r *http.Request) { // the parts are told apart
-				name := r.Header.Get("X-Auth-Username")
-				r.Header.Set("X-Auth-Username", name[:1])
-				r.Header.Set("X-Auth-Role", name[1:]+r.Header.Get("X-Auth-Role"))
+			"a digit moved on": {func(r *http.Request) { // the parts are told apart
+				id, in := r.Header.Get("X-Auth-Session-Id"), r.Header.Get("X-Auth-Expires-In")
+				r.Header.Set("X-Auth-Session-Id", id[:len(id)-1])
+				r.Header.Set("X-Auth-Expires-In", id[len(id)-1:]+in)
 			}, false},
 			"at the end of the window":   {func(*http.Request) { time.Sleep(flakepass.ForwardWindow) }, true},
 			"after the window":           {func(*http.Request) { time.Sleep(flakepass.ForwardWindow + time.Second) }, false},

@@ -136,9 +136,9 @@ func TestProxyPassesTheRefusalOn(t *testing.T) {
 	})
 }
 
-// TestProxyKeepsA503: with flakepass gone, nobody gets in, and nobody is told that
+// TestProxyKeepsUnavailable: with flakepass gone, nobody gets in, and nobody is told that
 // a token is dead.
-func TestProxyKeepsA503(t *testing.T) {
+func TestProxyKeepsUnavailable(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world, _ string) {
 		if err := w.flakepass.Kill(); err != nil {
