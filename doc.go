@@ -46,8 +46,8 @@
 // preflight of a cross-origin request (OPTIONS, Fetch standard) without the
 // token, so what answers it, such as github.com/rs/cors, stands in front of the
 // Guard: cors.Handler(guard.Handler(orders)). For scripts of other origins it
-// allows the request header Authorization, and exposes X-Auth-Expires-In,
-// X-Auth-Idle-Expires-In, WWW-Authenticate and Retry-After.
+// allows the request headers Authorization and X-Auth-Passive, and exposes
+// X-Auth-Expires-In, X-Auth-Idle-Expires-In, WWW-Authenticate and Retry-After.
 //
 // # What to send
 //
@@ -97,7 +97,7 @@
 // # Reading order of the source
 //
 // token.go (what a token is, and how it refuses to be printed), identity.go
-// (the question and its answers), guard.go (the door that asks it), refuse.go
-// (how it says no), forwarded.go (who is believed without being asked); then
-// ARCHITECTURE.md for the server behind it.
+// (the question and its answers), guard.go (the door that asks it), credential.go
+// (where it looks for a token), refuse.go (how it says no), forwarded.go (who is
+// believed without being asked); then ARCHITECTURE.md for the server behind it.
 package flakepass

@@ -38,7 +38,8 @@ type Forwarded struct {
 	// in front of the Guard that changes RemoteAddr by a header.
 	//
 	// It protects against whoever cannot reach the service from such an address,
-	// and not against another program that can.
+	// and not against another program that can. A Unix socket has no address: use
+	// Keys there.
 	From []netip.Prefix
 
 	// Keys are those of which one must have signed the headers: see

@@ -1,3 +1,4 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package flakepass_test
 
 import (
@@ -354,4 +355,23 @@ func FuzzForwarded(f *testing.F) {
 			t.Errorf("signed by nobody, and believed: %q %q", signature, role)
 		}
 	})
+}
+
+// A signature of the future comes from a clock that is wrong, or was made to be
+// kept. Every bubble begins at the same time.
+func TestSignatureOfTheFutureIsNotBelieved(t *testing.T) {
+	key := forwardKey(t, keyText)
+	for ahead, want := range map[time.Duration]bool{flakepass.ForwardWindow: true, flakepass.ForwardWindow + time.Second: false} {
+		var h http.Header
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(ahead)
+			h = told(t, key, "GET", "/orders")
+		})
+		synctest.Test(t, func(t *testing.T) {
+			guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{Keys: []flakepass.ForwardKey{key}}}
+			if _, ok := guard.Admit(httptest.NewRecorder(), forwarded(t, "9.9.9.9:1", h)); ok != want {
+				t.Errorf("%v ahead: believed %t, want %t", ahead, ok, want)
+			}
+		})
+	}
 }

@@ -26,7 +26,7 @@ type Guard struct {
 	Undecided func(*http.Request, error)
 
 	// HideTimes leaves [ExpiresInHeader] and [IdleExpiresInHeader] out of the
-	// answers.
+	// answers: for answers that a shared cache keeps, or that must not vary.
 	HideTimes bool
 
 	roles    []string // nil: any

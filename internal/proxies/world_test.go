@@ -30,13 +30,12 @@ const (
 	password = "correct horse battery"
 )
 
+// programs is the folder of what build makes.
+var programs string
+
 // build makes the command once for all tests.
 var build = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "flakepass-proxies-*")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "flakepass")
+	path := filepath.Join(programs, "flakepass")
 	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput() //nolint:noctx // within the time limit of the tests
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -45,10 +44,14 @@ var build = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if path, err := build(); err == nil && code == 0 {
-		_ = os.RemoveAll(filepath.Dir(path))
+	dir, err := os.MkdirTemp("", "flakepass-proxies-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
+	programs = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
 	os.Exit(code)
 }
 
