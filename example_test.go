@@ -108,13 +108,13 @@ func ExampleGuard_Only() {
 func ExampleGuard_Handler() {
 	alive := flakepass.NewToken(1001)
 	guard := &flakepass.Guard{Verifier: logins{alive}}
-	var middleware func(http.Handler) http.Handler = guard.Handler
+	use := func(middleware func(http.Handler) http.Handler, h http.Handler) http.Handler { return middleware(h) }
 
 	hello := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, _ := flakepass.FromContext(r.Context())
 		_, _ = fmt.Fprintf(w, "hello %s", who.Username)
 	})
-	fmt.Println(send(middleware(hello), alive).Body)
+	fmt.Println(send(use(guard.Handler, hello), alive).Body)
 	// Output: hello alice
 }
 

@@ -302,7 +302,7 @@ func TestForwardKeyDoesNotPrintItself(t *testing.T) {
 	if b, err := json.Marshal(map[string]any{"key": key}); err == nil {
 		out.Write(b)
 	}
-	slog.New(slog.NewTextHandler(&out, nil)).Info("", "key", key) //nolint:sloglint // a test of what it prints
+	slog.New(slog.NewTextHandler(&out, nil)).Info("", "key", key)
 	_, err := flakepass.NewForwardKey(keyText[:flakepass.MinForwardKey-1])
 	fmt.Fprint(&out, err)
 	if err == nil || strings.Contains(out.String(), "PLANTED") || strings.Contains(out.String(), fmt.Sprintf("%x", "PLANTED")) {

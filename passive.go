@@ -5,9 +5,9 @@ import (
 	"net/http"
 )
 
-// PassiveHeader, with the value 1, makes a request passive: it is answered as
-// any other, and does not count as a use of the login. An app sends it when it
-// asks by itself, so that a timer does not keep alive what nobody uses.
+// PassiveHeader makes a request passive if its value is 1: it is answered as any
+// other, and does not count as a use of the login. An app sends it when it asks by
+// itself, so that a timer does not keep alive what nobody uses.
 const PassiveHeader = "X-Auth-Passive"
 
 type passiveKey struct{}

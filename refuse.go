@@ -8,7 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/problem"
 )
 
-// ErrForbidden: the token is good, and its holder may not do this. A [Guard]
+// ErrForbidden means that the token is good, and its holder may not do this. A [Guard]
 // with [Guard.Only] finds it by the role; a handler with finer rules hands it to
 // [Guard.Refuse]. It becomes a 403, which says nothing against the token.
 var ErrForbidden = errors.New("role not allowed here")

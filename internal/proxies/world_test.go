@@ -36,7 +36,7 @@ var programs string
 // build makes the command once for all tests.
 var build = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programs, "flakepass")
-	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput() //nolint:noctx // within the time limit of the tests
+	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
