@@ -18,6 +18,8 @@ STATICCHECK  := $(GO) tool -modfile="$(CURDIR)/internal/tools/staticcheck.mod" s
 # A module of its own: what idworker is compared with is no dependency of ours.
 PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
+# What the tests need and the machine does not have; install.sh looks there too.
+TESTCACHE    := $(or $(FLAKEPASS_TEST_CACHE),$(HOME)/.cache/flakepass-test)
 # Not "go run": it would die of a SIGTERM and leave the servers' owner behind.
 WITHSERVERS  := bin/withservers
 
@@ -96,5 +98,7 @@ clean: ## remove what the other targets made in this folder
 
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
+	@mkdir -p "$(TESTCACHE)/bin"
+	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
 .PHONY: help run build test chaos mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

@@ -61,6 +61,7 @@ var support = []string{
 	"internal/interop",
 	"internal/dup/ledger",
 	"internal/mutant",
+	"internal/proxies",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
 	"internal/testenv",

@@ -1,19 +1,21 @@
 package flakepass
 
 import (
-	"errors"
 	"net/http"
-	"strings"
-	"time"
-
-	"github.com/flakepass/flakepass/internal/problem"
+	"slices"
 )
 
 // A Guard lets a request through only if its header holds a living token. Set
-// the fields once, before use.
+// the fields once, before use. For routes with rules of their own, derive more
+// Guards from one: see [Guard.Only], [Guard.Optional] and [Guard.Passive].
 type Guard struct {
-	// Verifier says who holds a token.
+	// Verifier says who holds a token. It may be nil if Forwarded is set.
 	Verifier Verifier
+
+	// Forwarded, if set, believes a proxy that has asked already. Requests that
+	// bring no such answer are asked about with Verifier, or refused with
+	// [ErrMissing] if there is none.
+	Forwarded *Forwarded
 
 	// Header names one more header that may hold the bare token, for apps that
 	// cannot send Authorization. Empty means none.
@@ -22,6 +24,41 @@ type Guard struct {
 	// Undecided, if set, hears the errors that became a 503, each with the request
 	// that was not let through. The request holds a token: do not log its header.
 	Undecided func(*http.Request, error)
+
+	// HideTimes leaves [ExpiresInHeader] and [IdleExpiresInHeader] out of the
+	// answers: for answers that a shared cache keeps, or that must not vary.
+	HideTimes bool
+
+	roles    []string // nil: any
+	optional bool
+	passive  bool
+}
+
+// Only derives a Guard that lets through only who has one of the roles, such as
+// user, service or admin; another living token is refused with [ErrForbidden].
+// The roles replace those of g. With no roles, it lets nobody through.
+func (g *Guard) Only(roles ...string) *Guard {
+	d := *g
+	d.roles = append([]string{}, roles...) // not nil, and not the caller's
+	return &d
+}
+
+// Optional derives a Guard that also lets a request through that brings no
+// token: its context has no [Identity]. A token that is refused still is, so
+// that an app learns that its login is over. On a route that is [Guard.Only] for
+// some roles it changes nothing, because nobody has no role.
+func (g *Guard) Optional() *Guard {
+	d := *g
+	d.optional = true
+	return &d
+}
+
+// Passive derives a Guard whose requests do not count as a use of the login,
+// as if each had sent [PassiveHeader]: for routes that apps poll.
+func (g *Guard) Passive() *Guard {
+	d := *g
+	d.passive = true
+	return &d
 }
 
 // Handler returns a handler that passes guarded requests on to next, with the
@@ -34,94 +71,45 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// Admit asks who sent r. If somebody did, it returns the request to go on
-// with, whose context carries the [Identity]. If not, it has written the
-// answer (401, 400 or 503, as application/problem+json) and returns false.
-// It serves routers whose chain is not an [http.Handler].
+// Admit asks who sent r. If somebody did who may, it returns the request to go
+// on with, whose context carries the [Identity], and has set the headers that
+// say how much time is left. If not, it has written the answer (401, 403, 400 or
+// 503, as application/problem+json) and returns false. It serves routers whose
+// chain is not an [http.Handler].
 func (g *Guard) Admit(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	who, anonymous, err := g.ask(r)
+	if anonymous && g.optional && g.roles == nil {
+		return r, true
+	}
+	if err == nil && g.roles != nil && !slices.Contains(g.roles, who.Role) {
+		err = ErrForbidden
+	}
+	if err != nil {
+		g.Refuse(w, r, err)
+		return nil, false
+	}
+	if !g.HideTimes {
+		setTimes(w.Header(), &who)
+	}
+	return r.WithContext(NewContext(r.Context(), who)), true
+}
+
+// ask finds out who sent r. It is anonymous, and an error, if r does not say.
+func (g *Guard) ask(r *http.Request) (who Identity, anonymous bool, err error) {
+	if g.Forwarded != nil {
+		who, anonymous, err = g.Forwarded.take(r)
+		if !anonymous || g.Verifier == nil {
+			return who, anonymous, err
+		}
+	}
 	t, err := Credential(r.Header, g.Header)
-	if err == nil {
-		var who Identity
-		if who, err = g.Verifier.Verify(r.Context(), t); err == nil {
-			return r.WithContext(NewContext(r.Context(), who)), true
-		}
+	if err != nil {
+		return who, err == ErrMissing, err //nolint:errorlint // Credential does not wrap
 	}
-	g.Refuse(w, r, err)
-	return nil, false
-}
-
-// ErrAmbiguous is returned by [Credential] for a request that offers two
-// different tokens, or one header twice. It becomes a 400.
-var ErrAmbiguous = errors.New("more than one credential in the request")
-
-// Credential finds the token of a request: in Authorization, with the scheme
-// Bearer in any case (RFC 6750 section 2.1, RFC 9110 section 11.1), or in the
-// header named extra, if that is not empty. It returns [ErrMissing],
-// [ErrMalformed] or [ErrAmbiguous]. Nothing of the request is repeated in
-// an error.
-func Credential(h http.Header, extra string) (Token, error) {
-	auth := h["Authorization"]
-	var also []string
-	if extra != "" {
-		also = h[http.CanonicalHeaderKey(extra)]
+	ctx := r.Context()
+	if g.passive || passive(r.Header) {
+		ctx = NewPassiveContext(ctx)
 	}
-	switch {
-	case len(auth) > 1 || len(also) > 1:
-		return Token{}, ErrAmbiguous
-	case len(auth) == 0 && len(also) == 0:
-		return Token{}, ErrMissing
-	}
-	var text string
-	if len(auth) == 1 {
-		scheme, rest, found := strings.Cut(auth[0], " ")
-		if !strings.EqualFold(scheme, "Bearer") {
-			if len(also) == 0 {
-				return Token{}, ErrMissing // credentials of another kind
-			}
-			return Token{}, ErrAmbiguous
-		}
-		if !found {
-			return Token{}, ErrMalformed
-		}
-		text = strings.TrimLeft(rest, " ") // RFC 9110: one or more spaces
-	}
-	if len(also) == 1 {
-		if len(auth) == 1 && text != also[0] {
-			return Token{}, ErrAmbiguous
-		}
-		text = also[0]
-	}
-	return ParseToken(text)
-}
-
-// retryAfter is how long a client is asked to wait when nobody can tell.
-const retryAfter = time.Second
-
-// Refuse writes the answer for a request that is not let through: 401 for a
-// [*Refusal], 400 for [ErrAmbiguous], and 503 for any other error.
-func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	challenge := func(rest string) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`+rest)
-	}
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
-		if refusal == ErrMissing { // RFC 6750 section 3.1: no error code then
-			challenge("")
-		} else {
-			challenge(`, error="invalid_token", error_description="` + refusal.title + `"`)
-		}
-		problem.Write(w, problem.Problem{Status: http.StatusUnauthorized, Code: refusal.code, Title: refusal.title})
-		return
-	}
-	if errors.Is(err, ErrAmbiguous) {
-		challenge(`, error="invalid_request"`)
-		problem.Write(w, problem.Problem{
-			Status: http.StatusBadRequest, Code: "credentials_ambiguous", Title: "more than one credential",
-			Detail: "send exactly one token, in one header",
-		})
-		return
-	}
-	if g.Undecided != nil {
-		g.Undecided(r, err)
-	}
-	problem.Write(w, problem.Unavailable(retryAfter))
+	who, err = g.Verifier.Verify(ctx, t)
+	return who, false, err
 }

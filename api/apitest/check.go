@@ -3,6 +3,7 @@ package apitest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,6 +19,10 @@ var transportHeaders = []string{
 	"Connection", "Content-Length", "Content-Type", "Date", "Keep-Alive", "Vary",
 	"Content-Security-Policy", "Referrer-Policy", "Strict-Transport-Security", "X-Content-Type-Options",
 }
+
+// timesLeft may be on any answer to a request that brings a token, and then are
+// what components/headers says.
+var timesLeft = map[string]string{"X-Auth-Expires-In": "ExpiresIn", "X-Auth-Idle-Expires-In": "IdleExpiresIn"}
 
 // check compares an answer with the contract and says what is wrong with it.
 // The words never contain a value out of the answer.
@@ -44,6 +49,9 @@ func (c *contract) check(req *http.Request, resp *http.Response, body []byte) (s
 			return seen, []string{"the status is not declared"}
 		}
 		want = ref.Value
+		if security := route.Operation.Security; security != nil && len(*security) > 0 {
+			want = c.withTimesLeft(want, resp.Header)
+		}
 	}
 	faults = append(faults, checkHeaders(want, resp.Header)...)
 	doc, more := checkBody(req, want, resp, body)
@@ -53,6 +61,18 @@ func (c *contract) check(req *http.Request, resp *http.Response, body []byte) (s
 		faults = append(faults, checkProblem(doc, resp)...)
 	}
 	return seen, faults
+}
+
+// withTimesLeft is want, with those of the headers declared that are in got.
+func (c *contract) withTimesLeft(want *openapi3.Response, got http.Header) *openapi3.Response {
+	more := *want
+	more.Headers = maps.Clone(want.Headers)
+	for name, component := range timesLeft {
+		if got.Values(name) != nil {
+			more.Headers[name] = c.doc.Components.Headers[component]
+		}
+	}
+	return &more
 }
 
 func checkHeaders(want *openapi3.Response, got http.Header) (faults []string) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
@@ -112,6 +113,12 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
+	var forward flakepass.ForwardKey
+	if !cfg.ForwardKey.IsZero() {
+		if forward, err = flakepass.NewForwardKey(cfg.ForwardKey.Reveal()); err != nil {
+			return fmt.Errorf("serve: FLAKEPASS_FORWARD_KEY: %w", err)
+		}
+	}
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: logins, Sessions: sessions, Gate: limits,
@@ -120,7 +127,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		People:           newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed)).people(),
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
-		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
+		ForwardKey: forward, Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
 	if err != nil {
 		return err

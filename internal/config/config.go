@@ -40,6 +40,7 @@ type Config struct {
 
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
+	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none
 
 	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0 means any number
 

@@ -34,6 +34,7 @@ FLAKEPASS_REVOCATION_BOUND file (line 3) 1m30s
 FLAKEPASS_THROTTLE default on
 FLAKEPASS_TRUSTED_PROXIES file (line 4) 10.0.0.0/8,::1/128
 FLAKEPASS_TOKEN_HEADER default (none)
+FLAKEPASS_FORWARD_KEY file (line 5) [hidden]
 FLAKEPASS_INTROSPECTION_RATE default 1000
 FLAKEPASS_LOG_LEVEL default info
 FLAKEPASS_LOG_FORMAT default text
@@ -48,8 +49,9 @@ var spaces = regexp.MustCompile(" {2,}")
 func planted(t *testing.T) config.Config {
 	t.Helper()
 	return mustLoad(t, files{
-		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n",
-		"secret":    "rediss+sentinel://:PLANTED@a,b:2/main/1?sentinel_password=PLANTED&sentinel_username=guard\n",
+		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n" +
+			"forward_key: PLANTED-0123456789abcdef0123456789\n",
+		"secret": "rediss+sentinel://:PLANTED@a,b:2/main/1?sentinel_password=PLANTED&sentinel_username=guard\n",
 	}, "FLAKEPASS_LISTEN=:80", "FLAKEPASS_REDIS_FILE=secret")
 }
 

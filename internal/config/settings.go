@@ -141,6 +141,12 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseHeader(&c.TokenHeader, v) },
 			show:  func(c *Config) string { return c.TokenHeader },
 		}, {
+			key: "forward_key", secret: true, empty: true,
+			doc: "Signs the answers to `GET /v1/verify` (`X-Auth-Signature`), so that services behind a proxy can tell them from what a client made up: " +
+				"at least 32 characters, the same as in the services (`flakepass.Forwarded`). `openssl rand -hex 32` makes one. Empty: nothing is signed.",
+			parse: func(c *Config, v string) error { return parseForwardKey(&c.ForwardKey, v) },
+			show:  func(c *Config) string { return c.ForwardKey.String() },
+		}, {
 			key: "introspection_rate", shape: number, def: "1000",
 			doc: "How many requests per second an instance takes from one caller of `/v1/introspect` and `/v1/revoke`, up to 1000000, and as many at once. " +
 				"More are told 429 and when to try again. 0: any number.",

@@ -179,8 +179,9 @@ var reserved = []string{
 	"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Encoding", "Content-Length",
 	"Content-Type", "Cookie", "Cookie2", "Date", "Expect", "Forwarded", "Host", "Http2-Settings", "Keep-Alive", "Origin",
 	"Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Set-Cookie", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-User-Id",
-	"X-Auth-Username", "X-Real-Ip", "X-Request-Id",
+	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In",
+	"X-Auth-Passive", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Signature", "X-Auth-User-Id", "X-Auth-Username",
+	"X-Real-Ip", "X-Request-Id",
 }
 
 // fieldName is a token of RFC 9110, section 5.6.2.
@@ -199,5 +200,17 @@ func parseHeader(dst *string, v string) error {
 		return fmt.Errorf("the header %s has another meaning; choose one of your own, such as X-Auth-Token", name)
 	}
 	*dst = name
+	return nil
+}
+
+// minForwardKey is the least length of a key, in bytes: that of the hash that it
+// is used with.
+const minForwardKey = 32
+
+func parseForwardKey(dst *Secret, v string) error {
+	if v != "" && len(v) < minForwardKey {
+		return fmt.Errorf("the key has %d characters and needs at least %d; make one with: openssl rand -hex 32", len(v), minForwardKey)
+	}
+	*dst = NewSecret(v)
 	return nil
 }

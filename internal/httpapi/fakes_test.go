@@ -27,6 +27,7 @@ type world struct {
 	known    []throttle.Attempt  // those that were right
 	identity *flakepass.Identity // of who verifies; nil: who
 	asked    []idworker.ID       // IDs of the tokens that were verified
+	passive  []idworker.ID       // those that were verified without a use
 	revoked  []idworker.ID
 	target   error // what Verify says of any token but the caller's
 
@@ -57,8 +58,11 @@ func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, a
 	return w.verb(w.change)
 }
 
-func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity, error) {
+func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	w.asked = append(w.asked, t.ID())
+	if flakepass.IsPassive(ctx) {
+		w.passive = append(w.passive, t.ID())
+	}
 	if t.ID() != who.SessionID {
 		return other, w.verb(w.target)
 	}

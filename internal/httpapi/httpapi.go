@@ -61,10 +61,11 @@ type Options struct {
 	Ready func(ctx context.Context) []string
 
 	RegistrationOpen bool
-	TokenHeader      string         // one more header for the token; may be empty
-	Bound            time.Duration  // told to a client whose logout is under way
-	TrustedProxies   []netip.Prefix // whose X-Forwarded-For is believed
-	Spec             []byte         // api/openapi.yaml
+	TokenHeader      string               // one more header for the token; may be empty
+	ForwardKey       flakepass.ForwardKey // signs what a proxy is told; may be zero
+	Bound            time.Duration        // told to a client whose logout is under way
+	TrustedProxies   []netip.Prefix       // whose X-Forwarded-For is believed
+	Spec             []byte               // api/openapi.yaml
 	Log              *slog.Logger
 }
 
@@ -77,6 +78,8 @@ type server struct {
 func New(o Options) (http.Handler, error) {
 	s := &server{Options: o}
 	s.guard = &flakepass.Guard{Verifier: o.Sessions, Header: o.TokenHeader, Undecided: s.undecided}
+	proxied := *s.guard
+	proxied.HideTimes = true // verify sets them with the rest
 	e, err := s.engine()
 	if err != nil {
 		return nil, err
@@ -95,7 +98,7 @@ func New(o Options) (http.Handler, error) {
 	mine := v1.Group("", s.admit)
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
-	mine.GET("/verify", s.do(s.verify))
+	v1.GET("/verify", admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 
 	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
@@ -149,10 +152,17 @@ func (s *server) do(h func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
-// admit is the guard, as a link of gin's chain.
-func (s *server) admit(c *gin.Context) {
+// admit is the guard of most routes, as a link of gin's chain.
+func (s *server) admit(c *gin.Context) { admit(c, s.guard) }
+
+// admitBy is another guard, as a link of gin's chain.
+func admitBy(g *flakepass.Guard) gin.HandlerFunc {
+	return func(c *gin.Context) { admit(c, g) }
+}
+
+func admit(c *gin.Context, g *flakepass.Guard) {
 	noStore(c)
-	r, ok := s.guard.Admit(c.Writer, c.Request)
+	r, ok := g.Admit(c.Writer, c.Request)
 	if !ok {
 		c.Abort()
 		return

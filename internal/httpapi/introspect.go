@@ -39,8 +39,11 @@ func (s *server) introspect(c *gin.Context) error {
 	var who flakepass.Identity
 	t, err := flakepass.ParseToken(text)
 	if err == nil {
-		// The place to ask without a use, for who says that nobody is there.
-		who, err = s.Sessions.Verify(c.Request.Context(), t)
+		ctx := c.Request.Context()
+		if c.GetHeader(flakepass.PassiveHeader) == "1" { // nobody is there, says the caller
+			ctx = flakepass.NewPassiveContext(ctx)
+		}
+		who, err = s.Sessions.Verify(ctx, t)
 	}
 	if _, refused := errors.AsType[*flakepass.Refusal](err); refused {
 		c.JSON(http.StatusOK, inactive{})

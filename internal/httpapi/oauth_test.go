@@ -274,3 +274,21 @@ func TestFormsThatAreNone(t *testing.T) {
 		}
 	}
 }
+
+// TestIntrospectionIsAUseUnlessItIsPassive: the app's request is one, and a
+// poll is none.
+func TestIntrospectionIsAUseUnlessItIsPassive(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "0": false, "1": true} {
+		w := ofService()
+		a := post(t, handler(t, w, nil), "/v1/introspect", "token="+target, func(r *http.Request) {
+			if value != "" {
+				r.Header.Set(flakepass.PassiveHeader, value)
+			}
+		})
+		asked := len(w.asked) > 0 && w.asked[len(w.asked)-1] != who.SessionID
+		passive := len(w.passive) > 0 && w.passive[len(w.passive)-1] == w.asked[len(w.asked)-1]
+		if a.status != 200 || !asked || passive != want {
+			t.Errorf("%q: %d, asked %v, passive %v, want %v", value, a.status, w.asked, w.passive, want)
+		}
+	}
+}

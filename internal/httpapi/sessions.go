@@ -3,7 +3,6 @@ package httpapi
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -115,14 +114,13 @@ func (s *server) me(c *gin.Context) error {
 }
 
 // verify answers a proxy. It sets all headers every time, so that a proxy that
-// copies them overwrites whatever a client sent.
+// copies them overwrites whatever a client sent. The signature is for the request
+// that the proxy says it asks about: whoever asks with a token may say anything
+// there, and has the token.
 func (s *server) verify(c *gin.Context) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	h := c.Writer.Header()
-	h.Set("X-Auth-User-Id", who.UserID.String())
-	h.Set("X-Auth-Username", url.PathEscape(who.Username)) // a header holds ASCII only
-	h.Set("X-Auth-Role", who.Role)
-	h.Set("X-Auth-Session-Id", who.SessionID.String())
+	asked := c.Request.Header
+	s.ForwardKey.Forward(c.Writer.Header(), &who, asked.Get("X-Forwarded-Method"), asked.Get("X-Forwarded-Uri"))
 	c.Status(http.StatusOK)
 	return nil
 }

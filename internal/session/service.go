@@ -102,6 +102,11 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 // I/O, for its own ID proves it. A token whose session is idle by what a cache
 // remembers is refused only after the truth was asked: another instance may
 // have seen it since.
+//
+// A passive ctx (see [flakepass.NewPassiveContext]) gets the same verdict and
+// leaves the login as it is: no use is noted. What a cache remembers of the last
+// use may then be older than the touch interval, where the uses went to other
+// instances; about the last seconds the truth is asked.
 func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	now, id := s.Now(), t.ID()
 	issued := layout.Time(id)
@@ -127,7 +132,7 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 	if s.Accepted != nil {
 		s.Accepted(Witness{ID: id, At: now, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon})
 	}
-	if now.Sub(got.Seen) >= rule.Touch {
+	if now.Sub(got.Seen) >= rule.Touch && !flakepass.IsPassive(ctx) {
 		// Nobody waits for a touch, and a lost one costs no answer.
 		_ = s.Store.Touch(ctx, id, now)
 		got.Seen = now
@@ -142,9 +147,10 @@ const nearEnd = 5 * time.Second
 // lastCall asks the truth about a login that is idle, or nearly so, by what got
 // remembers: another instance may have seen it since, or a sweep cleared it.
 // While it is not idle its use is written at once; written behind, it could come
-// too late, and the login would be over although it was used in time.
+// too late, and the login would be over although it was used in time. A passive
+// request is no use, and only asks.
 func (s *Service) lastCall(ctx context.Context, got *Session, hash *Hash, rule *policy.Policy, now time.Time) (Session, error) {
-	if !rule.Idled(got.Seen, now) {
+	if !rule.Idled(got.Seen, now) && !flakepass.IsPassive(ctx) {
 		_ = s.Truth.Touch(ctx, got.ID, now) // whether it came in time, the answer says
 	}
 	truth, err := s.ask(ctx, s.Truth, got.ID, hash)

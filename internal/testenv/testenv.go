@@ -13,6 +13,8 @@
 //   - FLAKEPASS_TEST_ZOOKEEPER: the host:port of a shared ZooKeeper.
 //   - FLAKEPASS_TEST_WITHSERVERS: that program, which a test with a database of
 //     its own asks how to start one.
+//   - FLAKEPASS_TEST_CACHE: the folder of what was fetched or built for the
+//     tests; $HOME/.cache/flakepass-test otherwise.
 //   - FLAKEPASS_TEST_REQUIRE_SERVERS: if set, a test whose server is absent
 //     fails. Otherwise it is skipped, so that "go test ./..." works on a
 //     machine that has none of them.
@@ -21,6 +23,7 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -38,11 +41,16 @@ func absent(t testing.TB, what string) {
 }
 
 // Program returns the path of an installed program, such as nginx. It also
-// looks where Debian keeps servers, which an ordinary user's PATH leaves out.
+// looks where Debian keeps servers, which an ordinary user's PATH leaves out,
+// and where "make servers" puts what it builds.
 // A test whose program is absent is skipped, or fails if servers are required.
 func Program(t testing.TB, name string) string {
 	t.Helper()
-	for _, candidate := range []string{name, "/usr/local/sbin/" + name, "/usr/sbin/" + name} {
+	cache := os.Getenv("FLAKEPASS_TEST_CACHE")
+	if cache == "" {
+		cache = filepath.Join(os.Getenv("HOME"), ".cache", "flakepass-test")
+	}
+	for _, candidate := range []string{name, "/usr/local/sbin/" + name, "/usr/sbin/" + name, filepath.Join(cache, "bin", name)} {
 		if path, err := exec.LookPath(candidate); err == nil {
 			return path
 		}

@@ -1,0 +1,237 @@
+package flakepass
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A Forwarded believes a proxy that has asked GET /v1/verify for each request
+// and hands the answer on in headers (docs/proxies). It is a field of a [Guard].
+// Set the fields once, before use.
+//
+// Anybody can send such headers. They are believed only if every condition that
+// is set here holds; with none set, never. Believed or not, no spelling of them
+// but the one that was believed reaches the handler, or whoever sees the request
+// later: X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role,
+// are taken out as well. The map of the request's headers is changed in place.
+//
+// A request without any of these headers brings no token. One whose headers are
+// not believed, or not complete, is answered 503 and never 401: a proxy that got
+// a new address or lost its key must not make apps throw their tokens away.
+// [Guard.Undecided] hears an error wrapping [ErrForwarded], which says what to do.
+//
+// The Identity has what the proxy was told. Its IssuedAt is read from the
+// SessionID, and LastSeenAt is not known: it is zero. Whoever polls through a
+// proxy sends [PassiveHeader], which the proxy must pass on; [Guard.Passive]
+// comes too late.
+type Forwarded struct {
+	// From lists the addresses of the proxies, as the connection has them
+	// (RemoteAddr of the request; a header never counts). Do not put anything
+	// in front of the Guard that changes RemoteAddr by a header.
+	//
+	// It protects against whoever cannot reach the service from such an address,
+	// and not against another program that can. A Unix socket has no address: use
+	// Keys there.
+	From []netip.Prefix
+
+	// Keys are those of which one must have signed the headers: see
+	// [ForwardKey]. More than one lets a key be changed without an outage.
+	Keys []ForwardKey
+}
+
+// ErrForwarded means that a request brings an identity that is not to be
+// believed. A [Guard] answers 503.
+var ErrForwarded = errors.New("forwarded identity not believed")
+
+// The headers in which GET /v1/verify says who somebody is.
+const (
+	userIDHeader    = "X-Auth-User-Id"
+	usernameHeader  = "X-Auth-Username"
+	roleHeader      = "X-Auth-Role"
+	sessionIDHeader = "X-Auth-Session-Id"
+	signatureHeader = "X-Auth-Signature"
+)
+
+// identityHeaders are the four that every answer has, first, and those that
+// belong to them.
+var identityHeaders = [...]string{
+	userIDHeader, usernameHeader, roleHeader, sessionIDHeader,
+	ExpiresInHeader, IdleExpiresInHeader, signatureHeader,
+}
+
+const always = 4 // of identityHeaders
+
+// take reads who the proxy says sent r, and takes out of its headers whatever
+// must not be believed. It is anonymous, and ErrMissing, if r does not say.
+func (f *Forwarded) take(r *http.Request) (who Identity, anonymous bool, err error) {
+	claims, claimed := claimsOf(r.Header)
+	if !claimed {
+		strip(r.Header, false)
+		return Identity{}, true, ErrMissing
+	}
+	now := time.Now()
+	if err = f.believe(r, &claims, now); err == nil {
+		who, err = claims.identity(now)
+	}
+	if err != nil {
+		strip(r.Header, false)
+		return Identity{}, false, fmt.Errorf("%w: %w", ErrForwarded, err)
+	}
+	strip(r.Header, true)
+	return who, false, nil
+}
+
+// believe checks all that is set.
+func (f *Forwarded) believe(r *http.Request, c *claims, now time.Time) error {
+	if len(f.From) == 0 && len(f.Keys) == 0 {
+		return errors.New("neither Forwarded.From nor Forwarded.Keys is set")
+	}
+	if len(f.From) > 0 {
+		peer, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !within(f.From, peer.Addr().Unmap()) {
+			return fmt.Errorf("the connection comes from %q, which is not in Forwarded.From", r.RemoteAddr)
+		}
+	}
+	for i, values := range c {
+		if len(values) > 1 {
+			return fmt.Errorf("%s is there %d times; let the proxy replace it and not add to it", identityHeaders[i], len(values))
+		}
+	}
+	if len(f.Keys) > 0 {
+		return verifySignature(f.Keys, c, r.Method, requestURI(r), now)
+	}
+	return nil
+}
+
+func within(nets []netip.Prefix, a netip.Addr) bool {
+	for _, p := range nets {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// requestURI is the target of r as it came over the wire: what a proxy hands to
+// GET /v1/verify as X-Forwarded-Uri.
+func requestURI(r *http.Request) string {
+	if strings.HasPrefix(r.RequestURI, "/") {
+		return r.RequestURI
+	}
+	return r.URL.EscapedPath()
+}
+
+// claims are the values of identityHeaders.
+type claims [len(identityHeaders)][]string
+
+// claimsOf reports also whether anybody is claimed at all. Times alone say
+// nothing.
+func claimsOf(h http.Header) (c claims, claimed bool) {
+	for i, name := range identityHeaders {
+		c[i] = h[name]
+		claimed = claimed || len(c[i]) > 0 && name != ExpiresInHeader && name != IdleExpiresInHeader
+	}
+	return c, claimed
+}
+
+// value is the one value at i, or empty.
+func (c *claims) value(i int) string {
+	if len(c[i]) == 0 {
+		return ""
+	}
+	return c[i][0]
+}
+
+// identity reads the claims as they are written by [ForwardKey.Forward].
+func (c *claims) identity(now time.Time) (who Identity, err error) {
+	for i := range always {
+		if c.value(i) == "" {
+			// Such as the client's "Connection: X-Auth-Role", by which the next hop
+			// takes it out (RFC 9110 section 7.6.1).
+			return who, fmt.Errorf("%s is missing; let the proxy copy it, and drop the Connection header of clients", identityHeaders[i])
+		}
+	}
+	wrong := func(name string) error { return fmt.Errorf("%s is not what /v1/verify answers", name) }
+	if who.UserID, err = idworker.ParseID(c.value(0)); err != nil {
+		return Identity{}, wrong(userIDHeader)
+	}
+	if who.Username, err = url.PathUnescape(c.value(1)); err != nil || url.PathEscape(who.Username) != c.value(1) {
+		return Identity{}, wrong(usernameHeader)
+	}
+	if who.Role = c.value(2); strings.ContainsFunc(who.Role, notOfRole) {
+		return Identity{}, wrong(roleHeader)
+	}
+	if who.SessionID, err = idworker.ParseID(c.value(3)); err != nil {
+		return Identity{}, wrong(sessionIDHeader)
+	}
+	who.IssuedAt = layout.Time(who.SessionID)
+	for i, at := range map[int]*time.Time{4: &who.ExpiresAt, 5: &who.IdleExpiresAt} {
+		if text := c.value(i); text != "" {
+			seconds, err := strconv.ParseUint(text, 10, 32) // 136 years
+			if err != nil {
+				return Identity{}, wrong(identityHeaders[i])
+			}
+			*at = now.UTC().Add(time.Duration(seconds) * time.Second)
+		}
+	}
+	return who, nil
+}
+
+func notOfRole(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
+}
+
+// layout is that of the IDs of sessions.
+var layout = idworker.Default()
+
+// strip takes every spelling of the identity headers out of h; if they are
+// believed, all but the right one. The signature is for nobody else to read.
+func strip(h http.Header, believed bool) {
+	for name := range h {
+		canonical := fold(name)
+		if canonical != "" && (!believed || name != canonical || name == signatureHeader) {
+			delete(h, name)
+		}
+	}
+}
+
+// fold returns the identity header that name is, or is taken for where whatever
+// is neither a letter nor a digit counts the same (RFC 3875 section 4.1.18: CGI,
+// and after it WSGI and PHP); empty if it is none.
+func fold(name string) string {
+	if len(name) < len(roleHeader) || name[0]|0x20 != 'x' {
+		return ""
+	}
+	for _, known := range identityHeaders {
+		if len(known) == len(name) && folded(name, known) {
+			return known
+		}
+	}
+	return ""
+}
+
+func folded(name, known string) bool {
+	for i := range len(name) {
+		a, b := name[i], known[i]
+		if b == '-' {
+			if alphanumeric(a) {
+				return false
+			}
+		} else if a != b && a != b|0x20 && a != b&^0x20 {
+			return false
+		}
+	}
+	return true
+}
+
+func alphanumeric(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

@@ -1,0 +1,145 @@
+package flakepass
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A ForwardKey signs who sent a request, on the way from a proxy to the services
+// behind it: HMAC-SHA-256 (RFC 2104) over the identity headers, the time, and the
+// method and path of the request. flakepass signs its answers to GET /v1/verify
+// if FLAKEPASS_FORWARD_KEY is set; [Forwarded] with the same key believes them.
+// The zero ForwardKey signs nothing. A ForwardKey does not print itself.
+//
+// It protects against whoever can reach the service but does not know the key:
+// an identity cannot be made up, changed, or moved to another method or path. It
+// does not hide anything, does not cover the query or the body, and does not
+// notice a repetition: within [ForwardWindow] a signed request that somebody
+// reads can be sent again, with another query and body. So it is no substitute
+// for TLS where others can listen. Who logs out is believed for as long as that
+// window in a copy that was signed before.
+type ForwardKey struct {
+	_      [0]func() // not comparable
+	secret *string   // fmt reads through unexported fields, and of a pointer shows the address
+}
+
+// ForwardWindow is how old a signature may be, and how far ahead of this
+// machine's clock: clocks of flakepass and of the services have to agree to
+// within this time, less what a request takes.
+const ForwardWindow = 30 * time.Second
+
+// MinForwardKey is the least length of the text of a [ForwardKey], in bytes.
+const MinForwardKey = 32
+
+// NewForwardKey makes a key of a text, of which every byte counts. It must have
+// at least [MinForwardKey] bytes; the error does not repeat it. Make one with:
+// openssl rand -hex 32.
+func NewForwardKey(text string) (ForwardKey, error) {
+	if len(text) < MinForwardKey {
+		return ForwardKey{}, fmt.Errorf("a key has at least %d characters, and this has %d; make one with: openssl rand -hex 32", MinForwardKey, len(text))
+	}
+	return ForwardKey{secret: &text}, nil
+}
+
+// IsZero reports whether k signs nothing.
+func (k ForwardKey) IsZero() bool { return k.secret == nil }
+
+// String says that there is a key.
+func (k ForwardKey) String() string {
+	if k.IsZero() {
+		return "key(none)"
+	}
+	return "key(hidden)"
+}
+
+// Format hides the key under every verb of fmt.
+func (k ForwardKey) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(k.String())) }
+
+// LogValue hides the key from slog.
+func (k ForwardKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// MarshalText hides the key from encoders.
+func (k ForwardKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+
+// Forward sets in h every header that says who somebody is, as GET /v1/verify
+// answers, and signs them for a request of that method and target; a query does
+// not count. It is for proxies that are written in Go and have a [Guard] of their
+// own. Headers that it does not set it deletes; other spellings of theirs are the
+// caller's to strip.
+func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string) {
+	// A header holds ASCII only. One array for all; nobody can append to a part.
+	v := []string{who.UserID.String(), url.PathEscape(who.Username), who.Role, who.SessionID.String()}
+	h[userIDHeader], h[usernameHeader], h[roleHeader], h[sessionIDHeader] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
+	delete(h, ExpiresInHeader)
+	delete(h, IdleExpiresInHeader)
+	setTimes(h, who)
+	delete(h, signatureHeader)
+	if k.IsZero() || method == "" || target == "" {
+		return
+	}
+	c, _ := claimsOf(h)
+	at := strconv.FormatInt(time.Now().Unix(), 10)
+	h.Set(signatureHeader, at+"."+base64.RawURLEncoding.EncodeToString(k.sum(&c, method, target, at)))
+}
+
+// sum is the MAC. The parts are told apart by line ends, which none of them can
+// hold; the first says what is signed, so that the key cannot be made to sign
+// anything else.
+func (k ForwardKey) sum(c *claims, method, target, at string) []byte {
+	mac := hmac.New(sha256.New, []byte(*k.secret))
+	path, _, _ := strings.Cut(target, "?")
+	line := func(mac hash.Hash, part string) { _, _ = mac.Write([]byte(part + "\n")) }
+	for _, part := range []string{"flakepass forwarded identity 1", at, method, path} {
+		line(mac, part)
+	}
+	for i := range len(identityHeaders) - 1 { // all but the signature
+		line(mac, c.value(i))
+	}
+	return mac.Sum(nil)
+}
+
+// verifySignature returns nil if one of the keys has signed c for that request,
+// just now.
+func verifySignature(keys []ForwardKey, c *claims, method, target string, now time.Time) error {
+	text := c.value(len(identityHeaders) - 1)
+	if text == "" {
+		return errors.New("there is no signature; set FLAKEPASS_FORWARD_KEY, and let the proxy send X-Forwarded-Method and X-Forwarded-Uri to /v1/verify and copy " + signatureHeader)
+	}
+	at, sum, _ := strings.Cut(text, ".")
+	seconds, err := strconv.ParseInt(at, 10, 64)
+	if err != nil || strconv.FormatInt(seconds, 10) != at {
+		return errors.New(signatureHeader + " is not what /v1/verify answers")
+	}
+	got, err := base64.RawURLEncoding.Strict().DecodeString(sum)
+	if err != nil || len(got) != sha256.Size {
+		return errors.New(signatureHeader + " is not what /v1/verify answers")
+	}
+	for i := range c {
+		if strings.Contains(c.value(i), "\n") { // not from a wire
+			return fmt.Errorf("%s has a line end", identityHeaders[i])
+		}
+	}
+	good := false
+	for _, k := range keys {
+		if !k.IsZero() && hmac.Equal(got, k.sum(c, method, target, at)) {
+			good = true
+		}
+	}
+	switch age := now.Sub(time.Unix(seconds, 0)); {
+	case !good:
+		return errors.New("the signature is for another identity, method or path, or made with another key")
+	case age > ForwardWindow || age < -ForwardWindow:
+		return fmt.Errorf("the signature is %v old, and %v is the most; is a clock wrong?", age.Round(time.Second), ForwardWindow)
+	}
+	return nil
+}
