@@ -14,6 +14,8 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "GET", Path: "/openapi.yaml"},
 		{Method: "GET", Path: "/readyz"},
 		{Method: "HEAD", Path: "/readyz"},
+		{Method: "GET", Path: "/v1/admin/sweeps"},
+		{Method: "POST", Path: "/v1/admin/sweeps"},
 		{Method: "POST", Path: "/v1/login"},
 		{Method: "POST", Path: "/v1/logout"},
 		{Method: "GET", Path: "/v1/me"},

@@ -38,6 +38,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run the server."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to this program's version, or back."`
 	User    userCommand    `cmd:"" help:"Add, list, disable, enable and log out users; set passwords."`
+	Sweep   sweepCommand   `cmd:"" help:"Clear all logins that are over, now."`
 	ID      idCommand      `cmd:"" name:"id" help:"Mint IDs, and take them apart."`
 	Conf    configCommand  `cmd:"" name:"config" help:"Print the effective settings, with secrets hidden."`
 	Version versionCommand `cmd:"" help:"Print the version."`

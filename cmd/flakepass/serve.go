@@ -20,7 +20,6 @@ import (
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
@@ -103,13 +102,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: tiers.near}
 
 	// How it is forgotten.
-	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: metrics.Swept}
+	sweeper := newSweeper(cfg, db, rule, ids, log)
+	sweeper.count(metrics)
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: logins, Sessions: sessions,
+		Accounts: accounts, Logins: logins, Sessions: sessions, Sweeps: sweeper,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

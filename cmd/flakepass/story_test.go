@@ -59,6 +59,7 @@ func TestStory(t *testing.T) {
 				{"an operator's commands", operator},
 				{"another instance", anotherInstance},
 				{"request IDs", requestIDs},
+				{"an operator's sweep", sweeping},
 				{"expiry", expiry}, // the last one to log in: it shortens all logins
 			} {
 				t.Run(chapter.name, func(t *testing.T) { chapter.tell(t, w) })

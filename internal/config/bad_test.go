@@ -135,6 +135,8 @@ func TestBadValues(t *testing.T) {
 		{"shutdown_timeout", "0s", "from 1s to 10m"},
 		{"hash_workers", "-1", "from 0 to 1024"},
 		{"hash_workers", "1.5", "digits only, from 0 to 1024"},
+		{"audit_expiry", "yes", `"yes" is not allowed; write true or false`},
+		{"audit_expiry", "", "the value is empty"},
 		{"cache_entries", "-1", "from 0 to 100000000"},
 		{"cache_entries", "99999999999999999999", "out of range"},
 	} {

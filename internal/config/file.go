@@ -199,7 +199,7 @@ func read(n ast.Node) found {
 	case *ast.IntegerNode, *ast.FloatNode:
 		return found{form: isNumber, value: n.GetToken().Value}
 	case *ast.BoolNode:
-		return found{form: isBoolean}
+		return found{form: isBoolean, value: n.GetToken().Value}
 	case *ast.NullNode:
 		return found{form: isEmpty}
 	case *ast.SequenceNode:

@@ -31,6 +31,7 @@ var badFiles = []struct{ text, want string }{
 	{"hash_workers: 0x10", "digits only"},
 	{"hash_workers: 1_0", "digits only"},
 	{"hash_workers: no", "digits only"},
+	{"audit_expiry: 1", "must be true or false, and this is a number"},
 	{"hash_workers: false", "must be a whole number, and this is true or false"},
 	{"revocation_bound: 5", `"5" has no unit`},
 	{"revocation_bound: .inf", "must be a duration such as 5s, and this has several lines or parts"},

@@ -76,12 +76,14 @@ func (f found) textFor(s setting) (value, problem string) {
 		return strings.Join(f.items, ","), ""
 	case f.form == isNumber && (wanted == number || wanted == span):
 		return f.value, ""
+	case f.form == isBoolean && wanted == yesno:
+		return f.value, ""
 	case f.form == isEmpty && s.empty:
 		return "", `the key has no value; give one, or write "" for none`
 	case f.form == isEmpty:
 		return "", "the key has no value; give one, or remove the key"
 	}
-	want := [...]string{text: "text", number: "a whole number", list: "a list of texts, or one text with commas", span: "a duration such as 5s"}[wanted]
+	want := [...]string{text: "text", number: "a whole number", list: "a list of texts, or one text with commas", span: "a duration such as 5s", yesno: "true or false"}[wanted]
 	switch f.form {
 	case isNumber:
 		return "", "the value must be " + want + ", and this is a number; put it in quotes if it is meant so"

@@ -61,11 +61,11 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	got := []any{
 		c.Listen, c.OpsListen, c.DataDir, c.Database.Kind, c.Database.Path, c.Database.URL.IsZero(), c.Redis.IsZero(), c.Worker,
 		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
-		c.HashWorkers, c.CacheEntries,
+		c.HashWorkers, c.CacheEntries, c.AuditExpiry,
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
-		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000,
+		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults are\n%v, want\n%v", got, want)
@@ -77,7 +77,7 @@ var everything = map[string]string{
 	"listen": ":80", "ops_listen": "[::1]:0", "data_dir": "/var/lib/flakepass", "database": "mysql://app:pw@db/flakepass",
 	"redis": "redis://cache", "worker": "static:7", "registration": "closed", "revocation_bound": "1m0s",
 	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "log_level": "debug",
-	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
+	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10", "audit_expiry": "true",
 }
 
 func variable(key string) string { return "FLAKEPASS_" + strings.ToUpper(key) }
@@ -217,5 +217,18 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	}
 	if ps, ok := errors.AsType[config.Problems](err); !ok || len(ps) != 9 {
 		t.Errorf("the error is a %T", err)
+	}
+}
+
+// In YAML, true needs no quotes.
+func TestTrueAndFalseAreReadFromTheFile(t *testing.T) {
+	for text, want := range map[string]bool{"true": true, "false": false, "'true'": true, "True": true} {
+		c, err := load(files{"conf.yaml": "audit_expiry: " + text + "\n"})
+		if err != nil && text == "True" {
+			continue // a refusal is as good
+		}
+		if err != nil || c.AuditExpiry != want {
+			t.Errorf("audit_expiry: %s is read as %v, %v", text, c.AuditExpiry, err)
+		}
 	}
 }

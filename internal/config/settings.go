@@ -19,6 +19,7 @@ const (
 	number       // an integer
 	list         // of texts, or one text with commas
 	span         // a duration; a bare number is let through to be told that it lacks a unit
+	yesno        // true or false
 )
 
 // A setting is one line of the table that everything here is driven by.
@@ -146,6 +147,12 @@ func settings() []setting {
 			doc:   "The most sessions that an instance holds in memory, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",
 			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 0, 100_000_000) },
 			show:  func(c *Config) string { return strconv.Itoa(c.CacheEntries) },
+		}, {
+			key: "audit_expiry", shape: yesno, def: "false",
+			doc: "`true`: the record of what was done gets an event, `login.expired`, for each login that the sweep clears: as many rows as there are " +
+				"logins that nobody ends. They are kept until somebody deletes them. `false`: none.",
+			parse: func(c *Config, v string) error { return parseBool(&c.AuditExpiry, v) },
+			show:  func(c *Config) string { return strconv.FormatBool(c.AuditExpiry) },
 		},
 	}
 }

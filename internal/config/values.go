@@ -57,6 +57,15 @@ func oneOf(dst *string, v string, allowed ...string) error {
 	return nil
 }
 
+func parseBool(dst *bool, v string) error {
+	var word string
+	if err := oneOf(&word, v, "true", "false"); err != nil {
+		return err
+	}
+	*dst = word == "true"
+	return nil
+}
+
 func parseLevel(dst *slog.Level, v string) error {
 	var name string
 	if err := oneOf(&name, v, "debug", "info", "warn", "error"); err != nil {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -12,13 +13,20 @@ import (
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/sweep"
 )
 
 // A world answers every question with what a test has set.
 type world struct {
 	register, login, change, verify, end error
+
+	role      string // of who asks; empty for a user
+	sweep     error  // of what is asked of the sweep
+	passes    []sweep.Report
+	requested []audit.By
 
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
@@ -48,7 +56,24 @@ func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, a
 }
 
 func (w *world) Verify(context.Context, flakepass.Token) (flakepass.Identity, error) {
-	return who, w.verb(w.verify)
+	as := who
+	as.Role = cmp.Or(w.role, who.Role)
+	return as, w.verb(w.verify)
+}
+
+func (w *world) Request(ctx context.Context) (sweep.Report, error) {
+	w.requested = append(w.requested, audit.From(ctx))
+	return sweep.Report{ID: 9, Instance: "here", RequestedBy: "zoë", Started: at, Outcome: sweep.Running}, w.verb(w.sweep)
+}
+
+func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]sweep.Report, error) {
+	var page []sweep.Report
+	for _, p := range w.passes {
+		if (before == 0 || p.ID < before) && len(page) < limit {
+			page = append(page, p)
+		}
+	}
+	return page, w.verb(w.sweep)
 }
 
 func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
@@ -66,7 +91,7 @@ var who = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Ready: func(context.Context) []string { return w.reasons },
+		Accounts: w, Logins: w, Sessions: w, Sweeps: w, Ready: func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {

@@ -41,6 +41,7 @@ type Options struct {
 	Accounts Accounts
 	Logins   Logins
 	Sessions Sessions
+	Sweeps   Sweeps
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
@@ -82,6 +83,9 @@ func New(o Options) (http.Handler, error) {
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.GET("/verify", s.do(s.verify))
+
+	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
+	s.sweepRoutes(admins)
 	return e, nil
 }
 

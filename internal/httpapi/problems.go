@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/sweep"
 )
 
 // What can go wrong before any domain is asked.
@@ -46,6 +47,8 @@ var told = []struct {
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{errForbidden, problem.Problem{Status: 403, Code: "forbidden", Title: "not allowed for this role",
+		Detail: "use the token of an account whose role may do this"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
@@ -53,6 +56,8 @@ var told = []struct {
 		Detail: "ask an administrator"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
+		Detail: "wait until it has ended; GET /v1/admin/sweeps shows it"}},
 	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
 }
 
