@@ -32,7 +32,6 @@ func newSweeper(cfg config.Config, db *gormstore.DB, rule interface{ Current() *
 	store := &gormstore.Sweeps{DB: db}
 	return sweepDoor{&sweep.Sweeper{
 		Store: store, Book: store, Policy: rule, IDs: ids, Log: log, Instance: holder(), Audit: cfg.AuditExpiry,
-		Limits: sweep.Limits{Lanes: store.Lanes()},
 	}, store}
 }
 

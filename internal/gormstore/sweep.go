@@ -27,15 +27,6 @@ var (
 	_ sweep.Book  = (*Sweeps)(nil)
 )
 
-// Lanes is how many batches it pays to clear beside each other: SQLite has one
-// writer.
-func (s *Sweeps) Lanes() int {
-	if s.DB.turn != nil {
-		return 1
-	}
-	return 2
-}
-
 // Head reads the clock and the global floor.
 func (s *Sweeps) Head(ctx context.Context) (now time.Time, floor idworker.ID, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
