@@ -24,6 +24,8 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "DELETE", Path: "/v1/admin/sessions/{id}"},
 		{Method: "GET", Path: "/v1/admin/sessions/{id}"},
 		{Method: "GET", Path: "/v1/admin/stats"},
+		{Method: "GET", Path: "/v1/admin/sweeps"},
+		{Method: "POST", Path: "/v1/admin/sweeps"},
 		{Method: "GET", Path: "/v1/admin/users"},
 		{Method: "POST", Path: "/v1/admin/users"},
 		{Method: "GET", Path: "/v1/admin/users/{id}"},

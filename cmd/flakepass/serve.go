@@ -22,7 +22,6 @@ import (
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
@@ -105,7 +104,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: tiers.near}
 
 	// How it is forgotten.
-	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: metrics.Swept}
+	sweeper := newSweeper(cfg, db, rule, ids, log)
+	sweeper.count(metrics)
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
@@ -125,6 +125,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
 		People:           newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed)).people(),
+		Sweeps:           sweeper,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		ForwardKey: forward, Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

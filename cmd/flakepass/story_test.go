@@ -61,6 +61,7 @@ func TestStory(t *testing.T) {
 				{"another instance", anotherInstance},
 				{"introspection and revocation", oauthClients},
 				{"request IDs", requestIDs},
+				{"an operator's sweep", sweeping},
 				{"expiry", expiry}, // the last one to log in: it shortens all logins
 			} {
 				t.Run(chapter.name, func(t *testing.T) { chapter.tell(t, w) })

@@ -146,6 +146,7 @@ func TestBadValues(t *testing.T) {
 		{"throttle", "yes", "write on or off"},
 		{"h2c", "yes", "write on or off"},
 		{"max_connections", "0", "from 1 to 1000000"},
+		{"audit_expiry", "yes", "write on or off"},
 		{"cache_entries", "-1", "from 0 to 100000000"},
 		{"cache_entries", "99999999999999999999", "out of range"},
 	} {

@@ -50,6 +50,7 @@ type Config struct {
 	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	CacheEntries    int           // most sessions held in memory
+	AuditExpiry     bool          // an event for each login that the sweep clears
 
 	origins map[string]origin // by file key; a missing key means default
 }

@@ -41,6 +41,7 @@ FLAKEPASS_LOG_FORMAT default text
 FLAKEPASS_SHUTDOWN_TIMEOUT default 15s
 FLAKEPASS_HASH_WORKERS default CPUS
 FLAKEPASS_CACHE_ENTRIES default 100000
+FLAKEPASS_AUDIT_EXPIRY default off
 `
 
 var spaces = regexp.MustCompile(" {2,}")

@@ -185,6 +185,12 @@ func settings() []setting {
 			doc:   "The most sessions that an instance holds in memory, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",
 			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 0, 100_000_000) },
 			show:  func(c *Config) string { return strconv.Itoa(c.CacheEntries) },
+		}, {
+			key: "audit_expiry", def: "off",
+			doc: "`on`: the record of what was done gets an event, `login.expired`, for each login that the sweep clears: as many rows as there are " +
+				"logins that nobody ends. They are kept until somebody deletes them. `off`: none.",
+			parse: func(c *Config, v string) error { return parseSwitch(&c.AuditExpiry, v) },
+			show:  func(c *Config) string { return showSwitch(c.AuditExpiry) },
 		},
 	}
 }

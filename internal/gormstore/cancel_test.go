@@ -29,7 +29,7 @@ func (w *world) changes(user idworker.ID, s session.Session) map[string]func(con
 		"Disable": func(ctx context.Context) error { _, err := w.users.Disable(ctx, user, start); return err },
 		"Touch":   func(ctx context.Context) error { return w.sessions.Touch(ctx, s.ID, start.Add(24*time.Hour)) },
 		"Sweep": func(ctx context.Context) error {
-			_, err := w.sessions.Sweep(ctx, time.Now().Add(time.Hour), longAgo, 10)
+			_, err := w.sweep(ctx, time.Now().Add(time.Hour), longAgo, 10)
 			return err
 		},
 	}

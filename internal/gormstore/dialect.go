@@ -14,11 +14,13 @@ type dialect struct {
 	now     string // the database's clock, in Unix milliseconds
 	max     string // the larger of its arguments
 	forRead string // locks the rows that a transaction reads
+	// skipLocked is forRead for those rows only that nobody else has locked.
+	skipLocked string
 }
 
 var (
 	mysqlDialect = dialect{
-		name: migrations.MySQL, max: "GREATEST", forRead: " FOR UPDATE",
+		name: migrations.MySQL, max: "GREATEST", forRead: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED",
 		now: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
 	}
 	// A SQLite transaction holds the one write lock from its start (_txlock).

@@ -116,7 +116,7 @@ func TestNextIDIsAboveEveryOneBefore(t *testing.T) {
 			"alive": func() error { return nil },
 			"ended": func() error { _, err := w.sessions.End(t.Context(), logout(last)); return err },
 			"swept": func() error {
-				_, err := w.sessions.Sweep(t.Context(), time.Now().Add(24*time.Hour), longAgo, 9)
+				_, err := w.sweep(t.Context(), time.Now().Add(24*time.Hour), longAgo, 9)
 				return err
 			},
 			"forgotten": func() error {

@@ -201,7 +201,7 @@ func TestSweepClearsWhatIsBelowTheGlobalFloor(t *testing.T) {
 			t.Fatal(err)
 		}
 		fresh := w.begin(t, w.user(t, "bob"))
-		n, err := w.sessions.Sweep(t.Context(), time.UnixMilli(0), time.UnixMilli(0), 10)
+		n, err := w.sweep(t.Context(), time.UnixMilli(0), time.UnixMilli(0), 10)
 		if err != nil || n != 1 {
 			t.Fatalf("Sweep: %d, %v; want 1", n, err)
 		}

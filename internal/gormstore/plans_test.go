@@ -73,15 +73,15 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 				return w.sessions.TouchAll(t.Context(), seen, start.Add(-time.Hour), time.Minute)
 			}},
 			{"Sweep a few", "PRIMARY", func() error {
-				_, err := w.sessions.Sweep(t.Context(), start.Add(99*time.Millisecond), start, 500)
+				_, err := w.sweep(t.Context(), start.Add(99*time.Millisecond), start, 500)
 				return err
 			}},
 			{"Sweep many", "PRIMARY", func() error {
-				_, err := w.sessions.Sweep(t.Context(), start.Add(time.Hour), start, 500)
+				_, err := w.sweep(t.Context(), start.Add(time.Hour), start, 500)
 				return err
 			}},
 			{"Sweep the idle", "PRIMARY", func() error {
-				_, err := w.sessions.Sweep(t.Context(), time.UnixMilli(0), start.Add(time.Hour), 500)
+				_, err := w.sweep(t.Context(), time.UnixMilli(0), start.Add(time.Hour), 500)
 				return err
 			}},
 		} {

@@ -268,7 +268,7 @@ func (l *lives) sweep(rt *rapid.T) {
 		held[login] = before{seen, ok}
 	}
 	rule := n.rule.Current()
-	if _, err := (&gormstore.Sessions{DB: n.store}).Sweep(l.ctx, rule.OldestIssued(n.now), rule.OldestSeen(n.now), 1000); err != nil {
+	if _, err := (&world{DB: n.store}).sweep(l.ctx, rule.OldestIssued(n.now), rule.OldestSeen(n.now), 1000); err != nil {
 		rt.Fatal(err)
 	}
 	for login, b := range held {

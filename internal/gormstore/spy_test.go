@@ -154,12 +154,3 @@ func (w *world) crowd(t testing.TB, n int) (logins []idworker.ID) {
 	w.exec(t, map[migrations.Dialect]string{migrations.SQLite: "ANALYZE", migrations.MySQL: "ANALYZE TABLE users"}[w.Dialect()])
 	return logins
 }
-
-// between calls f after each statement that reads rows of its own accord, which
-// is what a compare-and-set does before it writes.
-func between(t testing.TB, w *world, f func()) {
-	t.Helper()
-	if err := w.Gorm().Callback().Raw().Before("gorm:raw").Register("between", func(*gorm.DB) { f() }); err != nil {
-		t.Fatal(err)
-	}
-}

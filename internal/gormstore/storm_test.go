@@ -76,7 +76,7 @@ func step(ctx context.Context, w *world, what int, user idworker.ID, last sessio
 			err = w.users.Enable(ctx, user)
 		}
 	case 7:
-		_, err = w.sessions.Sweep(ctx, time.Now().Add(-5*time.Millisecond), time.Now().Add(-5*time.Millisecond), 100)
+		_, err = w.sweep(ctx, time.Now().Add(-5*time.Millisecond), time.Now().Add(-5*time.Millisecond), 100)
 	case 8:
 		err = w.sessions.Touch(ctx, last.ID, time.Now())
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/sweep"
 )
 
 func TestSweepIsExactToTheMillisecond(t *testing.T) {
@@ -39,7 +40,7 @@ func TestSweepIsExactToTheMillisecond(t *testing.T) {
 			}
 			s := w.beginAt(t, user, start.Add(c.issued), start.Add(c.seen))
 			before := w.row(t, user)
-			n, err := w.sessions.Sweep(t.Context(), start.Add(c.mark), start.Add(c.idle), 10)
+			n, err := w.sweep(t.Context(), start.Add(c.mark), start.Add(c.idle), 10)
 			got, getErr := w.sessions.Get(t.Context(), s.ID)
 			if err != nil || getErr != nil || got.Ended != c.want || (n == 1) != (c.want != "") {
 				t.Errorf("%s: %d swept, ended as %q, %v, %v; want %q", c.name, n, got.Ended, err, getErr, c.want)
@@ -62,7 +63,7 @@ func TestSweepBeforeTheFirstIDFindsNothing(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.begin(t, w.user(t, "ada"))
 		for _, at := range []time.Time{{}, longAgo} {
-			if n, err := w.sessions.Sweep(t.Context(), at, at, 10); n != 0 || err != nil {
+			if n, err := w.sweep(t.Context(), at, at, 10); n != 0 || err != nil {
 				t.Errorf("swept %d, %v", n, err)
 			}
 		}
@@ -75,7 +76,7 @@ func TestSweepKeepsToItsLimit(t *testing.T) {
 		logins := w.crowd(t, 75) // 25 logins
 		spy := w.spy(t)
 		for _, want := range []int{10, 10, 5, 0} {
-			n, err := w.sessions.Sweep(t.Context(), start.Add(time.Hour), start.Add(time.Hour), 10)
+			n, err := w.sweep(t.Context(), start.Add(time.Hour), start.Add(time.Hour), 10)
 			if n != want || err != nil {
 				t.Errorf("swept %d, %v; want %d", n, err, want)
 			}
@@ -99,7 +100,7 @@ func TestSweepVsSweep(t *testing.T) {
 		atOnce(4, func(i int) {
 			for n := 100; n == 100; {
 				var err error
-				if n, err = w.sessions.Sweep(t.Context(), start.Add(time.Hour), longAgo, 100); err != nil {
+				if n, err = w.sweep(t.Context(), start.Add(time.Hour), longAgo, 100); err != nil {
 					t.Errorf("%d: %v", i, err)
 				}
 				cleared.Add(int64(n))
@@ -135,7 +136,7 @@ func TestSweepVsTouch(t *testing.T) {
 			}
 			for n := 20; n == 20; {
 				var err error
-				if n, err = w.sessions.Sweep(t.Context(), longAgo, idle, 20); err != nil {
+				if n, err = w.sweep(t.Context(), longAgo, idle, 20); err != nil {
 					t.Error(err)
 				}
 			}
@@ -157,23 +158,18 @@ func TestSweepLooksAgainAsItWrites(t *testing.T) {
 		touched, renewed := w.user(t, "touched"), w.user(t, "renewed")
 		s := w.beginAt(t, touched, start, start)
 		w.beginAt(t, renewed, start, start)
-		other := &world{DB: open(t, w.options), ids: w.ids}
-		other.sessions = &gormstore.Sessions{DB: other.DB}
-		var newer session.Session
-		done := false
-		between(t, w, func() {
-			if done {
-				return
-			}
-			done = true
-			if err := other.sessions.Touch(t.Context(), s.ID, start.Add(time.Hour)); err != nil {
-				t.Error(err)
-			}
-			newer = other.begin(t, renewed)
-		})
-		n, err := w.sessions.Sweep(t.Context(), longAgo, start.Add(time.Minute), 10)
-		if n != 0 || err != nil || !done {
-			t.Errorf("swept %d, %v; want 0", n, err)
+		store := &gormstore.Sweeps{DB: w.DB}
+		marks := sweep.MarksOf(longAgo, start.Add(time.Minute), 0)
+		stale, err := store.Stale(t.Context(), marks, sweep.Cursor{Stage: sweep.Idle}, 10)
+		if err != nil || len(stale) != 2 {
+			t.Fatalf("stale: %v, %v; want both", stale, err)
+		}
+		if err := w.sessions.Touch(t.Context(), s.ID, start.Add(time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		newer := w.begin(t, renewed)
+		if n, err := store.Clear(t.Context(), marks, sweep.Idle, stale, nil); n != 0 || err != nil {
+			t.Errorf("cleared %d, %v; want 0", n, err)
 		}
 		for _, id := range []idworker.ID{s.ID, newer.ID} {
 			if got, err := w.sessions.Get(t.Context(), id); err != nil || !got.Alive() {
@@ -194,7 +190,7 @@ func TestSweepVsLogin(t *testing.T) {
 				if i == 0 {
 					begun, err = w.sessions.Begin(t.Context(), w.opening(user))
 				} else {
-					_, err = w.sessions.Sweep(t.Context(), start.Add(time.Millisecond), start.Add(time.Millisecond), 10)
+					_, err = w.sweep(t.Context(), start.Add(time.Millisecond), start.Add(time.Millisecond), 10)
 				}
 				if err != nil {
 					t.Errorf("%d: %v", i, err)
@@ -218,7 +214,7 @@ func TestSweepOfTwentyThousand(t *testing.T) {
 		total := 0
 		for n := 1000; n == 1000; total += n {
 			var err error
-			if n, err = w.sessions.Sweep(t.Context(), start.Add(time.Hour), longAgo, 1000); err != nil {
+			if n, err = w.sweep(t.Context(), start.Add(time.Hour), longAgo, 1000); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -13,8 +14,10 @@ import (
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
@@ -22,14 +25,18 @@ import (
 type world struct {
 	register, login, change, verify, end error
 
-	limit    error // of every attempt
-	tries    []throttle.Attempt
-	known    []throttle.Attempt  // those that were right
-	identity *flakepass.Identity // of who verifies; nil: who
-	asked    []idworker.ID       // IDs of the tokens that were verified
-	passive  []idworker.ID       // those that were verified without a use
-	revoked  []idworker.ID
-	target   error // what Verify says of any token but the caller's
+	limit     error // of every attempt
+	tries     []throttle.Attempt
+	known     []throttle.Attempt  // those that were right
+	identity  *flakepass.Identity // of who verifies; nil: who
+	asked     []idworker.ID       // IDs of the tokens that were verified
+	passive   []idworker.ID       // those that were verified without a use
+	revoked   []idworker.ID
+	target    error  // what Verify says of any token but the caller's
+	role      string // of who asks; empty for a user
+	sweep     error  // of what is asked of the sweep
+	passes    []sweep.Report
+	requested []audit.By
 
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
@@ -69,7 +76,24 @@ func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identi
 	if w.identity != nil {
 		return *w.identity, w.verb(w.verify)
 	}
-	return who, w.verb(w.verify)
+	as := who
+	as.Role = cmp.Or(w.role, who.Role)
+	return as, w.verb(w.verify)
+}
+
+func (w *world) Request(ctx context.Context) (sweep.Report, error) {
+	w.requested = append(w.requested, audit.From(ctx))
+	return sweep.Report{ID: 9, Instance: "here", RequestedBy: "zoë", Started: at, Outcome: sweep.Running}, w.verb(w.sweep)
+}
+
+func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]sweep.Report, error) {
+	var page []sweep.Report
+	for _, p := range w.passes {
+		if (before == 0 || p.ID < before) && len(page) < limit {
+			page = append(page, p)
+		}
+	}
+	return page, w.verb(w.sweep)
 }
 
 func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
@@ -112,7 +136,7 @@ var other = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w,
+		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w, Sweeps: w,
 		Ready:            func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}

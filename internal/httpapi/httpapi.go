@@ -55,6 +55,7 @@ type Options struct {
 	Policies          Policies
 	Events            Events
 	People            People
+	Sweeps            Sweeps
 
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
@@ -105,6 +106,7 @@ func New(o Options) (http.Handler, error) {
 	s.policyRoutes(admins)
 	s.auditRoutes(admins)
 	s.peopleRoutes(admins)
+	s.sweepRoutes(admins)
 	return e, nil
 }
 

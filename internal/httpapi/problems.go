@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
@@ -83,6 +84,8 @@ var told = []struct {
 		Detail: "ask an administrator"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
+		Detail: "wait until it has ended; GET /v1/admin/sweeps shows it"}},
 	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
 }
 

@@ -72,7 +72,14 @@ func sessions() []Mutant {
 		session("every role is an admin's", "httpapi/roles.go",
 			"if !slices.Contains(roles, account.Role(who.Role)) {", "if !slices.Contains(roles, account.Role(who.Role)) && false {", "internal/httpapi", "^TestOnlyAdmins"),
 		session("a sweep compares nothing", "gormstore/sweep.go",
-			"\"WHERE id IN ? AND \"+column+\" + 0 <= ?\"", "\"WHERE id IN ? AND ? > 0 AND token_id IS NOT NULL\"",
+			"still := \" AND \" + column + \" + 0 <= ?\"", "still, _ := \" AND ? > 0 AND token_id IS NOT NULL\", column",
 			"internal/gormstore", "Sweep"),
+		session("a sweep believes a clock that is ahead", "sweep/pass.go",
+			"mine.Before(now)", "mine.After(now)", "internal/sweep", "^TestOnceAsks"),
+		session("a row that cannot be cleared stops the sweep", "sweep/pass.go",
+			"case !errors.Is(err, ErrUnclearable):", "case true:", "internal/sweep", "^TestPoisoned"),
+		session("the lease of the sweep is for everybody", "gormstore/sweepbook.go",
+			"WHERE id = 1 AND (lease_until <= ", "WHERE id = 1 AND (lease_until < 9000000000000 OR lease_until <= ",
+			"internal/gormstore", "^TestLeaseIsOnes"),
 	}
 }

@@ -2,134 +2,187 @@
 // tokens off the users' rows.
 //
 // It is garbage collection. No answer depends on it, for the policy is asked at
-// every request; and any number of instances may sweep at once, for each row
-// is cleared by a compare-and-set.
+// every request. A lease in the database keeps instances from doing the same
+// work twice; that is economy. What makes any number of sweepers safe is that
+// each row is cleared by a compare-and-set, by conditions that the database
+// checks as it writes.
 package sweep
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// A Store clears logins that were issued, or last seen, at or before those
-// instants: at most limit of them at once. Fewer than limit means none is left.
-type Store interface {
-	Sweep(ctx context.Context, issued, seen time.Time, limit int) (int, error)
+// A Stage is one of the ways in which a login is over, in the order in which a
+// pass looks for them.
+type Stage int
+
+// The stages.
+const (
+	Expired Stage = iota // issued too long ago
+	Revoked              // at or below the global floor
+	Idle                 // unused for too long
+	stages
+)
+
+// Marks say up to where logins are over, stage by stage. The policy's
+// watermarks never move back, so what they say stays true however long a pass
+// takes.
+type Marks struct {
+	Issued idworker.ID // Expired: tokens up to this ID
+	Floor  idworker.ID // Revoked: tokens up to this ID
+	Seen   time.Time   // Idle: last seen then or before
 }
 
-// A Sweeper sweeps when the policy in force says so. Set the fields once,
-// before use.
+// MarksOf are the marks of the watermarks of a policy, in the past or zero, and
+// of a global floor.
+func MarksOf(issued, seen time.Time, floor idworker.ID) Marks {
+	// The first ID after the instant, less one, is the last ID at or before it.
+	last := idworker.Default().Smallest(issued.Truncate(time.Millisecond).Add(time.Millisecond)) - 1
+	return Marks{Issued: last, Floor: floor, Seen: seen}
+}
+
+// A Cursor says how far a pass has come. The zero Cursor is the beginning.
+type Cursor struct {
+	Stage Stage
+	Value int64       // of the column by which the stage goes
+	User  idworker.ID // of that value, where several have the same
+}
+
+// A Login is one that is over.
+type Login struct {
+	User, Token idworker.ID
+	Value       int64 // as in a Cursor
+}
+
+// A Store holds the logins.
+type Store interface {
+	// Head reads the clock of the database and the global floor.
+	Head(ctx context.Context) (now time.Time, floor idworker.ID, err error)
+	// Stale lists at most limit logins that are over by the marks and beyond the
+	// cursor, all of the cursor's stage, in the order of cursors. Fewer than limit
+	// means that there are no more of this stage. It locks nothing.
+	Stale(ctx context.Context, m Marks, from Cursor, limit int) ([]Login, error)
+	// Clear clears those of the logins that are still on their rows and still over,
+	// and returns how many: all of them or, with an error, none. A row that
+	// somebody else has locked is left for the next pass. It fails with
+	// [ErrUnclearable] if it is a row that is at fault and not the database. If
+	// there are events, one ID for each login, an event is written with each that
+	// is cleared.
+	Clear(ctx context.Context, m Marks, stage Stage, logins []Login, events []idworker.ID) (int, error)
+}
+
+// A Book holds the lease and the history. A lease lasts by the clock of the
+// database, whatever the clocks of instances say.
+type Book interface {
+	// Take gives the lease to the pass and returns how far the one before came. It
+	// fails with [ErrRunning] if somebody's lease is fresh. With an event, it also
+	// writes that and the pass, as running, in the same transaction.
+	Take(ctx context.Context, r Report, event *audit.Event, lease time.Duration) (Cursor, error)
+	// Keep makes the lease last from now, and notes how far the pass has come. It
+	// fails with [ErrLost] if the lease is somebody else's by now.
+	Keep(ctx context.Context, r Report, at Cursor, lease time.Duration) error
+	// Finish ends the lease, if the pass still has it, and keeps the report, if
+	// there is something to tell.
+	Finish(ctx context.Context, r Report, next Cursor) error
+}
+
+// Errors of stores.
+var (
+	// ErrUnclearable means that the database refuses to clear a row.
+	ErrUnclearable = errors.New("a row cannot be cleared")
+	// ErrRunning means that a pass is under way, on whichever instance.
+	ErrRunning = errors.New("a sweep is running")
+	// ErrLost means that the lease ended and somebody else has it.
+	ErrLost = errors.New("the lease of the sweep was lost")
+)
+
+// ErrStopped means that this instance does not sweep, or no longer.
+var ErrStopped = errors.New("sweep: not running here")
+
+// An IDs mints the IDs of passes and of events.
+type IDs interface {
+	Next(ctx context.Context) (idworker.ID, error)
+	NextN(ctx context.Context, dst []idworker.ID) (int, error)
+}
+
+// Limits bound a pass, and what others at the rows notice of it. Zero fields
+// get the values of [DefaultLimits].
+type Limits struct {
+	Rows int           // cleared by one pass; the next goes on from there
+	Time time.Duration // for one pass
+	// Batch is how long clearing one batch should take: rows are locked that long,
+	// and a login of one of those users waits. The size of batches follows it.
+	Batch             time.Duration
+	Smallest, Largest int // rows of a batch
+	// Lanes is how many batches are cleared beside each other. More than one is
+	// for a database with cores to spare: on two cores it made people who log in wait
+	// longer, and cleared no more.
+	Lanes int
+	// Lease is how long a killed pass keeps others waiting.
+	Lease time.Duration
+	// Failures is how many rows may refuse to be cleared before a pass gives up.
+	Failures int
+}
+
+// DefaultLimits are those of a server.
+func DefaultLimits() Limits {
+	return Limits{
+		Rows: 1_000_000, Time: time.Minute, Batch: 20 * time.Millisecond, Smallest: 100, Largest: 4000,
+		Lanes: 1, Lease: 15 * time.Second, Failures: 100,
+	}
+}
+
+// A Sweeper sweeps when the policy in force says so, and when it is asked to.
+// Set the fields once, before use.
 type Sweeper struct {
 	Store  Store
+	Book   Book
 	Policy interface{ Current() *policy.Policy }
+	IDs    IDs
 	Log    *slog.Logger
-	// Batch is how many rows one statement clears. 0 means 500.
-	Batch int
-	// Swept, if set, hears how many logins a pass cleared, and how long it took.
-	Swept func(cleared int, took time.Duration, err error)
+	// Instance is this one's name in the history.
+	Instance string
+	Limits   Limits
+	// Audit writes an event for each login that is cleared.
+	Audit bool
+	// Swept, if set, hears of each pass when it has ended.
+	Swept func(Report)
+	// Skipped, if set, hears of each pass that did not begin because another runs.
+	Skipped func()
+	// Progress, if set, hears of a pass after each batch.
+	Progress func(Report)
+	// Now tells the time on the wall. nil means time.Now.
+	Now func() time.Time
+
+	mu    sync.Mutex
+	inbox chan job // nil unless Run runs
+	// refusals are the logins that could not be cleared and were logged.
+	refusals map[idworker.ID]bool
 }
 
-// pause lets others at the rows between two batches.
-const pause = 5 * time.Millisecond
-
-// Once runs one pass and returns how many logins it cleared, also when it
-// fails: what was cleared stays so, and the next pass goes on.
-func (s *Sweeper) Once(ctx context.Context) (int, error) {
-	batch := s.Batch
-	if batch == 0 {
-		batch = 500
-	}
-	total := 0
-	for {
-		rule, now := s.Policy.Current(), time.Now()
-		n, err := s.Store.Sweep(ctx, rule.OldestIssued(now), rule.OldestSeen(now), batch)
-		total += n
-		if err != nil {
-			return total, fmt.Errorf("sweep: %w", err)
-		}
-		if n < batch {
-			return total, nil
-		}
-		select {
-		case <-ctx.Done():
-			return total, ctx.Err()
-		case <-time.After(pause):
-		}
-	}
+func (l Limits) orDefault() Limits {
+	d := DefaultLimits()
+	set(&l.Rows, d.Rows)
+	set(&l.Time, d.Time)
+	set(&l.Batch, d.Batch)
+	set(&l.Smallest, d.Smallest)
+	set(&l.Largest, d.Largest)
+	set(&l.Lanes, d.Lanes)
+	set(&l.Lease, d.Lease)
+	set(&l.Failures, d.Failures)
+	return l
 }
 
-// Run sweeps on the policy's schedule until ctx ends, and follows changes of
-// the schedule within a second. It never sweeps at its start. A pass that is
-// still running when the next is due makes that one wait for its next turn. Run
-// returns when the last pass has stopped.
-func (s *Sweeper) Run(ctx context.Context) {
-	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger))
-	// Recover is the inner one: outside SkipIfStillRunning, a panic would leave
-	// the job marked as running for ever.
-	job := cron.NewChain(cron.SkipIfStillRunning(cron.DiscardLogger), s.recovered()).Then(cron.FuncJob(func() { s.pass(ctx) }))
-
-	var entry cron.EntryID
-	var known string
-	follow := func() {
-		spec := s.Policy.Current().Schedule
-		if spec == known {
-			return
-		}
-		known = spec
-		schedule, err := ParseSchedule(spec)
-		if err != nil {
-			s.Log.ErrorContext(ctx, "sweep schedule not usable; the last one stays in force", "err", err)
-			return
-		}
-		c.Remove(entry)
-		entry = c.Schedule(schedule, job)
-	}
-	follow()
-	c.Start()
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			<-c.Stop().Done() // the pass sees ctx too, and stops between two batches
-			return
-		case <-tick.C:
-			follow()
-		}
-	}
-}
-
-func (s *Sweeper) pass(ctx context.Context) {
-	start := time.Now()
-	n, err := s.Once(ctx)
-	took := time.Since(start)
-	if s.Swept != nil {
-		s.Swept(n, took, err)
-	}
-	switch {
-	case err != nil && ctx.Err() == nil:
-		s.Log.WarnContext(ctx, "sweep stopped early; the next one goes on", "cleared", n, "took", took, "err", err)
-	case n > 0:
-		s.Log.InfoContext(ctx, "swept", "cleared", n, "took", took)
-	}
-}
-
-// recovered keeps a panic in one pass from ending the process.
-func (s *Sweeper) recovered() cron.JobWrapper {
-	return func(j cron.Job) cron.Job {
-		return cron.FuncJob(func() {
-			defer func() {
-				if r := recover(); r != nil {
-					s.Log.Error("sweep panicked; the next one goes on", "panic", fmt.Sprint(r))
-				}
-			}()
-			j.Run()
-		})
+func set[T int | time.Duration](field *T, def T) {
+	if *field == 0 {
+		*field = def
 	}
 }

@@ -53,7 +53,7 @@ func TestWorkerIsReadAtEachScrape(t *testing.T) {
 func TestNamesFollowTheConventions(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
 	m.Worker(func() telemetry.Worker { return telemetry.Worker{} })
-	m.Swept(1, time.Second, nil)
+	m.Swept("done", 1, 0, time.Second)
 	var ours strings.Builder
 	for line := range strings.Lines(scrape(t, m)) {
 		if strings.Contains(line, "flakepass_") {

@@ -14,6 +14,8 @@ import (
 type Metrics struct {
 	registry *prometheus.Registry
 	swept    prometheus.Counter
+	unswept  prometheus.Counter
+	skipped  prometheus.Counter
 	sweeps   *prometheus.CounterVec
 	sweeping prometheus.Histogram
 	untold   prometheus.Counter
@@ -26,6 +28,12 @@ func NewMetrics(version string) *Metrics {
 		registry: prometheus.NewRegistry(),
 		swept: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "flakepass_swept_logins_total", Help: "Stale logins cleared off user rows by this instance.",
+		}),
+		unswept: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flakepass_sweep_failed_rows_total", Help: "Rows that refused to be cleared by the sweep on this instance, each time that they did.",
+		}),
+		skipped: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "flakepass_sweeps_skipped_total", Help: "Passes of the sweep that did not begin on this instance because another was running.",
 		}),
 		sweeps: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "flakepass_sweeps_total", Help: "Passes of the sweep on this instance, by outcome.",
@@ -44,22 +52,22 @@ func NewMetrics(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.swept, m.sweeps, m.sweeping, m.untold, build,
+	m.registry.MustRegister(m.swept, m.unswept, m.skipped, m.sweeps, m.sweeping, m.untold, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.sessions = newSessionMetrics(m.registry)
 	return m
 }
 
 // Swept counts one pass of the sweep.
-func (m *Metrics) Swept(cleared int, took time.Duration, err error) {
-	outcome := "done"
-	if err != nil {
-		outcome = "stopped_early"
-	}
+func (m *Metrics) Swept(outcome string, cleared, failed int64, took time.Duration) {
 	m.sweeps.WithLabelValues(outcome).Inc()
 	m.swept.Add(float64(cleared))
+	m.unswept.Add(float64(failed))
 	m.sweeping.Observe(took.Seconds())
 }
+
+// SweepSkipped counts a pass that did not begin because another was running.
+func (m *Metrics) SweepSkipped() { m.skipped.Inc() }
 
 // Untold counts an ending of which the other instances could not be told.
 func (m *Metrics) Untold(context.Context, error) { m.untold.Inc() }

@@ -3,7 +3,6 @@ package telemetry_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -47,15 +46,18 @@ func TestTextIsOneLineToo(t *testing.T) {
 
 func TestMetricsTellWhatWasCounted(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
-	m.Swept(41, time.Second, nil)
-	m.Swept(1, time.Second, errors.New("cut short"))
+	m.Swept("done", 41, 0, time.Second)
+	m.Swept("slow", 1, 2, time.Second)
+	m.SweepSkipped()
 	m.Untold(t.Context(), nil)
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	for _, want := range []string{
 		"flakepass_swept_logins_total 42",
 		`flakepass_sweeps_total{outcome="done"} 1`,
-		`flakepass_sweeps_total{outcome="stopped_early"} 1`,
+		`flakepass_sweeps_total{outcome="slow"} 1`,
+		"flakepass_sweep_failed_rows_total 2",
+		"flakepass_sweeps_skipped_total 1",
 		"flakepass_untold_endings_total 1",
 		`flakepass_build_info{version="1.2.3"} 1`,
 	} {

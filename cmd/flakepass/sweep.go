@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/telemetry"
+)
+
+// A sweepDoor is what operators do with the sweep: ask for a pass, and see what
+// the passes did.
+type sweepDoor struct {
+	*sweep.Sweeper
+	*gormstore.Sweeps
+}
+
+// newSweeper is the sweeper of a server or of the command.
+func newSweeper(cfg config.Config, db *gormstore.DB, rule interface{ Current() *policy.Policy }, ids sweep.IDs, log *slog.Logger) sweepDoor {
+	store := &gormstore.Sweeps{DB: db}
+	return sweepDoor{&sweep.Sweeper{
+		Store: store, Book: store, Policy: rule, IDs: ids, Log: log, Instance: holder(), Audit: cfg.AuditExpiry,
+	}, store}
+}
+
+// count has a server's metrics told of each pass.
+func (d sweepDoor) count(metrics *telemetry.Metrics) {
+	d.Swept = func(r sweep.Report) { metrics.Swept(string(r.Outcome), r.Cleared, r.FailedRows, r.Took()) }
+	d.Skipped = metrics.SweepSkipped
+}
+
+type sweepCommand struct {
+	DryRun bool `help:"Count what would be cleared, and change nothing."`
+	JSON   bool `help:"Print JSON."`
+}
+
+func (c sweepCommand) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	logRedis(log)
+	db, err := openExisting(a.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	rule, err := (&gormstore.Settings{DB: db}).LoadPolicy(a.ctx)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		return c.count(a, newSweeper(cfg, db, policy.Fixed(rule), nil, log))
+	}
+	ids, closeLender, err := openWorker(a.ctx, cfg, db, log, false, nil)
+	if err != nil {
+		return err
+	}
+	defer closeLender()
+	defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
+	return c.sweep(a, newSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log)))
+}
+
+// quiet leaves out what the command tells by itself.
+func quiet(log *slog.Logger) *slog.Logger {
+	return slog.New(atLeast{log.Handler()})
+}
+
+// An atLeast passes on warnings and errors only.
+type atLeast struct{ slog.Handler }
+
+// Enabled is asked before each record.
+func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+func (c sweepCommand) count(a *app, d sweepDoor) error {
+	bar := a.bar(0)
+	n, err := d.Count(a.ctx, bar.show)
+	bar.end()
+	if err != nil {
+		return err
+	}
+	return show(a.out, c.JSON, struct {
+		DryRun  bool  `json:"dry_run"`
+		Expired int64 `json:"expired"`
+		Revoked int64 `json:"revoked"`
+		Idle    int64 `json:"idle"`
+		Total   int64 `json:"total"`
+	}{true, n.Expired, n.Revoked, n.Idle, n.Total()}, func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "%d logins would be cleared: %d expired, %d revoked, %d idle; nothing was changed\n", n.Total(), n.Expired, n.Revoked, n.Idle)
+	})
+}
+
+// sweep clears all that is over, with no ceiling: somebody waits for it, who can
+// stop it.
+func (c sweepCommand) sweep(a *app, d sweepDoor) error {
+	d.Limits.Rows, d.Limits.Time = math.MaxInt, math.MaxInt64
+	bar := a.bar(0)
+	if bar.terminal && !c.JSON {
+		n, err := d.Count(a.ctx, bar.show)
+		if err != nil {
+			bar.end()
+			return err
+		}
+		bar.total = n.Total()
+	}
+	d.Progress = func(r sweep.Report) { bar.show(r.Cleared) }
+	r, err := d.Once(byOperator(a.ctx))
+	bar.end()
+	if errors.Is(err, sweep.ErrRunning) {
+		return errors.New("a sweep is running, here or on another instance; nothing was done. " +
+			"Wait for it: GET /v1/admin/sweeps shows it")
+	}
+	if err != nil {
+		return err
+	}
+	if err := show(a.out, c.JSON, reportOf(r), func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "%d logins cleared in %v, %d rows failed\n", r.Cleared, r.Took().Round(time.Millisecond), r.FailedRows)
+	}); err != nil {
+		return err
+	}
+	switch {
+	case r.Outcome == sweep.Stopped:
+		return errors.New("stopped; what was cleared stays so, and the next sweep goes on")
+	case r.Outcome != sweep.Done:
+		return fmt.Errorf("the sweep ended early (%s) %s; what was cleared stays so, and the next one goes on", r.Outcome, r.Detail)
+	case r.FailedRows > 0:
+		return fmt.Errorf("%d rows cannot be cleared; the log above names them. The users can log in, and the logins are over all the same", r.FailedRows)
+	}
+	return nil
+}
+
+// A sweepReport is a pass as JSON has it.
+type sweepReport struct {
+	ID         idworker.ID   `json:"id"`
+	Outcome    sweep.Outcome `json:"outcome"`
+	Cleared    int64         `json:"cleared"`
+	FailedRows int64         `json:"failed_rows"`
+	Took       int64         `json:"took_ms"`
+	Longest    int64         `json:"longest_batch_ms"`
+	Detail     string        `json:"detail"`
+}
+
+func reportOf(r sweep.Report) sweepReport {
+	return sweepReport{r.ID, r.Outcome, r.Cleared, r.FailedRows, r.Took().Milliseconds(), r.Longest.Milliseconds(), r.Detail}
+}

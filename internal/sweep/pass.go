@@ -1,0 +1,204 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A pass is one walk over what is stale, by whoever has the lease.
+type pass struct {
+	*Sweeper
+	limits Limits
+	pace   *pace
+	marks  Marks
+	cursor Cursor
+	kept   time.Time // when the lease was last made longer
+
+	mu     sync.Mutex // of what the lanes share
+	report Report
+}
+
+var (
+	errCeiling = errors.New("ceiling")
+	errSlow    = errors.New("the smallest batches take too long")
+	errTooMany = errors.New("too many rows refuse to be cleared")
+)
+
+// walk clears stage after stage, from the cursor to the end.
+func (p *pass) walk(ctx context.Context) error {
+	var err error
+	if p.marks, err = p.current(ctx); err != nil {
+		return err
+	}
+	for p.cursor.Stage < stages {
+		left := p.limits.Rows - int(p.report.Cleared)
+		if left <= 0 || time.Since(p.report.Started) >= p.limits.Time {
+			return errCeiling
+		}
+		limit := min(p.pace.size*p.limits.Lanes, left)
+		start := time.Now()
+		stale, err := p.Store.Stale(ctx, p.marks, p.cursor, limit)
+		if err == nil && len(stale) > 0 {
+			start = time.Now()
+			err = p.batch(ctx, stale)
+		}
+		took := time.Since(start)
+		switch {
+		case err == nil && len(stale) < limit:
+			p.cursor = Cursor{Stage: p.cursor.Stage + 1}
+		case err == nil || errors.Is(err, errTooMany):
+			end := stale[len(stale)-1]
+			p.cursor = Cursor{Stage: p.cursor.Stage, Value: end.Value, User: end.User}
+		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+			return err
+		} // else the batch was too large for its time limit, and is tried again, smaller
+		if errors.Is(err, errTooMany) {
+			return err
+		}
+		if len(stale) > 0 {
+			p.report.Longest = max(p.report.Longest, took)
+		}
+		if p.Progress != nil {
+			p.Progress(p.report)
+		}
+		if err := p.rest(ctx, len(stale)/p.limits.Lanes, took); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// current are the marks of this moment. A clock that is ahead would clear logins
+// that live, and for good: so it is the one of this machine or the one of the
+// database, whichever is behind.
+func (s *Sweeper) current(ctx context.Context) (Marks, error) {
+	now, floor, err := s.Store.Head(ctx)
+	if err != nil {
+		return Marks{}, err
+	}
+	if mine := s.now(); mine.Before(now) {
+		now = mine
+	}
+	rule := s.Policy.Current()
+	return MarksOf(rule.OldestIssued(now), rule.OldestSeen(now), floor), nil
+}
+
+// rest keeps the lease and lets others at the rows.
+func (p *pass) rest(ctx context.Context, n int, took time.Duration) error {
+	if n == 0 && took < p.limits.Batch {
+		return ctx.Err() // nothing was locked
+	}
+	pause := p.pace.after(n, took)
+	if p.pace.slow() {
+		return errSlow
+	}
+	if time.Since(p.kept) > p.limits.Lease/3 {
+		p.kept = time.Now()
+		if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(pause):
+		return nil
+	}
+}
+
+// batch clears what was found, in as many lanes as there are. Each lane has the
+// rows in the order of their keys, as every other writer of several rows has.
+func (p *pass) batch(ctx context.Context, stale []Login) error {
+	events := make([]idworker.ID, 0, len(stale))
+	if p.Audit {
+		// Minted before any row is locked: minting may wait.
+		events = events[:len(stale)]
+		if _, err := p.IDs.NextN(ctx, events); err != nil {
+			return err
+		}
+	}
+	byUser := slices.SortedFunc(slices.Values(stale), func(a, b Login) int { return cmp.Compare(a.User, b.User) })
+	var all sync.WaitGroup
+	errs := make([]error, p.limits.Lanes)
+	size := (len(stale) + p.limits.Lanes - 1) / p.limits.Lanes
+	lane := 0
+	for part := range slices.Chunk(byUser, size) {
+		mine := events[min(lane*size, len(events)):min(lane*size+len(part), len(events))]
+		err := &errs[lane]
+		all.Go(func() { *err = p.guarded(ctx, part, mine) })
+		lane++
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// guarded keeps a panic of a lane from ending the process.
+func (p *pass) guarded(ctx context.Context, logins []Login, events []idworker.ID) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
+	return p.clear(ctx, logins, events)
+}
+
+var errPanic = errors.New("panic")
+
+// clear clears those logins. If a row refuses, each half is tried by itself,
+// until that row is alone: it is counted and left out, and the next pass tries
+// it again.
+func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) error {
+	n, err := p.Store.Clear(ctx, p.marks, p.cursor.Stage, logins, events)
+	switch {
+	case err == nil:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.report.Cleared += int64(n)
+		return nil
+	case !errors.Is(err, ErrUnclearable):
+		return err
+	case len(logins) == 1:
+		return p.refused(ctx, logins[0], err)
+	}
+	half := len(logins) / 2
+	if err := p.clear(ctx, logins[:half], events[:min(half, len(events))]); err != nil {
+		return err
+	}
+	return p.clear(ctx, logins[half:], events[min(half, len(events)):])
+}
+
+// refused counts a row that cannot be cleared, and logs it if that is news.
+func (p *pass) refused(ctx context.Context, l Login, err error) error {
+	if p.news(l.Token) {
+		p.Log.WarnContext(ctx, "a login that is over cannot be cleared off its row; the sweep goes on without it, and tries again",
+			"user_id", l.User, "session_id", l.Token, "err", err)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report.FailedRows++
+	if p.report.FailedRows >= int64(p.limits.Failures) {
+		return fmt.Errorf("%w, the last one because of: %w", errTooMany, err)
+	}
+	return nil
+}
+
+// news reports whether that login was not logged before. What it remembers is
+// bounded.
+func (s *Sweeper) news(token idworker.ID) bool {
+	const most = 10_000
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refusals == nil || len(s.refusals) >= most {
+		s.refusals = map[idworker.ID]bool{}
+	}
+	known := s.refusals[token]
+	s.refusals[token] = true
+	return !known
+}
