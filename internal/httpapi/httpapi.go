@@ -42,6 +42,10 @@ type Options struct {
 	Logins   Logins
 	Sessions Sessions
 
+	// For services that keep no store of their own.
+	Recognition Recognition
+	News        News
+
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
 	Ready func(ctx context.Context) []string
@@ -82,6 +86,7 @@ func New(o Options) (http.Handler, error) {
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.GET("/verify", s.do(s.verify))
+	s.serviceRoutes(v1)
 	return e, nil
 }
 

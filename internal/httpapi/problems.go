@@ -22,6 +22,7 @@ var (
 	errBody      = errors.New("body is not the JSON that is expected")
 	errClosed    = errors.New("registration is closed")
 	errCurrent   = errors.New("current password is wrong")
+	errFollowers = errors.New("too many follow already")
 )
 
 var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
@@ -46,6 +47,8 @@ var told = []struct {
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{errForbidden, problem.Problem{Status: 403, Code: "forbidden", Title: "not allowed for this role",
+		Detail: "use the token of an account whose role may do this"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
@@ -53,6 +56,8 @@ var told = []struct {
 		Detail: "ask an administrator"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{errFollowers, problem.Problem{Status: 503, Code: "followers_full", Title: "too many streams at once",
+		Detail: "close a stream that is not needed, or try another instance", RetryAfter: 5 * time.Second}},
 	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
 }
 
