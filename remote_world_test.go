@@ -197,6 +197,9 @@ func (p *place) Get(_ context.Context, id idworker.ID) (session.Session, error) 
 	}
 	s := *row
 	s.AsOf = asOf
+	if s.Alive() && id <= p.truth.floor {
+		s.Ended = session.Revoked
+	}
 	return s, nil
 }
 

@@ -143,8 +143,8 @@ func (s *server) answer(ctx context.Context, token string) verificationJSON {
 		return verificationJSON{State: stateUndecided}
 	}
 	now := time.Now()
-	// A row that was read just now tells of its own end, and not of a floor that
-	// was raised or a policy that was changed since the horizon.
+	// A row that was read just now tells of its own end, and not of a policy that
+	// was changed since the horizon.
 	age := session.Age(now, horizon)
 	if on.Horizon.IsZero() {
 		age = max(age, session.Age(now, on.AsOf))
