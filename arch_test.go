@@ -11,6 +11,7 @@ var arrows = []arrow{
 	{"api", "", "the contract is data"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", anything, "it puts everything together"},
+	{"cmd/example-api", ".", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
 	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},

@@ -1,0 +1,60 @@
+// Command example-api is the smallest API that flakepass protects from outside:
+// it has neither flakepass' database nor its Redis.
+//
+//	FLAKEPASS_URL=http://127.0.0.1:8080 FLAKEPASS_TOKEN=fp_... go run ./cmd/example-api
+//
+// FLAKEPASS_TOKEN is the token of a login whose account has the role service.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx); err != nil {
+		slog.Error("stopped", "err", err)
+		os.Exit(1) //nolint:gocritic // nothing is left to be cleaned up
+	}
+}
+
+func run(ctx context.Context) error {
+	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{
+		URL: os.Getenv("FLAKEPASS_URL"), Log: slog.Default(),
+		Credential: func(context.Context) (flakepass.Token, error) { return flakepass.ParseToken(os.Getenv("FLAKEPASS_TOKEN")) },
+	})
+	if err != nil {
+		return err
+	}
+	defer remote.Close()
+	go remote.Run(ctx)
+
+	guard := &flakepass.Guard{Verifier: remote}
+	r := gin.New()
+	r.GET("/hello", func(c *gin.Context) {
+		if req, ok := guard.Admit(c.Writer, c.Request); ok {
+			who, _ := flakepass.FromContext(req.Context())
+			c.String(http.StatusOK, "hello "+who.Username)
+		}
+	})
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", os.Getenv("LISTEN")) // empty: any port
+	if err != nil {
+		return err
+	}
+	fmt.Printf("listening on http://%s\n", l.Addr()) //nolint:forbidigo // for the one who started it
+	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	return server.Serve(l)
+}
