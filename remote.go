@@ -80,9 +80,9 @@ type Remote struct {
 	within  func() (context.Context, context.CancelFunc) // of one call
 	closing func(func()) (forget func() bool)            // what to do then
 	cancel  context.CancelFunc
-	closed atomic.Bool
-	flying sync.WaitGroup
-	health health
+	closed  atomic.Bool
+	flying  sync.WaitGroup
+	health  health
 }
 
 // RemoteOptions says whom a [Remote] asks, and how much it remembers.

@@ -40,7 +40,12 @@ type house struct {
 // mine is the credential of the service, and renewed makes it another.
 func (h *house) mine() flakepass.Token { h.mu.Lock(); defer h.mu.Unlock(); return h.service }
 
-func (h *house) renewed() { t := h.login("orders", "service"); h.mu.Lock(); h.service = t; h.mu.Unlock() }
+func (h *house) renewed() {
+	t := h.login("orders", "service")
+	h.mu.Lock()
+	h.service = t
+	h.mu.Unlock()
+}
 
 // A place is one instance.
 type place struct {

@@ -22,18 +22,16 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx); err != nil {
-		slog.Error("stopped", "err", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to be cleaned up
-	}
+	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
+	slog.Error("stopped", "err", run(ctx))
 }
 
 func run(ctx context.Context) error {
 	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{
 		URL: os.Getenv("FLAKEPASS_URL"), Log: slog.Default(),
-		Credential: func(context.Context) (flakepass.Token, error) { return flakepass.ParseToken(os.Getenv("FLAKEPASS_TOKEN")) },
+		Credential: func(context.Context) (flakepass.Token, error) {
+			return flakepass.ParseToken(os.Getenv("FLAKEPASS_TOKEN"))
+		},
 	})
 	if err != nil {
 		return err
