@@ -22,8 +22,10 @@
 //
 // Routers whose chain is not an [http.Handler] call [Guard.Admit] instead.
 //
-// Whoever can tell a token's holder is a [Verifier]. The flakepass server
-// guards its own routes with this package; its session service is a Verifier.
+// Whoever can tell a token's holder is a [Verifier]. A service that has neither
+// flakepass' database nor its Redis uses a [Remote], which asks a flakepass
+// server and remembers the answers. The server guards its own routes with this
+// package, too; its session service is a Verifier.
 //
 // # Answers
 //
@@ -40,6 +42,7 @@
 // # Reading order of the source
 //
 // token.go (what a token is, and how it refuses to be printed), identity.go
-// (the question and its answers), guard.go (the door that asks it); then
-// ARCHITECTURE.md for the server behind it.
+// (the question and its answers), guard.go (the door that asks it), remote.go and
+// remote_known.go (how it is asked from far away, and why the answer is fresh);
+// then ARCHITECTURE.md for the server behind it.
 package flakepass
