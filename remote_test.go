@@ -225,7 +225,7 @@ func TestRemoteSlowAnswerDoesNotRevive(t *testing.T) {
 		n := newNetwork(h.places[0])
 		r := h.remote(n, nil)
 		alice := h.login("alice", "user")
-		time.Sleep(3 * time.Second)
+		time.Sleep(3300 * time.Millisecond) // between two beats, which must not be slow
 		n.set(func(n *network) { n.back = 1500 * time.Millisecond })
 		answer := make(chan error)
 		go func() { _, err := r.Verify(context.Background(), alice); answer <- err }()
