@@ -30,17 +30,15 @@ func (r *Remote) verifications(questions []*question) error {
 	defer cancel()
 	told := r.uses.take(min(maxUses, (maxQuestion-64-len(questions)*(TokenLen+3))/useSize))
 	var err error
-	for try := range 2 {
+	again := true
+	for try := 0; again && try < 2; try++ {
 		if try > 0 && !pause(ctx, 10*time.Millisecond+rand.N(40*time.Millisecond)) { //nolint:gosec // jitter
 			break
 		}
-		var again bool
-		if again, err = r.post(ctx, questions, told); err == nil || !again {
-			break
-		}
+		again, err = r.post(ctx, questions, told)
 	}
 	if err != nil {
-		r.uses.back(told)
+		r.uses.back(told, again)
 	}
 	r.health.note(ctx, r, err)
 	return err

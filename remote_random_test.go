@@ -4,6 +4,7 @@ package flakepass_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"sync"
 	"testing"
@@ -32,6 +33,10 @@ var turns = []string{
 // is accepted whose end was acknowledged a bound before it was asked about, no
 // living token is refused, and once all is well again everything is decided.
 func TestRemoteBoundAtRandom(t *testing.T) {
+	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+		defer func() { _ = checks.Value.Set(checks.DefValue) }()
+		_ = checks.Value.Set("30") // a minute of the world each; give the flag for more
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) turn {
 			return turn{

@@ -89,6 +89,7 @@ func (s *stream) once(ctx context.Context) error {
 		return err
 	}
 	req.Header.Set("Accept", "text/event-stream")
+	req.Header.Set("Accept-Encoding", "identity") // who compresses holds events back
 	if s.mark != "" {
 		req.Header.Set("Last-Event-ID", s.mark)
 	}

@@ -49,10 +49,16 @@ func (u *uses) take(n int) []use {
 	return taken
 }
 
-// back takes back what could not be told.
-func (u *uses) back(told []use) {
+// back takes back what could not be told. What the server does not want to hear
+// is dropped, or nobody would get an answer any more that it goes with; a login
+// that is used on is noted again.
+func (u *uses) back(told []use, again bool) {
 	for _, one := range told {
-		u.add(one)
+		if again {
+			u.add(one)
+		} else {
+			one.of.using.Store(false)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -50,6 +51,9 @@ func (s *server) revocations(c *gin.Context) error {
 		return nil
 	case errors.Is(err, session.ErrFollowers):
 		return errFollowers
+	case errors.Is(err, session.ErrStopping): // no fault, and another instance can
+		problem.Write(c.Writer, problem.Unavailable(time.Second))
+		return nil
 	default:
 		return err
 	}

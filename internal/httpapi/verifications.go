@@ -94,23 +94,25 @@ func (s *server) verifications(c *gin.Context) error {
 	answers := make([]verificationJSON, len(tokens))
 	noted := make([]bool, len(uses))
 	var undecided atomic.Int64
+	var cause atomic.Pointer[error] // of one of them
 	side(len(tokens), func(i int) {
-		if answers[i] = s.answer(ctx, string(tokens[i])); answers[i].State == stateUndecided {
+		var err error
+		if answers[i], err = s.answer(ctx, string(tokens[i])); err != nil {
 			undecided.Add(1)
+			cause.Store(&err)
 		}
 	})
-	var lost atomic.Pointer[error]
 	side(len(uses), func(i int) {
 		var err error
 		if noted[i], err = s.Recognition.Used(ctx, uses[i]); err != nil {
-			lost.Store(&err)
+			cause.Store(&err)
 		}
 	})
-	if n := len(tokens); n > 0 && int(undecided.Load()) == n {
-		return errUndecided
-	}
-	if err := lost.Load(); err != nil && len(tokens) == 0 {
-		return *err
+	if err := cause.Load(); err != nil {
+		if int(undecided.Load()) == len(tokens) {
+			return *err
+		}
+		s.undecided(c.Request, *err)
 	}
 	now := time.Now()
 	c.JSON(http.StatusOK, struct {
@@ -123,12 +125,10 @@ func (s *server) verifications(c *gin.Context) error {
 	return nil
 }
 
-var errUndecided = errors.New("of no token it can be told whether it is good")
-
 // answer is what one token is told. To ask counts as a use of the token, as it
 // does with GET /v1/verify. (A question that shall not count is a matter of ctx,
-// which says so to whoever touches.)
-func (s *server) answer(ctx context.Context, token string) verificationJSON {
+// which says so to whoever touches.) The error says why it is undecided.
+func (s *server) answer(ctx context.Context, token string) (verificationJSON, error) {
 	t, err := flakepass.ParseToken(token)
 	var who flakepass.Identity
 	var on session.Witness
@@ -137,10 +137,10 @@ func (s *server) answer(ctx context.Context, token string) verificationJSON {
 		who, on, err = s.Recognition.Examine(ctx, t)
 	}
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
-		return verificationJSON{State: stateRefused, Code: refusal.Code(), Title: refusal.Error()}
+		return verificationJSON{State: stateRefused, Code: refusal.Code(), Title: refusal.Error()}, nil
 	}
 	if err != nil {
-		return verificationJSON{State: stateUndecided}
+		return verificationJSON{State: stateUndecided}, err
 	}
 	now := time.Now()
 	// A row that was read just now tells of its own end, and not of a policy that
@@ -158,7 +158,7 @@ func (s *server) answer(ctx context.Context, token string) verificationJSON {
 		ExpiresAt: stamp(who.ExpiresAt), IdleExpiresAt: stamp(who.IdleExpiresAt),
 		ExpiresInMS:     max(who.ExpiresAt.Sub(now).Milliseconds(), 0),
 		IdleExpiresInMS: max(who.IdleExpiresAt.Sub(now).Milliseconds(), 0),
-	}}
+	}}, nil
 }
 
 // ceilMS rounds up: an age that is told may be too large and not too small.

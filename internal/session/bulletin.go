@@ -8,8 +8,11 @@ import (
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// ErrFollowers means that as many follow as may.
-var ErrFollowers = errors.New("too many followers")
+// Why nobody can follow.
+var (
+	ErrFollowers = errors.New("too many followers")
+	ErrStopping  = errors.New("this instance is stopping")
+)
 
 // A Bulletin is what a follower of this instance's knowledge is told at once.
 // What it holds is told in this order: a start, ends, the floor, the policy, a

@@ -22,10 +22,13 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// What ends [Hub.Follow], beside [session.ErrFollowers].
+// ErrSlow is what ends [Hub.Follow] for who does not keep up.
+var ErrSlow = errors.New("broadcast: the follower is too slow")
+
+// Beside it there are these.
 var (
-	ErrSlow     = errors.New("broadcast: the follower is too slow")
-	ErrStopping = errors.New("broadcast: this instance is stopping")
+	errFull     = fmt.Errorf("broadcast: %w", session.ErrFollowers)
+	errStopping = fmt.Errorf("broadcast: %w", session.ErrStopping)
 )
 
 // Options says what a [Hub] tells, and to how many.
@@ -175,9 +178,9 @@ func (h *Hub) enter(after string) (session.Start, uint64, error) {
 	defer h.mu.Unlock()
 	switch {
 	case h.stopped:
-		return session.Start{}, 0, ErrStopping
+		return session.Start{}, 0, errStopping
 	case h.followers >= h.Most:
-		return session.Start{}, 0, fmt.Errorf("broadcast: %w", session.ErrFollowers)
+		return session.Start{}, 0, errFull
 	}
 	h.followers++
 	now := time.Now()
@@ -212,7 +215,8 @@ func (h *Hub) read(at uint64) (ends []session.End, next uint64, more <-chan stru
 
 // Follow tells of all that happens, until ctx ends or tell returns an error,
 // which it returns wrapped. after is the mark of the last bulletin that the
-// follower got; empty if there is none.
+// follower got; empty if there is none. It fails with [session.ErrFollowers] and
+// [session.ErrStopping], and with [ErrSlow].
 func (h *Hub) Follow(ctx context.Context, after string, tell func(session.Bulletin) error) error {
 	start, at, err := h.enter(after)
 	if err != nil {
@@ -234,7 +238,7 @@ func (h *Hub) Follow(ctx context.Context, after string, tell func(session.Bullet
 		case <-ctx.Done():
 			return fmt.Errorf("broadcast: %w", ctx.Err())
 		case <-h.done:
-			return ErrStopping
+			return errStopping
 		case <-more:
 			beat = false
 		case <-tick.C:

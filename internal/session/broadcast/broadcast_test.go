@@ -221,11 +221,11 @@ func TestFollowersAreLimited(t *testing.T) {
 		h.Stop()
 		h.Stop()
 		for range 2 {
-			if err := <-results; !errors.Is(err, broadcast.ErrStopping) {
+			if err := <-results; !errors.Is(err, session.ErrStopping) {
 				t.Errorf("after Stop: %v", err)
 			}
 		}
-		if err := h.Follow(t.Context(), "", nil); !errors.Is(err, broadcast.ErrStopping) || h.Followers() != 0 {
+		if err := h.Follow(t.Context(), "", nil); !errors.Is(err, session.ErrStopping) || h.Followers() != 0 {
 			t.Errorf("after Stop: %v, %d", err, h.Followers())
 		}
 	})
