@@ -85,6 +85,7 @@ type (
 		why         *Refusal
 	}
 	floorEvent idworker.ID
+	ignored    struct{} // an event that is not known here
 	beatEvent  struct {
 		elapsed time.Duration
 		known   bool // there is a horizon
@@ -93,8 +94,7 @@ type (
 	}
 )
 
-// read is what an event says: one of the above, a *rule, or nil for one that is
-// not known.
+// read is what an event says: one of the above, a *rule, or ignored.
 func (ev *event) read() (any, error) {
 	switch ev.kind {
 	case "reset", "resumed":
@@ -135,7 +135,7 @@ func (ev *event) read() (any, error) {
 	case "beat":
 		return ev.beat()
 	default:
-		return nil, nil
+		return ignored{}, nil
 	}
 }
 

@@ -57,8 +57,8 @@ var layout = idworker.Default()
 var errUnsure = errors.New("flakepass: not known")
 
 func (k *knowledge) init() {
-	for i := range k.graves.shards {
-		k.graves.shards[i].of = make(map[idworker.ID]grave)
+	for i := range k.shards {
+		k.shards[i].of = make(map[idworker.ID]grave)
 	}
 }
 
@@ -134,7 +134,7 @@ const (
 	maxGraves = 1 << 15
 )
 
-func plotOf(user idworker.ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) } //nolint:gosec // 6 bits
+func plotOf(user idworker.ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
 
 // find says why the session with that ID is over, or nil if no end was heard of.
 func (g *graves) find(user, id idworker.ID) *Refusal {

@@ -171,7 +171,7 @@ func (s *stream) start(start *startEvent, mark string, now instant) error {
 func (s *stream) beat(b *beatEvent, now instant, mono steady) {
 	if s.beats++; s.lost {
 		s.lost = false
-		s.o.Log.Info("stream of revocations followed again") //nolint:sloglint // there is no context to log with
+		s.o.Log.Info("stream of revocations followed again")
 	}
 	told := min(s.sent+instant(slower(b.elapsed)), now) // not before this the beat was sent
 	s.known.clock.Store(&serverClock{b.now, told, mono})
@@ -195,6 +195,6 @@ func (s *stream) forget() error {
 	s.mark = ""
 	s.known.cover.Store(nil)
 	s.cache.clear()
-	s.known.graves.clear()
+	s.known.clear()
 	return errFlood
 }

@@ -87,10 +87,10 @@ func (r *Remote) tellUses(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			r.flushUses()
+			r.flushUses() //nolint:contextcheck // the last ones go although ctx has ended
 			return
 		case <-tick.C:
-			r.flushUses()
+			r.flushUses() //nolint:contextcheck // as above
 		}
 	}
 }

@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -23,11 +24,11 @@ import (
 
 func main() {
 	ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt)
-	slog.Error("stopped", "err", run(ctx))
+	log.Fatal(run(ctx))
 }
 
 func run(ctx context.Context) error {
-	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{
+	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{ //nolint:contextcheck // Run has it
 		URL: os.Getenv("FLAKEPASS_URL"), Log: slog.Default(),
 		Credential: func(context.Context) (flakepass.Token, error) {
 			return flakepass.ParseToken(os.Getenv("FLAKEPASS_TOKEN"))
@@ -41,7 +42,7 @@ func run(ctx context.Context) error {
 
 	guard := &flakepass.Guard{Verifier: remote}
 	r := gin.New()
-	r.GET("/hello", func(c *gin.Context) {
+	r.GET("/hello", func(c *gin.Context) { //nolint:contextcheck // a request brings its own
 		if req, ok := guard.Admit(c.Writer, c.Request); ok {
 			who, _ := flakepass.FromContext(req.Context())
 			c.String(http.StatusOK, "hello "+who.Username)
@@ -51,7 +52,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("listening on http://%s\n", l.Addr()) //nolint:forbidigo // for the one who started it
+	fmt.Printf("listening on http://%s\n", l.Addr())
 	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return server.Serve(l)

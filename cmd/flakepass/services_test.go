@@ -117,11 +117,11 @@ func follow(t *testing.T, address, token, last string) (events <-chan event, cut
 		req.Header.Set("Last-Event-ID", last)
 	}
 	next := &http.Transport{}
-	resp, err := next.RoundTrip(req)
+	resp, err := next.RoundTrip(req) //nolint:bodyclose // by whoever reads it, below
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.StatusCode != 200 || resp.Header.Get("Content-Type") != "text/event-stream" {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("a stream: %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
 	told := make(chan event, 1000)

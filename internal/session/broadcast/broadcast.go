@@ -135,7 +135,7 @@ func (h *Hub) add(e session.End) {
 	h.more = make(chan struct{})
 }
 
-func (h *Hub) slot(n uint64) int { return int((n - 1) % uint64(h.Ring)) } //nolint:gosec // below Ring
+func (h *Hub) slot(n uint64) int { return int((n - 1) % uint64(h.Ring)) }
 
 // oldest is the number of the oldest event that is remembered, or next.
 func (h *Hub) oldest() uint64 { return h.next - uint64(len(h.ring)) }
