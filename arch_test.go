@@ -11,6 +11,7 @@ var arrows = []arrow{
 	{"api", "", "the contract is data"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", anything, "it puts everything together"},
+	{"cmd/example-api", ".", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
 	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
@@ -28,6 +29,7 @@ var arrows = []arrow{
 	{"internal/account/internal/cheap", "", "it is one switch"},
 	{"internal/login", "idworker internal/account internal/session", "a login joins the two, and knows no store and no router"},
 
+	{"internal/session/broadcast", "idworker internal/policy internal/session", "it carries word from whatever is heard here to whoever follows"},
 	{"internal/session/feed", "idworker internal/session", "it carries word from whatever is polled to whoever listens"},
 	{"internal/session/gatetier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/memtier", "idworker internal/session", "a tier knows the next one only as a session.Store"},

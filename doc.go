@@ -27,9 +27,11 @@
 //	http.Handle("GET /news", guard.Optional().Handler(news))      // also without a login
 //	http.Handle("GET /unread", guard.Passive().Handler(unread))   // polled: no use of the login
 //
-// Whoever can tell a token's holder is a [Verifier]. The flakepass server
-// guards its own routes with this package; its session service is a Verifier. A
-// service behind a proxy that asks GET /v1/verify has a [Forwarded] instead.
+// Whoever can tell a token's holder is a [Verifier]. A service that has neither
+// flakepass' database nor its Redis uses a [Remote], which asks a flakepass
+// server and remembers the answers. One behind a proxy that asks GET /v1/verify
+// has a [Forwarded] instead. The server guards its own routes with this package,
+// too; its session service is a Verifier.
 //
 // # Routers
 //
@@ -99,5 +101,7 @@
 // token.go (what a token is, and how it refuses to be printed), identity.go
 // (the question and its answers), guard.go (the door that asks it), credential.go
 // (where it looks for a token), refuse.go (how it says no), forwarded.go (who is
-// believed without being asked); then ARCHITECTURE.md for the server behind it.
+// believed without being asked), remote.go and remote_known.go (how it is asked
+// from far away, and why the answer is fresh); then ARCHITECTURE.md for the
+// server behind it.
 package flakepass

@@ -37,7 +37,9 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "GET", Path: "/v1/me"},
 		{Method: "PUT", Path: "/v1/me/password"},
 		{Method: "POST", Path: "/v1/register"},
+		{Method: "GET", Path: "/v1/revocations"},
 		{Method: "POST", Path: "/v1/revoke"},
+		{Method: "POST", Path: "/v1/verifications"},
 		{Method: "GET", Path: "/v1/verify"},
 	}
 	if got := apitest.Operations(t); !slices.Equal(got, want) {

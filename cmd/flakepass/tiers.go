@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/broadcast"
 	"github.com/flakepass/flakepass/internal/session/feed"
 	"github.com/flakepass/flakepass/internal/session/gatetier"
 	"github.com/flakepass/flakepass/internal/session/memtier"
@@ -26,6 +27,7 @@ type tiers struct {
 	near     session.Store // what a request asks
 	truth    session.Store // the user rows, through the gate
 	feed     *feed.Feed
+	news     *broadcast.Hub // what other services are told
 	common   sharedTier
 	accepted func(session.Witness)
 
@@ -66,15 +68,20 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 			if t.memory != nil {
 				t.memory.Learn(news)
 			}
+			t.news.Learn(news)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
+	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
+	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
+	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
 	metrics.Horizon(func() float64 { return session.Age(time.Now(), t.feed.Horizon()).Seconds() })
 	t.auditor = session.NewAuditor(t.truth, 1000, metrics.StaleAccept)
 	t.accepted = witness(metrics, t.auditor)
 	if cfg.CacheEntries == 0 {
+		t.near = &broadcast.Tier{Store: t.near, Hub: t.news}
 		return t, nil
 	}
 
@@ -93,7 +100,7 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 		t.common.close()
 		return nil, err
 	}
-	t.near = t.memory
+	t.near = &broadcast.Tier{Store: t.memory, Hub: t.news}
 	return t, nil
 }
 
@@ -106,8 +113,14 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { t.touches.Run(ctx, time.Second) })
 	running.Go(func() { t.auditor.Run(ctx) })
 	if t.common.redis != nil {
-		running.Go(func() { t.common.redis.Listen(ctx, t.memory.Note) })
+		running.Go(func() { t.common.redis.Listen(ctx, t.note) })
 	}
+}
+
+// note is told of endings on other instances.
+func (t *tiers) note(ended session.Session) {
+	t.memory.Note(ended)
+	t.news.Note(ended)
 }
 
 // witness counts who answered for the tokens that were accepted, and looks at

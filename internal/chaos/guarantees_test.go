@@ -50,7 +50,8 @@ func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
 	for line := range strings.Lines(string(text)) {
 		names := testName.FindAllStringSubmatch(line, -1)
 		if cells := strings.Split(strings.Trim(line, "|\n "), "|"); len(cells) == 5 && !strings.Contains(line, "---") {
-			if rows++; rows > 1 && len(names) == 0 && strings.TrimSpace(cells[4]) != "none" {
+			head := strings.TrimSpace(cells[0]) == "failure"
+			if rows++; !head && len(names) == 0 && strings.TrimSpace(cells[4]) != "none" {
 				t.Errorf("no test is named, nor \"none\":\n%s", line)
 			}
 		}

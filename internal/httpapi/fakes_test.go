@@ -16,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -23,7 +24,7 @@ import (
 
 // A world answers every question with what a test has set.
 type world struct {
-	register, login, change, verify, end error
+	register, login, change, verify, end, used, follow error
 
 	limit     error // of every attempt
 	tries     []throttle.Attempt
@@ -119,6 +120,27 @@ func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID
 
 func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
 
+func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+	who, err := w.Verify(ctx, t)
+	now := time.Now()
+	return who, session.Witness{ID: t.ID(), At: now, AsOf: now}, err
+}
+
+func (w *world) Used(context.Context, session.Use) (bool, error) { return true, w.verb(w.used) }
+func (w *world) Current() *policy.Policy                         { p := policy.Default(); return &p }
+func (w *world) Horizon() time.Time                              { return time.Now() }
+
+func (w *world) Follow(ctx context.Context, _ string, tell func(session.Bulletin) error) error {
+	if err := w.verb(w.follow); err != nil {
+		return err
+	}
+	if err := tell(session.Bulletin{Start: &session.Start{Every: time.Second, Mark: "x-1"}}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
 
 var who = flakepass.Identity{
@@ -136,7 +158,7 @@ var other = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w, Sweeps: w,
+		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w, Sweeps: w, Recognition: w, News: w,
 		Ready:            func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}

@@ -57,6 +57,10 @@ type Options struct {
 	People            People
 	Sweeps            Sweeps
 
+	// For services that keep no store of their own.
+	Recognition Recognition
+	News        News
+
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
 	Ready func(ctx context.Context) []string
@@ -101,6 +105,7 @@ func New(o Options) (http.Handler, error) {
 	mine.PUT("/me/password", s.do(s.changePassword))
 	v1.GET("/verify", admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
+	s.serviceRoutes(v1)
 
 	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
 	s.policyRoutes(admins)

@@ -27,6 +27,7 @@ var (
 	errBody      = errors.New("body is not the JSON that is expected")
 	errClosed    = errors.New("registration is closed")
 	errCurrent   = errors.New("current password is wrong")
+	errFollowers = errors.New("too many follow already")
 )
 
 var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
@@ -86,6 +87,8 @@ var told = []struct {
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
 	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
 		Detail: "wait until it has ended; GET /v1/admin/sweeps shows it"}},
+	{errFollowers, problem.Problem{Status: 503, Code: "followers_full", Title: "too many streams at once",
+		Detail: "close a stream that is not needed, or try another instance", RetryAfter: 5 * time.Second}},
 	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
 }
 

@@ -108,10 +108,16 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 // use may then be older than the touch interval, where the uses went to other
 // instances; about the last seconds the truth is asked.
 func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
+	who, _, err := s.Examine(ctx, t)
+	return who, err
+}
+
+// Examine is [Service.Verify], and says what the accept relies on.
+func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, Witness, error) {
 	now, id := s.Now(), t.ID()
 	issued := layout.Time(id)
 	if err := s.over(id, issued, now); err != nil {
-		return flakepass.Identity{}, err
+		return flakepass.Identity{}, Witness{}, err
 	}
 	hash := HashOf(t)
 	got, err := s.ask(ctx, s.Store, id, &hash)
@@ -121,23 +127,24 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 		err = s.over(id, issued, now)
 	}
 	if err != nil {
-		return flakepass.Identity{}, err
+		return flakepass.Identity{}, Witness{}, err
 	}
 	rule := s.Policy.Current()
 	if rule.Idled(got.Seen, now.Add(nearEnd)) {
 		if got, err = s.lastCall(ctx, &got, &hash, rule, now); err != nil {
-			return flakepass.Identity{}, err
+			return flakepass.Identity{}, Witness{}, err
 		}
 	}
+	reliesOn := Witness{ID: id, At: now, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}
 	if s.Accepted != nil {
-		s.Accepted(Witness{ID: id, At: now, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon})
+		s.Accepted(reliesOn)
 	}
 	if now.Sub(got.Seen) >= rule.Touch && !flakepass.IsPassive(ctx) {
 		// Nobody waits for a touch, and a lost one costs no answer.
 		_ = s.Store.Touch(ctx, id, now)
 		got.Seen = now
 	}
-	return identity(&got, issued, rule), nil
+	return identity(&got, issued, rule), reliesOn, nil
 }
 
 // nearEnd is how long before the end of its idle timeout the truth is asked
@@ -266,7 +273,10 @@ func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Ident
 	}
 }
 
-func refusal(why Reason) error {
+func refusal(why Reason) error { return RefusalOf(why) }
+
+// RefusalOf is what the token of a session is told that ended so.
+func RefusalOf(why Reason) *flakepass.Refusal {
 	switch why {
 	case LoggedOut:
 		return flakepass.ErrLoggedOut
@@ -281,4 +291,10 @@ func refusal(why Reason) error {
 	default:
 		return flakepass.ErrRevoked
 	}
+}
+
+// refused reports whether err is an answer: nobody.
+func refused(err error) bool {
+	_, ok := errors.AsType[*flakepass.Refusal](err)
+	return ok
 }

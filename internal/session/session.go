@@ -38,6 +38,13 @@ func HashOf(t flakepass.Token) Hash {
 	return h
 }
 
+// HashOfSum is the hash of a token whose text has that SHA-256, or false if sum
+// has another length.
+func HashOfSum(sum []byte) (h Hash, ok bool) {
+	h[0] = hashVersion
+	return h, copy(h[1:], sum) == sha256.Size && len(sum) == sha256.Size
+}
+
 // Equal compares in constant time.
 func (h *Hash) Equal(o *Hash) bool { return subtle.ConstantTimeCompare(h[:], o[:]) == 1 }
 

@@ -90,6 +90,14 @@ func (m *Metrics) Polled(took time.Duration, ends int, err error) {
 // Foreign counts a value that this deployment did not write.
 func (m *Metrics) Foreign(context.Context) { m.sessions.foreign.Inc() }
 
+// Followers registers the number of services that follow the news of logins.
+func (m *Metrics) Followers(count func() float64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "flakepass_followers",
+		Help: "Services that follow GET /v1/revocations on this instance now.",
+	}, count))
+}
+
 // Horizon registers the age of the feed's horizon, in seconds; before the first
 // poll it is infinite.
 func (m *Metrics) Horizon(age func() float64) {

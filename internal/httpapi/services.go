@@ -1,0 +1,40 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// Recognition answers for the tokens that other services are shown.
+type Recognition interface {
+	// Examine is Verify, and says what the answer relies on.
+	Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error)
+	// Used notes a use, and reports whether that login lives and has that hash.
+	Used(ctx context.Context, u session.Use) (bool, error)
+	// Current is the policy in force.
+	Current() *policy.Policy
+	// Horizon is the instant up to which every end, the global floor and the
+	// policy are known here; zero if there is none yet.
+	Horizon() time.Time
+}
+
+// News is what this instance hears about logins.
+type News interface {
+	// Follow tells of it until ctx ends, tell returns an error, or the instance
+	// stops; beginning after the mark of an earlier bulletin if that is possible.
+	Follow(ctx context.Context, after string, tell func(session.Bulletin) error) error
+}
+
+// serviceRoutes are for services that check tokens by themselves.
+func (s *server) serviceRoutes(v1 gin.IRouter) {
+	g := v1.Group("", s.admit, s.only(account.RoleService, account.RoleAdmin))
+	g.POST("/verifications", s.do(s.verifications))
+	g.GET("/revocations", s.do(s.revocations))
+}

@@ -1,0 +1,163 @@
+package flakepass
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A remembered is an answer: who holds a token, and what that relies on.
+type remembered struct {
+	key      key
+	user     idworker.ID
+	username string
+	role     string
+
+	sent  instant // when the question was
+	asOf  instant // every end that was committed before is in the answer
+	until instant // when it is no longer repeated
+
+	seen  atomic.Int64 // when the server knows it was used, by its clock: Unix milliseconds
+	using atomic.Bool  // a use has yet to be told
+	renew atomic.Int64 // the instant before which nobody tries to renew it
+	hot   atomic.Bool  // asked for since the hand last came by
+}
+
+// believe is the identity that e remembers; or [errUnsure], or the [*Refusal] of
+// a session that was heard to have ended. renew says that it should be asked
+// about again, by and by.
+func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono steady) (who Identity, renew bool, err error) {
+	fresh, streamed := r.known.fresh(e, now, r.o.MaxStale)
+	if why := r.known.find(e.user, e.key.id); why != nil {
+		return who, false, why
+	}
+	rule, clock := r.known.rule.Load(), r.known.clock.Load()
+	if !fresh || rule == nil || clock == nil {
+		return who, false, errUnsure
+	}
+	seen, latest := e.seen.Load(), clock.latest(now)
+	if !rule.lives(e.key.id, seen, latest) {
+		return who, false, errUnsure // the server knows for certain
+	}
+	if latest-seen >= rule.touch && !IsPassive(ctx) && e.using.CompareAndSwap(false, true) {
+		r.uses.add(use{e, now, mono})
+	}
+	return e.identity(rule, seen), streamed && r.due(e, now), nil
+}
+
+// nearEnd is how long before the end of its idle timeout the server is asked
+// about a login: longer than word of a use takes.
+const nearEnd = 10 * time.Second
+
+// lives reports whether a login is certainly not over at that time of the
+// server's clock, all in Unix milliseconds.
+func (p *rule) lives(id idworker.ID, seen, now int64) bool {
+	return layout.UnixMilli(id) > max(p.bornBase, now-p.absolute) &&
+		seen > max(p.idleBase, now+nearEnd.Milliseconds()-p.idle)
+}
+
+func (e *remembered) identity(p *rule, seen int64) Identity {
+	issued := layout.UnixMilli(e.key.id)
+	return Identity{
+		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id,
+		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
+		ExpiresAt:     time.UnixMilli(issued + p.absolute).UTC(),
+		IdleExpiresAt: time.UnixMilli(min(issued+p.absolute, seen+p.idle)).UTC(),
+	}
+}
+
+// due reports whether e is past half of its life, and nobody else has just
+// seen to that. What is in use is renewed while it still answers, so that nobody
+// waits, and so that it lasts for a while if the server goes away.
+func (r *Remote) due(e *remembered, now instant) bool {
+	if now-e.sent < (e.until-e.sent)/2 {
+		return false
+	}
+	at := e.renew.Load()
+	return int64(now) >= at && e.renew.CompareAndSwap(at, int64(now)+int64(time.Second))
+}
+
+// A remoteCache holds so many answers. When one has to go it is one that nobody
+// has asked for of late: a hand goes round, and spares once what was (CLOCK;
+// Corbató, 1968).
+type remoteCache struct {
+	shards [64]struct {
+		mu   sync.RWMutex
+		at   map[idworker.ID]int // into ring
+		ring []*remembered
+		hand int
+	}
+	each int // size of a ring
+}
+
+func (c *remoteCache) init(entries int) {
+	c.each = max((entries+len(c.shards)-1)/len(c.shards), 1)
+	for i := range c.shards {
+		c.shards[i].at = make(map[idworker.ID]int)
+	}
+}
+
+func (c *remoteCache) get(id idworker.ID) *remembered {
+	s := &c.shards[plotOf(id)]
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	at, ok := s.at[id]
+	if !ok {
+		return nil
+	}
+	e := s.ring[at]
+	if !e.hot.Load() { // written only when it changes, for others read it too
+		e.hot.Store(true)
+	}
+	return e
+}
+
+// put remembers e, unless the same token was asked about later.
+func (c *remoteCache) put(e *remembered) {
+	s := &c.shards[plotOf(e.key.id)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.at[e.key.id]
+	switch {
+	case ok && s.ring[at].key == e.key && s.ring[at].sent > e.sent:
+		return
+	case ok:
+	case len(s.ring) < c.each:
+		at = len(s.ring)
+		s.ring = append(s.ring, nil)
+	default:
+		for s.ring[s.hand] != nil && s.ring[s.hand].hot.CompareAndSwap(true, false) {
+			s.hand = (s.hand + 1) % len(s.ring)
+		}
+		at = s.hand
+		s.hand = (s.hand + 1) % len(s.ring)
+		if old := s.ring[at]; old != nil {
+			delete(s.at, old.key.id)
+		}
+	}
+	s.ring[at], s.at[e.key.id] = e, at
+}
+
+// drop forgets e, and not what came in its place.
+func (c *remoteCache) drop(e *remembered) {
+	s := &c.shards[plotOf(e.key.id)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if at, ok := s.at[e.key.id]; ok && s.ring[at] == e {
+		delete(s.at, e.key.id)
+		s.ring[at] = nil
+	}
+}
+
+func (c *remoteCache) clear() {
+	for i := range c.shards {
+		s := &c.shards[i]
+		s.mu.Lock()
+		clear(s.at)
+		s.ring, s.hand = nil, 0
+		s.mu.Unlock()
+	}
+}

@@ -1,0 +1,194 @@
+package flakepass
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+const (
+	// maxAnswer is how much of an answer is read, in bytes.
+	maxAnswer = 1 << 20
+	// maxQuestion is how large a question may be, in bytes: the server's limit.
+	maxQuestion = 8 << 10
+	// useSize is more than a use takes in a question.
+	useSize = 128
+)
+
+// verifications asks about all questions in one call, and notes the answers in
+// them. Nothing is changed by asking twice, so a call that failed on its way is
+// tried once more.
+func (r *Remote) verifications(questions []*question) error {
+	ctx, cancel := r.within()
+	defer cancel()
+	told := r.uses.take(min(maxUses, (maxQuestion-64-len(questions)*(TokenLen+3+passiveSize))/useSize))
+	var err error
+	again := true
+	for try := 0; again && try < 2; try++ {
+		if try > 0 && !pause(ctx, 10*time.Millisecond+rand.N(40*time.Millisecond)) { //nolint:gosec // jitter
+			break
+		}
+		again, err = r.post(ctx, questions, told)
+	}
+	if err != nil {
+		r.uses.back(told, again)
+	}
+	r.health.note(ctx, r, err)
+	return err
+}
+
+// post sends one call. again says whether it may be worth another try.
+func (r *Remote) post(ctx context.Context, questions []*question, told []use) (again bool, err error) {
+	sent, _ := r.clock.now()
+	req, err := r.request(ctx, http.MethodPost, "/verifications", r.body(questions, told, sent))
+	if err != nil {
+		return false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := r.calls.Do(req)
+	if err != nil {
+		return true, fmt.Errorf("flakepass: ask the server: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	switch {
+	case resp.StatusCode != http.StatusOK:
+		return resp.StatusCode >= http.StatusInternalServerError, statusError(resp.StatusCode)
+	case err != nil:
+		return true, fmt.Errorf("flakepass: read the server's answer: %w", err)
+	}
+	a, err := readAnswer(body, len(questions), len(told))
+	if err != nil {
+		return false, err
+	}
+	_, arrived := r.clock.now()
+	r.known.clock.Store(&serverClock{a.now, sent, arrived})
+	r.known.bound(a.bound)
+	r.known.learn(a.rule)
+	for i, q := range questions {
+		r.answer(q, &a.verdicts[i], sent)
+	}
+	r.acknowledge(told, a.used)
+	return false, nil
+}
+
+// answer notes the verdict on one token.
+func (r *Remote) answer(q *question, v *verdict, sent instant) {
+	switch {
+	case v.refusal != nil:
+		q.err = v.refusal
+		if e := r.cache.get(q.key.id); e != nil && e.key == q.key {
+			r.cache.drop(e)
+		}
+		return
+	case !v.alive || v.id != q.key.id: // of another login it says nothing about this one
+		q.err = errUndecided
+		return
+	}
+	q.sent, q.asOf = sent, sent-instant(v.age+v.age/1000)
+	e := &remembered{
+		key: q.key, user: v.user, username: v.username, role: v.role,
+		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
+	}
+	e.seen.Store(v.seen)
+	r.cache.put(e)
+	// After it was put, so that an end which is heard from now on finds it.
+	if why := r.known.find(e.user, e.key.id); why != nil {
+		q.err = why
+		return
+	}
+	q.who = e.identity(r.known.rule.Load(), v.seen)
+}
+
+var errUndecided = errors.New("flakepass: the server cannot tell whether the token is good")
+
+// body is the question in JSON. Tokens, IDs and proofs need no escaping.
+func (r *Remote) body(questions []*question, told []use, now instant) []byte {
+	b := make([]byte, 0, 64+len(questions)*(TokenLen+3+passiveSize)+len(told)*useSize)
+	b = append(b, `{"tokens":[`...)
+	for i, q := range questions {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, '"'), q.token.Reveal()...), '"')
+	}
+	b = append(b, `],"passive":[`...)
+	first := true
+	for i, q := range questions {
+		switch {
+		case !q.passive:
+			continue
+		case !first:
+			b = append(b, ',')
+		}
+		b, first = strconv.AppendInt(b, int64(i), 10), false
+	}
+	b = append(b, `],"used":[`...)
+	for i, u := range told {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(b, `{"session_id":"`...), u.of.key.id.String()...)
+		b = base64.RawURLEncoding.AppendEncode(append(b, `","proof":"`...), u.of.key.sum[:])
+		b = strconv.AppendInt(append(b, `","ago_ms":`...), max(time.Duration(now-u.at).Milliseconds(), 0), 10)
+		b = append(b, '}')
+	}
+	return append(b, `]}`...)
+}
+
+// request is a request with this service's own credential.
+func (r *Remote) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
+	mine, err := r.o.Credential(ctx)
+	if err != nil {
+		// Not wrapped: a refusal of this service is none of whoever asks.
+		return nil, fmt.Errorf("flakepass: no credential to ask the server with: %v", err) //nolint:errorlint // see above
+	}
+	if mine.IsZero() {
+		return nil, errors.New("flakepass: RemoteOptions.Credential returned no token")
+	}
+	var read io.Reader
+	if body != nil {
+		read = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, r.o.URL+path, read)
+	if err != nil {
+		return nil, fmt.Errorf("flakepass: ask the server: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+mine.Reveal())
+	return req, nil
+}
+
+func statusError(status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return ErrCredential
+	default:
+		return fmt.Errorf("flakepass: the server answers with status %d", status)
+	}
+}
+
+// pause waits, or reports that ctx ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// passiveSize is how long the number of a passive question is at most, with its
+// comma.
+const passiveSize = 3
+
+// maxUses is how many uses are told in one call at most: the server's limit.
+const maxUses = 64

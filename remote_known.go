@@ -1,0 +1,183 @@
+package flakepass
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// knowledge is what a Remote was told beside the answers.
+//
+// Why the bound holds. Let a logout be acknowledged at T, and let Verify be
+// called at s and accept. If the answer came from the server for this call, the
+// server's own bound covers it, for the question was sent after s. Otherwise one
+// of two holds, and in both the end was committed before T.
+//
+// By its age: the answer's asOf is younger than B. The server told the age of
+// its knowledge as of some moment after the question was sent, so that knowledge
+// is no older than sent - age = asOf. An end that was committed before asOf would
+// have been told; so T > asOf > s - B.
+//
+// By the stream: asOf >= cover.from, and cover.horizon is younger than B. Every
+// end that was committed between the two is among the graves, and none that was
+// committed before asOf is possible; so T > horizon > s - B.
+//
+// What makes cover true: a beat was sent no earlier than the request for the
+// stream, plus the time that the server counted since. All that was committed
+// before that less the age of its horizon came before the beat, in the same
+// stream, beginning with what was committed since from. A beat that was held up
+// says the same as one that was not, and so only looks old. A stream that begins
+// anew goes on with the cover if it begins before the old horizon, or exactly
+// where the last one broke off; otherwise from moves up.
+type knowledge struct {
+	cover atomic.Pointer[cover]
+	rule  atomic.Pointer[rule]
+	clock atomic.Pointer[serverClock]
+	trust atomic.Int64 // how old knowledge may be, in nanoseconds, measured here
+	floor atomic.Int64 // every session with this ID or a smaller one is over
+	graves
+}
+
+// A cover says: of what was committed from from to horizon, every end is known.
+type cover struct{ from, horizon instant }
+
+// A rule is the policy in force, as it was told.
+type rule struct {
+	version               int64
+	idle, absolute, touch int64 // milliseconds
+	idleBase, bornBase    int64 // Unix milliseconds
+}
+
+// errUnsure means that the server has to be asked.
+var errUnsure = errors.New("flakepass: not known")
+
+func (k *knowledge) init() {
+	for i := range k.shards {
+		k.shards[i].of = make(map[idworker.ID]grave)
+	}
+}
+
+// learn takes the policy and the bound that came with an answer or a stream.
+func (k *knowledge) learn(p *rule) {
+	for old := k.rule.Load(); old == nil || old.version < p.version; old = k.rule.Load() {
+		if k.rule.CompareAndSwap(old, p) {
+			return
+		}
+	}
+}
+
+func (k *knowledge) bound(b time.Duration) { k.trust.Store(int64(trusted(b))) }
+
+func (k *knowledge) raise(floor idworker.ID) {
+	for old := k.floor.Load(); old < int64(floor); old = k.floor.Load() {
+		if k.floor.CompareAndSwap(old, int64(floor)) {
+			return
+		}
+	}
+}
+
+// over refuses what is over by its ID alone, whatever clock has to be believed.
+func (k *knowledge) over(id idworker.ID, now steady) error {
+	if id <= idworker.ID(k.floor.Load()) {
+		return ErrRevoked
+	}
+	rule, clock := k.rule.Load(), k.clock.Load()
+	if rule != nil && clock != nil && layout.UnixMilli(id) <= max(rule.bornBase, clock.earliest(now)-rule.absolute) {
+		return ErrExpired
+	}
+	return nil
+}
+
+// fresh reports whether an answer may be repeated as far as ends go, if none of
+// them is among the graves. It looks at the cover before they are looked at, so
+// that they hold at least all that it stands for. streamed says that it is the
+// stream that makes it so.
+func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (fresh, streamed bool) {
+	trust := instant(k.trust.Load())
+	if now >= e.until {
+		return false, false
+	}
+	if c := k.cover.Load(); c != nil && e.asOf >= c.from && now-c.horizon < trust {
+		return true, true
+	}
+	return now-e.sent < instant(maxStale) && now-e.asOf < trust, false
+}
+
+// graves holds, for each user, the largest ID of a session that ended; it only
+// grows by maximum, so word of an end may come twice or late.
+type graves struct {
+	shards [64]struct {
+		mu sync.RWMutex
+		of map[idworker.ID]grave
+	}
+}
+
+type grave struct {
+	floor idworker.ID
+	why   *Refusal
+	until instant
+}
+
+const (
+	// graveTime is how long an end is remembered: longer than any answer from
+	// before it may be believed.
+	graveTime = instant(2*maxBelieve + time.Minute)
+	// maxBelieve is the longest that an answer is repeated, whatever the server
+	// says. Its own limit is a minute, or four times the bound.
+	maxBelieve = 5 * time.Minute
+	// maxGraves is how many ends are remembered, in each shard.
+	maxGraves = 1 << 15
+)
+
+func plotOf(user idworker.ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
+
+// find says why the session with that ID is over, or nil if no end was heard of.
+func (g *graves) find(user, id idworker.ID) *Refusal {
+	p := &g.shards[plotOf(user)]
+	p.mu.RLock()
+	d, ok := p.of[user]
+	p.mu.RUnlock()
+	switch {
+	case !ok || d.floor < id:
+		return nil
+	case d.floor == id:
+		return d.why
+	default: // a later session of that user has ended since
+		return ErrReplaced
+	}
+}
+
+// bury reports false if there are too many.
+func (g *graves) bury(user, id idworker.ID, why *Refusal, now instant) bool {
+	p := &g.shards[plotOf(user)]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	d, ok := p.of[user]
+	if !ok || d.floor <= id {
+		d.floor, d.why = id, why
+	}
+	d.until = now + graveTime
+	p.of[user] = d
+	looked := 0
+	for u, d := range p.of { // in an order of chance, so that all get their turn
+		if looked++; looked > 4 {
+			break
+		}
+		if now > d.until {
+			delete(p.of, u)
+		}
+	}
+	return len(p.of) <= maxGraves
+}
+
+func (g *graves) clear() {
+	for i := range g.shards {
+		p := &g.shards[i]
+		p.mu.Lock()
+		clear(p.of)
+		p.mu.Unlock()
+	}
+}
