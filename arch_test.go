@@ -22,6 +22,7 @@ var arrows = []arrow{
 	{"internal/policy", "", "when a login is over is a pure question"},
 	{"internal/problem", "", "the public package imports it, so it brings nothing but the standard library"},
 	{"internal/session", ". idworker internal/policy", "the domain knows no store, no tier and no router"},
+	{"internal/activity", "", "a count knows no store and no door"},
 	{"internal/audit", "idworker", "an event knows no store and no door"},
 	{"internal/admin", "idworker internal/account internal/audit internal/policy internal/session", "what an operator can do, whichever door it comes through; it knows no store and no router"},
 	{"internal/account", "idworker internal/account/internal/cheap", "the domain knows no store, no session and no router"},
@@ -33,12 +34,12 @@ var arrows = []arrow{
 	{"internal/session/memtier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/redistier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/touchtier", "idworker internal/policy internal/session", "a tier knows the next one only as a session.Store"},
-	{"internal/gormstore", "idworker internal/account internal/audit internal/policy internal/session migrations", "the last tier knows what it keeps and nothing above it"},
+	{"internal/gormstore", "idworker internal/account internal/activity internal/audit internal/policy internal/session migrations", "the last tier knows what it keeps and nothing above it"},
 	{"internal/firstadmin", "internal/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
 	{"internal/sweep", "internal/policy", "the sweep names the two methods it needs, and knows no store"},
 
 	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/policy internal/problem internal/session", "the edge speaks to the domain, never to a store or a tier"},
-	{"internal/adminui", "internal/account", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/adminui", ". idworker internal/account internal/activity internal/admin internal/audit internal/login internal/policy internal/session", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/telemetry", "", "only cmd knows where numbers and lines go"},
 }

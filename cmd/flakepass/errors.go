@@ -18,7 +18,7 @@ import (
 // packages are those whose names begin the texts of their errors. That is for
 // the log; it tells a person nothing.
 var packages = []string{
-	"account", "admin", "adminui", "audit", "config", "durable", "feed", "fileworker", "firstadmin", "gatetier", "gormstore", "httpapi",
+	"account", "activity", "admin", "adminui", "audit", "config", "durable", "feed", "fileworker", "firstadmin", "gatetier", "gormstore", "httpapi",
 	"idworker", "login", "memtier", "migrations", "policy", "problem", "redistier", "redisworker", "session",
 	"sqlworker", "sweep", "telemetry", "touchtier", "zkworker",
 }

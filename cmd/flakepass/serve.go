@@ -12,9 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/login"
@@ -76,6 +74,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	defer func() { stop(); running.Wait(); closeLender() }()
 	metrics.Worker(workerMetrics(ids))
 	running.Go(func() { giveBack(work, ids, log.Warn) })
+	counts := newCounts(db, ids, log)
+	running.Go(func() { counts.Run(work) })
 
 	// The tiers in front of what is kept, nearest last.
 	tiers, err := stack(ctx, cfg, db, kept, rule, log, metrics)
@@ -103,13 +103,13 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: tiers.near}
 
 	// How it is forgotten.
-	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: metrics.Swept}
+	sweeper := &sweep.Sweeper{Store: kept, Policy: rule, Log: log, Swept: counts.swept(metrics.Swept)}
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: logins, Sessions: sessions,
+		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions),
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
@@ -117,15 +117,9 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
-	first := &account.Service{
-		Users:  &firstadmin.Users{Users: users, DB: db.SQL(), Dialect: db.Dialect()},
-		Hasher: hasher, IDs: ids, Now: time.Now,
-	}
-	console := adminui.New(adminui.Options{
-		HasAdmin: users.HasAdmin, Now: time.Now, Log: log,
-		Create: func(ctx context.Context, name string, p account.Password) (account.User, error) {
-			return first.Register(ctx, name, p, account.RoleAdmin)
-		},
+	console := newConsole(consoleParts{
+		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
+		logins: counts.logins(logins), sessions: counts.sessions(sessions), counts: counts, ready: ready, start: start,
 	})
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log)
 	if err != nil {
@@ -158,7 +152,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 // split sends the console's paths to it and everything else to the API.
 func split(api, console http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/console/") {
+		if r.URL.Path == "/console" || strings.HasPrefix(r.URL.Path, "/console/") {
 			console.ServeHTTP(w, r)
 			return
 		}
