@@ -1,0 +1,142 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// looks are the pages and states that are looked at, and how to get there.
+var looks = []struct {
+	name string
+	get  func(b *browser)
+}{
+	{"overview", func(b *browser) { b.open("/console/") }},
+	{"overview-week", func(b *browser) { b.open("/console/?span=week"); b.do(chromedp.Click(chromedp.CSS("details summary"))) }},
+	{"expiry", func(b *browser) { b.open("/console/expiry") }},
+	{"expiry-preview", func(b *browser) {
+		b.open("/console/expiry")
+		b.fill("#idle", "4d")
+		b.sees("logins at once")
+	}},
+	{"expiry-confirm", func(b *browser) {
+		b.open("/console/expiry")
+		b.fill("#idle", "4d")
+		b.press(`button[value="save"]:not([hidden])`)
+	}},
+	{"expiry-wrong", func(b *browser) {
+		b.open("/console/expiry")
+		b.fill("#idle", "soon")
+		b.press(`.buttons button[value="preview"]`)
+	}},
+	{"expiry-conflict", func(b *browser) {
+		b.open("/console/expiry")
+		evaluate[bool](b, `(document.querySelector("[name=version]").value = "1", true)`)
+		b.fill("#idle", "20d")
+		b.press(`button[value="save"]:not([hidden])`)
+	}},
+	{"audit", func(b *browser) { b.open("/console/audit") }},
+	{"audit-empty", func(b *browser) { b.open("/console/audit?action=user.created") }},
+	{"audit-wrong", func(b *browser) { b.open("/console/audit?actor=x") }},
+	{"missing", func(b *browser) { b.open("/console/nothing") }},
+}
+
+// outside are the pages before a login.
+var outside = []struct {
+	name string
+	get  func(b *browser)
+}{
+	{"login", func(b *browser) { b.open("/console/login") }},
+	{"login-why", func(b *browser) { b.open("/console/login?why=token_idle_timeout") }},
+	{"login-wrong", func(b *browser) {
+		b.open("/console/login")
+		b.fill("#username", "ada")
+		b.fill("#password", "not the right passphrase")
+		b.press(`main button[type="submit"]`)
+	}},
+	{"setup-wrong", func(b *browser) {
+		b.fill("#username", "x")
+		evaluate[bool](b, `(document.querySelector("form").noValidate = true)`)
+		b.fill("#password", "short")
+		b.press(`main button[type="submit"]`)
+	}},
+}
+
+// lookAround calls f with every page in every state.
+func lookAround(t *testing.T, f func(b *browser, name string)) {
+	t.Helper()
+	d := onSQLite(t)
+	i := d.start(t)
+	b := newBrowser(t, i)
+	b.open(setupLink.FindString(i.out.String()))
+	f(b, "setup")
+	for _, look := range outside {
+		if look.name == "setup-wrong" {
+			b.open(setupLink.FindString(i.out.String()))
+		}
+		look.get(b)
+		f(b, look.name)
+	}
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	populate(t, d, 3000)
+	busy(t, d)
+	b.open("/console/expiry")
+	b.login("ada")
+	b.fill("#idle", "20d")
+	b.fill("#note", "People come back after their holidays")
+	b.press(`button[value="save"]:not([hidden])`)
+	b.sees("Saved.")
+	for _, look := range looks {
+		look.get(b)
+		f(b, look.name)
+	}
+}
+
+// axe-core finds nothing serious on any page, in light and in dark.
+func TestConsoleIsAccessible(t *testing.T) {
+	axe := testenv.Axe(t)
+	lookAround(t, func(b *browser, name string) {
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			b.do(chromedp.Evaluate[chromedp.Void](axe))
+			found := evaluate[string](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+				.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map(n => n.html + " " + n.failureSummary)}))))`)
+			var violations []struct {
+				ID, Impact, Help string
+				Nodes            []string
+			}
+			if err := json.Unmarshal([]byte(found), &violations); err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range violations {
+				t.Errorf("%s, %s: %s (%s): %s\n%s", name, scheme, v.ID, v.Impact, v.Help, v.Nodes)
+			}
+		}
+		b.scheme("light")
+	})
+}
+
+// No page is wider than the screen, from a small phone up. The pictures are for
+// people: bin/console has each page in light, in dark, and on a phone.
+func TestConsoleFitsEveryScreen(t *testing.T) {
+	lookAround(t, func(b *browser, name string) {
+		for _, size := range []struct {
+			name, scheme string
+			width        int64
+		}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 360}, {"phone-dark", "dark", 360}} {
+			b.scheme(size.scheme)
+			b.do(chromedp.EmulateViewport(size.width, 800))
+			if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > size.width {
+				t.Errorf("%s is %d wide on a screen of %d", name, wide, size.width)
+			}
+			b.shoot(fmt.Sprintf("%s-%s", name, size.name))
+		}
+		b.scheme("light")
+		b.do(chromedp.EmulateViewport(1280, 800))
+	})
+}
