@@ -22,7 +22,7 @@ var looks = []struct {
 	{"expiry-preview", func(b *browser) {
 		b.open("/console/expiry")
 		b.fill("#idle", "4d")
-		b.sees("logins at once")
+		b.sees("% of all.")
 	}},
 	{"expiry-confirm", func(b *browser) {
 		b.open("/console/expiry")

@@ -129,7 +129,7 @@ func TestConsoleTunesExpiry(t *testing.T) {
 	b.sees("This is what is in force.")
 	// The range, by the keyboard: one step below 14 days are 10.
 	b.do(chromedp.Focus(chromedp.CSS(`input[data-for="idle"]`)), chromedp.KeyEvent(kb.ArrowLeft))
-	b.sees("logins at once")
+	b.sees("% of all.")
 	if got := b.value("#idle"); got != "10d" {
 		t.Errorf("the range says %q", got)
 	}
@@ -139,10 +139,10 @@ func TestConsoleTunesExpiry(t *testing.T) {
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Confirm this change")
 	b.fill("#confirm_password", "not the right passphrase")
-	b.press(`button[value="confirm"]`)
+	b.press(`.danger[value="confirm"]`)
 	b.sees("The passphrase is wrong.")
 	b.fill("#confirm_password", passphrase)
-	b.press(`button[value="confirm"]`)
+	b.press(`.danger[value="confirm"]`)
 	b.sees("Saved.", "Version 2")
 	if n := count(t, d.sql(t), "SELECT idle_timeout_ms / 86400000 FROM settings"); n != 10 {
 		t.Errorf("in force are %d days", n)

@@ -89,18 +89,26 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 		}
 		v.save(form, in, inForce, change)
 	default:
-		change.DryRun = true
-		change.Version = inForce.Version // what it would do is a question about now
-		_, effect, err := u.Policies.Set(v.r.Context(), change)
-		v.afterSet(in, inForce, change, &effect, err, "")
+		v.preview(in, inForce, change)
 	}
+}
+
+// preview shows what a change would do now, and changes nothing.
+func (v *visit) preview(in dialInput, inForce policy.Policy, change admin.PolicyChange) {
+	change.DryRun, change.Version = true, inForce.Version
+	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	v.afterSet(in, inForce, change, &effect, err, "")
 }
 
 // save makes a change. One that ends many logins has to be confirmed with a
 // password, by somebody who has seen what these very values do.
 func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, change admin.PolicyChange) {
 	problem := ""
-	if form.Get("do") == "confirm" && form.Get("confirm_for") == in.key() {
+	if form.Get("do") == "confirm" {
+		if form.Get("confirm_for") != in.key() { // something else was shown: look again
+			v.preview(in, inForce, change)
+			return
+		}
 		problem = v.confirmed(form)
 		change.Confirmed = problem == ""
 	}

@@ -68,11 +68,17 @@ func (t *texts) terms(a, b *policy.Policy) []change {
 		}
 		return t.span(d)
 	}
+	schedule := func(spec string) string {
+		if spec == "" {
+			return ""
+		}
+		return t.schedule(spec)
+	}
 	return []change{
 		{t.Dial.Idle, span(a.Idle), span(b.Idle)},
 		{t.Dial.Absolute, span(a.Absolute), span(b.Absolute)},
 		{t.Dial.Touch, span(a.Touch), span(b.Touch)},
-		{t.Dial.Sweep, a.Schedule, b.Schedule},
+		{t.Dial.Sweep, schedule(a.Schedule), schedule(b.Schedule)},
 	}
 }
 

@@ -78,8 +78,9 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	wantText(t, page, "The passphrase is wrong.", "Save, and end 50 logins")
 	wantNoText(t, page, "not the right one")
 	// Who has confirmed one change has not confirmed another.
-	wantText(t, confirm("idle", "1h"), "It ends 99 logins at once")
-	wantText(t, confirm("confirm_for", ""), "It ends 50 logins at once")
+	wantText(t, confirm("idle", "1h"), "Ends 99 logins at once")
+	wantText(t, confirm("confirm_for", ""), "Ends 50 logins at once")
+	wantText(t, confirm("idle", "13d"), "No login ends by it now.")
 	if len(w.policies.events) != 0 {
 		t.Fatal("changed without the password")
 	}

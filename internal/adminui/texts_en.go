@@ -70,7 +70,7 @@ func english() *texts {
 			NoSweeps: "No sweep has run on this instance yet.",
 			Started:  "Started", Took: "Took", Cleared: "Cleared", Outcome: "Outcome", Instance: "Instance",
 			Activity: "Activity", ActivityHint: "All instances, by the hour.", Day: "24 hours", Week: "7 days", Numbers: "As a table",
-			Hour: "Hour", NoActivity: "Nothing was counted yet. Every instance adds what it saw once a minute.",
+			Hour: "Beginning", NoActivity: "Nothing was counted yet. Every instance adds what it saw once a minute.",
 			TotalF: "%s in all", PeakF: "at most %s an hour", DayAgo: "24 hours ago", WeekAgo: "7 days ago", Now: "now",
 			Kinds:      map[string]string{"login": "Logins", "logout": "Logouts", "expired": "Expired", "refused": "Logins refused"},
 			FirstTitle: "Nobody is logged in but you", FirstExpiry: "Choose how long a login lasts",

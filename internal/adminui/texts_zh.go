@@ -68,7 +68,7 @@ func chinese() *texts {
 			NoSweeps: "本实例尚未进行清理。",
 			Started:  "开始", Took: "用时", Cleared: "清除", Outcome: "结果", Instance: "实例",
 			Activity: "活动", ActivityHint: "所有实例，按小时统计。", Day: "24 小时", Week: "7 天", Numbers: "以表格显示",
-			Hour: "小时", NoActivity: "尚无统计。每个实例每分钟累加一次。",
+			Hour: "开始时间", NoActivity: "尚无统计。每个实例每分钟累加一次。",
 			TotalF: "共 %s", PeakF: "每小时最多 %s", DayAgo: "24 小时前", WeekAgo: "7 天前", Now: "现在",
 			Kinds:      map[string]string{"login": "登录", "logout": "退出", "expired": "过期", "refused": "被拒绝的登录"},
 			FirstTitle: "除您之外还没有人登录", FirstExpiry: "选择登录的有效期",

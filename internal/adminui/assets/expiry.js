@@ -33,7 +33,8 @@ const preview = () => {
     const details = next.querySelector("details");
     if (details && open) details.open = true;
     document.getElementById("effect").replaceWith(next);
-    form.querySelector('[value="save"]')?.removeAttribute("hidden");
+    form.querySelector('[value="save"]').hidden = false;
+    form.querySelector(".first").value = "preview";
     localize(next);
   };
   request.onloadend = () => {
