@@ -26,13 +26,17 @@ type Options struct {
 	// something about; any other error is logged and shown as "cannot tell".
 	Create func(ctx context.Context, username string, p account.Password) (account.User, error)
 
-	Logins     Logins
-	Sessions   Sessions
-	Policies   Policies
-	Figures    Figures
-	Schedule   Schedule
-	Record     Record
-	Status     Status
+	Logins   Logins
+	Sessions Sessions
+	Policies Policies
+	Figures  Figures
+	Schedule Schedule
+	Record   Record
+	Status   Status
+	// People and Living are the verbs about users and logins. Without them there
+	// are no pages about either.
+	People     People
+	Living     LivingLogins
 	Activities Activities
 	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
 	// of what was done. None is fine.
@@ -86,6 +90,13 @@ func (u *UI) Handler() http.Handler {
 	u.at(mux, auditPath, u.inside(u.showAudit), nil)
 	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
 	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)
+	if u.People != nil && u.Living != nil {
+		u.at(mux, usersPath, u.inside(u.showUsers), u.act(u.createUser))
+		u.at(mux, usersPath+"/{id}", u.inside(u.showUser), u.act(u.changeUser))
+		u.at(mux, loginsPath, u.inside(u.showLogins), nil)
+		u.at(mux, loginsPath+"/end", nil, u.act(u.endLogin))
+		u.at(mux, loginsPath+"/end-all", nil, u.act(u.endAll))
+	}
 
 	mux.HandleFunc("GET /console/assets/{file}", u.asset)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

@@ -10,7 +10,8 @@ type texts struct {
 	Product string
 
 	Skip, Menu, Language, LogOut, Cancel string
-	Overview, Expiry, Audit              string // in the menu
+	Overview, Users, LoginList           string // in the menu
+	Expiry, Audit                        string
 	Units                                [4]unit
 
 	Login   loginTexts
@@ -19,6 +20,8 @@ type texts struct {
 	Home    homeTexts
 	Dial    dialTexts
 	Log     logTexts
+	People  peopleTexts
+	Logins  loginsTexts
 
 	Done   map[string]string // what was done just now
 	Fields map[string]string // what is wrong with a field, by its name and code

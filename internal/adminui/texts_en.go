@@ -10,7 +10,7 @@ func english() *texts {
 		Lang: "en", Name: "English", Product: "flakepass",
 
 		Skip: "Skip to the content", Menu: "Main", Language: "Language", LogOut: "Log out", Cancel: "Cancel",
-		Overview: "Overview", Expiry: "Expiry", Audit: "Audit",
+		Overview: "Overview", Users: "Users", LoginList: "Logins", Expiry: "Expiry", Audit: "Audit",
 		Units: [4]unit{{"day", "days", "d"}, {"hour", "hours", "h"}, {"minute", "minutes", "m"}, {"second", "seconds", "s"}},
 
 		Login: loginTexts{
@@ -33,6 +33,7 @@ func english() *texts {
 				"account_disabled":   "This account was disabled. Ask another admin.",
 				"role":               "This account is no longer an admin.",
 				"left":               "You have logged out.",
+				"everybody":          "Everybody is logged out, you too. Other instances know within seconds.",
 				"created":            "The admin exists. Log in with the name and passphrase that you have chosen.",
 				"cookie": "Your browser did not keep the login. The console needs https, or an address of this machine " +
 					"(http://127.0.0.1 or http://localhost) in Chrome, Edge or Firefox. Safari needs https.",
@@ -122,7 +123,29 @@ func english() *texts {
 			ProblemTitle: "The filter cannot be used",
 		},
 
-		Done: map[string]string{"saved": "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already."},
+		People: peopleTexts{
+			Title: "Users", Search: "Names that begin with", Find: "Find", Name: "Name", Role: "Role", State: "State", Created: "Created",
+			Enabled: "enabled", Disabled: "disabled", None: "There are no users yet.", NoneNamed: "Nobody has such a name.", More: "More",
+			New: "New user", Create: "Create user", Reason: "Reason", ConfirmAdmin: "Only for a new admin.", Taken: "The username is taken. Choose another.",
+			Account: "Account", Audit: "What was done to this user", Login: "Login", NoLogin: "Not logged in.",
+			ChangeRole: "Change the role", EndsLogin: "Ends the login: a role is part of it.",
+			Disable: "Disable", DisableHint: "Ends the login, and lets nobody log in with this account.",
+			Enable: "Enable", EnableHint: "Lets this user log in again. The login that has ended stays ended.",
+			LastAdmin: "This is the last admin who is enabled. Make another one first.",
+			Roles:     map[string]string{"user": "User", "service": "Service", "admin": "Admin"},
+		},
+		Logins: loginsTexts{
+			Title: "Logins", Lead: "Who is logged in, newest first.", User: "User", Began: "Began", Seen: "Last seen", LeftTitle: "Left, if not used", Left: "left",
+			End: "End login", Mine: "This is you. Ending it logs you out.", None: "Nobody is logged in.",
+			All: "Log everybody out", AllHint: "Ends every login there is, on every instance, yours too. Everybody has to log in again.",
+			Phrase: "log everybody out", PhraseLabel: "Type this to confirm", TypeF: "Type “%s” to confirm. Nobody was logged out.",
+		},
+
+		Done: map[string]string{
+			"ended": "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
+			"untold": "Done. Other instances could not be told at once, and learn of it within seconds.",
+			"saved":  "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already.",
+		},
 		Fields: map[string]string{
 			"username": "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",

@@ -54,3 +54,21 @@ type logTexts struct {
 	Doors                                              map[string]string
 	BadID, BadDate, BadAction, BadCursor, ProblemTitle string
 }
+
+// peopleTexts is what the pages about users say.
+type peopleTexts struct {
+	Title, Search, Find, Name, Role, State, Created string
+	Enabled, Disabled, None, NoneNamed, More        string
+	New, Create, Reason, ConfirmAdmin, Taken        string
+	Account, Audit, Login, NoLogin                  string
+	ChangeRole, EndsLogin, Disable, DisableHint     string
+	Enable, EnableHint, LastAdmin                   string
+	Roles                                           map[string]string
+}
+
+// loginsTexts is what the page about logins says.
+type loginsTexts struct {
+	Title, Lead, User, Began, Seen, LeftTitle, Left string
+	End, Mine, None                                 string
+	All, AllHint, Phrase, PhraseLabel, TypeF        string
+}

@@ -10,7 +10,7 @@ func chinese() *texts {
 		Lang: "zh-Hans", Name: "简体中文", Product: "flakepass",
 
 		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消",
-		Overview: "概览", Expiry: "过期策略", Audit: "审计",
+		Overview: "概览", Users: "用户", LoginList: "登录", Expiry: "过期策略", Audit: "审计",
 		Units: [4]unit{{"天", "天", "d"}, {"小时", "小时", "h"}, {"分钟", "分钟", "m"}, {"秒", "秒", "s"}},
 
 		Login: loginTexts{
@@ -33,6 +33,7 @@ func chinese() *texts {
 				"account_disabled":   "此账户已被停用。请联系其他管理员。",
 				"role":               "此账户已不再是管理员。",
 				"left":               "您已退出登录。",
+				"everybody":          "所有人都已退出登录，包括您。其他实例将在数秒内获知。",
 				"created":            "管理员已创建。请用您选择的用户名和密码短语登录。",
 				"cookie": "您的浏览器没有保存登录。控制台需要 https，或在 Chrome、Edge、Firefox 中使用本机地址" +
 					"（http://127.0.0.1 或 http://localhost）。Safari 需要 https。",
@@ -120,7 +121,29 @@ func chinese() *texts {
 			ProblemTitle: "无法使用此筛选",
 		},
 
-		Done: map[string]string{"saved": "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。"},
+		People: peopleTexts{
+			Title: "用户", Search: "名称开头为", Find: "查找", Name: "名称", Role: "角色", State: "状态", Created: "创建时间",
+			Enabled: "启用", Disabled: "停用", None: "还没有用户。", NoneNamed: "没有这样的名称。", More: "更多",
+			New: "新建用户", Create: "创建用户", Reason: "原因", ConfirmAdmin: "仅在创建管理员时需要。", Taken: "该用户名已被占用，请换一个。",
+			Account: "账户", Audit: "对此用户所做的操作", Login: "登录", NoLogin: "未登录。",
+			ChangeRole: "更改角色", EndsLogin: "将结束其登录：角色是登录的一部分。",
+			Disable: "停用", DisableHint: "结束其登录，并且不允许用此账户登录。",
+			Enable: "启用", EnableHint: "允许此用户重新登录。已结束的登录不会恢复。",
+			LastAdmin: "这是最后一个启用的管理员。请先创建另一个。",
+			Roles:     map[string]string{"user": "用户", "service": "服务", "admin": "管理员"},
+		},
+		Logins: loginsTexts{
+			Title: "登录", Lead: "谁已登录，最新的在前。", User: "用户", Began: "开始", Seen: "最近使用", LeftTitle: "若不使用，剩余", Left: "剩余",
+			End: "结束登录", Mine: "这是您自己。结束它会使您退出登录。", None: "没有人登录。",
+			All: "让所有人退出", AllHint: "结束所有实例上的所有登录，包括您的。所有人都必须重新登录。",
+			Phrase: "让所有人退出", PhraseLabel: "请输入以下文字以确认", TypeF: "请输入“%s”以确认。没有人被退出登录。",
+		},
+
+		Done: map[string]string{
+			"ended": "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
+			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
+			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
+		},
 		Fields: map[string]string{
 			"username": "用户名", "password": "密码短语", "role": "角色", "reason": "原因",
 			"username.required": "请输入用户名。", "username.too_short": "用户名至少 3 个字符。", "username.too_long": "用户名最多 64 个字符。",

@@ -33,12 +33,13 @@ type frame struct {
 	Bad     bool   // the page tells of a mistake
 	Scripts []string
 	Done    string // what was done just now; may be empty
+	people  bool   // there are pages about users and logins
 }
 
 // frame is that of a page with this title. here is its path in the menu, and
 // where a change of the language leads back to.
 func (v *visit) frame(title, here string, scripts ...string) frame {
-	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts}
+	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil}
 	switch {
 	case v.r.URL.Path == setupPath: // its query is a secret
 	case v.r.URL.Path == loginPath && v.r.Method == http.MethodGet:

@@ -1,0 +1,264 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+const (
+	usersPath  = "/console/users"
+	loginsPath = "/console/logins"
+	listPage   = 50
+)
+
+// ErrLastAdmin means that a change would leave nobody who is an admin and
+// enabled.
+var ErrLastAdmin = errors.New("the last enabled admin")
+
+// People are the verbs about users. A verb that ends a login returns an error
+// wrapping [session.ErrUntold] if it is done, and other instances learn of it
+// within the bound only.
+//
+// List returns at most limit users: older than after, newest first, or, with a
+// prefix, those whose names begin with it, in the order of their names, behind
+// that user. Get returns [account.ErrNotFound] where there is none. Create fails
+// as [account.Service.Register] does. Change fails with [account.ErrNotFound],
+// an [*account.InvalidError] or [ErrLastAdmin].
+type People interface {
+	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	Get(ctx context.Context, id idworker.ID) (Person, error)
+	Create(ctx context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, id idworker.ID, c UserChange) error
+}
+
+// A Person is a user, and the login that lives; its ID is 0 if there is none.
+type Person struct {
+	account.User
+	Login LivingLogin
+}
+
+// A UserChange says what is to be another way. nil is: as it is.
+type UserChange struct {
+	Role     *account.Role
+	Disabled *bool
+	Reason   string
+}
+
+type usersView struct {
+	frame
+	Prefix   string
+	Problem  string // with the list
+	Users    []account.User
+	Next     string // the URL of the next page; empty if this is the last
+	New      newUser
+	Problems []string
+	Roles    []option
+}
+
+// newUser is what was typed to make one; the passphrase does not come back.
+type newUser struct{ Username, Reason string }
+
+func (u *UI) showUsers(v *visit) { v.showUsers(http.StatusOK, usersView{}) }
+
+func (v *visit) showUsers(status int, view usersView) {
+	q := v.r.URL.Query()
+	view.frame = v.frame(v.t.People.Title, usersPath)
+	view.Bad = len(view.Problems) > 0
+	if view.Roles == nil {
+		view.Roles = v.roles(account.RoleUser)
+	}
+	var after idworker.ID
+	if v.r.Method != http.MethodPost {
+		view.Prefix = typed(q, "name")
+		if text := q.Get("after"); text != "" {
+			var err error
+			if after, err = idworker.ParseID(text); err != nil {
+				v.message(http.StatusBadRequest, message{Title: v.t.People.Title, Lines: []string{v.t.Log.BadCursor}})
+				return
+			}
+		}
+	}
+	users, err := v.u.People.List(v.r.Context(), view.Prefix, after, listPage+1)
+	if _, ok := errors.AsType[*account.InvalidError](err); ok {
+		v.message(http.StatusUnprocessableEntity, message{Title: v.t.People.Title, Lines: []string{v.t.Log.BadCursor}})
+		return
+	}
+	if err != nil {
+		v.unavailable("users", err)
+		return
+	}
+	if len(users) > listPage {
+		users = users[:listPage]
+		next := url.Values{"after": {users[listPage-1].ID.String()}}
+		if view.Prefix != "" {
+			next.Set("name", view.Prefix)
+		}
+		view.Next = usersPath + "?" + next.Encode()
+	}
+	view.Users = users
+	v.render(status, "users", view)
+}
+
+// roles are all, and which one is chosen.
+func (v *visit) roles(chosen account.Role) (all []option) {
+	for _, r := range []account.Role{account.RoleUser, account.RoleService, account.RoleAdmin} {
+		all = append(all, option{string(r), v.t.People.Roles[string(r)], r == chosen})
+	}
+	return all
+}
+
+// createUser makes an account. One that may do everything needs the password
+// of whoever makes it.
+func (u *UI) createUser(v *visit, form url.Values) {
+	role := account.Role(form.Get("role"))
+	in := newUser{typedName(form), typed(form, "reason")}
+	again := func(status int, problems ...string) {
+		v.showUsers(status, usersView{New: in, Problems: problems, Roles: v.roles(role)})
+	}
+	if role == account.RoleAdmin {
+		if problem := v.confirmed(form); problem != "" {
+			again(http.StatusForbidden, problem)
+			return
+		}
+	}
+	user, err := u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case err == nil:
+		v.see(usersPath+"/"+user.ID.String(), url.Values{"done": {"created"}})
+	case isInvalid:
+		again(http.StatusUnprocessableEntity, v.sentences(invalid)...)
+	case errors.Is(err, account.ErrExists):
+		again(http.StatusConflict, v.t.People.Taken)
+	case errors.Is(err, account.ErrBusy):
+		again(http.StatusServiceUnavailable, v.t.Login.Busy)
+	default:
+		v.unavailable("user not created", err)
+	}
+}
+
+func (v *visit) sentences(e *account.InvalidError) (all []string) {
+	for _, f := range e.Fields {
+		all = append(all, v.t.field(f.Field, f.Code, f.Message))
+	}
+	return all
+}
+
+type userView struct {
+	frame
+	Person   Person
+	Login    loginBars
+	Roles    []option
+	Problem  string
+	Mine     bool // the login is the one that looks
+	Audit    string
+	RoleName string
+}
+
+func (u *UI) showUser(v *visit) { v.showUser(http.StatusOK, "") }
+
+func (v *visit) showUser(status int, problem string) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	p, err := v.u.People.Get(v.r.Context(), id)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.NotFound)
+		return
+	case err != nil:
+		v.unavailable("user", err)
+		return
+	}
+	view := userView{
+		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(p.Role), RoleName: v.t.People.Roles[string(p.Role)],
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID,
+	}
+	view.Back = usersPath + "/" + id.String()
+	view.Bad = problem != ""
+	if p.Login.ID != 0 {
+		view.Login = v.bars(&p.Login)
+	}
+	v.render(status, "user", view)
+}
+
+// id is the one in the path. It answers the request if there is none.
+func (v *visit) id() (idworker.ID, bool) {
+	id, err := idworker.ParseID(v.r.PathValue("id"))
+	if err != nil {
+		v.message(http.StatusNotFound, v.t.NotFound)
+		return 0, false
+	}
+	return id, true
+}
+
+// changeUser changes the role, or disables or enables. Another role needs the
+// password of whoever gives it.
+func (u *UI) changeUser(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	c := UserChange{Reason: typed(form, "reason")}
+	done := form.Get("do")
+	switch done {
+	case "role":
+		role := account.Role(form.Get("role"))
+		c.Role = &role
+		if problem := v.confirmed(form); problem != "" {
+			v.showUser(http.StatusForbidden, problem)
+			return
+		}
+	case "disabled", "enabled":
+		disabled := done == "disabled"
+		c.Disabled = &disabled
+	default:
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return
+	}
+	err := u.People.Change(v.r.Context(), id, c)
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case err == nil:
+		v.see(usersPath+"/"+id.String(), url.Values{"done": {done}})
+	case errors.Is(err, session.ErrUntold):
+		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
+	case errors.Is(err, ErrLastAdmin):
+		v.showUser(http.StatusConflict, v.t.People.LastAdmin)
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.NotFound)
+	case isInvalid:
+		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
+	default:
+		v.unavailable("user not changed", err)
+	}
+}
+
+// loginBars are how much is left of a login.
+type loginBars struct {
+	LivingLogin
+	Idle, Absolute         float64 // what is left, of a hundred
+	IdleLeft, AbsoluteLeft string
+}
+
+func (v *visit) bars(l *LivingLogin) loginBars {
+	now := v.u.Now()
+	left := func(begin, end time.Time) float64 {
+		if !end.After(begin) {
+			return 0
+		}
+		return min(max(100*float64(end.Sub(now))/float64(end.Sub(begin)), 0), 100)
+	}
+	return loginBars{
+		*l, left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
+		v.t.span(l.IdleExpiresAt.Sub(now)), v.t.span(l.ExpiresAt.Sub(now)),
+	}
+}
