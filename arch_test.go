@@ -73,6 +73,7 @@ var homes = []home{
 	{"github.com/alecthomas/kong", "cmd/flakepass", "only the command knows its line"},
 	{"github.com/alexedwards/argon2id", "internal/account", "only account knows how a password is hashed"},
 	{"github.com/anishathalye/porcupine", onlyTests, "it judges recorded histories"},
+	{"github.com/chromedp", onlyTests, "it drives a real Chromium over the console"},
 	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
 	{"github.com/gin-gonic/gin", "internal/httpapi", "only the edge knows the router"},
 	{"github.com/go-json-experiment/json", "internal/httpapi", "only the edge reads JSON that a stranger wrote"},

@@ -33,7 +33,7 @@ func populate(t testing.TB, d *deployment, n int) {
 		id := int64(layout.Smallest(at)) + int64(i)%1000
 		hash := append([]byte{1}, fmt.Sprintf("%032d", i)...)
 		_, err := tx.ExecContext(t.Context(), `INSERT INTO users (id, username, password_hash, role, created_at, updated_at, token_id, token_hash, token_seen_at)
-			VALUES (?, ?, '', 'user', ?, ?, ?, ?, ?)`, 1000+i, fmt.Sprintf("person%05d", i), at.UnixMilli(), at.UnixMilli(), id, hash, at.Add(time.Duration(i%300)*time.Minute).UnixMilli())
+			VALUES (?, ?, '', 'user', ?, ?, ?, ?, ?)`, 1000+i, fmt.Sprintf("person%05d", i), at.UnixMilli(), at.UnixMilli(), id, hash, min(at.Add(time.Duration(i%300)*time.Minute).UnixMilli(), now.UnixMilli()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 const (
 	usersPath  = "/console/users"
 	loginsPath = "/console/logins"
-	listPage   = 50
+	listPage   = 25
 )
 
 // ErrLastAdmin means that a change would leave nobody who is an admin and
