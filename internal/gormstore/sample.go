@@ -12,13 +12,13 @@ import (
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// sampleSize is about how many logins a sample has of more than that.
-const sampleSize = 20_000
+// sampleSize is about how many logins a sample has of more than are counted one
+// by one: enough for a curve that is 200 points high.
+const sampleSize = 8_000
 
-// Sample reads logins that live under the policy in force: all of them, or, of
-// more than 20,000, about that many at random. Like [Settings.Effect] it reads
-// ranges of the index of tokens, so that it takes as long on a large table as
-// on a small one; unlike it, it reads the rows behind them.
+// Sample reads logins that live under the policy in force: all of them, or of
+// many, about 8,000 at random. Like [Settings.Effect] it reads ranges of the
+// index of tokens, so that it takes as long on a large table as on a small one.
 func (s *Settings) Sample(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Sample, error) {
 	live, within, err := s.living(ctx, inForce, now)
 	if err != nil {
