@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -97,46 +96,49 @@ func lookAround(t *testing.T, f func(b *browser, name string)) {
 	}
 }
 
-// axe-core finds nothing serious on any page, in light and in dark.
-func TestConsoleIsAccessible(t *testing.T) {
+// axe-core finds nothing on any page, in light and in dark, and no page is wider
+// than the screen, from a small phone up. The pictures are for people:
+// bin/console has each page in light, in dark, and on a phone.
+func TestConsoleIsForEverybody(t *testing.T) {
 	axe := testenv.Axe(t)
 	lookAround(t, func(b *browser, name string) {
-		for _, scheme := range []string{"light", "dark"} {
-			b.scheme(scheme)
-			b.do(chromedp.Evaluate[chromedp.Void](axe))
-			found := evaluate[string](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
-				.then(r => JSON.stringify(r.violations.map(v => ({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map(n => n.html + " " + n.failureSummary)}))))`)
-			var violations []struct {
-				ID, Impact, Help string
-				Nodes            []string
-			}
-			if err := json.Unmarshal([]byte(found), &violations); err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range violations {
-				t.Errorf("%s, %s: %s (%s): %s\n%s", name, scheme, v.ID, v.Impact, v.Help, v.Nodes)
-			}
-		}
-		b.scheme("light")
-	})
-}
-
-// No page is wider than the screen, from a small phone up. The pictures are for
-// people: bin/console has each page in light, in dark, and on a phone.
-func TestConsoleFitsEveryScreen(t *testing.T) {
-	lookAround(t, func(b *browser, name string) {
-		for _, size := range []struct {
+		for _, look := range []struct {
 			name, scheme string
 			width        int64
 		}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 360}, {"phone-dark", "dark", 360}} {
-			b.scheme(size.scheme)
-			b.do(chromedp.EmulateViewport(size.width, 800))
-			if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > size.width {
-				t.Errorf("%s is %d wide on a screen of %d", name, wide, size.width)
+			b.scheme(look.scheme)
+			b.do(chromedp.EmulateViewport(look.width, 800))
+			if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > look.width {
+				t.Errorf("%s is %d wide on a screen of %d", name, wide, look.width)
 			}
-			b.shoot(fmt.Sprintf("%s-%s", name, size.name))
+			if look.name != "phone" {
+				b.judge(axe, name+", "+look.name)
+			}
+			b.shoot(name + "-" + look.name)
 		}
 		b.scheme("light")
 		b.do(chromedp.EmulateViewport(1280, 800))
 	})
+}
+
+// judge asks axe-core about the page, by WCAG 2.2 AA and its best practices.
+func (b *browser) judge(axe, name string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](axe))
+	found := evaluate[string](b, `axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]})
+		.then(r => JSON.stringify({passes: r.passes.length, violations: r.violations.map(
+			v => ({id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map(n => n.html + " " + n.failureSummary)}))}))`)
+	var result struct {
+		Passes     int
+		Violations []struct {
+			ID, Impact, Help string
+			Nodes            []string
+		}
+	}
+	if err := json.Unmarshal([]byte(found), &result); err != nil || result.Passes == 0 {
+		b.t.Fatalf("%s: axe-core looked at nothing: %v, %s", name, err, found)
+	}
+	for _, v := range result.Violations {
+		b.t.Errorf("%s: %s (%s): %s\n%s", name, v.ID, v.Impact, v.Help, v.Nodes)
+	}
 }

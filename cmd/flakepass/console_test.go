@@ -259,6 +259,28 @@ func TestConsoleTimesAreTheViewers(t *testing.T) {
 	}
 }
 
+// What clients do is counted by the hour, and outlives the instance.
+func TestConsoleCountsWhatHappens(t *testing.T) {
+	d := onSQLite(t)
+	i := d.start(t)
+	c := newClient(t, i.public)
+	c.register("alice", passphrase)
+	first := c.login("alice", passphrase)
+	second := c.login("alice", passphrase)
+	c.tryLogin("alice", "not the right passphrase")
+	c.logout(first) // is over already
+	c.logout(second)
+	if err := i.stop(); err != nil {
+		t.Fatal(err)
+	}
+	db := d.sql(t)
+	for kind, want := range map[string]int{"login": 2, "refused": 1, "logout": 1} {
+		if n := count(t, db, "SELECT COALESCE(SUM(n), 0) FROM activity WHERE kind = ?", kind); n != want {
+			t.Errorf("%s is counted %d times, want %d", kind, n, want)
+		}
+	}
+}
+
 const passphrase = "violet tram sings at noon"
 
 // oneByOne makes IDs for the users of a test.

@@ -72,7 +72,7 @@ func speak(tag string) *texts {
 
 func (u *UI) chooseLanguage(v *visit, form url.Values) {
 	if t := speak(form.Get("lang")); t != nil {
-		http.SetCookie(v.w, &http.Cookie{
+		http.SetCookie(v.w, &http.Cookie{ //nolint:gosec // no secret, and to be kept over plain HTTP, too
 			Name: languageCookie, Value: t.Lang, Path: "/console/", MaxAge: 365 * 24 * 3600,
 			HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: v.r.TLS != nil,
 		})

@@ -119,7 +119,7 @@ func shares(parts []share, counts ...uint64) []share {
 	for i, n := range counts {
 		p := &parts[i]
 		p.X, p.Width = x, 100*float64(n)/float64(sum)
-		p.Count, p.Part = number(n), percent(int64(n), int64(sum)) //nolint:gosec // nobody counts that far
+		p.Count, p.Part = number(n), percent(int64(n), int64(sum))
 		x += p.Width
 	}
 	return parts

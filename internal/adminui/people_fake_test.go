@@ -141,13 +141,13 @@ func (c living) End(_ context.Context, id idworker.ID, reason string) error {
 		return session.ErrNotFound
 	}
 	delete(c.logins, id)
-	c.crowd.calls = append(c.crowd.calls, "end "+id.String()+" "+reason)
+	c.calls = append(c.calls, "end "+id.String()+" "+reason)
 	return nil
 }
 
 func (c living) EndAll(_ context.Context, reason string) (policy.Estimate, error) {
 	n := int64(len(c.logins))
 	clear(c.logins)
-	c.crowd.calls = append(c.crowd.calls, "end all "+reason)
+	c.calls = append(c.calls, "end all "+reason)
 	return policy.Estimate{Count: n}, c.err
 }

@@ -84,7 +84,7 @@ func (v *visit) unavailable(what string, err error) {
 func (v *visit) render(status int, page string, view any) {
 	var b bytes.Buffer
 	if err := v.u.pages.ExecuteTemplate(&b, page, view); err != nil {
-		v.u.Log.ErrorContext(v.r.Context(), "cannot render page", "page", page, "err", err)
+		v.u.Log.Error("cannot render page", "page", page, "err", err)
 		http.Error(v.w, v.t.Broken, http.StatusInternalServerError)
 		return
 	}
