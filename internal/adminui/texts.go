@@ -9,10 +9,10 @@ type texts struct {
 	Name    string // of the language, in itself
 	Product string
 
-	Skip, Menu, Language, LogOut, Cancel string
-	Overview, Users, LoginList           string // in the menu
-	Expiry, Audit                        string
-	Units                                [4]unit
+	Skip, Menu, Language, LogOut, Cancel, Enter string
+	Overview, Users, LoginList                  string // in the menu
+	Expiry, Audit                               string
+	Units                                       [4]unit
 
 	Login   loginTexts
 	Confirm confirmTexts

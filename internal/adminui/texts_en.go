@@ -9,7 +9,7 @@ func english() *texts {
 	return &texts{
 		Lang: "en", Name: "English", Product: "flakepass",
 
-		Skip: "Skip to the content", Menu: "Main", Language: "Language", LogOut: "Log out", Cancel: "Cancel",
+		Skip: "Skip to the content", Menu: "Main", Language: "Language", LogOut: "Log out", Cancel: "Cancel", Enter: "To the console",
 		Overview: "Overview", Users: "Users", LoginList: "Logins", Expiry: "Expiry", Audit: "Audit",
 		Units: [4]unit{{"day", "days", "d"}, {"hour", "hours", "h"}, {"minute", "minutes", "m"}, {"second", "seconds", "s"}},
 

@@ -9,7 +9,7 @@ func chinese() *texts {
 	return &texts{
 		Lang: "zh-Hans", Name: "简体中文", Product: "flakepass",
 
-		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消",
+		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消", Enter: "前往控制台",
 		Overview: "概览", Users: "用户", LoginList: "登录", Expiry: "过期策略", Audit: "审计",
 		Units: [4]unit{{"天", "天", "d"}, {"小时", "小时", "h"}, {"分钟", "分钟", "m"}, {"秒", "秒", "s"}},
 
