@@ -26,18 +26,21 @@ type Options struct {
 	// something about; any other error is logged and shown as "cannot tell".
 	Create func(ctx context.Context, username string, p account.Password) (account.User, error)
 
-	Logins   Logins
-	Sessions Sessions
-	Policies Policies
-	Figures  Figures
-	Schedule Schedule
-	Record   Record
-	Status   Status
+	Logins     Logins
+	Sessions   Sessions
+	Policies   Policies
+	Figures    Figures
+	Schedule   Schedule
+	Record     Record
+	Status     Status
+	Activities Activities
+
+	// Gate bounds the attempts to log in; nil bounds nothing.
+	Gate Gate
 	// People and Living are the verbs about users and logins. Without them there
 	// are no pages about either.
-	People     People
-	Living     LivingLogins
-	Activities Activities
+	People People
+	Living LivingLogins
 	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
 	// of what was done. None is fine.
 	TrustedProxies []netip.Prefix

@@ -48,11 +48,17 @@ func (u *UI) showLogin(v *visit) {
 func (u *UI) postLogin(v *visit) {
 	u.form(func(v *visit, form url.Values) {
 		name, next := typedName(form), safePath(form.Get("next"))
+		try := v.attempt(name)
+		if wait := v.held(try); wait != "" {
+			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
+			return
+		}
 		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")))
 		if err != nil {
 			u.refuseLogin(v, name, next, err)
 			return
 		}
+		v.proved(try, opened.Identity.UserID)
 		v.letIn(opened, next)
 	})(v)
 }
@@ -92,6 +98,10 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 		}
 		u.Log.InfoContext(v.r.Context(), "login refused", args...)
 	}
+	v.loginAgain(status, name, next, problem)
+}
+
+func (v *visit) loginAgain(status int, name, next, problem string) {
 	f := v.frame(v.t.Login.Title, loginPath)
 	f.Bad = true
 	v.render(status, "login", loginView{frame: f, Problem: problem, Username: name, Next: next})
@@ -117,9 +127,14 @@ func (u *UI) logout(v *visit, _ url.Values) {
 // confirmed asks for the password of whoever is inside, before what cannot be
 // taken back. It returns what is wrong, in a sentence, or "".
 func (v *visit) confirmed(form url.Values) string {
+	try := v.attempt(v.who.Username)
+	if wait := v.held(try); wait != "" {
+		return wait
+	}
 	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")))
 	switch {
 	case err == nil:
+		v.proved(try, v.who.UserID)
 		return ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
 		v.u.Log.InfoContext(v.r.Context(), "password not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))

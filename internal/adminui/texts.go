@@ -37,7 +37,7 @@ type unit struct{ One, Many, Short string }
 
 type loginTexts struct {
 	Title, Lead, Submit, Username, Passphrase    string
-	Opening                                      string
+	Opening, LimitedF                            string
 	Wrong, Role, Disabled, Busy, Failed, Problem string
 	Why                                          map[string]string // by the code of a refusal
 }

@@ -15,7 +15,7 @@ func english() *texts {
 
 		Login: loginTexts{
 			Title: "Log in", Lead: "For admins of this server.", Submit: "Log in", Username: "Username", Passphrase: "Passphrase",
-			Opening:  "Opening …",
+			Opening: "Opening …", LimitedF: "Too many attempts. Try again in %s.",
 			Wrong:    "The username or the passphrase is wrong.",
 			Role:     "This account is not an admin. Only admins can use the console; ask one of them to change your role.",
 			Disabled: "This account is disabled. Ask another admin.",

@@ -15,7 +15,7 @@ func chinese() *texts {
 
 		Login: loginTexts{
 			Title: "登录", Lead: "供本服务器的管理员使用。", Submit: "登录", Username: "用户名", Passphrase: "密码短语",
-			Opening:  "正在打开……",
+			Opening: "正在打开……", LimitedF: "尝试次数过多。请在 %s 后再试。",
 			Wrong:    "用户名或密码短语错误。",
 			Role:     "此账户不是管理员。只有管理员可以使用控制台；请让管理员更改您的角色。",
 			Disabled: "此账户已被停用。请联系其他管理员。",
