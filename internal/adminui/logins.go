@@ -11,7 +11,6 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -21,11 +20,11 @@ import (
 // List returns at most limit logins with IDs below before (0: the newest),
 // newest first, and where the next page begins, or 0 if there is none. End
 // returns [session.ErrNotFound] where nothing is known of such a login. EndAll
-// ends every login, and says how many there were.
+// ends every login.
 type LivingLogins interface {
 	List(ctx context.Context, before idworker.ID, limit int) ([]LivingLogin, idworker.ID, error)
 	End(ctx context.Context, id idworker.ID, reason string) error
-	EndAll(ctx context.Context, reason string) (policy.Estimate, error)
+	EndAll(ctx context.Context, reason string) error
 }
 
 // A LivingLogin is a login, and what the policy of now makes of it.
@@ -119,7 +118,7 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		v.showLogins(http.StatusForbidden, again)
 		return
 	}
-	_, err := u.Living.EndAll(v.r.Context(), again.Reason)
+	err := u.Living.EndAll(v.r.Context(), again.Reason)
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
 		again.Problem = v.sentences(invalid)[0]
 		v.showLogins(http.StatusUnprocessableEntity, again)

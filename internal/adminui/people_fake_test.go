@@ -10,7 +10,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
-	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -145,9 +144,8 @@ func (c living) End(_ context.Context, id idworker.ID, reason string) error {
 	return nil
 }
 
-func (c living) EndAll(_ context.Context, reason string) (policy.Estimate, error) {
-	n := int64(len(c.logins))
+func (c living) EndAll(_ context.Context, reason string) error {
 	clear(c.logins)
 	c.calls = append(c.calls, "end all "+reason)
-	return policy.Estimate{Count: n}, c.err
+	return c.err
 }
