@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,11 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			port, ops := testenv.FreePort(t), testenv.FreePort(t)
 			e.Setenv("PORT", strconv.Itoa(port))
 			e.Setenv("FLAKEPASS_LISTEN", fmt.Sprintf("127.0.0.1:%d", port))
+			steps, err := filepath.Glob("../../migrations/sqlite/*.sql")
+			if err != nil {
+				return err
+			}
+			e.Setenv("MIGRATIONS", strconv.Itoa(len(steps)))
 			e.Setenv("FLAKEPASS_OPS_LISTEN", fmt.Sprintf("127.0.0.1:%d", ops))
 			e.Setenv("FLAKEPASS_REVOCATION_BOUND", "1s")
 			setup(e)

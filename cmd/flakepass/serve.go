@@ -152,7 +152,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 // split sends the console's paths to it and everything else to the API.
 func split(api, console http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/console" || strings.HasPrefix(r.URL.Path, "/console/") {
+		if strings.HasPrefix(r.URL.Path, "/console/") {
 			console.ServeHTTP(w, r)
 			return
 		}

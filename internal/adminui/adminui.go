@@ -73,7 +73,7 @@ func New(o Options) *UI {
 	}
 }
 
-// Handler serves /console and every path below it. What it does not know is a
+// Handler serves every path below /console/. What it does not know is a
 // page with status 404. It expects the path as the client sent it, with the
 // prefix.
 //
@@ -81,7 +81,6 @@ func New(o Options) *UI {
 // requests around it logs the path alone.
 func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /console", http.RedirectHandler(homePath, http.StatusSeeOther))
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
 	u.at(mux, loginPath, u.showLogin, u.postLogin)
 	u.at(mux, "/console/logout", nil, u.form(u.logout))
