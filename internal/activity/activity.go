@@ -99,7 +99,9 @@ func (c *Counter) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			_ = c.Flush(context.WithoutCancel(ctx)) // the last minute may get lost
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+			defer cancel()
+			_ = c.Flush(last) // the last minute may get lost
 			return
 		case <-tick.C:
 			err := c.Flush(ctx)

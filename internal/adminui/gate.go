@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"net/http"
 	"net/netip"
 	"strconv"
 	"time"
@@ -57,7 +56,7 @@ func (v *visit) held(a Attempt) string {
 		return ""
 	}
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	v.u.Log.InfoContext(v.r.Context(), "login refused", "reason", http.StatusTooManyRequests, "via", "console", "from", v.u.address(v.r))
+	v.refused("rate_limited", nil)
 	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
 }
 

@@ -76,29 +76,34 @@ func (v *visit) letIn(opened session.Opened, next string) {
 // refuseLogin shows the page once more. What was typed as the name is not
 // logged: people type their password there.
 func (u *UI) refuseLogin(v *visit, name, next string, err error) {
-	status, problem := http.StatusServiceUnavailable, v.t.Login.Failed
+	status, problem, reason := http.StatusServiceUnavailable, v.t.Login.Failed, ""
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		status, problem = http.StatusUnauthorized, v.t.Login.Wrong
+		status, problem, reason = http.StatusUnauthorized, v.t.Login.Wrong, "credentials_invalid"
 	case errors.Is(err, login.ErrRole):
-		status, problem = http.StatusForbidden, v.t.Login.Role
+		status, problem, reason = http.StatusForbidden, v.t.Login.Role, "not_admin"
 	case errors.Is(err, account.ErrDisabled):
-		status, problem = http.StatusForbidden, v.t.Login.Disabled
+		status, problem, reason = http.StatusForbidden, v.t.Login.Disabled, "account_disabled"
 	case errors.Is(err, account.ErrBusy):
 		problem = v.t.Login.Busy
 	case v.r.Context().Err() == nil:
 		u.Log.ErrorContext(v.r.Context(), "console: login", "err", err)
 	}
-	if status == http.StatusServiceUnavailable {
+	if reason == "" {
 		v.w.Header().Set("Retry-After", retryAfter)
 	} else {
-		args := []any{"reason", status, "via", "console", "from", u.address(v.r)}
-		if known, ok := errors.AsType[*account.RefusedError](err); ok {
-			args = append(args, "user_id", known.UserID.String())
-		}
-		u.Log.InfoContext(v.r.Context(), "login refused", args...)
+		v.refused(reason, err)
 	}
 	v.loginAgain(status, name, next, problem)
+}
+
+// refused logs a login that was refused, and whose name it was, if anybody's.
+func (v *visit) refused(reason string, err error) {
+	args := []any{"reason", reason, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader)}
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		args = append(args, "user_id", known.UserID.String())
+	}
+	v.u.Log.InfoContext(v.r.Context(), "login refused", args...)
 }
 
 func (v *visit) loginAgain(status int, name, next, problem string) {

@@ -27,7 +27,10 @@ const preview = () => {
   request.responseType = "document";
   request.onload = () => {
     const fresh = request.response?.getElementById("effect");
-    if (!fresh) return location.reload(); // the login is over, or the server cannot tell
+    if (!fresh) {
+      if (request.responseURL !== form.action) location.reload(); // the login is over
+      return; // else the server cannot tell; what was typed stays
+    }
     const open = document.querySelector("#effect details")?.open;
     const next = document.importNode(fresh, true);
     const details = next.querySelector("details");
