@@ -147,6 +147,7 @@ func TestBrokenExportIsNoWholeOne(t *testing.T) {
 	if err.Error() == "EOF" {
 		t.Error("the export ended as if it were whole")
 	}
+	server.Close() // when it returns, nobody is at the record any more
 	w.record.err = errors.New("disk on fire")
 	page := w.see(c, "/console/audit.csv")
 	wantStatus(t, page, 503)
