@@ -98,7 +98,7 @@ func chinese() *texts {
 			History: "历史", Version: "版本", When: "时间", Who: "更改者", Changes: "更改", Back: "恢复到此版本",
 			First: "最初版本", Reverted: "恢复到版本", NoteF: "恢复到第 %d 版", Older: "更早的版本", InForce: "生效中",
 			ProblemTitle: "还不能保存",
-			EveryF:       "每 %s", NextF: "下次", CronF: "按 cron 表达式 %s", Hourly: "每小时整点", Daily: "每天 UTC 零点",
+			EveryF:       "每%s", NextF: "下次", CronF: "按 cron 表达式 %s", Hourly: "每小时整点", Daily: "每天 UTC 零点",
 			Unreadable: "无法识别。请输入数字加 d、h、m 或 s，例如 14d 或 1d 12h。", Problem: "错误：",
 			Summary: "曲线的数值",
 		},
