@@ -14,9 +14,7 @@ import (
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/login"
@@ -77,6 +75,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	defer func() { stop(); running.Wait(); closeLender() }()
 	metrics.Worker(workerMetrics(ids))
 	running.Go(func() { giveBack(work, ids, log.Warn) })
+	counts := newCounts(db, ids, log)
+	running.Go(func() { counts.Run(work) })
 
 	// The tiers in front of what is kept, nearest last.
 	tiers, err := stack(ctx, cfg, db, kept, rule, log, metrics)
@@ -106,6 +106,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	// How it is forgotten.
 	sweeper := newSweeper(cfg, db, rule, ids, log)
 	sweeper.count(metrics)
+	counts.watch(sweeper.Sweeper)
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
@@ -119,12 +120,13 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			return fmt.Errorf("serve: FLAKEPASS_FORWARD_KEY: %w", err)
 		}
 	}
+	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: logins, Sessions: sessions, Gate: limits,
+		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
-		People:      newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed)).people(),
+		People:      desk.people(),
 		Sweeps:      sweeper,
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
@@ -134,17 +136,12 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
-	first := &account.Service{
-		Users:  &firstadmin.Users{Users: users, DB: db.SQL(), Dialect: db.Dialect()},
-		Hasher: hasher, IDs: ids, Now: time.Now,
-	}
-	console := adminui.New(adminui.Options{
-		HasAdmin: users.HasAdmin, Now: time.Now, Log: log,
-		Create: func(ctx context.Context, name string, p account.Password) (account.User, error) {
-			return first.Register(ctx, name, p, account.RoleAdmin)
-		},
+	console := newConsole(consoleParts{
+		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
+		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
+		limits: limits, desk: desk, sweeps: sweeper,
 	})
-	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log)
+	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above
 	if err != nil {
 		return err
 	}

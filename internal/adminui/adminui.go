@@ -2,20 +2,18 @@ package adminui
 
 import (
 	"context"
-	"embed"
 	"html/template"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/policy"
 )
 
-//go:embed pages
-var pageFiles embed.FS
-
 // Options are what the pages need from the rest of the program. All fields
-// are required.
+// are required, unless their comment says otherwise.
 type Options struct {
 	// HasAdmin reports whether an account with the role admin exists. It is
 	// asked at every use of a valid link, so an admin made elsewhere in the
@@ -28,49 +26,114 @@ type Options struct {
 	// something about; any other error is logged and shown as "cannot tell".
 	Create func(ctx context.Context, username string, p account.Password) (account.User, error)
 
+	Logins     Logins
+	Sessions   Sessions
+	Policies   Policies
+	Figures    Figures
+	Schedule   Schedule
+	Record     Record
+	Status     Status
+	Activities Activities
+
+	// Gate bounds the attempts to log in; nil bounds nothing.
+	Gate Gate
+	// People and Living are the verbs about users and logins. Without them there
+	// are no pages about either.
+	People People
+	Living LivingLogins
+	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
+	// of what was done. None is fine.
+	TrustedProxies []netip.Prefix
+
 	Now func() time.Time
 	Log *slog.Logger
 }
 
-// A UI is the pages and the one link that is in force. Its methods may be
+// A UI is the pages, and the one link that is in force. Its methods may be
 // called at the same time.
 type UI struct {
 	Options
 	pages  *template.Template
-	texts  *texts
 	origin *http.CrossOriginProtection
 
 	link link
 	turn chan struct{} // held by the one POST that may create
+
+	samples memo[policy.Sample]
+	live    memo[policy.Estimate]
 }
 
 // New returns a UI that has given out no link.
 func New(o Options) *UI {
 	return &UI{
 		Options: o,
-		pages:   template.Must(template.ParseFS(pageFiles, "pages/*.html")), // embedded: the tests would see it fail
-		texts:   english(),
+		pages:   parsePages(),
 		origin:  http.NewCrossOriginProtection(),
 		turn:    make(chan struct{}, 1),
 	}
 }
 
-// Handler serves every path below /console/. What it does not know is a page
-// with status 404. It expects the path as the client sent it, with the prefix.
+// Handler serves every path below /console/. What it does not know is a
+// page with status 404. It expects the path as the client sent it, with the
+// prefix.
 //
 // The code of a link is in the query of GET /console/setup: whoever logs
 // requests around it logs the path alone.
 func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+setupPath, u.showSetup)
-	mux.HandleFunc("POST "+setupPath, u.postSetup)
-	mux.HandleFunc(setupPath, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Allow", "GET, HEAD, POST")
-		u.message(w, http.StatusMethodNotAllowed, u.texts.Method)
-	})
+	u.at(mux, setupPath, u.showSetup, u.postSetup)
+	u.at(mux, loginPath, u.showLogin, u.postLogin)
+	u.at(mux, "/console/logout", nil, u.form(u.logout))
+	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
+
+	u.at(mux, homePath+"{$}", u.inside(u.overview), nil)
+	u.at(mux, expiryPath, u.inside(u.showExpiry), u.act(u.postExpiry))
+	u.at(mux, expiryPath+"/revert", nil, u.act(u.revertExpiry))
+	u.at(mux, auditPath, u.inside(u.showAudit), nil)
+	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
+	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)
+	if u.People != nil && u.Living != nil {
+		u.at(mux, usersPath, u.inside(u.showUsers), u.act(u.createUser))
+		u.at(mux, usersPath+"/{id}", u.inside(u.showUser), u.act(u.changeUser))
+		u.at(mux, loginsPath, u.inside(u.showLogins), nil)
+		u.at(mux, loginsPath+"/end", nil, u.act(u.endLogin))
+		u.at(mux, loginsPath+"/end-all", nil, u.act(u.endAll))
+	}
+
 	mux.HandleFunc("GET /console/assets/{file}", u.asset)
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		u.message(w, http.StatusNotFound, u.texts.NotFound)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		v := u.visit(w, r)
+		v.message(http.StatusNotFound, v.t.NotFound)
 	})
 	return harden(mux)
+}
+
+// at serves one path, with nil for a method that it does not have.
+func (u *UI) at(mux *http.ServeMux, path string, get, post func(*visit)) {
+	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		v := u.visit(w, r)
+		allow := ""
+		if get != nil {
+			allow = "GET, HEAD"
+		}
+		if post != nil {
+			allow = join(allow, "POST")
+		}
+		switch {
+		case get != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
+			get(v)
+		case post != nil && r.Method == http.MethodPost:
+			post(v)
+		default:
+			w.Header().Set("Allow", allow)
+			v.message(http.StatusMethodNotAllowed, v.t.Method)
+		}
+	})
+}
+
+func join(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ", " + b
 }

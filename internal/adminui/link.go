@@ -42,7 +42,7 @@ func (u *UI) SetupLink(ctx context.Context, base string) (string, error) {
 	}
 	base = b.Scheme + "://" + b.Host
 	c := newCode(rand.Text()) // 130 bits
-	u.link.issue(c, base, u.Now())
+	u.link.issue(c, u.Now())
 	return base + setupPath + "?code=" + c.reveal(), nil
 }
 
@@ -78,15 +78,14 @@ const (
 type link struct {
 	mu      sync.Mutex
 	sum     [sha256.Size]byte // of the code; of 130 random bits a plain hash gives nothing away
-	base    string
 	expires time.Time
 	used    bool
 }
 
-func (l *link) issue(c code, base string, now time.Time) {
+func (l *link) issue(c code, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sum, l.base, l.expires, l.used = sha256.Sum256([]byte(c.reveal())), base, now.Add(LinkLife), false
+	l.sum, l.expires, l.used = sha256.Sum256([]byte(c.reveal())), now.Add(LinkLife), false
 }
 
 // state says what a code is good for. Only someone who knows the code learns
@@ -112,12 +111,4 @@ func (l *link) spend() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.used = true
-}
-
-// address is where the operator said that this server is. Unlike the Host
-// header it is not a text that a visitor chooses.
-func (l *link) address() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.base
 }

@@ -33,7 +33,7 @@ func TestOnlyTheLastLinkWorks(t *testing.T) {
 	w.code = w.newLink()
 	wantStatus(t, w.get("/console/setup?code="+old), 404)
 	wantStatus(t, w.do(post(old, "mallory", passphrase)), 404)
-	wantStatus(t, w.send("grace", passphrase), 200)
+	wantStatus(t, w.send("grace", passphrase), 303)
 }
 
 func TestOpeningDoesNotSpend(t *testing.T) {
@@ -42,7 +42,7 @@ func TestOpeningDoesNotSpend(t *testing.T) {
 		wantStatus(t, w.open(), 200)
 	}
 	wantStatus(t, w.do(httptest.NewRequest(http.MethodHead, "/console/setup?code="+w.code, nil)), 200)
-	wantStatus(t, w.send("grace", passphrase), 200)
+	wantStatus(t, w.send("grace", passphrase), 303)
 }
 
 func TestAdminMadeElsewhereEndsTheLinkForGood(t *testing.T) {

@@ -1,6 +1,7 @@
 package adminui_test
 
 import (
+	"html"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -8,15 +9,17 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 func TestEveryAnswerIsHardened(t *testing.T) {
 	w := newWorld(t)
 	want := http.Header{
-		"Content-Security-Policy": {"default-src 'none'; style-src 'self'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
-		"X-Content-Type-Options":  {"nosniff"},
-		"Referrer-Policy":         {"no-referrer"},
-		"Cache-Control":           {"no-store"},
+		"Content-Security-Policy": {"default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+			"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+		"X-Content-Type-Options": {"nosniff"},
+		"Cache-Control":          {"no-store"},
 	}
 	for name, page := range map[string]*httptest.ResponseRecorder{
 		"form": w.open(), "bad code": w.get("/console/setup?code=x"), "style": w.get("/console/assets/console.css"),
@@ -34,7 +37,7 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 
 func TestUnknownPathsArePages(t *testing.T) {
 	w := newWorld(t)
-	for _, path := range []string{"/console/", "/console/nothing", "/console/setup/", "/console/assets/", "/console/assets/nothing.css",
+	for _, path := range []string{"/console/nothing", "/console/setup/", "/console/assets/", "/console/assets/nothing.css",
 		"/console/assets/%2e%2e%2fadminui.go", "/console/assets/..%2fpages%2fsetup.html", "/elsewhere"} {
 		page := w.get(path)
 		wantStatus(t, page, 404)
@@ -50,14 +53,23 @@ func TestUnknownPathsArePages(t *testing.T) {
 	}
 }
 
+var loads = regexp.MustCompile(`(?:href|src|action)="([^"]+)"`)
+
 // The policy forbids whatever is not a file of our own; a page that has such
 // a thing would look broken.
 func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 	w := newWorld(t)
+	w.populate(2)
+	c := w.enter()
+	w.record.events = []audit.Event{{ID: 5, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Action: audit.PolicyChanged, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}}}
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>[^<]|javascript:|<base`)
-	loads := regexp.MustCompile(`(?:href|src|action)="([^"]+)"`)
 	for name, page := range map[string]*httptest.ResponseRecorder{
-		"form": w.open(), "problem": w.send("x", "x"), "unknown": w.get("/console/nothing"), "done": w.send("grace", passphrase),
+		"form": w.open(), "problem": w.send("x", "x"), "unknown": w.get("/console/nothing"), "login": w.get("/console/login"),
+		"home": w.see(c, "/console/"), "week": w.see(c, "/console/?span=week"), "audit": w.see(c, "/console/audit?actor=7"),
+		"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "logins": w.see(c, "/console/logins"),
+		"everybody": w.sendForm(c, "/console/logins/end-all", "phrase", "x"), "bad user": w.sendForm(c, "/console/users", "username", "x", "password", "x", "role", "user"),
+		"expiry": w.see(c, "/console/expiry"), "bad expiry": w.sendForm(c, "/console/expiry", "idle", "1m", "absolute", "x", "version", "1"),
+		"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "1d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
 	} {
 		body := page.Body.String()
 		if m := inline.FindString(body); m != "" {
@@ -72,11 +84,11 @@ func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 				}
 			case strings.HasPrefix(target, "/console/assets/"):
 				wantStatus(t, w.get(target), 200)
-			case target != "/console/setup":
-				t.Errorf("%s refers to %s", name, target)
+			case target != "/openapi.yaml" && target != "/console/setup" && !strings.HasPrefix(target, "/console/logins/end") && w.see(c, html.UnescapeString(target)).Code == 404:
+				t.Errorf("%s refers to %s, which is not there", name, target)
 			}
 		}
-		for _, m := range regexp.MustCompile(`(?:for|aria-controls|aria-describedby)="([^"]+)"`).FindAllStringSubmatch(body, -1) {
+		for _, m := range regexp.MustCompile(`(?:for|aria-controls|aria-labelledby|aria-describedby)="([^"]+)"`).FindAllStringSubmatch(body, -1) {
 			for id := range strings.FieldsSeq(m[1]) {
 				if !have[id] {
 					t.Errorf("%s refers to the id %s, which is not there", name, id)
@@ -84,7 +96,7 @@ func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 			}
 		}
 	}
-	for file, want := range map[string]string{"console.css": "text/css; charset=utf-8", "setup.js": "text/javascript; charset=utf-8"} {
+	for file, want := range map[string]string{"console.css": "text/css; charset=utf-8", "setup.js": "text/javascript; charset=utf-8", "mark.svg": "image/svg+xml"} {
 		if got := w.get("/console/assets/" + file).Header().Get("Content-Type"); got != want {
 			t.Errorf("%s: Content-Type %q, want %q", file, got, want)
 		}
@@ -109,7 +121,9 @@ func TestColoursHaveContrast(t *testing.T) {
 		}{
 			{"text", "ground", 4.5}, {"text", "sheet", 4.5}, {"text", "code-ground", 4.5}, {"text", "error-ground", 4.5},
 			{"muted", "sheet", 4.5}, {"accent", "sheet", 4.5}, {"on-accent", "accent", 4.5}, {"good", "sheet", 4.5},
-			{"error", "sheet", 4.5}, {"error", "error-ground", 4.5}, {"edge", "sheet", 3}, {"accent", "ground", 3},
+			{"text", "accent-soft", 4.5}, {"text", "good-ground", 4.5}, {"accent", "ground", 4.5}, {"muted", "ground", 4.5}, {"good", "ground", 4.5},
+			{"on-error", "error", 4.5}, {"accent", "accent-soft", 4.5}, {"muted", "error-ground", 4.5}, {"accent", "error-ground", 4.5},
+			{"warn", "sheet", 3}, {"good", "sheet", 3}, {"error", "ground", 4.5}, {"error", "sheet", 4.5}, {"error", "error-ground", 4.5}, {"edge", "sheet", 3}, {"accent", "ground", 3},
 		} {
 			a, b := luminance(t, colour[tt.fore]), luminance(t, colour[tt.back])
 			if got := (max(a, b) + 0.05) / (min(a, b) + 0.05); got < tt.min {

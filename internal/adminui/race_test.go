@@ -25,8 +25,8 @@ func TestOneOfTwentyWins(t *testing.T) {
 		for range n {
 			got[<-codes]++
 		}
-		if got[200] != 1 || got[410] != n-1 || w.admins() != 1 || attempts.Load() != 1 {
-			t.Errorf("answers %v, %d admins, %d attempts; want one 200, 410 for the rest, one of each", got, w.admins(), attempts.Load())
+		if got[303] != 1 || got[410] != n-1 || w.admins() != 1 || attempts.Load() != 1 {
+			t.Errorf("answers %v, %d admins, %d attempts; want one 303, 410 for the rest, one of each", got, w.admins(), attempts.Load())
 		}
 	})
 }
@@ -39,8 +39,8 @@ func TestWaitingPostInheritsAfterAMistake(t *testing.T) {
 		go func() { first <- w.send("x", passphrase).Code }()
 		synctest.Wait()
 		go func() { second <- w.send("grace", passphrase).Code }()
-		if a, b := <-first, <-second; a != 422 || b != 200 || w.admins() != 1 {
-			t.Errorf("answers %d and %d, %d admins; want 422 and 200, one admin", a, b, w.admins())
+		if a, b := <-first, <-second; a != 422 || b != 303 || w.admins() != 1 {
+			t.Errorf("answers %d and %d, %d admins; want 422 and 303, one admin", a, b, w.admins())
 		}
 	})
 }
@@ -81,6 +81,6 @@ func TestGoneVisitorLeavesTheQueue(t *testing.T) {
 			t.Errorf("answer %d, %d admins; want 422 and none", a, w.admins())
 		}
 		w.onMake = nil
-		wantStatus(t, w.send("grace", passphrase), 200)
+		wantStatus(t, w.send("grace", passphrase), 303)
 	})
 }

@@ -1,9 +1,9 @@
 package adminui
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/flakepass/flakepass/internal/account"
 )
@@ -14,7 +14,7 @@ const retryAfter = "2"
 // setupView is what setup.html shows. The passphrase is not in it, so it
 // cannot come back.
 type setupView struct {
-	T        *texts
+	frame
 	Code     code
 	Username string
 
@@ -26,151 +26,145 @@ type setupView struct {
 // Secret is the code, for the hidden field and nothing else.
 func (v setupView) Secret() string { return v.Code.reveal() }
 
-// Bad reports whether the page comes back with problems.
-func (v setupView) Bad() bool {
-	return len(v.General)+len(v.UsernameProblems)+len(v.PasswordProblems) > 0
-}
-
 // FocusPassword reports whether the passphrase is the first thing to type.
-func (v setupView) FocusPassword() bool { return v.Bad() && len(v.UsernameProblems) == 0 }
+func (v setupView) FocusPassword() bool { return v.Bad && len(v.UsernameProblems) == 0 }
 
-type doneView struct {
-	T     *texts
-	Name  string
-	Login string // URL
-	Body  string // of the login request, in JSON, without the passphrase
-}
-
-func (u *UI) showSetup(w http.ResponseWriter, r *http.Request) {
-	c := newCode(r.URL.Query().Get("code"))
-	if u.admit(w, r, c) {
-		u.render(w, http.StatusOK, "setup", setupView{T: u.texts, Code: c})
+func (u *UI) showSetup(v *visit) {
+	v.hideReferrer()
+	c := newCode(v.r.URL.Query().Get("code"))
+	if u.admit(v, c) {
+		v.render(http.StatusOK, "setup", setupView{frame: v.setupFrame(), Code: c})
 	}
 }
+
+// hideReferrer keeps the code, which is in the URL of this page, out of the
+// requests for the files that belong to it.
+func (v *visit) hideReferrer() { v.w.Header().Set("Referrer-Policy", "no-referrer") }
+
+// setupFrame has no switch for the language, which would lose the code.
+func (v *visit) setupFrame() frame { return v.frame(v.t.Setup.Title, setupPath, "setup.js") }
 
 // postSetup makes the admin. Requests with the code take turns, and each asks
 // anew when its turn comes: of two, one creates and the other finds the link
 // used. The link is spent only after the account exists, so that a mistake or
 // a crash leaves it as it was. Only holders of the code queue.
-func (u *UI) postSetup(w http.ResponseWriter, r *http.Request) {
-	if err := u.checkOrigin(r); err != nil {
-		u.message(w, http.StatusForbidden, u.texts.CrossOrigin)
+func (u *UI) postSetup(v *visit) {
+	v.hideReferrer()
+	if err := u.checkSetupOrigin(v.r); err != nil {
+		v.message(http.StatusForbidden, v.t.CrossOrigin)
 		return
 	}
-	form, status := readForm(w, r)
+	fields, status := readForm(v.w, v.r)
 	if status != 0 {
-		u.message(w, status, u.texts.refused(status))
+		v.message(status, v.t.refused(status))
 		return
 	}
-	if !u.known(w, form.code) {
+	form := readSetup(fields)
+	if !u.known(v, form.code) {
 		return
 	}
+	user, ok := u.makeAdmin(v, form)
+	if !ok {
+		return
+	}
+	u.Log.InfoContext(v.r.Context(), "first admin created", "user_id", user.ID.String())
+	opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, user.Username, account.NewPassword(form.password))
+	if err != nil { // the account is there all the same
+		u.Log.WarnContext(v.r.Context(), "console: login after setup", "err", err)
+		v.see(loginPath, url.Values{"why": {"created"}})
+		return
+	}
+	v.letIn(opened, homePath)
+}
+
+// makeAdmin answers the request, and returns false, unless it made the admin.
+func (u *UI) makeAdmin(v *visit, form setupForm) (account.User, bool) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
-	case <-r.Context().Done():
-		return // nobody is left to answer
+	case <-v.r.Context().Done():
+		return account.User{}, false // nobody is left to answer
 	}
-	if !u.admit(w, r, form.code) {
-		return
+	if !u.admit(v, form.code) {
+		return account.User{}, false
 	}
-	user, err := u.Create(r.Context(), form.username, account.NewPassword(form.password))
-	if errors.Is(err, account.ErrHasAdmin) { // made on another instance since admit has asked
+	user, err := u.Create(v.r.Context(), form.username, account.NewPassword(form.password))
+	switch {
+	case errors.Is(err, account.ErrHasAdmin): // made on another instance since admit has asked
 		u.link.spend()
-		u.message(w, http.StatusGone, u.texts.Used)
-		return
-	}
-	if err != nil {
-		u.again(w, r, form, err)
-		return
+		v.message(http.StatusGone, v.t.Used)
+		return account.User{}, false
+	case err != nil:
+		u.again(v, form, err)
+		return account.User{}, false
 	}
 	u.link.spend()
-	u.Log.InfoContext(r.Context(), "first admin created", "user_id", user.ID.String())
-	u.done(w, user)
+	return user, true
 }
 
 // known answers the request unless c is the code of a link in force. It costs
 // no question to the database, so guessing loads nothing.
-func (u *UI) known(w http.ResponseWriter, c code) bool {
+func (u *UI) known(v *visit, c code) bool {
 	switch u.link.state(c, u.Now()) {
 	case linkLive:
 		return true
 	case linkUsed:
-		u.message(w, http.StatusGone, u.texts.Used)
+		v.message(http.StatusGone, v.t.Used)
 	case linkExpired:
-		u.message(w, http.StatusGone, u.texts.Expired)
+		v.message(http.StatusGone, v.t.Expired)
 	default:
-		u.message(w, http.StatusNotFound, u.texts.Unknown)
+		v.message(http.StatusNotFound, v.t.Unknown)
 	}
 	return false
 }
 
 // admit answers the request unless c may make the first admin.
-func (u *UI) admit(w http.ResponseWriter, r *http.Request, c code) bool {
-	if !u.known(w, c) {
+func (u *UI) admit(v *visit, c code) bool {
+	if !u.known(v, c) {
 		return false
 	}
-	has, err := u.HasAdmin(r.Context())
+	has, err := u.HasAdmin(v.r.Context())
 	switch {
 	case err != nil:
-		if !gone(r) {
-			u.Log.ErrorContext(r.Context(), "cannot ask for an admin", "error", err)
-		}
-		w.Header().Set("Retry-After", retryAfter)
-		u.message(w, http.StatusServiceUnavailable, u.texts.Unavailable)
+		v.unavailable("cannot ask for an admin", err)
 		return false
 	case has:
 		u.link.spend()
-		u.message(w, http.StatusGone, u.texts.Used)
+		v.message(http.StatusGone, v.t.Used)
 		return false
 	}
 	return true
 }
 
-// again shows the form once more, with what is wrong and the name as typed.
-func (u *UI) again(w http.ResponseWriter, r *http.Request, form setupForm, err error) {
-	v := setupView{T: u.texts, Code: form.code, Username: form.username}
+// again shows the form once more, with what is wrong and what was typed,
+// except for the passphrase.
+func (u *UI) again(v *visit, form setupForm, err error) {
+	page := setupView{frame: v.setupFrame(), Code: form.code, Username: form.username}
+	page.Bad = true
 	status := http.StatusUnprocessableEntity
 	if bad, ok := errors.AsType[*account.InvalidError](err); ok {
 		for _, f := range bad.Fields {
-			switch f.Field {
+			switch sentence := v.t.field(f.Field, f.Code, f.Message); f.Field {
 			case "username":
-				v.UsernameProblems = append(v.UsernameProblems, u.texts.Username+" "+f.Message+".")
+				page.UsernameProblems = append(page.UsernameProblems, sentence)
 			case "password":
-				v.PasswordProblems = append(v.PasswordProblems, u.texts.Passphrase+" "+f.Message+".")
+				page.PasswordProblems = append(page.PasswordProblems, sentence)
 			default:
-				v.General = append(v.General, f.Field+" "+f.Message+".")
+				page.General = append(page.General, sentence)
 			}
 		}
 	} else if errors.Is(err, account.ErrExists) {
 		status = http.StatusConflict
-		v.UsernameProblems = []string{u.texts.Taken}
+		page.UsernameProblems = []string{v.t.Setup.Taken}
 	} else {
 		status = http.StatusServiceUnavailable
-		w.Header().Set("Retry-After", retryAfter)
-		v.General = []string{u.texts.Failed}
+		v.w.Header().Set("Retry-After", retryAfter)
+		page.General = []string{v.t.Setup.Failed}
 		if errors.Is(err, account.ErrBusy) {
-			v.General = []string{u.texts.Busy}
-		} else if !gone(r) {
-			u.Log.ErrorContext(r.Context(), "cannot create the first admin", "error", err)
+			page.General = []string{v.t.Setup.Busy}
+		} else if v.r.Context().Err() == nil { // else the person has left, which is no error
+			u.Log.ErrorContext(v.r.Context(), "cannot create the first admin", "err", err)
 		}
 	}
-	u.render(w, status, "setup", v)
+	v.render(status, "setup", page)
 }
-
-func (u *UI) done(w http.ResponseWriter, user account.User) {
-	body, err := json.Marshal(struct {
-		Username string `json:"username"`
-		Password string `json:"password"`
-	}{user.Username, u.texts.YourPassphrase})
-	if err != nil { // two strings always marshal
-		panic(err)
-	}
-	u.render(w, http.StatusOK, "done", doneView{
-		T: u.texts, Name: user.Username, Login: u.link.address() + "/v1/login", Body: string(body),
-	})
-}
-
-// gone reports whether the person has left. What fails after that is the
-// leaving, which is no error to log.
-func gone(r *http.Request) bool { return r.Context().Err() != nil }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 )
@@ -26,7 +29,7 @@ const (
 
 // A world is a server with one link, the accounts behind it, and a clock.
 type world struct {
-	t    *testing.T
+	t    testing.TB
 	ui   *adminui.UI
 	h    http.Handler
 	log  bytes.Buffer
@@ -39,21 +42,34 @@ type world struct {
 	hasErr  error
 	makeErr error
 	onMake  func() // called while an account is being made
+
+	policies  *policies
+	record    record
+	counts    counted
+	state     adminui.State
+	verifyErr error
+	loginErr  error
+	role      account.Role // of whoever is logged in
+	living    map[idworker.ID]flakepass.Token
+	lastID    idworker.ID
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	w := &world{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), role: account.RoleAdmin}
+	w.policies = newPolicies(w.time)
 	w.ui = adminui.New(adminui.Options{
-		HasAdmin: w.hasAdmin,
-		Create:   w.create,
-		Now:      func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
-		Log:      slog.New(slog.NewJSONHandler(&w.log, nil)),
+		HasAdmin: w.hasAdmin, Create: w.create, Now: w.time, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Logins: w, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
+		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		Activities:     &w.counts, Status: func(context.Context) adminui.State { return w.state },
 	})
 	w.h = w.ui.Handler()
 	w.code = w.newLink()
 	return w
 }
+
+func (w *world) time() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
 
 func (w *world) newLink() string {
 	w.t.Helper()
@@ -138,7 +154,7 @@ func (w *world) send(username, password string) *httptest.ResponseRecorder {
 	return w.do(post(w.code, username, password))
 }
 
-func wantStatus(t *testing.T, rec *httptest.ResponseRecorder, want int) {
+func wantStatus(t testing.TB, rec *httptest.ResponseRecorder, want int) {
 	t.Helper()
 	if got := rec.Code; got != want {
 		t.Fatalf("status = %d, want %d; page:\n%s", got, want, rec.Body)
@@ -146,7 +162,7 @@ func wantStatus(t *testing.T, rec *httptest.ResponseRecorder, want int) {
 }
 
 // wantText looks in the text of the page, as a person reads it.
-func wantText(t *testing.T, rec *httptest.ResponseRecorder, want ...string) {
+func wantText(t testing.TB, rec *httptest.ResponseRecorder, want ...string) {
 	t.Helper()
 	got := html.UnescapeString(rec.Body.String())
 	for _, s := range want {
@@ -156,7 +172,7 @@ func wantText(t *testing.T, rec *httptest.ResponseRecorder, want ...string) {
 	}
 }
 
-func wantNoText(t *testing.T, rec *httptest.ResponseRecorder, not ...string) {
+func wantNoText(t testing.TB, rec *httptest.ResponseRecorder, not ...string) {
 	t.Helper()
 	for _, s := range not {
 		if strings.Contains(rec.Body.String(), s) || strings.Contains(html.UnescapeString(rec.Body.String()), s) {

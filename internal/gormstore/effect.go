@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"strings"
 	"time"
 
@@ -119,13 +118,7 @@ func (s *Settings) estimate(ctx context.Context, r span) (policy.Estimate, error
 // random, of each of the strata. The error is twice the standard error, from the
 // differences of neighbouring strata (Cochran, Sampling Techniques, 5A.12).
 func (s *Settings) sample(ctx context.Context, r span, share float64) (policy.Estimate, error) {
-	width := float64(r.hi-r.lo) / strata
-	pieces := make([]piece, strata)
-	for i := range pieces {
-		begin := float64(i)*width + rand.Float64()*width*(1-share) //nolint:gosec // a sample, no secret
-		pieces[i] = piece{r.lo + int64(begin), r.lo + int64(begin+width*share)}
-	}
-	counts, err := s.pieces(ctx, r, pieces)
+	counts, err := s.pieces(ctx, r, r.random(share))
 	if err != nil {
 		return policy.Estimate{}, err
 	}

@@ -36,6 +36,10 @@ type Hearer interface {
 	Hear(ctx context.Context, ended session.Session) error
 }
 
+// ErrRole means that the password is right, and that the account has another
+// role than the door is for. No login was begun, and none was ended.
+var ErrRole = errors.New("the account has another role")
+
 // A Service logs people in. Set the fields once, before use.
 type Service struct {
 	Accounts Accounts
@@ -48,9 +52,23 @@ type Service struct {
 // [account.ErrWrong], [account.ErrDisabled] or [account.ErrBusy], within an
 // [*account.RefusedError] if somebody has that name.
 func (s *Service) Login(ctx context.Context, username string, p account.Password) (session.Opened, error) {
+	return s.login(ctx, username, p, func(account.Role) bool { return true })
+}
+
+// LoginAs is [Service.Login] for a door that only one role may pass. It fails
+// with [ErrRole] as well: before a login begins, for that would end the one
+// which the person has elsewhere.
+func (s *Service) LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error) {
+	return s.login(ctx, username, p, func(r account.Role) bool { return r == role })
+}
+
+func (s *Service) login(ctx context.Context, username string, p account.Password, may func(account.Role) bool) (session.Opened, error) {
 	user, err := s.Accounts.Authenticate(ctx, username, p)
 	if err != nil {
 		return session.Opened{}, err
+	}
+	if !may(user.Role) {
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: ErrRole}
 	}
 	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
 	if gone(err) {
@@ -60,6 +78,20 @@ func (s *Service) Login(ctx context.Context, username string, p account.Password
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
 	}
 	return opened, nil
+}
+
+// Confirm checks the password of somebody who is logged in once more, before
+// what cannot be taken back. It fails with [account.ErrWrong],
+// [account.ErrDisabled] or [account.ErrBusy].
+func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Password) error {
+	user, err := s.Users.ByID(ctx, id)
+	if err != nil {
+		return fmt.Errorf("login: confirm: %w", err)
+	}
+	if user.Disabled() {
+		return account.ErrDisabled
+	}
+	return s.Accounts.VerifyPassword(ctx, user, p)
 }
 
 // ChangePassword replaces the password of that user, who has to know the old

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,7 +11,7 @@ import (
 // sessionMetrics are the numbers that show whether an end is known everywhere
 // in time.
 type sessionMetrics struct {
-	accepts *prometheus.CounterVec
+	accepts map[string]*atomic.Uint64 // by source
 	age     prometheus.Histogram
 	stale   prometheus.Histogram
 	heard   *prometheus.HistogramVec
@@ -23,9 +24,7 @@ type sessionMetrics struct {
 func newSessionMetrics(r prometheus.Registerer) sessionMetrics {
 	ages := []float64{.001, .01, .1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 1200}
 	m := sessionMetrics{
-		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flakepass_accepts_total", Help: "Tokens accepted, by who answered for them: memory, redis or database.",
-		}, []string{"source"}),
+		accepts: map[string]*atomic.Uint64{},
 		age: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "flakepass_accept_age_seconds", Buckets: ages,
 			Help: "How long before a token was accepted the database was read for it. One accept in 64 is observed.",
@@ -53,17 +52,27 @@ func newSessionMetrics(r prometheus.Registerer) sessionMetrics {
 		}),
 	}
 	for _, source := range []string{"memory", "redis", "database"} {
-		m.accepts.WithLabelValues(source)
+		n := &atomic.Uint64{}
+		m.accepts[source] = n
+		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "flakepass_accepts_total", Help: "Tokens accepted, by who answered for them: memory, redis or database.",
+			ConstLabels: prometheus.Labels{"source": source},
+		}, func() float64 { return float64(n.Load()) }))
 	}
-	r.MustRegister(m.accepts, m.age, m.stale, m.heard, m.polls, m.polling, m.ends, m.foreign)
+	r.MustRegister(m.age, m.stale, m.heard, m.polls, m.polling, m.ends, m.foreign)
 	return m
 }
 
-// Accepts counts the tokens that were accepted by that source. It returns a
-// function, so that what is counted on every request costs one addition.
+// Accepts counts the tokens that were accepted by that source: memory, redis or
+// database. It returns a function, so that what is counted on every request
+// costs one addition.
 func (m *Metrics) Accepts(source string) (count func()) {
-	return m.sessions.accepts.WithLabelValues(source).Inc
+	n := m.sessions.accepts[source]
+	return func() { n.Add(1) }
 }
+
+// Accepted is how many tokens that source has answered for since the start.
+func (m *Metrics) Accepted(source string) uint64 { return m.sessions.accepts[source].Load() }
 
 // AcceptAge observes how long before an accept the database was read for it.
 func (m *Metrics) AcceptAge(d time.Duration) { m.sessions.age.Observe(d.Seconds()) }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: redis-server,
-# mariadb-server, nginx, ZooKeeper with a Java to run it, Node.js with npm, a C
-# compiler for the race detector, and a MySQL server.
+# mariadb-server, nginx, ZooKeeper with a Java to run it, Chromium, Node.js with
+# npm, a C compiler for the race detector, and a MySQL server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
 # Debian's stable releases carry no MySQL, only MariaDB, and the two differ
@@ -15,6 +15,8 @@ set -eu
 
 cache=${FLAKEPASS_TEST_CACHE:-${HOME:?}/.cache/flakepass-test}
 root=$cache/mysql
+# What checks the pages of the console for accessibility: one file of npm.
+axe=axe-core@4.14.1
 
 # Server binaries live where an ordinary user's PATH may not reach.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -44,10 +46,13 @@ missing() {
 	have node || echo nodejs
 	have npm || echo npm
 	have cc || have gcc || echo gcc libc6-dev
+	have chromium || echo chromium
 }
 
+have_axe() { [ -f "$cache/axe/package/axe.min.js" ]; }
+
 packages=$(missing)
-if [ -z "$packages" ] && have_mysql; then
+if [ -z "$packages" ] && have_mysql && have_axe; then
 	exit 0
 fi
 
@@ -146,6 +151,15 @@ fetch_mysql() {
 	mv "$scratch/root" "$root"
 }
 
+# fetch_axe unpacks the one file of axe-core, and its licence. Nothing of it is
+# installed.
+fetch_axe() {
+	(cd "$scratch" && npm pack --silent "$axe" >/dev/null && mkdir axe &&
+		tar -xzf axe-core-*.tgz -C axe package/axe.min.js package/LICENSE)
+	rm -rf "$cache/axe"
+	mv "$scratch/axe" "$cache/axe"
+}
+
 # Two runs at once would fetch twice and rename over each other.
 exec 9>"$cache/install.lock"
 flock 9
@@ -157,3 +171,4 @@ if [ -n "$packages" ]; then
 	install_packages $packages
 fi
 have_mysql || fetch_mysql
+have_axe || fetch_axe

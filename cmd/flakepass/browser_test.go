@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// A browser is a tab of a real Chromium, looking at one instance.
+type browser struct {
+	t   testing.TB
+	ctx context.Context //nolint:containedctx // chromedp keeps the tab in it
+	at  string          // http://host:port
+}
+
+// newBrowser starts a Chromium with a profile of its own. What its console or
+// its Content-Security-Policy complains about fails the test.
+func newBrowser(t testing.TB, i *instance) *browser {
+	t.Helper()
+	program := testenv.Program(t, "chromium")
+	profile, err := os.MkdirTemp("", "flakepass-chromium-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // its processes may write for a moment after it has ended
+		for range 50 {
+			if os.RemoveAll(profile) == nil {
+				return
+			}
+			<-time.After(50 * time.Millisecond)
+		}
+	})
+	flags := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Headless, chromedp.NoFirstRun,
+		chromedp.Flag("lang", "en-US"), chromedp.Flag("force-color-profile", "srgb"),
+	}
+	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
+		flags = append(flags, chromedp.Flag(name, true))
+	}
+	all, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), flags...)
+	t.Cleanup(stop)
+	return newTab(t, all, "http://"+i.public)
+}
+
+// other is a tab that shares nothing with this one: another person's.
+func (b *browser) other() *browser {
+	b.t.Helper()
+	return newTab(b.t, b.ctx, b.at, chromedp.WithNewBrowserContext())
+}
+
+func newTab(t testing.TB, parent context.Context, at string, options ...chromedp.ContextOption) *browser {
+	t.Helper()
+	ctx, cancel := chromedp.NewContext(parent, options...)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx, at: at}
+	b.do()
+	err := chromedp.Listen(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *log.EventEntryAdded:
+			// A status of 4xx or 5xx is an answer that tests ask for.
+			if e := ev.Entry; e.Level == "error" && e.Source != "network" {
+				t.Errorf("the browser says: %s %s", e.Source, e.Text)
+			}
+		case *runtime.EventExceptionThrown:
+			t.Errorf("a script failed: %s", (&chromedp.ExceptionError{ExceptionDetails: ev.ExceptionDetails}).Error())
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// do runs actions, one after the other.
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if len(actions) == 0 {
+		ctx = b.ctx // the first run opens the tab, for as long as its context lives
+	}
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		b.t.Fatalf("%v; the page:\n%s", err, b.text())
+	}
+}
+
+// open shows a page.
+func (b *browser) open(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.at + path))
+}
+
+// press clicks something that leads to another page, and waits for that.
+func (b *browser) press(what string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if _, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(what))); err != nil {
+		b.t.Fatalf("press %s: %v; the page:\n%s", what, err, b.text())
+	}
+}
+
+// fill types a text into a field in the place of what is there.
+func (b *browser) fill(field, text string) {
+	b.t.Helper()
+	b.do(chromedp.Clear(chromedp.CSS(field)), chromedp.SendKeys(chromedp.CSS(field), text))
+}
+
+// text is what a person reads on the page.
+func (b *browser) text() string {
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS("body")))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// sees waits until the page has these texts.
+func (b *browser) sees(want ...string) {
+	b.t.Helper()
+	for _, s := range want {
+		testenv.Eventually(b.t, patience, func() bool { return strings.Contains(b.text(), s) }, "the page says: "+s)
+	}
+}
+
+func (b *browser) path() string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	at, err := chromedp.Run(ctx, chromedp.Location())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return strings.TrimPrefix(at, b.at)
+}
+
+// value is what is typed into a field.
+func (b *browser) value(field string) string {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Value(chromedp.CSS(field)))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+// evaluate is the value of an expression in the page, awaited.
+func evaluate[T any](b *browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return v
+}
+
+// login logs in on the page for it, which has to be open.
+func (b *browser) login(name string) {
+	b.t.Helper()
+	b.fill("#username", name)
+	b.fill("#password", passphrase)
+	b.press(`main button[type="submit"]`)
+}
+
+// scheme chooses light or dark.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// scripts turns them on or off.
+func (b *browser) scripts(on bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// shoot keeps a picture of the whole page in bin/console, for people to look at.
+func (b *browser) shoot(name string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	folder := filepath.Join("..", "..", "bin", "console")
+	if err := os.MkdirAll(folder, 0o750); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}

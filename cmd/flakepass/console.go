@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/firstadmin"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/telemetry"
+)
+
+// consoleParts are what the pages for people look at, and act on.
+type consoleParts struct {
+	cfg      config.Config
+	log      *slog.Logger
+	db       *gormstore.DB
+	users    *gormstore.Users
+	ids      *idworker.Worker
+	hasher   *account.Hasher
+	rule     *policy.Live
+	tiers    *tiers
+	metrics  *telemetry.Metrics
+	logins   adminui.Logins
+	sessions adminui.Sessions
+	ready    *readiness
+	start    time.Time
+	limits   httpapi.Gate
+	desk     *operatorDesk
+	sweeps   sweepDoor
+}
+
+func newConsole(p consoleParts) *adminui.UI {
+	first := &account.Service{
+		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect()},
+		Hasher: p.hasher, IDs: p.ids, Now: time.Now,
+	}
+	settings := &gormstore.Settings{DB: p.db}
+	return adminui.New(adminui.Options{
+		HasAdmin: p.users.HasAdmin, Now: time.Now, Log: p.log, TrustedProxies: p.cfg.TrustedProxies,
+		Create: func(ctx context.Context, name string, password account.Password) (account.User, error) {
+			return first.Register(ctx, name, password, account.RoleAdmin)
+		},
+		Logins: p.logins, Sessions: p.sessions,
+		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits},
+		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
+		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
+	})
+}
+
+// nextSweep is when the sweep comes next by that schedule.
+func nextSweep(spec string, after time.Time) (time.Time, error) {
+	schedule, err := sweep.ParseSchedule(spec)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return schedule.Next(after.UTC()), nil
+}
+
+// status is how this instance is doing.
+func (p consoleParts) status(ctx context.Context) adminui.State {
+	s := adminui.State{
+		Reasons: append(p.ready.reasons(ctx), unfit(p.ids)...), Version: buildVersion(), Up: time.Since(p.start),
+		Database: place(p.cfg), Redis: p.tiers.common.state(ctx), Worker: p.ids.Number(),
+		Horizon: -1, Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
+		FromMemory:   p.metrics.Accepted(session.FromMemory.String()),
+		FromRedis:    p.metrics.Accepted(session.FromRedis.String()),
+		FromDatabase: p.metrics.Accepted(session.FromDatabase.String()),
+	}
+	if horizon := p.tiers.feed.Horizon(); !horizon.IsZero() {
+		s.Horizon = session.Age(time.Now(), horizon)
+	}
+	return s
+}
+
+// lastSweeps are the last passes on all instances; none if they cannot be read,
+// which the reasons tell.
+func (p consoleParts) lastSweeps(ctx context.Context) (last []adminui.Sweep) {
+	passes, err := p.sweeps.Passes(ctx, 0, 5)
+	if err != nil {
+		return nil
+	}
+	for i := range passes {
+		r := &passes[i]
+		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared}
+		if !r.Finished.IsZero() {
+			s.Took = r.Took().Round(time.Millisecond)
+		}
+		last = append(last, s)
+	}
+	return last
+}

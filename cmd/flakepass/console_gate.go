@@ -1,0 +1,26 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/throttle"
+)
+
+// consoleGate is the gate of the API, in the words of the console.
+type consoleGate struct{ httpapi.Gate }
+
+func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) time.Duration {
+	if limited, ok := errors.AsType[*throttle.LimitedError](g.Gate.Login(ctx, throttle.Attempt(a))); ok {
+		return max(limited.Retry, time.Second)
+	}
+	return 0
+}
+
+func (g consoleGate) LoggedIn(ctx context.Context, a adminui.Attempt, user idworker.ID) {
+	g.Gate.LoggedIn(ctx, throttle.Attempt(a), user)
+}

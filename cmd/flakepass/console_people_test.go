@@ -1,0 +1,73 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/flakepass/flakepass/internal/account"
+)
+
+// An admin makes a user, looks at a login and ends it, disables the user, and
+// gives another the role of an admin.
+func TestConsoleManagesPeople(t *testing.T) {
+	d := onSQLite(t)
+	i := d.start(t)
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	populate(t, d, 120)
+	b := newBrowser(t, i)
+	b.open("/console/users")
+	b.login("ada")
+	b.sees("person00119")
+	b.fill("#name", "person0001")
+	b.press(`form[role="search"] button`)
+	b.press(`td a[href^="/console/users/"]`)
+	b.sees("person00010", "Absolute lifetime:", "left")
+	b.fill("#end-reason", "lost phone")
+	b.press(`form[action="/console/logins/end"] button`)
+	b.sees("The login has ended.", "Not logged in.")
+	b.fill("#state-reason", "left us")
+	b.press(`button[value="disabled"]`)
+	b.sees("The user is disabled.")
+	b.press(`a[href^="/console/audit?target="]`)
+	b.sees("User disabled", "left us")
+
+	b.open("/console/users")
+	b.do(chromedp.Click(chromedp.CSS("details summary")))
+	b.fill("#username", "grace")
+	b.fill("#password", "another long passphrase here")
+	b.press(`details form button`)
+	b.sees("The user is created.", "grace")
+	b.do(chromedp.SetValue(chromedp.CSS("#role"), "admin"))
+	b.fill("#confirm_password", "not the right passphrase")
+	b.press(`button[value="role"]`)
+	b.sees("The passphrase is wrong.")
+	b.do(chromedp.SetValue(chromedp.CSS("#role"), "admin"))
+	b.fill("#confirm_password", passphrase)
+	b.press(`button[value="role"]`)
+	b.sees("The role is changed.")
+	if n := count(t, d.sql(t), "SELECT COUNT(*) FROM users WHERE role = 'admin' AND username = 'grace'"); n != 1 {
+		t.Error("grace is no admin")
+	}
+}
+
+func TestConsoleLogsEverybodyOut(t *testing.T) {
+	d := onSQLite(t)
+	i := d.start(t)
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	populate(t, d, 60)
+	b := newBrowser(t, i)
+	b.open("/console/logins")
+	b.login("ada")
+	b.do(chromedp.Click(chromedp.CSS("details summary")))
+	b.fill("#phrase", "yes")
+	b.fill("#confirm_password", passphrase)
+	b.press(`details form button`)
+	b.sees("Nobody was logged out.")
+	b.fill("#phrase", "log everybody out")
+	b.fill("#confirm_password", passphrase)
+	b.press(`details form button`)
+	b.sees("Everybody is logged out, you too.")
+	b.open("/console/")
+	b.sees("Log in")
+}

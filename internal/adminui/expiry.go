@@ -1,0 +1,190 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/policy"
+)
+
+const expiryPath = "/console/expiry"
+
+// Policies are the verbs about the policy. *admin.Policies has them.
+type Policies interface {
+	Current(ctx context.Context) (policy.Policy, error)
+	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
+	Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+}
+
+// A Schedule says when the sweep comes next after a moment, by its schedule.
+type Schedule func(spec string, after time.Time) (time.Time, error)
+
+// dialView is what expiry.html shows.
+type dialView struct {
+	frame
+	In       dialInput
+	Problems map[string]string // by the name of the field
+	InForce  policy.Policy
+	Effect   *effectView // nil if it could not be found out
+	Confirm  *confirmView
+	Conflict *conflictView
+	Sweep    sweepView
+	History  historyView
+}
+
+// A confirmView asks for the password before many logins end. For names the
+// values that were shown when it asked.
+type confirmView struct {
+	Sentence, Button, For, Problem string
+}
+
+func (u *UI) showExpiry(v *visit) {
+	inForce, err := u.Policies.Current(v.r.Context())
+	if err != nil {
+		v.unavailable("policy", err)
+		return
+	}
+	effect := v.effect(inForce, inForce, nil)
+	v.showDial(http.StatusOK, dialView{In: inputOf(&inForce), InForce: inForce, Effect: effect})
+}
+
+// showDial completes the page and shows it.
+func (v *visit) showDial(status int, d dialView) {
+	history, err := v.history(d.InForce.Version)
+	if err != nil {
+		v.unavailable("policy history", err)
+		return
+	}
+	d.frame = v.frame(v.t.Dial.Title, expiryPath, "expiry.js")
+	d.Bad = len(d.Problems) > 0 || d.Conflict != nil
+	d.History, d.Sweep = history, v.sweepView(d.InForce.Schedule)
+	v.render(status, "expiry", d)
+}
+
+// postExpiry previews a change, or makes it.
+func (u *UI) postExpiry(v *visit, form url.Values) {
+	in := readDial(form)
+	inForce, err := u.Policies.Current(v.r.Context())
+	if err != nil {
+		v.unavailable("policy", err)
+		return
+	}
+	next, problems := in.policy(v.t)
+	if len(problems) > 0 {
+		v.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
+		return
+	}
+	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
+	switch form.Get("do") {
+	case "save", "confirm":
+		if in.Version == inForce.Version && sameTerms(&next, &inForce) {
+			v.see(expiryPath, url.Values{"done": {"same"}})
+			return
+		}
+		v.save(form, in, inForce, change)
+	default:
+		v.preview(in, inForce, change)
+	}
+}
+
+// preview shows what a change would do now, and changes nothing.
+func (v *visit) preview(in dialInput, inForce policy.Policy, change admin.PolicyChange) {
+	change.DryRun, change.Version = true, inForce.Version
+	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	v.afterSet(in, inForce, change, &effect, err, "")
+}
+
+// save makes a change. One that ends many logins has to be confirmed with a
+// password, by somebody who has seen what these very values do.
+func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, change admin.PolicyChange) {
+	problem := ""
+	if form.Get("do") == "confirm" {
+		if form.Get("confirm_for") != in.key() { // something else was shown: look again
+			v.preview(in, inForce, change)
+			return
+		}
+		problem = v.confirmed(form)
+		change.Confirmed = problem == ""
+	}
+	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	if err == nil {
+		v.see(expiryPath, url.Values{"done": {"saved"}})
+		return
+	}
+	v.afterSet(in, inForce, change, &effect, err, problem)
+}
+
+// afterSet shows the page after a change that was not made.
+func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.PolicyChange, effect *policy.Effect, err error, problem string) {
+	d := dialView{In: in, InForce: inForce}
+	status := http.StatusOK
+	invalid, isInvalid := errors.AsType[*policy.InvalidError](err)
+	switch {
+	case isInvalid:
+		status, d.Problems = http.StatusUnprocessableEntity, v.problems(invalid)
+	case errors.Is(err, policy.ErrVersion):
+		status = http.StatusConflict
+		if d.Conflict, d.InForce, err = v.conflict(in); err != nil {
+			v.unavailable("policy conflict", err)
+			return
+		}
+		d.In.Version = d.InForce.Version
+		d.Effect = v.effect(d.InForce, change.Next, nil)
+	case errors.Is(err, admin.ErrUnconfirmed):
+		if problem != "" {
+			status = http.StatusForbidden
+		}
+		d.Effect = v.effect(inForce, change.Next, effect)
+		d.Confirm = v.confirmView(effect, in.key(), problem)
+	case err != nil:
+		v.unavailable("policy not set", err)
+		return
+	default:
+		d.Effect = v.effect(inForce, change.Next, effect)
+		if in.Version != inForce.Version { // changed while this was being typed
+			if d.Conflict, d.InForce, err = v.conflict(in); err != nil {
+				v.unavailable("policy conflict", err)
+				return
+			}
+			d.In.Version = d.InForce.Version
+		}
+	}
+	v.showDial(status, d)
+}
+
+// revertExpiry sets what was in force as an earlier version. If that ends many
+// logins, it leads to the form, filled in, to be confirmed there.
+func (u *UI) revertExpiry(v *visit, form url.Values) {
+	to, err1 := strconv.ParseInt(form.Get("to"), 10, 64)
+	version, err2 := strconv.ParseInt(form.Get("version"), 10, 64)
+	if err1 != nil || err2 != nil {
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return
+	}
+	change := admin.PolicyChange{Version: version, Note: v.t.revertNote(to)}
+	_, effect, err := u.Policies.Revert(v.r.Context(), to, change)
+	switch {
+	case err == nil:
+		v.see(expiryPath, url.Values{"done": {"saved"}})
+		return
+	case errors.Is(err, admin.ErrNoVersion):
+		v.message(http.StatusNotFound, v.t.NotFound)
+		return
+	}
+	inForce, err2 := u.Policies.Current(v.r.Context())
+	old, err1 := u.Policies.History(v.r.Context(), to+1, 1)
+	if err := errors.Join(err1, err2); err != nil || len(old) == 0 {
+		v.unavailable("policy not reverted", err)
+		return
+	}
+	in := inputOf(&old[0])
+	in.Version, in.Note = version, change.Note
+	change.Next = old[0]
+	v.afterSet(in, inForce, change, &effect, err, "")
+}

@@ -1,0 +1,67 @@
+package adminui
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// A Gate bounds how often a password may be tried, here and through every other
+// door together.
+//
+// Login says how long to wait before this attempt, or 0 if it may be made.
+// LoggedIn is told that it proved to be right.
+type Gate interface {
+	Login(ctx context.Context, a Attempt) time.Duration
+	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
+}
+
+// An Attempt is who wants to prove to be the holder of a name. Device is the
+// hash of a token that the browser has brought along, or nil.
+type Attempt struct {
+	Account string
+	Address netip.Addr
+	Device  []byte
+}
+
+// attempt is one to be the holder of that name.
+func (v *visit) attempt(name string) Attempt {
+	a := Attempt{Account: name}
+	if normal, err := account.NormalizeUsername(name); err == nil {
+		a.Account = normal // all spellings of one name count together
+	}
+	a.Address, _ = netip.ParseAddr(v.u.address(v.r)) // all who have none count together
+	if t, err := carried(v.r); err == nil {
+		hash := session.HashOf(t)
+		a.Device = hash[:]
+	}
+	return a
+}
+
+// held returns a sentence, and sets what goes with 429 (RFC 6585 section 4), if
+// the attempt may not be made yet; otherwise "".
+func (v *visit) held(a Attempt) string {
+	if v.u.Gate == nil {
+		return ""
+	}
+	wait := v.u.Gate.Login(v.r.Context(), a)
+	if wait <= 0 {
+		return ""
+	}
+	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+	v.refused("rate_limited", nil)
+	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
+}
+
+func (v *visit) proved(a Attempt, user idworker.ID) {
+	if v.u.Gate != nil {
+		v.u.Gate.LoggedIn(v.r.Context(), a, user)
+	}
+}

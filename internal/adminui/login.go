@@ -1,0 +1,152 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+const (
+	homePath  = "/console/"
+	loginPath = "/console/login"
+)
+
+// Logins begin the logins of one role, and ask for a password once more.
+// *login.Service is one.
+type Logins interface {
+	LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error)
+	Confirm(ctx context.Context, id idworker.ID, p account.Password) error
+}
+
+type loginView struct {
+	frame
+	Why, Problem   string // sentences; may be empty
+	Username, Next string
+}
+
+func (u *UI) showLogin(v *visit) {
+	q := v.r.URL.Query()
+	next, why := safePath(q.Get("next")), q.Get("why")
+	if t, err := carried(v.r); err == nil {
+		if who, err := u.Sessions.Verify(v.r.Context(), t); err == nil && account.Role(who.Role) == account.RoleAdmin {
+			v.see(next, nil)
+			return
+		}
+	} else if errors.Is(err, flakepass.ErrMissing) && q.Has("kept") {
+		why = "cookie"
+	}
+	v.render(http.StatusOK, "login", loginView{frame: v.frame(v.t.Login.Title, loginPath), Why: v.t.Login.Why[why], Next: next})
+}
+
+func (u *UI) postLogin(v *visit) {
+	u.form(func(v *visit, form url.Values) {
+		name, next := typedName(form), safePath(form.Get("next"))
+		try := v.attempt(name)
+		if wait := v.held(try); wait != "" {
+			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
+			return
+		}
+		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")))
+		if err != nil {
+			u.refuseLogin(v, name, next, err)
+			return
+		}
+		v.proved(try, opened.Identity.UserID)
+		v.letIn(opened, next)
+	})(v)
+}
+
+// letIn hands the browser its token, and shows the page by way of the login
+// page, which notices if the token was not kept.
+func (v *visit) letIn(opened session.Opened, next string) {
+	who := &opened.Identity
+	v.u.Log.InfoContext(v.r.Context(), "login", "user_id", who.UserID.String(), "session_id", who.SessionID.String(),
+		"via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader))
+	keep(v.w, opened.Token)
+	v.see(loginPath, url.Values{"next": {next}, "kept": {""}})
+}
+
+// refuseLogin shows the page once more. What was typed as the name is not
+// logged: people type their password there.
+func (u *UI) refuseLogin(v *visit, name, next string, err error) {
+	status, problem, reason := http.StatusServiceUnavailable, v.t.Login.Failed, ""
+	switch {
+	case errors.Is(err, account.ErrWrong):
+		status, problem, reason = http.StatusUnauthorized, v.t.Login.Wrong, "credentials_invalid"
+	case errors.Is(err, login.ErrRole):
+		status, problem, reason = http.StatusForbidden, v.t.Login.Role, "not_admin"
+	case errors.Is(err, account.ErrDisabled):
+		status, problem, reason = http.StatusForbidden, v.t.Login.Disabled, "account_disabled"
+	case errors.Is(err, account.ErrBusy):
+		problem = v.t.Login.Busy
+	case v.r.Context().Err() == nil:
+		u.Log.ErrorContext(v.r.Context(), "console: login", "err", err)
+	}
+	if reason == "" {
+		v.w.Header().Set("Retry-After", retryAfter)
+	} else {
+		v.refused(reason, err)
+	}
+	v.loginAgain(status, name, next, problem)
+}
+
+// refused logs a login that was refused, and whose name it was, if anybody's.
+func (v *visit) refused(reason string, err error) {
+	args := []any{"reason", reason, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader)}
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		args = append(args, "user_id", known.UserID.String())
+	}
+	v.u.Log.InfoContext(v.r.Context(), "login refused", args...)
+}
+
+func (v *visit) loginAgain(status int, name, next, problem string) {
+	f := v.frame(v.t.Login.Title, loginPath)
+	f.Bad = true
+	v.render(status, "login", loginView{frame: f, Problem: problem, Username: name, Next: next})
+}
+
+// logout ends the login and not only the cookie.
+func (u *UI) logout(v *visit, _ url.Values) {
+	t, err := carried(v.r)
+	if err == nil {
+		_, err = u.Sessions.Close(v.r.Context(), t)
+	} else {
+		err = nil // nobody is logged in
+	}
+	if err != nil && !errors.Is(err, session.ErrUntold) { // untold: over everywhere within the bound
+		v.unavailable("logout", err)
+		return
+	}
+	forget(v.w)
+	v.w.Header().Set("Clear-Site-Data", `"storage"`)
+	v.see(loginPath, url.Values{"why": {"left"}})
+}
+
+// confirmed asks for the password of whoever is inside, before what cannot be
+// taken back. It returns what is wrong, in a sentence, or "".
+func (v *visit) confirmed(form url.Values) string {
+	try := v.attempt(v.who.Username)
+	if wait := v.held(try); wait != "" {
+		return wait
+	}
+	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")))
+	switch {
+	case err == nil:
+		v.proved(try, v.who.UserID)
+		return ""
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
+		v.u.Log.InfoContext(v.r.Context(), "password not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
+		return v.t.Confirm.Wrong
+	case errors.Is(err, account.ErrBusy):
+		return v.t.Login.Busy
+	}
+	v.u.Log.ErrorContext(v.r.Context(), "console: confirm", "err", err)
+	return v.t.Login.Failed
+}

@@ -1,0 +1,124 @@
+package adminui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+type userView struct {
+	frame
+	Person   Person
+	Login    loginBars
+	Roles    []option
+	Problem  string
+	Mine     bool // the login is the one that looks
+	Audit    string
+	RoleName string
+}
+
+func (u *UI) showUser(v *visit) { v.showUser(http.StatusOK, "") }
+
+func (v *visit) showUser(status int, problem string) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	p, err := v.u.People.Get(v.r.Context(), id)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.NotFound)
+		return
+	case err != nil:
+		v.unavailable("user", err)
+		return
+	}
+	view := userView{
+		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(p.Role), RoleName: v.t.People.Roles[string(p.Role)],
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID,
+	}
+	view.Back = usersPath + "/" + id.String()
+	view.Bad = problem != ""
+	if p.Login.ID != 0 {
+		view.Login = v.bars(&p.Login)
+	}
+	v.render(status, "user", view)
+}
+
+// id is the one in the path. It answers the request if there is none.
+func (v *visit) id() (idworker.ID, bool) {
+	id, err := idworker.ParseID(v.r.PathValue("id"))
+	if err != nil {
+		v.message(http.StatusNotFound, v.t.NotFound)
+		return 0, false
+	}
+	return id, true
+}
+
+// changeUser changes the role, or disables or enables. Another role needs the
+// password of whoever gives it.
+func (u *UI) changeUser(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	c := UserChange{Reason: typed(form, "reason")}
+	done := form.Get("do")
+	switch done {
+	case "role":
+		role := account.Role(form.Get("role"))
+		c.Role = &role
+		if problem := v.confirmed(form); problem != "" {
+			v.showUser(http.StatusForbidden, problem)
+			return
+		}
+	case "disabled", "enabled":
+		disabled := done == "disabled"
+		c.Disabled = &disabled
+	default:
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return
+	}
+	err := u.People.Change(v.r.Context(), id, c)
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case err == nil:
+		v.see(usersPath+"/"+id.String(), url.Values{"done": {done}})
+	case errors.Is(err, session.ErrUntold):
+		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
+	case errors.Is(err, ErrLastAdmin):
+		v.showUser(http.StatusConflict, v.t.People.LastAdmin)
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.NotFound)
+	case isInvalid:
+		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
+	default:
+		v.unavailable("user not changed", err)
+	}
+}
+
+// loginBars are how much is left of a login.
+type loginBars struct {
+	LivingLogin
+	Idle, Absolute         float64 // what is left, of a hundred
+	IdleLeft, AbsoluteLeft string
+}
+
+func (v *visit) bars(l *LivingLogin) loginBars {
+	now := v.u.Now()
+	left := func(begin, end time.Time) float64 {
+		if !end.After(begin) {
+			return 0
+		}
+		return min(max(100*float64(end.Sub(now))/float64(end.Sub(begin)), 0), 100)
+	}
+	return loginBars{
+		*l, left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
+		v.t.span(l.IdleExpiresAt.Sub(now)), v.t.span(l.ExpiresAt.Sub(now)),
+	}
+}

@@ -1,0 +1,106 @@
+package adminui
+
+import (
+	"bytes"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/flakepass/flakepass"
+)
+
+// A visit is one request to a page: who asks, in which language, and where the
+// answer goes.
+type visit struct {
+	u   *UI
+	w   http.ResponseWriter
+	r   *http.Request
+	t   *texts
+	who flakepass.Identity // zero outside
+}
+
+func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
+	return &visit{u: u, w: w, r: r, t: language(r)}
+}
+
+// A frame is what is around every page.
+type frame struct {
+	T       *texts
+	Title   string
+	Here    string // the path of the page in the menu
+	Back    string // where the switch for the language returns to; empty for a page without one
+	Who     string // empty for a page outside
+	Bad     bool   // the page tells of a mistake
+	Scripts []string
+	Done    string // what was done just now; may be empty
+	people  bool   // there are pages about users and logins
+}
+
+// frame is that of a page with this title. here is its path in the menu, and
+// where a change of the language leads back to.
+func (v *visit) frame(title, here string, scripts ...string) frame {
+	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil}
+	switch {
+	case v.r.URL.Path == setupPath: // its query is a secret
+	case v.r.URL.Path == loginPath && v.r.Method == http.MethodGet:
+		f.Back = v.r.URL.RequestURI()
+	case v.r.Method == http.MethodGet:
+		f.Back = safePath(v.r.URL.RequestURI())
+	default:
+		f.Back = here
+	}
+	f.Done = v.t.Done[v.r.URL.Query().Get("done")]
+	return f
+}
+
+// A message is a page that has only something to say.
+type message struct {
+	Title   string
+	Lines   []string
+	Command string // to type in a shell; may be empty
+}
+
+type messageView struct {
+	frame
+	Lines   []string
+	Command string
+}
+
+func (v *visit) message(status int, m message) {
+	v.render(status, "message", messageView{v.frame(m.Title, ""), m.Lines, m.Command})
+}
+
+// unavailable answers for what could not be found out, and logs why.
+func (v *visit) unavailable(what string, err error) {
+	if v.r.Context().Err() == nil { // else nobody waits, and leaving is no error
+		v.u.Log.ErrorContext(v.r.Context(), "console: "+what, "err", err, "request_id", v.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
+	}
+	v.w.Header().Set("Retry-After", retryAfter)
+	v.message(http.StatusServiceUnavailable, v.t.Unavailable)
+}
+
+// render writes a page. It is whole before the status is written, so that a
+// mistake in a template is a 500 and not half a page.
+func (v *visit) render(status int, page string, view any) {
+	var b bytes.Buffer
+	if err := v.u.pages.ExecuteTemplate(&b, page, view); err != nil {
+		v.u.Log.Error("cannot render page", "page", page, "err", err)
+		http.Error(v.w, v.t.Broken, http.StatusInternalServerError)
+		return
+	}
+	h := v.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.t.Lang)
+	h.Set("Vary", "Accept-Language, Cookie")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(b.Bytes()) // the visitor has gone
+}
+
+// see sends the browser to another page of ours.
+func (v *visit) see(path string, query url.Values) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+}

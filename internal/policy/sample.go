@@ -1,0 +1,51 @@
+package policy
+
+import "time"
+
+// A Sample is some of the logins that live, each of which had the same chance
+// to be in it, and what may be concluded from them about all.
+type Sample struct {
+	Logins []Facts
+	// Weight is for how many logins each of them stands; 1 if they are all.
+	Weight float64
+}
+
+// Facts are what is known of one login.
+type Facts struct{ Issued, Seen time.Time }
+
+// Living estimates how many of the logins are still alive after each of those
+// times from now, under p, if nobody uses theirs meanwhile. The times must
+// grow. What is over under p already is alive at none of them.
+func (s *Sample) Living(p *Policy, now time.Time, after []time.Duration) []float64 {
+	alive := make([]float64, len(after))
+	for _, l := range s.Logins {
+		left, over := p.Left(l, now)
+		for i := range after {
+			if over || left <= after[i] {
+				break
+			}
+			alive[i] += s.Weight
+		}
+	}
+	return alive
+}
+
+// Longest is how long the last of the logins lives under p, if nobody uses
+// theirs; 0 if none lives.
+func (s *Sample) Longest(p *Policy, now time.Time) (longest time.Duration) {
+	for _, l := range s.Logins {
+		if left, over := p.Left(l, now); !over {
+			longest = max(longest, left)
+		}
+	}
+	return longest
+}
+
+// Left is how long a login lives from now if it is not used, or that it is
+// over.
+func (p *Policy) Left(l Facts, now time.Time) (left time.Duration, over bool) {
+	if p.Expired(l.Issued, now) || p.Idled(l.Seen, now) {
+		return 0, true
+	}
+	return p.IdleExpiresAt(l.Issued, l.Seen).Sub(now), false
+}

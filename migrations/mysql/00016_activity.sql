@@ -1,0 +1,15 @@
+-- How often something happened, by the hour and the instance, for people to look
+-- at. hour is its beginning. Each instance adds to rows of its own once a minute;
+-- what is older than eight days is deleted.
+
+-- +goose Up
+CREATE TABLE activity (
+    hour     BIGINT      NOT NULL,
+    instance VARCHAR(64) NOT NULL,
+    kind     VARCHAR(16) NOT NULL,
+    n        BIGINT      NOT NULL,
+    PRIMARY KEY (hour, instance, kind)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- +goose Down
+DROP TABLE IF EXISTS activity;
