@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -42,18 +43,15 @@ func (in auditInput) link(path, before string) string {
 // filter is what was chosen, or what is wrong with it. A filter that cannot be
 // read is not left out, for the page would then show what was not asked for.
 func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
-	id := func(text, name, problem string) idworker.ID {
-		if text == "" {
-			return 0
-		}
-		n, err := idworker.ParseID(text)
+	f.Actor, f.ActorName = party(in.Actor)
+	f.Target, f.TargetName = party(in.Target)
+	if in.Before != "" {
+		before, err := idworker.ParseID(in.Before)
 		if err != nil {
-			problems = append(problems, strings.TrimSpace(name+" "+problem))
+			problems = append(problems, t.Log.BadCursor)
 		}
-		return n
+		f.Before = before
 	}
-	f.Actor, f.Target = id(in.Actor, t.Log.Actor, t.Log.BadID), id(in.Target, t.Log.Target, t.Log.BadID)
-	f.Before = id(in.Before, "", t.Log.BadCursor)
 	at := func(text, name string) time.Time {
 		if text == "" {
 			return time.Time{}
@@ -74,4 +72,16 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 		}
 	}
 	return f, problems
+}
+
+// party takes a number for an ID and anything else for a name, a username in any
+// spelling.
+func party(text string) (id idworker.ID, name string) {
+	if n, err := idworker.ParseID(text); err == nil {
+		return n, ""
+	}
+	if normal, err := account.NormalizeUsername(text); err == nil {
+		return 0, normal
+	}
+	return 0, text
 }

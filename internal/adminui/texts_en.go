@@ -106,7 +106,7 @@ func english() *texts {
 		},
 		Log: logTexts{
 			Title: "Audit", Lead: "What was done to accounts, logins and settings, newest first.",
-			Action: "Action", Any: "All", Actor: "Done by (user ID)", Target: "Done to (ID)", Since: "From (UTC)", Until: "Before (UTC)",
+			Action: "Action", Any: "All", Actor: "Done by (name or ID)", Target: "Done to (name or ID)", Since: "From (UTC)", Until: "Before (UTC)",
 			IDHint: "number", DateHint: "date", Filter: "Filter", Clear: "Clear",
 			When: "When", Who: "Who", What: "What", Whom: "To", Change: "Change", Reason: "Reason", From: "From",
 			Older: "Older", Newest: "Newest", CSV: "CSV", NDJSON: "NDJSON", ExportF: "Export these, at most %s:",
@@ -118,7 +118,7 @@ func english() *texts {
 				"sweep.requested": "Sweep requested",
 			},
 			Doors: map[string]string{"api": "API", "cli": "command line", "console": "console", "sweep": "sweep"},
-			BadID: "is a number, as it stands in the list.", BadDate: "is a date and a time, such as 2026-11-21T14:00.",
+			BadDate: "is a date and a time, such as 2026-11-21T14:00.",
 			BadAction: "is none of the list.", BadCursor: "The page to begin at cannot be read. Begin with the newest.",
 			ProblemTitle: "The filter cannot be used",
 		},

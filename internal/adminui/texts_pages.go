@@ -52,7 +52,7 @@ type logTexts struct {
 	EmptyFiltered, Nobody                              string
 	Actions                                            map[string]string
 	Doors                                              map[string]string
-	BadID, BadDate, BadAction, BadCursor, ProblemTitle string
+	BadDate, BadAction, BadCursor, ProblemTitle string
 }
 
 // peopleTexts is what the pages about users say.

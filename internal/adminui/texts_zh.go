@@ -104,7 +104,7 @@ func chinese() *texts {
 		},
 		Log: logTexts{
 			Title: "审计", Lead: "对账户、登录和设置所做的操作，最新的在前。",
-			Action: "操作", Any: "全部", Actor: "操作者（用户 ID）", Target: "对象（ID）", Since: "起始（UTC）", Until: "早于（UTC）",
+			Action: "操作", Any: "全部", Actor: "操作者（名称或 ID）", Target: "对象（名称或 ID）", Since: "起始（UTC）", Until: "早于（UTC）",
 			IDHint: "数字", DateHint: "日期", Filter: "筛选", Clear: "清除筛选",
 			When: "时间", Who: "操作者", What: "操作", Whom: "对象", Change: "更改", Reason: "原因", From: "来源",
 			Older: "更早", Newest: "最新", CSV: "CSV", NDJSON: "NDJSON", ExportF: "导出这些记录，最多 %s 条：",
@@ -116,7 +116,7 @@ func chinese() *texts {
 				"sweep.requested": "请求清理",
 			},
 			Doors: map[string]string{"api": "API", "cli": "命令行", "console": "控制台", "sweep": "清理"},
-			BadID: "应为列表中所示的数字。", BadDate: "应为日期和时间，例如 2026-11-21T14:00。",
+			BadDate: "应为日期和时间，例如 2026-11-21T14:00。",
 			BadAction: "不在列表中。", BadCursor: "无法识别起始页。请从最新的开始。",
 			ProblemTitle: "无法使用此筛选",
 		},
