@@ -12,7 +12,7 @@ DUP_FOR      ?= 15m
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
-TESTFLAGS    ?= -p 2 -timeout 10m
+TESTFLAGS    ?= -p 2 -timeout 20m
 GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
 STATICCHECK  := $(GO) tool -modfile="$(CURDIR)/internal/tools/staticcheck.mod" staticcheck
 # A module of its own: what idworker is compared with is no dependency of ours.
