@@ -44,14 +44,14 @@ type dialTexts struct {
 
 // logTexts is what the page about the record says.
 type logTexts struct {
-	Title, Lead                                        string
-	Action, Any, Actor, Target, Since, Until           string
-	IDHint, DateHint, Filter, Clear                    string
-	When, Who, What, Whom, Change, Reason, From        string
-	Older, Newest, CSV, NDJSON, ExportF, Empty         string
-	EmptyFiltered, Nobody                              string
-	Actions                                            map[string]string
-	Doors                                              map[string]string
+	Title, Lead                                 string
+	Action, Any, Actor, Target, Since, Until    string
+	IDHint, DateHint, Filter, Clear             string
+	When, Who, What, Whom, Change, Reason, From string
+	Older, Newest, CSV, NDJSON, ExportF, Empty  string
+	EmptyFiltered, Nobody                       string
+	Actions                                     map[string]string
+	Doors                                       map[string]string
 	BadDate, BadAction, BadCursor, ProblemTitle string
 }
 

