@@ -5,6 +5,7 @@ package gormstore_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -36,6 +37,10 @@ import (
 func TestNothingThatIsOverReturns(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		other := open(t, w.options)
+		if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+			defer func() { _ = checks.Value.Set(checks.DefValue) }()
+			_ = checks.Value.Set("25") // on each database; give the flag for more
+		}
 		rapid.Check(t, func(rt *rapid.T) {
 			l := newLives(t, rt, w, other)
 			rt.Repeat(map[string]func(*rapid.T){
