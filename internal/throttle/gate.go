@@ -66,10 +66,17 @@ func (g *Gate) Login(ctx context.Context, a Attempt) error {
 		return nil
 	}
 	// An attacker can use up what an account has, and must not lock its owner out.
-	if known, e := g.Known.Knows(ctx, a); e == nil && known {
-		return nil
+	// A known place has the limits above. A device goes from place to place, and
+	// may be stolen: it has as much as the account, and no more.
+	if known, e := g.Known.Knows(ctx, a); e != nil || !known {
+		return g.told(err)
 	}
-	return g.told(err)
+	if len(a.Device) > 0 {
+		if err := g.take(ctx, "login-account", g.deviceKey(a), limits.LoginAccount); err != nil {
+			return g.told(err)
+		}
+	}
+	return nil
 }
 
 // LoggedIn forgets what was counted against whoever has just proved to be the
@@ -80,6 +87,9 @@ func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
 		g.Store.Forget(ctx, g.placeKey(a, i))
 	}
 	g.Store.Forget(ctx, g.accountKey(a))
+	if len(a.Device) > 0 {
+		g.Store.Forget(ctx, g.deviceKey(a))
+	}
 	if err := g.Known.Remember(ctx, user, a.Address); err != nil && g.Unremembered != nil {
 		g.Unremembered(ctx, err)
 	}
@@ -119,6 +129,10 @@ func (g *Gate) placeKey(a Attempt, i int) string {
 }
 
 func (g *Gate) accountKey(a Attempt) string { return "n:" + g.hidden(a.Account) }
+
+func (g *Gate) deviceKey(a Attempt) string {
+	return "d:" + g.hidden(a.Account+"\x00"+string(a.Device))
+}
 
 // hidden is a text as nobody can read it back who has not the key.
 func (g *Gate) hidden(text string) string {
