@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -37,6 +38,18 @@ func policiesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Lo
 
 // eventsOf is the record in that database.
 func eventsOf(db *gormstore.DB) *gormstore.Audit { return &gormstore.Audit{DB: db} }
+
+// firstAdminsEvent records that somebody has made the first admin, in the console.
+func firstAdminsEvent(ids audit.IDs) func(context.Context, account.User) (string, []any, error) {
+	return func(ctx context.Context, u account.User) (string, []any, error) {
+		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.By{Via: audit.ViaConsole}), ids, u)
+		if err != nil {
+			return "", nil, err
+		}
+		insert, args := gormstore.EventRow(e)
+		return insert, args, nil
+	}
+}
 
 // operatorName is who types a command, for the record: user@host.
 func operatorName() string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -24,7 +25,8 @@ func (s *server) register(c *gin.Context) error {
 		s.event(c, "registration refused", "reason", reason(err))
 		return err
 	}
-	user, err := s.Accounts.Register(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
+	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
+	user, err := s.Accounts.Register(ctx, string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	err := s.Logins.ChangePassword(c.Request.Context(), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
+	err := s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
 	switch {
 	case errors.Is(err, account.ErrWrong):
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
