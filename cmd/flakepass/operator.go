@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
@@ -69,13 +68,12 @@ func byOperator(ctx context.Context) context.Context {
 	return audit.NewContext(ctx, audit.By{Name: operatorName(), Via: audit.ViaCLI})
 }
 
-// withIDs opens a worker for the IDs of events while f runs.
-func (o *office) withIDs(ctx context.Context, f func(ids *idworker.Worker) error) error {
-	ids, closeLender, err := openWorker(ctx, o.cfg, o.db, o.log, false, nil)
+// withIDs opens what mints the IDs of events while f runs.
+func (o *office) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {
+	ids, closeIDs, err := openEventIDs(ctx, o.cfg, o.db, o.log)
 	if err != nil {
 		return err
 	}
-	defer closeLender()
-	defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
+	defer closeIDs()
 	return f(ids)
 }
