@@ -56,27 +56,46 @@ func (g *Gate) Login(ctx context.Context, a Attempt) error {
 	if err := g.take(ctx, "login-address", "a:"+Place(a.Address), limits.LoginAddress); err != nil {
 		return g.told(err)
 	}
-	for i, r := range limits.LoginPlace {
-		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
-			return g.told(err)
-		}
-	}
-	err := g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount)
-	if err == nil {
+	// An attacker can use up what an account has, and must not lock its owner out.
+	// One at the same place, behind one NAT or a proxy that nobody has configured,
+	// can use up what the place has: then only the device can tell the owner.
+	owner := a
+	err := g.takePlace(ctx, a, limits)
+	if err != nil {
+		owner.Address = netip.Addr{}
+	} else if err = g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount); err == nil {
 		return nil
 	}
-	// An attacker can use up what an account has, and must not lock its owner out.
-	// A known place has the limits above. A device goes from place to place, and
-	// may be stolen: it has as much as the account, and no more.
-	if known, e := g.Known.Knows(ctx, a); e != nil || !known {
+	if !g.knows(ctx, owner) {
 		return g.told(err)
 	}
+	// A known place has limits of its own. A device goes from place to place, and
+	// may be stolen: it has as much as the account, and no more.
 	if len(a.Device) > 0 {
 		if err := g.take(ctx, "login-account", g.deviceKey(a), limits.LoginAccount); err != nil {
 			return g.told(err)
 		}
 	}
 	return nil
+}
+
+func (g *Gate) takePlace(ctx context.Context, a Attempt, limits Limits) *LimitedError {
+	for i, r := range limits.LoginPlace {
+		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knows reports whether a comes from the owner, as far as can be told. Who shows
+// nothing is not asked about.
+func (g *Gate) knows(ctx context.Context, a Attempt) bool {
+	if !a.Address.IsValid() && len(a.Device) == 0 {
+		return false
+	}
+	known, err := g.Known.Knows(ctx, a)
+	return err == nil && known
 }
 
 // LoggedIn forgets what was counted against whoever has just proved to be the

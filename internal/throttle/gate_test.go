@@ -125,6 +125,24 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 	})
 }
 
+// Behind one NAT, or a proxy that is not configured, everybody has one address.
+// A stranger there who guesses keeps the owner waiting who shows nothing, and not
+// the owner's device.
+func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
+	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "phone", nil })
+	for range 20 {
+		_ = g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("made up")})
+	}
+	if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}); err != nil {
+		t.Errorf("the owner's device: %v", err)
+	}
+	for _, device := range []string{"", "made up"} {
+		if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte(device)}); err == nil {
+			t.Errorf("device %q gets past the limit of the place", device)
+		}
+	}
+}
+
 // Whoever has stolen a token has the owner's device, as far as anybody can tell,
 // and as many addresses as they like. That is no licence to guess the password
 // for ever.
