@@ -21,7 +21,7 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	if err := s.Gate.Register(c.Request.Context(), address(c)); err != nil {
+	if err := s.Gate.Register(c.Request.Context(), s.address(c)); err != nil {
 		s.event(c, "registration refused", "reason", reason(err))
 		return err
 	}
