@@ -78,6 +78,8 @@ type eventRow struct {
 
 // List returns events, newest first.
 func (a *Audit) List(ctx context.Context, f audit.Filter) ([]audit.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	q := a.DB.gorm.WithContext(ctx).Table("audit_events").Order("id DESC").Limit(f.Limit)
 	if f.Action != "" {
 		q = q.Where("action = ?", string(f.Action))
