@@ -60,7 +60,8 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err)
 	case err != nil:
-		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
+			s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 			return renamed(invalid)
 		}
 		return err

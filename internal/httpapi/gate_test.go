@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/httpapi"
 )
 
@@ -41,6 +43,23 @@ func TestProxyThatNobodyConfiguredIsLoggedOnce(t *testing.T) {
 		}
 		if n := strings.Count(log.String(), "FLAKEPASS_TRUSTED_PROXIES"); n != c.warnings {
 			t.Errorf("from %s for %q: %d warnings, want %d\n%s", c.peer, c.forwarded, n, c.warnings, &log)
+		}
+	}
+}
+
+// TestRightCurrentPasswordIsNoGuess: a person who does not find a new password
+// that is good enough has shown to know the current one, and need not wait.
+func TestRightCurrentPasswordIsNoGuess(t *testing.T) {
+	for err, known := range map[error]int{
+		&account.InvalidError{Fields: []account.FieldError{{Field: "password", Code: account.CodeTooLong, Message: "must be shorter"}}}: 1,
+		account.ErrWrong:        0,
+		account.ErrBusy:         0,
+		errors.New("no answer"): 0,
+	} {
+		w := &world{change: err}
+		ask(t, handler(t, w, nil), "PUT", "/v1/me/password", `{"current_password":"a","new_password":"b"}`)
+		if len(w.tries) != 1 || len(w.known) != known {
+			t.Errorf("%v: %d attempts, %d known to be the owner's; want 1 and %d", err, len(w.tries), len(w.known), known)
 		}
 	}
 }
