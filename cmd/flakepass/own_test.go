@@ -17,6 +17,7 @@ func TestWhatPeopleDoToTheirOwnAccountsIsInTheRecord(t *testing.T) {
 	t.Parallel()
 	for kind, on := range map[string]func(testing.TB) *deployment{"SQLite": onSQLite, "MySQL": onMySQLAlone} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			d := on(t)
 			i := d.start(t)
 			c := newClient(t, i.public)
