@@ -40,7 +40,7 @@ type consoleParts struct {
 
 func newConsole(p consoleParts) *adminui.UI {
 	first := &account.Service{
-		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect()},
+		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect(), Event: firstAdminsEvent(p.ids)},
 		Hasher: p.hasher, IDs: p.ids, Now: time.Now,
 	}
 	settings := &gormstore.Settings{DB: p.db}

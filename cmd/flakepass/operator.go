@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -38,6 +38,18 @@ func policiesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Lo
 // eventsOf is the record in that database.
 func eventsOf(db *gormstore.DB) *gormstore.Audit { return &gormstore.Audit{DB: db} }
 
+// firstAdminsEvent records that somebody has made the first admin, in the console.
+func firstAdminsEvent(ids audit.IDs) func(context.Context, account.User) (string, []any, error) {
+	return func(ctx context.Context, u account.User) (string, []any, error) {
+		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.By{Via: audit.ViaConsole}), ids, u)
+		if err != nil {
+			return "", nil, err
+		}
+		insert, args := gormstore.EventRow(e)
+		return insert, args, nil
+	}
+}
+
 // operatorName is who types a command, for the record: user@host.
 func operatorName() string {
 	name := strconv.Itoa(os.Getuid())
@@ -56,13 +68,12 @@ func byOperator(ctx context.Context) context.Context {
 	return audit.NewContext(ctx, audit.By{Name: operatorName(), Via: audit.ViaCLI})
 }
 
-// withIDs opens a worker for the IDs of events while f runs.
-func (o *office) withIDs(ctx context.Context, f func(ids *idworker.Worker) error) error {
-	ids, closeLender, err := openWorker(ctx, o.cfg, o.db, o.log, false, nil)
+// withIDs opens what mints the IDs of events while f runs.
+func (o *office) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {
+	ids, closeIDs, err := openEventIDs(ctx, o.cfg, o.db, o.log)
 	if err != nil {
 		return err
 	}
-	defer closeLender()
-	defer func() { _ = ids.Close(context.WithoutCancel(ctx)) }()
+	defer closeIDs()
 	return f(ids)
 }

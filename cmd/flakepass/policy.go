@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -111,7 +111,7 @@ func (a *app) changePolicy(how policyHow, do policyVerb) error {
 			}
 			change.Confirmed = true
 		}
-		return o.withIDs(ctx, func(ids *idworker.Worker) error {
+		return o.withIDs(ctx, func(ids audit.IDs) error {
 			p.IDs = ids
 			next, effect, err := do(ctx, p, inForce, change)
 			if errors.Is(err, admin.ErrUnconfirmed) { // grown since it was asked

@@ -95,13 +95,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Store: tiers.near, Truth: tiers.truth, Book: kept, IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
 		Accepted: tiers.accepted,
 	}
+	own := &admin.OwnAccounts{Users: users, Register: users, IDs: ids}
 	accounts := &account.Service{
-		Users: users, Hasher: hasher, IDs: ids, Now: time.Now,
+		Users: own, Hasher: hasher, IDs: ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
-	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: users, Store: tiers.near}
+	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
 
 	// How it is forgotten.
 	sweeper := newSweeper(cfg, db, rule, ids, log)

@@ -68,6 +68,20 @@ func TestGuessesAreCountedByAllInstances(t *testing.T) {
 	}
 }
 
+// TestGuessesAreCountedTogetherWithoutACache: that nothing is cached is no
+// reason for each instance to count by itself.
+func TestGuessesAreCountedTogetherWithoutACache(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	d.vars["FLAKEPASS_REDIS"] = testenv.Redis(t).URL()
+	on := []string{"FLAKEPASS_THROTTLE", "on", "FLAKEPASS_CACHE_ENTRIES", "0"}
+	a, b := newClient(t, d.start(t, on...).public), newClient(t, d.start(t, on...).public)
+	for range 5 {
+		a.want(a.tryLogin("nobody", "wrong password, all of them"), 401, "credentials_invalid")
+	}
+	b.want(b.tryLogin("nobody", "wrong password, all of them"), 429, "rate_limited")
+}
+
 // TestRegistrationsAreLimited for each address.
 func TestRegistrationsAreLimited(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,12 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	t.auditor = session.NewAuditor(t.truth, 1000, metrics.StaleAccept)
 	t.accepted = witness(metrics, t.auditor)
 	if cfg.CacheEntries == 0 {
+		// Nothing is kept in Redis; attempts are counted there all the same.
+		if !cfg.Redis.IsZero() {
+			if t.common.rdb, t.common.where, err = openRedis(cfg); err != nil {
+				return nil, err
+			}
+		}
 		t.near = &broadcast.Tier{Store: t.near, Hub: t.news}
 		return t, nil
 	}

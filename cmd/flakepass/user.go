@@ -43,17 +43,24 @@ type opener func(context.Context, config.Config, *slog.Logger) (*gormstore.DB, e
 
 // withOffice is for a command that looks only, or looks before it decides whether
 // to change anything. One that changes users or logins says by whom in the
-// record, and mints the number of its entry under a worker number of its own: it
-// takes withDesk.
+// record, and mints the number of its entry: it takes withDesk. One that makes a
+// user mints under a worker number of its own, or not at all: it takes withMint.
 func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) error) error {
-	return a.office(open, false, f)
+	return a.office(open, nil, f)
 }
 
 func (a *app) withDesk(open opener, f func(ctx context.Context, o *office) error) error {
-	return a.office(open, true, f)
+	return a.office(open, openEventIDs, f)
 }
 
-func (a *app) office(open opener, changes bool, f func(ctx context.Context, o *office) error) error {
+func (a *app) withMint(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, openIDs, f)
+}
+
+// A minter opens what mints IDs for a command, until close.
+type minter func(context.Context, config.Config, *gormstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
+
+func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *office) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -75,17 +82,16 @@ func (a *app) office(open opener, changes bool, f func(ctx context.Context, o *o
 		return err
 	}
 	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
-	if changes {
+	if mint != nil {
 		if hasher, err = newHasher(cfg); err != nil {
 			return err
 		}
-		worker, closeLender, err := openWorker(ctx, cfg, db, log, false, nil)
-		if err != nil {
+		var closeIDs func()
+		if ids, closeIDs, err = mint(ctx, cfg, db, log); err != nil {
 			return err
 		}
-		defer closeLender()
-		defer func() { _ = worker.Close(context.WithoutCancel(ctx)) }()
-		ctx, ids = byOperator(ctx), worker
+		defer closeIDs()
+		ctx = byOperator(ctx)
 	}
 	return f(ctx, &office{
 		operatorDesk: newOperatorDesk(db, common.Store, rule, hasher, ids, nil),
@@ -161,7 +167,7 @@ func (c userAdd) Run(a *app) error {
 	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
 		return openOrMake(ctx, cfg, log, a.out)
 	}
-	return a.withDesk(orMake, func(ctx context.Context, o *office) error {
+	return a.withMint(orMake, func(ctx context.Context, o *office) error {
 		u, err := o.users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return fmt.Errorf("the username %q is taken; choose another, or see `flakepass user list`", c.Name)

@@ -43,8 +43,8 @@ func TestWorkerOnMetricsAndReadyz(t *testing.T) {
 	c.want(c.register("alice", password), 201, "")
 	c.login("alice", password)
 	after := metrics(t, i.ops)
-	if got := gauge(t, after, "flakepass_idworker_minted_total") - gauge(t, before, "flakepass_idworker_minted_total"); got != 2 {
-		t.Errorf("%v IDs for a user and a login", got)
+	if got := gauge(t, after, "flakepass_idworker_minted_total") - gauge(t, before, "flakepass_idworker_minted_total"); got != 3 {
+		t.Errorf("%v IDs for a user, the event of it, and a login", got)
 	}
 	for _, name := range []string{"waits_total", "range_waits_total", "rollbacks_total"} {
 		if n := gauge(t, after, "flakepass_idworker_"+name); n < 0 || n > 1e6 {

@@ -20,16 +20,17 @@ type Action string
 
 // The actions.
 const (
-	UserCreated    Action = "user.created"
-	UserDisabled   Action = "user.disabled"
-	UserEnabled    Action = "user.enabled"
-	RoleChanged    Action = "user.role_changed"
-	PasswordReset  Action = "user.password_reset"
-	LoginEnded     Action = "login.ended"
-	AllLoginsEnded Action = "login.all_ended"
-	LoginExpired   Action = "login.expired"
-	PolicyChanged  Action = "policy.changed"
-	SweepRequested Action = "sweep.requested"
+	UserCreated     Action = "user.created"
+	UserDisabled    Action = "user.disabled"
+	UserEnabled     Action = "user.enabled"
+	RoleChanged     Action = "user.role_changed"
+	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
+	PasswordReset   Action = "user.password_reset"   // by somebody else
+	LoginEnded      Action = "login.ended"
+	AllLoginsEnded  Action = "login.all_ended"
+	LoginExpired    Action = "login.expired"
+	PolicyChanged   Action = "policy.changed"
+	SweepRequested  Action = "sweep.requested"
 )
 
 // The doors.

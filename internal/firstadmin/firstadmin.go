@@ -23,6 +23,9 @@ type Users struct {
 	account.Users
 	DB      *sql.DB
 	Dialect migrations.Dialect
+	// Event makes the statement that records it in the same transaction, before
+	// that begins.
+	Event func(context.Context, account.User) (insert string, args []any, err error)
 }
 
 var _ account.Users = (*Users)(nil)
@@ -38,7 +41,11 @@ func (s *Users) Create(ctx context.Context, u account.User) error {
 	if u.Role != account.RoleAdmin {
 		return fmt.Errorf("firstadmin: create: %w: not an admin", account.ErrRole)
 	}
-	err := s.create(ctx, u)
+	event, args, err := s.Event(ctx, u)
+	if err != nil {
+		return fmt.Errorf("firstadmin: create: %w", err)
+	}
+	err = s.create(ctx, u, event, args)
 	if err == nil || errors.Is(err, account.ErrHasAdmin) {
 		return err
 	}
@@ -52,7 +59,7 @@ func (s *Users) Create(ctx context.Context, u account.User) error {
 	return fmt.Errorf("firstadmin: create: %w", err)
 }
 
-func (s *Users) create(ctx context.Context, u account.User) error {
+func (s *Users) create(ctx context.Context, u account.User, event string, args []any) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tx, err := s.DB.BeginTx(ctx, nil) // in SQLite it holds the write lock from here on
@@ -79,6 +86,9 @@ func (s *Users) create(ctx context.Context, u account.User) error {
 		"INSERT INTO users (id, username, password_hash, password_version, role, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		int64(u.ID), u.Username, u.PasswordHash.Reveal(), u.PasswordVersion, string(u.Role), u.CreatedAt.UnixMilli(), u.UpdatedAt.UnixMilli(),
 	); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, event, args...); err != nil {
 		return err
 	}
 	return tx.Commit()

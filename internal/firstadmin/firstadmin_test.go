@@ -1,6 +1,7 @@
 package firstadmin_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/testenv"
@@ -47,7 +49,13 @@ func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.
 		t.Fatal(err)
 	}
 	all := &gormstore.Users{DB: db}
-	return &firstadmin.Users{Users: all, DB: db.SQL(), Dialect: db.Dialect()}, all
+	return &firstadmin.Users{Users: all, DB: db.SQL(), Dialect: db.Dialect(), Event: recorded}, all
+}
+
+// recorded is the event of a first admin, with the admin's own ID.
+func recorded(_ context.Context, u account.User) (string, []any, error) {
+	insert, args := gormstore.EventRow(audit.Event{ID: u.ID, Action: audit.UserCreated, Target: audit.Target{Kind: "user", ID: u.ID}})
+	return insert, args, nil
 }
 
 func admin(id idworker.ID, name string) account.User {
@@ -93,6 +101,10 @@ func TestOneOfAHundredIsTheFirst(t *testing.T) {
 			users, err := all.List(t.Context(), 0, people)
 			if err != nil {
 				t.Fatal(err)
+			}
+			events, err := (&gormstore.Audit{DB: all.DB}).List(t.Context(), audit.Filter{Limit: people})
+			if err != nil || len(events) != 1 || len(users) == 1 && events[0].ID != users[0].ID {
+				t.Errorf("the record has %v, %v; want the first admin", events, err)
 			}
 			if made != 1 || len(users) != 1 || late < people/2 {
 				t.Errorf("%d were told that they are the first, %d that they are not, and there are %d", made, late, len(users))

@@ -28,11 +28,19 @@ func (a *Audit) Append(ctx context.Context, e audit.Event) error {
 
 // record writes an event in the transaction of what it tells of.
 func record(tx *gorm.DB, e audit.Event) error {
-	return tx.Exec("INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, "+
-		"old_value, new_value, request_id, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+	insert, args := EventRow(e)
+	return tx.Exec(insert, args...).Error
+}
+
+// EventRow is the statement that writes an event, and its arguments.
+func EventRow(e audit.Event) (insert string, args []any) {
+	insert = "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, " +
+		"old_value, new_value, request_id, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	return insert, []any{
 		int64(e.ID), orNull(e.By.ID), cut(e.By.Name, 255), e.By.Via, string(e.Action), e.Target.Kind, orNull(e.Target.ID),
 		cut(e.Target.Name, 255), cut(e.Reason, audit.MaxReason), notNull(e.Old), notNull(e.New),
-		cut(e.By.RequestID, 64), cut(e.By.Address, 64)).Error
+		cut(e.By.RequestID, 64), cut(e.By.Address, 64),
+	}
 }
 
 func orNull(id idworker.ID) any {
@@ -70,6 +78,8 @@ type eventRow struct {
 
 // List returns events, newest first.
 func (a *Audit) List(ctx context.Context, f audit.Filter) ([]audit.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	q := a.DB.gorm.WithContext(ctx).Table("audit_events").Order("id DESC").Limit(f.Limit)
 	if f.Action != "" {
 		q = q.Where("action = ?", string(f.Action))

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/testenv"
 )
@@ -36,11 +37,16 @@ func TestHungDatabaseTakesOneLimit(t *testing.T) {
 		"Rehash": func(ctx context.Context) error {
 			return w.users.Rehash(ctx, user, 1, account.NewPHC("$again"))
 		},
-		"List":       func(ctx context.Context) error { _, err := w.users.List(ctx, 0, 10); return err },
-		"HasAdmin":   func(ctx context.Context) error { _, err := w.users.HasAdmin(ctx); return err },
-		"Get":        func(ctx context.Context) error { _, err := w.sessions.Get(ctx, s.ID); return err },
-		"LoadPolicy": func(ctx context.Context) error { _, err := settings.LoadPolicy(ctx); return err },
-		"CacheKey":   func(ctx context.Context) error { _, err := settings.CacheKey(ctx); return err },
+		"List":          func(ctx context.Context) error { _, err := w.users.List(ctx, 0, 10); return err },
+		"HasAdmin":      func(ctx context.Context) error { _, err := w.users.HasAdmin(ctx); return err },
+		"Get":           func(ctx context.Context) error { _, err := w.sessions.Get(ctx, s.ID); return err },
+		"LoadPolicy":    func(ctx context.Context) error { _, err := settings.LoadPolicy(ctx); return err },
+		"PolicyHistory": func(ctx context.Context) error { _, err := settings.PolicyHistory(ctx, 0, 10); return err },
+		"Audit": func(ctx context.Context) error {
+			_, err := (&gormstore.Audit{DB: w.DB}).List(ctx, audit.Filter{Limit: 10})
+			return err
+		},
+		"CacheKey": func(ctx context.Context) error { _, err := settings.CacheKey(ctx); return err },
 	}
 	for name, change := range w.changes(user, s) {
 		questions[name] = change

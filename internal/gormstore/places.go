@@ -55,6 +55,9 @@ func (p *Places) Knows(ctx context.Context, a throttle.Attempt) (bool, error) {
 		subtle.ConstantTimeCompare(a.Device, row.TokenHash)|subtle.ConstantTimeCompare(a.Device, row.EndedTokenHash) == 1 {
 		return true, nil
 	}
+	if !a.Address.IsValid() { // asked about the device only
+		return false, nil
+	}
 	var found []int64
 	err = db.Raw("SELECT seen_at FROM known_places WHERE user_id = ? AND place = ? AND seen_at > "+p.DB.d.now+" - ?",
 		row.ID, p.hidden(row.ID, a.Address), placeLife).Scan(&found).Error

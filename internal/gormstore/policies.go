@@ -58,6 +58,8 @@ const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, to
 // PolicyHistory returns the policies that were in force, newest first: at most
 // limit, of versions below before, or the newest if before is 0.
 func (s *Settings) PolicyHistory(ctx context.Context, before int64, limit int) ([]policy.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	q := s.DB.gorm.WithContext(ctx).Table("policies").Select(policyColumns).Where("scope = 'global'").Order("version DESC").Limit(limit)
 	if before > 0 {
 		q = q.Where("version < ?", before)

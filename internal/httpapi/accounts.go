@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -20,11 +21,12 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	if err := s.Gate.Register(c.Request.Context(), address(c)); err != nil {
+	if err := s.Gate.Register(c.Request.Context(), s.address(c)); err != nil {
 		s.event(c, "registration refused", "reason", reason(err))
 		return err
 	}
-	user, err := s.Accounts.Register(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
+	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
+	user, err := s.Accounts.Register(ctx, string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	err := s.Logins.ChangePassword(c.Request.Context(), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
+	err := s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
 	switch {
 	case errors.Is(err, account.ErrWrong):
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
@@ -58,7 +60,8 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err)
 	case err != nil:
-		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
+			s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 			return renamed(invalid)
 		}
 		return err

@@ -100,7 +100,8 @@ func (s *server) auditEvents(c *gin.Context) error {
 var actionName = regexp.MustCompile(`^[a-z_]{1,32}\.[a-z_]{1,32}$`)
 
 // filterOf reads which events are wanted, and says everything that is wrong
-// with it at once. A number is an ID, anything else a name.
+// with it at once. A number is an ID, anything else a name, a username in any
+// spelling.
 func filterOf(values url.Values) (f audit.Filter, err error) {
 	wrong := &account.InvalidError{}
 	each := func(name, rule string, read func(string) bool) {
@@ -115,6 +116,9 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 				return true
 			}
 			*name = s
+			if normal, err := account.NormalizeUsername(s); err == nil {
+				*name = normal // as the record has it, and as the command line asks
+			}
 			return s != "" && len(s) <= 1024 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 		}
 	}

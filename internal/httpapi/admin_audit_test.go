@@ -38,7 +38,7 @@ func TestEventsAreChosenAndComeInPages(t *testing.T) {
 	for i := range 7 {
 		f.events = append(f.events, audit.Event{ID: idworker.ID(70 - i), Action: audit.PolicyChanged})
 	}
-	q := url.Values{"limit": {"3"}, "action": {"policy.changed"}, "actor": {"12"}, "target": {"bob"}, "since": {"2026-11-21T10:00:00+01:00"}, "until": {"2026-11-22T00:00:00Z"}}
+	q := url.Values{"limit": {"3"}, "action": {"policy.changed"}, "actor": {"12"}, "target": {"Bob"}, "since": {"2026-11-21T10:00:00+01:00"}, "until": {"2026-11-22T00:00:00Z"}}
 	seen := 0
 	for range 5 {
 		a := f.send(t, "GET", "/v1/admin/audit?"+q.Encode(), "")

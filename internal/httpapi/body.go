@@ -55,7 +55,9 @@ func read(c *gin.Context, kind string, foreign, broken error) ([]byte, error) {
 		return nil, errCoding
 	}
 	if c.Request.ContentLength > maxBody {
-		c.Header("Connection", "close") // or the server would wait for the body first
+		if c.Request.ProtoMajor < 2 { // a connection of HTTP/2 has other requests on it
+			c.Header("Connection", "close") // or the server would wait for the body first
+		}
 		return nil, errTooLarge
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxBody))

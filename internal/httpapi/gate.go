@@ -29,7 +29,7 @@ type Gate interface {
 // header, living or not, shows that the device was logged in before; whatever
 // else is there is of no use, and no reason to refuse.
 func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
-	a := throttle.Attempt{Account: name, Address: address(c)}
+	a := throttle.Attempt{Account: name, Address: s.address(c)}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}
@@ -42,10 +42,17 @@ func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
 
 // address is where a request comes from, as far as the proxies that are believed
 // say.
-func address(c *gin.Context) netip.Addr {
+func (s *server) address(c *gin.Context) netip.Addr {
 	addr, err := netip.ParseAddr(c.ClientIP())
 	if err != nil {
 		return netip.Addr{} // all who have none count together
+	}
+	// A peer of our own network that speaks for others, and is not believed.
+	if (addr.IsPrivate() || addr.IsLoopback()) && c.GetHeader("X-Forwarded-For") != "" && c.RemoteIP() == addr.String() {
+		s.strangeProxy.Do(func() {
+			s.Log.WarnContext(c.Request.Context(), "a proxy that is not in FLAKEPASS_TRUSTED_PROXIES hands requests on; "+
+				"all its clients share the limits of one address", "proxy", addr)
+		})
 	}
 	return addr
 }

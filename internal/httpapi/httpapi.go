@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -77,6 +78,8 @@ type Options struct {
 type server struct {
 	Options
 	guard *flakepass.Guard
+
+	strangeProxy sync.Once // is told of one that nobody configured
 }
 
 // New returns the handler of all routes.

@@ -53,7 +53,7 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	}
 	if text := values.Get("limit"); values.Has("limit") {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxPageSize {
+		if err != nil || n < 1 || n > maxPageSize || strconv.Itoa(n) != text { // Atoi takes +5 and 05
 			add("limit", "out_of_range", "must be a number from 1 to "+strconv.Itoa(maxPageSize))
 		}
 		p.Limit = n

@@ -15,7 +15,7 @@ import (
 // not asked for.
 func TestHostileQueriesAreRefused(t *testing.T) {
 	for query, field := range map[string]string{
-		"limit=0": "limit", "limit=201": "limit", "limit=-1": "limit", "limit=": "limit", "limit=1e2": "limit", "limit=0x10": "limit",
+		"limit=0": "limit", "limit=201": "limit", "limit=-1": "limit", "limit=": "limit", "limit=1e2": "limit", "limit=0x10": "limit", "limit=%2B5": "limit", "limit=+5": "limit", "limit=05": "limit",
 		"limit=50&limit=60": "limit", "cursor=": "cursor", "cursor=0": "cursor", "cursor=-5": "cursor", "cursor=9223372036854775808": "cursor",
 		"cursor=1&cursor=2": "cursor", "cursor=1'--": "cursor", "colour=al": "query", "name=a&name=b": "name", "role=admin": "query",
 		"Limit=5": "query", "limit[]=5": "query", "limit=%zz": "query", "%00=1": "query", ";": "query", "a;b=1": "query", "=": "query",

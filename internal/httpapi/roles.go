@@ -26,10 +26,17 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 			s.event(c, "forbidden", "user_id", who.UserID, "role", who.Role, "route", c.FullPath())
 			return errForbidden
 		}
-		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{
-			ID: who.UserID, Name: who.Username, Via: audit.ViaAPI,
-			RequestID: c.Writer.Header().Get(problem.RequestIDHeader), Address: c.ClientIP(),
-		}))
+		by := actor(c, who)
+		by.Address = c.ClientIP()
+		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))
 		return nil
 	})
+}
+
+// actor is who acts by this request, for the record. Where people are who act on
+// their own accounts is not kept there.
+func actor(c *gin.Context, who flakepass.Identity) audit.By {
+	return audit.By{
+		ID: who.UserID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
+	}
 }

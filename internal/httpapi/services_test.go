@@ -55,7 +55,7 @@ func send(t testing.TB, h http.Handler, method, path, body string) (status int, 
 // TestUndecidedIsNoRefusal: of one token, and of all.
 func TestUndecidedIsNoRefusal(t *testing.T) {
 	good := flakepass.NewToken(9).Reveal()
-	h := asService(t, &world{verify: errors.New("the database is away")}, nil)
+	h := asService(t, &world{target: errors.New("the database is away")}, nil)
 	status, text := send(t, h, "POST", "/v1/verifications", `{"tokens":["`+good+`","x"]}`)
 	if status != http.StatusOK || !strings.Contains(text, `{"state":"undecided"},{"state":"refused","code":"token_malformed"`) {
 		t.Errorf("one undecided, one refused: %d %s", status, text)

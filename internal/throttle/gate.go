@@ -56,20 +56,46 @@ func (g *Gate) Login(ctx context.Context, a Attempt) error {
 	if err := g.take(ctx, "login-address", "a:"+Place(a.Address), limits.LoginAddress); err != nil {
 		return g.told(err)
 	}
-	for i, r := range limits.LoginPlace {
-		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
+	// An attacker can use up what an account has, and must not lock its owner out.
+	// One at the same place, behind one NAT or a proxy that nobody has configured,
+	// can use up what the place has: then only the device can tell the owner.
+	owner := a
+	err := g.takePlace(ctx, a, limits)
+	if err != nil {
+		owner.Address = netip.Addr{}
+	} else if err = g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount); err == nil {
+		return nil
+	}
+	if !g.knows(ctx, owner) {
+		return g.told(err)
+	}
+	// A known place has limits of its own. A device goes from place to place, and
+	// may be stolen: it has as much as the account, and no more.
+	if len(a.Device) > 0 {
+		if err := g.take(ctx, "login-account", g.deviceKey(a), limits.LoginAccount); err != nil {
 			return g.told(err)
 		}
 	}
-	err := g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount)
-	if err == nil {
-		return nil
+	return nil
+}
+
+func (g *Gate) takePlace(ctx context.Context, a Attempt, limits Limits) *LimitedError {
+	for i, r := range limits.LoginPlace {
+		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
+			return err
+		}
 	}
-	// An attacker can use up what an account has, and must not lock its owner out.
-	if known, e := g.Known.Knows(ctx, a); e == nil && known {
-		return nil
+	return nil
+}
+
+// knows reports whether a comes from the owner, as far as can be told. Who shows
+// nothing is not asked about.
+func (g *Gate) knows(ctx context.Context, a Attempt) bool {
+	if !a.Address.IsValid() && len(a.Device) == 0 {
+		return false
 	}
-	return g.told(err)
+	known, err := g.Known.Knows(ctx, a)
+	return err == nil && known
 }
 
 // LoggedIn forgets what was counted against whoever has just proved to be the
@@ -80,6 +106,9 @@ func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
 		g.Store.Forget(ctx, g.placeKey(a, i))
 	}
 	g.Store.Forget(ctx, g.accountKey(a))
+	if len(a.Device) > 0 {
+		g.Store.Forget(ctx, g.deviceKey(a))
+	}
 	if err := g.Known.Remember(ctx, user, a.Address); err != nil && g.Unremembered != nil {
 		g.Unremembered(ctx, err)
 	}
@@ -119,6 +148,10 @@ func (g *Gate) placeKey(a Attempt, i int) string {
 }
 
 func (g *Gate) accountKey(a Attempt) string { return "n:" + g.hidden(a.Account) }
+
+func (g *Gate) deviceKey(a Attempt) string {
+	return "d:" + g.hidden(a.Account+"\x00"+string(a.Device))
+}
 
 // hidden is a text as nobody can read it back who has not the key.
 func (g *Gate) hidden(text string) string {

@@ -125,6 +125,44 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 	})
 }
 
+// Behind one NAT, or a proxy that is not configured, everybody has one address.
+// A stranger there who guesses keeps the owner waiting who shows nothing, and not
+// the owner's device.
+func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
+	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "phone", nil })
+	for range 20 {
+		_ = g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("made up")})
+	}
+	if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}); err != nil {
+		t.Errorf("the owner's device: %v", err)
+	}
+	for _, device := range []string{"", "made up"} {
+		if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte(device)}); err == nil {
+			t.Errorf("device %q gets past the limit of the place", device)
+		}
+	}
+}
+
+// Whoever has stolen a token has the owner's device, as far as anybody can tell,
+// and as many addresses as they like. That is no licence to guess the password
+// for ever.
+func TestKnownDeviceHasALimitWhereverItGoes(t *testing.T) {
+	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "stolen", nil })
+	through := 0
+	for i := range 1000 {
+		from := netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)})
+		if g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: from, Device: []byte("stolen")}) == nil {
+			through++
+		}
+	}
+	if through != 200 { // those of the account, and as many of the device
+		t.Errorf("%d guesses got through with a stolen token, want 200", through)
+	}
+	if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home}); err != nil {
+		t.Errorf("the owner at home, who shows no token: %v", err)
+	}
+}
+
 func TestUnknownPlaceIsAssumedIfNobodyCanTell(t *testing.T) {
 	g := gate(t, func(throttle.Attempt) (bool, error) { return true, errors.New("no route") })
 	refused := 0

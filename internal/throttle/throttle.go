@@ -55,7 +55,7 @@ type Limits struct {
 	LoginPlace []Rule
 	// LoginAccount is for wrong passwords for one account from places and devices
 	// at which nobody has logged in to it: what is beyond it is refused there, and
-	// there only.
+	// there only. A device at which somebody has is counted by itself.
 	LoginAccount Rule
 	// LoginAddress is for attempts from one address, whatever the account.
 	LoginAddress Rule
