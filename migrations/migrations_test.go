@@ -23,7 +23,7 @@ var names = []string{
 	"users_role", "audit_events", "sweeps", "policies", "policies_seed",
 	"known_places",
 	"audit_names", "users_disabled",
-	"sweep_state", "sweeps_requested_by",
+	"sweep_state", "sweeps_requested_by", "users_idle",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.
