@@ -29,16 +29,20 @@ func newPace(l Limits) *pace {
 }
 
 // after notes that a batch of n rows took that long, and returns how long to
-// pause. A batch of less than half the time it may take is followed by a larger
-// one, and one of more by one of half the size, though not below the usual one
-// unless it takes two and a half times that. One that does, although it is as
-// small as can be, is followed by longer and longer pauses.
+// pause. A batch of less than three quarters of the time it may take is followed
+// by a larger one, and one of more than that time by one of half the size, though
+// not below the usual one unless it takes two and a half times as long. One that
+// does, although it is as small as can be, is followed by longer and longer pauses.
 func (p *pace) after(n int, took time.Duration) time.Duration {
 	switch {
 	case took <= p.Batch:
 		p.strikes, p.slack = 0, 0
-		if took < p.Batch/2 && n >= p.size {
+		switch {
+		case n < p.size || took >= p.Batch*3/4:
+		case took < p.Batch/2:
 			p.size = min(p.size+p.size/2, p.Largest)
+		default: // each transaction costs as much as many rows
+			p.size = min(p.size+p.size/8, p.Largest)
 		}
 	case p.size > max(p.Smallest, usual):
 		p.size = max(p.size/2, p.Smallest, usual)
