@@ -59,13 +59,13 @@ func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
 	if r.fetches() {
 		most = max(most/5, 1)
 	}
-	var within int64
-	err := db.Raw("SELECT COUNT(*) FROM (SELECT 1 AS one FROM users WHERE "+r.column+" > ? AND "+r.column+" <= ? LIMIT ?) AS within",
-		r.lo, r.hi, most+1).Scan(&within).Error
+	var beyond []int64
+	err := db.Raw("SELECT "+r.column+" FROM users WHERE "+r.column+" > ? AND "+r.column+" <= ? ORDER BY "+r.column+" LIMIT 1 OFFSET ?",
+		r.lo, r.hi, most).Scan(&beyond).Error
 	if err != nil {
 		return policy.Estimate{}, err
 	}
-	if within <= most {
+	if len(beyond) == 0 {
 		if n, whole, err := s.whole(ctx, r, began); err != nil || whole {
 			return policy.Estimate{Count: n}, err
 		}

@@ -12,7 +12,7 @@ import (
 // mostEntries is how many entries of indexes a preview reads, whatever the number
 // of users: for each of six ranges 50,000 to see whether it is small, and as
 // many to count or to sample them.
-const mostEntries = 600_000
+const mostEntries = 800_000
 
 // previews asks what shorter policies would do, as an operator does before
 // changing them, and how many users and logins there are. It checks what is told
