@@ -34,6 +34,9 @@ func (db *DB) SetLate(d time.Duration) { db.late = d }
 // SetExactly sets how many rows of an index are counted one by one.
 func (db *DB) SetExactly(n int64) { db.exactly = n }
 
+// SetHurry sets how long a count reads on for the sake of a smaller error.
+func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
+
 // SetNow stops the clock by which this instance has the database stamp.
 func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
 

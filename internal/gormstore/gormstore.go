@@ -51,7 +51,8 @@ type DB struct {
 	// conns is the most connections there are, in use or idle.
 	conns int
 
-	exactly int64 // rows of an index that are counted one by one
+	exactly int64         // entries of an index that are counted one by one
+	hurry   time.Duration // how long a count reads on for a smaller error
 }
 
 // Open connects and checks that the database answers. It does not migrate.
@@ -94,7 +95,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns, exactly: exactly}
+	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns, exactly: exactly, hurry: hurry}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}

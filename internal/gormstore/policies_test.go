@@ -157,6 +157,33 @@ func TestEffectIsEstimatedForMany(t *testing.T) {
 	}
 }
 
+// On a database that is slow to read rows, what a shorter life ends is estimated,
+// with the error, where it would have been counted: a preview is not late.
+func TestEffectIsEstimatedWhereRowsAreSlow(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const day = 24 * time.Hour
+		logins := w.scatter(t, rand.New(rand.NewPCG(5, 6)), 3_000)
+		inForce, next := policy.Default(), policy.Default()
+		inForce.Absolute, inForce.Idle = 90*day, 89*day
+		next.Absolute, next.Idle = 10*day, 10*day
+		want := effectOf(logins, inForce, next)
+		w.SetHurry(time.Minute)
+		if got, err := w.settings().Effect(t.Context(), inForce, next, start); err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		w.SetHurry(0)
+		for range 5 {
+			got, err := w.settings().Effect(t.Context(), inForce, next, start)
+			if err != nil || got.Ends.Error == 0 || got.Live != want.Live {
+				t.Errorf("%+v, %v; want an estimate of what ends, and %+v", got, err, want.Live)
+			}
+			if off := got.Ends.Count - want.Ends.Count; max(off, -off) > 2*got.Ends.Error {
+				t.Errorf("%+v is too far off %+v", got.Ends, want.Ends)
+			}
+		}
+	})
+}
+
 // scatter makes logins that were begun within the last 60 days before start,
 // and used since, or not.
 func (w *world) scatter(t *testing.T, r *rand.Rand, n int) (logins [][2]time.Time) {

@@ -58,7 +58,7 @@ func (s *Settings) CountLogins(ctx context.Context, rule policy.Policy, now time
 		return policy.Estimate{}, fmt.Errorf("gormstore: count logins: %w", err)
 	}
 	issued, seen := marks(&rule, now, floor)
-	n, err := s.count(ctx, span{"token_id", issued, math.MaxInt64, "token_seen_at + 0 > ?", seen})
+	n, err := s.live(ctx, issued, seen)
 	if err != nil {
 		return policy.Estimate{}, fmt.Errorf("gormstore: count logins: %w", err)
 	}

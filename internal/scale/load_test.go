@@ -110,7 +110,7 @@ func (s *stream) Read(into []byte) (int, error) {
 func (c *crowd) appendRow(b []byte, i int) []byte {
 	p := c.at(i)
 	b = strconv.AppendInt(b, p.id, 10)
-	b = fmt.Appendf(b, "\tperson.%08d\t%s\t%s", i, phc, map[bool]string{true: "admin", false: "user"}[i%100_000 == 0])
+	b = fmt.Appendf(b, "\t%s\t%s\t%s", p.name(), phc, map[bool]string{true: "admin", false: "user"}[i%100_000 == 0])
 	b = appendLogin(b, p.token, p.hash[:])
 	b = appendNumber(b, p.seen)
 	b = fmt.Appendf(b, "\t%d\t%d", p.floor, p.floorAt)

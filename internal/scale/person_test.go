@@ -2,6 +2,7 @@ package scale
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"github.com/flakepass/flakepass"
@@ -30,6 +31,7 @@ const sampled = 10_000
 
 // A person is a row of users. What is 0 is NULL there, or the floor 0.
 type person struct {
+	number                                 int
 	id, token, seen, floor, floorAt, ended int64
 	hash, endedHash                        session.Hash
 	why                                    session.Reason
@@ -37,6 +39,8 @@ type person struct {
 }
 
 var layout = idworker.Default()
+
+func (p *person) name() string { return fmt.Sprintf("person.%08d", p.number) }
 
 // newCrowd makes the tokens of those whose number is a multiple of ten, evenly.
 func newCrowd(n int) *crowd {
@@ -50,7 +54,7 @@ func newCrowd(n int) *crowd {
 // at is the person of that number. People came in the order of their numbers;
 // their logins lie across that order, as they do in life.
 func (c *crowd) at(i int) person {
-	p := person{id: c.spread(i, 400*day, 35*day), created: c.now.Add(-400 * day).UnixMilli()}
+	p := person{number: i, id: c.spread(i, 400*day, 35*day), created: c.now.Add(-400 * day).UnixMilli()}
 	across := int(uint64(i) * 7_368_787 % uint64(c.n))
 	switch last := i % 10; {
 	case last <= 5:

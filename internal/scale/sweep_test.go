@@ -67,25 +67,6 @@ func (nobody) Finish(context.Context, sweep.Report, sweep.Cursor) error         
 func (nobody) Next(context.Context) (idworker.ID, error)                             { return 1, nil }
 func (nobody) NextN(_ context.Context, dst []idworker.ID) (int, error)               { return len(dst), nil }
 
-// preview asks what a shorter policy would do, as an operator does before
-// changing it.
-func (d *deployment) preview(t testing.TB) {
-	t.Helper()
-	next := policy.Default()
-	next.Idle = 7 * day
-	var w stopwatch
-	for range 3 {
-		start := time.Now()
-		effect, err := d.settings.Effect(t.Context(), policy.Default(), next, start)
-		w.note(time.Since(start), err)
-		must(t, err)
-		if effect.Live.Count < int64(d.n)/10*5 || effect.Live.Count > int64(d.n)/10*7 || effect.Ends.Count == 0 {
-			t.Errorf("the preview says %+v of %d people, of whom six in ten have a living login", effect, d.n)
-		}
-	}
-	d.quantiles("preview of a policy", &w)
-}
-
 // sweeps measures a pass of the sweep, with people at the door meanwhile, and
 // one statement that does the same. In a big test each has half of what is
 // stale: what has expired, and what is idle.
@@ -94,7 +75,6 @@ func (d *deployment) sweeps(t testing.TB) {
 	if d.big {
 		d.amid(t, "nothing else", func() { <-time.After(15 * time.Second) })
 	}
-	d.preview(t)
 	stale := d.stale(t)
 	most := stale + 1
 	if d.big {
@@ -102,36 +82,44 @@ func (d *deployment) sweeps(t testing.TB) {
 	}
 	var cleared int
 	var took time.Duration
+	var cpu time.Duration
 	d.amid(t, "the sweep", func() {
 		_, looked := d.counted(t)
+		used := d.mysqld(t)
 		start := time.Now()
 		cleared = d.pass(t, most, start.Add(3*time.Minute))
 		took = time.Since(start)
+		cpu = d.mysqld(t) - used
 		_, lookedAt := d.counted(t)
 		d.number("sweep: rows looked at for each cleared", float64(lookedAt-looked)/float64(cleared), "")
 	})
 	d.number("sweep: rows cleared", float64(cleared), "")
 	d.number("sweep: rows cleared per second", float64(cleared)/took.Seconds(), "/s")
 	d.time("sweep: took", took)
+	each := cpu / time.Duration(cleared)
+	d.number("sweep: mysqld's CPU for each row, logins and touches included", float64(each.Microseconds()), "µs")
 	if left := d.stale(t); !d.big && (left != 0 || cleared != stale) {
 		t.Errorf("the sweep cleared %d of %d stale logins and left %d", cleared, stale, left)
 	}
 	if !d.big {
-		d.mustGoBy(t, "SELECT id, token_id, token_seen_at FROM users", "range", "users_token_seen_at")
+		d.mustGoBy(t, "SELECT id, token_id, token_seen_at FROM users", "range", "users_idle")
 		return
 	}
 	issued, seen := d.marks()
 	var written int64
 	d.amid(t, "one UPDATE", func() {
+		used := d.mysqld(t)
 		start := time.Now()
 		written = execOn(t, d.root, "UPDATE users SET token_floor = token_id, ended_token_id = token_id, ended_token_hash = token_hash, "+
 			"ended_reason = 'idle', token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE token_id <= ? OR token_seen_at <= ?",
 			issued, seen)
-		took = time.Since(start)
+		took, cpu = time.Since(start), d.mysqld(t)-used
 	})
 	d.number("one UPDATE: rows cleared", float64(written), "")
 	d.number("one UPDATE: rows cleared per second", float64(written)/took.Seconds(), "/s")
 	d.time("one UPDATE: took", took)
+	d.number("one UPDATE: mysqld's CPU for each row, logins and touches included", float64((cpu / time.Duration(written)).Microseconds()), "µs")
+	d.number("sweep: CPU against that of one UPDATE", float64(each)/float64(cpu/time.Duration(written)), "")
 }
 
 // amid measures logins and touches while something else goes on. Half of those

@@ -18,27 +18,38 @@ const (
 	maxSlack = time.Second
 	// patience is how many strikes end a pass: about ten seconds of pauses.
 	patience = 15
+	// usual is the size at which a pass begins, and below which it goes only where
+	// batches take far too long: a commit on a busy disk takes tens of milliseconds
+	// for 100 rows and for 1,000, so smaller batches are not shorter, only more.
+	usual = 400
 )
 
 func newPace(l Limits) *pace {
-	return &pace{Limits: l, size: min(max(l.Smallest, 200), l.Largest)}
+	return &pace{Limits: l, size: min(max(l.Smallest, usual), l.Largest)}
 }
 
 // after notes that a batch of n rows took that long, and returns how long to
-// pause. A batch of less than half the time it may take is followed by a larger
-// one, one of more by one of half the size, and one of two and a half times that
-// although it is as small as can be, by longer and longer pauses.
+// pause. A batch of less than three quarters of the time it may take is followed
+// by a larger one, and one of more than that time by one of half the size, though
+// not below the usual one unless it takes two and a half times as long. One that
+// does, although it is as small as can be, is followed by longer and longer pauses.
 func (p *pace) after(n int, took time.Duration) time.Duration {
 	switch {
 	case took <= p.Batch:
 		p.strikes, p.slack = 0, 0
-		if took < p.Batch/2 && n >= p.size {
+		switch {
+		case n < p.size || took >= p.Batch*3/4:
+		case took < p.Batch/2:
 			p.size = min(p.size+p.size/2, p.Largest)
+		default: // each transaction costs as much as many rows
+			p.size = min(p.size+p.size/8, p.Largest)
 		}
-	case p.size > p.Smallest:
-		p.size = max(p.size/2, p.Smallest)
+	case p.size > max(p.Smallest, usual):
+		p.size = max(p.size/2, p.Smallest, usual)
 	case took <= p.Batch*5/2: // longer than wished for, and not too long: a commit may take that
 		p.strikes, p.slack = 0, 0
+	case p.size > p.Smallest:
+		p.size = max(p.size/2, p.Smallest)
 	default:
 		p.strikes++
 		p.slack = min(max(2*p.slack, p.Batch), maxSlack)

@@ -120,8 +120,9 @@ type Limits struct {
 	Time time.Duration // for one pass
 	// Batch is how long clearing one batch should take: rows are locked that long,
 	// and a login of one of those users waits. The size of batches follows it.
-	Batch             time.Duration
-	Smallest, Largest int // rows of a batch
+	Batch time.Duration
+	// Smallest and Largest are rows of a batch.
+	Smallest, Largest int
 	// Lanes is how many batches are cleared beside each other. More than one is
 	// for a database with cores to spare: on two cores it made people who log in wait
 	// longer, and cleared no more.
@@ -135,7 +136,7 @@ type Limits struct {
 // DefaultLimits are those of a server.
 func DefaultLimits() Limits {
 	return Limits{
-		Rows: 1_000_000, Time: time.Minute, Batch: 20 * time.Millisecond, Smallest: 100, Largest: 4000,
+		Rows: 1_000_000, Time: time.Minute, Batch: 40 * time.Millisecond, Smallest: 100, Largest: 4000,
 		Lanes: 1, Lease: 15 * time.Second, Failures: 100,
 	}
 }
