@@ -69,11 +69,14 @@ func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
 			return policy.Estimate{Count: n}, err
 		}
 	}
-	// Nothing is looked for where nothing is.
-	if err := db.Raw("SELECT MIN("+r.column+") - 1 FROM users WHERE "+r.column+" > ?", r.lo).Scan(&r.lo).Error; err != nil {
+	// Nothing is looked for where nothing is. Not MIN and MAX: MySQL takes a bound
+	// that holds for every number for none, and reads the whole index for its end.
+	err = db.Raw("SELECT "+r.column+" - 1 FROM users WHERE "+r.column+" > ? ORDER BY "+r.column+" LIMIT 1", r.lo).Scan(&r.lo).Error
+	if err != nil {
 		return policy.Estimate{}, err
 	}
-	if err := db.Raw("SELECT MAX("+r.column+") FROM users WHERE "+r.column+" <= ?", r.hi).Scan(&r.hi).Error; err != nil {
+	err = db.Raw("SELECT "+r.column+" FROM users WHERE "+r.column+" <= ? ORDER BY "+r.column+" DESC LIMIT 1", r.hi).Scan(&r.hi).Error
+	if err != nil {
 		return policy.Estimate{}, err
 	}
 	return s.estimate(ctx, r)
