@@ -134,8 +134,8 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 		w := csv.NewWriter(out)
 		_ = w.Write([]string{"id", "at", "action", "actor_id", "actor", "via", "target_kind", "target_id", "target", "reason", "old", "new", "request_id", "address"})
 		return eventPrinter{func(l eventLine) error {
-			return w.Write([]string{l.ID, l.At.Format(stamp), string(l.Action), l.Actor.ID, cell(l.Actor.Name), l.Via, l.Target.Kind, l.Target.ID,
-				cell(l.Target.Name), cell(l.Reason), string(l.Old), string(l.New), cell(l.RequestID), l.Address})
+			return w.Write([]string{l.ID, l.At.Format(stamp), cell(string(l.Action)), l.Actor.ID, cell(l.Actor.Name), cell(l.Via), cell(l.Target.Kind), l.Target.ID,
+				cell(l.Target.Name), cell(l.Reason), cell(string(l.Old)), cell(string(l.New)), cell(l.RequestID), cell(l.Address)})
 		}, func() error { w.Flush(); return w.Error() }}
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

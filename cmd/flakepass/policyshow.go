@@ -76,7 +76,7 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, withi
 			}
 		}
 		if made.Schedule != before.Schedule {
-			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", made.Schedule, before.Schedule)
+			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.Schedule), printable(before.Schedule))
 		}
 		e := made.Effect
 		ends := policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.Ends)}

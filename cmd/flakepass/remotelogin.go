@@ -27,7 +27,7 @@ func (c remoteLogin) Run(a *app) error {
 	}
 	who := apiclient.Credentials{Username: c.Name}
 	switch old, err := readTarget(); {
-	case err == nil && old.URL != c.URL:
+	case err == nil && (old.URL != c.URL || !sameName(old.Username, c.Name)): // it would live on, and nobody could end it from here
 		return fmt.Errorf("still logged in to %s as %s; say `flakepass remote logout` first", printable(old.URL), printable(old.Username))
 	case err == nil:
 		who.Last = old.Token
@@ -55,6 +55,12 @@ func (c remoteLogin) Run(a *app) error {
 		_, _ = fmt.Fprintln(a.errs, "flakepass: the server takes the commands of an operator from the role admin only")
 	}
 	return nil
+}
+
+// sameName compares a name as the server keeps it with one that somebody typed.
+func sameName(kept, typed string) bool {
+	normal, err := account.NormalizeUsername(typed)
+	return err == nil && normal == kept
 }
 
 type remoteLogout struct {

@@ -73,7 +73,7 @@ func (c remoteSweep) Run(a *app) error {
 		}
 		bar.end()
 		return tellSweep(a.out, c.JSON, sweep.Report{
-			ID: r.ID, Instance: r.Instance, RequestedBy: r.RequestedBy, Started: r.StartedAt, Finished: r.FinishedAt, Outcome: sweep.Outcome(r.Outcome),
+			ID: r.ID, Instance: r.Instance, RequestedBy: r.RequestedBy, Started: r.StartedAt, Finished: r.FinishedAt, Outcome: sweep.Outcome(printable(r.Outcome)),
 			Cleared: r.Cleared, FailedRows: r.FailedRows, Longest: r.LongestBatch, Detail: r.Detail,
 		}, "the log of "+printable(r.Instance))
 	})

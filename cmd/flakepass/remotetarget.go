@@ -69,7 +69,7 @@ func findTarget() (target, error) {
 // read the token on its way.
 func checkURL(text string, insecure bool) error {
 	u, err := url.Parse(text)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
 		return misuse("the URL of the server is one such as https://auth.example.org, without a user, a query or a fragment")
 	}
 	if u.Scheme == "https" || insecure || loopback(u.Hostname()) {

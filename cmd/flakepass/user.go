@@ -179,7 +179,7 @@ func errTaken(name, command string) error {
 }
 
 func added(w io.Writer, name string, role account.Role) error {
-	_, err := fmt.Fprintf(w, "user %q added, role %s\n", name, role)
+	_, err := fmt.Fprintf(w, "user %q added, role %s\n", name, printable(string(role)))
 	return err
 }
 
