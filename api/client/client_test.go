@@ -150,7 +150,10 @@ func TestListsEnd(t *testing.T) {
 	if !errors.Is(last, client.ErrAnswer) || n != 2 || asked != 2 {
 		t.Errorf("%d entries in %d calls, then %v", n, asked, last)
 	}
-	for range c.Users(t.Context(), "") {
+	for _, err := range c.Users(t.Context(), "") {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if asked != 3 {
@@ -217,30 +220,24 @@ func TestOwnRefusalIsNobodyElses(t *testing.T) {
 	}
 }
 
-// answering is a transport that says what it is told to, one after the other.
+// answering is a transport that gives one answer, and notes when.
 type answering struct {
-	asked   []time.Time
-	answers []*http.Response
+	status int
+	after  string // Retry-After, if any
+	asked  []time.Time
 }
 
+// RoundTrip is called by the client.
 func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	n := min(len(a.asked), len(a.answers)-1)
 	a.asked = append(a.asked, time.Now())
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}
-	again := *a.answers[n]
-	again.Request = r
-	again.Body = io.NopCloser(strings.NewReader(`{"code":"unavailable"}`))
-	return &again, nil
-}
-
-func status(n int, after string) *http.Response {
-	r := &http.Response{StatusCode: n, Header: http.Header{"Content-Type": {"application/problem+json"}}}
-	if after != "" {
-		r.Header.Set("Retry-After", after)
+	h := http.Header{"Content-Type": {"application/problem+json"}}
+	if a.after != "" {
+		h.Set("Retry-After", a.after)
 	}
-	return r
+	return &http.Response{StatusCode: a.status, Header: h, Request: r, Body: io.NopCloser(strings.NewReader(`{"code":"unavailable"}`))}, nil
 }
 
 // TestTriesAgainWhereItMay: only what may be made twice, only after 503 and 429,
@@ -268,26 +265,27 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 		retries int
 		limit   time.Duration // of the context
 		do      func(context.Context, *client.Client) error
-		answer  *http.Response
+		answer  answering
 		want    int
 	}{
-		"off":                    {0, time.Hour, me, status(503, "1"), 1},
-		"reading, 503":           {2, time.Hour, me, status(503, "3"), 3},
-		"reading, 429":           {2, time.Hour, me, status(429, "3"), 3},
-		"a question in a form":   {2, time.Hour, introspect, status(503, "3"), 3},
-		"no word of when":        {2, time.Hour, me, status(503, ""), 3},
-		"a date is no word":      {2, time.Hour, me, status(503, "Fri, 31 Dec 2999 23:59:59 GMT"), 3},
-		"later than is bearable": {2, time.Hour, me, status(503, "31"), 1},
-		"past the context":       {2, 2 * time.Second, me, status(503, "3"), 1},
-		"500":                    {2, time.Hour, me, status(500, "1"), 1},
-		"401":                    {2, time.Hour, me, status(401, "1"), 1},
-		"a login":                {2, time.Hour, login, status(503, "1"), 1},
-		"a change of a user":     {2, time.Hour, change, status(503, "1"), 1},
-		"a change of the policy": {2, time.Hour, revert, status(503, "1"), 1},
+		"off":                    {0, time.Hour, me, answering{status: 503, after: "1"}, 1},
+		"reading, 503":           {2, time.Hour, me, answering{status: 503, after: "3"}, 3},
+		"reading, 429":           {2, time.Hour, me, answering{status: 429, after: "3"}, 3},
+		"a question in a form":   {2, time.Hour, introspect, answering{status: 503, after: "3"}, 3},
+		"no word of when":        {2, time.Hour, me, answering{status: 503, after: ""}, 3},
+		"a date is no word":      {2, time.Hour, me, answering{status: 503, after: "Fri, 31 Dec 2999 23:59:59 GMT"}, 3},
+		"later than is bearable": {2, time.Hour, me, answering{status: 503, after: "31"}, 1},
+		"past the context":       {2, 2 * time.Second, me, answering{status: 503, after: "3"}, 1},
+		"500":                    {2, time.Hour, me, answering{status: 500, after: "1"}, 1},
+		"401":                    {2, time.Hour, me, answering{status: 401, after: "1"}, 1},
+		"a login":                {2, time.Hour, login, answering{status: 503, after: "1"}, 1},
+		"a change of a user":     {2, time.Hour, change, answering{status: 503, after: "1"}, 1},
+		"a change of the policy": {2, time.Hour, revert, answering{status: 503, after: "1"}, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				a := &answering{answers: []*http.Response{w.answer}}
+				a := &w.answer
 				c, err := client.New(client.Options{URL: "https://a", HTTP: &http.Client{Transport: a}, Retries: w.retries})
 				if err != nil {
 					t.Fatal(err)
@@ -295,7 +293,7 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), w.limit)
 				defer cancel()
 				p, ok := errors.AsType[*client.Problem](w.do(ctx, c.As(flakepass.NewToken(7))))
-				if !ok || p.Status != w.answer.StatusCode || len(a.asked) != w.want {
+				if !ok || p.Status != a.status || len(a.asked) != w.want {
 					t.Fatalf("%d calls and %v, want %d calls and the problem", len(a.asked), p, w.want)
 				}
 				least := max(p.RetryAfter, time.Second)

@@ -34,7 +34,7 @@ func auth() *httptest.Server {
 		say(w, 200, `{"username":"alice","role":"user","session":{"id":"412873650192384001","issued_at":"2026-11-21T09:12:33.123Z",`+
 			`"last_seen_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-12-21T09:12:33.123Z","idle_expires_at":"2026-12-05T09:12:33.123Z"}}`)
 	})
-	mux.HandleFunc("POST /v1/logout", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) })
+	mux.HandleFunc("POST /v1/logout", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	const terms = `"idle_timeout_seconds":1209600,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":"@every 1m","version":7`
 	mux.HandleFunc("GET /v1/admin/policy", func(w http.ResponseWriter, _ *http.Request) { say(w, 200, "{"+terms+"}") })
 	mux.HandleFunc("PUT /v1/admin/policy", func(w http.ResponseWriter, _ *http.Request) {

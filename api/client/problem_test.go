@@ -11,7 +11,7 @@ import (
 
 func TestProblemIsReadWhole(t *testing.T) {
 	t.Parallel()
-	resp := &http.Response{StatusCode: 409, Header: http.Header{
+	resp := &http.Response{StatusCode: http.StatusConflict, Header: http.Header{
 		"Content-Type": {"application/problem+json"}, "Retry-After": {"7"}, "X-Request-Id": {"not-this-one"},
 	}}
 	p := problemOf(resp, []byte(`{"type":"x","title":"many logins would end","status":200,"code":"confirmation_required","detail":"say confirm",`+
@@ -37,7 +37,7 @@ func TestAnswerOfAProxyIsAProblemWithoutCode(t *testing.T) {
 		{"application/json", `{"code":"Not A Code\n"}`},
 		{"text/html", `{"code":"unavailable"}`},
 	} {
-		p := problemOf(&http.Response{StatusCode: 502, Header: http.Header{"Content-Type": {c.kind}, "X-Request-Id": {"of-the-proxy"}}}, []byte(c.body))
+		p := problemOf(&http.Response{StatusCode: http.StatusBadGateway, Header: http.Header{"Content-Type": {c.kind}, "X-Request-Id": {"of-the-proxy"}}}, []byte(c.body))
 		if p.Status != 502 || p.Code != "" || p.Unwrap() != nil || p.RequestID != "of-the-proxy" || !strings.Contains(p.Error(), "is the URL that of flakepass?") {
 			t.Errorf("%s: %v", c.body, p)
 		}

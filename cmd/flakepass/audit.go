@@ -154,10 +154,10 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 }
 
 // cell is a text that somebody else wrote, for a spreadsheet, which would take
-// one that begins like a formula for one.
+// one that begins like a formula for one, and for a terminal.
 func cell(s string) string {
 	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
-		return "'" + s
+		s = "'" + s
 	}
-	return s
+	return printable(s)
 }

@@ -87,7 +87,7 @@ func (s counter) find(ctx context.Context, name string) (apiclient.Person, error
 			return apiclient.Person{}, err
 		}
 		if u.Username == normal {
-			return s.Client.User(ctx, u.ID)
+			return s.User(ctx, u.ID)
 		}
 		break
 	}
