@@ -9,6 +9,7 @@ type arrow struct{ from, to, why string }
 var arrows = []arrow{
 	{".", "idworker internal/problem", "other services import it, so it brings nothing but the standard library"},
 	{"api", "", "the contract is data"},
+	{"api/client", ". idworker", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", anything, "it puts everything together"},
 	{"cmd/example-api", ".", "it shows what a service of others needs"},

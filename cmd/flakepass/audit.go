@@ -51,7 +51,7 @@ func (c auditCommand) Run(a *app) error {
 				return errors.Join(err, p.end())
 			}
 			for i := range events {
-				if err := p.print(&events[i]); err != nil {
+				if err := p.print(eventLineOf(&events[i])); err != nil {
 					return err
 				}
 				f.Before = events[i].ID
@@ -103,22 +103,24 @@ type targetLine struct {
 }
 
 func eventLineOf(e *audit.Event) eventLine {
-	text := func(id idworker.ID) string {
-		if id == 0 {
-			return ""
-		}
-		return id.String()
-	}
 	return eventLine{
-		ID: e.ID.String(), At: idworker.Default().Time(e.ID), Action: e.Action, Actor: partyLine{text(e.By.ID), e.By.Name}, Via: e.By.Via,
-		Target: targetLine{e.Target.Kind, partyLine{text(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
+		ID: e.ID.String(), At: idworker.Default().Time(e.ID), Action: e.Action, Actor: partyLine{idText(e.By.ID), e.By.Name}, Via: e.By.Via,
+		Target: targetLine{e.Target.Kind, partyLine{idText(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
 		RequestID: e.By.RequestID, Address: e.By.Address,
 	}
 }
 
+// idText is an ID, or nothing for none.
+func idText(id idworker.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
 // An eventPrinter prints events as they come.
 type eventPrinter struct {
-	print func(*audit.Event) error
+	print func(eventLine) error
 	end   func() error
 }
 
@@ -127,36 +129,35 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 	switch {
 	case c.JSON:
 		lines := json.NewEncoder(out)
-		return eventPrinter{func(e *audit.Event) error { return lines.Encode(eventLineOf(e)) }, func() error { return nil }}
+		return eventPrinter{func(l eventLine) error { return lines.Encode(l) }, func() error { return nil }}
 	case c.CSV:
 		w := csv.NewWriter(out)
 		_ = w.Write([]string{"id", "at", "action", "actor_id", "actor", "via", "target_kind", "target_id", "target", "reason", "old", "new", "request_id", "address"})
-		return eventPrinter{func(e *audit.Event) error {
-			l := eventLineOf(e)
-			return w.Write([]string{l.ID, l.At.Format(stamp), string(l.Action), l.Actor.ID, cell(l.Actor.Name), l.Via, l.Target.Kind, l.Target.ID,
-				cell(l.Target.Name), cell(l.Reason), string(l.Old), string(l.New), cell(l.RequestID), l.Address})
+		return eventPrinter{func(l eventLine) error {
+			return w.Write([]string{l.ID, l.At.Format(stamp), cell(string(l.Action)), l.Actor.ID, cell(l.Actor.Name), cell(l.Via), cell(l.Target.Kind), l.Target.ID,
+				cell(l.Target.Name), cell(l.Reason), cell(string(l.Old)), cell(string(l.New)), cell(l.RequestID), cell(l.Address)})
 		}, func() error { w.Flush(); return w.Error() }}
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "ID\tAT\tACTION\tBY\tVIA\tTARGET\tREASON")
-	return eventPrinter{func(e *audit.Event) error {
-		target := e.Target.Kind
-		if e.Target.Name != "" {
-			target += " " + e.Target.Name
-		} else if e.Target.ID != 0 {
-			target += " " + e.Target.ID.String()
+	return eventPrinter{func(l eventLine) error {
+		target := l.Target.Kind
+		if l.Target.Name != "" {
+			target += " " + l.Target.Name
+		} else if l.Target.ID != "" {
+			target += " " + l.Target.ID
 		}
-		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, idworker.Default().Time(e.ID).Format(stamp), e.Action,
-			printable(e.By.Name), e.By.Via, printable(target), printable(e.Reason))
+		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Format(stamp), printable(string(l.Action)),
+			printable(l.Actor.Name), printable(l.Via), printable(target), printable(l.Reason))
 		return err
 	}, t.Flush}
 }
 
 // cell is a text that somebody else wrote, for a spreadsheet, which would take
-// one that begins like a formula for one.
+// one that begins like a formula for one, and for a terminal.
 func cell(s string) string {
 	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
-		return "'" + s
+		s = "'" + s
 	}
-	return s
+	return printable(s)
 }

@@ -87,7 +87,7 @@ func TestConsoleFirstMinute(t *testing.T) {
 	}
 	b.sees("Overview", "ada", "Nobody is logged in but you", "Ready")
 	b.press(`nav a[href="/console/audit"]`)
-	b.sees("Nothing was done yet.")
+	b.sees("User created", "ada")
 	b.press(`form[action="/console/logout"] button`)
 	b.sees("You have logged out.")
 	b.open("/console/expiry")

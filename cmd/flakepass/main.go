@@ -29,6 +29,7 @@ type app struct {
 	file      string
 	in        io.Reader
 	out, errs io.Writer
+	insecure  bool // of remote
 }
 
 type commands struct {
@@ -42,6 +43,7 @@ type commands struct {
 	Sweep   sweepCommand   `cmd:"" help:"Clear all logins that are over, now."`
 	Policy  policyCommand  `cmd:"" help:"Show and change how long logins last."`
 	Audit   auditCommand   `cmd:"" help:"Show who did what, the newest first."`
+	Remote  remoteCommand  `cmd:"" help:"Do most of this on a server elsewhere, over HTTP, as an admin."`
 	ID      idCommand      `cmd:"" name:"id" help:"Mint IDs, and take them apart."`
 	Conf    configCommand  `cmd:"" name:"config" help:"Print the effective settings, with secrets hidden."`
 	Version versionCommand `cmd:"" help:"Print the version."`
@@ -80,7 +82,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	a.file = c.Config
 	if err := parsed.Run(); err != nil {
 		_, _ = fmt.Fprintln(errs, "flakepass:", plain(err))
-		if _, unusable := errors.AsType[config.Problems](err); unusable {
+		_, settings := errors.AsType[config.Problems](err)
+		if _, line := errors.AsType[misuse](err); line || settings {
 			return 2
 		}
 		return 1

@@ -42,23 +42,22 @@ func (c policySet) Validate() error {
 	return nil
 }
 
-func (c policySet) Run(a *app) error {
-	return a.changePolicy(c.policyHow, func(ctx context.Context, p *admin.Policies, inForce policy.Policy, change admin.PolicyChange) (
-		policy.Policy, policy.Effect, error) {
-		change.Next = inForce
-		for _, f := range []struct {
-			from *span
-			to   *time.Duration
-		}{{c.Idle, &change.Next.Idle}, {c.Absolute, &change.Next.Absolute}, {c.Touch, &change.Next.Touch}} {
-			if f.from != nil {
-				*f.to = time.Duration(*f.from)
-			}
+func (c policySet) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
+
+func (c policySet) change(ctx context.Context, d policyDoor, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+	change.Next = inForce
+	for _, f := range []struct {
+		from *span
+		to   *time.Duration
+	}{{c.Idle, &change.Next.Idle}, {c.Absolute, &change.Next.Absolute}, {c.Touch, &change.Next.Touch}} {
+		if f.from != nil {
+			*f.to = time.Duration(*f.from)
 		}
-		if c.Schedule != nil {
-			change.Next.Schedule = *c.Schedule
-		}
-		return p.Set(ctx, change)
-	})
+	}
+	if c.Schedule != nil {
+		change.Next.Schedule = *c.Schedule
+	}
+	return d.Set(ctx, change)
 }
 
 type policyRevert struct {
@@ -66,63 +65,91 @@ type policyRevert struct {
 	policyHow
 }
 
-func (c policyRevert) Run(a *app) error {
-	return a.changePolicy(c.policyHow, func(ctx context.Context, p *admin.Policies, _ policy.Policy, change admin.PolicyChange) (
-		policy.Policy, policy.Effect, error) {
-		next, effect, err := p.Revert(ctx, c.Version, change)
-		if errors.Is(err, admin.ErrNoVersion) {
-			err = fmt.Errorf("there was never a policy of version %d; `flakepass policy history` lists all", c.Version)
-		}
-		return next, effect, err
-	})
+func (c policyRevert) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
+
+func (c policyRevert) change(ctx context.Context, d policyDoor, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+	next, effect, err := d.Revert(ctx, c.Version, change)
+	if errors.Is(err, admin.ErrNoVersion) {
+		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, d.command)
+	}
+	return next, effect, err
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, p *admin.Policies, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+type policyVerb func(ctx context.Context, d policyDoor, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+
+// policyVerbs are those of [admin.Policies], with its errors.
+type policyVerbs interface {
+	Current(ctx context.Context) (policy.Policy, error)
+	Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+}
+
+// A policyDoor is where the policy is changed: in the database here, or on a
+// server elsewhere.
+type policyDoor struct {
+	policyVerbs
+	command string // before policy, as a person types it
+	within  string // by when every instance acts by a change
+	// making opens what a change takes beside a question, while f makes it.
+	making func(ctx context.Context, f func() error) error
+}
+
+// changePolicyHere changes it in the database. Nothing is opened for a change
+// that is none, or only asked about.
+func (a *app) changePolicyHere(how policyHow, do policyVerb) error {
+	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
+		p := policiesOf(o.db, nil, nil, o.log)
+		return a.changePolicy(byOperator(ctx), how, do, policyDoor{
+			p, "flakepass", fmt.Sprintf("within %v", o.cfg.RevocationBound),
+			func(ctx context.Context, f func() error) error {
+				return o.withIDs(ctx, func(ids audit.IDs) error {
+					p.IDs = ids
+					return f()
+				})
+			},
+		})
+	})
+}
 
 // changePolicy asks what the change would do, has it confirmed if that is much,
-// and makes it. Nothing is opened for a change that is none, or only asked about.
-func (a *app) changePolicy(how policyHow, do policyVerb) error {
-	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
-		ctx = byOperator(ctx)
-		p := policiesOf(o.db, nil, nil, o.log)
-		inForce, err := p.Current(ctx)
-		if err != nil {
+// and makes it.
+func (a *app) changePolicy(ctx context.Context, how policyHow, do policyVerb, d policyDoor) error {
+	inForce, err := d.Current(ctx)
+	if err != nil {
+		return err
+	}
+	change := admin.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
+	next, effect, err := do(ctx, d, inForce, change)
+	if err != nil {
+		return policyError(d, err)
+	}
+	made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect)}
+	switch {
+	case sameTerms(&inForce, &next):
+		made.policyLine, made.Outcome = policyLineOf(&inForce), unchanged
+		return a.showChange(how.JSON, made, &inForce, d.within)
+	case how.DryRun:
+		made.Outcome = asked
+		return a.showChange(how.JSON, made, &inForce, d.within)
+	}
+	change.DryRun, change.Confirmed = false, how.Yes
+	if effect.Drastic() && !how.Yes {
+		if err := a.confirm("This ends " + endings(&effect) + "."); err != nil {
 			return err
 		}
-		change := admin.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
-		next, effect, err := do(ctx, p, inForce, change)
+		change.Confirmed = true
+	}
+	return d.making(ctx, func() error {
+		next, effect, err := do(ctx, d, inForce, change)
+		if errors.Is(err, admin.ErrUnconfirmed) { // grown since it was asked
+			err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(&effect))
+		}
 		if err != nil {
-			return policyError(err)
+			return policyError(d, err)
 		}
-		made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect)}
-		switch {
-		case sameTerms(&inForce, &next):
-			made.policyLine, made.Outcome = policyLineOf(&inForce), unchanged
-			return a.showChange(how.JSON, made, &inForce, o)
-		case how.DryRun:
-			made.Outcome = asked
-			return a.showChange(how.JSON, made, &inForce, o)
-		}
-		change.DryRun, change.Confirmed = false, how.Yes
-		if effect.Drastic() && !how.Yes {
-			if err := a.confirm("This ends " + endings(&effect) + "."); err != nil {
-				return err
-			}
-			change.Confirmed = true
-		}
-		return o.withIDs(ctx, func(ids audit.IDs) error {
-			p.IDs = ids
-			next, effect, err := do(ctx, p, inForce, change)
-			if errors.Is(err, admin.ErrUnconfirmed) { // grown since it was asked
-				err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(&effect))
-			}
-			if err != nil {
-				return policyError(err)
-			}
-			made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect), Outcome: changed}
-			return a.showChange(how.JSON, made, &inForce, o)
-		})
+		made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect), Outcome: changed}
+		return a.showChange(how.JSON, made, &inForce, d.within)
 	})
 }
 
@@ -131,9 +158,9 @@ func sameTerms(a, b *policy.Policy) bool {
 }
 
 // policyError is what went wrong, as a person reads it.
-func policyError(err error) error {
+func policyError(d policyDoor, err error) error {
 	if errors.Is(err, policy.ErrVersion) {
-		return errors.New("somebody else has just changed the policy; nothing was changed now. `flakepass policy get` shows it, try again")
+		return fmt.Errorf("somebody else has just changed the policy; nothing was changed now. `%s policy get` shows it, try again", d.command)
 	}
 	return err
 }

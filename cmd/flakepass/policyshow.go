@@ -59,7 +59,7 @@ type madePolicy struct {
 }
 
 // showChange says what has become of a change of the policy that was in force.
-func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, o *office) error {
+func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, within string) error {
 	return show(a.out, asJSON, made, func(w io.Writer) {
 		before := policyLineOf(was)
 		head := map[string]string{
@@ -76,15 +76,15 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, o *of
 			}
 		}
 		if made.Schedule != before.Schedule {
-			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", made.Schedule, before.Schedule)
+			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.Schedule), printable(before.Schedule))
 		}
 		e := made.Effect
 		ends := policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.Ends)}
 		soon := number(policy.Estimate(e.Soon))
 		switch made.Outcome {
 		case changed:
-			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance within %v\n",
-				endings(&ends), soon, o.cfg.RevocationBound)
+			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance %s\n",
+				endings(&ends), soon, within)
 		case asked:
 			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour if nobody used them\n", endings(&ends), soon)
 		}
@@ -143,14 +143,17 @@ func (c policyGet) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		l := policyLineOf(&p)
-		return show(a.out, c.JSON, l, func(w io.Writer) {
-			_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s, by %s\n",
-				l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy))
-			if l.Note != "" {
-				_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
-			}
-		})
+		return c.show(a.out, policyLineOf(&p))
+	})
+}
+
+func (c policyGet) show(out io.Writer, l policyLine) error {
+	return show(out, c.JSON, l, func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s, by %s\n",
+			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy))
+		if l.Note != "" {
+			_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
+		}
 	})
 }
 
@@ -175,12 +178,16 @@ func (c policyHistory) Run(a *app) error {
 				break
 			}
 		}
-		return show(a.out, c.JSON, lines, func(w io.Writer) {
-			_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSINCE\tBY\tNOTE")
-			for _, l := range lines {
-				_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
-					printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
-			}
-		})
+		return c.show(a.out, lines)
+	})
+}
+
+func (c policyHistory) show(out io.Writer, lines []policyLine) error {
+	return show(out, c.JSON, lines, func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSINCE\tBY\tNOTE")
+		for _, l := range lines {
+			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
+				printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
+		}
 	})
 }

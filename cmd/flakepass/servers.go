@@ -188,13 +188,16 @@ type greeting struct {
 	setup                 string
 }
 
+// greet writes all of it at once: whoever reads the addresses from a pipe has the
+// link too.
 func greet(w io.Writer, g greeting) {
+	setup := ""
+	if g.setup != "" {
+		setup = "  There is no admin yet. Open this once, within an hour, to create the first:\n  " + g.setup + "\n"
+	}
 	_, _ = fmt.Fprintf(w, `flakepass %s, ready in %v
   API       %s://%s   (contract: /openapi.yaml)
   ops       http://%s   (/metrics /healthz /readyz)
   database  %s   redis: %s   worker number: %d
-`, buildVersion(), g.took.Round(time.Millisecond), g.scheme, g.public, g.ops, g.database, g.redis, g.worker)
-	if g.setup != "" {
-		_, _ = fmt.Fprintf(w, "  There is no admin yet. Open this once, within an hour, to create the first:\n  %s\n", g.setup)
-	}
+%s`, buildVersion(), g.took.Round(time.Millisecond), g.scheme, g.public, g.ops, g.database, g.redis, g.worker, setup)
 }

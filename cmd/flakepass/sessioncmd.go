@@ -37,32 +37,38 @@ func (c sessionList) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		type line struct {
-			ID            idworker.ID `json:"id"`
-			UserID        idworker.ID `json:"user_id"`
-			Username      string      `json:"username"`
-			Role          string      `json:"role"`
-			IssuedAt      time.Time   `json:"issued_at"`
-			LastSeenAt    time.Time   `json:"last_seen_at"`
-			ExpiresAt     time.Time   `json:"expires_at"`
-			IdleExpiresAt time.Time   `json:"idle_expires_at"`
-		}
-		lines := make([]line, len(found))
+		lines := make([]sessionLine, len(found))
 		for i := range found {
 			l := &found[i]
-			lines[i] = line{l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt}
+			lines[i] = sessionLine{l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt}
 		}
-		return show(a.out, c.JSON, lines, func(w io.Writer) {
-			_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
-			for _, l := range lines {
-				ends := l.ExpiresAt
-				if l.IdleExpiresAt.Before(ends) {
-					ends = l.IdleExpiresAt
-				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.Username, l.Role,
-					l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339))
+		return c.show(a.out, lines)
+	})
+}
+
+// A sessionLine is a login that lives as --json prints it.
+type sessionLine struct {
+	ID            idworker.ID `json:"id"`
+	UserID        idworker.ID `json:"user_id"`
+	Username      string      `json:"username"`
+	Role          string      `json:"role"`
+	IssuedAt      time.Time   `json:"issued_at"`
+	LastSeenAt    time.Time   `json:"last_seen_at"`
+	ExpiresAt     time.Time   `json:"expires_at"`
+	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+}
+
+func (c sessionList) show(out io.Writer, lines []sessionLine) error {
+	return show(out, c.JSON, lines, func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
+		for _, l := range lines {
+			ends := l.ExpiresAt
+			if l.IdleExpiresAt.Before(ends) {
+				ends = l.IdleExpiresAt
 			}
-		})
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(l.Role),
+				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339))
+		}
 	})
 }
 
@@ -101,8 +107,14 @@ func (c sessionEnd) Run(a *app) error {
 	return a.withDesk(openExisting, func(ctx context.Context, o *office) error {
 		ended, err := o.sessions.End(ctx, c.ID, c.Reason)
 		if errors.Is(err, session.ErrNotFound) {
-			return fmt.Errorf("no login %s is known; `flakepass session list` shows those that live", c.ID)
+			return errNoLogin(c.ID, "flakepass")
 		}
 		return o.over(a.out, ended, err)
 	})
+}
+
+// errNoLogin says where those are that live. command is what a person types before
+// session.
+func errNoLogin(id idworker.ID, command string) error {
+	return fmt.Errorf("no login %s is known; `%s session list` shows those that live", id, command)
 }

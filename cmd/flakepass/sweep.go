@@ -125,7 +125,13 @@ func (c sweepCommand) sweep(a *app, d sweepDoor) error {
 	if err != nil {
 		return err
 	}
-	if err := show(a.out, c.JSON, reportOf(r), func(w io.Writer) {
+	return tellSweep(a.out, c.JSON, r, "the log above")
+}
+
+// tellSweep says what a pass did, and fails if it left anything. log is what has
+// the details.
+func tellSweep(out io.Writer, asJSON bool, r sweep.Report, log string) error {
+	if err := show(out, asJSON, reportOf(r), func(w io.Writer) {
 		_, _ = fmt.Fprintf(w, "%d logins cleared in %v, %d rows failed\n", r.Cleared, r.Took().Round(time.Millisecond), r.FailedRows)
 	}); err != nil {
 		return err
@@ -134,9 +140,9 @@ func (c sweepCommand) sweep(a *app, d sweepDoor) error {
 	case r.Outcome == sweep.Stopped:
 		return errors.New("stopped; what was cleared stays so, and the next sweep goes on")
 	case r.Outcome != sweep.Done:
-		return fmt.Errorf("the sweep ended early (%s) %s; what was cleared stays so, and the next one goes on", r.Outcome, r.Detail)
+		return fmt.Errorf("the sweep ended early (%s) %s; what was cleared stays so, and the next one goes on", r.Outcome, printable(r.Detail))
 	case r.FailedRows > 0:
-		return fmt.Errorf("%d rows cannot be cleared; the log above names them. The users can log in, and the logins are over all the same", r.FailedRows)
+		return fmt.Errorf("%d rows cannot be cleared; %s names them. The users can log in, and the logins are over all the same", r.FailedRows, log)
 	}
 	return nil
 }

@@ -170,14 +170,23 @@ func (c userAdd) Run(a *app) error {
 	return a.withMint(orMake, func(ctx context.Context, o *office) error {
 		u, err := o.users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
-			return fmt.Errorf("the username %q is taken; choose another, or see `flakepass user list`", c.Name)
+			return errTaken(c.Name, "flakepass")
 		}
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", u.Username, u.Role)
-		return err
+		return added(a.out, u.Username, u.Role)
 	})
+}
+
+// errTaken says that a name is. command is what a person types before user.
+func errTaken(name, command string) error {
+	return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", name, command)
+}
+
+func added(w io.Writer, name string, role account.Role) error {
+	_, err := fmt.Fprintf(w, "user %q added, role %s\n", name, printable(string(role)))
+	return err
 }
 
 type userPasswd struct {

@@ -17,9 +17,7 @@ type userRole struct {
 
 func (c userRole) Run(a *app) error {
 	role := account.Role(c.Role)
-	return a.change(c.Name, admin.UserChange{Role: &role, Reason: c.Reason}, func(u account.User) string {
-		return fmt.Sprintf("user %q has the role %s", u.Username, u.Role)
-	})
+	return a.change(c.Name, admin.UserChange{Role: &role, Reason: c.Reason}, saysRole)
 }
 
 type userDisable struct {
@@ -29,9 +27,7 @@ type userDisable struct {
 
 func (c userDisable) Run(a *app) error {
 	yes := true
-	return a.change(c.Name, admin.UserChange{Disabled: &yes, Reason: c.Reason}, func(u account.User) string {
-		return fmt.Sprintf("user %q disabled", u.Username)
-	})
+	return a.change(c.Name, admin.UserChange{Disabled: &yes, Reason: c.Reason}, saysDisabled)
 }
 
 type userEnable struct {
@@ -41,9 +37,19 @@ type userEnable struct {
 
 func (c userEnable) Run(a *app) error {
 	no := false
-	return a.change(c.Name, admin.UserChange{Disabled: &no, Reason: c.Reason}, func(u account.User) string {
-		return fmt.Sprintf("user %q enabled", u.Username)
-	})
+	return a.change(c.Name, admin.UserChange{Disabled: &no, Reason: c.Reason}, saysEnabled)
+}
+
+// What a change came to, wherever it was made.
+func saysRole(u account.User) string {
+	return fmt.Sprintf("user %q has the role %s", u.Username, u.Role)
+}
+func saysDisabled(u account.User) string { return fmt.Sprintf("user %q disabled", u.Username) }
+func saysEnabled(u account.User) string  { return fmt.Sprintf("user %q enabled", u.Username) }
+
+// errLastAdmin says what to do first. command is what a person types before user.
+func errLastAdmin(name, command string) error {
+	return fmt.Errorf("%q is the last admin who is enabled; make somebody else one first: `%s user role NAME admin`", name, command)
 }
 
 // change changes a user and says what came of it, and of the login.
@@ -51,7 +57,7 @@ func (a *app) change(name string, c admin.UserChange, says func(account.User) st
 	return a.withUser(name, func(ctx context.Context, o *office, u account.User) error {
 		person, ended, err := o.users.Change(ctx, u.ID, c)
 		if errors.Is(err, account.ErrLastAdmin) {
-			return fmt.Errorf("%q is the last admin who is enabled; make somebody else one first: `flakepass user role NAME admin`", u.Username)
+			return errLastAdmin(u.Username, "flakepass")
 		}
 		if done(err) {
 			_, _ = fmt.Fprintln(a.out, says(person.User))

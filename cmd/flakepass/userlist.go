@@ -14,24 +14,26 @@ type userList struct {
 	JSON bool `help:"Print JSON."`
 }
 
+// A userLine is a user as --json prints it.
+type userLine struct {
+	ID         idworker.ID  `json:"id"`
+	Username   string       `json:"username"`
+	Role       account.Role `json:"role"`
+	DisabledAt *time.Time   `json:"disabled_at"`
+	CreatedAt  time.Time    `json:"created_at"`
+}
+
 func (c userList) Run(a *app) error {
 	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
-		type line struct {
-			ID         idworker.ID  `json:"id"`
-			Username   string       `json:"username"`
-			Role       account.Role `json:"role"`
-			DisabledAt *time.Time   `json:"disabled_at"`
-			CreatedAt  time.Time    `json:"created_at"`
-		}
 		const page = 500
-		lines := []line{}
+		lines := []userLine{}
 		for after := idworker.ID(0); ; {
 			users, err := o.known.List(ctx, after, page)
 			if err != nil {
 				return err
 			}
 			for _, u := range users {
-				l := line{ID: u.ID, Username: u.Username, Role: u.Role, CreatedAt: u.CreatedAt}
+				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, CreatedAt: u.CreatedAt}
 				if !u.DisabledAt.IsZero() {
 					l.DisabledAt = &u.DisabledAt
 				}
@@ -42,15 +44,19 @@ func (c userList) Run(a *app) error {
 				break
 			}
 		}
-		return show(a.out, c.JSON, lines, func(w io.Writer) {
-			_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tSTATE\tCREATED")
-			for _, l := range lines {
-				state := "enabled"
-				if l.DisabledAt != nil {
-					state = "disabled " + l.DisabledAt.Format(time.RFC3339)
-				}
-				_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID, l.Username, l.Role, state, l.CreatedAt.Format(time.RFC3339))
+		return c.show(a.out, lines)
+	})
+}
+
+func (c userList) show(out io.Writer, lines []userLine) error {
+	return show(out, c.JSON, lines, func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tSTATE\tCREATED")
+		for _, l := range lines {
+			state := "enabled"
+			if l.DisabledAt != nil {
+				state = "disabled " + l.DisabledAt.Format(time.RFC3339)
 			}
-		})
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(string(l.Role)), state, l.CreatedAt.Format(time.RFC3339))
+		}
 	})
 }

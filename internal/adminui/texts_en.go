@@ -113,7 +113,7 @@ func english() *texts {
 			Empty: "Nothing was done yet.", EmptyFiltered: "Nothing matches.", Nobody: "flakepass",
 			Actions: map[string]string{
 				"user.created": "User created", "user.disabled": "User disabled", "user.enabled": "User enabled",
-				"user.role_changed": "Role changed", "user.password_reset": "Password set", "login.ended": "Login ended",
+				"user.role_changed": "Role changed", "user.password_reset": "Password set", "user.password_changed": "Password changed", "login.ended": "Login ended",
 				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Expiry changed",
 				"sweep.requested": "Sweep requested",
 			},

@@ -111,7 +111,7 @@ func chinese() *texts {
 			Empty: "还没有任何操作。", EmptyFiltered: "没有匹配的记录。", Nobody: "flakepass",
 			Actions: map[string]string{
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
-				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "login.ended": "结束登录",
+				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
 				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
 				"sweep.requested": "请求清理",
 			},

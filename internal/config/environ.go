@@ -23,9 +23,16 @@ func environment(environ []string) map[string]string {
 var links = regexp.MustCompile(`^FLAKEPASS_([0-9A-Z_]+_)?(SERVICE_HOST|SERVICE_PORT(_[0-9A-Z_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=|` +
 	`^FLAKEPASS_([0-9A-Z_]+_)?PORT=(tcp|udp|sctp)://`)
 
+// remotes are the variables of `flakepass remote`, which reads no setting. They
+// may be set while another command runs.
+var remotes = []string{prefix + "REMOTE_URL", prefix + "REMOTE_TOKEN", prefix + "REMOTE_TOKEN_FILE"}
+
 // checkUnknown notes the variables that begin like ours and are not.
 func (l *loader) checkUnknown() {
 	known, keys := map[string]bool{}, l.keys()
+	for _, name := range remotes {
+		known[name] = true
+	}
 	for _, k := range keys {
 		known[prefix+strings.ToUpper(k)] = true
 	}

@@ -1,0 +1,191 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/flakepass/flakepass"
+)
+
+// maxAnswer is how much of an answer is read, in bytes: a page of 200 events, each
+// as large as it can be.
+const maxAnswer = 4 << 20
+
+// ErrAnswer means that the answer did not come from flakepass, or not from one
+// that keeps the contract: look at the URL, and at what stands in between.
+var ErrAnswer = errors.New("not an answer of flakepass; is the URL right?")
+
+// errNoToken is of a call that needs a token, by a client that has none.
+var errNoToken = errors.New("client: this call needs a token, and the client has none; set Options.Token, or use As")
+
+// A call is one request, and what it may be answered.
+type call struct {
+	method, path string
+	query        url.Values
+	header       http.Header
+	body         []byte // as kind says; nil for none
+	kind         string // the media type of body
+	open         bool   // needs no token
+	again        bool   // may be sent twice
+	none         bool   // a success without a body is in order
+}
+
+const typeJSON = "application/json"
+
+// send is the call whose body is v in JSON, unless v is nil.
+func send(method, path string, v any) (*call, error) {
+	r := &call{method: method, path: path}
+	if v != nil {
+		b, err := json.Marshal(v)
+		if err != nil { // an IDs' and times' fault; secrets are not repeated by encoding/json
+			return nil, fmt.Errorf("client: %w", err)
+		}
+		r.body, r.kind = b, typeJSON
+	}
+	return r, nil
+}
+
+// read is a call that changes nothing.
+func read(path string, query url.Values) *call {
+	return &call{method: http.MethodGet, path: path, query: query, again: true}
+}
+
+// do makes the call, again where it may, and returns the body of the success and
+// its status.
+func (c *Client) do(ctx context.Context, r *call) ([]byte, int, error) {
+	for try := 0; ; try++ {
+		body, status, err := c.once(ctx, r)
+		p, told := errors.AsType[*Problem](err)
+		if err == nil || !told || !r.again || try >= c.retries || !p.later() || !pause(ctx, p.wait()) {
+			return body, status, err
+		}
+	}
+}
+
+func (c *Client) once(ctx context.Context, r *call) ([]byte, int, error) {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, 0, fmt.Errorf("client: %w", err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case resp.StatusCode >= http.StatusBadRequest: // also if the rest was lost: the status is known
+		return nil, resp.StatusCode, problemOf(resp, body)
+	case err != nil:
+		return nil, 0, fmt.Errorf("client: read the answer: %w", err)
+	case resp.StatusCode >= http.StatusMultipleChoices:
+		return nil, 0, redirected(resp)
+	case len(body) > maxAnswer:
+		return nil, 0, fmt.Errorf("client: an answer of more than %d bytes: %w", maxAnswer, ErrAnswer)
+	case len(body) == 0 && r.none:
+		return nil, resp.StatusCode, nil
+	case !isJSON(resp.Header):
+		return nil, 0, fmt.Errorf("client: status %d without JSON: %w", resp.StatusCode, ErrAnswer)
+	}
+	return body, resp.StatusCode, nil
+}
+
+// request is the call as net/http knows it.
+func (c *Client) request(ctx context.Context, r *call) (*http.Request, error) {
+	u := c.base.JoinPath(r.path)
+	u.RawQuery = r.query.Encode()
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, u.String(), body)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Accept", "application/json, application/problem+json")
+	if r.kind != "" {
+		req.Header.Set("Content-Type", r.kind)
+	}
+	if flakepass.IsPassive(ctx) {
+		req.Header.Set(flakepass.PassiveHeader, "1")
+	}
+	if r.open {
+		return req, nil
+	}
+	if c.token == nil {
+		return nil, errNoToken
+	}
+	t, err := c.token(ctx)
+	if err != nil {
+		// Not wrapped: a refusal of the caller is none of whoever the call is for.
+		return nil, fmt.Errorf("client: no token to call with: %v", err) //nolint:errorlint // see above
+	}
+	if t.IsZero() {
+		return nil, errNoToken
+	}
+	req.Header.Set("Authorization", "Bearer "+t.Reveal())
+	return req, nil
+}
+
+// redirected says where the server wants the call to go. Of the address it keeps
+// scheme and host: the rest is not needed to put the URL right.
+func redirected(resp *http.Response) error {
+	to := "elsewhere"
+	if at, err := resp.Location(); err == nil && at.Host != "" {
+		to = fmt.Sprintf("%q", at.Scheme+"://"+at.Host)
+	}
+	return fmt.Errorf("client: status %d, a redirect to %s, which was not followed, for the token would go along: %w", resp.StatusCode, to, ErrAnswer)
+}
+
+func isJSON(h http.Header) bool {
+	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
+	return err == nil && (kind == typeJSON || strings.HasSuffix(kind, "+json"))
+}
+
+// An answer is the body of a success; it reports whether all that every answer of
+// its kind has is there.
+type answer interface{ complete() bool }
+
+// get makes the call and reads its answer.
+func get[T answer](ctx context.Context, c *Client, r *call) (T, error) {
+	var v T
+	body, _, err := c.do(ctx, r)
+	if err != nil {
+		return v, err
+	}
+	return decode[T](body)
+}
+
+// decode reads the body of a success. Members that it does not know are passed
+// over: the server may be newer.
+func decode[T answer](body []byte) (T, error) {
+	var v, none T
+	if json.Unmarshal(body, &v) != nil || !v.complete() {
+		return none, fmt.Errorf("client: JSON that is not what was asked for: %w", ErrAnswer)
+	}
+	return v, nil
+}
+
+// ask sends v and reads the answer.
+func ask[T answer](ctx context.Context, c *Client, method, path string, v any, with ...func(*call)) (T, error) {
+	r, err := send(method, path, v)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	for _, f := range with {
+		f(r)
+	}
+	return get[T](ctx, c, r)
+}

@@ -1,0 +1,116 @@
+// Package client calls a flakepass server over its HTTP contract: what an app, a
+// service or an operator's program does, from registering to changing how long
+// logins last. It uses the standard library only.
+//
+//	c, err := client.New(client.Options{URL: "https://auth.example.org"})
+//	...
+//	in, err := c.Login(ctx, client.Credentials{Username: "alice", Password: client.NewPassword(typed)})
+//	...
+//	me, err := c.As(in.Token).Me(ctx)
+//
+// To check the tokens of others, request by request, use [flakepass.Remote]
+// instead: it speaks POST /v1/verifications and GET /v1/revocations, remembers
+// answers, and hears of every logout.
+//
+// # Errors
+//
+// What the server answers with a status of 400 or more is a [*Problem]. Its code
+// is an error as well, so that errors.Is tells problems apart:
+//
+//	if errors.Is(err, client.UsernameTaken) { ... }
+//
+// What is no answer of flakepass, such as the page of a proxy, is [ErrAnswer].
+// Everything else is an error of the way there, and wraps that of net/http. No
+// error holds a token or a password.
+//
+// A 401 says that the token is dead. A 503 and an error of the way do not: keep
+// the token and ask again.
+//
+// # Trying again
+//
+// A call is sent once, unless [Options].Retries says otherwise. Then a call that
+// changes nothing, or that may safely be made twice, is sent again after a 503 or
+// a 429, at the time that the server gives in Retry-After and a random part more.
+// These are the methods that read, [Client.Logout], [Client.EndSession],
+// [Client.Introspect] and [Client.Revoke]. No other call is ever repeated: a
+// second login would end the first, and a second change could undo somebody
+// else's.
+//
+// # Redirects
+//
+// None is followed, for the token would go along. An answer that is one is
+// [ErrAnswer], which names the address.
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flakepass/flakepass"
+)
+
+// A Client calls one flakepass server. It may be used by many goroutines, and
+// has nothing to close.
+type Client struct {
+	base    *url.URL
+	http    *http.Client
+	token   func(context.Context) (flakepass.Token, error)
+	retries int
+	page    int
+}
+
+// Options say which server a [Client] calls, and as whom.
+type Options struct {
+	// URL is where flakepass answers, such as https://auth.example.org. Over http
+	// the token and the passwords can be read on the way. Required.
+	URL string
+	// HTTP sends the calls: whatever is to be known of TLS, proxies and time limits
+	// is in it. It is not changed; its CheckRedirect and its cookies are not used.
+	// nil means a client whose calls end after 30 seconds.
+	HTTP *http.Client
+	// Token is asked for the caller's token before every call that needs one. If it
+	// fails, the call does. nil is enough for [Client.Register], [Client.Login] and
+	// [Client.Ready]; see also [Client.As].
+	Token func(context.Context) (flakepass.Token, error)
+	// Retries is how often a call is sent again at most, if it may be: see the
+	// package. 0 means never.
+	Retries int
+	// PageSize is how many entries of a list one call asks for, 1 to 200. 0 means
+	// 100.
+	PageSize int
+}
+
+// New returns a client. It connects to nothing yet; the error says what is wrong
+// with o.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
+		return nil, errors.New("client: Options.URL must be that of a flakepass server, such as https://auth.example.org")
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return nil, errors.New("client: Options.URL must have no user, query or fragment")
+	case o.Retries < 0:
+		return nil, errors.New("client: Options.Retries must not be below 0")
+	case o.PageSize < 0 || o.PageSize > 200:
+		return nil, errors.New("client: Options.PageSize must be from 1 to 200")
+	}
+	c := &Client{base: u, http: &http.Client{Timeout: 30 * time.Second}, token: o.Token, retries: o.Retries, page: o.PageSize}
+	if o.HTTP != nil {
+		c.http.Transport, c.http.Timeout = o.HTTP.Transport, o.HTTP.Timeout
+	}
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	if c.page == 0 {
+		c.page = 100
+	}
+	return c, nil
+}
+
+// As returns a client of the same server whose calls bring that token.
+func (c *Client) As(t flakepass.Token) *Client {
+	other := *c
+	other.token = func(context.Context) (flakepass.Token, error) { return t, nil }
+	return &other
+}

@@ -1,0 +1,308 @@
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/client"
+)
+
+func TestNewSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	for what, o := range map[string]client.Options{
+		"no URL": {}, "no scheme": {URL: "auth.example.org"}, "no host": {URL: "https://"}, "a port only": {URL: "https://:443"},
+		"a user": {URL: "https://a:b@auth.example.org"}, "a query": {URL: "https://auth.example.org/?a=b"},
+		"a scheme of others": {URL: "ftp://auth.example.org"},
+		"retries below 0":    {URL: "https://a", Retries: -1}, "a page of 201": {URL: "https://a", PageSize: 201},
+	} {
+		if _, err := client.New(o); err == nil || strings.Contains(err.Error(), "a:b") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// served is a client of a server that does that.
+func served(t *testing.T, do http.HandlerFunc) *client.Client {
+	t.Helper()
+	s := httptest.NewServer(do)
+	t.Cleanup(s.Close)
+	c, err := client.New(client.Options{URL: s.URL + "/below", HTTP: s.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.As(flakepass.NewToken(7))
+}
+
+// TestTokenGoesNowhereElse: a redirect is an error that names the address, and
+// whoever it names is not called.
+func TestTokenGoesNowhereElse(t *testing.T) {
+	t.Parallel()
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+	defer elsewhere.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		c := served(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL+"/secret", status) })
+		_, err := c.Me(t.Context())
+		if !errors.Is(err, client.ErrAnswer) || !strings.Contains(err.Error(), elsewhere.URL) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%d: %v", status, err)
+		}
+		if _, err := c.Logout(t.Context()); !errors.Is(err, client.ErrAnswer) {
+			t.Errorf("logout, %d: %v", status, err)
+		}
+	}
+}
+
+// TestOnlyAnswersOfFlakepassAreBelieved: whatever else stands at the URL, the
+// result is an error and never an empty answer.
+func TestOnlyAnswersOfFlakepassAreBelieved(t *testing.T) {
+	t.Parallel()
+	for what, answer := range map[string]struct{ kind, body string }{
+		"a page":                {"text/html", "<html>welcome</html>"},
+		"an object of others":   {"application/json", `{}`},
+		"null":                  {"application/json", `null`},
+		"a list":                {"application/json", `[]`},
+		"a part":                {"application/json", `{"username":"alice"`},
+		"no session":            {"application/json", `{"username":"alice","role":"user"}`},
+		"something after it":    {"application/json", `{} {}`},
+		"a number for an ID":    {"application/json", `{"username":"alice","role":"user","session":{"id":7}}`},
+		"JSON that says it not": {"text/plain", `{}`},
+		"too much":              {"application/json", `{"x":"` + strings.Repeat("x", 5<<20) + `"}`},
+	} {
+		c := served(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", answer.kind)
+			_, _ = io.WriteString(w, answer.body)
+		})
+		ctx := t.Context()
+		for call, do := range map[string]func() error{
+			"me":       func() error { _, err := c.Me(ctx); return err },
+			"login":    func() error { _, err := c.Login(ctx, client.Credentials{}); return err },
+			"register": func() error { _, err := c.Register(ctx, "x", client.Password{}); return err },
+			"logout":   func() error { _, err := c.Logout(ctx); return err },
+			"policy":   func() error { _, err := c.Policy(ctx); return err },
+			"set":      func() error { _, err := c.RevertPolicy(ctx, 1, client.PolicyHow{Version: 1}); return err },
+			"user":     func() error { _, err := c.User(ctx, 1); return err },
+			"change":   func() error { _, err := c.ChangeUser(ctx, 1, client.UserChange{}); return err },
+			"session":  func() error { _, err := c.Session(ctx, 1); return err },
+			"all":      func() error { _, err := c.LogoutAll(ctx, ""); return err },
+			"stats":    func() error { _, err := c.Stats(ctx); return err },
+			"sweep":    func() error { _, err := c.StartSweep(ctx); return err },
+			"token":    func() error { _, err := c.Introspect(ctx, flakepass.NewToken(9)); return err },
+			"ready":    func() error { return c.Ready(ctx) },
+			"users": func() error {
+				for _, err := range c.Users(ctx, "") {
+					return err
+				}
+				return nil
+			},
+		} {
+			if call == "register" && strings.Contains(answer.body, `"username":"alice",`) {
+				continue // it is one
+			}
+			if err := do(); !errors.Is(err, client.ErrAnswer) {
+				t.Errorf("%s: %s: %v", what, call, err)
+			}
+		}
+	}
+}
+
+// TestUnknownMembersArePassedOver: the server may be newer.
+func TestUnknownMembersArePassedOver(t *testing.T) {
+	t.Parallel()
+	c := served(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/below/v1/me" {
+			t.Errorf("asked for %s", r.URL.Path)
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = io.WriteString(w, `{"new":{"a":[1]},"username":"alice","role":"guest","session":{"id":"7","issued_at":"2026-11-21T09:12:33.123Z",`+
+			`"last_seen_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-11-21T09:12:33.123Z","idle_expires_at":"2026-11-21T09:12:33.123Z"}}`)
+	})
+	if me, err := c.Me(t.Context()); err != nil || me.Role != "guest" || me.Session.ID != 7 {
+		t.Errorf("%+v, %v", me, err)
+	}
+}
+
+// TestListsEnd: also if the server says that a page follows itself.
+func TestListsEnd(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"users":[{"id":"7","username":"alice","role":"user","created_at":"2026-11-21T09:12:33.123Z"}],"next_cursor":"7"}`)
+	})
+	var last error
+	n := 0
+	for _, err := range c.Users(t.Context(), "") {
+		if last = err; err == nil {
+			n++
+		}
+	}
+	if !errors.Is(last, client.ErrAnswer) || n != 2 || asked != 2 {
+		t.Errorf("%d entries in %d calls, then %v", n, asked, last)
+	}
+	for _, err := range c.Users(t.Context(), "") {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	if asked != 3 {
+		t.Errorf("whoever stops is asked for another page: %d calls", asked)
+	}
+}
+
+// TestSecretsDoNotPrint: neither in a value nor in an error.
+func TestSecretsDoNotPrint(t *testing.T) {
+	t.Parallel()
+	const word = "canary-in-a-coal-mine"
+	token := flakepass.NewToken(7)
+	type nest struct{ inner client.Credentials }
+	who := client.Credentials{Username: "alice", Password: client.NewPassword(word), Last: token}
+	var said strings.Builder
+	for _, v := range []any{who, &who, nest{who}, &nest{who}, who.Password, []any{who.Password}, client.Login{Token: token}, client.NewUser{Password: who.Password}} {
+		fmt.Fprintf(&said, "%v %+v %#v %s %q %x %d", v, v, v, v, v, v, v)
+		_ = json.NewEncoder(&said).Encode(v)
+		slog.New(slog.NewTextHandler(&said, nil)).Info("x", "v", v)
+	}
+	c := served(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"token":%q,"token_type":"Bearer","session_id":"8"}`, token.Reveal()) // of another login
+	})
+	_, err := c.Login(t.Context(), who)
+	if !errors.Is(err, client.ErrAnswer) {
+		t.Errorf("a token of another login: %v", err)
+	}
+	fmt.Fprint(&said, err)
+	gone, stop := context.WithCancel(t.Context())
+	stop()
+	_, err = c.Login(gone, who)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was given up: %v", err)
+	}
+	fmt.Fprint(&said, err)
+	for _, secret := range []string{word, token.Reveal(), token.Reveal()[14:40], fmt.Sprintf("%x", word)} {
+		if strings.Contains(said.String(), secret) {
+			t.Errorf("a secret was printed in %s", said.String())
+		}
+	}
+}
+
+// TestOwnRefusalIsNobodyElses: an error of Options.Token that is a Refusal must
+// not look like the answer to the question about another token.
+func TestOwnRefusalIsNobodyElses(t *testing.T) {
+	t.Parallel()
+	c, err := client.New(client.Options{URL: "http://127.0.0.1:1", Token: func(context.Context) (flakepass.Token, error) {
+		return flakepass.Token{}, flakepass.ErrExpired
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Introspect(t.Context(), flakepass.NewToken(7))
+	if _, refused := errors.AsType[*flakepass.Refusal](err); err == nil || refused {
+		t.Errorf("got %v", err)
+	}
+	c, err = client.New(client.Options{URL: "http://127.0.0.1:1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.Me(t.Context()); err == nil || !strings.Contains(err.Error(), "Options.Token") {
+		t.Errorf("without a token: %v", err)
+	}
+}
+
+// answering is a transport that gives one answer, and notes when.
+type answering struct {
+	status int
+	after  string // Retry-After, if any
+	asked  []time.Time
+}
+
+// RoundTrip is called by the client.
+func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	a.asked = append(a.asked, time.Now())
+	if r.Body != nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+	h := http.Header{"Content-Type": {"application/problem+json"}}
+	if a.after != "" {
+		h.Set("Retry-After", a.after)
+	}
+	return &http.Response{StatusCode: a.status, Header: h, Request: r, Body: io.NopCloser(strings.NewReader(`{"code":"unavailable"}`))}, nil
+}
+
+// TestTriesAgainWhereItMay: only what may be made twice, only after 503 and 429,
+// not before the server said and not at one moment, and not past the context.
+func TestTriesAgainWhereItMay(t *testing.T) {
+	t.Parallel()
+	introspect := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Introspect(ctx, flakepass.NewToken(9))
+		return err
+	}
+	me := func(ctx context.Context, c *client.Client) error { _, err := c.Me(ctx); return err }
+	login := func(ctx context.Context, c *client.Client) error {
+		_, err := c.Login(ctx, client.Credentials{})
+		return err
+	}
+	change := func(ctx context.Context, c *client.Client) error {
+		_, err := c.ChangeUser(ctx, 7, client.UserChange{})
+		return err
+	}
+	revert := func(ctx context.Context, c *client.Client) error {
+		_, err := c.RevertPolicy(ctx, 1, client.PolicyHow{Version: 2})
+		return err
+	}
+	for what, w := range map[string]struct {
+		retries int
+		limit   time.Duration // of the context
+		do      func(context.Context, *client.Client) error
+		answer  answering
+		want    int
+	}{
+		"off":                    {0, time.Hour, me, answering{status: 503, after: "1"}, 1},
+		"reading, 503":           {2, time.Hour, me, answering{status: 503, after: "3"}, 3},
+		"reading, 429":           {2, time.Hour, me, answering{status: 429, after: "3"}, 3},
+		"a question in a form":   {2, time.Hour, introspect, answering{status: 503, after: "3"}, 3},
+		"no word of when":        {2, time.Hour, me, answering{status: 503, after: ""}, 3},
+		"a date is no word":      {2, time.Hour, me, answering{status: 503, after: "Fri, 31 Dec 2999 23:59:59 GMT"}, 3},
+		"later than is bearable": {2, time.Hour, me, answering{status: 503, after: "31"}, 1},
+		"past the context":       {2, 2 * time.Second, me, answering{status: 503, after: "3"}, 1},
+		"500":                    {2, time.Hour, me, answering{status: 500, after: "1"}, 1},
+		"401":                    {2, time.Hour, me, answering{status: 401, after: "1"}, 1},
+		"a login":                {2, time.Hour, login, answering{status: 503, after: "1"}, 1},
+		"a change of a user":     {2, time.Hour, change, answering{status: 503, after: "1"}, 1},
+		"a change of the policy": {2, time.Hour, revert, answering{status: 503, after: "1"}, 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				a := &w.answer
+				c, err := client.New(client.Options{URL: "https://a", HTTP: &http.Client{Transport: a}, Retries: w.retries})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), w.limit)
+				defer cancel()
+				p, ok := errors.AsType[*client.Problem](w.do(ctx, c.As(flakepass.NewToken(7))))
+				if !ok || p.Status != a.status || len(a.asked) != w.want {
+					t.Fatalf("%d calls and %v, want %d calls and the problem", len(a.asked), p, w.want)
+				}
+				least := max(p.RetryAfter, time.Second)
+				for n := 1; n < len(a.asked); n++ {
+					if gap := a.asked[n].Sub(a.asked[n-1]); gap < least || gap > 2*least {
+						t.Errorf("waited %v after being told %v", gap, p.RetryAfter)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,71 @@
+package client
+
+// A Code is the stable name of a problem, such as username_taken. It is an error,
+// so that errors.Is(err, UsernameTaken) says whether err is that problem. New
+// codes may be added: treat one that is not listed here by its status.
+type Code string
+
+// Error is the code.
+func (c Code) Error() string { return string(c) }
+
+// The codes of the contract. docs/problems.md explains each, and says what to do.
+const (
+	// Of a token: the login is over, or never was. Each is a 401.
+	TokenMissing     Code = "token_missing"
+	TokenMalformed   Code = "token_malformed"
+	TokenInvalid     Code = "token_invalid"
+	TokenExpired     Code = "token_expired"
+	TokenIdleTimeout Code = "token_idle_timeout"
+	TokenLoggedOut   Code = "token_logged_out"
+	TokenReplaced    Code = "token_replaced"
+	TokenRevoked     Code = "token_revoked"
+	AccountDisabled  Code = "account_disabled" // a 401 of a token, a 403 of a login
+
+	// Of a caller.
+	CredentialsAmbiguous Code = "credentials_ambiguous"
+	TokenInURL           Code = "token_in_url"
+	Forbidden            Code = "forbidden"
+
+	// Of an account.
+	CredentialsInvalid     Code = "credentials_invalid"
+	CurrentPasswordInvalid Code = "current_password_invalid"
+	RegistrationClosed     Code = "registration_closed"
+	UsernameTaken          Code = "username_taken"
+	LastAdmin              Code = "last_admin"
+
+	// Of a request.
+	BodyMalformed        Code = "body_malformed"
+	BodyTooLarge         Code = "body_too_large"
+	MediaTypeUnsupported Code = "media_type_unsupported"
+	ValidationFailed     Code = "validation_failed"
+	SweepRunning         Code = "sweep_running"
+	PreconditionRequired Code = "precondition_required"
+	VersionConflict      Code = "version_conflict"
+	ConfirmationRequired Code = "confirmation_required"
+	NotFound             Code = "not_found"
+	MethodNotAllowed     Code = "method_not_allowed"
+
+	// Of the server. After these nobody knows: ask again.
+	Unavailable   Code = "unavailable"
+	FollowersFull Code = "followers_full"
+	RateLimited   Code = "rate_limited"
+	Busy          Code = "busy"
+	NotReady      Code = "not_ready"
+	InternalError Code = "internal_error"
+)
+
+// wellFormed reports whether c has the form of every code, known or not: words of
+// small letters, joined by single underscores.
+func (c Code) wellFormed() bool {
+	if len(c) == 0 || len(c) > 100 {
+		return false
+	}
+	before := byte('_')
+	for i := range len(c) {
+		if (c[i] < 'a' || c[i] > 'z') && (c[i] != '_' || before == '_') {
+			return false
+		}
+		before = c[i]
+	}
+	return before != '_'
+}

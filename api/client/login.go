@@ -1,0 +1,178 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// Register makes an account with the role user, and returns its name as the
+// server keeps it. It does not log in. It fails with [UsernameTaken],
+// [RegistrationClosed], [RateLimited], or [ValidationFailed] with all that is
+// wrong with name and password.
+func (c *Client) Register(ctx context.Context, username string, p Password) (name string, err error) {
+	v, err := ask[named](ctx, c, http.MethodPost, "/v1/register", namePassword{username, p.reveal()}, open)
+	return v.Username, err
+}
+
+type namePassword struct {
+	Username string `json:"username"`
+	Password string `json:"password"`
+}
+
+type named struct {
+	Username string `json:"username"`
+}
+
+func (n named) complete() bool { return n.Username != "" }
+
+func open(r *call) { r.open = true }
+
+// Credentials are what a login takes.
+type Credentials struct {
+	Username string
+	Password Password
+	// Last is the token of the last login on this device, if it is still there,
+	// living or dead. With it the login gets past what strangers have used up of
+	// the account's attempts.
+	Last flakepass.Token
+}
+
+// A Login has begun. The token is the only copy: the server keeps a hash.
+type Login struct {
+	Token         flakepass.Token
+	SessionID     idworker.ID // public
+	ExpiresAt     time.Time   // when the absolute lifetime ends
+	IdleExpiresAt time.Time   // when the idle timeout ends if no request comes
+}
+
+// Login begins the one login of a user, and ends the one before. It fails with
+// [CredentialsInvalid], [AccountDisabled], [RateLimited] or [Busy]. After any
+// other failure a login may have begun: log in again.
+func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
+	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", namePassword{who.Username, who.Password.reveal()}, open, func(r *call) {
+		if !who.Last.IsZero() {
+			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
+		}
+	})
+	if err != nil {
+		return Login{}, err
+	}
+	return Login{v.Token.Token, v.SessionID, v.ExpiresAt, v.IdleExpiresAt}, nil
+}
+
+type wireLogin struct {
+	Token         token       `json:"token"`
+	SessionID     idworker.ID `json:"session_id"`
+	ExpiresAt     time.Time   `json:"expires_at"`
+	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+}
+
+func (l wireLogin) complete() bool {
+	return !l.Token.IsZero() && l.Token.ID() == l.SessionID && !l.ExpiresAt.IsZero() && !l.IdleExpiresAt.IsZero()
+}
+
+// Logout ends the login of this client's token. A login that is over already is
+// no error. The server that answered refuses the token from then on, and every
+// instance does within the revocation bound; within is that time if the server
+// says that it could not tell the others, and 0 if it could. After an error
+// other than a 401 assume that the token still lives, and try again.
+func (c *Client) Logout(ctx context.Context) (within time.Duration, err error) {
+	return c.end(ctx, &call{method: http.MethodPost, path: "/v1/logout", again: true})
+}
+
+// end makes a call that is answered with nothing, or with when all instances know.
+func (c *Client) end(ctx context.Context, r *call) (time.Duration, error) {
+	r.none = true
+	body, status, err := c.do(ctx, r)
+	if err != nil || status == http.StatusNoContent {
+		return 0, err
+	}
+	v, err := decode[pending](body)
+	return v.within(), err
+}
+
+type pending struct {
+	WithinMS int64 `json:"effective_within_ms"`
+}
+
+func (p pending) complete() bool { return p.WithinMS > 0 && p.WithinMS <= longest }
+
+func (p pending) within() time.Duration { return time.Duration(p.WithinMS) * time.Millisecond }
+
+// A Session is a login that lives. Times are UTC.
+type Session struct {
+	ID            idworker.ID `json:"id"` // public
+	IssuedAt      time.Time   `json:"issued_at"`
+	LastSeenAt    time.Time   `json:"last_seen_at"` // accurate to the policy's touch interval
+	ExpiresAt     time.Time   `json:"expires_at"`
+	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+}
+
+func (s Session) complete() bool {
+	return s.ID != 0 && !s.IssuedAt.IsZero() && !s.LastSeenAt.IsZero() && !s.ExpiresAt.IsZero() && !s.IdleExpiresAt.IsZero()
+}
+
+// Me is whose token a client has.
+type Me struct {
+	Username string  `json:"username"`
+	Role     string  `json:"role"` // user, service or admin
+	Session  Session `json:"session"`
+}
+
+func (m Me) complete() bool { return m.Username != "" && m.Role != "" && m.Session.complete() }
+
+// Me says whose token this client has, and how long the login lasts. To ask
+// counts as a use of the login, unless ctx is of [flakepass.NewPassiveContext].
+func (c *Client) Me(ctx context.Context) (Me, error) { return get[Me](ctx, c, read("/v1/me", nil)) }
+
+// ChangePassword sets another password and ends the login, so that this client's
+// token is dead. It fails with [CurrentPasswordInvalid], [ValidationFailed],
+// [RateLimited] or [Busy], after which nothing has changed. After [Unavailable],
+// [InternalError] or no answer nobody knows: log in to find out which password
+// holds.
+func (c *Client) ChangePassword(ctx context.Context, current, next Password) error {
+	r, err := send(http.MethodPut, "/v1/me/password", struct {
+		Current string `json:"current_password"`
+		New     string `json:"new_password"`
+	}{current.reveal(), next.reveal()})
+	if err != nil {
+		return err
+	}
+	_, err = c.end(ctx, r)
+	return err
+}
+
+// Ready reports, by no error, that the instance can do its work. [NotReady] has
+// the reasons why it cannot.
+func (c *Client) Ready(ctx context.Context) error {
+	r := read("/readyz", nil)
+	r.open = true
+	_, err := get[ready](ctx, c, r)
+	return err
+}
+
+type ready struct {
+	Status string `json:"status"`
+}
+
+func (r ready) complete() bool { return r.Status == "ready" }
+
+// token reads the text of one, for the one answer that has it.
+type token struct{ flakepass.Token }
+
+// UnmarshalJSON fails with an error that does not repeat the text.
+func (t *token) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return errors.New("client: a token that is no text")
+	}
+	var err error
+	t.Token, err = flakepass.ParseToken(text)
+	return err
+}

@@ -1,0 +1,68 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// Introspection is what the server says of somebody's token (RFC 7662). Where
+// Active is false the rest is zero, whatever the reason.
+type Introspection struct {
+	Active    bool
+	UserID    idworker.ID // never changes, never reused
+	Username  string
+	Role      string // user, service or admin
+	SessionID idworker.ID
+	IssuedAt  time.Time // to the second, as ExpiresAt
+	ExpiresAt time.Time // when the login ends if nobody uses it
+}
+
+// Introspect says who holds a token. The caller's role is service or admin. To
+// ask counts as a use of the login that is asked about, unless ctx is of
+// [flakepass.NewPassiveContext]. For more than now and then use
+// [flakepass.Remote], which remembers answers without making the revocation bound
+// longer.
+func (c *Client) Introspect(ctx context.Context, t flakepass.Token) (Introspection, error) {
+	v, err := get[wireToken](ctx, c, form("/v1/introspect", t))
+	if err != nil || !*v.Active {
+		return Introspection{}, err
+	}
+	return Introspection{true, v.Sub, v.Username, v.Role, v.JTI, time.Unix(v.IAT, 0).UTC(), time.Unix(v.Exp, 0).UTC()}, nil
+}
+
+type wireToken struct {
+	Active   *bool       `json:"active"`
+	Sub      idworker.ID `json:"sub"`
+	Username string      `json:"username"`
+	Role     string      `json:"role"`
+	JTI      idworker.ID `json:"jti"`
+	IAT      int64       `json:"iat"`
+	Exp      int64       `json:"exp"`
+}
+
+func (t wireToken) complete() bool {
+	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0)
+}
+
+// Revoke ends the login of a token (RFC 7009). The caller's role is service or
+// admin. What is no living token is no error. After a 5xx assume that it lives,
+// and try again.
+func (c *Client) Revoke(ctx context.Context, t flakepass.Token) error {
+	r := form("/v1/revoke", t)
+	r.none = true
+	_, _, err := c.do(ctx, r)
+	return err
+}
+
+// form is a call with the token of somebody in a form, as OAuth has it.
+func form(path string, t flakepass.Token) *call {
+	return &call{
+		method: http.MethodPost, path: path, again: true,
+		body: []byte(url.Values{"token": {t.Reveal()}}.Encode()), kind: "application/x-www-form-urlencoded",
+	}
+}
