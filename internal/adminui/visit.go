@@ -102,5 +102,6 @@ func (v *visit) see(path string, query url.Values) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	http.Redirect(v.w, v.r, path, http.StatusSeeOther)
+	v.w.Header().Set("Location", path)
+	v.w.WriteHeader(http.StatusSeeOther)
 }
