@@ -99,7 +99,11 @@ func TestHeldRowIsAnErrorInTime(t *testing.T) {
 				}
 				// Twice the time, for a busy machine; a database that is asked
 				// again and again would take twenty times as long.
-				if took := time.Since(begin); took > 2*gormstore.SlowestChange {
+				limit := 2 * gormstore.SlowestChange
+				if name == "Sweep" {
+					limit *= 2 // it lists, and then it clears
+				}
+				if took := time.Since(begin); took > limit {
 					t.Errorf("%s gave up after %v, want %v", name, took, gormstore.SlowestChange)
 				}
 			})
