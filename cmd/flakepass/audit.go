@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -36,8 +36,8 @@ func (c auditCommand) Validate() error {
 
 func (c auditCommand) Run(a *app) error {
 	f := audit.Filter{Action: audit.Action(c.Action), Since: c.Since.time(time.Now()), Until: c.Until.time(time.Now())}
-	chooseParty(c.Actor, &f.Actor, &f.ActorName)
-	chooseParty(c.Target, &f.Target, &f.TargetName)
+	f.Actor, f.ActorName = admin.Party(c.Actor)
+	f.Target, f.TargetName = admin.Party(c.Target)
 	return a.withOffice(openExisting, func(ctx context.Context, o *office) error {
 		p := c.printer(a.out)
 		const page = 500
@@ -62,19 +62,6 @@ func (c auditCommand) Run(a *app) error {
 		}
 		return p.end()
 	})
-}
-
-// chooseParty takes a number for an ID and anything else for a name, a username in
-// any spelling.
-func chooseParty(text string, id *idworker.ID, name *string) {
-	if n, err := idworker.ParseID(text); err == nil {
-		*id = n
-		return
-	}
-	*name = text
-	if normal, err := account.NormalizeUsername(text); err == nil {
-		*name = normal
-	}
 }
 
 // An eventLine is an event as --json prints it, in the words of the API.

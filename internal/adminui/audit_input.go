@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -43,8 +43,8 @@ func (in auditInput) link(path, before string) string {
 // filter is what was chosen, or what is wrong with it. A filter that cannot be
 // read is not left out, for the page would then show what was not asked for.
 func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
-	f.Actor, f.ActorName = party(in.Actor)
-	f.Target, f.TargetName = party(in.Target)
+	f.Actor, f.ActorName = admin.Party(in.Actor)
+	f.Target, f.TargetName = admin.Party(in.Target)
 	if in.Before != "" {
 		before, err := idworker.ParseID(in.Before)
 		if err != nil {
@@ -72,16 +72,4 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 		}
 	}
 	return f, problems
-}
-
-// party takes a number for an ID and anything else for a name, a username in any
-// spelling.
-func party(text string) (id idworker.ID, name string) {
-	if n, err := idworker.ParseID(text); err == nil {
-		return n, ""
-	}
-	if normal, err := account.NormalizeUsername(text); err == nil {
-		return 0, normal
-	}
-	return 0, text
 }

@@ -11,9 +11,9 @@ import (
 // Figures are what can be counted of the logins that live. *gormstore.Settings
 // counts them.
 //
-// Living estimates how many there are; Sample reads some of them.
+// CountLogins estimates how many there are; Sample reads some of them.
 type Figures interface {
-	Living(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error)
+	CountLogins(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error)
 	Sample(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Sample, error)
 }
 
@@ -44,7 +44,7 @@ func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectVie
 	view := &effectView{Same: sameTerms(&inForce, &next)}
 	if e == nil {
 		live, err := v.u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) {
-			return v.u.Figures.Living(ctx, inForce, now)
+			return v.u.Figures.CountLogins(ctx, inForce, now)
 		})
 		if err != nil {
 			v.u.Log.WarnContext(ctx, "console: logins not counted", "err", err)

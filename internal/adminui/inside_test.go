@@ -175,7 +175,7 @@ func (s *policies) Effect(_ context.Context, inForce, next policy.Policy, now ti
 	return e, nil
 }
 
-func (s *policies) Living(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error) {
+func (s *policies) CountLogins(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error) {
 	e, err := s.Effect(ctx, inForce, inForce, now)
 	return e.Live, err
 }

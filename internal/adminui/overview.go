@@ -102,7 +102,7 @@ func (u *UI) living(ctx context.Context, now time.Time) (policy.Estimate, error)
 	if err != nil {
 		return policy.Estimate{}, err
 	}
-	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.Living(ctx, inForce, now) })
+	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
 }
 
 // shares lays the parts out side by side over a hundred; nil if there is

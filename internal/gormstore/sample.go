@@ -47,19 +47,6 @@ func (s *Settings) Sample(ctx context.Context, inForce policy.Policy, now time.T
 	return policy.Sample{Logins: logins, Weight: 1 / share}, nil
 }
 
-// Living estimates how many logins live, as [Settings.Effect] does.
-func (s *Settings) Living(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error) {
-	live, _, err := s.living(ctx, inForce, now)
-	if err != nil {
-		return policy.Estimate{}, fmt.Errorf("gormstore: living: %w", err)
-	}
-	n, err := s.count(ctx, live)
-	if err != nil {
-		return policy.Estimate{}, fmt.Errorf("gormstore: living: %w", err)
-	}
-	return n, nil
-}
-
 // living is the span of the logins that live, and how many rows lie in its
 // range, counted no farther than is counted one by one.
 func (s *Settings) living(ctx context.Context, inForce policy.Policy, now time.Time) (span, int64, error) {

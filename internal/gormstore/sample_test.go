@@ -26,7 +26,7 @@ func TestSampleIsAllOfAFew(t *testing.T) {
 			if int64(len(sample.Logins)) != want {
 				t.Errorf("%d logins, %d live", len(sample.Logins), want)
 			}
-			if living, err := w.settings().Living(t.Context(), p, start); err != nil || living != (policy.Estimate{Count: want}) {
+			if living, err := w.settings().CountLogins(t.Context(), p, start); err != nil || living != (policy.Estimate{Count: want}) {
 				t.Errorf("Living = %+v, %v, want %d", living, err, want)
 			}
 		}

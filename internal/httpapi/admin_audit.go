@@ -15,6 +15,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -111,14 +112,7 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 	}
 	who := func(id *idworker.ID, name *string) func(string) bool {
 		return func(s string) bool {
-			if n, err := idworker.ParseID(s); err == nil {
-				*id = n
-				return true
-			}
-			*name = s
-			if normal, err := account.NormalizeUsername(s); err == nil {
-				*name = normal // as the record has it, and as the command line asks
-			}
+			*id, *name = admin.Party(s)
 			return s != "" && len(s) <= 1024 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 		}
 	}
