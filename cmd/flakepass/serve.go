@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +48,7 @@ func (serveCommand) Run(a *app) error {
 // started, if not nil, is told the addresses once requests are answered.
 func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started func(public, ops string)) error {
 	start := time.Now()
+	defer runtime.KeepAlive(spacious(os.LookupEnv))
 	log := telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel)
 	metrics := telemetry.NewMetrics(buildVersion())
 
