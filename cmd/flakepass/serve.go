@@ -108,7 +108,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
 
 	// How it is forgotten.
-	sweeper := newSweeper(cfg, db, rule, ids, log)
+	sweeper, err := newSweeper(cfg, db, rule, ids, log)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(); running.Wait(); sweeper.close() }()
 	sweeper.count(metrics)
 	counts.watch(sweeper.Sweeper)
 	running.Go(func() { sweeper.Run(work) })
