@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -46,6 +48,7 @@ func (serveCommand) Run(a *app) error {
 // started, if not nil, is told the addresses once requests are answered.
 func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started func(public, ops string)) error {
 	start := time.Now()
+	defer runtime.KeepAlive(spacious(os.LookupEnv))
 	log := telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel)
 	metrics := telemetry.NewMetrics(buildVersion())
 
@@ -105,7 +108,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
 
 	// How it is forgotten.
-	sweeper := newSweeper(cfg, db, rule, ids, log)
+	sweeper, err := newSweeper(cfg, db, rule, ids, log)
+	if err != nil {
+		return err
+	}
+	defer func() { stop(); running.Wait(); sweeper.close() }()
 	sweeper.count(metrics)
 	counts.watch(sweeper.Sweeper)
 	running.Go(func() { sweeper.Run(work) })

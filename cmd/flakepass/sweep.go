@@ -22,14 +22,39 @@ import (
 type sweepDoor struct {
 	*sweep.Sweeper
 	*gormstore.Sweeps
+	copies *gormstore.Copies
 }
 
 // newSweeper is the sweeper of a server or of the command.
-func newSweeper(cfg config.Config, db *gormstore.DB, rule interface{ Current() *policy.Policy }, ids sweep.IDs, log *slog.Logger) sweepDoor {
+func newSweeper(cfg config.Config, db *gormstore.DB, rule interface{ Current() *policy.Policy }, ids sweep.IDs, log *slog.Logger) (sweepDoor, error) {
 	store := &gormstore.Sweeps{DB: db}
-	return sweepDoor{&sweep.Sweeper{
+	d := sweepDoor{&sweep.Sweeper{
 		Store: store, Book: store, Policy: rule, IDs: ids, Log: log, Instance: holder(), Audit: cfg.AuditExpiry,
-	}, store}
+		Limits: sweep.Limits{Lag: cfg.ReplicaLag},
+	}, store, nil}
+	if len(cfg.Replicas) == 0 {
+		return d, nil
+	}
+	sources := make([]string, len(cfg.Replicas))
+	for i, u := range cfg.Replicas {
+		var err error
+		if sources[i], err = gormstore.MySQLSource(u.Reveal()); err != nil {
+			return sweepDoor{}, fmt.Errorf("replica %d of FLAKEPASS_REPLICAS: %w", i+1, err)
+		}
+	}
+	var err error
+	if d.copies, err = gormstore.OpenCopies(db, sources); err != nil {
+		return sweepDoor{}, err
+	}
+	d.Copies = d.copies
+	return d, nil
+}
+
+// close closes the connections to replicas.
+func (d sweepDoor) close() {
+	if d.copies != nil {
+		_ = d.copies.Close()
+	}
 }
 
 // count has a server's metrics told of each pass.
@@ -60,7 +85,12 @@ func (c sweepCommand) Run(a *app) error {
 		return err
 	}
 	if c.DryRun {
-		return c.count(a, newSweeper(cfg, db, policy.Fixed(rule), nil, log))
+		cfg.Replicas = nil // nothing is written
+		d, err := newSweeper(cfg, db, policy.Fixed(rule), nil, log)
+		if err != nil {
+			return err
+		}
+		return c.count(a, d)
 	}
 	ids, closeLender, err := openWorker(a.ctx, cfg, db, log, false, nil)
 	if err != nil {
@@ -68,7 +98,12 @@ func (c sweepCommand) Run(a *app) error {
 	}
 	defer closeLender()
 	defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
-	return c.sweep(a, newSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log)))
+	d, err := newSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	return c.sweep(a, d)
 }
 
 // quiet leaves out what the command tells by itself.

@@ -30,6 +30,7 @@ type Config struct {
 
 	DataDir  string   // directory of everything that is kept in files; may not exist yet
 	Database Database // where users and settings are kept
+	Replicas []Secret // mysql URLs, checked, of copies of Database that the sweep waits for; empty means none
 	Redis    Secret   // URL text; empty means none; [ParseRedis] takes it apart
 	Worker   Worker   // how this process gets its worker number
 
@@ -50,6 +51,7 @@ type Config struct {
 	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	CacheEntries    int           // most sessions held in memory
+	ReplicaLag      time.Duration // how far behind a replica may be before the sweep waits; 1s to 10m
 	AuditExpiry     bool          // an event for each login that the sweep clears
 
 	origins map[string]origin // by file key; a missing key means default

@@ -27,6 +27,8 @@ FLAKEPASS_H2C default off
 FLAKEPASS_MAX_CONNECTIONS default 10000
 FLAKEPASS_DATA_DIR default ./flakepass-data
 FLAKEPASS_DATABASE file (line 2) mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
+FLAKEPASS_REPLICAS file (line 6) mysql://app:[hidden]@copy/flakepass, mysql://app:[hidden]@copy2/flakepass
+FLAKEPASS_REPLICA_LAG default 10s
 FLAKEPASS_REDIS environment (FLAKEPASS_REDIS_FILE) rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]
 FLAKEPASS_WORKER default sql
 FLAKEPASS_REGISTRATION default open
@@ -51,7 +53,8 @@ func planted(t *testing.T) config.Config {
 	t.Helper()
 	return mustLoad(t, files{
 		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n" +
-			"forward_key: PLANTED-0123456789abcdef0123456789\n",
+			"forward_key: PLANTED-0123456789abcdef0123456789\n" +
+			"replicas: mysql://app:PLANTED@copy/flakepass,mysql://app:PLANTED@copy2/flakepass\n",
 		"secret": "rediss+sentinel://:PLANTED@a,b:2/main/1?sentinel_password=PLANTED&sentinel_username=guard\n",
 	}, "FLAKEPASS_LISTEN=:80", "FLAKEPASS_REDIS_FILE=secret")
 }

@@ -196,6 +196,10 @@ func (l *loader) checkTogether() {
 			l.problems = append(l.problems, worker)
 		}
 	}
+	if len(c.Replicas) > 0 && c.Database.Kind != MySQL && !l.wrong["database"] {
+		l.problems = append(l.problems, Problem{Variable: prefix + "REPLICAS",
+			Text: "SQLite has no replicas; leave it empty, or set " + prefix + "DATABASE to the MySQL that they are copies of"})
+	}
 	if cert, key := c.TLSCert != "", c.TLSKey != ""; cert != key && !l.wrong["tls_cert"] && !l.wrong["tls_key"] {
 		missing, given := "TLS_KEY", "TLS_CERT"
 		if key {

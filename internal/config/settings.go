@@ -89,6 +89,18 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseDatabase(&c.Database, v) },
 			show:  func(c *Config) string { return c.Database.show() },
 		}, {
+			key: "replicas", secret: true, empty: true,
+			doc: "Replicas of a MySQL database that the sweep does not run away from: URLs as in `FLAKEPASS_DATABASE`, with commas between them. " +
+				"Nothing else is asked of them; the user needs `SELECT` on the table `sweep_state`. One that does not answer is not waited for. Empty: none.",
+			parse: func(c *Config, v string) error { return parseReplicas(&c.Replicas, v) },
+			show:  func(c *Config) string { return showReplicas(c.Replicas) },
+		}, {
+			key: "replica_lag", shape: span, def: "10s",
+			doc: "How far behind one of `FLAKEPASS_REPLICAS` may be before the sweep waits for it, for a minute at most; then the pass ends, and the " +
+				"next goes on. From 1s to 10m.",
+			parse: func(c *Config, v string) error { return between(&c.ReplicaLag, v, time.Second, 10*time.Minute) },
+			show:  func(c *Config) string { return showSpan(c.ReplicaLag) },
+		}, {
 			key: "redis", secret: true, empty: true,
 			doc: "Cache that instances share; empty means none. `redis://[[user]:password@]host[:6379][/db]`; " +
 				"`redis+sentinel://[[user]:password@]host[:26379],…/mastername[/db]`; `redis+cluster://[[user]:password@]host[:6379],…`. " +

@@ -24,9 +24,10 @@ var (
 // begin is around every request: it names it, and answers for a panic.
 func (s *server) begin(c *gin.Context) {
 	h := c.Writer.Header()
-	h.Set(problem.RequestIDHeader, requestID(c.Request))
+	name := []string{requestID(c.Request)}
+	h[problem.RequestIDHeader] = name
 	// Whoever is handed the request only, as the guard is, calls it the same.
-	c.Request.Header[problem.RequestIDHeader] = h[problem.RequestIDHeader]
+	c.Request.Header[problem.RequestIDHeader] = name
 	h["X-Content-Type-Options"] = nosniff
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time

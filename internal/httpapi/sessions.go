@@ -18,11 +18,31 @@ import (
 // string because encoding/json reads again whatever a type marshals by itself.
 func stamp(t time.Time) string {
 	var room [24]byte
+	return string(appendStamp(room[:0], t))
+}
+
+func appendStamp(b []byte, t time.Time) []byte {
 	t = t.UTC()
 	// time has a fast path for this layout, and none for one with milliseconds.
-	b := t.AppendFormat(room[:0], time.RFC3339)
+	b = t.AppendFormat(b, time.RFC3339)
 	ms := t.Nanosecond() / int(time.Millisecond)
-	return string(append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z'))
+	return append(b[:len(b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z')
+}
+
+// stamps are the stamps of four times, which share one allocation.
+func stamps(times [4]time.Time) (texts [4]string) {
+	var room [4 * 24]byte
+	var ends [4]int
+	b := room[:0]
+	for i, t := range times {
+		b = appendStamp(b, t)
+		ends[i] = len(b)
+	}
+	text, from := string(b), 0
+	for i, end := range ends {
+		texts[i], from = text[from:end], end
+	}
+	return texts
 }
 
 type credentials struct {
@@ -106,10 +126,8 @@ type me struct {
 
 func (s *server) me(c *gin.Context) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	c.JSON(http.StatusOK, me{who.Username, who.Role, mySession{
-		who.SessionID.String(), stamp(who.IssuedAt), stamp(who.LastSeenAt),
-		stamp(who.ExpiresAt), stamp(who.IdleExpiresAt),
-	}})
+	at := stamps([4]time.Time{who.IssuedAt, who.LastSeenAt, who.ExpiresAt, who.IdleExpiresAt})
+	c.JSON(http.StatusOK, me{who.Username, who.Role, mySession{who.SessionID.String(), at[0], at[1], at[2], at[3]}})
 	return nil
 }
 

@@ -21,6 +21,8 @@ type pass struct {
 	cursor Cursor
 	kept   time.Time // when the lease was last made longer
 
+	unheard bool // that a copy does not answer was logged
+
 	mu     sync.Mutex // of what the lanes share
 	report Report
 }
@@ -99,11 +101,8 @@ func (p *pass) rest(ctx context.Context, n int, took time.Duration) error {
 	if p.pace.slow() {
 		return errSlow
 	}
-	if time.Since(p.kept) > p.limits.Lease/3 {
-		p.kept = time.Now()
-		if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
-			return err
-		}
+	if err := p.keep(ctx); err != nil {
+		return err
 	}
 	select {
 	case <-ctx.Done():

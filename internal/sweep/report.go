@@ -14,7 +14,7 @@ const (
 	Running   Outcome = "running"   // it has not ended
 	Done      Outcome = "done"      // nothing that was over is left, but for rows that failed
 	Ceiling   Outcome = "ceiling"   // at its ceiling of rows or time; the next goes on
-	Slow      Outcome = "slow"      // the database was too slow even for the smallest batches; the next goes on
+	Slow      Outcome = "slow"      // the database was too slow even for the smallest batches, or a replica behind; the next goes on
 	Failed    Outcome = "failed"    // the database failed, or too many rows
 	Stopped   Outcome = "stopped"   // the process was told to end
 	TakenOver Outcome = "lost"      // the lease ended and somebody else has it

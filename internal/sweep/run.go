@@ -205,6 +205,8 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 		r.Outcome = Ceiling
 	case errors.Is(err, errSlow):
 		r.Outcome = Slow
+	case errors.Is(err, errBehind):
+		r.Outcome, r.Detail = Slow, err.Error()
 	case errors.Is(err, ErrLost):
 		r.Outcome = TakenOver
 	case ctx.Err() != nil:

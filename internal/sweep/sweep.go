@@ -129,6 +129,8 @@ type Limits struct {
 	Lanes int
 	// Lease is how long a killed pass keeps others waiting.
 	Lease time.Duration
+	// Lag is how far behind a replica may be while a pass goes on.
+	Lag time.Duration
 	// Failures is how many rows may refuse to be cleared before a pass gives up.
 	Failures int
 }
@@ -137,7 +139,7 @@ type Limits struct {
 func DefaultLimits() Limits {
 	return Limits{
 		Rows: 1_000_000, Time: time.Minute, Batch: 40 * time.Millisecond, Smallest: 100, Largest: 4000,
-		Lanes: 1, Lease: 15 * time.Second, Failures: 100,
+		Lanes: 1, Lease: 15 * time.Second, Lag: 10 * time.Second, Failures: 100,
 	}
 }
 
@@ -149,6 +151,8 @@ type Sweeper struct {
 	Policy interface{ Current() *policy.Policy }
 	IDs    IDs
 	Log    *slog.Logger
+	// Copies are the replicas that a pass waits for. nil means none.
+	Copies Copies
 	// Instance is this one's name in the history.
 	Instance string
 	Limits   Limits
@@ -178,6 +182,7 @@ func (l Limits) orDefault() Limits {
 	set(&l.Largest, d.Largest)
 	set(&l.Lanes, d.Lanes)
 	set(&l.Lease, d.Lease)
+	set(&l.Lag, d.Lag)
 	set(&l.Failures, d.Failures)
 	return l
 }

@@ -4,7 +4,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +31,11 @@ func prepareMySQL(ctx context.Context, dir string) (plan, error) {
 		return err
 	})
 	if err != nil {
+		return plan{}, err
+	}
+	// The identity of the template: with it, no copy could follow another. The
+	// server makes itself one of its own.
+	if err := os.Remove(filepath.Join(dir, "data", "auto.cnf")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return plan{}, err
 	}
 	if err := os.WriteFile(filepath.Join(dir, "init.sql"), []byte(initSQL), 0o600); err != nil {

@@ -1,0 +1,79 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// Copies are replicas of the database, which copy what a pass writes and may be
+// slower than it is.
+type Copies interface {
+	// Behind is by how much the slowest of those that answer is behind, counted in
+	// what the pass has written with Keep: 0 if each has the last of it. With an
+	// error, which names those that do not answer, it is still good for the others.
+	Behind(ctx context.Context, pass idworker.ID) (time.Duration, error)
+}
+
+const (
+	// beat is how often a pass writes what it asks copies for.
+	beat = time.Second
+	// longestWait is for how long a pass waits for copies before it ends.
+	longestWait = time.Minute
+)
+
+var errBehind = errors.New("a replica is behind")
+
+// keep makes the lease longer when it is time: often where copies are asked for
+// what it writes.
+func (p *pass) keep(ctx context.Context) error {
+	every := p.limits.Lease / 3
+	if p.Copies != nil {
+		every = min(every, beat)
+	}
+	if time.Since(p.kept) < every {
+		return nil
+	}
+	p.kept = time.Now()
+	if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
+		return err
+	}
+	return p.catchUp(ctx)
+}
+
+// catchUp waits while a copy is further behind than it may be. One that does not
+// answer is not waited for: it may be down for days, and what is not swept until
+// then nobody is the worse for, but for the size of an index.
+func (p *pass) catchUp(ctx context.Context) error {
+	if p.Copies == nil {
+		return nil
+	}
+	for start := time.Now(); ; {
+		behind, err := p.Copies.Behind(ctx, p.report.ID)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil && !p.unheard {
+			p.unheard = true
+			p.Log.WarnContext(ctx, "a replica does not answer; the sweep does not wait for it", "sweep_id", p.report.ID, "err", err)
+		}
+		switch {
+		case behind <= p.limits.Lag:
+			return nil
+		case time.Since(start) >= longestWait:
+			return fmt.Errorf("%w by %v", errBehind, behind.Round(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(beat):
+		}
+		p.kept = time.Now()
+		if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
+			return err
+		}
+	}
+}
