@@ -154,7 +154,7 @@ func (a *app) changePolicy(ctx context.Context, how policyHow, do policyVerb, d 
 }
 
 func sameTerms(a, b *policy.Policy) bool {
-	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule
+	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule && a.Limits == b.Limits
 }
 
 // policyError is what went wrong, as a person reads it.
