@@ -111,7 +111,6 @@ var homes = []home{
 	{"golang.org/x/text", "internal/account", "only account knows which names are the same"},
 	{"pgregory.net/rapid", onlyTests, "it looks for counterexamples to properties"},
 	{"modernc.org/sqlite", onlyTests, "gormstore has its own dialect of it; only tests open a file directly"},
-	{"golang.org/x/time", "internal/httpapi", "only the edge counts what a caller asks"},
 	{"gorm.io", "internal/gormstore", "only the last tier knows SQL"},
 }
 

@@ -65,8 +65,8 @@ func (l *Limits) check(places int) (all []Wrong) {
 		if b := bounds["login_place"]; !b.holds(r) {
 			wrong("login_place", "each rule of login_place must be %s", b.why)
 			break
-		} else if i > 0 && (r.Per <= place[i-1].Per || r.Interval() <= place[i-1].Interval()) {
-			wrong("login_place", "the rules of login_place must be sorted: each with a longer period than the one before, and fewer attempts for the time")
+		} else if i > 0 && (r.Per <= place[i-1].Per || r.Count <= place[i-1].Count || r.Interval() <= place[i-1].Interval()) {
+			wrong("login_place", "the rules of login_place must be sorted: each with a longer period and more attempts than the one before, and fewer for the time; else one of them is never reached")
 			break
 		}
 	}

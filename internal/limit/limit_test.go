@@ -42,6 +42,7 @@ func TestLimitsHaveLimits(t *testing.T) {
 		"only a short rule of a place":         {place(limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
 		"the longest rule first":               {place(long, limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
 		"a long rule that is never reached":    {place(limit.Rule{Count: 5, Per: time.Hour}, limit.Rule{Count: 1000, Per: day}), "login_place"},
+		"a short rule that is never reached":   {place(limit.Rule{Count: 60, Per: time.Minute}, long), "login_place"},
 		"an account as NIST has it":            {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: day} }, ""},
 		"an account beyond that":               {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 101, Per: 30 * day} }, "login_account"},
 		"an account by the hour":               {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: time.Hour} }, "login_account"},
