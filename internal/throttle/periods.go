@@ -23,8 +23,8 @@ type Periods struct {
 const late = time.Minute
 
 // Donors notes that b is counted by now, and returns the periods of the buckets
-// whose share it takes over, if it is not there yet: those no longer in force
-// that are nearest to its own. It is nil unless a rule has changed lately.
+// whose share it takes over: those no longer in force that are nearest to its own.
+// It is nil unless a rule has changed lately.
 func (p *Periods) Donors(b Bucket, now time.Time) (donors []time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

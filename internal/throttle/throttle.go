@@ -43,7 +43,8 @@ type Verdict struct {
 //
 // When a rule changes, what was used of it stays used, as a share of the whole:
 // who had used all waits, as long as the new rule has one wait for one more; who
-// had used a third has used a third.
+// had used a third has used a third. Of rules beside each other, the one whose
+// period is nearest takes over what is used of one that is gone.
 type Store interface {
 	Take(ctx context.Context, b Bucket) Verdict
 	Return(ctx context.Context, b Bucket, v Verdict)

@@ -78,29 +78,36 @@ func (s *Store) of(r limit.Rule) *throttled.GCRARateLimiterCtx {
 	return l
 }
 
-// succeed puts the share that is used of the buckets with those periods into b,
-// if b is not there, and empties them: after it, for whoever finds b there takes
-// nothing over.
+// succeed uses as much of b as is used of those of its periods before of which most
+// is used, and empties these afterwards: whoever finds one empty finds b so.
 func (s *Store) succeed(b throttle.Bucket, donors []time.Duration) {
-	heir := name(b.Key, b.Rule.Per)
-	was, now, err := s.kept.GetWithTime(heir)
-	if err != nil || was > 0 {
-		return
-	}
-	share := 0.0
+	now, share := time.Now().UnixNano(), 0.0
 	for _, per := range donors {
-		if full, _, err := s.kept.GetWithTime(name(b.Key, per)); err == nil && full > now.UnixNano() {
-			share = max(share, min(1, float64(full-now.UnixNano())/float64(per)))
+		if full, _, err := s.kept.GetWithTime(name(b.Key, per)); err == nil && full > now {
+			share = max(share, min(1, float64(full-now)/float64(per)))
 		}
 	}
 	if share == 0 {
 		return
 	}
-	full := now.UnixNano() + int64(share*float64(b.Rule.Per))
-	if was < 0 {
-		_, _ = s.kept.SetIfNotExistsWithTTL(heir, full, 0)
-	} else {
-		_, _ = s.kept.CompareAndSwapWithTTL(heir, was, full, 0)
+	heir, full := name(b.Key, b.Rule.Per), now+int64(share*float64(b.Rule.Per))
+	for {
+		was, _, err := s.kept.GetWithTime(heir)
+		if err != nil {
+			return
+		}
+		done := was >= full
+		if was < 0 {
+			done, err = s.kept.SetIfNotExistsWithTTL(heir, full, 0)
+		} else if !done {
+			done, err = s.kept.CompareAndSwapWithTTL(heir, was, full, 0)
+		}
+		if err != nil {
+			return
+		}
+		if done {
+			break
+		}
 	}
 	for _, per := range donors {
 		s.change(name(b.Key, per), func(int64) int64 { return 0 })

@@ -34,10 +34,9 @@ end
 return 1
 `)
 
-// succession puts the largest share that is used of the other buckets into the
-// first, if that is not there, and removes them.
+// succession uses as much of the first bucket as is used of that of the others of
+// which most is used, and removes the others.
 var succession = redis.NewScript(clock + `
-if redis.call("EXISTS", KEYS[1]) == 1 then return 0 end
 local share = 0
 for i = 2, #KEYS do
   local full = redis.call("GET", KEYS[i])
@@ -47,7 +46,8 @@ for i = 2, #KEYS do
   end
 end
 local debt = share * tonumber(ARGV[1])
-if debt > 0 then
+local own = redis.call("GET", KEYS[1])
+if debt > 0 and not (own and tonumber(own) >= now + debt) then
   redis.call("SET", KEYS[1], now + debt, "EX", math.ceil(debt))
 end
 return 1

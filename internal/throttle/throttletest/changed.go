@@ -74,6 +74,18 @@ func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *
 			t.Errorf("%+v", v)
 		}
 	})
+	t.Run("RuleIsGone", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		both := []limit.Rule{{Count: 5, Per: time.Minute}, {Count: 20, Per: hour}}
+		for range 5 {
+			for _, r := range both {
+				s.Take(t.Context(), throttle.Bucket{Key: key, Rule: r, Beside: both})
+			}
+		}
+		if v := take(s, key, limit.Rule{Count: 6, Per: hour}, 1); v.Allowed {
+			t.Errorf("all was used of the rule that is gone: %+v", v)
+		}
+	})
 	t.Run("RulesBesideEachOther", func(t *testing.T) {
 		s, key := fresh(t), key(t)
 		all := func(rules ...limit.Rule) (refused int) {
@@ -88,11 +100,12 @@ func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *
 		for range 4 {
 			all(minutes, long)
 		}
-		if n := all(limit.Rule{Count: 3, Per: 5 * time.Minute}, long); n != 1 {
+		after := []limit.Rule{{Count: 3, Per: 5 * time.Minute}, long}
+		if n := all(after...); n != 1 {
 			t.Errorf("refused by %d, want the heir of the short rule", n)
 		}
 		// Of the long one three of twenty are used, whatever became of the others.
-		v := s.Take(t.Context(), throttle.Bucket{Key: key, Rule: long, Beside: []limit.Rule{long}})
+		v := s.Take(t.Context(), throttle.Bucket{Key: key, Rule: long, Beside: after})
 		if !v.Allowed || v.Remaining != 16 {
 			t.Errorf("the long rule: %+v, want 16 left", v)
 		}
