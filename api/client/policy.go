@@ -11,12 +11,14 @@ import (
 	"time"
 )
 
-// A Policy says how long logins last. Times are UTC.
+// A Policy says how long logins last, and how much strangers may try. Times are
+// UTC.
 type Policy struct {
 	IdleTimeout      time.Duration // a login that nobody uses for this long ends
 	AbsoluteLifetime time.Duration // a login this old ends, used or not
 	TouchInterval    time.Duration // the time of last use is written at most this often
 	SweepSchedule    string        // a cron expression in UTC, or @every and a duration
+	Limits           Limits
 
 	Version   int64 // 1 for the first, raised by every change
 	UpdatedAt time.Time
@@ -24,13 +26,15 @@ type Policy struct {
 	Note      string // why
 }
 
-// A PolicyChange asks for another policy. Its three times are whole seconds; all
-// four fields are needed, those that stay too.
+// A PolicyChange asks for another policy. Its three times are whole seconds; the
+// four fields about time are needed, those that stay too. Limits that are nil stay
+// as they are.
 type PolicyChange struct {
 	IdleTimeout      time.Duration
 	AbsoluteLifetime time.Duration
 	TouchInterval    time.Duration
 	SweepSchedule    string
+	Limits           *Limits
 	PolicyHow
 }
 
@@ -89,7 +93,11 @@ func (c *Client) PolicyHistory(ctx context.Context) iter.Seq2[Policy, error] {
 // with [ValidationFailed], after which nothing has changed. After a 5xx or no
 // answer nobody knows: read it.
 func (c *Client) SetPolicy(ctx context.Context, to PolicyChange) (PolicyChanged, error) {
-	w := wireChange{Schedule: to.SweepSchedule, Note: to.Note, Confirm: to.Confirm}
+	limits, err := to.Limits.wire()
+	if err != nil {
+		return PolicyChanged{}, err
+	}
+	w := wireChange{Schedule: to.SweepSchedule, Limits: limits, Note: to.Note, Confirm: to.Confirm}
 	for _, f := range []struct {
 		name string
 		from time.Duration
@@ -134,23 +142,25 @@ func (c *Client) changePolicy(ctx context.Context, method, path string, body any
 
 // A wireChange is what the server takes, in seconds.
 type wireChange struct {
-	Idle     int64  `json:"idle_timeout_seconds"`
-	Absolute int64  `json:"absolute_lifetime_seconds"`
-	Touch    int64  `json:"touch_interval_seconds"`
-	Schedule string `json:"sweep_schedule"`
-	Note     string `json:"note,omitempty"`
-	Confirm  bool   `json:"confirm,omitempty"`
+	Idle     int64       `json:"idle_timeout_seconds"`
+	Absolute int64       `json:"absolute_lifetime_seconds"`
+	Touch    int64       `json:"touch_interval_seconds"`
+	Schedule string      `json:"sweep_schedule"`
+	Limits   *wireLimits `json:"limits,omitempty"`
+	Note     string      `json:"note,omitempty"`
+	Confirm  bool        `json:"confirm,omitempty"`
 }
 
 type wirePolicy struct {
-	Idle      *int64    `json:"idle_timeout_seconds"`
-	Absolute  *int64    `json:"absolute_lifetime_seconds"`
-	Touch     *int64    `json:"touch_interval_seconds"`
-	Schedule  string    `json:"sweep_schedule"`
-	Version   int64     `json:"version"`
-	UpdatedAt time.Time `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by"`
-	Note      string    `json:"note"`
+	Idle      *int64      `json:"idle_timeout_seconds"`
+	Absolute  *int64      `json:"absolute_lifetime_seconds"`
+	Touch     *int64      `json:"touch_interval_seconds"`
+	Schedule  string      `json:"sweep_schedule"`
+	Limits    *wireLimits `json:"limits"`
+	Version   int64       `json:"version"`
+	UpdatedAt time.Time   `json:"updated_at"`
+	UpdatedBy string      `json:"updated_by"`
+	Note      string      `json:"note"`
 }
 
 // longest is longer than any time that a server tells of, in milliseconds; what
@@ -163,7 +173,7 @@ func (p wirePolicy) complete() bool {
 			return false
 		}
 	}
-	return p.Version > 0
+	return p.Version > 0 && p.Limits.complete()
 }
 
 func (p wirePolicy) policy() Policy {
@@ -171,7 +181,7 @@ func (p wirePolicy) policy() Policy {
 		return Policy{} // of an error
 	}
 	seconds := func(n *int64) time.Duration { return time.Duration(*n) * time.Second }
-	return Policy{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, p.Version, p.UpdatedAt, p.UpdatedBy, p.Note}
+	return Policy{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, p.Limits.limits(), p.Version, p.UpdatedAt, p.UpdatedBy, p.Note}
 }
 
 type wireChanged struct {

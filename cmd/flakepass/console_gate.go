@@ -14,11 +14,12 @@ import (
 // consoleGate is the gate of the API, in the words of the console.
 type consoleGate struct{ httpapi.Gate }
 
-func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) time.Duration {
-	if limited, ok := errors.AsType[*throttle.LimitedError](g.Gate.Login(ctx, throttle.Attempt(a))); ok {
-		return max(limited.Retry, time.Second)
+func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (wait time.Duration, giveBack func()) {
+	taken, err := g.Gate.Login(ctx, throttle.Attempt(a))
+	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		return max(limited.Retry, time.Second), nil
 	}
-	return 0
+	return 0, func() { g.Return(ctx, taken) }
 }
 
 func (g consoleGate) LoggedIn(ctx context.Context, a adminui.Attempt, user idworker.ID) {

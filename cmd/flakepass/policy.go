@@ -12,8 +12,8 @@ import (
 )
 
 type policyCommand struct {
-	Get     policyGet     `cmd:"" help:"Show how long logins last."`
-	Set     policySet     `cmd:"" help:"Change how long logins last. Only what is named changes."`
+	Get     policyGet     `cmd:"" help:"Show how long logins last, and how much strangers may try."`
+	Set     policySet     `cmd:"" help:"Change how long logins last, or how much strangers may try. Only what is named changes."`
 	History policyHistory `cmd:"" help:"List every policy that was ever in force, the newest first."`
 	Revert  policyRevert  `cmd:"" help:"Set an earlier version of the policy once more."`
 }
@@ -27,19 +27,20 @@ type policyHow struct {
 }
 
 type policySet struct {
-	Idle     *span   `help:"A login that nobody uses for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
-	Absolute *span   `help:"A login this old ends, used or not." placeholder:"DURATION"`
-	Touch    *span   `help:"The time of last use is written at most this often." placeholder:"DURATION"`
-	Schedule *string `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
+	Idle     *span         `help:"A login that nobody uses for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
+	Absolute *span         `help:"A login this old ends, used or not." placeholder:"DURATION"`
+	Touch    *span         `help:"The time of last use is written at most this often." placeholder:"DURATION"`
+	Schedule *string       `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
+	Limit    []limitChange `help:"How much strangers may try, attempts and a time: login-place=5/1m,20/1h,50/1d, login-account=100/30d, login-address=120/1m, register=30/1h or introspect=1000/1s. Once for each limit." placeholder:"NAME=COUNT/TIME" sep:"none"`
 	policyHow
 }
 
 // Validate is called by kong.
 func (c policySet) Validate() error {
-	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil {
-		return errors.New("say what to change: --idle, --absolute, --touch or --schedule")
+	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil && len(c.Limit) == 0 {
+		return errors.New("say what to change: --idle, --absolute, --touch, --schedule or --limit")
 	}
-	return nil
+	return checkLimits(c.Limit)
 }
 
 func (c policySet) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
@@ -57,6 +58,7 @@ func (c policySet) change(ctx context.Context, d policyDoor, inForce policy.Poli
 	if c.Schedule != nil {
 		change.Next.Schedule = *c.Schedule
 	}
+	changeLimits(&change.Next.Limits, c.Limit)
 	return d.Set(ctx, change)
 }
 
@@ -154,7 +156,7 @@ func (a *app) changePolicy(ctx context.Context, how policyHow, do policyVerb, d 
 }
 
 func sameTerms(a, b *policy.Policy) bool {
-	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule
+	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule && a.Limits == b.Limits
 }
 
 // policyError is what went wrong, as a person reads it.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -18,15 +20,19 @@ type policyLine struct {
 	Absolute  int64     `json:"absolute_lifetime_seconds"`
 	Touch     int64     `json:"touch_interval_seconds"`
 	Schedule  string    `json:"sweep_schedule"`
+	Limits    limit.Doc `json:"limits"`
 	Version   int64     `json:"version"`
 	UpdatedAt time.Time `json:"updated_at"`
 	UpdatedBy string    `json:"updated_by"`
 	Note      string    `json:"note"`
+
+	limits limit.Limits // as Limits
 }
 
 func policyLineOf(p *policy.Policy) policyLine {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, p.Version, p.UpdatedAt.UTC(), p.UpdatedBy, p.Note}
+	return policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, p.UpdatedAt.UTC(), p.UpdatedBy,
+		p.Note, p.Limits}
 }
 
 type estimateLine struct {
@@ -77,6 +83,11 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, withi
 		}
 		if made.Schedule != before.Schedule {
 			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.Schedule), printable(before.Schedule))
+		}
+		for _, name := range limitNames {
+			if now, was := limitText(&made.limits, name), limitText(&before.limits, name); now != was {
+				_, _ = fmt.Fprintf(w, "  limit %s %s, was %s\n", name, now, was)
+			}
 		}
 		e := made.Effect
 		ends := policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.Ends)}
@@ -151,6 +162,9 @@ func (c policyGet) show(out io.Writer, l policyLine) error {
 	return show(out, c.JSON, l, func(w io.Writer) {
 		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s, by %s\n",
 			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy))
+		for _, name := range limitNames {
+			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, limitText(&l.limits, name))
+		}
 		if l.Note != "" {
 			_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
 		}
@@ -184,10 +198,15 @@ func (c policyHistory) Run(a *app) error {
 
 func (c policyHistory) show(out io.Writer, lines []policyLine) error {
 	return show(out, c.JSON, lines, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSINCE\tBY\tNOTE")
-		for _, l := range lines {
-			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
-				printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
+		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tLIMITS\tSINCE\tBY\tNOTE")
+		for i, l := range lines {
+			before, same := limit.Default(), "default"
+			if i+1 < len(lines) {
+				before, same = lines[i+1].limits, "as before"
+			}
+			limits := cmp.Or(strings.Join(limitDifferences(&before, &l.limits), " "), same)
+			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
+				printable(l.Schedule), limits, since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
 		}
 	})
 }

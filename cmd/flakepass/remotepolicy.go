@@ -10,8 +10,8 @@ import (
 )
 
 type remotePolicy struct {
-	Get     remotePolicyGet     `cmd:"" help:"Show how long logins last."`
-	Set     remotePolicySet     `cmd:"" help:"Change how long logins last. Only what is named changes."`
+	Get     remotePolicyGet     `cmd:"" help:"Show how long logins last, and how much strangers may try."`
+	Set     remotePolicySet     `cmd:"" help:"Change how long logins last, or how much strangers may try. Only what is named changes."`
 	History remotePolicyHistory `cmd:"" help:"List every policy that was ever in force, the newest first."`
 	Revert  remotePolicyRevert  `cmd:"" help:"Set an earlier version of the policy once more."`
 }
@@ -78,6 +78,7 @@ func (r remotePolicies) Current(ctx context.Context) (policy.Policy, error) {
 func (r remotePolicies) Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	return policyChanged(r.api.SetPolicy(ctx, apiclient.PolicyChange{
 		IdleTimeout: c.Next.Idle, AbsoluteLifetime: c.Next.Absolute, TouchInterval: c.Next.Touch, SweepSchedule: c.Next.Schedule,
+		Limits:    clientLimits(&c.Next.Limits),
 		PolicyHow: howOf(c),
 	}))
 }
@@ -115,7 +116,7 @@ func policyChanged(made apiclient.PolicyChanged, err error) (policy.Policy, poli
 
 func policyOf(p apiclient.Policy) policy.Policy {
 	return policy.Policy{
-		Idle: p.IdleTimeout, Absolute: p.AbsoluteLifetime, Touch: p.TouchInterval, Schedule: p.SweepSchedule,
+		Idle: p.IdleTimeout, Absolute: p.AbsoluteLifetime, Touch: p.TouchInterval, Schedule: p.SweepSchedule, Limits: backLimits(&p.Limits),
 		Version: p.Version, UpdatedAt: p.UpdatedAt, UpdatedBy: p.UpdatedBy, Note: p.Note,
 	}
 }

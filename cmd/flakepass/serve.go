@@ -118,7 +118,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
-	limits, err := gate(ctx, cfg, db, tiers.common, log, metrics)
+	limits, err := gate(ctx, cfg, db, tiers.common, rule, log, metrics)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
-		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
+		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
 		People:      desk.people(),
 		Sweeps:      sweeper,

@@ -6,6 +6,8 @@ import (
 
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/telemetry"
 	"github.com/flakepass/flakepass/internal/throttle"
 	"github.com/flakepass/flakepass/internal/throttle/memlimit"
@@ -17,7 +19,7 @@ const buckets = 200_000
 
 // gate bounds what strangers may try: in Redis, where all instances count
 // together, if there is one, and in this process.
-func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common sharedTier, log *slog.Logger, metrics *telemetry.Metrics) (*throttle.Gate, error) {
+func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) (*throttle.Gate, error) {
 	key, err := (&gormstore.Settings{DB: db}).CacheKey(ctx)
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common share
 		return nil, err
 	}
 	g := &throttle.Gate{
-		Store: near, Limits: throttle.Default, Key: key,
+		Store: near, Limits: func() *limit.Limits { return &rule.Current().Limits }, Key: key,
 		Known:   &gormstore.Places{DB: db, Key: key},
 		Refused: metrics.Throttled(),
 		Unremembered: func(ctx context.Context, err error) {
@@ -38,8 +40,9 @@ func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common share
 		g.Store = redislimit.New(common.rdb, near, log)
 	}
 	if !cfg.Throttle {
-		log.WarnContext(ctx, "attempts to log in and to register are not limited (FLAKEPASS_THROTTLE=off)")
-		g.Limits = func() throttle.Limits { return throttle.Limits{} }
+		log.WarnContext(ctx, "attempts to log in and to register, and questions of services, are not limited (FLAKEPASS_THROTTLE=off)")
+		none := &limit.Limits{}
+		g.Limits = func() *limit.Limits { return none }
 	}
 	return g, nil
 }

@@ -83,7 +83,8 @@ func checkNew(username string, p Password, role Role) (string, error) {
 // [ErrWrong] when there is none, after the same lookup and the same hashing
 // whether the name is unknown, is no name at all, has no password, or has
 // another; [ErrDisabled] only to someone who knows the password; and [ErrBusy]
-// as [Hasher.Verify] does. A password longer than any account's is ErrWrong
+// as [Hasher.Verify] does. An error from before the comparison is [ErrUndecided],
+// too. A password longer than any account's is ErrWrong
 // before it costs anything, whatever the name.
 //
 // A hash of weaker parameters is replaced after a success. After a failure it
@@ -100,7 +101,7 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 	}
 	u, err := s.lookup(ctx, username)
 	if err != nil && !errors.Is(err, ErrNotFound) {
-		return User{}, fmt.Errorf("account: authenticate: %w", err)
+		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
 	}
 	// The zero User of an unknown name has no password, and is refused as such.
 	rehash, err := s.verify(ctx, u, p)
@@ -138,16 +139,20 @@ func (s *Service) lookup(ctx context.Context, username string) (User, error) {
 // either, so nobody has it.
 const noName = "-"
 
-// verify returns ErrWrong unless p is the password of u.
+// verify returns ErrWrong unless p is the password of u, and ErrUndecided if it
+// did not come to comparing them.
 func (s *Service) verify(ctx context.Context, u User, p Password) (rehash bool, err error) {
 	if u.PasswordHash.IsZero() {
 		if err := s.Hasher.Decoy(ctx, p); err != nil {
-			return false, err
+			return false, Undecided(err)
 		}
 		return false, ErrWrong
 	}
 	ok, rehash, err := s.Hasher.Verify(ctx, p, u.PasswordHash)
-	if err == nil && !ok {
+	switch {
+	case err != nil:
+		err = Undecided(err) // nothing was compared
+	case !ok:
 		err = ErrWrong
 	}
 	return rehash, err

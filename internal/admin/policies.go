@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -45,8 +46,8 @@ type Policies struct {
 	Changed func(ctx context.Context)
 }
 
-// A PolicyChange asks for another policy. Only the times and the schedule of
-// Next count.
+// A PolicyChange asks for another policy. Only the times, the schedule and the
+// limits of Next count; limits that are zero mean that they stay as they are.
 type PolicyChange struct {
 	Version int64 // of the policy that it replaces
 	Next    policy.Policy
@@ -74,12 +75,15 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 // [ErrUnconfirmed]. A dry run returns the policy as it would be.
 func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
-	if err := p.check(&c); err != nil {
-		return policy.Policy{}, policy.Effect{}, err
-	}
 	old, err := p.Store.LoadPolicy(ctx)
 	if err != nil {
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("admin: set policy: %w", err)
+	}
+	if c.Next.Limits == (limit.Limits{}) {
+		c.Next.Limits = old.Limits
+	}
+	if err := p.check(&c); err != nil {
+		return policy.Policy{}, policy.Effect{}, err
 	}
 	if old.Version != c.Version {
 		return old, policy.Effect{}, policy.ErrVersion
@@ -156,14 +160,15 @@ const scheduleRule = "the sweep schedule must be a cron expression of five field
 
 // policyTerms is a policy as the record has it.
 type policyTerms struct {
-	Version  int64  `json:"version"`
-	Idle     int64  `json:"idle_timeout_seconds"`
-	Absolute int64  `json:"absolute_lifetime_seconds"`
-	Touch    int64  `json:"touch_interval_seconds"`
-	Schedule string `json:"sweep_schedule"`
+	Version  int64     `json:"version"`
+	Idle     int64     `json:"idle_timeout_seconds"`
+	Absolute int64     `json:"absolute_lifetime_seconds"`
+	Touch    int64     `json:"touch_interval_seconds"`
+	Schedule string    `json:"sweep_schedule"`
+	Limits   limit.Doc `json:"limits"`
 }
 
 func terms(p *policy.Policy) policyTerms {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyTerms{p.Version, seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule}
+	return policyTerms{p.Version, seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits)}
 }

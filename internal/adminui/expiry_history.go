@@ -52,7 +52,7 @@ func (v *visit) history(inForce int64) (h historyView, err error) {
 
 // differences are what b has otherwise than a.
 func (t *texts) differences(a, b *policy.Policy) (all []change) {
-	for _, row := range t.terms(a, b) {
+	for _, row := range append(t.terms(a, b), t.limits(a, b)...) {
 		if row.From != row.To {
 			all = append(all, row)
 		}

@@ -2,6 +2,7 @@ package adminui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -16,10 +17,11 @@ import (
 // A Gate bounds how often a password may be tried, here and through every other
 // door together.
 //
-// Login says how long to wait before this attempt, or 0 if it may be made.
-// LoggedIn is told that it proved to be right.
+// Login says how long to wait before this attempt, or 0 if it may be made; then
+// giveBack is for one that was no guess. LoggedIn is told that it proved to be
+// right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) time.Duration
+	Login(ctx context.Context, a Attempt) (wait time.Duration, giveBack func())
 	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
 }
 
@@ -51,13 +53,23 @@ func (v *visit) held(a Attempt) string {
 	if v.u.Gate == nil {
 		return ""
 	}
-	wait := v.u.Gate.Login(v.r.Context(), a)
+	wait, giveBack := v.u.Gate.Login(v.r.Context(), a)
 	if wait <= 0 {
+		v.giveBack = giveBack
 		return ""
 	}
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
 	v.refused("rate_limited", nil)
 	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
+}
+
+// unguessed gives back what the attempt before has taken, if err says that nobody
+// learnt anything of a password by it.
+func (v *visit) unguessed(err error) {
+	if v.giveBack != nil && errors.Is(err, account.ErrUndecided) {
+		v.giveBack()
+	}
+	v.giveBack = nil
 }
 
 func (v *visit) proved(a Attempt, user idworker.ID) {

@@ -55,6 +55,7 @@ func (u *UI) postLogin(v *visit) {
 		}
 		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")))
 		if err != nil {
+			v.unguessed(err)
 			u.refuseLogin(v, name, next, err)
 			return
 		}
@@ -137,6 +138,7 @@ func (v *visit) confirmed(form url.Values) string {
 		return wait
 	}
 	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")))
+	v.unguessed(err)
 	switch {
 	case err == nil:
 		v.proved(try, v.who.UserID)

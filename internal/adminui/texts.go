@@ -19,6 +19,7 @@ type texts struct {
 	Setup   setupTexts
 	Home    homeTexts
 	Dial    dialTexts
+	Limits  limitTexts
 	Log     logTexts
 	People  peopleTexts
 	Logins  loginsTexts

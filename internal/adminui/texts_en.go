@@ -78,6 +78,7 @@ func english() *texts {
 			FirstDocs: "Log in with an app: POST /v1/login, described in", FirstPeople: "Create accounts on the command line, or let people register:",
 			PartlyF: "Could not be found out just now: %s.",
 		},
+		Limits: limitsEnglish,
 		Dial: dialTexts{
 			Title: "Expiry", Lead: "How long a login lasts. A change acts on living logins at once, and never brings back one that is over.",
 			Idle: "Idle timeout", IdleHint: "A login that is not used for this long is over.",

@@ -17,6 +17,8 @@ type visit struct {
 	r   *http.Request
 	t   *texts
 	who flakepass.Identity // zero outside
+
+	giveBack func() // what the attempt to show a password has taken; may be nil
 }
 
 func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {

@@ -43,8 +43,6 @@ type Config struct {
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
 	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none
 
-	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0 means any number
-
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON
 

@@ -60,12 +60,12 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	c := mustLoad(t, nil)
 	got := []any{
 		c.Listen, c.OpsListen, c.DataDir, c.Database.Kind, c.Database.Path, c.Database.URL.IsZero(), c.Redis.IsZero(), c.Worker,
-		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.IntrospectionRate, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
+		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
 		c.HashWorkers, c.CacheEntries, c.AuditExpiry,
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
-		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", 1000, slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false,
+		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults are\n%v, want\n%v", got, want)
@@ -77,7 +77,7 @@ var everything = map[string]string{
 	"listen": ":80", "ops_listen": "[::1]:0", "data_dir": "/var/lib/flakepass", "database": "mysql://app:pw@db/flakepass",
 	"replicas": "mysql://app:pw@copy1/flakepass, mysql://app:pw@copy2/flakepass", "replica_lag": "3s",
 	"redis": "redis://cache", "worker": "static:7", "registration": "closed", "revocation_bound": "1m0s",
-	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "introspection_rate": "7", "log_level": "debug",
+	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "log_level": "debug",
 	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
 	"tls_cert": "/etc/tls.crt", "tls_key": "/etc/tls.key", "h2c": "on", "throttle": "off", "max_connections": "12",
 	"forward_key":  "0123456789abcdef0123456789abcdef",

@@ -138,8 +138,8 @@ func settings() []setting {
 			show:  func(c *Config) string { return showSpan(c.RevocationBound) },
 		}, {
 			key: "throttle", def: "on",
-			doc: "`on`: logins and registrations are limited, by account and by address. `off`: they are not; only for tests of load, or behind " +
-				"something that limits them.",
+			doc: "`on`: logins, registrations and what services ask are limited, by the limits of the policy (docs/throttling.md). `off`: they are " +
+				"not; only for tests of load, or behind something that limits them.",
 			parse: func(c *Config, v string) error { return parseSwitch(&c.Throttle, v) },
 			show:  func(c *Config) string { return showSwitch(c.Throttle) },
 		}, {
@@ -158,12 +158,6 @@ func settings() []setting {
 				"at least 32 characters, the same as in the services (`flakepass.Forwarded`). `openssl rand -hex 32` makes one. Empty: nothing is signed.",
 			parse: func(c *Config, v string) error { return parseForwardKey(&c.ForwardKey, v) },
 			show:  func(c *Config) string { return c.ForwardKey.String() },
-		}, {
-			key: "introspection_rate", shape: number, def: "1000",
-			doc: "How many requests per second an instance takes from one caller of `/v1/introspect` and `/v1/revoke`, up to 1000000, and as many at once. " +
-				"More are told 429 and when to try again. 0: any number.",
-			parse: func(c *Config, v string) error { return whole(&c.IntrospectionRate, v, 0, 1_000_000) },
-			show:  func(c *Config) string { return strconv.Itoa(c.IntrospectionRate) },
 		}, {
 			key: "log_level", def: "info",
 			doc:   "The least serious records that are logged: `debug`, `info`, `warn` or `error`.",

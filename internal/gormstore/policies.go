@@ -13,7 +13,7 @@ import (
 
 // SetPolicy replaces the policy of that version by next, and writes the event,
 // or returns [policy.ErrVersion] and changes nothing. Only the times, the
-// schedule, the author and the note of next count: the bases are raised here, by
+// schedule, the limits, the author and the note of next count: the bases are raised here, by
 // the database's clock, to the watermarks of the policy that was in force.
 func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
@@ -30,6 +30,10 @@ func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Pol
 }
 
 func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e audit.Event) error {
+	limits, err := writeLimits(&next.Limits)
+	if err != nil {
+		return err
+	}
 	// The bases first, from timeouts that are set after: MySQL works through SET
 	// from left to right.
 	base := func(column, timeout string) string {
@@ -46,8 +50,8 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e a
 	if done.RowsAffected != 1 {
 		return policy.ErrVersion
 	}
-	if err := tx.Exec("INSERT INTO policies (" + policyColumns + ") SELECT " + policyColumns +
-		" FROM settings WHERE scope = 'global'").Error; err != nil {
+	if err := tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
+		", ? FROM settings WHERE scope = 'global'", limits).Error; err != nil {
 		return err
 	}
 	return record(tx, e)
@@ -60,7 +64,7 @@ const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, to
 func (s *Settings) PolicyHistory(ctx context.Context, before int64, limit int) ([]policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	q := s.DB.gorm.WithContext(ctx).Table("policies").Select(policyColumns).Where("scope = 'global'").Order("version DESC").Limit(limit)
+	q := s.DB.gorm.WithContext(ctx).Table("policies").Select(policyColumns + ", limits").Where("scope = 'global'").Order("version DESC").Limit(limit)
 	if before > 0 {
 		q = q.Where("version < ?", before)
 	}

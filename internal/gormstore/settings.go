@@ -30,11 +30,14 @@ type settingsRow struct {
 	UpdatedAt          int64
 	UpdatedBy          string
 	Note               string
+	Limits             []byte // JSON; nil: the default ones
 }
 
 func (r *settingsRow) policy() policy.Policy {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	limits, err := readLimits(r.Limits)
 	return policy.Policy{
+		Limits: limits, LimitsErr: err,
 		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
 		IdleBase: fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
 		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy, Note: r.Note,
@@ -46,8 +49,9 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []settingsRow
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, " +
-		"sweep_schedule, idle_base, absolute_base, updated_at, updated_by, note FROM settings WHERE scope = 'global'").Scan(&rows).Error
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT s.version, s.idle_timeout_ms, s.absolute_lifetime_ms, s.touch_interval_ms, " +
+		"s.sweep_schedule, s.idle_base, s.absolute_base, s.updated_at, s.updated_by, s.note, p.limits FROM settings s " +
+		"LEFT JOIN policies p ON p.scope = s.scope AND p.version = s.version WHERE s.scope = 'global'").Scan(&rows).Error
 	if err == nil && len(rows) == 0 {
 		err = errNoSettings
 	}

@@ -47,11 +47,12 @@ func (s *server) changePassword(c *gin.Context) error {
 		return err
 	}
 	try := s.attempt(c, who.Username) // the current password can be guessed here as well
-	if err := s.Gate.Login(c.Request.Context(), try); err != nil {
+	taken, err := s.Gate.Login(c.Request.Context(), try)
+	if err != nil {
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	err := s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
+	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
 	switch {
 	case errors.Is(err, account.ErrWrong):
 		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
@@ -64,6 +65,7 @@ func (s *server) changePassword(c *gin.Context) error {
 			s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 			return renamed(invalid)
 		}
+		s.unguessed(c.Request.Context(), taken, err)
 		return err
 	default:
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)

@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -29,19 +30,20 @@ func (s *server) policyRoutes(g gin.IRouter) {
 }
 
 type policyBody struct {
-	Idle      int64  `json:"idle_timeout_seconds"`
-	Absolute  int64  `json:"absolute_lifetime_seconds"`
-	Touch     int64  `json:"touch_interval_seconds"`
-	Schedule  string `json:"sweep_schedule"`
-	Version   int64  `json:"version"`
-	UpdatedAt string `json:"updated_at"`
-	UpdatedBy string `json:"updated_by"`
-	Note      string `json:"note"`
+	Idle      int64     `json:"idle_timeout_seconds"`
+	Absolute  int64     `json:"absolute_lifetime_seconds"`
+	Touch     int64     `json:"touch_interval_seconds"`
+	Schedule  string    `json:"sweep_schedule"`
+	Limits    limit.Doc `json:"limits"`
+	Version   int64     `json:"version"`
+	UpdatedAt string    `json:"updated_at"`
+	UpdatedBy string    `json:"updated_by"`
+	Note      string    `json:"note"`
 }
 
 func bodyOf(p *policy.Policy) policyBody {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyBody{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, p.Version,
+	return policyBody{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version,
 		stamp(p.UpdatedAt), p.UpdatedBy, p.Note}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/problem"
 )
@@ -21,16 +22,18 @@ var errNoCondition = errors.New("no If-Match")
 
 // wanted is a policy as a client asks for it. What is nil was left out.
 type wanted struct {
-	Idle     *int64 `json:"idle_timeout_seconds"`
-	Absolute *int64 `json:"absolute_lifetime_seconds"`
-	Touch    *int64 `json:"touch_interval_seconds"`
-	Schedule *text  `json:"sweep_schedule"`
-	Note     text   `json:"note"`
-	Confirm  bool   `json:"confirm"`
+	Idle     *int64     `json:"idle_timeout_seconds"`
+	Absolute *int64     `json:"absolute_lifetime_seconds"`
+	Touch    *int64     `json:"touch_interval_seconds"`
+	Schedule *text      `json:"sweep_schedule"`
+	Limits   *limit.Doc `json:"limits"`
+	Note     text       `json:"note"`
+	Confirm  bool       `json:"confirm"`
 }
 
 // over returns what is wanted, and what was left out, which is as it is in
-// force: a PUT says all of it, and nothing is guessed.
+// force: a PUT says all of it, and nothing is guessed. Only the limits may be left
+// out as a whole: who speaks of times need not know of them.
 func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []account.FieldError) {
 	next = inForce
 	required := func(field string) {
@@ -57,6 +60,15 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 		required("sweep_schedule")
 	} else {
 		next.Schedule = string(*w.Schedule)
+	}
+	if w.Limits != nil {
+		limits, wrong := w.Limits.Limits()
+		for _, f := range policy.LimitFields(wrong) {
+			missing = append(missing, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
+		}
+		if len(wrong) == 0 {
+			next.Limits = limits
+		}
 	}
 	return next, missing
 }

@@ -26,6 +26,8 @@ import (
 type world struct {
 	register, login, change, verify, end, used, follow error
 
+	returned int // attempts that were given back
+
 	limit     error // of every attempt
 	tries     []throttle.Attempt
 	known     []throttle.Attempt  // those that were right
@@ -109,10 +111,14 @@ func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, er
 // A gateWorld is the gate of a world.
 type gateWorld struct{ *world }
 
-func (w gateWorld) Login(_ context.Context, a throttle.Attempt) error {
+func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
 	w.tries = append(w.tries, a)
-	return w.limit
+	return throttle.Taken{}, w.limit
 }
+
+func (w gateWorld) Return(context.Context, throttle.Taken) { w.returned++ }
+
+func (w gateWorld) Introspect(context.Context, idworker.ID) error { return w.limit }
 
 func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
 	w.known = append(w.known, a)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -19,10 +20,32 @@ import (
 )
 
 // A Gate bounds what strangers may try. Its errors are [*throttle.LimitedError].
+// Return gives back what Login has taken for an attempt that was no guess.
 type Gate interface {
-	Login(ctx context.Context, a throttle.Attempt) error
+	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
 	LoggedIn(ctx context.Context, a throttle.Attempt, user idworker.ID)
+	Return(ctx context.Context, t throttle.Taken)
 	Register(ctx context.Context, from netip.Addr) error
+	Introspect(ctx context.Context, caller idworker.ID) error
+}
+
+// unguessed gives back what an attempt has taken, if err says that nobody learnt
+// anything of a password by it; also if the client has left.
+func (s *server) unguessed(ctx context.Context, t throttle.Taken, err error) {
+	if errors.Is(err, account.ErrUndecided) {
+		s.Gate.Return(ctx, t)
+	}
+}
+
+// quota stands behind the guard of the routes for services: only who is known is
+// counted.
+func (s *server) quota(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	err := s.Gate.Introspect(c.Request.Context(), who.UserID)
+	if err != nil {
+		c.Abort()
+	}
+	return err
 }
 
 // attempt is who wants to prove to be the holder of that name. A token in the

@@ -51,12 +51,11 @@ type Options struct {
 	Sessions Sessions
 	Gate     Gate
 
-	Revocations       Revocations
-	IntrospectionRate int // requests per second of one caller of introspection and revocation; 0: any number
-	Policies          Policies
-	Events            Events
-	People            People
-	Sweeps            Sweeps
+	Revocations Revocations
+	Policies    Policies
+	Events      Events
+	People      People
+	Sweeps      Sweeps
 
 	// For services that keep no store of their own.
 	Recognition Recognition

@@ -66,8 +66,6 @@ var told = []struct {
 		Detail: "send Content-Type: application/x-www-form-urlencoded"}},
 	{errInURL, problem.Problem{Status: 400, Code: "token_in_url", Title: "token in the URL",
 		Detail: "send it in the body; what was in a URL is in logs, so revoke it"}},
-	{errTooOften, problem.Problem{Status: 429, Code: "rate_limited", Title: "too many attempts",
-		Detail: "wait as long as Retry-After says", RetryAfter: time.Second}},
 	{flakepass.ErrAmbiguous, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
 		Detail: "send exactly one token, in one header"}},
 	{errNoCondition, problem.Problem{Status: 428, Code: "precondition_required", Title: "what is to be replaced is not said",

@@ -57,12 +57,14 @@ func (s *server) login(c *gin.Context) error {
 		return err
 	}
 	ctx, try := c.Request.Context(), s.attempt(c, string(in.Username))
-	if err := s.Gate.Login(ctx, try); err != nil {
+	taken, err := s.Gate.Login(ctx, try)
+	if err != nil {
 		s.refused(c, err)
 		return err
 	}
 	opened, err := s.Logins.Login(ctx, string(in.Username), account.NewPassword(string(in.Password)))
 	if err != nil {
+		s.unguessed(ctx, taken, err)
 		s.refused(c, err)
 		return err
 	}

@@ -50,7 +50,8 @@ type Service struct {
 
 // Login opens a login for the holder of that name and password. It fails with
 // [account.ErrWrong], [account.ErrDisabled] or [account.ErrBusy], within an
-// [*account.RefusedError] if somebody has that name.
+// [*account.RefusedError] if somebody has that name. An error after which the
+// attempt is no guess is [account.ErrUndecided] as well.
 func (s *Service) Login(ctx context.Context, username string, p account.Password) (session.Opened, error) {
 	return s.login(ctx, username, p, func(account.Role) bool { return true })
 }
@@ -74,19 +75,23 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 	if gone(err) {
 		err = account.ErrWrong // it was right a moment ago
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, account.ErrWrong):
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
+	case err != nil: // and the password was right
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: account.Undecided(err)}
 	}
 	return opened, nil
 }
 
 // Confirm checks the password of somebody who is logged in once more, before
 // what cannot be taken back. It fails with [account.ErrWrong],
-// [account.ErrDisabled] or [account.ErrBusy].
+// [account.ErrDisabled] or [account.ErrBusy]; what is no guess is
+// [account.ErrUndecided] as well, as in [Service.Login].
 func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Password) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
-		return fmt.Errorf("login: confirm: %w", err)
+		return fmt.Errorf("login: confirm: %w", account.Undecided(err))
 	}
 	if user.Disabled() {
 		return account.ErrDisabled
@@ -96,21 +101,23 @@ func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Passwor
 
 // ChangePassword replaces the password of that user, who has to know the old
 // one, and ends the login. It fails with [account.ErrWrong], or an
-// [*account.InvalidError] about the new one.
+// [*account.InvalidError] about the new one. What is no guess of the old one is
+// [account.ErrUndecided] as well.
 //
 // An error wrapping [session.ErrUntold] means: changed and ended, and effective
 // everywhere within the bound.
 func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
-		return fmt.Errorf("login: change password: %w", err)
+		return fmt.Errorf("login: change password: %w", account.Undecided(err))
 	}
 	if err := s.Accounts.VerifyPassword(ctx, user, current); err != nil {
 		return err
 	}
+	// From here on the current password was right, and no error is about a guess.
 	hash, err := s.Accounts.NewHash(ctx, user.Username, next)
 	if err != nil {
-		return err
+		return account.Undecided(err)
 	}
 	ended, err := s.Users.ChangePassword(ctx, id, user.PasswordVersion, hash)
 	if gone(err) {
@@ -120,7 +127,7 @@ func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, n
 		err = s.Store.Hear(ctx, ended)
 	}
 	if err != nil {
-		return fmt.Errorf("login: change password: %w", err)
+		return fmt.Errorf("login: change password: %w", account.Undecided(err))
 	}
 	return nil
 }

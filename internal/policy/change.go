@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/limit"
 )
 
 // The limits of a policy.
@@ -41,7 +43,7 @@ const (
 )
 
 // Check returns an [*InvalidError] with everything that is wrong with the times
-// of p, or nil. The schedule is the sweep's to check.
+// and the limits of p, or nil. The schedule is the sweep's to check.
 func (p *Policy) Check() error {
 	var all []FieldError
 	wrong := func(field, code, format string, args ...any) {
@@ -74,10 +76,20 @@ func (p *Policy) Check() error {
 			wrong(f.field, CodeInvalid, "%s must be whole seconds", strings.TrimSuffix(strings.ReplaceAll(f.field, "_", " "), " seconds"))
 		}
 	}
+	all = append(all, LimitFields(p.Limits.Check())...)
 	if len(all) > 0 {
 		return &InvalidError{all}
 	}
 	return nil
+}
+
+// LimitFields is what is wrong with limits, as fields of the policy.
+func LimitFields(wrong []limit.Wrong) []FieldError {
+	all := make([]FieldError, len(wrong))
+	for i, w := range wrong {
+		all[i] = FieldError{"limits." + w.Field, w.Code, w.Message}
+	}
+	return all
 }
 
 // Succeed returns next as the successor of p at that moment: the bases are

@@ -59,6 +59,9 @@ func (l *Live) Refresh(ctx context.Context) error {
 			now := l.clock()
 			p.IdleBase = later(p.IdleBase, known.OldestSeen(now))
 			p.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(now))
+			if p.LimitsErr != nil {
+				p.Limits = known.Limits // the last good ones
+			}
 		}
 		if l.rule.CompareAndSwap(known, &p) {
 			return nil
@@ -74,10 +77,10 @@ func (l *Live) clock() time.Time {
 }
 
 // Follow returns a function that refreshes the policy, for whoever polls. It
-// logs the first failure of a row of failures, and every change. One goroutine
-// at a time may call it.
+// logs the first failure of a row of failures, every change, and, once for a
+// version, that its limits cannot be read. One goroutine at a time may call it.
 func (l *Live) Follow(log *slog.Logger) func(context.Context) error {
-	failing, before := false, l.Current()
+	failing, before, told := false, l.Current(), int64(0)
 	return func(ctx context.Context) error {
 		err := l.Refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
@@ -88,6 +91,11 @@ func (l *Live) Follow(log *slog.Logger) func(context.Context) error {
 			before = p
 			log.InfoContext(ctx, "policy changed", "version", p.Version, "idle", p.Idle, "absolute", p.Absolute,
 				"touch", p.Touch, "schedule", p.Schedule, "by", p.UpdatedBy)
+		}
+		if p := l.Current(); p.LimitsErr != nil && p.Version != told {
+			told = p.Version
+			log.ErrorContext(ctx, "limits of the policy cannot be read; the last good ones stay in force, the default ones after a start; set them anew",
+				"version", p.Version, "err", p.LimitsErr)
 		}
 		return err
 	}

@@ -7,9 +7,12 @@ package policy
 import (
 	"errors"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/limit"
 )
 
-// A Policy is what an operator decided about the life of a login.
+// A Policy is what an operator decided about the life of a login, and about how
+// much strangers may try.
 //
 // The two bases make the watermarks [Policy.OldestIssued] and
 // [Policy.OldestSeen] monotone: whoever changes a timeout raises the base to
@@ -20,6 +23,12 @@ type Policy struct {
 	Absolute time.Duration // a login this old is over, used or not
 	Touch    time.Duration // last seen is written at most this often
 	Schedule string        // when the sweep runs: a cron expression, or @every
+
+	// Limits are how much strangers may try. They end no login. If what is kept of
+	// them cannot be read, they are the default ones, and LimitsErr says why: then
+	// whoever knows better ones goes on with those, and nobody without any.
+	Limits    limit.Limits
+	LimitsErr error
 
 	IdleBase     time.Time // last seen at or before this: over, whatever Idle says
 	AbsoluteBase time.Time // issued at or before this: over, whatever Absolute says
@@ -39,7 +48,7 @@ var ErrVersion = errors.New("the policy was changed meanwhile")
 // minute, swept every minute. The first migration writes the same values.
 func Default() Policy {
 	const day = 24 * time.Hour
-	return Policy{Idle: 14 * day, Absolute: 30 * day, Touch: time.Minute, Schedule: "@every 1m", Version: 1}
+	return Policy{Idle: 14 * day, Absolute: 30 * day, Touch: time.Minute, Schedule: "@every 1m", Limits: limit.Default(), Version: 1}
 }
 
 // OldestIssued is the watermark of the absolute lifetime: a login issued at or

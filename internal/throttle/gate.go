@@ -6,10 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/netip"
-	"strconv"
 	"strings"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/limit"
 )
 
 // A Known says whether somebody has logged in to an account before from that
@@ -38,8 +38,9 @@ type Attempt struct {
 // A Gate stands before what strangers may try. Set the fields once, before use.
 type Gate struct {
 	Store Store
-	// Limits are the rules of the moment.
-	Limits func() Limits
+	// Limits are the rules of the moment. It is asked at each attempt; nobody changes
+	// what it points at.
+	Limits func() *limit.Limits
 	Known  Known
 	// Key hides names in the keys of buckets.
 	Key []byte
@@ -49,39 +50,49 @@ type Gate struct {
 	Refused func(policy string)
 }
 
+// Taken is what one attempt has taken, for [Gate.Return].
+type Taken struct{ all []taken }
+
+type taken struct {
+	bucket  Bucket
+	verdict Verdict
+}
+
 // Login counts an attempt to log in, or refuses it with a [*LimitedError] before
 // any password is looked at.
-func (g *Gate) Login(ctx context.Context, a Attempt) error {
+func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := g.Limits()
-	if err := g.take(ctx, "login-address", "a:"+Place(a.Address), limits.LoginAddress); err != nil {
-		return g.told(err)
+	t := Taken{make([]taken, 0, 3+limit.MaxPlace)}
+	if err := g.take(ctx, "login-address", Bucket{Key: "a:" + Place(a.Address), Rule: limits.LoginAddress}, &t); err != nil {
+		return Taken{}, g.told(err)
 	}
 	// An attacker can use up what an account has, and must not lock its owner out.
 	// One at the same place, behind one NAT or a proxy that nobody has configured,
 	// can use up what the place has: then only the device can tell the owner.
-	owner := a
-	err := g.takePlace(ctx, a, limits)
+	owner, account := a, Bucket{Key: g.accountKey(a), Rule: limits.LoginAccount}
+	err := g.takePlace(ctx, a, limits, &t)
 	if err != nil {
 		owner.Address = netip.Addr{}
-	} else if err = g.take(ctx, "login-account", g.accountKey(a), limits.LoginAccount); err == nil {
-		return nil
+	} else if err = g.take(ctx, "login-account", account, &t); err == nil {
+		return t, nil
 	}
 	if !g.knows(ctx, owner) {
-		return g.told(err)
+		return Taken{}, g.told(err)
 	}
 	// A known place has limits of its own. A device goes from place to place, and
 	// may be stolen: it has as much as the account, and no more.
 	if len(a.Device) > 0 {
-		if err := g.take(ctx, "login-account", g.deviceKey(a), limits.LoginAccount); err != nil {
-			return g.told(err)
+		if err := g.take(ctx, "login-account", Bucket{Key: g.deviceKey(a), Rule: limits.LoginAccount}, &t); err != nil {
+			return Taken{}, g.told(err)
 		}
 	}
-	return nil
+	return t, nil
 }
 
-func (g *Gate) takePlace(ctx context.Context, a Attempt, limits Limits) *LimitedError {
-	for i, r := range limits.LoginPlace {
-		if err := g.take(ctx, "login", g.placeKey(a, i), r); err != nil {
+func (g *Gate) takePlace(ctx context.Context, a Attempt, limits *limit.Limits, t *Taken) *LimitedError {
+	rules, key := limits.LoginPlace[:limits.Place()], g.placeKey(a)
+	for _, r := range rules {
+		if err := g.take(ctx, "login", Bucket{Key: key, Rule: r, Beside: rules}, t); err != nil {
 			return err
 		}
 	}
@@ -102,9 +113,7 @@ func (g *Gate) knows(ctx context.Context, a Attempt) bool {
 // owner, and against the account: only failures in a row count. It notes the
 // place; where that fails, the login is as good.
 func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
-	for i := range g.Limits().LoginPlace {
-		g.Store.Forget(ctx, g.placeKey(a, i))
-	}
+	g.Store.Forget(ctx, g.placeKey(a))
 	g.Store.Forget(ctx, g.accountKey(a))
 	if len(a.Device) > 0 {
 		g.Store.Forget(ctx, g.deviceKey(a))
@@ -114,23 +123,48 @@ func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
 	}
 }
 
+// Return gives back what an attempt has taken that has told nobody anything of
+// a password. Call it at most once for each, and only if that is known: of what
+// else went wrong, also because the client left, an attempt counts. It works
+// after ctx has ended, too.
+func (g *Gate) Return(ctx context.Context, t Taken) {
+	ctx = context.WithoutCancel(ctx)
+	for _, of := range t.all {
+		g.Store.Return(ctx, of.bucket, of.verdict)
+	}
+}
+
 // Register counts a new account, or refuses it with a [*LimitedError].
 func (g *Gate) Register(ctx context.Context, from netip.Addr) error {
-	if err := g.take(ctx, "register", "r:"+Place(from), g.Limits().Register); err != nil {
+	if err := g.take(ctx, "register", Bucket{Key: "r:" + Place(from), Rule: g.Limits().Register}, nil); err != nil {
 		return g.told(err)
 	}
 	return nil
 }
 
-func (g *Gate) take(ctx context.Context, policy, key string, r Rule) *LimitedError {
-	if r.None() {
+// Introspect counts a question about somebody else's token, or refuses it with a
+// [*LimitedError]. Only who is known is counted, so nobody can use up what
+// another has.
+func (g *Gate) Introspect(ctx context.Context, caller idworker.ID) error {
+	if err := g.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: g.Limits().Introspect}, nil); err != nil {
+		return g.told(err)
+	}
+	return nil
+}
+
+// take takes one attempt, and notes that in t, if that is not nil.
+func (g *Gate) take(ctx context.Context, policy string, b Bucket, t *Taken) *LimitedError {
+	if b.Rule.None() {
 		return nil
 	}
-	v := g.Store.Take(ctx, key, r)
+	v := g.Store.Take(ctx, b)
 	if v.Allowed {
+		if t != nil {
+			t.all = append(t.all, taken{b, v})
+		}
 		return nil
 	}
-	return &LimitedError{Policy: policy, Rule: r, Retry: v.Retry, Reset: v.Reset}
+	return &LimitedError{Policy: policy, Rule: b.Rule, Retry: v.Retry, Reset: v.Reset}
 }
 
 func (g *Gate) told(err *LimitedError) error {
@@ -143,8 +177,8 @@ func (g *Gate) told(err *LimitedError) error {
 // placeKey is of one account at one place: not of the account alone, so that who
 // guesses from elsewhere does not keep its owner waiting, and not of the place
 // alone, so that those who share an address do not.
-func (g *Gate) placeKey(a Attempt, i int) string {
-	return "p" + strconv.Itoa(i) + ":" + g.hidden(a.Account+"\x00"+Place(a.Address))
+func (g *Gate) placeKey(a Attempt) string {
+	return "p:" + g.hidden(a.Account+"\x00"+Place(a.Address))
 }
 
 func (g *Gate) accountKey(a Attempt) string { return "n:" + g.hidden(a.Account) }

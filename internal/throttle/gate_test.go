@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/throttle"
 	"github.com/flakepass/flakepass/internal/throttle/memlimit"
 )
@@ -30,7 +31,7 @@ func TestFailuresInARowWaitLongerAndLonger(t *testing.T) {
 		var waits []time.Duration
 		first := 0 // attempts before one has to wait
 		for range 150 {
-			err := g.Login(t.Context(), a)
+			err := login(t, g, a)
 			limited, ok := errors.AsType[*throttle.LimitedError](err)
 			switch {
 			case err == nil && len(waits) == 0:
@@ -57,7 +58,7 @@ func TestSuccessForgetsTheFailures(t *testing.T) {
 		g := gate(t, nil)
 		a := throttle.Attempt{Account: "ada", Address: home}
 		for i := range 200 {
-			if err := g.Login(t.Context(), a); err != nil {
+			if err := login(t, g, a); err != nil {
 				t.Fatalf("login %d of somebody who knows the password: %v", i, err)
 			}
 			g.LoggedIn(t.Context(), a, 7)
@@ -73,7 +74,7 @@ func TestParallelGuessesAreCounted(t *testing.T) {
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {
-			if g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home}) == nil {
+			if login(t, g, throttle.Attempt{Account: "ada", Address: home}) == nil {
 				through.Add(1)
 			}
 		})
@@ -95,7 +96,7 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 		through := 0
 		for i := range 5000 {
 			from := netip.AddrFrom4([4]byte{203, byte(i >> 16), byte(i >> 8), byte(i)})
-			if g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: from}) == nil {
+			if login(t, g, throttle.Attempt{Account: "ada", Address: from}) == nil {
 				through++
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -107,7 +108,7 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 			"at a known place":  {Account: "ada", Address: home},
 			"on a known device": {Account: "ada", Address: away, Device: []byte("phone")},
 		} {
-			if err := g.Login(t.Context(), a); err != nil {
+			if err := login(t, g, a); err != nil {
 				t.Errorf("the owner, %s: %v", name, err)
 			}
 		}
@@ -115,11 +116,11 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 			"a stranger":              {Account: "ada", Address: away},
 			"with a device of no use": {Account: "ada", Address: away, Device: []byte("other")},
 		} {
-			if err := g.Login(t.Context(), a); err == nil {
+			if err := login(t, g, a); err == nil {
 				t.Errorf("%s gets in", name)
 			}
 		}
-		if err := g.Login(t.Context(), throttle.Attempt{Account: "bob", Address: away}); err != nil {
+		if err := login(t, g, throttle.Attempt{Account: "bob", Address: away}); err != nil {
 			t.Errorf("another account: %v", err)
 		}
 	})
@@ -131,13 +132,13 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
 	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "phone", nil })
 	for range 20 {
-		_ = g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("made up")})
+		_ = login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte("made up")})
 	}
-	if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}); err != nil {
+	if err := login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}); err != nil {
 		t.Errorf("the owner's device: %v", err)
 	}
 	for _, device := range []string{"", "made up"} {
-		if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Device: []byte(device)}); err == nil {
+		if err := login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte(device)}); err == nil {
 			t.Errorf("device %q gets past the limit of the place", device)
 		}
 	}
@@ -151,14 +152,14 @@ func TestKnownDeviceHasALimitWhereverItGoes(t *testing.T) {
 	through := 0
 	for i := range 1000 {
 		from := netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)})
-		if g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: from, Device: []byte("stolen")}) == nil {
+		if login(t, g, throttle.Attempt{Account: "ada", Address: from, Device: []byte("stolen")}) == nil {
 			through++
 		}
 	}
 	if through != 200 { // those of the account, and as many of the device
 		t.Errorf("%d guesses got through with a stolen token, want 200", through)
 	}
-	if err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home}); err != nil {
+	if err := login(t, g, throttle.Attempt{Account: "ada", Address: home}); err != nil {
 		t.Errorf("the owner at home, who shows no token: %v", err)
 	}
 }
@@ -168,7 +169,7 @@ func TestUnknownPlaceIsAssumedIfNobodyCanTell(t *testing.T) {
 	refused := 0
 	for i := range 200 {
 		from := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
-		if g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: from}) != nil {
+		if login(t, g, throttle.Attempt{Account: "ada", Address: from}) != nil {
 			refused++
 		}
 	}
@@ -182,14 +183,14 @@ func TestAddressHasALimitWhateverTheAccount(t *testing.T) {
 		g := gate(t, nil)
 		through := 0
 		for i := range 1000 {
-			if g.Login(t.Context(), throttle.Attempt{Account: fmt.Sprint("user", i), Address: home}) == nil {
+			if login(t, g, throttle.Attempt{Account: fmt.Sprint("user", i), Address: home}) == nil {
 				through++
 			}
 		}
-		if through != throttle.Default().LoginAddress.Count {
+		if through != limit.Default().LoginAddress.Count {
 			t.Errorf("%d accounts tried from one address", through)
 		}
-		if err := g.Login(t.Context(), throttle.Attempt{Account: "user1", Address: away}); err != nil {
+		if err := login(t, g, throttle.Attempt{Account: "user1", Address: away}); err != nil {
 			t.Errorf("from elsewhere: %v", err)
 		}
 	})
@@ -211,26 +212,26 @@ func TestRegistrationsHaveALimit(t *testing.T) {
 
 func TestLimitsAreThoseOfTheMoment(t *testing.T) {
 	g := gate(t, nil)
-	limits := throttle.Default()
-	g.Limits = func() throttle.Limits { return limits }
+	limits := limit.Default()
+	g.Limits = func() *limit.Limits { return &limits }
 	a := throttle.Attempt{Account: "ada", Address: home}
 	for range 5 {
-		if err := g.Login(t.Context(), a); err != nil {
+		if err := login(t, g, a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if g.Login(t.Context(), a) == nil {
+	if login(t, g, a) == nil {
 		t.Fatal("a sixth attempt")
 	}
-	limits = throttle.Limits{} // none at all
+	limits = limit.Limits{} // none at all
 	for range 1000 {
-		if err := g.Login(t.Context(), a); err != nil {
+		if err := login(t, g, a); err != nil {
 			t.Fatal(err)
 		}
 	}
-	limits.LoginAddress = throttle.Rule{Count: 1, Per: time.Hour}
-	_ = g.Login(t.Context(), a)
-	if g.Login(t.Context(), a) == nil {
+	limits.LoginAddress = limit.Rule{Count: 1, Per: time.Hour}
+	_ = login(t, g, a)
+	if login(t, g, a) == nil {
 		t.Error("a limit that was set later is not kept")
 	}
 }
@@ -240,11 +241,11 @@ func TestKeysHideNames(t *testing.T) {
 	keys := &spy{}
 	g := gate(t, nil)
 	g.Store = keys
-	_ = g.Login(t.Context(), throttle.Attempt{Account: "correct horse battery", Address: home})
+	_ = login(t, g, throttle.Attempt{Account: "correct horse battery", Address: home})
 	other := &spy{}
 	h := gate(t, nil)
 	h.Store, h.Key = other, []byte("another deployment")
-	_ = h.Login(t.Context(), throttle.Attempt{Account: "correct horse battery", Address: home})
+	_ = login(t, h, throttle.Attempt{Account: "correct horse battery", Address: home})
 	for i, k := range keys.keys {
 		if strings.Contains(k, "horse") || (strings.HasPrefix(k, "p") || strings.HasPrefix(k, "n")) && k == other.keys[i] {
 			t.Errorf("key %q", k)
@@ -275,15 +276,15 @@ func TestDocumentedLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := throttle.Default()
+	l := limit.Default()
 	for _, c := range []struct {
-		rules []throttle.Rule
+		rules []limit.Rule
 		row   string
 	}{
-		{l.LoginPlace, "| `login` | attempts for one name from one place | 5 a minute, 20 an hour and 50 a day, all three |"},
-		{[]throttle.Rule{l.LoginAccount}, "| `login-account` | attempts for one name from everywhere | 100 in 30 days; a place"},
-		{[]throttle.Rule{l.LoginAddress}, "| `login-address` | attempts from one place, whatever the name | 120 a minute |"},
-		{[]throttle.Rule{l.Register}, "| `register` | new accounts from one place | 30 an hour |"},
+		{l.LoginPlace[:l.Place()], "| `login` | attempts for one name from one place | 5 a minute, 20 an hour and 50 a day, all three |"},
+		{[]limit.Rule{l.LoginAccount}, "| `login-account` | attempts for one name from everywhere | 100 in 30 days; a place"},
+		{[]limit.Rule{l.LoginAddress}, "| `login-address` | attempts from one place, whatever the name | 120 a minute |"},
+		{[]limit.Rule{l.Register}, "| `register` | new accounts from one place | 30 an hour |"},
 	} {
 		if !strings.Contains(string(page), c.row) {
 			t.Errorf("SECURITY.md lacks %q", c.row)
@@ -300,6 +301,12 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
+func login(t *testing.T, g *throttle.Gate, a throttle.Attempt) error {
+	t.Helper()
+	_, err := g.Login(t.Context(), a)
+	return err
+}
+
 func gate(t *testing.T, known func(throttle.Attempt) (bool, error)) *throttle.Gate {
 	t.Helper()
 	store, err := memlimit.New(10_000)
@@ -309,8 +316,10 @@ func gate(t *testing.T, known func(throttle.Attempt) (bool, error)) *throttle.Ga
 	if known == nil {
 		known = func(throttle.Attempt) (bool, error) { return false, nil }
 	}
-	return &throttle.Gate{Store: store, Limits: throttle.Default, Known: knownFunc(known), Key: []byte("secret")}
+	return &throttle.Gate{Store: store, Limits: defaults, Known: knownFunc(known), Key: []byte("secret")}
 }
+
+func defaults() *limit.Limits { l := limit.Default(); return &l }
 
 type knownFunc func(throttle.Attempt) (bool, error)
 
@@ -321,9 +330,11 @@ func (knownFunc) Remember(context.Context, idworker.ID, netip.Addr) error { retu
 // A spy allows everything and remembers the keys.
 type spy struct{ keys []string }
 
-func (s *spy) Take(_ context.Context, key string, _ throttle.Rule) throttle.Verdict {
-	s.keys = append(s.keys, key)
+func (s *spy) Take(_ context.Context, b throttle.Bucket) throttle.Verdict {
+	s.keys = append(s.keys, b.Key)
 	return throttle.Verdict{Allowed: true}
 }
+
+func (s *spy) Return(context.Context, throttle.Bucket, throttle.Verdict) {}
 
 func (s *spy) Forget(context.Context, string) {}

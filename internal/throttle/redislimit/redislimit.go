@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
+	"sync"
 	"time"
 
 	"github.com/go-redis/redis_rate/v10"
@@ -16,7 +18,8 @@ import (
 
 const (
 	// prefix is before each key, after the library's own.
-	prefix = "fp:"
+	prefix  = "fp:"
+	library = "rate:"
 	// patience is how long an attempt waits for Redis before it does without.
 	patience = 100 * time.Millisecond
 	// pause is how long Redis is left alone after it failed several times.
@@ -29,8 +32,11 @@ const (
 // refuses. So while Redis is away every instance still knows its own share, and
 // neither is there no limit, nor is anybody refused for it. Make one with [New].
 type Store struct {
+	rdb     redis.UniversalClient
 	limiter *redis_rate.Limiter
 	near    throttle.Store
+	periods throttle.Periods
+	learnt  sync.Map // kinds and periods that Redis has been told of
 	breaker *gobreaker.CircuitBreaker[*redis_rate.Result]
 }
 
@@ -40,7 +46,7 @@ var _ throttle.Store = (*Store)(nil)
 // when it answers again.
 func New(rdb redis.UniversalClient, near throttle.Store, log *slog.Logger) *Store {
 	return &Store{
-		limiter: redis_rate.NewLimiter(rdb), near: near,
+		rdb: rdb, limiter: redis_rate.NewLimiter(rdb), near: near,
 		breaker: gobreaker.NewCircuitBreaker[*redis_rate.Result](gobreaker.Settings{
 			Timeout:     pause,
 			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= trips },
@@ -59,32 +65,68 @@ func New(rdb redis.UniversalClient, near throttle.Store, log *slog.Logger) *Stor
 }
 
 // Take takes one attempt out of a bucket, here and in Redis.
-func (s *Store) Take(ctx context.Context, key string, r throttle.Rule) throttle.Verdict {
-	own := s.near.Take(ctx, key, r)
-	if !own.Allowed || r.None() {
+func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
+	own := s.near.Take(ctx, b)
+	if !own.Allowed || b.Rule.None() {
 		return own
 	}
 	all, err := s.breaker.Execute(func() (*redis_rate.Result, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return s.limiter.Allow(ctx, prefix+key, redis_rate.Limit{Rate: r.Count, Burst: r.Count, Period: r.Per})
+		if err := s.succeed(ctx, b); err != nil {
+			return nil, err
+		}
+		return s.limiter.Allow(ctx, name(b.Key, b.Rule.Per), redis_rate.Limit{Rate: b.Rule.Count, Burst: b.Rule.Count, Period: b.Rule.Per})
 	})
 	if err != nil {
 		return own
 	}
 	return throttle.Verdict{
 		Allowed: all.Allowed > 0, Remaining: min(own.Remaining, all.Remaining),
-		Retry: max(0, all.RetryAfter), Reset: max(own.Reset, all.ResetAfter),
+		Retry: max(0, all.RetryAfter), Reset: max(own.Reset, all.ResetAfter), Shared: true,
 	}
 }
 
-// Forget fills a bucket up, here and in Redis. If Redis cannot be told, it fills
-// up by itself in time.
+// Return puts one attempt back, here, and in Redis if that has said that it
+// counted it: who could make it lose an answer would else have more attempts
+// than there are.
+func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdict) {
+	s.near.Return(ctx, b, v)
+	if !v.Shared {
+		return
+	}
+	s.try(ctx, func(ctx context.Context) error {
+		return giveBack.Run(ctx, s.rdb, []string{library + name(b.Key, b.Rule.Per)}, b.Rule.Interval().Seconds()).Err()
+	})
+}
+
+// Forget fills all buckets of a key up, here and in Redis. If Redis cannot be
+// told, they fill up by themselves in time.
 func (s *Store) Forget(ctx context.Context, key string) {
 	s.near.Forget(ctx, key)
+	s.try(ctx, func(ctx context.Context) error {
+		var names []string
+		for _, per := range s.periods.Of(key) {
+			names = append(names, library+name(key, per))
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		return s.rdb.Del(ctx, names...).Err()
+	})
+}
+
+// try asks Redis for what need not succeed.
+func (s *Store) try(ctx context.Context, f func(ctx context.Context) error) {
 	_, _ = s.breaker.Execute(func() (*redis_rate.Result, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return nil, s.limiter.Reset(ctx, prefix+key)
+		return nil, f(ctx)
 	})
+}
+
+// name is that of the bucket of a key and a period, behind what the library puts
+// before it. All buckets of a key are in one slot of a cluster.
+func name(key string, per time.Duration) string {
+	return prefix + "{" + key + "}@" + strconv.FormatInt(per.Milliseconds(), 10)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/internal/throttle"
 	"github.com/flakepass/flakepass/internal/throttle/memlimit"
@@ -16,7 +17,9 @@ import (
 	"github.com/flakepass/flakepass/internal/throttle/throttletest"
 )
 
-var rule = throttle.Rule{Count: 5, Per: time.Hour}
+func of(key string, r limit.Rule) throttle.Bucket { return throttle.Bucket{Key: key, Rule: r} }
+
+var rule = limit.Rule{Count: 5, Per: time.Hour}
 
 func TestStore(t *testing.T) {
 	url := testenv.SharedRedis(t)
@@ -30,7 +33,7 @@ func TestInstancesCountTogether(t *testing.T) {
 	through := 0
 	for range 10 {
 		for _, s := range []throttle.Store{a, b} {
-			if s.Take(t.Context(), "together", rule).Allowed {
+			if s.Take(t.Context(), of("together", rule)).Allowed {
 				through++
 			}
 		}
@@ -39,7 +42,7 @@ func TestInstancesCountTogether(t *testing.T) {
 		t.Errorf("%d got through two instances, want 5", through)
 	}
 	a.Forget(t.Context(), "together")
-	if !a.Take(t.Context(), "together", rule).Allowed {
+	if !a.Take(t.Context(), of("together", rule)).Allowed {
 		t.Error("the one that forgot still refuses")
 	}
 }
@@ -58,11 +61,11 @@ func TestClusterCounts(t *testing.T) {
 	for i := range 50 {
 		key, through := "cluster"+strconv.Itoa(i), 0
 		for range 7 {
-			if s.Take(t.Context(), key, rule).Allowed {
+			if s.Take(t.Context(), of(key, rule)).Allowed {
 				through++
 			}
 		}
-		if n, err := rdb.Exists(t.Context(), "rate:fp:"+key).Result(); through != 5 || n != 1 || err != nil {
+		if n, err := rdb.Exists(t.Context(), "rate:fp:{"+key+"}@3600000").Result(); through != 5 || n != 1 || err != nil {
 			t.Errorf("bucket %d: %d got through, %d in Redis, %v", i, through, n, err)
 		}
 	}
@@ -75,14 +78,14 @@ func TestWithoutRedisEachInstanceCounts(t *testing.T) {
 	log := &testenv.Journal{}
 	s := open(t, server.URL(), log)
 	for range 3 {
-		if !s.Take(t.Context(), "away", rule).Allowed {
+		if !s.Take(t.Context(), of("away", rule)).Allowed {
 			t.Fatal("refused")
 		}
 	}
 	server.Stop()
 	through := 0
 	for range 10 {
-		if s.Take(t.Context(), "away", rule).Allowed {
+		if s.Take(t.Context(), of("away", rule)).Allowed {
 			through++
 		}
 	}
@@ -90,7 +93,7 @@ func TestWithoutRedisEachInstanceCounts(t *testing.T) {
 		t.Errorf("%d more got through without Redis, want the 2 that were left", through)
 	}
 	for i := range 5 { // each is asked about in vain, until Redis is given up
-		if !s.Take(t.Context(), "somebody else"+strconv.Itoa(i), rule).Allowed {
+		if !s.Take(t.Context(), of("somebody else"+strconv.Itoa(i), rule)).Allowed {
 			t.Error("somebody else is refused")
 		}
 	}
@@ -99,7 +102,7 @@ func TestWithoutRedisEachInstanceCounts(t *testing.T) {
 	}
 	server.Start()
 	testenv.Eventually(t, 20*time.Second, func() bool {
-		s.Take(t.Context(), "back", throttle.Rule{Count: 1_000_000, Per: time.Hour})
+		s.Take(t.Context(), of("back", limit.Rule{Count: 1_000_000, Per: time.Hour}))
 		return strings.Contains(log.String(), "counts attempts again")
 	}, "Redis is not used again")
 }

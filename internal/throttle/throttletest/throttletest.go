@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
@@ -17,31 +18,32 @@ import (
 func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 	t.Helper()
 	var n atomic.Int64
-	key := func(t *testing.T) string { return t.Name() + strconv.FormatInt(n.Add(1), 10) }
-	rule := throttle.Rule{Count: 5, Per: time.Hour}
+	key := func(t *testing.T) string { return "test:" + t.Name() + strconv.FormatInt(n.Add(1), 10) }
+	rule := limit.Rule{Count: 5, Per: time.Hour}
+	of := func(key string, r limit.Rule) throttle.Bucket { return throttle.Bucket{Key: key, Rule: r} }
 
 	t.Run("CountAtOnce", func(t *testing.T) {
 		s, key := fresh(t), key(t)
 		for i := range 5 {
-			if v := s.Take(t.Context(), key, rule); !v.Allowed || v.Remaining != 4-i || v.Retry != 0 || v.Reset <= 0 {
+			if v := s.Take(t.Context(), of(key, rule)); !v.Allowed || v.Remaining != 4-i || v.Retry != 0 || v.Reset <= 0 {
 				t.Errorf("attempt %d: %+v", i+1, v)
 			}
 		}
-		v := s.Take(t.Context(), key, rule)
+		v := s.Take(t.Context(), of(key, rule))
 		if v.Allowed || v.Remaining != 0 || v.Retry <= 11*time.Minute || v.Retry > 12*time.Minute || v.Reset > time.Hour {
 			t.Errorf("the sixth: %+v", v)
 		}
-		if v := s.Take(t.Context(), key+"other", rule); !v.Allowed {
+		if v := s.Take(t.Context(), of(key+"other", rule)); !v.Allowed {
 			t.Error("another bucket is empty too")
 		}
 	})
 	t.Run("OneMoreTricklesIn", func(t *testing.T) {
-		s, key, fast := fresh(t), key(t), throttle.Rule{Count: 2, Per: 400 * time.Millisecond}
+		s, key, fast := fresh(t), key(t), limit.Rule{Count: 2, Per: 400 * time.Millisecond}
 		taken := 0
-		for s.Take(t.Context(), key, fast).Allowed {
+		for s.Take(t.Context(), of(key, fast)).Allowed {
 			taken++
 		}
-		testenv.Eventually(t, 10*time.Second, func() bool { return s.Take(t.Context(), key, fast).Allowed }, "none has trickled in")
+		testenv.Eventually(t, 10*time.Second, func() bool { return s.Take(t.Context(), of(key, fast)).Allowed }, "none has trickled in")
 		if taken < 2 {
 			t.Errorf("%d at once", taken)
 		}
@@ -51,7 +53,7 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 		s.Forget(t.Context(), key)
 		for range 2 {
 			for i := range 5 {
-				if v := s.Take(t.Context(), key, rule); !v.Allowed {
+				if v := s.Take(t.Context(), of(key, rule)); !v.Allowed {
 					t.Errorf("attempt %d: %+v", i+1, v)
 				}
 			}
@@ -64,7 +66,7 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				if s.Take(t.Context(), key, rule).Allowed {
+				if s.Take(t.Context(), of(key, rule)).Allowed {
 					through.Add(1)
 				}
 			})
@@ -74,16 +76,11 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 			t.Errorf("%d got through, want 5", through.Load())
 		}
 	})
-	t.Run("RuleOfTheMoment", func(t *testing.T) {
-		s, key := fresh(t), key(t)
-		for range 5 {
-			s.Take(t.Context(), key, rule)
-		}
-		if v := s.Take(t.Context(), key, throttle.Rule{Count: 5, Per: 2 * time.Hour}); !v.Allowed {
-			t.Errorf("a wider rule: %+v", v)
-		}
-		if v := s.Take(t.Context(), key, throttle.Rule{}); !v.Allowed {
-			t.Errorf("no rule: %+v", v)
+	t.Run("NoRule", func(t *testing.T) {
+		if v := fresh(t).Take(t.Context(), of(key(t), limit.Rule{})); !v.Allowed {
+			t.Errorf("%+v", v)
 		}
 	})
+	given(t, fresh, key)
+	changed(t, fresh, key)
 }

@@ -1,0 +1,119 @@
+package limit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A Doc is limits as JSON has them: in the API, in the database, in the record.
+// What is missing is nil.
+type Doc struct {
+	LoginPlace   []RuleDoc `json:"login_place"`
+	LoginAccount *RuleDoc  `json:"login_account"`
+	LoginAddress *RuleDoc  `json:"login_address"`
+	Register     *RuleDoc  `json:"register"`
+	Introspect   *RuleDoc  `json:"introspect"`
+}
+
+// A RuleDoc is a rule in JSON. Period is in seconds.
+type RuleDoc struct {
+	Count  int64 `json:"count"`
+	Period int64 `json:"period_seconds"`
+}
+
+// DocOf is l as JSON has it.
+func DocOf(l *Limits) Doc {
+	doc := func(r Rule) *RuleDoc { return &RuleDoc{int64(r.Count), int64(r.Per / time.Second)} }
+	d := Doc{
+		LoginPlace: []RuleDoc{}, LoginAccount: doc(l.LoginAccount), LoginAddress: doc(l.LoginAddress),
+		Register: doc(l.Register), Introspect: doc(l.Introspect),
+	}
+	for _, r := range l.LoginPlace[:l.Place()] {
+		d.LoginPlace = append(d.LoginPlace, *doc(r))
+	}
+	return d
+}
+
+// Limits returns what d says, and everything that is wrong with it: what is
+// missing, and what [Limits.Check] finds.
+func (d *Doc) Limits() (Limits, []Wrong) {
+	var l Limits
+	var all []Wrong
+	for _, f := range []struct {
+		name string
+		from *RuleDoc
+		to   *Rule
+	}{
+		{"login_account", d.LoginAccount, &l.LoginAccount}, {"login_address", d.LoginAddress, &l.LoginAddress},
+		{"register", d.Register, &l.Register}, {"introspect", d.Introspect, &l.Introspect},
+	} {
+		if f.from == nil {
+			all = append(all, Wrong{f.name, CodeRequired, "must be given; what is to stay is sent as it is"})
+			continue
+		}
+		*f.to = f.from.rule()
+	}
+	switch {
+	case d.LoginPlace == nil:
+		all = append(all, Wrong{"login_place", CodeRequired, "must be given; what is to stay is sent as it is"})
+	case len(d.LoginPlace) > MaxPlace:
+		all = append(all, Wrong{"login_place", CodeInvalid, fmt.Sprintf("login_place must be a list of 1 to %d rules", MaxPlace)})
+	}
+	for i := range min(len(d.LoginPlace), MaxPlace) {
+		l.LoginPlace[i] = d.LoginPlace[i].rule()
+	}
+	for _, w := range l.check(len(d.LoginPlace)) {
+		if !has(all, w.Field) {
+			all = append(all, w)
+		}
+	}
+	return l, all
+}
+
+// rule is r, with numbers beyond any limit cut to where nothing overflows.
+func (r RuleDoc) rule() Rule {
+	const most = math.MaxInt32
+	cut := func(n int64) int64 { return min(max(n, -1), most) }
+	return Rule{int(cut(r.Count)), time.Duration(cut(r.Period)) * time.Second}
+}
+
+func has(all []Wrong, field string) bool {
+	for _, w := range all {
+		if w.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+// Encode is l as it is stored.
+func Encode(l *Limits) ([]byte, error) {
+	text, err := json.Marshal(DocOf(l))
+	if err != nil {
+		return nil, fmt.Errorf("limit: encode: %w", err)
+	}
+	return text, nil
+}
+
+// Decode reads what [Encode] has written, also by another version: a rule that
+// it did not know is as in [Default], and one that this does not know is left
+// out. It fails on what is no JSON, or does not stand up to [Limits.Check].
+func Decode(text []byte) (Limits, error) {
+	def := Default()
+	d := DocOf(&def)
+	if err := json.Unmarshal(text, &d); err != nil {
+		return Limits{}, fmt.Errorf("limit: decode: %w", err)
+	}
+	l, wrong := d.Limits()
+	if len(wrong) > 0 {
+		errs := make([]error, len(wrong))
+		for i, w := range wrong {
+			errs[i] = errors.New(w.Message)
+		}
+		return Limits{}, fmt.Errorf("limit: decode: %w", errors.Join(errs...))
+	}
+	return l, nil
+}

@@ -1,0 +1,65 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/policy"
+)
+
+// One loader after another, of which the last remains.
+type versions struct{ next policy.Policy }
+
+func (v *versions) LoadPolicy(context.Context) (policy.Policy, error) { return v.next, nil }
+
+// Limits that cannot be read turn nothing off: the last good ones stay, and it is
+// said once.
+func TestLimitsThatCannotBeReadLeaveTheLastGoodOnes(t *testing.T) {
+	good := policy.Default()
+	good.Limits.Register.Count = 7
+	from := &versions{next: good}
+	live, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	poll := live.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	for version := int64(2); version < 4; version++ {
+		from.next = policy.Default()
+		from.next.Version, from.next.Idle, from.next.LimitsErr = version, good.Idle/2, errors.New("no JSON")
+		for range 3 {
+			if err := poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p := live.Current(); p.Limits != good.Limits || p.Version != version || p.Idle != good.Idle/2 {
+			t.Errorf("in force: %+v", p)
+		}
+		if n := strings.Count(log.String(), "cannot be read"); n != int(version)-1 {
+			t.Errorf("%d lines about %d versions\n%s", n, version-1, &log)
+		}
+	}
+	from.next = policy.Default()
+	from.next.Version = 4
+	if err := poll(t.Context()); err != nil || live.Current().Limits != limit.Default() {
+		t.Errorf("set anew: %+v, %v", live.Current().Limits, err)
+	}
+}
+
+// Everything that is wrong is told at once, by the names of the API.
+func TestCheckNamesTimesAndLimits(t *testing.T) {
+	p := policy.Default()
+	p.Idle, p.Limits.LoginAccount.Count, p.Limits.Register = 0, 1000, limit.Rule{}
+	wrong, _ := errors.AsType[*policy.InvalidError](p.Check())
+	var fields []string
+	for _, f := range wrong.Fields {
+		fields = append(fields, f.Field)
+	}
+	if got := strings.Join(fields, " "); !strings.Contains(got, "idle_timeout_seconds") || !strings.Contains(got, "limits.login_account limits.register") {
+		t.Errorf("got %s", got)
+	}
+}
