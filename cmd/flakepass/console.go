@@ -85,7 +85,7 @@ func (p consoleParts) lastSweeps(ctx context.Context) (last []adminui.Sweep) {
 	}
 	for i := range passes {
 		r := &passes[i]
-		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared}
+		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows}
 		if !r.Finished.IsZero() {
 			s.Took = r.Took().Round(time.Millisecond)
 		}

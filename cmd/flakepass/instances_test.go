@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/chromedp"
-
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/testenv"
@@ -115,22 +113,4 @@ func callInstances(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 		i.Bound != bound || i.StartedAt.IsZero() || i.SeenAt.Before(i.StartedAt) || i.DatabaseTook <= 0 || i.ClockAhead.Abs() > time.Minute || len(i.Troubles) != 0 {
 		t.Errorf("instances: %+v", list)
 	}
-}
-
-// TestConsoleCountsInTheBackground: with scripts, a page that came before its
-// figures fills in by itself; without, it comes again.
-func TestConsoleCountsInTheBackground(t *testing.T) {
-	d := onSQLite(t)
-	i := d.start(t)
-	newAdmin(t, d, "ada", account.RoleAdmin)
-	populate(t, d, 2000)
-	b := newBrowser(t, i)
-	b.open("/console/")
-	b.login("ada")
-	b.sees("Instances", "1 known, 1 of them well.", holder(), "this one", "When logins will be over", "Counted at", "within a day.")
-	b.do(chromedp.Click(chromedp.CSS("#left-place details summary")))
-	b.sees("13 days 12 hours")
-	b.scripts(false)
-	b.open("/console/")
-	b.sees("within a day.")
 }

@@ -18,7 +18,7 @@ const (
 )
 
 // Figures of a deployment are counted in the background: when the server starts,
-// and when somebody looks at some that are older than countAge. To count may
+// and when somebody looks at some that are too old. To count may
 // take as long as the database likes, and no page waits for it. While nobody
 // looks, nothing is counted.
 type figures struct {
@@ -36,9 +36,15 @@ type tally struct {
 	Live    policy.Estimate
 	Left    []float64 // logins by how long they have left
 	Step    time.Duration
-	Within  [2]float64 // that end within an hour, and within a day
-	Failed  time.Time  // since the tally of At, if not zero
+	Within  [2]float64    // that end within an hour, and within a day
+	Age     time.Duration // up to which they are shown as those of now
+	Failed  time.Time     // since the tally of At, if not zero
 }
+
+// ageOf is how old figures may be that took so long to count: a second where
+// that costs nothing, more where it does, so that whoever looks all the time has
+// the database count for a fiftieth of it.
+func ageOf(took time.Duration) time.Duration { return min(max(50*took, time.Second), countAge) }
 
 func newFigures() figures {
 	return figures{ask: make(chan struct{}, 1), changed: make(chan struct{})}
@@ -63,7 +69,7 @@ func (f *figures) write(t tally) {
 func (f *figures) get(ctx context.Context, now func() time.Time, version int64) (last tally, pending bool) {
 	last, changed := f.read()
 	settled := func() bool {
-		return last.Version == version && now().Sub(last.At) < countAge || now().Sub(last.Failed) < failedAge
+		return last.Version == version && now().Sub(last.At) < last.Age || now().Sub(last.Failed) < failedAge
 	}
 	if settled() {
 		return last, false
@@ -136,16 +142,16 @@ func (u *UI) countAll(ctx context.Context, now time.Time) (tally, error) {
 	if err != nil {
 		return tally{}, err
 	}
-	t := tally{Version: inForce.Version}
-	t.Live, err = u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
+	t, began := tally{Version: inForce.Version}, time.Now()
+	t.Live, err = u.live.renew(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
 	if err != nil {
 		return tally{}, err
 	}
-	sample, err := u.samples.get(now, inForce.Version, countAge, func() (policy.Sample, error) { return u.Figures.Sample(ctx, inForce, now) })
+	sample, err := u.samples.renew(now, inForce.Version, countAge, func() (policy.Sample, error) { return u.Figures.Sample(ctx, inForce, now) })
 	if err != nil {
 		return tally{}, err
 	}
 	t.Left, t.Step, t.Within = timeLeft(&sample, &inForce, now)
-	t.At = u.Now()
+	t.At, t.Age = u.Now(), ageOf(time.Since(began))
 	return t, nil
 }

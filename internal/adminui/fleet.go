@@ -31,6 +31,7 @@ type instanceRow struct {
 	Name, Version, Up    string
 	Self                 bool
 	Worker               int
+	Late                 bool   // what follows is what it said last
 	Bad                  string // why it is not well, short; empty if it is
 	Troubles             []string
 	Horizon              string
@@ -88,7 +89,7 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	f := &t.Fleet
 	row := instanceRow{
 		Name: s.Name, Version: s.Version, Up: fmt.Sprintf(t.Home.UptimeF, t.span(s.Up)), Worker: s.Worker, Troubles: s.Troubles,
-		Remembered: number(int64(s.Remembered)), Total: fmt.Sprintf(f.AcceptedF, number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
+		Late: s.Late(), Remembered: fmt.Sprintf(f.RememberedF, number(int64(s.Remembered))), Total: fmt.Sprintf(f.AcceptedF, number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
 		Answers: shares([]share{{Name: t.Home.Memory, Class: "a"}, {Name: t.Home.Shared, Class: "b"}, {Name: t.Home.FromRows, Class: "c"}},
 			s.Answers.Memory, s.Answers.Redis, s.Answers.Database),
 		Database: fmt.Sprintf(f.TookF, took(s.DatabaseTook)), RedisOK: true,
@@ -103,9 +104,9 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	case s.Horizon < 0:
 		row.Horizon, row.Blind = f.NoHorizon, true
 	case s.Horizon > s.Bound:
-		row.Horizon, row.Blind = fmt.Sprintf(f.HorizonLateF, took(s.Horizon), took(s.Bound)), true
+		row.Horizon, row.Blind = fmt.Sprintf(f.HorizonLateF, ago(s.Horizon), limit(s.Bound)), true
 	default:
-		row.Horizon = fmt.Sprintf(f.HorizonF, took(s.Horizon), took(s.Bound))
+		row.Horizon = fmt.Sprintf(f.HorizonF, ago(s.Horizon), limit(s.Bound))
 	}
 	if s.DatabaseFailed > 0 {
 		row.Database, row.DatabaseBad = fmt.Sprintf(f.FailedF, s.DatabaseFailed), true
@@ -128,6 +129,11 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	}
 	return row
 }
+
+func ago(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+// limit is a setting, as short as it is exact to a tenth of a second.
+func limit(d time.Duration) string { return coordinate(d.Seconds()) + " s" }
 
 // took is a short time with its unit, as exact as somebody wants to know it.
 func took(d time.Duration) string {

@@ -43,6 +43,7 @@ type homeView struct {
 	Fleet    fleetView
 	State    State
 	Horizon  string
+	Bound    string
 	Up       string
 	Late     bool // the horizon is older than the bound
 	Answers  []share
@@ -87,8 +88,9 @@ func (u *UI) overview(v *visit) {
 	view.Up = fmt.Sprintf(v.t.Home.UptimeF, v.t.span(s.Up))
 	view.Horizon, view.Late = v.t.Home.NoHorizon, s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {
-		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, fmt.Sprintf("%.1f s", s.Horizon.Seconds()))
+		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, ago(s.Horizon))
 	}
+	view.Bound = limit(s.Bound)
 	view.Answers = shares([]share{
 		{Name: v.t.Home.Memory, Class: "a"}, {Name: v.t.Home.Shared, Class: "b"}, {Name: v.t.Home.FromRows, Class: "c"},
 	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
