@@ -114,3 +114,27 @@ func callInstances(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 		t.Errorf("instances: %+v", list)
 	}
 }
+
+// TestReportsThatFailHarmNothing: an instance whose reports get lost stays ready,
+// lets people in and out, and says so in the log once; its reports come again
+// afterwards.
+func TestReportsThatFailHarmNothing(t *testing.T) {
+	t.Parallel()
+	d := onMySQL(t)
+	db := d.sql(t)
+	i := d.start(t)
+	testenv.Eventually(t, patience, func() bool { return count(t, db, "SELECT COUNT(*) FROM instances") == 1 }, "the instance reports")
+	execute(t, db, "RENAME TABLE instances TO elsewhere")
+	testenv.Eventually(t, patience, func() bool { return strings.Contains(i.log.String(), "could not report") }, "the log says so")
+	c, ops, password := newClient(t, i.public), newClient(t, i.ops), newPassword()
+	ops.want(ops.do("GET", "/readyz", ""), 200, "")
+	c.want(c.register("alice", password), 201, "")
+	token := c.login("alice", password)
+	c.alive(token)
+	c.want(c.logout(token), 204, "")
+	execute(t, db, "RENAME TABLE elsewhere TO instances")
+	testenv.Eventually(t, patience, func() bool { return count(t, db, "SELECT MAX(database_failed) FROM instances") > 0 }, "reports come again, and tell of those that did not")
+	if n := strings.Count(i.log.String(), "could not report"); n != 1 {
+		t.Errorf("the log says so %d times", n)
+	}
+}

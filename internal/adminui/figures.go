@@ -11,7 +11,7 @@ import (
 const (
 	// glance is how long a page waits for figures that are being counted before
 	// it is shown without.
-	glance = 40 * time.Millisecond
+	glance = 30 * time.Millisecond
 	// failedAge is for how long a failure to count is shown rather than tried
 	// again.
 	failedAge = 2 * time.Second
