@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/adminui"
@@ -182,6 +183,35 @@ func TestNoPageWaitsForACount(t *testing.T) {
 	}
 }
 
+// Not even on the first page, and of a database that does not answer at all.
+func TestPageWaitsAGlanceAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.ui.Figures = &slowFigures{Figures: w.policies, free: make(chan struct{})}
+		w.run()
+		c, began := w.enter(), time.Now()
+		w.see(c, "/console/")
+		if took := time.Since(began); took > 50*time.Millisecond { // of a clock that only waiting moves
+			t.Errorf("the page took %v", took)
+		}
+	})
+}
+
+// A count that fails is no count under way, and the next one may not fail.
+func TestCountThatFailsIsSaid(t *testing.T) {
+	w := newWorld(t)
+	p := &slowFigures{Figures: w.policies, free: make(chan struct{}), err: errors.New("disk on fire")}
+	close(p.free)
+	w.ui.Figures = p
+	w.run()
+	wantIn(t, w.home(""), "Could not be found out just now: Living logins.")
+	p.mu.Lock()
+	p.err = nil
+	p.mu.Unlock()
+	w.pass(time.Minute)
+	wantIn(t, w.home(""), `<p class="figure">100</p>`)
+}
+
 // A change of the policy makes the figures of before it old.
 func TestFiguresAreThoseOfThePolicyInForce(t *testing.T) {
 	w := newWorld(t)
@@ -214,12 +244,17 @@ type slowFigures struct {
 	free chan struct{}
 	mu   sync.Mutex
 	n    int
+	err  error
 }
 
 func (s *slowFigures) CountLogins(ctx context.Context, p policy.Policy, now time.Time) (policy.Estimate, error) {
 	s.mu.Lock()
 	s.n++
+	err := s.err
 	s.mu.Unlock()
+	if err != nil {
+		return policy.Estimate{}, err
+	}
 	select {
 	case <-s.free:
 	case <-ctx.Done():

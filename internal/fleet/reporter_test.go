@@ -42,9 +42,12 @@ func (s *store) Tell(ctx context.Context, r fleet.Report) error {
 	return nil
 }
 
-func (s *store) Leave(_ context.Context, id string) error {
+func (s *store) Leave(ctx context.Context, id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	s.left = append(s.left, id)
 	return s.err
 }
@@ -76,7 +79,7 @@ func run(t *testing.T, f func(t *testing.T, s *store)) string {
 		r := &fleet.Reporter{
 			Store: s, ID: "me", Log: slog.New(slog.NewTextHandler(&log, nil)),
 			State: func(context.Context) fleet.Report {
-				return fleet.Report{Worker: 7, Answers: fleet.Answers{Memory: 10 * uint64(time.Since(began)/time.Second)}}
+				return fleet.Report{Worker: 7, Answers: fleet.Answers{Memory: 1000 + 10*uint64(time.Since(began)/time.Second)}}
 			},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -123,7 +126,7 @@ func TestAnswersAreThoseOfTheLastMinute(t *testing.T) {
 		for _, tt := range []struct {
 			after time.Duration
 			want  uint64
-		}{{0, 0}, {5 * time.Second, 50}, {50 * time.Second, 550}, {time.Minute, 600}, {time.Hour, 600}} {
+		}{{0, 1000}, {5 * time.Second, 1050}, {50 * time.Second, 1550}, {time.Minute, 600}, {time.Hour, 600}} {
 			time.Sleep(tt.after)
 			synctest.Wait()
 			if got := s.last().Answers.Memory; got != tt.want {
