@@ -15,6 +15,7 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "GET", Path: "/readyz"},
 		{Method: "HEAD", Path: "/readyz"},
 		{Method: "GET", Path: "/v1/admin/audit"},
+		{Method: "GET", Path: "/v1/admin/instances"},
 		{Method: "POST", Path: "/v1/admin/logout-all"},
 		{Method: "GET", Path: "/v1/admin/policy"},
 		{Method: "PUT", Path: "/v1/admin/policy"},

@@ -13,7 +13,6 @@ import (
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/telemetry"
 )
@@ -36,6 +35,7 @@ type consoleParts struct {
 	limits   httpapi.Gate
 	desk     *operatorDesk
 	sweeps   sweepDoor
+	instance string // the ID of this run of the process
 }
 
 func newConsole(p consoleParts) *adminui.UI {
@@ -53,6 +53,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits},
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
+		Instances: &gormstore.Instances{DB: p.db},
 	})
 }
 
@@ -67,18 +68,12 @@ func nextSweep(spec string, after time.Time) (time.Time, error) {
 
 // status is how this instance is doing.
 func (p consoleParts) status(ctx context.Context) adminui.State {
-	s := adminui.State{
+	return adminui.State{
 		Reasons: append(p.ready.reasons(ctx), unfit(p.ids)...), Version: buildVersion(), Up: time.Since(p.start),
 		Database: place(p.cfg), Redis: p.tiers.common.state(ctx), Worker: p.ids.Number(),
-		Horizon: -1, Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
-		FromMemory:   p.metrics.Accepted(session.FromMemory.String()),
-		FromRedis:    p.metrics.Accepted(session.FromRedis.String()),
-		FromDatabase: p.metrics.Accepted(session.FromDatabase.String()),
+		Horizon: p.tiers.horizonAge(), Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
+		Self: p.instance, Answers: answersOf(p.metrics),
 	}
-	if horizon := p.tiers.feed.Horizon(); !horizon.IsZero() {
-		s.Horizon = session.Age(time.Now(), horizon)
-	}
-	return s
 }
 
 // lastSweeps are the last passes on all instances; none if they cannot be read,
@@ -90,7 +85,7 @@ func (p consoleParts) lastSweeps(ctx context.Context) (last []adminui.Sweep) {
 	}
 	for i := range passes {
 		r := &passes[i]
-		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared}
+		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows}
 		if !r.Finished.IsZero() {
 			s.Took = r.Took().Round(time.Millisecond)
 		}

@@ -173,6 +173,7 @@ func callEverything(t *testing.T, d *deployment, c *apiclient.Client) {
 	callPolicies(ctx, t, admin)
 	callUsers(ctx, t, admin, second)
 	callSweeps(ctx, t, admin)
+	callInstances(ctx, t, admin)
 	if gone := step[apiclient.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != bound {
 		t.Errorf("logged out: %+v", gone)
 	}

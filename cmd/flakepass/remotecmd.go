@@ -25,6 +25,7 @@ type remoteCommand struct {
 	LogoutAll remoteLogoutAll `cmd:"" name:"logout-all" help:"End every login that has begun so far, this one too."`
 	Audit     remoteAudit     `cmd:"" help:"Show who did what, the newest first."`
 	Sweep     remoteSweep     `cmd:"" help:"Have the server clear logins that are over, and wait for it."`
+	Instances remoteInstances `cmd:"" help:"Show which instances run, and how each is doing."`
 	Stats     remoteStats     `cmd:"" help:"Count users and living logins."`
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/fleet"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/login"
@@ -130,12 +131,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
 	ready := &readiness{db: db, ids: ids}
+	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
-		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
+		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db),
 		People:      desk.people(),
 		Sweeps:      sweeper,
+		Instances:   &gormstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
@@ -147,8 +150,9 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper,
+		limits: limits, desk: desk, sweeps: sweeper, instance: report.id,
 	})
+	running.Go(func() { console.Run(work) })
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above
 	if err != nil {
 		return err
@@ -159,6 +163,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		return err
 	}
 	failed := doors.serve(&running)
+	running.Go(func() { report.run(work, db, log) })
 	running.Go(func() { doors.renew(work, log, metrics) })
 	greet(out, greeting{
 		scheme: doors.scheme(), took: time.Since(start), public: dialable(doors.public.Addr()), ops: dialable(doors.ops.Addr()),

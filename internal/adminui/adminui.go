@@ -34,6 +34,7 @@ type Options struct {
 	Record     Record
 	Status     Status
 	Activities Activities
+	Instances  Instances
 
 	// Gate bounds the attempts to log in; nil bounds nothing.
 	Gate Gate
@@ -59,17 +60,20 @@ type UI struct {
 	link link
 	turn chan struct{} // held by the one POST that may create
 
+	figures figures
 	samples memo[policy.Sample]
 	live    memo[policy.Estimate]
 }
 
-// New returns a UI that has given out no link.
+// New returns a UI that has given out no link. [UI.Run] counts what the overview
+// shows.
 func New(o Options) *UI {
 	return &UI{
 		Options: o,
 		pages:   parsePages(),
 		origin:  http.NewCrossOriginProtection(),
 		turn:    make(chan struct{}, 1),
+		figures: newFigures(),
 	}
 }
 

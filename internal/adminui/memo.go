@@ -21,6 +21,17 @@ func (m *memo[T]) get(now time.Time, key int64, age time.Duration, make func() (
 	if key == m.key && now.Before(m.until) {
 		return m.v, nil
 	}
+	return m.make(now, key, age, make)
+}
+
+// renew is get for who wants a new answer.
+func (m *memo[T]) renew(now time.Time, key int64, age time.Duration, make func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.make(now, key, age, make)
+}
+
+func (m *memo[T]) make(now time.Time, key int64, age time.Duration, make func() (T, error)) (T, error) {
 	v, err := make()
 	if err == nil {
 		m.key, m.until, m.v = key, now.Add(age), v

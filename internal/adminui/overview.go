@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/activity"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/fleet"
 )
 
 // Status says how this instance is doing. It takes a second at most.
@@ -16,6 +16,7 @@ type Status func(ctx context.Context) State
 
 // A State is how an instance is doing.
 type State struct {
+	Self     string   // the ID of its reports
 	Reasons  []string // why it should get no requests; none if it should
 	Version  string
 	Up       time.Duration
@@ -24,18 +25,8 @@ type State struct {
 	Worker   int
 	Horizon  time.Duration // how old the last poll is that was applied; negative before the first
 	Bound    time.Duration
-	// Memory, Redis and database have answered for that many tokens.
-	FromMemory, FromRedis, FromDatabase uint64
-	Sweeps                              []Sweep // the last, newest first
-}
-
-// A Sweep is one pass of the sweep.
-type Sweep struct {
-	Started  time.Time
-	Took     time.Duration
-	Instance string // empty if it is this one
-	Outcome  string
-	Cleared  int64
+	Answers  fleet.Answers // tokens accepted since the start
+	Sweeps   []Sweep       // the last, newest first, of all instances
 }
 
 // Activities are what was counted by the hour.
@@ -46,12 +37,18 @@ type Activities interface {
 type homeView struct {
 	frame
 	Live     string // empty if it could not be found out
+	Left     *leftView
+	Counted  time.Time // zero: not yet
+	Pending  bool      // the figures are being counted
+	Fleet    fleetView
 	State    State
 	Horizon  string
+	Bound    string
 	Up       string
 	Late     bool // the horizon is older than the bound
 	Answers  []share
 	Activity activityView
+	Passes   []passView
 	Missing  string // what could not be found out, in a sentence
 	Alone    bool   // nobody else is logged in
 	AddUser  string // a command
@@ -68,18 +65,21 @@ func (u *UI) overview(v *visit) {
 	now := u.Now()
 	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
 	defer cancel()
-	view := homeView{frame: v.frame(v.t.Home.Title, homePath), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
+	view := homeView{frame: v.frame(v.t.Home.Title, homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
 	var missing []string
-	if live, err := u.living(ctx, now); err == nil {
-		view.Live, view.Alone = v.t.estimate(live), live.Count <= 1 && live.Error == 0
-	} else {
-		u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
+	lacks := func(what string, err error) {
+		u.Log.WarnContext(ctx, "console: the overview lacks something", "lacks", what, "err", err)
+		missing = append(missing, what)
+	}
+	if !v.figures(ctx, &view) {
 		missing = append(missing, v.t.Home.Live)
 	}
 	var err error
+	if view.Fleet, err = v.fleet(ctx, view.State.Self); err != nil {
+		lacks(v.t.Fleet.Title, err)
+	}
 	if view.Activity, err = v.activity(ctx, now); err != nil {
-		u.Log.WarnContext(ctx, "console: no activity", "err", err)
-		missing = append(missing, v.t.Home.Activity)
+		lacks(v.t.Home.Activity, err)
 	}
 	if len(missing) > 0 {
 		view.Missing = fmt.Sprintf(v.t.Home.PartlyF, strings.Join(missing, ", "))
@@ -88,21 +88,34 @@ func (u *UI) overview(v *visit) {
 	view.Up = fmt.Sprintf(v.t.Home.UptimeF, v.t.span(s.Up))
 	view.Horizon, view.Late = v.t.Home.NoHorizon, s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {
-		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, fmt.Sprintf("%.1f s", s.Horizon.Seconds()))
+		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, ago(s.Horizon))
 	}
+	view.Bound = limit(s.Bound)
 	view.Answers = shares([]share{
 		{Name: v.t.Home.Memory, Class: "a"}, {Name: v.t.Home.Shared, Class: "b"}, {Name: v.t.Home.FromRows, Class: "c"},
-	}, s.FromMemory, s.FromRedis, s.FromDatabase)
+	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
+	view.Passes = v.t.passes(s.Sweeps)
 	v.render(http.StatusOK, "home", view)
 }
 
-// living is how many logins live, at most a few seconds old.
-func (u *UI) living(ctx context.Context, now time.Time) (policy.Estimate, error) {
-	inForce, err := u.Policies.Current(ctx)
+// figures puts the last tally on the page, and reports whether one is there or
+// under way.
+func (v *visit) figures(ctx context.Context, view *homeView) bool {
+	inForce, err := v.u.Policies.Current(ctx)
 	if err != nil {
-		return policy.Estimate{}, err
+		v.u.Log.WarnContext(ctx, "console: no policy", "err", err)
+		return false
 	}
-	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
+	last, pending := v.u.figures.get(ctx, v.u.Now, inForce.Version)
+	if view.Pending = pending; pending {
+		view.Refresh = 2
+	}
+	if !last.At.IsZero() {
+		view.Live, view.Counted = v.t.estimate(last.Live), last.At
+		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
+		view.Left = v.t.left(&last)
+	}
+	return pending || last.Failed.IsZero()
 }
 
 // shares lays the parts out side by side over a hundred; nil if there is

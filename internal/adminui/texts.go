@@ -18,6 +18,7 @@ type texts struct {
 	Confirm confirmTexts
 	Setup   setupTexts
 	Home    homeTexts
+	Fleet   fleetTexts
 	Dial    dialTexts
 	Limits  limitTexts
 	Log     logTexts

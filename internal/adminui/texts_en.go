@@ -68,7 +68,7 @@ func english() *texts {
 			Answers: "Who answers", AnswersHint: "Tokens accepted by this instance since its start, by who answered for them.",
 			Memory: "Memory", Shared: "Redis", FromRows: "Database", NoAnswers: "No token was accepted yet.",
 			Sweeps: "Last sweeps", SweepsHint: "What clears the logins that are over off the users' rows. Nothing depends on it for an answer.",
-			NoSweeps: "No sweep has run on this instance yet.",
+			NoSweeps: "No sweep has cleared anything yet.",
 			Started:  "Started", Took: "Took", Cleared: "Cleared", Outcome: "Outcome", Instance: "Instance",
 			Activity: "Activity", ActivityHint: "All instances, by the hour.", Day: "24 hours", Week: "7 days", Numbers: "As a table",
 			Hour: "Beginning", NoActivity: "Nothing was counted yet. Every instance adds what it saw once a minute.",
@@ -79,6 +79,7 @@ func english() *texts {
 			PartlyF: "Could not be found out just now: %s.",
 		},
 		Limits: limitsEnglish,
+		Fleet:  englishFleet(),
 		Dial: dialTexts{
 			Title: "Expiry", Lead: "How long a login lasts. A change acts on living logins at once, and never brings back one that is over.",
 			Idle: "Idle timeout", IdleHint: "A login that is not used for this long is over.",

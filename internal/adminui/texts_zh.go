@@ -66,7 +66,7 @@ func chinese() *texts {
 			Answers: "由谁应答", AnswersHint: "本实例启动以来接受的令牌，按应答来源统计。",
 			Memory: "内存", Shared: "Redis", FromRows: "数据库", NoAnswers: "尚未接受任何令牌。",
 			Sweeps: "最近的清理", SweepsHint: "从用户行上清除已结束的登录。任何应答都不依赖它。",
-			NoSweeps: "本实例尚未进行清理。",
+			NoSweeps: "清理还没有清除过任何登录。",
 			Started:  "开始", Took: "用时", Cleared: "清除", Outcome: "结果", Instance: "实例",
 			Activity: "活动", ActivityHint: "所有实例，按小时统计。", Day: "24 小时", Week: "7 天", Numbers: "以表格显示",
 			Hour: "开始时间", NoActivity: "尚无统计。每个实例每分钟累加一次。",
@@ -77,6 +77,7 @@ func chinese() *texts {
 			PartlyF: "暂时无法获知：%s。",
 		},
 		Limits: limitsChinese,
+		Fleet:  chineseFleet(),
 		Dial: dialTexts{
 			Title: "过期策略", Lead: "登录能持续多久。更改立即作用于现有登录，且绝不会让已结束的登录复活。",
 			Idle: "闲置超时", IdleHint: "超过此时长未使用的登录即告结束。",

@@ -35,6 +35,7 @@ type frame struct {
 	Bad     bool   // the page tells of a mistake
 	Scripts []string
 	Done    string // what was done just now; may be empty
+	Refresh int    // seconds after which the page comes again where no script runs; 0: never
 	people  bool   // there are pages about users and logins
 }
 

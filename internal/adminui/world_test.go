@@ -62,6 +62,7 @@ func newWorld(t testing.TB) *world {
 		HasAdmin: w.hasAdmin, Create: w.create, Now: w.time, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
 		Logins: w, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+		Instances:      &roll{},
 		Activities:     &w.counts, Status: func(context.Context) adminui.State { return w.state },
 	})
 	w.h = w.ui.Handler()

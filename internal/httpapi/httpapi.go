@@ -56,6 +56,7 @@ type Options struct {
 	Events      Events
 	People      People
 	Sweeps      Sweeps
+	Instances   Instances
 
 	// For services that keep no store of their own.
 	Recognition Recognition
@@ -114,6 +115,7 @@ func New(o Options) (http.Handler, error) {
 	s.auditRoutes(admins)
 	s.peopleRoutes(admins)
 	s.sweepRoutes(admins)
+	s.instanceRoutes(admins)
 	return e, nil
 }
 
