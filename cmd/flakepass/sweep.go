@@ -68,7 +68,9 @@ func (c sweepCommand) Run(a *app) error {
 	}
 	defer closeLender()
 	defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
-	return c.sweep(a, newSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log)))
+	d := newSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
+	d.After = retention(cfg, db, log).AfterSweep
+	return c.sweep(a, d)
 }
 
 // quiet leaves out what the command tells by itself.

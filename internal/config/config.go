@@ -51,6 +51,8 @@ type Config struct {
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	CacheEntries    int           // most sessions held in memory
 	AuditExpiry     bool          // an event for each login that the sweep clears
+	AuditLogins     bool          // an event for each login and logout
+	AuditRetention  time.Duration // how long events are kept; 0 means for ever
 
 	origins map[string]origin // by file key; a missing key means default
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
 )
 
@@ -24,9 +25,12 @@ var (
 // begin is around every request: it names it, and answers for a panic.
 func (s *server) begin(c *gin.Context) {
 	h := c.Writer.Header()
-	h.Set(problem.RequestIDHeader, requestID(c.Request))
+	id := requestID(c.Request)
+	h.Set(problem.RequestIDHeader, id)
 	// Whoever is handed the request only, as the guard is, calls it the same.
 	c.Request.Header[problem.RequestIDHeader] = h[problem.RequestIDHeader]
+	// So does whatever logs, or records an event, on its behalf.
+	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{Via: audit.ViaAPI, RequestID: id}))
 	h["X-Content-Type-Options"] = nosniff
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time

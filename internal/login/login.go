@@ -68,14 +68,14 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 		return session.Opened{}, err
 	}
 	if !may(user.Role) {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: ErrRole}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: ErrRole}
 	}
 	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
 	if gone(err) {
 		err = account.ErrWrong // it was right a moment ago
 	}
 	if err != nil {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
 	}
 	return opened, nil
 }
