@@ -7,10 +7,12 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
 )
@@ -61,7 +63,7 @@ func (s *server) begin(c *gin.Context) {
 // requestID is what the client calls its request, if that is harmless, or a
 // name of our own.
 func requestID(r *http.Request) string {
-	if given := r.Header[problem.RequestIDHeader]; len(given) == 1 && harmless(given[0]) {
+	if given := r.Header[problem.RequestIDHeader]; len(given) == 1 && harmless(given[0]) && !likeToken(given[0]) {
 		return given[0]
 	}
 	return strconv.FormatUint(1<<63|rand.Uint64(), 36) //nolint:gosec // a name for the log, not a secret
@@ -79,4 +81,10 @@ func harmless(id string) bool {
 		}
 	}
 	return true
+}
+
+// likeToken reports whether somebody may have put a token where the name of a
+// request belongs: the name is logged, and answered.
+func likeToken(id string) bool {
+	return len(id) >= flakepass.TokenLen && strings.Contains(id, "fp_")
 }
