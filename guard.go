@@ -77,21 +77,32 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 // 503, as application/problem+json) and returns false. It serves routers whose
 // chain is not an [http.Handler].
 func (g *Guard) Admit(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	next, err := g.Check(w, r)
+	if err != nil {
+		g.Refuse(w, r, err)
+		return nil, false
+	}
+	return next, true
+}
+
+// Check is [Guard.Admit] for callers that look at a refusal before it is
+// answered, for example to record it. If r may not go on, it has written nothing,
+// and its error is for [Guard.Refuse].
+func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, error) {
 	who, anonymous, err := g.ask(r)
 	if anonymous && g.optional && g.roles == nil {
-		return r, true
+		return r, nil
 	}
 	if err == nil && g.roles != nil && !slices.Contains(g.roles, who.Role) {
 		err = ErrForbidden
 	}
 	if err != nil {
-		g.Refuse(w, r, err)
-		return nil, false
+		return nil, err
 	}
 	if !g.HideTimes {
 		setTimes(w.Header(), &who)
 	}
-	return r.WithContext(NewContext(r.Context(), who)), true
+	return r.WithContext(NewContext(r.Context(), who)), nil
 }
 
 // ask finds out who sent r. It is anonymous, and an error, if r does not say.

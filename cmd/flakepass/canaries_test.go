@@ -6,13 +6,18 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -62,10 +67,31 @@ func (c *canaries) absent(t testing.TB, where string, written []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for text, what := range c.kept {
-		if bytes.Contains(written, []byte(text)) {
-			t.Errorf("%s holds %s", where, what)
+		for how, spelling := range spellings(text) {
+			if bytes.Contains(written, []byte(spelling)) {
+				t.Errorf("%s holds %s%s", where, what, how)
+			}
 		}
 	}
+}
+
+// spellings are the forms in which a secret can be written, by what to call them.
+func spellings(text string) map[string]string {
+	quoted, _ := json.Marshal(text) // a text cannot fail to be JSON
+	all := map[string]string{
+		"": text, " in hex": hex.EncodeToString([]byte(text)), " in upper case hex": strings.ToUpper(hex.EncodeToString([]byte(text))),
+		" in a form": url.QueryEscape(text), " in a path": url.PathEscape(text), " in JSON": strings.Trim(string(quoted), `"`),
+	}
+	// In the middle of a longer text, base64 has three forms; what it makes of the
+	// ends depends on what stands beside them.
+	for name, enc := range map[string]*base64.Encoding{" in base64": base64.RawStdEncoding, " in base64url": base64.RawURLEncoding} {
+		for before := range 3 {
+			coded := enc.EncodeToString([]byte("xx"[:before] + text))
+			from, to := (before*8+5)/6, (before+len(text))*8/6
+			all[fmt.Sprint(name, " after ", before)] = coded[from:to]
+		}
+	}
+	return all
 }
 
 // files reads every file below dir.

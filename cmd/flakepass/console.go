@@ -8,6 +8,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -36,6 +37,7 @@ type consoleParts struct {
 	desk     *operatorDesk
 	sweeps   sweepDoor
 	instance string // the ID of this run of the process
+	tally    *audit.Tally
 }
 
 func newConsole(p consoleParts) *adminui.UI {
@@ -50,7 +52,7 @@ func newConsole(p consoleParts) *adminui.UI {
 			return first.Register(ctx, name, password, account.RoleAdmin)
 		},
 		Logins: p.logins, Sessions: p.sessions,
-		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits},
+		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits}, Sightings: p.tally,
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
 		Instances: &gormstore.Instances{DB: p.db},

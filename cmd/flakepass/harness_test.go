@@ -135,6 +135,7 @@ func (d *deployment) startLoud(t testing.TB, more ...string) *instance {
 		if err := i.stop(); err != nil {
 			t.Errorf("serve: %v", err)
 		}
+		noToken(t, "what a server printed", i.out.String()+i.log.String())
 	})
 	select {
 	case <-ready:

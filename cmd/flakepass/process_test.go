@@ -46,7 +46,11 @@ func startProgram(t testing.TB, path, dir string, vars map[string]string) *proce
 		t.Fatal(err)
 	}
 	go func() { defer close(p.ended); _ = p.cmd.Wait() }()
-	t.Cleanup(func() { kill(); <-p.ended })
+	t.Cleanup(func() {
+		kill()
+		<-p.ended
+		noToken(t, "what a server printed", p.out.String()+p.log.String())
+	})
 	testenv.Eventually(t, patience, func() bool {
 		select {
 		case <-p.ended:

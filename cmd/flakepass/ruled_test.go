@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
@@ -27,7 +28,7 @@ func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tiers, err := stack(t.Context(), d.config(t), db, kept, rule, slog.New(slog.DiscardHandler), telemetry.NewMetrics("test"))
+	tiers, err := stack(t.Context(), d.config(t), db, kept, rule, slog.New(slog.DiscardHandler), telemetry.NewMetrics("test"), &audit.Tally{})
 	if err != nil {
 		t.Fatal(err)
 	}

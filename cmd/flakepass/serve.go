@@ -33,7 +33,7 @@ func (serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	log := ofInstance(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
 	logRedis(log)
 	err = serve(a.ctx, cfg, a.out, a.errs, nil)
 	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -50,7 +50,7 @@ func (serveCommand) Run(a *app) error {
 func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started func(public, ops string)) error {
 	start := time.Now()
 	defer runtime.KeepAlive(spacious(os.LookupEnv))
-	log := telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel)
+	log := ofInstance(telemetry.NewLog(errs, cfg.LogFormat, cfg.LogLevel))
 	metrics := telemetry.NewMetrics(buildVersion())
 
 	// What runs beside the requests stops after the last of them was answered.
@@ -81,9 +81,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	running.Go(func() { giveBack(work, ids, log.Warn) })
 	counts := newCounts(db, ids, log)
 	running.Go(func() { counts.Run(work) })
+	tally := newTally(db, ids, log, metrics)
+	running.Go(func() { tally.Run(work) })
 
 	// The tiers in front of what is kept, nearest last.
-	tiers, err := stack(ctx, cfg, db, kept, rule, log, metrics)
+	tiers, err := stack(ctx, cfg, db, kept, rule, log, metrics, tally)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		return err
 	}
 	sessions := &session.Service{
-		Store: tiers.near, Truth: tiers.truth, Book: kept, IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
+		Store: tiers.near, Truth: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
 		Accepted: tiers.accepted,
 	}
 	own := &admin.OwnAccounts{Users: users, Register: users, IDs: ids}
@@ -116,6 +118,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	defer func() { stop(); running.Wait(); sweeper.close() }()
 	sweeper.count(metrics)
 	counts.watch(sweeper.Sweeper)
+	sweeper.After = retention(cfg, db, log).AfterSweep
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.
@@ -123,6 +126,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
+	limits.Noticed = noticed(tally, users, log)
 	var forward flakepass.ForwardKey
 	if !cfg.ForwardKey.IsZero() {
 		if forward, err = flakepass.NewForwardKey(cfg.ForwardKey.Reveal()); err != nil {
@@ -135,7 +139,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
-		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db),
+		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db), Sightings: tally,
 		People:      desk.people(),
 		Sweeps:      sweeper,
 		Instances:   &gormstore.Instances{DB: db},
@@ -150,13 +154,14 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper, instance: report.id,
+		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally,
 	})
 	running.Go(func() { console.Run(work) })
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above
 	if err != nil {
 		return err
 	}
+	defer tally.Close(context.WithoutCancel(ctx)) // after the last request, and before what mints the IDs is gone
 	defer doors.cut()
 	link, err := console.SetupLink(ctx, doors.scheme()+"://"+dialable(doors.public.Addr()))
 	if err != nil {

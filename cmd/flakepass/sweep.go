@@ -103,6 +103,7 @@ func (c sweepCommand) Run(a *app) error {
 		return err
 	}
 	defer d.close()
+	d.After = retention(cfg, db, log).AfterSweep
 	return c.sweep(a, d)
 }
 

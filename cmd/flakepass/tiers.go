@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
@@ -47,7 +48,7 @@ func (t *tiers) close() {
 // to the request. Without Redis that tier is absent; with no room for entries
 // nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gormstore.Sessions, rule *policy.Live,
-	log *slog.Logger, metrics *telemetry.Metrics) (*tiers, error) {
+	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
 	rows := &ruled{Store: kept, fresh: func() bool { return t.feed.Fresh() }, refresh: rule.Refresh}
@@ -91,7 +92,7 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 		return t, nil
 	}
 
-	hooks := redistier.Options{Feed: t.feed, Untold: metrics.Untold, Foreign: metrics.Foreign, Log: log}
+	hooks := redistier.Options{Feed: t.feed, Untold: metrics.Untold, Foreign: foreign(metrics, tally), Log: log}
 	if !cfg.Redis.IsZero() {
 		hooks.Listening = metrics.RedisListening()
 		hooks.Gap = func(time.Time) { t.feed.Soon() }

@@ -111,7 +111,7 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 	if err != nil {
 		err = fmt.Errorf("account: authenticate: %w", err)
 		if u.ID != 0 {
-			err = &RefusedError{UserID: u.ID, Err: err}
+			err = &RefusedError{UserID: u.ID, Username: u.Username, Err: err}
 		}
 		return User{}, err
 	}

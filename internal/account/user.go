@@ -42,8 +42,9 @@ var (
 // account: it says to whose, for the log. It is not for the one who was refused,
 // who must not learn that the name exists.
 type RefusedError struct {
-	UserID idworker.ID
-	Err    error
+	UserID   idworker.ID
+	Username string // as it is kept; not for the log, since a name may be somebody's password
+	Err      error
 }
 
 // Error is that of Err, without the ID.

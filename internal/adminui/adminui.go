@@ -36,6 +36,8 @@ type Options struct {
 	Activities Activities
 	Instances  Instances
 
+	// Sightings hear of refusals, for the record; nil records none.
+	Sightings Sightings
 	// Gate bounds the attempts to log in; nil bounds nothing.
 	Gate Gate
 	// People and Living are the verbs about users and logins. Without them there
@@ -109,7 +111,7 @@ func (u *UI) Handler() http.Handler {
 		v := u.visit(w, r)
 		v.message(http.StatusNotFound, v.t.NotFound)
 	})
-	return harden(mux)
+	return harden(named(mux))
 }
 
 // at serves one path, with nil for a method that it does not have.

@@ -102,7 +102,11 @@ func (v *visit) event(e *audit.Event) eventView {
 		Action: or(t.Actions[string(e.Action)], string(e.Action)), Target: or(e.Target.Name, e.Target.Kind),
 		Reason: e.Reason, Address: e.By.Address, Changes: v.t.eventChanges(e.Old, e.New),
 	}
-	if view.By == "" {
+	switch {
+	case view.By != "":
+	case e.By.Via == audit.ViaAPI || e.By.Via == audit.ViaConsole:
+		view.By = t.Stranger
+	default:
 		view.By = t.Nobody
 	}
 	if e.By.ID != 0 {

@@ -59,6 +59,7 @@ func (v *visit) enter() bool {
 		v.who, err = v.u.Sessions.Verify(v.r.Context(), t)
 	}
 	refusal, refused := errors.AsType[*flakepass.Refusal](err)
+	v.credentialRefused(err)
 	switch {
 	case errors.Is(err, flakepass.ErrMissing) && v.fromOutside():
 		v.render(http.StatusOK, "again", v.frame(v.t.Login.Title, ""))
@@ -74,6 +75,10 @@ func (v *visit) enter() bool {
 		v.unavailable("cannot tell whether a token is good", err)
 		return false
 	case account.Role(v.who.Role) != account.RoleAdmin:
+		v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
+			ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
+		}))
+		v.sight("forbidden", audit.AccessForbidden, "console", audit.Target{}, "user_id", v.who.UserID.String(), "role", v.who.Role)
 		v.who = flakepass.Identity{}
 		v.toLogin("role")
 		return false

@@ -104,9 +104,9 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	case s.Horizon < 0:
 		row.Horizon, row.Blind = f.NoHorizon, true
 	case s.Horizon > s.Bound:
-		row.Horizon, row.Blind = fmt.Sprintf(f.HorizonLateF, ago(s.Horizon), limit(s.Bound)), true
+		row.Horizon, row.Blind = fmt.Sprintf(f.HorizonLateF, ago(s.Horizon), boundOf(s.Bound)), true
 	default:
-		row.Horizon = fmt.Sprintf(f.HorizonF, ago(s.Horizon), limit(s.Bound))
+		row.Horizon = fmt.Sprintf(f.HorizonF, ago(s.Horizon), boundOf(s.Bound))
 	}
 	if s.DatabaseFailed > 0 {
 		row.Database, row.DatabaseBad = fmt.Sprintf(f.FailedF, s.DatabaseFailed), true
@@ -132,8 +132,8 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 
 func ago(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// limit is a setting, as short as it is exact to a tenth of a second.
-func limit(d time.Duration) string { return coordinate(d.Seconds()) + " s" }
+// boundOf is a setting, as short as it is exact to a tenth of a second.
+func boundOf(d time.Duration) string { return coordinate(d.Seconds()) + " s" }
 
 // took is a short time with its unit, as exact as somebody wants to know it.
 func took(d time.Duration) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -68,8 +69,12 @@ func (u *UI) postLogin(v *visit) {
 // page, which notices if the token was not kept.
 func (v *visit) letIn(opened session.Opened, next string) {
 	who := &opened.Identity
-	v.u.Log.InfoContext(v.r.Context(), "login", "user_id", who.UserID.String(), "session_id", who.SessionID.String(),
-		"via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader))
+	args := []any{"user_id", who.UserID.String(), "session_id", who.SessionID.String(),
+		"via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader), "event", string(audit.LoginBegan)}
+	if opened.Replaced != 0 {
+		args = append(args, "replaced", opened.Replaced.String())
+	}
+	v.u.Log.InfoContext(v.r.Context(), "login", args...)
 	keep(v.w, opened.Token)
 	v.see(loginPath, url.Values{"next": {next}, "kept": {""}})
 }
@@ -98,15 +103,6 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 	v.loginAgain(status, name, next, problem)
 }
 
-// refused logs a login that was refused, and whose name it was, if anybody's.
-func (v *visit) refused(reason string, err error) {
-	args := []any{"reason", reason, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader)}
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		args = append(args, "user_id", known.UserID.String())
-	}
-	v.u.Log.InfoContext(v.r.Context(), "login refused", args...)
-}
-
 func (v *visit) loginAgain(status int, name, next, problem string) {
 	f := v.frame(v.t.Login.Title, loginPath)
 	f.Bad = true
@@ -116,14 +112,19 @@ func (v *visit) loginAgain(status int, name, next, problem string) {
 // logout ends the login and not only the cookie.
 func (u *UI) logout(v *visit, _ url.Values) {
 	t, err := carried(v.r)
+	var ended session.Session
 	if err == nil {
-		_, err = u.Sessions.Close(v.r.Context(), t)
+		ended, err = u.Sessions.Close(v.r.Context(), t)
 	} else {
 		err = nil // nobody is logged in
 	}
 	if err != nil && !errors.Is(err, session.ErrUntold) { // untold: over everywhere within the bound
 		v.unavailable("logout", err)
 		return
+	}
+	if ended.ID != 0 && !ended.Before {
+		u.Log.InfoContext(v.r.Context(), "logout", "user_id", ended.UserID.String(), "session_id", ended.ID.String(),
+			"via", "console", "from", u.address(v.r), "event", string(audit.LoginLoggedOut))
 	}
 	forget(v.w)
 	v.w.Header().Set("Clear-Site-Data", `"storage"`)
@@ -144,7 +145,8 @@ func (v *visit) confirmed(form url.Values) string {
 		v.proved(try, v.who.UserID)
 		return ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		v.u.Log.InfoContext(v.r.Context(), "password not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
+		v.sight("password not confirmed", audit.PasswordRefused, "password_not_confirmed", audit.AboutUser(v.who.UserID, v.who.Username),
+			"user_id", v.who.UserID.String())
 		return v.t.Confirm.Wrong
 	case errors.Is(err, account.ErrBusy):
 		return v.t.Login.Busy

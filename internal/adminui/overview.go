@@ -90,7 +90,7 @@ func (u *UI) overview(v *visit) {
 	if s.Horizon >= 0 {
 		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, ago(s.Horizon))
 	}
-	view.Bound = limit(s.Bound)
+	view.Bound = boundOf(s.Bound)
 	view.Answers = shares([]share{
 		{Name: v.t.Home.Memory, Class: "a"}, {Name: v.t.Home.Shared, Class: "b"}, {Name: v.t.Home.FromRows, Class: "c"},
 	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)

@@ -112,14 +112,14 @@ func english() *texts {
 			IDHint: "number", DateHint: "date", Filter: "Filter", Clear: "Clear",
 			When: "When", Who: "Who", What: "What", Whom: "To", Change: "Change", Reason: "Reason", From: "From",
 			Older: "Older", Newest: "Newest", CSV: "CSV", NDJSON: "NDJSON", ExportF: "Export these, at most %s:",
-			Empty: "Nothing was done yet.", EmptyFiltered: "Nothing matches.", Nobody: "flakepass",
-			Actions: map[string]string{
+			Empty: "Nothing was done yet.", EmptyFiltered: "Nothing matches.", Nobody: "flakepass", Stranger: "unknown",
+			Actions: alsoCalled(map[string]string{
 				"user.created": "User created", "user.disabled": "User disabled", "user.enabled": "User enabled",
 				"user.role_changed": "Role changed", "user.password_reset": "Password set", "user.password_changed": "Password changed", "login.ended": "Login ended",
 				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Expiry changed",
 				"sweep.requested": "Sweep requested",
-			},
-			Doors:     map[string]string{"api": "API", "cli": "command line", "console": "console", "sweep": "sweep"},
+			}, securityEN),
+			Doors:     map[string]string{"api": "API", "cli": "command line", "console": "console", "sweep": "sweep", "server": "server"},
 			BadDate:   "is a date and a time, such as 2026-11-21T14:00.",
 			BadAction: "is none of the list.", BadCursor: "The page to begin at cannot be read. Begin with the newest.",
 			ProblemTitle: "The filter cannot be used",

@@ -51,6 +51,7 @@ type logTexts struct {
 	Older, Newest, CSV, NDJSON, ExportF, Empty  string
 	EmptyFiltered, Nobody                       string
 	Actions                                     map[string]string
+	Stranger                                    string // who was refused, and is nobody that is known
 	Doors                                       map[string]string
 	BadDate, BadAction, BadCursor, ProblemTitle string
 }

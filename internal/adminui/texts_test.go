@@ -76,10 +76,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 // leftover.
 func TestEveryActionAndKindHasAName(t *testing.T) {
 	for _, l := range languages {
-		for _, a := range []audit.Action{
-			audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.RoleChanged, audit.PasswordReset, audit.LoginEnded,
-			audit.AllLoginsEnded, audit.LoginExpired, audit.PolicyChanged, audit.SweepRequested,
-		} {
+		for _, a := range audit.Actions() {
 			if l.Log.Actions[string(a)] == "" {
 				t.Errorf("%s has no name for %s", l.Name, a)
 			}

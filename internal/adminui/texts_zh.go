@@ -110,14 +110,14 @@ func chinese() *texts {
 			IDHint: "数字", DateHint: "日期", Filter: "筛选", Clear: "清除筛选",
 			When: "时间", Who: "操作者", What: "操作", Whom: "对象", Change: "更改", Reason: "原因", From: "来源",
 			Older: "更早", Newest: "最新", CSV: "CSV", NDJSON: "NDJSON", ExportF: "导出这些记录，最多 %s 条：",
-			Empty: "还没有任何操作。", EmptyFiltered: "没有匹配的记录。", Nobody: "flakepass",
-			Actions: map[string]string{
+			Empty: "还没有任何操作。", EmptyFiltered: "没有匹配的记录。", Nobody: "flakepass", Stranger: "未知",
+			Actions: alsoCalled(map[string]string{
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
 				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
 				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
 				"sweep.requested": "请求清理",
-			},
-			Doors:     map[string]string{"api": "API", "cli": "命令行", "console": "控制台", "sweep": "清理"},
+			}, securityZH),
+			Doors:     map[string]string{"api": "API", "cli": "命令行", "console": "控制台", "sweep": "清理", "server": "服务器"},
 			BadDate:   "应为日期和时间，例如 2026-11-21T14:00。",
 			BadAction: "不在列表中。", BadCursor: "无法识别起始页。请从最新的开始。",
 			ProblemTitle: "无法使用此筛选",

@@ -39,6 +39,7 @@ const (
 	ViaCLI     = "cli"
 	ViaConsole = "console"
 	ViaSweep   = "sweep"
+	ViaServer  = "server" // found by the program itself
 )
 
 // A By says who acts, and through which door. ID is 0 for somebody who is no
@@ -53,15 +54,30 @@ type By struct {
 
 type byKey struct{}
 
-// NewContext returns a context in which by acts.
-func NewContext(ctx context.Context, by By) context.Context {
-	return context.WithValue(ctx, byKey{}, by)
+// A byContext is one piece of memory for what context.WithValue needs two: every
+// request has one.
+type byContext struct {
+	context.Context
+	by By
 }
+
+// Value is who acts, or what the context around has.
+func (c *byContext) Value(key any) any {
+	if key == (byKey{}) {
+		return &c.by
+	}
+	return c.Context.Value(key)
+}
+
+// NewContext returns a context in which by acts.
+func NewContext(ctx context.Context, by By) context.Context { return &byContext{ctx, by} }
 
 // From is who acts in ctx. The zero By acts where nobody said who.
 func From(ctx context.Context) By {
-	by, _ := ctx.Value(byKey{}).(By)
-	return by
+	if by, ok := ctx.Value(byKey{}).(*By); ok {
+		return *by
+	}
+	return By{}
 }
 
 // A Target is what something was done to. Kind is "user", "login", "policy" or

@@ -51,6 +51,8 @@ type Config struct {
 	CacheEntries    int           // most sessions held in memory
 	ReplicaLag      time.Duration // how far behind a replica may be before the sweep waits; 1s to 10m
 	AuditExpiry     bool          // an event for each login that the sweep clears
+	AuditLogins     bool          // an event for each login and logout
+	AuditRetention  time.Duration // how long events are kept; 0 means for ever
 
 	origins map[string]origin // by file key; a missing key means default
 }

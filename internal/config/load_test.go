@@ -61,11 +61,11 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	got := []any{
 		c.Listen, c.OpsListen, c.DataDir, c.Database.Kind, c.Database.Path, c.Database.URL.IsZero(), c.Redis.IsZero(), c.Worker,
 		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
-		c.HashWorkers, c.CacheEntries, c.AuditExpiry,
+		c.HashWorkers, c.CacheEntries, c.AuditExpiry, c.AuditLogins, c.AuditRetention,
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
-		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false,
+		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false, true, 400 * 24 * time.Hour,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults are\n%v, want\n%v", got, want)
@@ -81,7 +81,7 @@ var everything = map[string]string{
 	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
 	"tls_cert": "/etc/tls.crt", "tls_key": "/etc/tls.key", "h2c": "on", "throttle": "off", "max_connections": "12",
 	"forward_key":  "0123456789abcdef0123456789abcdef",
-	"audit_expiry": "on",
+	"audit_expiry": "on", "audit_logins": "off", "audit_retention": "720h",
 }
 
 func variable(key string) string { return "FLAKEPASS_" + strings.ToUpper(key) }

@@ -194,9 +194,21 @@ func settings() []setting {
 		}, {
 			key: "audit_expiry", def: "off",
 			doc: "`on`: the record of what was done gets an event, `login.expired`, for each login that the sweep clears: as many rows as there are " +
-				"logins that nobody ends. They are kept until somebody deletes them. `off`: none.",
+				"logins that nobody ends. `off`: none.",
 			parse: func(c *Config, v string) error { return parseSwitch(&c.AuditExpiry, v) },
 			show:  func(c *Config) string { return showSwitch(c.AuditExpiry) },
+		}, {
+			key: "audit_logins", def: "on",
+			doc: "`on`: the record of what was done gets an event for each login and each logout, in the transaction that makes it: a row of some " +
+				"200 bytes each. `off`: none, for a database that cannot afford that. Failed logins and everything else are recorded either way.",
+			parse: func(c *Config, v string) error { return parseSwitch(&c.AuditLogins, v) },
+			show:  func(c *Config) string { return showSwitch(c.AuditLogins) },
+		}, {
+			key: "audit_retention", shape: span, def: "9600h",
+			doc: "How long the record of what was done is kept, from 24h to 87600h; 9600h are 400 days. What is older is deleted after each sweep, " +
+				"in small batches. 0h: it is kept for ever.",
+			parse: func(c *Config, v string) error { return parseRetention(&c.AuditRetention, v) },
+			show:  func(c *Config) string { return showSpan(c.AuditRetention) },
 		},
 	}
 }

@@ -104,6 +104,19 @@ func between(dst *time.Duration, v string, least, most time.Duration) error {
 	return nil
 }
 
+// parseRetention takes 0 for ever.
+func parseRetention(dst *time.Duration, v string) error {
+	if d, err := time.ParseDuration(v); err == nil && d == 0 {
+		*dst = 0
+		return nil
+	}
+	const day = 24 * time.Hour
+	if err := between(dst, v, day, 3650*day); err != nil {
+		return fmt.Errorf("%w, or 0h for ever", err)
+	}
+	return nil
+}
+
 // showSpan writes 5m0s as 5m.
 func showSpan(d time.Duration) string {
 	s := d.String()

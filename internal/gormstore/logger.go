@@ -21,6 +21,13 @@ func (l logger) Info(context.Context, string, ...any)             {}
 func (l logger) Warn(context.Context, string, ...any)             {}
 func (l logger) Error(context.Context, string, ...any)            {}
 
+// ParamsFilter keeps values out of whatever GORM would write of a statement.
+func (l logger) ParamsFilter(_ context.Context, statement string, _ ...any) (string, []any) {
+	return statement, nil
+}
+
+var _ gorm.ParamsFilter = logger{}
+
 func (l logger) Trace(ctx context.Context, begin time.Time, _ func() (string, int64), err error) {
 	if l.log == nil || errors.Is(err, gorm.ErrRecordNotFound) {
 		return

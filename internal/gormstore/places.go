@@ -68,26 +68,30 @@ func (p *Places) Knows(ctx context.Context, a throttle.Attempt) (bool, error) {
 }
 
 // Remember notes that a user has logged in from there. It writes at most once a
-// day for each place.
-func (p *Places) Remember(ctx context.Context, user idworker.ID, from netip.Addr) error {
+// day for each place. A place is new that is none of the last 20 of a user who
+// has some.
+func (p *Places) Remember(ctx context.Context, user idworker.ID, from netip.Addr) (isNew bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	db := p.DB.gorm.WithContext(ctx)
 	place := p.hidden(int64(user), from)
 	var fresh []bool
-	err := db.Raw("SELECT seen_at > "+p.DB.d.now+" - ? FROM known_places WHERE user_id = ? AND place = ?",
+	err = db.Raw("SELECT seen_at > "+p.DB.d.now+" - ? FROM known_places WHERE user_id = ? AND place = ?",
 		placeFresh, int64(user), place).Scan(&fresh).Error
 	switch {
 	case err != nil:
 	case len(fresh) == 0:
-		err = p.add(db, int64(user), place)
+		var some []int64
+		if err = db.Raw("SELECT seen_at FROM known_places WHERE user_id = ? LIMIT 1", int64(user)).Scan(&some).Error; err == nil {
+			isNew, err = len(some) > 0, p.add(db, int64(user), place)
+		}
 	case !fresh[0]:
 		err = db.Exec("UPDATE known_places SET seen_at = "+p.DB.d.now+" WHERE user_id = ? AND place = ?", int64(user), place).Error
 	}
 	if err != nil {
-		return fmt.Errorf("gormstore: remember place: %w", err)
+		return false, fmt.Errorf("gormstore: remember place: %w", err)
 	}
-	return nil
+	return isNew, nil
 }
 
 // add notes a new place, and forgets the oldest ones beyond those kept.

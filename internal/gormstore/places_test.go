@@ -23,7 +23,7 @@ func TestKnownPlaces(t *testing.T) {
 		}
 		knows("before any login", false, throttle.Attempt{Account: "ada", Address: home})
 		for range 3 {
-			if err := p.Remember(t.Context(), ada, home); err != nil {
+			if _, err := p.Remember(t.Context(), ada, home); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -45,14 +45,14 @@ func TestKnownPlaces(t *testing.T) {
 
 		w.exec(t, "UPDATE known_places SET seen_at = seen_at - 91 * 86400000")
 		knows("91 days later", false, throttle.Attempt{Account: "ada", Address: home})
-		if err := p.Remember(t.Context(), ada, home); err != nil {
+		if _, err := p.Remember(t.Context(), ada, home); err != nil {
 			t.Fatal(err)
 		}
 		knows("back after 91 days", true, throttle.Attempt{Account: "ada", Address: home})
 
 		for i := range 50 {
 			w.exec(t, "UPDATE known_places SET seen_at = seen_at - 1000")
-			if err := p.Remember(t.Context(), ada, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})); err != nil {
+			if _, err := p.Remember(t.Context(), ada, netip.AddrFrom4([4]byte{192, 0, 2, byte(i)})); err != nil {
 				t.Fatal(err)
 			}
 		}

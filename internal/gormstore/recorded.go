@@ -16,3 +16,10 @@ func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event audi
 		return event, nil
 	}})
 }
+
+// EndWith is EndRecorded with an event that is made from the session as it was.
+// event must not wait, for the row is about to be locked, and may be called more
+// than once.
+func (s *Sessions) EndWith(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+	return s.endAs(ctx, ending{Ending: e, event: event})
+}

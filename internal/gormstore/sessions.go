@@ -81,6 +81,11 @@ func (s *Sessions) Hear(context.Context, session.Session) error { return nil }
 // [account.ErrNotFound], [account.ErrDisabled] or [account.ErrStale], and
 // changes nothing then.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+	return s.beginAs(ctx, o, func(*gorm.DB, session.Begun) error { return nil })
+}
+
+// beginAs is Begin, with more in the same transaction.
+func (s *Sessions) beginAs(ctx context.Context, o session.Opening, also func(*gorm.DB, session.Begun) error) (session.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var begun session.Begun
@@ -88,7 +93,9 @@ func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun,
 	err := s.DB.retry(ctx, func() error {
 		start = time.Now()
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			begun, err = s.begin(ctx, tx, o)
+			if begun, err = s.begin(ctx, tx, o); err == nil {
+				err = also(tx, begun)
+			}
 			return err
 		})
 	})

@@ -22,7 +22,7 @@ func (s *server) register(c *gin.Context) error {
 		return err
 	}
 	if err := s.Gate.Register(c.Request.Context(), s.address(c)); err != nil {
-		s.event(c, "registration refused", "reason", reason(err))
+		s.sight(c, "registration refused", audit.RegistrationHeld, reason(err), audit.Target{})
 		return err
 	}
 	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
@@ -30,7 +30,7 @@ func (s *server) register(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s.event(c, "registered", "user_id", user.ID)
+	s.event(c, "registered", "user_id", user.ID, "event", audit.UserCreated)
 	c.JSON(http.StatusCreated, struct {
 		Username string `json:"username"`
 	}{user.Username})
@@ -49,17 +49,17 @@ func (s *server) changePassword(c *gin.Context) error {
 	try := s.attempt(c, who.Username) // the current password can be guessed here as well
 	taken, err := s.Gate.Login(c.Request.Context(), try)
 	if err != nil {
-		s.event(c, "password not changed", "user_id", who.UserID, "reason", reason(err))
+		s.passwordRefused(c, who, err)
 		return err
 	}
 	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		s.event(c, "password not changed", "user_id", who.UserID, "reason", errCurrent)
+		s.passwordRefused(c, who, errCurrent)
 		return errCurrent
 	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
-		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err)
+		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err, "event", audit.PasswordChanged)
 	case err != nil:
 		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
 			s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
@@ -69,7 +69,7 @@ func (s *server) changePassword(c *gin.Context) error {
 		return err
 	default:
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
-		s.event(c, "password changed", "user_id", who.UserID)
+		s.event(c, "password changed", "user_id", who.UserID, "event", audit.PasswordChanged)
 	}
 	c.Status(http.StatusNoContent)
 	return nil

@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
 )
 
@@ -24,10 +27,13 @@ var (
 // begin is around every request: it names it, and answers for a panic.
 func (s *server) begin(c *gin.Context) {
 	h := c.Writer.Header()
-	name := []string{requestID(c.Request)}
+	id := requestID(c.Request)
+	name := []string{id}
 	h[problem.RequestIDHeader] = name
 	// Whoever is handed the request only, as the guard is, calls it the same.
 	c.Request.Header[problem.RequestIDHeader] = name
+	// So does whatever logs, or records an event, on its behalf.
+	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{Via: audit.ViaAPI, RequestID: id}))
 	h["X-Content-Type-Options"] = nosniff
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time
@@ -58,7 +64,7 @@ func (s *server) begin(c *gin.Context) {
 // requestID is what the client calls its request, if that is harmless, or a
 // name of our own.
 func requestID(r *http.Request) string {
-	if given := r.Header[problem.RequestIDHeader]; len(given) == 1 && harmless(given[0]) {
+	if given := r.Header[problem.RequestIDHeader]; len(given) == 1 && harmless(given[0]) && !likeToken(given[0]) {
 		return given[0]
 	}
 	return strconv.FormatUint(1<<63|rand.Uint64(), 36) //nolint:gosec // a name for the log, not a secret
@@ -76,4 +82,10 @@ func harmless(id string) bool {
 		}
 	}
 	return true
+}
+
+// likeToken reports whether somebody may have put a token where the name of a
+// request belongs: the name is logged, and answered.
+func likeToken(id string) bool {
+	return len(id) >= flakepass.TokenLen && strings.Contains(id, "fp_")
 }

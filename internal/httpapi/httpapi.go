@@ -54,6 +54,7 @@ type Options struct {
 	Revocations Revocations
 	Policies    Policies
 	Events      Events
+	Sightings   Sightings // nil records none
 	People      People
 	Sweeps      Sweeps
 	Instances   Instances
@@ -106,7 +107,7 @@ func New(o Options) (http.Handler, error) {
 	mine := v1.Group("", s.admit)
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
-	v1.GET("/verify", admitBy(&proxied), s.do(s.verify))
+	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)
 
@@ -164,17 +165,19 @@ func (s *server) do(h func(*gin.Context) error) gin.HandlerFunc {
 }
 
 // admit is the guard of most routes, as a link of gin's chain.
-func (s *server) admit(c *gin.Context) { admit(c, s.guard) }
+func (s *server) admit(c *gin.Context) { s.admitTo(c, s.guard) }
 
 // admitBy is another guard, as a link of gin's chain.
-func admitBy(g *flakepass.Guard) gin.HandlerFunc {
-	return func(c *gin.Context) { admit(c, g) }
+func (s *server) admitBy(g *flakepass.Guard) gin.HandlerFunc {
+	return func(c *gin.Context) { s.admitTo(c, g) }
 }
 
-func admit(c *gin.Context, g *flakepass.Guard) {
+func (s *server) admitTo(c *gin.Context, g *flakepass.Guard) {
 	noStore(c)
-	r, ok := g.Admit(c.Writer, c.Request)
-	if !ok {
+	r, err := g.Check(c.Writer, c.Request)
+	if err != nil {
+		s.credentialRefused(c, err)
+		g.Refuse(c.Writer, c.Request, err)
 		c.Abort()
 		return
 	}

@@ -46,6 +46,7 @@ func (s *server) introspect(c *gin.Context) error {
 		who, err = s.Sessions.Verify(ctx, t)
 	}
 	if _, refused := errors.AsType[*flakepass.Refusal](err); refused {
+		s.credentialRefused(c, err)
 		c.JSON(http.StatusOK, inactive{})
 		return nil
 	}

@@ -49,6 +49,7 @@ func (s *server) client(c *gin.Context) {
 		}
 	}
 	c.Abort()
+	s.credentialRefused(c, err)
 	refusal, refused := errors.AsType[*flakepass.Refusal](err)
 	if !refused {
 		s.fail(c, err)

@@ -23,7 +23,7 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 		who, _ := flakepass.FromContext(c.Request.Context())
 		if !slices.Contains(roles, account.Role(who.Role)) {
 			c.Abort()
-			s.event(c, "forbidden", "user_id", who.UserID, "role", who.Role, "route", c.FullPath())
+			s.forbidden(c, who)
 			return errForbidden
 		}
 		by := actor(c, who)
@@ -31,6 +31,12 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))
 		return nil
 	})
+}
+
+// forbidden tells of somebody who may not do this (OWASP ASVS 5.0, 16.3.2).
+func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
+	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), actor(c, who)))
+	s.sight(c, "forbidden", audit.AccessForbidden, c.Request.Method+" "+c.FullPath(), audit.Target{}, "user_id", who.UserID, "role", who.Role)
 }
 
 // actor is who acts by this request, for the record. Where people are who act on

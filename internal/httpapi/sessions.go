@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -70,7 +71,11 @@ func (s *server) login(c *gin.Context) error {
 	}
 	who := &opened.Identity
 	s.Gate.LoggedIn(ctx, try, who.UserID)
-	s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID)
+	if opened.Replaced != 0 {
+		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "replaced", opened.Replaced, "event", audit.LoginBegan)
+	} else {
+		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "event", audit.LoginBegan)
+	}
 	c.JSON(http.StatusOK, struct {
 		Token         string `json:"token"`
 		TokenType     string `json:"token_type"`
@@ -87,13 +92,14 @@ func (s *server) logout(c *gin.Context) error {
 	noStore(c)
 	t, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
 	if err != nil {
+		s.credentialRefused(c, err)
 		s.guard.Refuse(c.Writer, c.Request, err)
 		return nil
 	}
 	ended, err := s.Sessions.Close(c.Request.Context(), t)
 	switch {
 	case errors.Is(err, session.ErrUntold):
-		s.event(c, "logout under way", "user_id", ended.UserID, "session_id", t.ID(), "err", err)
+		s.event(c, "logout under way", "user_id", ended.UserID, "session_id", t.ID(), "err", err, "event", audit.LoginLoggedOut)
 		c.JSON(http.StatusAccepted, struct {
 			EffectiveWithinMS int64 `json:"effective_within_ms"`
 		}{s.Bound.Milliseconds()})
@@ -105,7 +111,7 @@ func (s *server) logout(c *gin.Context) error {
 		case ended.Before:
 			s.event(c, "logout of a login that was over", "user_id", ended.UserID, "session_id", t.ID(), "reason", ended.Ended)
 		default:
-			s.event(c, "logout", "user_id", ended.UserID, "session_id", t.ID())
+			s.event(c, "logout", "user_id", ended.UserID, "session_id", t.ID(), "event", audit.LoginLoggedOut)
 		}
 		c.Status(http.StatusNoContent)
 	}
@@ -143,19 +149,6 @@ func (s *server) verify(c *gin.Context) error {
 	s.ForwardKey.Forward(c.Writer.Header(), &who, asked.Get("X-Forwarded-Method"), asked.Get("X-Forwarded-Uri"))
 	c.Status(http.StatusOK)
 	return nil
-}
-
-// refused logs a login that was refused. What was typed as the name is never
-// logged, not even where somebody has that name: people type their password
-// there, and another's name may be one. The ID of the account that has the name
-// is, so that an operator sees who is being guessed at; it tells the reader of
-// the log nothing about a text that is nobody's name.
-func (s *server) refused(c *gin.Context, err error) {
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		s.event(c, "login refused", "reason", reason(err), "user_id", known.UserID)
-		return
-	}
-	s.event(c, "login refused", "reason", reason(err))
 }
 
 // event logs what concerns the security of an account.

@@ -69,7 +69,7 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 		return session.Opened{}, err
 	}
 	if !may(user.Role) {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: ErrRole}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: ErrRole}
 	}
 	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
 	if gone(err) {
@@ -77,7 +77,7 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 	}
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
 	case err != nil: // and the password was right
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: account.Undecided(err)}
 	}

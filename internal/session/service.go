@@ -56,6 +56,7 @@ var _ flakepass.Verifier = (*Service)(nil)
 type Opened struct {
 	Token    flakepass.Token
 	Identity flakepass.Identity
+	Replaced idworker.ID // the login that ended for it; 0 if none lived
 }
 
 // Open begins a login of that user, whose password in that version was
@@ -92,7 +93,11 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 		// everywhere within the bound.
 		_ = s.Store.Hear(ctx, begun.Replaced)
 	}
-	return Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), s.Policy.Current())}, nil
+	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), s.Policy.Current())}
+	if was := OverBefore(begun.Replaced, s.Policy.Current(), s.Now()); !was.Before && was.Ended == Replaced {
+		opened.Replaced = was.ID
+	}
+	return opened, nil
 }
 
 // Verify says who holds t. The error is a [*flakepass.Refusal] if nobody does,
@@ -165,7 +170,7 @@ func (s *Service) lastCall(ctx context.Context, got *Session, hash *Hash, rule *
 	case err != nil:
 		return truth, err
 	case rule.Idled(truth.Seen, now):
-		return truth, flakepass.ErrIdle
+		return truth, refusedBecause(&truth, flakepass.ErrIdle)
 	}
 	_ = s.Store.Touch(ctx, got.ID, truth.Seen) // so that the nearer stores know
 	return truth, nil
@@ -191,9 +196,9 @@ func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Has
 	case err != nil:
 		return got, fmt.Errorf("session: verify: %w", err)
 	case !got.Hash.Equal(hash):
-		return got, flakepass.ErrInvalid
+		return got, forged(&got)
 	case !got.Alive():
-		return got, refusal(got.Ended)
+		return got, refusedBecause(&got, RefusalOf(got.Ended))
 	}
 	return got, nil
 }
@@ -272,8 +277,6 @@ func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Ident
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}
 }
-
-func refusal(why Reason) error { return RefusalOf(why) }
 
 // RefusalOf is what the token of a session is told that ended so.
 func RefusalOf(why Reason) *flakepass.Refusal {

@@ -227,6 +227,9 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 		s.Swept(*r)
 	}
 	s.tell(ctx, r, err)
+	if s.After != nil && (r.Outcome == Done || r.Outcome == Ceiling) {
+		s.After(ctx)
+	}
 	return *r
 }
 

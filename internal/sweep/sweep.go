@@ -160,6 +160,9 @@ type Sweeper struct {
 	Audit bool
 	// Swept, if set, hears of each pass when it has ended.
 	Swept func(Report)
+	// After, if set, is called after each pass that came to its end, without the lease,
+	// before the next can begin here: for what else is thrown away on this schedule.
+	After func(context.Context)
 	// Skipped, if set, hears of each pass that did not begin because another runs.
 	Skipped func()
 	// Progress, if set, hears of a pass after each batch.

@@ -3,6 +3,7 @@
 package telemetry
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"time"
@@ -24,4 +25,50 @@ func NewLog(w io.Writer, format string, level slog.Level) *slog.Logger {
 		return slog.New(slog.NewJSONHandler(w, o))
 	}
 	return slog.New(slog.NewTextHandler(w, o))
+}
+
+// Named is log with, at the end of each line, the name of the request on whose
+// behalf it is logged, unless the line has it already, and the name of this
+// instance. requestID finds the former in a context; empty is none.
+func Named(log *slog.Logger, instance string, requestID func(context.Context) string) *slog.Logger {
+	return slog.New(named{log.Handler(), instance, requestID})
+}
+
+const requestKey, instanceKey = "request_id", "instance"
+
+type named struct {
+	slog.Handler
+	instance  string
+	requestID func(context.Context) string
+}
+
+// Handle adds the names.
+func (h named) Handle(ctx context.Context, r slog.Record) error {
+	r = r.Clone() // what it has is its caller's
+	id := h.requestID(ctx)
+	if id != "" {
+		r.Attrs(func(a slog.Attr) bool {
+			if a.Key == requestKey {
+				id = ""
+			}
+			return id != ""
+		})
+	}
+	if id != "" {
+		r.AddAttrs(slog.String(requestKey, id))
+	}
+	r.AddAttrs(slog.String(instanceKey, h.instance))
+	return h.Handler.Handle(ctx, r)
+}
+
+// WithAttrs keeps the names.
+func (h named) WithAttrs(attrs []slog.Attr) slog.Handler {
+	h.Handler = h.Handler.WithAttrs(attrs)
+	return h
+}
+
+// WithGroup keeps the names, in the group.
+func (h named) WithGroup(name string) slog.Handler {
+	h.Handler = h.Handler.WithGroup(name)
+	return h
 }

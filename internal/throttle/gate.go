@@ -17,10 +17,11 @@ import (
 // means that it cannot tell, and is taken for a no: whoever is asked about has
 // reached a limit already.
 //
-// Remember notes that a user has logged in from there.
+// Remember notes that a user has logged in from there, and says whether that is
+// new: the user has logged in before, and from none of the places that are kept.
 type Known interface {
 	Knows(ctx context.Context, a Attempt) (bool, error)
-	Remember(ctx context.Context, user idworker.ID, from netip.Addr) error
+	Remember(ctx context.Context, user idworker.ID, from netip.Addr) (isNew bool, err error)
 }
 
 // An Attempt is somebody who wants to log in.
@@ -48,6 +49,9 @@ type Gate struct {
 	Unremembered func(ctx context.Context, err error)
 	// Refused, if set, hears the name of each limit that has refused an attempt.
 	Refused func(policy string)
+	// Noticed, if set, hears of a right password that somebody should know about.
+	// Whoever gave it waits.
+	Noticed func(ctx context.Context, n Notice)
 }
 
 // Taken is what one attempt has taken, for [Gate.Return].
@@ -113,13 +117,18 @@ func (g *Gate) knows(ctx context.Context, a Attempt) bool {
 // owner, and against the account: only failures in a row count. It notes the
 // place; where that fails, the login is as good.
 func (g *Gate) LoggedIn(ctx context.Context, a Attempt, user idworker.ID) {
+	n := Notice{User: user, Address: a.Address, Failures: g.failures(ctx, a)}
 	g.Store.Forget(ctx, g.placeKey(a))
 	g.Store.Forget(ctx, g.accountKey(a))
 	if len(a.Device) > 0 {
 		g.Store.Forget(ctx, g.deviceKey(a))
 	}
-	if err := g.Known.Remember(ctx, user, a.Address); err != nil && g.Unremembered != nil {
+	var err error
+	if n.NewPlace, err = g.Known.Remember(ctx, user, a.Address); err != nil && g.Unremembered != nil {
 		g.Unremembered(ctx, err)
+	}
+	if g.Noticed != nil && (n.NewPlace || n.Failures > 0) {
+		g.Noticed(ctx, n)
 	}
 }
 

@@ -325,7 +325,7 @@ type knownFunc func(throttle.Attempt) (bool, error)
 
 func (f knownFunc) Knows(_ context.Context, a throttle.Attempt) (bool, error) { return f(a) }
 
-func (knownFunc) Remember(context.Context, idworker.ID, netip.Addr) error { return nil }
+func (knownFunc) Remember(context.Context, idworker.ID, netip.Addr) (bool, error) { return false, nil }
 
 // A spy allows everything and remembers the keys.
 type spy struct{ keys []string }

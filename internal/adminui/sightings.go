@@ -1,0 +1,73 @@
+package adminui
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// Sightings hear of what may come in floods and changed nothing. Note must
+// neither wait nor fail. *audit.Tally is one.
+type Sightings interface {
+	Note(s audit.Sighting)
+}
+
+// named is next, with the name of each request in its context: whatever logs on
+// its behalf says so.
+func named(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		by := audit.By{Via: audit.ViaConsole, RequestID: w.Header().Get(requestIDHeader)}
+		next.ServeHTTP(w, r.WithContext(audit.NewContext(r.Context(), by)))
+	})
+}
+
+// sight notes something for the record, and logs it.
+func (v *visit) sight(what string, action audit.Action, reason string, target audit.Target, args ...any) {
+	from := v.u.address(v.r)
+	args = append([]any{"reason", reason, "via", "console", "from", from, "request_id", v.w.Header().Get(requestIDHeader)}, args...)
+	v.u.Log.InfoContext(v.r.Context(), what, append(args, "event", string(action))...) //nolint:sloglint // every caller passes a constant
+	if v.u.Sightings == nil {
+		return
+	}
+	n := audit.SightingBy(v.r.Context(), action, reason, target)
+	n.By.Address = from
+	v.u.Sightings.Note(n)
+}
+
+// refused tells of a login that was refused, and whose name it was, if anybody's.
+// What was typed as the name is not told: people type their password there.
+func (v *visit) refused(reason string, err error) {
+	action := audit.LoginFailed
+	if reason == "rate_limited" {
+		action = audit.LoginThrottled
+	}
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		v.sight("login refused", action, reason, audit.AboutUser(known.UserID, known.Username), "user_id", known.UserID.String())
+		return
+	}
+	v.sight("login refused", action, reason, audit.Target{})
+}
+
+// credentialRefused tells of a cookie that was refused, if that means something:
+// one that is missing, malformed or unknown is what every stranger can send.
+func (v *visit) credentialRefused(err error) {
+	known, found := errors.AsType[*session.RefusedError](err)
+	refusal, refused := errors.AsType[*flakepass.Refusal](err)
+	var target audit.Target
+	var args []any
+	if found {
+		target, args = audit.AboutLogin(known.ID, known.Username), []any{"user_id", known.UserID.String(), "session_id", known.ID.String()}
+	}
+	switch {
+	case errors.Is(err, flakepass.ErrAmbiguous):
+		v.sight("two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
+	case refused:
+		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
+			v.sight(what, action, refusal.Code(), target, args...)
+		}
+	}
+}

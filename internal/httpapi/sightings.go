@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"errors"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
+)
+
+// Sightings hear of what may come in floods and changed nothing. Note must
+// neither wait nor fail. *audit.Tally is one.
+type Sightings interface {
+	Note(s audit.Sighting)
+}
+
+// sight notes something for the record, and logs it.
+func (s *server) sight(c *gin.Context, what string, action audit.Action, reason string, target audit.Target, args ...any) {
+	s.event(c, what, append([]any{"reason", reason}, append(args, "event", action)...)...)
+	if s.Sightings == nil {
+		return
+	}
+	n := audit.SightingBy(c.Request.Context(), action, reason, target)
+	n.By.Address = c.ClientIP()
+	s.Sightings.Note(n)
+}
+
+// refused tells of a login that was refused. What was typed as the name is never
+// logged, not even where somebody has that name: people type their password
+// there, and another's name may be one. The ID of the account that has the name
+// is, so that an operator sees who is being guessed at; it tells the reader of
+// the log nothing about a text that is nobody's name.
+func (s *server) refused(c *gin.Context, err error) {
+	action := audit.LoginFailed
+	if _, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		action = audit.LoginThrottled
+	} else if _, told := lookup(err); !told {
+		action = "" // nobody could tell: that is no failure of whoever asks
+	}
+	var target audit.Target
+	var args []any
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		target, args = audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID}
+	}
+	if action == "" || errors.Is(err, account.ErrBusy) {
+		s.event(c, "login refused", append([]any{"reason", reason(err)}, args...)...)
+		return
+	}
+	s.sight(c, "login refused", action, reason(err), target, args...)
+}
+
+// passwordRefused tells of somebody who is logged in and has not shown the
+// password.
+func (s *server) passwordRefused(c *gin.Context, who flakepass.Identity, err error) {
+	action := audit.PasswordRefused
+	if _, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		action = audit.LoginThrottled
+	}
+	s.sight(c, "password not changed", action, reason(err), audit.AboutUser(who.UserID, who.Username), "user_id", who.UserID)
+}
+
+// credentialRefused tells of a token that was refused, if that means something:
+// one that is missing, malformed or unknown is what every stranger can send, and
+// is about nobody.
+func (s *server) credentialRefused(c *gin.Context, err error) {
+	known, found := errors.AsType[*session.RefusedError](err)
+	refusal, refused := errors.AsType[*flakepass.Refusal](err)
+	var target audit.Target
+	var args []any
+	if found {
+		target = audit.AboutLogin(known.ID, known.Username)
+		args = []any{"user_id", known.UserID, "session_id", known.ID}
+	}
+	switch {
+	case errors.Is(err, flakepass.ErrAmbiguous):
+		s.sight(c, "two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
+	case refused:
+		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
+			s.sight(c, what, action, refusal.Code(), target, args...)
+		}
+	}
+}
