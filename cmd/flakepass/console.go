@@ -41,7 +41,7 @@ type consoleParts struct {
 func newConsole(p consoleParts) *adminui.UI {
 	first := &account.Service{
 		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect(), Event: firstAdminsEvent(p.ids)},
-		Hasher: p.hasher, IDs: p.ids, Now: time.Now,
+		Hasher: p.hasher, Breached: p.desk.users.Breached, IDs: p.ids, Now: time.Now,
 	}
 	settings := &gormstore.Settings{DB: p.db}
 	return adminui.New(adminui.Options{

@@ -91,13 +91,22 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
+	var unread func()
+	if cfg.BreachedPasswords != "" {
+		unread = metrics.BreachedUnread()
+	}
+	stolen, closeList, err := openBreached(cfg, log, unread)
+	if err != nil {
+		return err
+	}
+	defer closeList()
 	sessions := &session.Service{
 		Store: tiers.near, Truth: tiers.truth, Book: kept, IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
 		Accepted: tiers.accepted,
 	}
 	own := &admin.OwnAccounts{Users: users, Register: users, IDs: ids}
 	accounts := &account.Service{
-		Users: own, Hasher: hasher, IDs: ids, Now: time.Now,
+		Users: own, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
@@ -122,6 +131,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		}
 	}
 	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
+	desk.users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,

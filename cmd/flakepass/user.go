@@ -168,6 +168,11 @@ func (c userAdd) Run(a *app) error {
 		return openOrMake(ctx, cfg, log, a.out)
 	}
 	return a.withMint(orMake, func(ctx context.Context, o *office) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
 		u, err := o.users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return errTaken(c.Name, "flakepass")
@@ -201,6 +206,11 @@ func (c userPasswd) Run(a *app) error {
 		return err
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
 		ended, err := o.users.SetPassword(ctx, u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)

@@ -147,7 +147,8 @@ func english() *texts {
 			"saved":  "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already.",
 		},
 		Fields: map[string]string{
-			"username": "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
+			"password.breached": "The passphrase is in a list of stolen passphrases, which guessers try first; choose one that you use nowhere else.",
+			"username":          "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",
 			"idle_timeout_seconds.too_long":       "The idle timeout must not be longer than the absolute lifetime.",
 			"absolute_lifetime_seconds.too_short": "The absolute lifetime must be at least 5 minutes.",

@@ -152,6 +152,7 @@ func chinese() *texts {
 			"password.required": "请输入密码短语。", "password.too_short": "密码短语至少 15 个字符；用几个词组成一句话最简单。",
 			"password.too_long": "密码短语最多 256 个字符、1024 字节。", "password.invalid_characters": "密码短语不能包含控制字符。",
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
+			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",
