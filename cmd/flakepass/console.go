@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/sweep"
@@ -36,6 +37,7 @@ type consoleParts struct {
 	limits   httpapi.Gate
 	desk     *operatorDesk
 	sweeps   sweepDoor
+	resets   *login.Resets
 }
 
 func newConsole(p consoleParts) *adminui.UI {
@@ -53,6 +55,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits},
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
+		Resets: consoleResets{p.desk.users, p.resets, p.limits}, PublicURL: p.cfg.PublicURL,
 	})
 }
 

@@ -113,6 +113,10 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
 
+	resets := &login.Resets{
+		Accounts: accounts, Users: &admin.OwnResets{ResetUser: users, IDs: ids}, Store: tiers.near, Now: time.Now,
+	}
+
 	// How it is forgotten.
 	sweeper := newSweeper(cfg, db, rule, ids, log)
 	sweeper.count(metrics)
@@ -134,7 +138,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	desk.users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
+		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
 		People:      desk.people(),
@@ -142,7 +146,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
-		ForwardKey: forward, Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
+		ForwardKey: forward, Bound: cfg.RevocationBound, PublicURL: cfg.PublicURL, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
 	if err != nil {
 		return err
@@ -150,7 +154,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper,
+		limits: limits, desk: desk, sweeps: sweeper, resets: resets,
 	})
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above
 	if err != nil {

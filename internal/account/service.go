@@ -39,30 +39,7 @@ func (s *Service) Register(ctx context.Context, username string, p Password, rol
 	if err != nil {
 		return User{}, err
 	}
-	switch _, err := s.Users.ByUsername(ctx, name); {
-	case err == nil:
-		return User{}, fmt.Errorf("account: register: %w", ErrExists)
-	case !errors.Is(err, ErrNotFound):
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	phc, err := s.Hasher.Hash(ctx, p)
-	if err != nil {
-		return User{}, err
-	}
-	id, err := s.IDs.Next(ctx)
-	if err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
-	u := User{
-		ID: id, Username: name, Role: role,
-		PasswordHash: phc, PasswordVersion: 1,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	if err := s.Users.Create(ctx, u); err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	return u, nil
+	return s.create(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, p) })
 }
 
 // checkNew checks all fields, so that a person corrects them at once.

@@ -57,6 +57,7 @@ type Hearer interface {
 type Users struct {
 	Accounts Accounts
 	Register Register
+	Resets   ResetStore
 	// Known are the accounts by their names, and Hasher hashes passwords.
 	Known  account.Users
 	Hasher *account.Hasher

@@ -24,6 +24,8 @@ type accountChange struct {
 	args   []any
 	reason session.Reason
 	events []audit.Event
+	// What else is done in that transaction, if anything; only with events.
+	also func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
 }
@@ -75,6 +77,11 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			}
 			if err := c.write(tx, &db.d, row); err != nil {
 				return err
+			}
+			if c.also != nil {
+				if err := c.also(tx); err != nil {
+					return err
+				}
 			}
 			for _, e := range c.events {
 				if err := record(tx, e); err != nil {

@@ -23,6 +23,8 @@ type Gate interface {
 	Login(ctx context.Context, a throttle.Attempt) error
 	LoggedIn(ctx context.Context, a throttle.Attempt, user idworker.ID)
 	Register(ctx context.Context, from netip.Addr) error
+	Reset(ctx context.Context, from netip.Addr) error
+	WasReset(ctx context.Context, a throttle.Attempt)
 }
 
 // attempt is who wants to prove to be the holder of that name. A token in the

@@ -122,6 +122,25 @@ func (g *Gate) Register(ctx context.Context, from netip.Addr) error {
 	return nil
 }
 
+// Reset counts an attempt to set a password by the token of a reset, or refuses
+// it with a [*LimitedError]. The tokens cannot be guessed: it bounds the load.
+func (g *Gate) Reset(ctx context.Context, from netip.Addr) error {
+	if err := g.take(ctx, "reset", "s:"+Place(from), g.Limits().Reset); err != nil {
+		return g.told(err)
+	}
+	return nil
+}
+
+// WasReset forgets what was counted against the account, and against it at this
+// place: those attempts were about a password that is no more. It knows nobody by
+// that: the place is not noted.
+func (g *Gate) WasReset(ctx context.Context, a Attempt) {
+	for i := range g.Limits().LoginPlace {
+		g.Store.Forget(ctx, g.placeKey(a, i))
+	}
+	g.Store.Forget(ctx, g.accountKey(a))
+}
+
 func (g *Gate) take(ctx context.Context, policy, key string, r Rule) *LimitedError {
 	if r.None() {
 		return nil

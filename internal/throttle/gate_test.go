@@ -284,6 +284,7 @@ func TestDocumentedLimits(t *testing.T) {
 		{[]throttle.Rule{l.LoginAccount}, "| `login-account` | attempts for one name from everywhere | 100 in 30 days; a place"},
 		{[]throttle.Rule{l.LoginAddress}, "| `login-address` | attempts from one place, whatever the name | 120 a minute |"},
 		{[]throttle.Rule{l.Register}, "| `register` | new accounts from one place | 30 an hour |"},
+		{[]throttle.Rule{l.Reset}, "| `reset` | uses of one-time links to set a password from one place | 30 a minute |"},
 	} {
 		if !strings.Contains(string(page), c.row) {
 			t.Errorf("SECURITY.md lacks %q", c.row)
@@ -295,7 +296,7 @@ func TestDocumentedLimits(t *testing.T) {
 		}
 	}
 	if want := []time.Duration{time.Minute, time.Hour, 24 * time.Hour}; l.LoginPlace[0].Per != want[0] || l.LoginPlace[1].Per != want[1] || l.LoginPlace[2].Per != want[2] ||
-		l.LoginAccount.Per != 30*24*time.Hour || l.LoginAddress.Per != time.Minute || l.Register.Per != time.Hour {
+		l.LoginAccount.Per != 30*24*time.Hour || l.LoginAddress.Per != time.Minute || l.Register.Per != time.Hour || l.Reset.Per != time.Minute {
 		t.Errorf("the times of the table are not those of %+v", l)
 	}
 }

@@ -61,6 +61,9 @@ type Limits struct {
 	LoginAddress Rule
 	// Register is for new accounts from one address.
 	Register Rule
+	// Reset is for attempts from one address to set a password by the token of a
+	// reset.
+	Reset Rule
 }
 
 // Default is what holds unless an operator has set something else. NIST SP
@@ -72,6 +75,7 @@ func Default() Limits {
 		LoginAccount: Rule{100, 30 * day},
 		LoginAddress: Rule{120, time.Minute},
 		Register:     Rule{30, time.Hour},
+		Reset:        Rule{30, time.Minute},
 	}
 }
 
