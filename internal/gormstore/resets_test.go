@@ -258,3 +258,29 @@ func TestInvitedUserHasAReset(t *testing.T) {
 		}
 	})
 }
+
+// An admin who was invited and has no password yet cannot be the last one: nobody
+// could get in when the invitation is over.
+func TestInvitedAdminIsNotTheLast(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		if _, err := w.SQL().ExecContext(t.Context(), "UPDATE users SET role = 'admin'"); err != nil {
+			t.Fatal(err)
+		}
+		id := w.ids.next(0)
+		r := account.Reset{UserID: id, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour)}
+		grace := account.User{ID: id, Username: "grace", Role: account.RoleAdmin, PasswordVersion: 1, CreatedAt: start, UpdatedAt: start}
+		if err := w.users.CreateInvited(t.Context(), grace, r, w.eventOf(audit.UserCreated, id)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := w.users.Change(t.Context(), ada, w.become(account.RoleUser)); !errors.Is(err, account.ErrLastAdmin) {
+			t.Errorf("before the invited one has a password: %v, want ErrLastAdmin", err)
+		}
+		if _, err := w.useAt(t, r, 1, "$first", start); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := w.users.Change(t.Context(), ada, w.become(account.RoleUser)); err != nil {
+			t.Errorf("after: %v", err)
+		}
+	})
+}
