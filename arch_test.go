@@ -48,6 +48,7 @@ var arrows = []arrow{
 
 	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/limit internal/fleet internal/policy internal/problem internal/session internal/sweep internal/throttle", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/adminui", ". idworker internal/account internal/activity internal/admin internal/audit internal/limit internal/fleet internal/login internal/policy internal/session", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/breached", "", "a file of hashes, whoever asks about them"},
 	{"internal/keypair", "", "a certificate and its key, whoever shows them"},
 	{"internal/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/telemetry", "", "only cmd knows where numbers and lines go"},

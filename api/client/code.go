@@ -29,6 +29,7 @@ const (
 	// Of an account.
 	CredentialsInvalid     Code = "credentials_invalid"
 	CurrentPasswordInvalid Code = "current_password_invalid"
+	ResetTokenInvalid      Code = "reset_token_invalid"
 	RegistrationClosed     Code = "registration_closed"
 	UsernameTaken          Code = "username_taken"
 	LastAdmin              Code = "last_admin"

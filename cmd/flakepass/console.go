@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/telemetry"
@@ -38,12 +39,13 @@ type consoleParts struct {
 	sweeps   sweepDoor
 	instance string // the ID of this run of the process
 	tally    *audit.Tally
+	resets   *login.Resets
 }
 
 func newConsole(p consoleParts) *adminui.UI {
 	first := &account.Service{
 		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect(), Event: firstAdminsEvent(p.ids)},
-		Hasher: p.hasher, IDs: p.ids, Now: time.Now,
+		Hasher: p.hasher, Breached: p.desk.users.Breached, IDs: p.ids, Now: time.Now,
 	}
 	settings := &gormstore.Settings{DB: p.db}
 	return adminui.New(adminui.Options{
@@ -56,6 +58,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
 		Instances: &gormstore.Instances{DB: p.db},
+		Resets:    consoleResets{p.desk.users, p.resets, p.limits}, PublicURL: p.cfg.PublicURL,
 	})
 }
 

@@ -65,7 +65,7 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	for _, c := range []apiclient.Code{
 		apiclient.TokenMissing, apiclient.TokenMalformed, apiclient.TokenInvalid, apiclient.TokenExpired, apiclient.TokenIdleTimeout, apiclient.TokenLoggedOut,
 		apiclient.TokenReplaced, apiclient.TokenRevoked, apiclient.AccountDisabled, apiclient.CredentialsAmbiguous, apiclient.TokenInURL, apiclient.Forbidden,
-		apiclient.CredentialsInvalid, apiclient.CurrentPasswordInvalid, apiclient.RegistrationClosed, apiclient.UsernameTaken, apiclient.LastAdmin,
+		apiclient.CredentialsInvalid, apiclient.CurrentPasswordInvalid, apiclient.ResetTokenInvalid, apiclient.RegistrationClosed, apiclient.UsernameTaken, apiclient.LastAdmin,
 		apiclient.BodyMalformed, apiclient.BodyTooLarge, apiclient.MediaTypeUnsupported, apiclient.ValidationFailed, apiclient.SweepRunning,
 		apiclient.PreconditionRequired, apiclient.VersionConflict, apiclient.ConfirmationRequired, apiclient.NotFound, apiclient.MethodNotAllowed,
 		apiclient.Unavailable, apiclient.FollowersFull, apiclient.RateLimited, apiclient.Busy, apiclient.NotReady, apiclient.InternalError,
@@ -172,6 +172,7 @@ func callEverything(t *testing.T, d *deployment, c *apiclient.Client) {
 	admin := login()
 	callPolicies(ctx, t, admin)
 	callUsers(ctx, t, admin, second)
+	callResets(ctx, t, admin)
 	callSweeps(ctx, t, admin)
 	callInstances(ctx, t, admin)
 	if gone := step[apiclient.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != bound {

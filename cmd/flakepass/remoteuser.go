@@ -17,12 +17,16 @@ type remoteUser struct {
 	Role    remoteUserRole    `cmd:"" help:"Give a user another role, and end the login."`
 	Disable remoteUserDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  remoteUserEnable  `cmd:"" help:"Let a disabled user log in again."`
+	Reset   remoteUserReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Logout  remoteUserLogout  `cmd:"" help:"End a user's login."`
 }
 
 type remoteUserAdd struct{ userAdd }
 
 func (c remoteUserAdd) Run(a *app) error {
+	if c.Invite {
+		return c.invite(a)
+	}
 	return a.remotely(func(ctx context.Context, s counter) error {
 		text, err := a.newPassword(c.PasswordStdin)
 		if err != nil {

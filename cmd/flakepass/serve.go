@@ -97,18 +97,31 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
+	var unread func()
+	if cfg.BreachedPasswords != "" {
+		unread = metrics.BreachedUnread()
+	}
+	stolen, closeList, err := openBreached(cfg, log, unread)
+	if err != nil {
+		return err
+	}
+	defer closeList()
 	sessions := &session.Service{
 		Store: tiers.near, Truth: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
 		Accepted: tiers.accepted,
 	}
 	own := &admin.OwnAccounts{Users: users, Register: users, IDs: ids}
 	accounts := &account.Service{
-		Users: own, Hasher: hasher, IDs: ids, Now: time.Now,
+		Users: own, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
 	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
+
+	resets := &login.Resets{
+		Accounts: accounts, Users: &admin.OwnResets{ResetUser: users, IDs: ids}, Store: tiers.near, Now: time.Now,
+	}
 
 	// How it is forgotten.
 	sweeper, err := newSweeper(cfg, db, rule, ids, log)
@@ -134,10 +147,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		}
 	}
 	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
+	desk.users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
 	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
+		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
 		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db), Sightings: tally,
 		People:      desk.people(),
@@ -146,7 +160,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
-		ForwardKey: forward, Bound: cfg.RevocationBound, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
+		ForwardKey: forward, Bound: cfg.RevocationBound, PublicURL: cfg.PublicURL, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
 	if err != nil {
 		return err
@@ -154,7 +168,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally,
+		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally, resets: resets,
 	})
 	running.Go(func() { console.Run(work) })
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above

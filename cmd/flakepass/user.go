@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
@@ -24,6 +25,7 @@ type userCommand struct {
 	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
+	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
 }
 
@@ -154,12 +156,20 @@ type because struct {
 
 type userAdd struct {
 	because
-	Name          string `arg:"" help:"The username."`
-	Role          string `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
-	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+	Name          string        `arg:"" help:"The username."`
+	Role          string        `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
+	PasswordStdin bool          `help:"Read the password from standard input instead of asking for it." xor:"first"`
+	Invite        bool          `help:"Ask for no password: print a one-time link with which the user sets it." xor:"first"`
+	For           time.Duration `help:"How long the link of --invite works: 10m to 24h." default:"1h" placeholder:"DURATION"`
 }
 
+// Validate is called by kong.
+func (c userAdd) Validate() error { return checkLife(c.For) }
+
 func (c userAdd) Run(a *app) error {
+	if c.Invite {
+		return c.invite(a)
+	}
 	p, err := a.password(c.PasswordStdin)
 	if err != nil {
 		return err
@@ -168,6 +178,11 @@ func (c userAdd) Run(a *app) error {
 		return openOrMake(ctx, cfg, log, a.out)
 	}
 	return a.withMint(orMake, func(ctx context.Context, o *office) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
 		u, err := o.users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return errTaken(c.Name, "flakepass")
@@ -201,6 +216,11 @@ func (c userPasswd) Run(a *app) error {
 		return err
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
 		ended, err := o.users.SetPassword(ctx, u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)

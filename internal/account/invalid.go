@@ -9,6 +9,7 @@ const (
 	CodeTooShort          = "too_short"
 	CodeTooLong           = "too_long"
 	CodeTooCommon         = "too_common"
+	CodeBreached          = "breached"
 	CodeContainsUsername  = "contains_username"
 	CodeInvalidCharacters = "invalid_characters"
 	CodeMixedScripts      = "mixed_scripts"

@@ -49,7 +49,10 @@ func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 // slog and encoding/json show "[redacted]". No other package can read it
 // back; it is checked with [CheckPassword] and hashed with [Hasher]. The zero
 // Password is the empty one.
-type Password struct{ secret }
+type Password struct {
+	secret
+	typed secret // where that is not the same; nothing if it is
+}
 
 // maxNormalized is the longest text, in bytes, that NewPassword normalises.
 // Composing shrinks a text to no less than a third, so a longer one is over
@@ -62,10 +65,23 @@ const maxNormalized = 16 * maxPasswordBytes
 // trimming, no change of case, no cut. It accepts any text; the rules for a
 // new password are those of [CheckPassword].
 func NewPassword(s string) Password {
-	if len(s) <= maxNormalized {
-		s = norm.NFC.String(s)
+	if len(s) > maxNormalized {
+		return Password{secret: newSecret(s)}
 	}
-	return Password{newSecret(s)}
+	normal := norm.NFC.String(s)
+	p := Password{secret: newSecret(normal)}
+	if normal != s {
+		p.typed = newSecret(s)
+	}
+	return p
+}
+
+// spellings are the normal form, and what was typed if that is another.
+func (p Password) spellings() []string {
+	if p.typed.text == nil {
+		return []string{p.reveal()}
+	}
+	return []string{p.reveal(), p.typed.reveal()}
 }
 
 // A PHC is a password hash in the PHC string format, such as

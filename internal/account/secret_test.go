@@ -29,7 +29,7 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	p, h := account.NewPassword(secret), account.NewPHC(secret)
 	in := hidden{"x", p, h}
 	values := map[string]any{
-		"password": p, "pointer": &p, "phc": h, "unexported": in, "pointer to it": &in,
+		"password": p, "pointer": &p, "typed": account.NewPassword(secret + " e\u0301"), "phc": h, "unexported": in, "pointer to it": &in,
 		"deep":  deep{in: in, ptr: &in, any: p, Out: p, H: h},
 		"slice": []account.Password{p}, "map": map[string]account.PHC{"k": h},
 		"user":               account.User{Username: "alice", PasswordHash: h},

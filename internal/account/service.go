@@ -10,7 +10,7 @@ import (
 )
 
 // A Service registers people and says who someone is. All fields but
-// RehashFailed are required and set once.
+// Breached and RehashFailed are required and set once.
 type Service struct {
 	Users  Users
 	Hasher *Hasher
@@ -18,6 +18,9 @@ type Service struct {
 		Next(context.Context) (idworker.ID, error)
 	}
 	Now func() time.Time
+
+	// Breached, if set, refuses new passwords that are in a list of stolen ones.
+	Breached *Breaches
 
 	// RehashFailed, if set, is told when a hash could not be renewed after a
 	// login. The login has succeeded all the same.
@@ -32,44 +35,21 @@ type Service struct {
 // names are taken anyway, and the pool is dear. Whoever takes the name
 // meanwhile is caught by Create.
 func (s *Service) Register(ctx context.Context, username string, p Password, role Role) (User, error) {
-	name, err := checkNew(username, p, role)
+	name, err := s.checkNew(ctx, username, p, role)
 	if err != nil {
 		return User{}, err
 	}
-	switch _, err := s.Users.ByUsername(ctx, name); {
-	case err == nil:
-		return User{}, fmt.Errorf("account: register: %w", ErrExists)
-	case !errors.Is(err, ErrNotFound):
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	phc, err := s.Hasher.Hash(ctx, p)
-	if err != nil {
-		return User{}, err
-	}
-	id, err := s.IDs.Next(ctx)
-	if err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
-	u := User{
-		ID: id, Username: name, Role: role,
-		PasswordHash: phc, PasswordVersion: 1,
-		CreatedAt: now, UpdatedAt: now,
-	}
-	if err := s.Users.Create(ctx, u); err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	return u, nil
+	return s.create(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, p) })
 }
 
 // checkNew checks all fields, so that a person corrects them at once.
-func checkNew(username string, p Password, role Role) (string, error) {
+func (s *Service) checkNew(ctx context.Context, username string, p Password, role Role) (string, error) {
 	var all InvalidError
 	name, err := NormalizeUsername(username)
 	if bad, ok := errors.AsType[*InvalidError](err); ok {
 		all.Fields = append(all.Fields, bad.Fields...)
 	}
-	all.Fields = append(all.Fields, passwordProblems(name, p.reveal())...)
+	all.Fields = append(all.Fields, s.problems(ctx, name, p)...)
 	if _, err := ParseRole(string(role)); err != nil {
 		all.Fields = append(all.Fields, FieldError{"role", CodeUnknown, "must be user, service or admin"})
 	}
@@ -173,12 +153,27 @@ func (s *Service) rehash(ctx context.Context, u User, p Password) User {
 	return u
 }
 
+// problems is what is wrong with p as the password of that account. The list of
+// stolen passwords is asked about those only that nothing else is wrong with: it
+// is on a disk.
+func (s *Service) problems(ctx context.Context, username string, p Password) []FieldError {
+	problems := passwordProblems(username, p.reveal())
+	if len(problems) > 0 {
+		return problems
+	}
+	if f, bad := s.Breached.problem(ctx, p); bad {
+		return []FieldError{f}
+	}
+	return nil
+}
+
 // NewHash checks and hashes p as the new password of the account with that
-// name. It returns an [*InvalidError] as [CheckPassword] does and [ErrBusy] as
+// name. It returns an [*InvalidError] as [CheckPassword] does, or for a stolen
+// password, and [ErrBusy] as
 // [Hasher.Hash] does. Storing it, and raising the version, is the caller's.
 func (s *Service) NewHash(ctx context.Context, username string, p Password) (PHC, error) {
-	if err := CheckPassword(username, p); err != nil {
-		return PHC{}, err
+	if problems := s.problems(ctx, username, p); len(problems) > 0 {
+		return PHC{}, &InvalidError{Fields: problems}
 	}
 	return s.Hasher.Hash(ctx, p)
 }

@@ -57,9 +57,12 @@ type Hearer interface {
 type Users struct {
 	Accounts Accounts
 	Register Register
+	Resets   ResetStore
 	// Known are the accounts by their names, and Hasher hashes passwords.
 	Known  account.Users
 	Hasher *account.Hasher
+	// Breached refuses stolen passwords; nil refuses none.
+	Breached *account.Breaches
 
 	Sessions *Sessions // ends logins, and knows the policy
 	IDs      audit.IDs
@@ -121,7 +124,7 @@ func (u *Users) Create(ctx context.Context, username string, p account.Password,
 	if err := CheckReason(reason); err != nil {
 		return account.User{}, err
 	}
-	s := &account.Service{Users: recorder{u.Known, u, reason}, Hasher: u.Hasher, IDs: u.IDs, Now: u.Now}
+	s := &account.Service{Users: recorder{u.Known, u, reason}, Hasher: u.Hasher, Breached: u.Breached, IDs: u.IDs, Now: u.Now}
 	return s.Register(ctx, username, p, role)
 }
 
@@ -153,7 +156,7 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: set password: %w", err)
 	}
-	hash, err := (&account.Service{Users: u.Known, Hasher: u.Hasher}).NewHash(ctx, user.Username, p)
+	hash, err := (&account.Service{Users: u.Known, Hasher: u.Hasher, Breached: u.Breached}).NewHash(ctx, user.Username, p)
 	if err != nil {
 		return session.Session{}, err
 	}

@@ -44,6 +44,12 @@ type Options struct {
 	// are no pages about either.
 	People People
 	Living LivingLogins
+	// Resets are the verbs about one-time links to set a password. Without them
+	// there are no pages about that.
+	Resets Resets
+	// PublicURL is where people reach these pages: a scheme and a host. Empty if
+	// nobody has said so.
+	PublicURL string
 	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
 	// of what was done. None is fine.
 	TrustedProxies []netip.Prefix
@@ -104,6 +110,12 @@ func (u *UI) Handler() http.Handler {
 		u.at(mux, loginsPath, u.inside(u.showLogins), nil)
 		u.at(mux, loginsPath+"/end", nil, u.act(u.endLogin))
 		u.at(mux, loginsPath+"/end-all", nil, u.act(u.endAll))
+	}
+
+	if u.Resets != nil {
+		u.at(mux, passwordPath, u.showPassword, u.postPassword)
+		u.at(mux, usersPath+"/{id}/reset", nil, u.act(u.giveReset))
+		u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.act(u.withdrawReset))
 	}
 
 	mux.HandleFunc("GET /console/assets/{file}", u.asset)

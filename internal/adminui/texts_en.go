@@ -114,6 +114,7 @@ func english() *texts {
 			Older: "Older", Newest: "Newest", CSV: "CSV", NDJSON: "NDJSON", ExportF: "Export these, at most %s:",
 			Empty: "Nothing was done yet.", EmptyFiltered: "Nothing matches.", Nobody: "flakepass", Stranger: "unknown",
 			Actions: alsoCalled(map[string]string{
+				"user.reset_started": "One-time link given", "user.reset_used": "Password set by one-time link", "user.reset_withdrawn": "One-time link withdrawn",
 				"user.created": "User created", "user.disabled": "User disabled", "user.enabled": "User enabled",
 				"user.role_changed": "Role changed", "user.password_reset": "Password set", "user.password_changed": "Password changed", "login.ended": "Login ended",
 				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Expiry changed",
@@ -143,13 +144,18 @@ func english() *texts {
 			Phrase: "log everybody out", PhraseLabel: "Type this to confirm", TypeF: "Type “%s” to confirm. Nobody was logged out.",
 		},
 
+		Resets: resetEnglish(),
+
 		Done: map[string]string{
-			"ended": "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
+			"withdrawn": "If there was a link, it works no longer.",
+			"ended":     "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
 			"untold": "Done. Other instances could not be told at once, and learn of it within seconds.",
 			"saved":  "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already.",
 		},
 		Fields: map[string]string{
-			"username": "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
+			"reset_lifetime_seconds": "The time",
+			"password.breached":      "The passphrase is in a list of stolen passphrases, which guessers try first; choose one that you use nowhere else.",
+			"username":               "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",
 			"idle_timeout_seconds.too_long":       "The idle timeout must not be longer than the absolute lifetime.",
 			"absolute_lifetime_seconds.too_short": "The absolute lifetime must be at least 5 minutes.",

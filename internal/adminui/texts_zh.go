@@ -112,6 +112,7 @@ func chinese() *texts {
 			Older: "更早", Newest: "最新", CSV: "CSV", NDJSON: "NDJSON", ExportF: "导出这些记录，最多 %s 条：",
 			Empty: "还没有任何操作。", EmptyFiltered: "没有匹配的记录。", Nobody: "flakepass", Stranger: "未知",
 			Actions: alsoCalled(map[string]string{
+				"user.reset_started": "提供一次性链接", "user.reset_used": "凭一次性链接设置密码", "user.reset_withdrawn": "撤回一次性链接",
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
 				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
 				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
@@ -141,19 +142,24 @@ func chinese() *texts {
 			Phrase: "让所有人退出", PhraseLabel: "请输入以下文字以确认", TypeF: "请输入“%s”以确认。没有人被退出登录。",
 		},
 
+		Resets: resetChinese(),
+
 		Done: map[string]string{
-			"ended": "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
+			"withdrawn": "如果曾有链接，它现已失效。",
+			"ended":     "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
 			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
 		},
 		Fields: map[string]string{
-			"username": "用户名", "password": "密码短语", "role": "角色", "reason": "原因",
+			"reset_lifetime_seconds": "有效时间",
+			"username":               "用户名", "password": "密码短语", "role": "角色", "reason": "原因",
 			"username.required": "请输入用户名。", "username.too_short": "用户名至少 3 个字符。", "username.too_long": "用户名最多 64 个字符。",
 			"username.invalid_characters": "用户名只能包含字母、数字和 . _ - @ +，并以字母或数字开头和结尾。",
 			"username.mixed_scripts":      "用户名不能混用不同文字系统的字母。", "username.confusable": "用户名中有易与其他字母混淆的字符。",
 			"password.required": "请输入密码短语。", "password.too_short": "密码短语至少 15 个字符；用几个词组成一句话最简单。",
 			"password.too_long": "密码短语最多 256 个字符、1024 字节。", "password.invalid_characters": "密码短语不能包含控制字符。",
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
+			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",

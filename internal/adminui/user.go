@@ -18,6 +18,7 @@ type userView struct {
 	Roles    []option
 	Problem  string
 	Mine     bool // the login is the one that looks
+	Resets   bool // there are one-time links
 	Audit    string
 	RoleName string
 }
@@ -40,7 +41,7 @@ func (v *visit) showUser(status int, problem string) {
 	}
 	view := userView{
 		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(p.Role), RoleName: v.t.People.Roles[string(p.Role)],
-		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID,
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil,
 	}
 	view.Back = usersPath + "/" + id.String()
 	view.Bad = problem != ""

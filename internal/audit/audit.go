@@ -26,6 +26,9 @@ const (
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
 	PasswordReset   Action = "user.password_reset"   // by somebody else
+	ResetStarted    Action = "user.reset_started"    // somebody was given a way to set the password
+	ResetWithdrawn  Action = "user.reset_withdrawn"
+	ResetUsed       Action = "user.reset_used" // by whoever had it
 	LoginEnded      Action = "login.ended"
 	AllLoginsEnded  Action = "login.all_ended"
 	LoginExpired    Action = "login.expired"

@@ -43,6 +43,9 @@ type Config struct {
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
 	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none
 
+	PublicURL         string // where people reach the API and the console: a scheme and a host; empty means unknown
+	BreachedPasswords string // path of a list of stolen passwords, empty means none
+
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON
 

@@ -82,6 +82,7 @@ var everything = map[string]string{
 	"tls_cert": "/etc/tls.crt", "tls_key": "/etc/tls.key", "h2c": "on", "throttle": "off", "max_connections": "12",
 	"forward_key":  "0123456789abcdef0123456789abcdef",
 	"audit_expiry": "on", "audit_logins": "off", "audit_retention": "720h",
+	"breached_passwords": "/srv/pwned.txt", "public_url": "https://auth.example.org",
 }
 
 func variable(key string) string { return "FLAKEPASS_" + strings.ToUpper(key) }

@@ -143,6 +143,19 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseSwitch(&c.Throttle, v) },
 			show:  func(c *Config) string { return showSwitch(c.Throttle) },
 		}, {
+			key: "public_url", empty: true,
+			doc: "The URL at which people reach this server, such as `https://auth.example.org`, without a path. The links with which they set a password are made of it. " +
+				"Empty: there are none; whoever starts a reset is told the token and the path, and the console makes the link in the operator's browser.",
+			parse: func(c *Config, v string) error { return parsePublicURL(&c.PublicURL, v) },
+			show:  func(c *Config) string { return c.PublicURL },
+		}, {
+			key: "breached_passwords", empty: true,
+			doc: "Path of a list of stolen passwords, none of which may become anybody's: the SHA-1 list of Pwned Passwords, ordered by hash, unpacked, or another file " +
+				"of that form. It is searched on the disk; [breached-passwords.md](breached-passwords.md) says how to get it. A file that takes its place by a rename is used " +
+				"from then on. Empty: no list.",
+			parse: func(c *Config, v string) error { return parsePath(&c.BreachedPasswords, v) },
+			show:  func(c *Config) string { return c.BreachedPasswords },
+		}, {
 			key: "trusted_proxies", shape: list, empty: true,
 			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` is believed: a list, or one text with commas. Empty: no proxy is believed, and behind one all clients share the limits of one address.",
 			parse: func(c *Config, v string) error { return parseProxies(&c.TrustedProxies, v) },

@@ -24,6 +24,8 @@ type accountChange struct {
 	args   []any
 	reason session.Reason
 	events []audit.Event
+	// What else is done in that transaction, if anything; only with events.
+	also func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
 }
@@ -76,6 +78,11 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			if err := c.write(tx, &db.d, row); err != nil {
 				return err
 			}
+			if c.also != nil {
+				if err := c.also(tx); err != nil {
+					return err
+				}
+			}
 			for _, e := range c.events {
 				if err := record(tx, e); err != nil {
 					return err
@@ -107,7 +114,7 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 }
 
 // otherAdmin returns [account.ErrLastAdmin] unless somebody else is an enabled
-// admin. Who asks holds a lock until its transaction ends, so two admins who
+// admin, and has a password: one who was invited may never come. Who asks holds a lock until its transaction ends, so two admins who
 // disable each other are not both right: on MySQL that of a row that is always
 // there and that nobody holds for long, in SQLite that of the database.
 func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
@@ -121,7 +128,7 @@ func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
 		}
 	}
 	var ids []int64
-	err := tx.Raw("SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND id <> ? LIMIT 1", string(account.RoleAdmin), id).Scan(&ids).Error
+	err := tx.Raw("SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND password_hash <> '' AND id <> ? LIMIT 1", string(account.RoleAdmin), id).Scan(&ids).Error
 	if err == nil && len(ids) == 0 {
 		return account.ErrLastAdmin
 	}

@@ -25,7 +25,7 @@ import (
 func (w *world) admin(t testing.TB, name string) idworker.ID {
 	t.Helper()
 	id := w.ids.next(0)
-	if err := w.users.Create(t.Context(), account.User{ID: id, Username: name, Role: account.RoleAdmin, PasswordVersion: 1}); err != nil {
+	if err := w.users.Create(t.Context(), account.User{ID: id, Username: name, Role: account.RoleAdmin, PasswordHash: account.NewPHC("$first"), PasswordVersion: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return id

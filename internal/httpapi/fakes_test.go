@@ -125,6 +125,9 @@ func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID
 }
 
 func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
+func (w gateWorld) Reset(context.Context, netip.Addr) error    { return w.limit }
+
+func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { w.known = append(w.known, a) }
 
 func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
 	who, err := w.Verify(ctx, t)

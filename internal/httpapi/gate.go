@@ -27,6 +27,8 @@ type Gate interface {
 	Return(ctx context.Context, t throttle.Taken)
 	Register(ctx context.Context, from netip.Addr) error
 	Introspect(ctx context.Context, caller idworker.ID) error
+	Reset(ctx context.Context, from netip.Addr) error
+	WasReset(ctx context.Context, a throttle.Attempt)
 }
 
 // unguessed gives back what an attempt has taken, if err says that nobody learnt

@@ -50,6 +50,7 @@ type Options struct {
 	Logins   Logins
 	Sessions Sessions
 	Gate     Gate
+	Resets   Resets
 
 	Revocations Revocations
 	Policies    Policies
@@ -71,6 +72,7 @@ type Options struct {
 	TokenHeader      string               // one more header for the token; may be empty
 	ForwardKey       flakepass.ForwardKey // signs what a proxy is told; may be zero
 	Bound            time.Duration        // told to a client whose logout is under way
+	PublicURL        string               // where people reach the server, without a path; empty: unknown
 	TrustedProxies   []netip.Prefix       // whose X-Forwarded-For is believed
 	Spec             []byte               // api/openapi.yaml
 	Log              *slog.Logger
@@ -102,6 +104,7 @@ func New(o Options) (http.Handler, error) {
 	v1 := e.Group("/v1")
 	v1.POST("/register", s.do(s.register))
 	v1.POST("/login", s.do(s.login))
+	v1.POST("/password-resets", s.do(s.useReset))
 	v1.POST("/logout", s.do(s.logout)) // needs a token, but not a living one
 
 	mine := v1.Group("", s.admit)

@@ -19,6 +19,7 @@ import (
 type People struct {
 	Users    AdminUsers
 	Logout   AdminLogout
+	Resets   AdminResets
 	Sessions AdminSessions
 	Stats    AdminStats
 }
@@ -42,6 +43,8 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.GET("/users/:id", s.do(s.getUser))
 	g.PATCH("/users/:id", s.do(s.changeUser))
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
+	g.POST("/users/:id/password-reset", s.do(s.startReset))
+	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
 	g.GET("/sessions", s.do(s.listSessions))
 	g.GET("/sessions/:id", s.do(s.getSession))
 	g.DELETE("/sessions/:id", s.do(s.endSession))
@@ -111,14 +114,22 @@ func (s *server) listUsers(c *gin.Context) error {
 
 func (s *server) createUser(c *gin.Context) error {
 	var in struct {
-		credentials
-		Role   text `json:"role"`
-		Reason text `json:"reason"`
+		Username text        `json:"username"`
+		Password given[text] `json:"password"`
+		Role     text        `json:"role"`
+		Reason   text        `json:"reason"`
+		resetWish
 	}
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	u, err := s.People.Users.Create(c.Request.Context(), string(in.Username), account.NewPassword(string(in.Password)),
+	if in.Password.value == nil {
+		return s.inviteUser(c, string(in.Username), account.Role(in.Role), in.life(), string(in.Reason))
+	}
+	if in.Lifetime.value != nil {
+		return errUninvited
+	}
+	u, err := s.People.Users.Create(c.Request.Context(), string(in.Username), account.NewPassword(string(*in.Password.value)),
 		account.Role(in.Role), string(in.Reason))
 	if err != nil {
 		return err

@@ -105,7 +105,8 @@ func office(t testing.TB, s *staff) http.Handler {
 	}
 	return handler(t, &s.world, func(o *httpapi.Options) {
 		o.Sessions = s
-		o.People = httpapi.People{Users: s, Logout: s, Sessions: desk{s}, Stats: desk{s}}
+		o.People = httpapi.People{Users: s, Logout: s, Sessions: desk{s}, Stats: desk{s}, Resets: s}
+		o.Resets = s
 	})
 }
 
@@ -119,6 +120,10 @@ var peopleRoutes = []struct {
 	{"GET", "/v1/admin/users", "", 200, `list "" after 0, 51`},
 	{"GET", "/v1/admin/users?name=al&limit=7&cursor=41", "", 200, `list "al" after 41, 8`},
 	{"POST", "/v1/admin/users", `{"username":"bob","password":"` + password + `","role":"service","reason":"an API"}`, 201, `create bob as service, "an API"`},
+	{"POST", "/v1/admin/users", `{"username":"bob","role":"service","reset_lifetime_seconds":7200}`, 201, `invite bob as service for 2h0m0s, ""`},
+	{"POST", "/v1/admin/users/41/password-reset", "", 201, `reset 41 for 0s, ""`},
+	{"POST", "/v1/admin/users/41/password-reset", `{"reset_lifetime_seconds":900,"reason":"forgot it"}`, 201, `reset 41 for 15m0s, "forgot it"`},
+	{"DELETE", "/v1/admin/users/41/password-reset", `{"reason":"found it"}`, 204, `withdraw reset 41, "found it"`},
 	{"GET", "/v1/admin/users/41", "", 200, "get 41"},
 	{"PATCH", "/v1/admin/users/41", `{"disabled":true,"reason":"left"}`, 200, `change 41, "left"`},
 	{"POST", "/v1/admin/users/41/logout", "", 204, `logout 41, ""`},

@@ -79,6 +79,8 @@ var told = []struct {
 	{account.ErrLastAdmin, problem.Problem{Status: 409, Code: "last_admin", Title: "the last enabled admin",
 		Detail: "make somebody else an admin first"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
+	{account.ErrReset, problem.Problem{Status: 403, Code: "reset_token_invalid", Title: "reset token not valid",
+		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},
 	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
 		Detail: "ask an administrator"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",

@@ -8,7 +8,7 @@ func (m *Metrics) Throttled() func(policy string) {
 		Name: "flakepass_throttled_total", Help: "Attempts that were refused unchecked, by the limit that they had reached.",
 	}, []string{"policy"})
 	m.registry.MustRegister(c)
-	for _, policy := range []string{"login", "login-account", "login-address", "register", "introspect"} {
+	for _, policy := range []string{"login", "login-account", "login-address", "register", "introspect", "reset"} {
 		c.WithLabelValues(policy)
 	}
 	return func(policy string) { c.WithLabelValues(policy).Inc() }

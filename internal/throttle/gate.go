@@ -151,6 +151,24 @@ func (g *Gate) Register(ctx context.Context, from netip.Addr) error {
 	return nil
 }
 
+// Reset counts an attempt to set a password by the token of a reset, or refuses
+// it with a [*LimitedError]. The tokens cannot be guessed: it bounds the load, by
+// the rule for new accounts and a count of its own.
+func (g *Gate) Reset(ctx context.Context, from netip.Addr) error {
+	if err := g.take(ctx, "reset", Bucket{Key: "s:" + Place(from), Rule: g.Limits().Register}, nil); err != nil {
+		return g.told(err)
+	}
+	return nil
+}
+
+// WasReset forgets what was counted against the account, and against it at this
+// place: those attempts were about a password that is no more. It knows nobody by
+// that: the place is not noted.
+func (g *Gate) WasReset(ctx context.Context, a Attempt) {
+	g.Store.Forget(ctx, g.placeKey(a))
+	g.Store.Forget(ctx, g.accountKey(a))
+}
+
 // Introspect counts a question about somebody else's token, or refuses it with a
 // [*LimitedError]. Only who is known is counted, so nobody can use up what
 // another has.

@@ -285,6 +285,7 @@ func TestDocumentedLimits(t *testing.T) {
 		{[]limit.Rule{l.LoginAccount}, "| `login-account` | attempts for one name from everywhere | 100 in 30 days; a place"},
 		{[]limit.Rule{l.LoginAddress}, "| `login-address` | attempts from one place, whatever the name | 120 a minute |"},
 		{[]limit.Rule{l.Register}, "| `register` | new accounts from one place | 30 an hour |"},
+		{[]limit.Rule{l.Register}, "| `reset` | uses of one-time links to set a password from one place | 30 an hour, as `register`, counted by themselves |"},
 	} {
 		if !strings.Contains(string(page), c.row) {
 			t.Errorf("SECURITY.md lacks %q", c.row)

@@ -1,0 +1,172 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A ResetToken lets whoever has it set the password of one user, once. It cannot
+// print itself, as a [Password] cannot. The zero ResetToken is none.
+type ResetToken struct {
+	_    [0]func() // not comparable
+	text *string
+}
+
+// NewResetToken makes one of its text.
+func NewResetToken(text string) ResetToken { return ResetToken{text: &text} }
+
+// Reveal is the text: the secret itself. It belongs to the user, and nowhere else.
+func (t ResetToken) Reveal() string {
+	if t.text == nil {
+		return ""
+	}
+	return *t.text
+}
+
+// String hides the token.
+func (ResetToken) String() string { return redacted }
+
+// Format hides the token under every verb of fmt.
+func (ResetToken) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
+
+// LogValue hides the token from slog.
+func (ResetToken) LogValue() slog.Value { return slog.StringValue(redacted) }
+
+// MarshalText hides the token from encoders.
+func (ResetToken) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// A PasswordReset is a way for a user to set a password, once.
+type PasswordReset struct {
+	Token     ResetToken
+	ExpiresAt time.Time // UTC; from then on nobody can use it
+	link      bool
+	base      string
+}
+
+// URL is a page on which a person sets the password, with the token in it, so it
+// is as secret; or "", if the operator has not said where people reach the server.
+func (r PasswordReset) URL() string {
+	if !r.link {
+		return ""
+	}
+	return r.base + "#" + r.Token.Reveal()
+}
+
+type wireReset struct {
+	Token     string    `json:"reset_token"`
+	URL       string    `json:"url"`
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+func (r wireReset) complete() bool {
+	return strings.HasPrefix(r.Token, "fpr_") && !r.ExpiresAt.IsZero() && (r.URL == "" || strings.HasSuffix(r.URL, "#"+r.Token))
+}
+
+func (r wireReset) reset() PasswordReset {
+	base, _, link := strings.Cut(r.URL, "#")
+	return PasswordReset{Token: NewResetToken(r.Token), ExpiresAt: r.ExpiresAt, link: link, base: base}
+}
+
+// UnmarshalJSON fails with an error that does not repeat the text.
+func (r *wireReset) UnmarshalJSON(b []byte) error {
+	type plain wireReset
+	if err := json.Unmarshal(b, (*plain)(r)); err != nil {
+		return errors.New("client: a reset that cannot be read")
+	}
+	return nil
+}
+
+// A ResetHow says how long a reset lasts, and why it is started.
+type ResetHow struct {
+	Life   time.Duration // 10 minutes to 24 hours, in whole seconds; 0: an hour
+	Reason string        // why, for the record; may be empty
+}
+
+func (h ResetHow) seconds() int64 { return int64(h.Life / time.Second) }
+
+// StartPasswordReset gives out a token with which the user sets a password, once,
+// in the place of one that was given out before. Until it is used nothing
+// changes. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no
+// answer nobody knows: start another.
+func (c *Client) StartPasswordReset(ctx context.Context, id idworker.ID, how ResetHow) (PasswordReset, error) {
+	r, err := ask[wireReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
+		Life   int64  `json:"reset_lifetime_seconds,omitempty"`
+		Reason string `json:"reason,omitempty"`
+	}{how.seconds(), how.Reason})
+	if err != nil {
+		return PasswordReset{}, err
+	}
+	return r.reset(), nil
+}
+
+// WithdrawPasswordReset ends the reset that was started for a user, if there is
+// one. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no answer
+// assume that the token still works, and try again.
+func (c *Client) WithdrawPasswordReset(ctx context.Context, id idworker.ID, reason string) error {
+	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/password-reset", because{reason})
+	if err != nil {
+		return err
+	}
+	_, err = c.end(ctx, r)
+	return err
+}
+
+// ResetPassword sets the password of the user who was given that token, and ends
+// the login, if there is one. It logs nobody in. It fails with
+// [ResetTokenInvalid], [AccountDisabled], [ValidationFailed], [RateLimited] or
+// [Busy], after which nothing has changed. After [Unavailable], [InternalError] or
+// no answer nobody knows: log in to find out.
+func (c *Client) ResetPassword(ctx context.Context, t ResetToken, next Password) error {
+	r, err := send(http.MethodPost, "/v1/password-resets", struct {
+		Token string `json:"reset_token"`
+		New   string `json:"new_password"`
+	}{t.Reveal(), next.reveal()})
+	if err != nil {
+		return err
+	}
+	r.open = true
+	_, err = c.end(ctx, r)
+	return err
+}
+
+// An Invited is an account without a password, and how its owner sets the first.
+type Invited struct {
+	User  User
+	Reset PasswordReset
+}
+
+type wireInvited struct {
+	User
+	Reset *wireReset `json:"password_reset"`
+}
+
+func (i wireInvited) complete() bool {
+	return i.User.complete() && i.Reset != nil && i.Reset.complete()
+}
+
+// InviteUser makes an account without a password, and gives out a token with
+// which its owner sets the first one. The Password of u must be empty. It fails as
+// [Client.CreateUser] does.
+func (c *Client) InviteUser(ctx context.Context, u NewUser, life time.Duration) (Invited, error) {
+	if u.Password.reveal() != "" {
+		return Invited{}, errors.New("client: an invited user has no password; leave it empty, or call CreateUser")
+	}
+	i, err := ask[wireInvited](ctx, c, http.MethodPost, "/v1/admin/users", struct {
+		Username string `json:"username"`
+		Role     string `json:"role"`
+		Reason   string `json:"reason,omitempty"`
+		Life     int64  `json:"reset_lifetime_seconds,omitempty"`
+	}{u.Username, u.Role, u.Reason, ResetHow{Life: life}.seconds()})
+	if err != nil {
+		return Invited{}, err
+	}
+	return Invited{i.User, i.Reset.reset()}, nil
+}

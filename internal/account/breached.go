@@ -1,0 +1,44 @@
+package account
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // the list is kept by it; nothing here rests on it
+)
+
+// A BreachList knows passwords that were stolen somewhere, by the SHA-1 of their
+// UTF-8, which is how such lists are published.
+//
+// Has returns an error if it cannot tell. It may be called at the same time.
+type BreachList interface {
+	Has(ctx context.Context, hash [sha1.Size]byte) (bool, error)
+}
+
+// Breaches refuse passwords that are in a list of stolen ones (NIST SP 800-63B-4
+// section 3.1.1.2, OWASP ASVS 5.0, 6.2.12). A nil *Breaches refuses none.
+//
+// A password about which the list cannot be asked is accepted: a disk that fails
+// must not keep people from changing a password, which may itself be stolen, and
+// all other rules hold.
+type Breaches struct {
+	List BreachList
+	// Unread, if set, hears why the list could not be asked, each time.
+	Unread func(ctx context.Context, err error)
+}
+
+// problem is what is wrong with p, if the list has it as it was typed or in its
+// normal form: people's keyboards and thieves' files differ in that.
+func (b *Breaches) problem(ctx context.Context, p Password) (FieldError, bool) {
+	if b == nil {
+		return FieldError{}, false
+	}
+	for _, spelling := range p.spellings() {
+		found, err := b.List.Has(ctx, sha1.Sum([]byte(spelling))) //nolint:gosec // as above
+		if err != nil && b.Unread != nil && ctx.Err() == nil {
+			b.Unread(ctx, err)
+		}
+		if found && err == nil {
+			return FieldError{"password", CodeBreached, "is in a list of stolen passwords, which guessers try first; choose one that you use nowhere else"}, true
+		}
+	}
+	return FieldError{}, false
+}

@@ -1,0 +1,87 @@
+package account
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// How long a started reset can be used: what it is unless somebody says
+// otherwise, and the least and the most that can be said.
+const (
+	ResetLife    = time.Hour
+	MinResetLife = 10 * time.Minute
+	MaxResetLife = 24 * time.Hour
+)
+
+// ErrReset means that a text is not the token of a reset that can be used: it
+// never was one, is used, withdrawn, replaced or expired, or the password was
+// changed since. They are not told apart, so that guessing tells nothing.
+var ErrReset = errors.New("no such reset of a password, or it is over")
+
+// The text of a reset token is
+//
+//	fpr_ + 26 characters of secret (130 bits) + 8 hexadecimal digits of CRC-32
+//
+// By prefix and checksum a scanner finds a leaked one in a file, and a mistyped
+// one is refused without asking the database.
+const (
+	resetPrefix = "fpr_"
+	resetSumAt  = len(resetPrefix) + 26
+
+	// ResetTokenLen is the length of every reset token's text, in bytes.
+	ResetTokenLen = resetSumAt + 8
+)
+
+// A ResetToken lets whoever has it set the password of one account, once. It
+// cannot print itself. The zero ResetToken is none.
+type ResetToken struct{ secret }
+
+// NewResetToken draws a token with 130 bits from crypto/rand.
+func NewResetToken() ResetToken {
+	text := resetPrefix + rand.Text()
+	return ResetToken{newSecret(text + resetSum(text))}
+}
+
+func resetSum(text string) string { return fmt.Sprintf("%08x", crc32.ChecksumIEEE([]byte(text))) }
+
+// ParseResetToken reads the text of a token. It returns [ErrReset] unless the
+// text has the exact length, alphabet and checksum.
+func ParseResetToken(s string) (ResetToken, error) {
+	if len(s) != ResetTokenLen || !strings.HasPrefix(s, resetPrefix) || s[resetSumAt:] != resetSum(s[:resetSumAt]) {
+		return ResetToken{}, ErrReset
+	}
+	for _, c := range []byte(s[len(resetPrefix):resetSumAt]) {
+		if (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
+			return ResetToken{}, ErrReset
+		}
+	}
+	return ResetToken{newSecret(s)}, nil
+}
+
+// IsZero reports whether t is no token.
+func (t ResetToken) IsZero() bool { return t.reveal() == "" }
+
+// Reveal is the token's text: the secret itself. It is shown once, to whoever
+// started the reset, and kept nowhere.
+func (t ResetToken) Reveal() string { return t.reveal() }
+
+// A ResetHash is the SHA-256 of a token, as it is kept. Of 130 random bits a
+// plain hash gives nothing away.
+type ResetHash [sha256.Size]byte
+
+// Hash is t as it is kept and looked up.
+func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.reveal())) }
+
+// A Reset is a started reset, as it is kept: at most one for each user.
+type Reset struct {
+	UserID    idworker.ID
+	Hash      ResetHash
+	ExpiresAt time.Time // from then on nobody can use it
+}

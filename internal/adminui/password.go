@@ -1,0 +1,110 @@
+package adminui
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+)
+
+// passwordView is what password.html shows. The passphrase is not in it, so it
+// cannot come back.
+type passwordView struct {
+	frame
+	General          []string // problems that belong to no field
+	PasswordProblems []string
+	link             account.ResetToken
+}
+
+// Token is the secret, for the field that sends it on and nothing else.
+func (v passwordView) Token() string { return v.link.Reveal() }
+
+// passwordFrame has no switch for the language, which would lose the token.
+func (v *visit) passwordFrame() frame {
+	f := v.frame(v.t.Resets.Title, passwordPath, "setup.js", "password.js")
+	f.Back = ""
+	return f
+}
+
+// showPassword shows the form. The token is not in the request: it is in the
+// fragment of the link, from where a script puts it into the form, or is typed.
+func (u *UI) showPassword(v *visit) {
+	v.hideReferrer()
+	v.render(http.StatusOK, "password", passwordView{frame: v.passwordFrame()})
+}
+
+// postPassword sets the password of whoever has the token. Nobody is logged in
+// by it.
+func (u *UI) postPassword(v *visit) {
+	v.hideReferrer()
+	// As for the link to make the first admin: no other site knows the token.
+	if err := u.checkSetupOrigin(v.r); err != nil {
+		v.message(http.StatusForbidden, v.t.CrossOrigin)
+		return
+	}
+	form, status := readForm(v.w, v.r)
+	if status != 0 {
+		v.message(status, v.t.refused(status))
+		return
+	}
+	token, err := account.ParseResetToken(typed(form, "reset_token"))
+	page := passwordView{link: token}
+	if err == nil && form.Get("password") != form.Get("password_again") {
+		page.PasswordProblems = []string{v.t.Resets.Differ}
+		v.passwordAgain(http.StatusUnprocessableEntity, page)
+		return
+	}
+	from, _ := netip.ParseAddr(u.address(v.r)) // all who have none count together
+	ctx := audit.NewContext(v.r.Context(), audit.By{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader)})
+	// What is no token counts as well: so many attempts, whatever they are.
+	user, wait, err := u.Resets.UseReset(ctx, from, token, account.NewPassword(form.Get("password")))
+	switch {
+	case wait > 0:
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		page.General = []string{fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))}
+		v.passwordAgain(http.StatusTooManyRequests, page)
+	case done(err):
+		u.Log.InfoContext(v.r.Context(), "password reset", "user_id", user.String(), "via", "console",
+			"from", u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader))
+		f := v.frame(v.t.Resets.DoneTitle, "")
+		f.Back = ""
+		v.render(http.StatusOK, "passwordset", f)
+	default:
+		v.passwordRefused(page, err)
+	}
+}
+
+// passwordRefused shows the form once more, with what is wrong and the token.
+func (v *visit) passwordRefused(page passwordView, err error) {
+	status := http.StatusForbidden
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case isInvalid:
+		status, page.PasswordProblems = http.StatusUnprocessableEntity, v.sentences(invalid)
+	case errors.Is(err, account.ErrReset):
+		page.General, page.link = []string{v.t.Resets.Invalid}, account.ResetToken{}
+	case errors.Is(err, account.ErrDisabled):
+		page.General = []string{v.t.Resets.Disabled}
+	default:
+		status, page.General = http.StatusServiceUnavailable, []string{v.t.Resets.Failed}
+		v.w.Header().Set("Retry-After", retryAfter)
+		if errors.Is(err, account.ErrBusy) {
+			page.General = []string{v.t.Setup.Busy}
+		} else if v.r.Context().Err() == nil {
+			v.u.Log.ErrorContext(v.r.Context(), "console: password not reset", "err", err)
+		}
+	}
+	v.passwordAgain(status, page)
+}
+
+func (v *visit) passwordAgain(status int, page passwordView) {
+	page.frame = v.passwordFrame()
+	page.Bad = true
+	v.render(status, "password", page)
+}

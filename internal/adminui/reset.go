@@ -1,0 +1,121 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// passwordPath is the page on which a person sets a password with the token of a
+// reset. Nobody has to be logged in.
+const passwordPath = "/console/password"
+
+// Resets are the verbs about one-time links with which people set a password.
+//
+// StartReset and WithdrawReset fail with [account.ErrNotFound] or an
+// [*account.InvalidError]. UseReset is for whoever has the token, from that
+// address: it says how long to wait before this may be tried, or 0 if it was
+// tried. It fails with [account.ErrReset], [account.ErrDisabled], an
+// [*account.InvalidError] or [account.ErrBusy]; an error wrapping
+// [session.ErrUntold] means that it is done.
+type Resets interface {
+	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
+	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
+	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, wait time.Duration, err error)
+}
+
+// lives are the times that a link can be given for.
+var lives = []time.Duration{account.MinResetLife, account.ResetLife, 8 * time.Hour, account.MaxResetLife}
+
+// Lives are the choices of how long the link works.
+func (v userView) Lives() (all []option) {
+	for _, d := range lives {
+		all = append(all, option{strconv.Itoa(int(d / time.Second)), v.T.span(d), d == account.ResetLife})
+	}
+	return all
+}
+
+// givenView is what given.html shows, once.
+type givenView struct {
+	frame
+	User      string // the path of the page of whom it is for
+	Username  string
+	ExpiresAt time.Time
+	Link      string // without scheme and host if they are not known
+	link      account.ResetToken
+}
+
+// Token is the secret, for this page and nothing else.
+func (v givenView) Token() string { return v.link.Reveal() }
+
+// giveReset starts a reset, and shows the link. It needs the password of whoever
+// asks: with the link anybody can become that user.
+func (u *UI) giveReset(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	if problem := v.confirmed(form); problem != "" {
+		v.showUser(http.StatusForbidden, problem)
+		return
+	}
+	seconds, err := strconv.Atoi(form.Get("life"))
+	if err != nil || seconds < 1 || seconds > 1_000_000 {
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return
+	}
+	person, err := u.People.Get(v.r.Context(), id)
+	var started admin.StartedReset
+	if err == nil {
+		started, err = u.Resets.StartReset(v.r.Context(), id, time.Duration(seconds)*time.Second, typed(form, "reason"))
+	}
+	if err != nil {
+		v.resetFailed("reset not started", err)
+		return
+	}
+	path := usersPath + "/" + id.String()
+	f := v.frame(v.t.Resets.GivenTitle, path, "given.js")
+	f.Back = "" // another language would have to give out another link
+	v.render(http.StatusCreated, "given", givenView{
+		frame: f, User: path, Username: person.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
+		// Never of the Host header, which is the sender's to choose. Where nobody has
+		// configured the URL, a script takes what the operator's browser shows.
+		Link: u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
+	})
+}
+
+func (u *UI) withdrawReset(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	if err := u.Resets.WithdrawReset(v.r.Context(), id, typed(form, "reason")); err != nil {
+		v.resetFailed("reset not withdrawn", err)
+		return
+	}
+	v.see(usersPath+"/"+id.String(), url.Values{"done": {"withdrawn"}})
+}
+
+func (v *visit) resetFailed(what string, err error) {
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.NotFound)
+	case isInvalid:
+		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
+	default:
+		v.unavailable(what, err)
+	}
+}
+
+// done reports whether something was done, whoever could be told of it.
+func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }

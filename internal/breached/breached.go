@@ -1,0 +1,137 @@
+package breached
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// lookAgain is how often a List looks at most whether its file is another one.
+const lookAgain = time.Second
+
+// A List is a file of stolen passwords. Its methods may be called at the same
+// time. Open one with [Open].
+type List struct {
+	path string
+	// Kept, if set, hears why a file that has taken the place of the one in use is
+	// not used; the one before is, until there is one that can be. Set it before
+	// the first question.
+	Kept func(error)
+
+	looking sync.Mutex // held by the one who looks at the path
+	looked  time.Time  // when that was last done
+
+	mu   sync.RWMutex // a file is not closed while somebody reads it
+	file *os.File
+	info os.FileInfo
+}
+
+// Open opens the list at that path. It fails, with a sentence that says what to
+// do, unless the file can be read and looks like a list of SHA-1 hashes in their
+// order: its first line, its last one and some hundred between them are looked
+// at.
+func Open(path string) (*List, error) {
+	file, info, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	return &List{path: path, looked: time.Now(), file: file, info: info}, nil
+}
+
+func open(path string) (*os.File, os.FileInfo, error) {
+	file, err := os.Open(path) //nolint:gosec // whoever configures the server names it
+	if err != nil {
+		return nil, nil, fmt.Errorf("breached: cannot read the list of stolen passwords: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err == nil {
+		err = (&ordered{file, info.Size()}).check()
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, fmt.Errorf("breached: %s is not a list of stolen passwords: %w; take the SHA-1 list of Pwned Passwords, ordered by hash, unpacked", path, err)
+	}
+	return file, info, nil
+}
+
+// Has reports whether the list has a password with that SHA-1. An error means
+// that nobody could tell: the file could not be read, is not what it seemed to
+// be, or ctx has ended.
+//
+// If the file at the path is another one than before, that is used from then on;
+// at most once a second is looked. Put a new list in its place with one rename:
+// one that is written over is read while it is half written.
+func (l *List) Has(ctx context.Context, hash [20]byte) (bool, error) {
+	l.renew()
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.file == nil {
+		return false, fmt.Errorf("breached: %w", os.ErrClosed)
+	}
+	found, err := (&ordered{l.file, l.info.Size()}).has(ctx, hash)
+	if err != nil {
+		return false, fmt.Errorf("breached: look up: %w", err)
+	}
+	return found, nil
+}
+
+// renew opens the file at the path if it is another one. Whoever asks meanwhile
+// is answered from the one before.
+func (l *List) renew() {
+	if !l.looking.TryLock() {
+		return
+	}
+	defer l.looking.Unlock()
+	if time.Since(l.looked) < lookAgain {
+		return
+	}
+	l.looked = time.Now()
+	info, err := os.Stat(l.path)
+	if err == nil && l.same(info) {
+		return
+	}
+	var file *os.File
+	if err == nil {
+		file, info, err = open(l.path)
+	} else {
+		err = fmt.Errorf("breached: look at the list of stolen passwords: %w", err)
+	}
+	if err != nil {
+		if l.Kept != nil {
+			l.Kept(err)
+		}
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		_ = file.Close() // closed meanwhile
+		return
+	}
+	_ = l.file.Close()
+	l.file, l.info = file, info
+}
+
+func (l *List) same(info os.FileInfo) bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return os.SameFile(info, l.info) && info.Size() == l.info.Size() && info.ModTime().Equal(l.info.ModTime())
+}
+
+// Close closes the file. Nothing can be asked after that.
+func (l *List) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file = nil
+	return err
+}

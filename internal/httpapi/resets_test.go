@@ -1,0 +1,131 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/throttle"
+)
+
+var resetToken = account.NewResetToken()
+
+func (s *staff) StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error) {
+	return admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.note(ctx, "reset %v for %v, %q", id, life, reason)
+}
+
+func (s *staff) WithdrawReset(ctx context.Context, id idworker.ID, reason string) error {
+	return s.note(ctx, "withdraw reset %v, %q", id, reason)
+}
+
+func (s *staff) Invite(ctx context.Context, name string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
+	return alice, admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.note(ctx, "invite %s as %s for %v, %q", name, role, life, reason)
+}
+
+func (s *staff) Use(ctx context.Context, t account.ResetToken, _ account.Password) (account.User, error) {
+	return alice, s.note(ctx, "use %v", t.Hash() == resetToken.Hash())
+}
+
+// TestStartedResetIsShownOnce: with a link if the operator has said where people
+// reach the server, and never with one made of what the request says.
+func TestStartedResetIsShownOnce(t *testing.T) {
+	text := resetToken.Reveal()
+	token := `"reset_token":"` + text + `"`
+	for base, want := range map[string]string{
+		"":                         `{` + token + `,"expires_at":"2026-11-21T09:12:33.123Z"}`,
+		"https://auth.example.org": `{` + token + `,"url":"https://auth.example.org/console/password#` + text + `","expires_at":"2026-11-21T09:12:33.123Z"}`,
+	} {
+		s, log := &staff{}, &testenv.Journal{}
+		h := office(t, s)
+		h = handler(t, &s.world, func(o *httpapi.Options) {
+			o.Sessions, o.People, o.Resets, o.PublicURL = s, httpapi.People{Users: s, Resets: s}, s, base
+			o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		})
+		if _, body := ask(t, h, "POST", "/v1/admin/users/41/password-reset", ""); body != want {
+			t.Errorf("got %s, want %s", body, want)
+		}
+		_, body := ask(t, h, "POST", "/v1/admin/users", `{"username":"bob","role":"user"}`)
+		if !strings.HasSuffix(body, `,"password_reset":`+want+`}`) || !strings.HasPrefix(body, `{"id":"41","username":"alice"`) {
+			t.Errorf("invited: %s", body)
+		}
+		ask(t, h, "POST", "/v1/password-resets", `{"reset_token":"`+text+`","new_password":"`+password+`"}`)
+		if strings.Contains(log.String(), text) || !strings.Contains(log.String(), "password reset started") {
+			t.Errorf("the log: %s", log)
+		}
+	}
+}
+
+func TestUseOfAReset(t *testing.T) {
+	good := `{"reset_token":"` + resetToken.Reveal() + `","new_password":"` + password + `"}`
+	invalid := &account.InvalidError{Fields: []account.FieldError{{Field: "password", Code: account.CodeTooShort, Message: "must be longer"}}}
+	for _, c := range []struct {
+		name, body string
+		err, limit error
+		status     int
+		says       string
+		asked      bool
+	}{
+		{"good", good, nil, nil, 204, "", true},
+		{"good, others untold", good, session.ErrUntold, nil, 204, "", true},
+		{"used", good, account.ErrReset, nil, 403, `"code":"reset_token_invalid"`, true},
+		{"no token", `{"reset_token":"fpr_x","new_password":"x"}`, nil, nil, 403, `"code":"reset_token_invalid"`, false},
+		{"nothing", `{}`, nil, nil, 403, `"code":"reset_token_invalid"`, false},
+		{"mistyped", strings.Replace(good, "fpr_", "fpr-", 1), nil, nil, 403, `"code":"reset_token_invalid"`, false},
+		{"disabled", good, account.ErrDisabled, nil, 403, `"code":"account_disabled"`, true},
+		{"bad password", good, invalid, nil, 422, `"field":"new_password"`, true},
+		{"busy", good, account.ErrBusy, nil, 503, `"code":"busy"`, true},
+		{"database away", good, context.DeadlineExceeded, nil, 503, `"code":"unavailable"`, true},
+		{"too many", good, nil, &throttle.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, 429, `"code":"rate_limited"`, false},
+		{"another field", `{"reset_token":"x","new_password":"x","username":"alice"}`, nil, nil, 400, `"code":"body_malformed"`, false},
+	} {
+		s := &staff{err: c.err}
+		if c.err != nil && c.err != error(invalid) {
+			s.err = fmt.Errorf("login: reset: %w", c.err)
+		}
+		s.limit = c.limit
+		status, body := ask(t, office(t, s), "POST", "/v1/password-resets", c.body)
+		if status != c.status || !strings.Contains(body, c.says) || (s.asked != "") != c.asked {
+			t.Errorf("%s: %d %s, asked %q, want %d %s", c.name, status, body, s.asked, c.status, c.says)
+		}
+		if forgets := c.status == http.StatusNoContent; forgets != (len(s.known) == 1) {
+			t.Errorf("%s: what was counted is forgotten of %v", c.name, s.known)
+		}
+	}
+}
+
+// TestResetLifetimesOutOfRange reach the domain as such, and do not wrap round or
+// become the default.
+func TestResetLifetimesOutOfRange(t *testing.T) {
+	for seconds, want := range map[string]string{
+		"0": "1ns", "-1": "1ns", "-9223372036854775808": "1ns", "-10000000000": "1ns",
+		"86401": "24h0m1s", "9223372036854775807": "24h0m1s", "600": "10m0s",
+	} {
+		s := &staff{}
+		ask(t, office(t, s), "POST", "/v1/admin/users/41/password-reset", `{"reset_lifetime_seconds":`+seconds+`}`)
+		if s.asked != "reset 41 for "+want+`, ""` {
+			t.Errorf("%s: asked %q", seconds, s.asked)
+		}
+	}
+	for body, code := range map[string]string{
+		`{"username":"bob","role":"user","password":"x","reset_lifetime_seconds":900}`: "reset_lifetime_seconds",
+		`{"username":"bob","role":"user","password":null}`:                             "body_malformed",
+		`{"username":"bob","role":"user","reset_lifetime_seconds":"900"}`:              "body_malformed",
+		`{"username":"bob","role":"user","reset_lifetime_seconds":1.5}`:                "body_malformed",
+	} {
+		s := &staff{}
+		if _, answer := ask(t, office(t, s), "POST", "/v1/admin/users", body); !strings.Contains(answer, code) || s.asked != "" {
+			t.Errorf("%s: %s, asked %q", body, answer, s.asked)
+		}
+	}
+}
