@@ -24,7 +24,7 @@ var names = []string{
 	"known_places",
 	"audit_names", "users_disabled",
 	"sweep_state", "sweeps_requested_by",
-	"activity", "users_idle",
+	"activity", "users_idle", "second_factor",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

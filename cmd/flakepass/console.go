@@ -36,6 +36,7 @@ type consoleParts struct {
 	limits   httpapi.Gate
 	desk     *operatorDesk
 	sweeps   sweepDoor
+	own      adminui.Own
 }
 
 func newConsole(p consoleParts) *adminui.UI {
@@ -53,6 +54,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits},
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
+		Own: p.own, Factors: p.desk.users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins,
 	})
 }
 

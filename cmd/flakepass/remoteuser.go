@@ -18,6 +18,8 @@ type remoteUser struct {
 	Disable remoteUserDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  remoteUserEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Logout  remoteUserLogout  `cmd:"" help:"End a user's login."`
+
+	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }
 
 type remoteUserAdd struct{ userAdd }
@@ -48,7 +50,7 @@ func (c remoteUserList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), CreatedAt: u.CreatedAt}
+			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: u.CreatedAt}
 			if !u.DisabledAt.IsZero() {
 				l.DisabledAt = &u.DisabledAt
 			}

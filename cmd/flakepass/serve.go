@@ -102,7 +102,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
-	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
+	factors, err := newFactors(ctx, cfg, db, ids, log, metrics)
+	if err != nil {
+		return err
+	}
+	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near, Factors: factors}
 
 	// How it is forgotten.
 	sweeper := newSweeper(cfg, db, rule, ids, log)
@@ -127,8 +131,9 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids}, IntrospectionRate: cfg.IntrospectionRate,
 		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
-		People:      desk.people(),
-		Sweeps:      sweeper,
+		People:        desk.people(),
+		Sweeps:        sweeper,
+		SecondFactors: logins, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
@@ -140,7 +145,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper,
+		limits: limits, desk: desk, sweeps: sweeper, own: logins,
 	})
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above
 	if err != nil {

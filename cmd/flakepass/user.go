@@ -25,6 +25,8 @@ type userCommand struct {
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
+
+	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }
 
 // An office is what the commands on users and logins work with: the database

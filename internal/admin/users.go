@@ -60,6 +60,8 @@ type Users struct {
 	// Known are the accounts by their names, and Hasher hashes passwords.
 	Known  account.Users
 	Hasher *account.Hasher
+	// Factors are the second factors; nil where nobody removes any.
+	Factors Factors
 
 	Sessions *Sessions // ends logins, and knows the policy
 	IDs      audit.IDs

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -18,11 +19,14 @@ const (
 	loginPath = "/console/login"
 )
 
-// Logins begin the logins of one role, and ask for a password once more.
-// *login.Service is one.
+// Logins begin the logins of one role, and ask for a password once more, with a
+// code where there is a second factor. *login.Service is one.
 type Logins interface {
-	LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error)
-	Confirm(ctx context.Context, id idworker.ID, p account.Password) error
+	LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Confirm(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
+	// Holder is whose attempt a ticket of a [*login.NeedsCodeError] is.
+	Holder(ticket string) (secondfactor.Holder, error)
+	FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error)
 }
 
 type loginView struct {
@@ -53,7 +57,10 @@ func (u *UI) postLogin(v *visit) {
 			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
 			return
 		}
-		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")))
+		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
+		if v.needsCode(err, next) {
+			return
+		}
 		if err != nil {
 			u.refuseLogin(v, name, next, err)
 			return
@@ -84,6 +91,8 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 		status, problem, reason = http.StatusForbidden, v.t.Login.Role, "not_admin"
 	case errors.Is(err, account.ErrDisabled):
 		status, problem, reason = http.StatusForbidden, v.t.Login.Disabled, "account_disabled"
+	case errors.Is(err, account.ErrShort):
+		status, problem, reason = http.StatusForbidden, v.t.Account.ResetNeeded, "password_reset_required"
 	case errors.Is(err, account.ErrBusy):
 		problem = v.t.Login.Busy
 	case v.r.Context().Err() == nil:
@@ -136,7 +145,7 @@ func (v *visit) confirmed(form url.Values) string {
 	if wait := v.held(try); wait != "" {
 		return wait
 	}
-	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")))
+	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	switch {
 	case err == nil:
 		v.proved(try, v.who.UserID)
@@ -144,6 +153,11 @@ func (v *visit) confirmed(form url.Values) string {
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
 		v.u.Log.InfoContext(v.r.Context(), "password not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
 		return v.t.Confirm.Wrong
+	case errors.Is(err, secondfactor.ErrRequired):
+		return v.t.Account.CodeNeeded
+	case errors.Is(err, secondfactor.ErrInvalid):
+		v.u.Log.InfoContext(v.r.Context(), "second factor not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
+		return v.t.Account.CodeWrong
 	case errors.Is(err, account.ErrBusy):
 		return v.t.Login.Busy
 	}

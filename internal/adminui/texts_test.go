@@ -77,6 +77,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 func TestEveryActionAndKindHasAName(t *testing.T) {
 	for _, l := range languages {
 		for _, a := range []audit.Action{
+			audit.SecondFactorEnrolled, audit.SecondFactorRemoved, audit.RecoveryCodeUsed,
 			audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.RoleChanged, audit.PasswordReset, audit.LoginEnded,
 			audit.AllLoginsEnded, audit.LoginExpired, audit.PolicyChanged, audit.SweepRequested,
 		} {

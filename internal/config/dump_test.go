@@ -42,6 +42,8 @@ FLAKEPASS_SHUTDOWN_TIMEOUT default 15s
 FLAKEPASS_HASH_WORKERS default CPUS
 FLAKEPASS_CACHE_ENTRIES default 100000
 FLAKEPASS_AUDIT_EXPIRY default off
+FLAKEPASS_SECOND_FACTOR default optional
+FLAKEPASS_SECOND_FACTOR_KEY default (none)
 `
 
 var spaces = regexp.MustCompile(" {2,}")

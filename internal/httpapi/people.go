@@ -21,6 +21,7 @@ type People struct {
 	Logout   AdminLogout
 	Sessions AdminSessions
 	Stats    AdminStats
+	Factors  AdminSecondFactors
 }
 
 // AdminUsers looks at users and changes them.
@@ -42,6 +43,7 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.GET("/users/:id", s.do(s.getUser))
 	g.PATCH("/users/:id", s.do(s.changeUser))
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
+	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
 	g.GET("/sessions", s.do(s.listSessions))
 	g.GET("/sessions/:id", s.do(s.getSession))
 	g.DELETE("/sessions/:id", s.do(s.endSession))
@@ -53,6 +55,7 @@ type user struct {
 	ID         string `json:"id"`
 	Username   string `json:"username"`
 	Role       string `json:"role"`
+	HasFactor  bool   `json:"second_factor"`
 	DisabledAt string `json:"disabled_at,omitempty"`
 	CreatedAt  string `json:"created_at"`
 	UpdatedAt  string `json:"updated_at"`
@@ -60,7 +63,7 @@ type user struct {
 
 func userOf(u *account.User) user {
 	out := user{
-		ID: u.ID.String(), Username: u.Username, Role: string(u.Role),
+		ID: u.ID.String(), Username: u.Username, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
 		CreatedAt: stamp(u.CreatedAt), UpdatedAt: stamp(u.UpdatedAt),
 	}
 	if u.Disabled() {
