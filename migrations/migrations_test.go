@@ -24,7 +24,7 @@ var names = []string{
 	"known_places",
 	"audit_names", "users_disabled",
 	"sweep_state", "sweeps_requested_by",
-	"activity", "users_idle", "policy_limits", "password_resets",
+	"activity", "users_idle", "policy_limits", "password_resets", "second_factor",
 	"instances",
 }
 

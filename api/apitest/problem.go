@@ -53,7 +53,7 @@ func challenge(status int, code string) string {
 		return bearer + `, error="invalid_request"`
 	case status != http.StatusUnauthorized:
 		return ""
-	case code == "token_missing" || code == "credentials_invalid":
+	case code == "token_missing" || code == "credentials_invalid" || code == "second_factor_required" || code == "second_factor_invalid":
 		return bearer
 	default:
 		return bearer + `, error="invalid_token"`

@@ -34,6 +34,17 @@ const (
 	UsernameTaken          Code = "username_taken"
 	LastAdmin              Code = "last_admin"
 
+	// Of a second factor.
+	SecondFactorRequired    Code = "second_factor_required"
+	SecondFactorInvalid     Code = "second_factor_invalid"
+	SecondFactorEnrolled    Code = "second_factor_enrolled"
+	SecondFactorNotEnrolled Code = "second_factor_not_enrolled"
+	SecondFactorOff         Code = "second_factor_off"
+	SecondFactorMissing     Code = "second_factor_missing"
+	CurrentCodeInvalid      Code = "current_code_invalid"
+	PasswordTooShort        Code = "password_too_short"
+	PasswordResetRequired   Code = "password_reset_required"
+
 	// Of a request.
 	BodyMalformed        Code = "body_malformed"
 	BodyTooLarge         Code = "body_too_large"

@@ -37,6 +37,9 @@ func open(r *call) { r.open = true }
 type Credentials struct {
 	Username string
 	Password Password
+	// Code is one of the second factor, or a recovery code. It may be empty, and is
+	// ignored where the account has none.
+	Code string
 	// Last is the token of the last login on this device, if it is still there,
 	// living or dead. With it the login gets past what strangers have used up of
 	// the account's attempts.
@@ -52,10 +55,15 @@ type Login struct {
 }
 
 // Login begins the one login of a user, and ends the one before. It fails with
-// [CredentialsInvalid], [AccountDisabled], [RateLimited] or [Busy]. After any
+// [CredentialsInvalid], [AccountDisabled], [RateLimited] or [Busy]; and, if the
+// password is right, [SecondFactorRequired], [SecondFactorInvalid] or
+// [PasswordResetRequired]. After any
 // other failure a login may have begun: log in again.
 func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
-	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", namePassword{who.Username, who.Password.reveal()}, open, func(r *call) {
+	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
+		namePassword
+		Code string `json:"code,omitempty"`
+	}{namePassword{who.Username, who.Password.reveal()}, who.Code}, open, func(r *call) {
 		if !who.Last.IsZero() {
 			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
 		}

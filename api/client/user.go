@@ -14,8 +14,9 @@ import (
 type User struct {
 	ID         idworker.ID `json:"id"` // never changes, never reused
 	Username   string      `json:"username"`
-	Role       string      `json:"role"`        // user, service or admin
-	DisabledAt time.Time   `json:"disabled_at"` // zero for one that is enabled
+	Role       string      `json:"role"`          // user, service or admin
+	HasFactor  bool        `json:"second_factor"` // a login needs a code beside the password
+	DisabledAt time.Time   `json:"disabled_at"`   // zero for one that is enabled
 	CreatedAt  time.Time   `json:"created_at"`
 	UpdatedAt  time.Time   `json:"updated_at"`
 }

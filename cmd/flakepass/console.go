@@ -40,6 +40,7 @@ type consoleParts struct {
 	instance string // the ID of this run of the process
 	tally    *audit.Tally
 	resets   *login.Resets
+	own      adminui.Own
 }
 
 func newConsole(p consoleParts) *adminui.UI {
@@ -59,6 +60,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
 		Instances: &gormstore.Instances{DB: p.db},
 		Resets:    consoleResets{p.desk.users, p.resets, p.limits}, PublicURL: p.cfg.PublicURL,
+		Own: p.own, Factors: p.desk.users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins,
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/activity"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/sweep"
 )
@@ -34,14 +35,20 @@ type countedLogins struct {
 	counts *counts
 }
 
-func (l countedLogins) Login(ctx context.Context, username string, p account.Password) (session.Opened, error) {
-	opened, err := l.Service.Login(ctx, username, p)
+func (l countedLogins) Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	opened, err := l.Service.Login(ctx, username, p, code)
 	l.count(err)
 	return opened, err
 }
 
-func (l countedLogins) LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error) {
-	opened, err := l.Service.LoginAs(ctx, role, username, p)
+func (l countedLogins) LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	opened, err := l.Service.LoginAs(ctx, role, username, p, code)
+	l.count(err)
+	return opened, err
+}
+
+func (l countedLogins) FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error) {
+	opened, err := l.Service.FinishAs(ctx, role, ticket, code)
 	l.count(err)
 	return opened, err
 }
@@ -50,7 +57,8 @@ func (l countedLogins) count(err error) {
 	switch {
 	case err == nil:
 		l.counts.Add(activity.Login, 1)
-	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, login.ErrRole):
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, login.ErrRole),
+		errors.Is(err, account.ErrShort), errors.Is(err, secondfactor.ErrInvalid):
 		l.counts.Add(activity.Refused, 1)
 	}
 }

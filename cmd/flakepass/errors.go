@@ -19,7 +19,7 @@ import (
 // the log; it tells a person nothing.
 var packages = []string{
 	"account", "activity", "admin", "adminui", "audit", "breached", "broadcast", "client", "config", "durable", "feed", "fileworker", "firstadmin", "fleet", "gatetier", "gormstore", "httpapi",
-	"idworker", "keypair", "limit", "login", "memlimit", "memtier", "migrations", "policy", "problem", "redislimit", "redistier", "redisworker", "session",
+	"idworker", "keypair", "limit", "login", "memlimit", "memtier", "migrations", "policy", "problem", "redislimit", "redistier", "redisworker", "secondfactor", "session",
 	"sqlworker", "sweep", "telemetry", "throttle", "touchtier", "zkworker",
 }
 

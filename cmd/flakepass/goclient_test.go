@@ -66,6 +66,8 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 		apiclient.TokenMissing, apiclient.TokenMalformed, apiclient.TokenInvalid, apiclient.TokenExpired, apiclient.TokenIdleTimeout, apiclient.TokenLoggedOut,
 		apiclient.TokenReplaced, apiclient.TokenRevoked, apiclient.AccountDisabled, apiclient.CredentialsAmbiguous, apiclient.TokenInURL, apiclient.Forbidden,
 		apiclient.CredentialsInvalid, apiclient.CurrentPasswordInvalid, apiclient.ResetTokenInvalid, apiclient.RegistrationClosed, apiclient.UsernameTaken, apiclient.LastAdmin,
+		apiclient.SecondFactorRequired, apiclient.SecondFactorInvalid, apiclient.SecondFactorEnrolled, apiclient.SecondFactorNotEnrolled, apiclient.SecondFactorOff,
+		apiclient.SecondFactorMissing, apiclient.CurrentCodeInvalid, apiclient.PasswordTooShort, apiclient.PasswordResetRequired,
 		apiclient.BodyMalformed, apiclient.BodyTooLarge, apiclient.MediaTypeUnsupported, apiclient.ValidationFailed, apiclient.SweepRunning,
 		apiclient.PreconditionRequired, apiclient.VersionConflict, apiclient.ConfirmationRequired, apiclient.NotFound, apiclient.MethodNotAllowed,
 		apiclient.Unavailable, apiclient.FollowersFull, apiclient.RateLimited, apiclient.Busy, apiclient.NotReady, apiclient.InternalError,
@@ -175,6 +177,7 @@ func callEverything(t *testing.T, d *deployment, c *apiclient.Client) {
 	callResets(ctx, t, admin)
 	callSweeps(ctx, t, admin)
 	callInstances(ctx, t, admin)
+	callSecondFactors(ctx, t, admin)
 	if gone := step[apiclient.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != bound {
 		t.Errorf("logged out: %+v", gone)
 	}

@@ -18,6 +18,7 @@ type remoteLogin struct {
 	URL           string `arg:"" help:"Where the server answers, such as https://auth.example.org."`
 	Name          string `arg:"" help:"The username, of an admin."`
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
 }
 
 func (c remoteLogin) Run(a *app) error {
@@ -25,7 +26,7 @@ func (c remoteLogin) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	who := apiclient.Credentials{Username: c.Name}
+	who := apiclient.Credentials{Username: c.Name, Code: c.Code}
 	switch old, err := readTarget(); {
 	case err == nil && (old.URL != c.URL || !sameName(old.Username, c.Name)): // it would live on, and nobody could end it from here
 		return fmt.Errorf("still logged in to %s as %s; say `flakepass remote logout` first", printable(old.URL), printable(old.Username))
@@ -38,6 +39,9 @@ func (c remoteLogin) Run(a *app) error {
 	}
 	who.Password = apiclient.NewPassword(text)
 	in, err := api.Login(a.ctx, who)
+	if errors.Is(err, apiclient.SecondFactorRequired) {
+		return errors.New("the account has a second factor; say it again with --code and the code that the app shows, or a recovery code")
+	}
 	if err != nil {
 		return remoteError(err)
 	}

@@ -19,6 +19,8 @@ type remoteUser struct {
 	Enable  remoteUserEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Reset   remoteUserReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Logout  remoteUserLogout  `cmd:"" help:"End a user's login."`
+
+	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }
 
 type remoteUserAdd struct{ userAdd }
@@ -52,7 +54,7 @@ func (c remoteUserList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), CreatedAt: u.CreatedAt}
+			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: u.CreatedAt}
 			if !u.DisabledAt.IsZero() {
 				l.DisabledAt = &u.DisabledAt
 			}

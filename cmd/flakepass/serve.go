@@ -117,7 +117,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
-	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near}
+	factors, err := newFactors(ctx, cfg, db, ids, log, metrics)
+	if err != nil {
+		return err
+	}
+	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near, Factors: factors}
 
 	resets := &login.Resets{
 		Accounts: accounts, Users: &admin.OwnResets{ResetUser: users, IDs: ids}, Store: tiers.near, Now: time.Now,
@@ -154,8 +158,9 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
 		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db), Sightings: tally,
-		People:      desk.people(),
-		Sweeps:      sweeper,
+		People:        desk.people(),
+		Sweeps:        sweeper,
+		SecondFactors: logins, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
 		Instances:   &gormstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
@@ -168,7 +173,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
 		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally, resets: resets,
+		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally, resets: resets, own: logins,
 	})
 	running.Go(func() { console.Run(work) })
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above

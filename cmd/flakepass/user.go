@@ -27,6 +27,8 @@ type userCommand struct {
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
+
+	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }
 
 // An office is what the commands on users and logins work with: the database

@@ -19,6 +19,7 @@ type userLine struct {
 	ID         idworker.ID  `json:"id"`
 	Username   string       `json:"username"`
 	Role       account.Role `json:"role"`
+	HasFactor  bool         `json:"second_factor"`
 	DisabledAt *time.Time   `json:"disabled_at"`
 	CreatedAt  time.Time    `json:"created_at"`
 }
@@ -33,7 +34,7 @@ func (c userList) Run(a *app) error {
 				return err
 			}
 			for _, u := range users {
-				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, CreatedAt: u.CreatedAt}
+				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, HasFactor: u.HasSecondFactor(), CreatedAt: u.CreatedAt}
 				if !u.DisabledAt.IsZero() {
 					l.DisabledAt = &u.DisabledAt
 				}

@@ -83,10 +83,15 @@ type User struct {
 	Role     Role
 
 	PasswordHash PHC
-	// PasswordVersion begins at 1 and grows with every change of password, but
-	// not when the same password is hashed anew. A login that verified
-	// version 3 must not open when the row is at 4.
+	// PasswordVersion begins at 1 and grows with every change of password, and
+	// when a second factor begins or ceases to count, but not when the same
+	// password is hashed anew. A login that verified version 3 must not open when
+	// the row is at 4.
 	PasswordVersion int64
+
+	// SecondFactorAt is since when a login needs a code beside the password; zero
+	// if it does not.
+	SecondFactorAt time.Time
 
 	DisabledAt time.Time // zero when enabled
 	CreatedAt  time.Time
@@ -95,6 +100,9 @@ type User struct {
 
 // Disabled reports whether the account may not log in.
 func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
+
+// HasSecondFactor reports whether a login needs a code beside the password.
+func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
 // Users keeps accounts. Names given to it have gone through
 // [NormalizeUsername] and are compared byte for byte: a collation that finds

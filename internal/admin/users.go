@@ -63,6 +63,8 @@ type Users struct {
 	Hasher *account.Hasher
 	// Breached refuses stolen passwords; nil refuses none.
 	Breached *account.Breaches
+	// Factors are the second factors; nil where nobody removes any.
+	Factors Factors
 
 	Sessions *Sessions // ends logins, and knows the policy
 	IDs      audit.IDs

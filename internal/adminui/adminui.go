@@ -50,6 +50,13 @@ type Options struct {
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// nobody has said so.
 	PublicURL string
+	// Own are the verbs about the reader's own account, and Factors that about the
+	// second factors of others. Without them there are no pages about either.
+	Own     Own
+	Factors Factors
+	// AdminsNeedFactor leads an admin without a second factor to where one is
+	// added, and nowhere else.
+	AdminsNeedFactor bool
 	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
 	// of what was done. None is fine.
 	TrustedProxies []netip.Prefix
@@ -95,6 +102,7 @@ func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
 	u.at(mux, loginPath, u.showLogin, u.postLogin)
+	u.at(mux, codePath, nil, u.form(u.postCode))
 	u.at(mux, "/console/logout", nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
 
@@ -104,7 +112,13 @@ func (u *UI) Handler() http.Handler {
 	u.at(mux, auditPath, u.inside(u.showAudit), nil)
 	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
 	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)
+	if u.Own != nil {
+		u.at(mux, accountPath, u.inside(u.showAccount), u.act(u.postAccount))
+	}
 	if u.People != nil && u.Living != nil {
+		if u.Factors != nil {
+			u.at(mux, usersPath+"/{id}/second-factor", nil, u.act(u.removeFactor))
+		}
 		u.at(mux, usersPath, u.inside(u.showUsers), u.act(u.createUser))
 		u.at(mux, usersPath+"/{id}", u.inside(u.showUser), u.act(u.changeUser))
 		u.at(mux, loginsPath, u.inside(u.showLogins), nil)

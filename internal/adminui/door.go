@@ -83,6 +83,16 @@ func (v *visit) enter() bool {
 		v.toLogin("role")
 		return false
 	}
+	if v.u.Own != nil {
+		if v.factor, err = v.u.Own.HasFactor(v.r.Context(), v.who.UserID); err != nil {
+			v.unavailable("cannot tell whether there is a second factor", err)
+			return false
+		}
+		if v.u.AdminsNeedFactor && !v.factor && v.r.URL.Path != accountPath {
+			v.see(accountPath, nil)
+			return false
+		}
+	}
 	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
 		ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole,
 		RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r),

@@ -18,13 +18,14 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
 const cookieName = "__Host-flakepass"
 
 // LoginAs lets in whoever knows the passphrase and has the role.
-func (w *world) LoginAs(_ context.Context, role account.Role, username string, p account.Password) (session.Opened, error) {
+func (w *world) LoginAs(_ context.Context, role account.Role, username string, p account.Password, _ secondfactor.Code) (session.Opened, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -51,11 +52,19 @@ func right(p account.Password) bool {
 	return ok && slices.ContainsFunc(bad.Fields, func(f account.FieldError) bool { return f.Code == account.CodeContainsUsername })
 }
 
-func (w *world) Confirm(_ context.Context, id idworker.ID, p account.Password) error {
+func (w *world) Confirm(_ context.Context, id idworker.ID, p account.Password, _ secondfactor.Code) error {
 	if id != 7 || !right(p) {
 		return account.ErrWrong
 	}
 	return nil
+}
+
+func (w *world) Holder(string) (secondfactor.Holder, error) {
+	return secondfactor.Holder{}, secondfactor.ErrTicket
+}
+
+func (w *world) FinishAs(context.Context, account.Role, string, secondfactor.Code) (session.Opened, error) {
+	return session.Opened{}, secondfactor.ErrTicket
 }
 
 func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity, error) {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -48,7 +50,7 @@ func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 	w.ui.Gate = g
 	c := w.enter()
 	for err, back := range map[error]int{account.Undecided(account.ErrBusy): 1, account.ErrBusy: 0, account.ErrWrong: 0} {
-		w.ui.Logins = failing{err}
+		w.ui.Logins = failing{err: err}
 		g.left = 10
 		w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {"x"}}))
 		if g.left != 9+back {
@@ -64,10 +66,16 @@ func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 }
 
 // failing lets nobody in.
-type failing struct{ err error }
+type failing struct {
+	adminui.Logins // which nobody asks more of
 
-func (f failing) LoginAs(context.Context, account.Role, string, account.Password) (session.Opened, error) {
+	err error
+}
+
+func (f failing) LoginAs(context.Context, account.Role, string, account.Password, secondfactor.Code) (session.Opened, error) {
 	return session.Opened{}, f.err
 }
 
-func (f failing) Confirm(context.Context, idworker.ID, account.Password) error { return f.err }
+func (f failing) Confirm(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+	return f.err
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -19,11 +20,14 @@ const (
 	loginPath = "/console/login"
 )
 
-// Logins begin the logins of one role, and ask for a password once more.
-// *login.Service is one.
+// Logins begin the logins of one role, and ask for a password once more, with a
+// code where there is a second factor. *login.Service is one.
 type Logins interface {
-	LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error)
-	Confirm(ctx context.Context, id idworker.ID, p account.Password) error
+	LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Confirm(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
+	// Holder is whose attempt a ticket of a [*login.NeedsCodeError] is.
+	Holder(ticket string) (secondfactor.Holder, error)
+	FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error)
 }
 
 type loginView struct {
@@ -54,7 +58,10 @@ func (u *UI) postLogin(v *visit) {
 			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
 			return
 		}
-		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")))
+		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
+		if v.needsCode(err, next) {
+			return
+		}
 		if err != nil {
 			v.unguessed(err)
 			u.refuseLogin(v, name, next, err)
@@ -90,6 +97,8 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 		status, problem, reason = http.StatusForbidden, v.t.Login.Role, "not_admin"
 	case errors.Is(err, account.ErrDisabled):
 		status, problem, reason = http.StatusForbidden, v.t.Login.Disabled, "account_disabled"
+	case errors.Is(err, account.ErrShort):
+		status, problem, reason = http.StatusForbidden, v.t.Account.ResetNeeded, "password_reset_required"
 	case errors.Is(err, account.ErrBusy):
 		problem = v.t.Login.Busy
 	case v.r.Context().Err() == nil:
@@ -138,7 +147,7 @@ func (v *visit) confirmed(form url.Values) string {
 	if wait := v.held(try); wait != "" {
 		return wait
 	}
-	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")))
+	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	switch {
 	case err == nil:
@@ -148,6 +157,11 @@ func (v *visit) confirmed(form url.Values) string {
 		v.sight("password not confirmed", audit.PasswordRefused, "password_not_confirmed", audit.AboutUser(v.who.UserID, v.who.Username),
 			"user_id", v.who.UserID.String())
 		return v.t.Confirm.Wrong
+	case errors.Is(err, secondfactor.ErrRequired):
+		return v.t.Account.CodeNeeded
+	case errors.Is(err, secondfactor.ErrInvalid):
+		v.u.Log.InfoContext(v.r.Context(), "second factor not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
+		return v.t.Account.CodeWrong
 	case errors.Is(err, account.ErrBusy):
 		return v.t.Login.Busy
 	}

@@ -16,8 +16,10 @@ func (f frame) Menu() []menuItem {
 		{Path: loginsPath, Name: f.T.LoginList},
 		{Path: expiryPath, Name: f.T.Expiry},
 		{Path: auditPath, Name: f.T.Audit},
+		{Path: accountPath, Name: f.T.Account.Title},
 	}
 	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.people && (i.Path == usersPath || i.Path == loginsPath) })
+	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.own && i.Path == accountPath })
 	for i := range items {
 		items[i].Current = items[i].Path == f.Here
 	}

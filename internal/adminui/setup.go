@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 )
 
 // retryAfter goes with every 503, in seconds.
@@ -68,7 +69,7 @@ func (u *UI) postSetup(v *visit) {
 		return
 	}
 	u.Log.InfoContext(v.r.Context(), "first admin created", "user_id", user.ID.String())
-	opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, user.Username, account.NewPassword(form.password))
+	opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, user.Username, account.NewPassword(form.password), secondfactor.Code{})
 	if err != nil { // the account is there all the same
 		u.Log.WarnContext(v.r.Context(), "console: login after setup", "err", err)
 		v.see(loginPath, url.Values{"why": {"created"}})

@@ -25,6 +25,7 @@ type texts struct {
 	People  peopleTexts
 	Logins  loginsTexts
 	Resets  resetTexts
+	Account accountTexts
 
 	Done   map[string]string // what was done just now
 	Fields map[string]string // what is wrong with a field, by its name and code

@@ -33,6 +33,7 @@ func english() *texts {
 				"account_disabled":   "This account was disabled. Ask another admin.",
 				"role":               "This account is no longer an admin.",
 				"left":               "You have logged out.",
+				"password":           "The passphrase is changed. Log in with the new one.",
 				"everybody":          "Everybody is logged out, you too. Other instances know within seconds.",
 				"created":            "The admin exists. Log in with the name and passphrase that you have chosen.",
 				"cookie": "Your browser did not keep the login. The console needs https, or an address of this machine " +
@@ -118,7 +119,8 @@ func english() *texts {
 				"user.created": "User created", "user.disabled": "User disabled", "user.enabled": "User enabled",
 				"user.role_changed": "Role changed", "user.password_reset": "Password set", "user.password_changed": "Password changed", "login.ended": "Login ended",
 				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Expiry changed",
-				"sweep.requested": "Sweep requested",
+				"sweep.requested": "Sweep requested", "user.second_factor_enrolled": "Second factor added",
+				"user.second_factor_removed": "Second factor removed", "user.recovery_code_used": "Recovery code used",
 			}, securityEN),
 			Doors:     map[string]string{"api": "API", "cli": "command line", "console": "console", "sweep": "sweep", "server": "server"},
 			BadDate:   "is a date and a time, such as 2026-11-21T14:00.",
@@ -146,9 +148,12 @@ func english() *texts {
 
 		Resets: resetEnglish(),
 
+		Account: englishAccount(),
+
 		Done: map[string]string{
-			"withdrawn": "If there was a link, it works no longer.",
-			"ended":     "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
+			"factor_removed": "The second factor is removed.",
+			"withdrawn":      "If there was a link, it works no longer.",
+			"ended":          "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
 			"untold": "Done. Other instances could not be told at once, and learn of it within seconds.",
 			"saved":  "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already.",
 		},

@@ -33,6 +33,7 @@ func chinese() *texts {
 				"account_disabled":   "此账户已被停用。请联系其他管理员。",
 				"role":               "此账户已不再是管理员。",
 				"left":               "您已退出登录。",
+				"password":           "密码短语已更改。请用新的密码短语登录。",
 				"everybody":          "所有人都已退出登录，包括您。其他实例将在数秒内获知。",
 				"created":            "管理员已创建。请用您选择的用户名和密码短语登录。",
 				"cookie": "您的浏览器没有保存登录。控制台需要 https，或在 Chrome、Edge、Firefox 中使用本机地址" +
@@ -116,7 +117,8 @@ func chinese() *texts {
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
 				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
 				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
-				"sweep.requested": "请求清理",
+				"sweep.requested": "请求清理", "user.second_factor_enrolled": "添加第二因素",
+				"user.second_factor_removed": "移除第二因素", "user.recovery_code_used": "使用恢复码",
 			}, securityZH),
 			Doors:     map[string]string{"api": "API", "cli": "命令行", "console": "控制台", "sweep": "清理", "server": "服务器"},
 			BadDate:   "应为日期和时间，例如 2026-11-21T14:00。",
@@ -144,9 +146,12 @@ func chinese() *texts {
 
 		Resets: resetChinese(),
 
+		Account: chineseAccount(),
+
 		Done: map[string]string{
-			"withdrawn": "如果曾有链接，它现已失效。",
-			"ended":     "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
+			"factor_removed": "第二因素已移除。",
+			"withdrawn":      "如果曾有链接，它现已失效。",
+			"ended":          "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
 			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
 		},

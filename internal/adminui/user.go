@@ -21,6 +21,7 @@ type userView struct {
 	Resets   bool // there are one-time links
 	Audit    string
 	RoleName string
+	Factors  bool // second factors can be removed
 }
 
 func (u *UI) showUser(v *visit) { v.showUser(http.StatusOK, "") }
@@ -41,7 +42,7 @@ func (v *visit) showUser(status int, problem string) {
 	}
 	view := userView{
 		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(p.Role), RoleName: v.t.People.Roles[string(p.Role)],
-		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil,
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil, Factors: v.u.Factors != nil,
 	}
 	view.Back = usersPath + "/" + id.String()
 	view.Bad = problem != ""

@@ -19,6 +19,8 @@ type visit struct {
 	who flakepass.Identity // zero outside
 
 	giveBack func() // what the attempt to show a password has taken; may be nil
+
+	factor bool // whoever visits has a second factor
 }
 
 func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -37,12 +39,14 @@ type frame struct {
 	Done    string // what was done just now; may be empty
 	Refresh int    // seconds after which the page comes again where no script runs; 0: never
 	people  bool   // there are pages about users and logins
+	own     bool   // there is a page about the account of whoever visits
+	Factor  bool   // whoever visits has a second factor
 }
 
 // frame is that of a page with this title. here is its path in the menu, and
 // where a change of the language leads back to.
 func (v *visit) frame(title, here string, scripts ...string) frame {
-	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil}
+	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil, own: v.u.Own != nil, Factor: v.factor}
 	switch {
 	case v.r.URL.Path == setupPath: // its query is a secret
 	case v.r.URL.Path == loginPath && v.r.Method == http.MethodGet:

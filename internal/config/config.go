@@ -39,6 +39,9 @@ type Config struct {
 
 	Throttle bool // attempts of strangers are counted and bounded
 
+	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins
+	SecondFactorKeys []Secret // of 32 bytes each; the first encrypts; may be empty
+
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
 	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none

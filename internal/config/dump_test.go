@@ -47,6 +47,8 @@ FLAKEPASS_CACHE_ENTRIES default 100000
 FLAKEPASS_AUDIT_EXPIRY default off
 FLAKEPASS_AUDIT_LOGINS default on
 FLAKEPASS_AUDIT_RETENTION default 9600h
+FLAKEPASS_SECOND_FACTOR default optional
+FLAKEPASS_SECOND_FACTOR_KEY default (none)
 `
 
 var spaces = regexp.MustCompile(" {2,}")

@@ -208,6 +208,7 @@ func (l *loader) checkTogether() {
 		l.problems = append(l.problems, Problem{Variable: prefix + missing,
 			Text: prefix + given + " is set and this is not; set both, or neither"})
 	}
+	l.checkSecondFactor()
 	if l.wrong["listen"] || l.wrong["ops_listen"] {
 		return
 	}

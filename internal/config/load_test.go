@@ -80,8 +80,11 @@ var everything = map[string]string{
 	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "log_level": "debug",
 	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "cache_entries": "10",
 	"tls_cert": "/etc/tls.crt", "tls_key": "/etc/tls.key", "h2c": "on", "throttle": "off", "max_connections": "12",
-	"forward_key":  "0123456789abcdef0123456789abcdef",
-	"audit_expiry": "on", "audit_logins": "off", "audit_retention": "720h",
+	"forward_key": "0123456789abcdef0123456789abcdef",
+
+	"second_factor":     "admins",
+	"second_factor_key": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+	"audit_expiry":      "on", "audit_logins": "off", "audit_retention": "720h",
 	"breached_passwords": "/srv/pwned.txt", "public_url": "https://auth.example.org",
 }
 

@@ -43,7 +43,7 @@ func (s setting) fileKey() string      { return s.key + "_file" }
 // settings is the table, in the order in which it is shown. A derived default
 // may read what stands above it.
 func settings() []setting {
-	return []setting{
+	return append([]setting{
 		{
 			key: "listen", def: "127.0.0.1:8080",
 			doc:   "`host:port` on which the API is served. An empty host means every interface; port 0 picks a free port and prints it.",
@@ -223,5 +223,5 @@ func settings() []setting {
 			parse: func(c *Config, v string) error { return parseRetention(&c.AuditRetention, v) },
 			show:  func(c *Config) string { return showSpan(c.AuditRetention) },
 		},
-	}
+	}, secondFactorSettings()...)
 }

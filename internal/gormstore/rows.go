@@ -18,6 +18,7 @@ type userRow struct {
 	PasswordVersion int64  `gorm:"<-:create"`
 	Role            string `gorm:"<-:create"`
 	DisabledAt      *int64 `gorm:"<-:create"`
+	SecondFactorAt  *int64 `gorm:"->"` // secondfactor.go writes it
 	CreatedAt       int64  `gorm:"autoCreateTime:false"`
 	UpdatedAt       int64  `gorm:"autoUpdateTime:false"`
 }
@@ -32,6 +33,9 @@ func (r *userRow) user() account.User {
 	}
 	if r.DisabledAt != nil {
 		u.DisabledAt = fromMillis(*r.DisabledAt)
+	}
+	if r.SecondFactorAt != nil {
+		u.SecondFactorAt = fromMillis(*r.SecondFactorAt)
 	}
 	return u
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -42,6 +43,7 @@ func (s *server) changePassword(c *gin.Context) error {
 	var in struct {
 		Current text `json:"current_password"`
 		New     text `json:"new_password"`
+		Code    text `json:"code"`
 	}
 	if err := bind(c, &in); err != nil {
 		return err
@@ -52,17 +54,20 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.passwordRefused(c, who, err)
 		return err
 	}
-	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)))
+	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
 	switch {
-	case errors.Is(err, account.ErrWrong):
-		s.passwordRefused(c, who, errCurrent)
-		return errCurrent
+	case errors.Is(err, account.ErrWrong), errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
+		err = current(err)
+		s.passwordRefused(c, who, err)
+		return err
 	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
 		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err, "event", audit.PasswordChanged)
 	case err != nil:
 		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
-			s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
+			if !errors.Is(err, secondfactor.ErrUnchecked) {
+				s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)
+			}
 			return renamed(invalid)
 		}
 		s.unguessed(c.Request.Context(), taken, err)

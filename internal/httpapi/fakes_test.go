@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/sweep"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -57,14 +58,14 @@ func (w *world) Register(_ context.Context, name string, _ account.Password, rol
 	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
 }
 
-func (w *world) Login(context.Context, string, account.Password) (session.Opened, error) {
+func (w *world) Login(context.Context, string, account.Password, secondfactor.Code) (session.Opened, error) {
 	if err := w.verb(w.login); err != nil {
 		return session.Opened{}, err
 	}
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
-func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password) error {
+func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return w.verb(w.change)
 }
 

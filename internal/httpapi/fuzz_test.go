@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/account/accounttest"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -94,14 +95,14 @@ func passwordsIn(body []byte) (list [][]byte) {
 // An authenticator opens logins in the air.
 type authenticator struct{ *account.Service }
 
-func (a authenticator) Login(ctx context.Context, name string, p account.Password) (session.Opened, error) {
+func (a authenticator) Login(ctx context.Context, name string, p account.Password, code secondfactor.Code) (session.Opened, error) {
 	if _, err := a.Authenticate(ctx, name, p); err != nil {
 		return session.Opened{}, err
 	}
-	return (&world{}).Login(ctx, name, p)
+	return (&world{}).Login(ctx, name, p, code)
 }
 
-func (authenticator) ChangePassword(context.Context, idworker.ID, account.Password, account.Password) error {
+func (authenticator) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return nil
 }
 

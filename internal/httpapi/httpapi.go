@@ -18,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -28,8 +29,8 @@ type Accounts interface {
 
 // Logins begin logins and change passwords.
 type Logins interface {
-	Login(ctx context.Context, username string, p account.Password) (session.Opened, error)
-	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password) error
+	Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
 
 // Sessions recognise logins and end them.
@@ -59,6 +60,9 @@ type Options struct {
 	People      People
 	Sweeps      Sweeps
 	Instances   Instances
+
+	SecondFactors    SecondFactors
+	AdminsNeedFactor bool // an admin without a second factor can do nothing but add one
 
 	// For services that keep no store of their own.
 	Recognition Recognition
@@ -110,6 +114,7 @@ func New(o Options) (http.Handler, error) {
 	mine := v1.Group("", s.admit)
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
+	s.factorRoutes(mine)
 	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)

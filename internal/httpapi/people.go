@@ -22,6 +22,7 @@ type People struct {
 	Resets   AdminResets
 	Sessions AdminSessions
 	Stats    AdminStats
+	Factors  AdminSecondFactors
 }
 
 // AdminUsers looks at users and changes them.
@@ -45,6 +46,7 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
 	g.POST("/users/:id/password-reset", s.do(s.startReset))
 	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
+	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
 	g.GET("/sessions", s.do(s.listSessions))
 	g.GET("/sessions/:id", s.do(s.getSession))
 	g.DELETE("/sessions/:id", s.do(s.endSession))
@@ -56,6 +58,7 @@ type user struct {
 	ID         string `json:"id"`
 	Username   string `json:"username"`
 	Role       string `json:"role"`
+	HasFactor  bool   `json:"second_factor"`
 	DisabledAt string `json:"disabled_at,omitempty"`
 	CreatedAt  string `json:"created_at"`
 	UpdatedAt  string `json:"updated_at"`
@@ -63,7 +66,7 @@ type user struct {
 
 func userOf(u *account.User) user {
 	out := user{
-		ID: u.ID.String(), Username: u.Username, Role: string(u.Role),
+		ID: u.ID.String(), Username: u.Username, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
 		CreatedAt: stamp(u.CreatedAt), UpdatedAt: stamp(u.UpdatedAt),
 	}
 	if u.Disabled() {

@@ -296,7 +296,7 @@ func TestPageSaysWhetherThereIsAnother(t *testing.T) {
 func TestAnswersToOperators(t *testing.T) {
 	login := `"id":"412873650192384001","issued_at":"2026-11-21T09:12:33.123Z","last_seen_at":"2026-11-21T09:12:33.123Z",` +
 		`"expires_at":"2026-11-21T10:12:33.123Z","idle_expires_at":"2026-11-21T09:13:33.123Z"`
-	user := `"id":"41","username":"alice","role":"user",`
+	user := `"id":"41","username":"alice","role":"user","second_factor":false,`
 	times := `"created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`
 	for path, want := range map[string]string{
 		"/v1/admin/users/41":                    `{` + user + times + `,"session":{` + login + `}}`,

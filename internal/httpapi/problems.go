@@ -34,10 +34,7 @@ var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "some
 
 // told is the whole mapping from errors to what a client is told. An error that
 // is not in it could not be helped: 503, with its cause in the log only.
-var told = []struct {
-	err error
-	p   problem.Problem
-}{
+var told = append([]toldProblem{
 	{errNotFound, problem.Problem{Status: 404, Code: "not_found", Title: "no such resource"}},
 	{errMethod, problem.Problem{Status: 405, Code: "method_not_allowed", Title: "method not allowed",
 		Detail: "the Allow header lists the methods of this resource"}},
@@ -90,6 +87,12 @@ var told = []struct {
 	{errFollowers, problem.Problem{Status: 503, Code: "followers_full", Title: "too many streams at once",
 		Detail: "close a stream that is not needed, or try another instance", RetryAfter: 5 * time.Second}},
 	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
+}, toldFactor...)
+
+// A toldProblem is an error, and what a client is told of it.
+type toldProblem struct {
+	err error
+	p   problem.Problem
 }
 
 // lookup is what a client is told of err, if that is in the table.
@@ -118,7 +121,7 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	if p, ok := lookup(err); ok {
 		switch p.Code {
-		case "credentials_invalid":
+		case "credentials_invalid", "second_factor_required", "second_factor_invalid":
 			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`)
 		case "credentials_ambiguous":
 			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_request"`)

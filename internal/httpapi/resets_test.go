@@ -13,9 +13,9 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/testenv"
-	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 

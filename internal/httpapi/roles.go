@@ -26,6 +26,10 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 			s.forbidden(c, who)
 			return errForbidden
 		}
+		if err := s.needsFactor(c, who); err != nil {
+			c.Abort()
+			return err
+		}
 		by := actor(c, who)
 		by.Address = c.ClientIP()
 		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))

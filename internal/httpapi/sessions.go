@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
@@ -53,7 +54,10 @@ type credentials struct {
 
 func (s *server) login(c *gin.Context) error {
 	noStore(c)
-	var in credentials
+	var in struct {
+		credentials
+		Code text `json:"code"`
+	}
 	if err := bind(c, &in); err != nil {
 		return err
 	}
@@ -63,7 +67,8 @@ func (s *server) login(c *gin.Context) error {
 		s.refused(c, err)
 		return err
 	}
-	opened, err := s.Logins.Login(ctx, string(in.Username), account.NewPassword(string(in.Password)))
+	opened, err := s.Logins.Login(audit.NewContext(ctx, actor(c, flakepass.Identity{})), // nobody yet
+		string(in.Username), account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
 	if err != nil {
 		s.unguessed(ctx, taken, err)
 		s.refused(c, err)

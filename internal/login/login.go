@@ -1,5 +1,6 @@
 // Package login is how a session begins and how a password changes: the
-// account says who it is, the session service opens the door.
+// account says who it is, the second factor that it is they, and the session
+// service opens the door.
 package login
 
 import (
@@ -9,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -17,6 +19,8 @@ type Accounts interface {
 	Authenticate(ctx context.Context, username string, p account.Password) (account.User, error)
 	VerifyPassword(ctx context.Context, u account.User, p account.Password) error
 	NewHash(ctx context.Context, username string, p account.Password) (account.PHC, error)
+	// NewHashBeside is for a password beside which there is a second factor.
+	NewHashBeside(ctx context.Context, username string, p account.Password) (account.PHC, error)
 }
 
 // Sessions open logins. *session.Service is one.
@@ -46,28 +50,40 @@ type Service struct {
 	Sessions Sessions
 	Users    Users
 	Store    Hearer
+	Factors  Factors // nil: whoever has a second factor cannot log in
 }
 
-// Login opens a login for the holder of that name and password. It fails with
-// [account.ErrWrong], [account.ErrDisabled] or [account.ErrBusy], within an
-// [*account.RefusedError] if somebody has that name. An error after which the
+// Login opens a login for the holder of that name and password, and of the second
+// factor if there is one; code may be empty. It fails with [account.ErrWrong],
+// [account.ErrDisabled] or [account.ErrBusy], and, if the password is right, with
+// [secondfactor.ErrRequired], [secondfactor.ErrInvalid] or [account.ErrShort];
+// within an [*account.RefusedError] if somebody has that name. An error after which the
 // attempt is no guess is [account.ErrUndecided] as well.
-func (s *Service) Login(ctx context.Context, username string, p account.Password) (session.Opened, error) {
-	return s.login(ctx, username, p, func(account.Role) bool { return true })
+func (s *Service) Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	return s.login(ctx, username, p, code, func(account.Role) bool { return true })
 }
 
 // LoginAs is [Service.Login] for a door that only one role may pass. It fails
 // with [ErrRole] as well: before a login begins, for that would end the one
-// which the person has elsewhere.
-func (s *Service) LoginAs(ctx context.Context, role account.Role, username string, p account.Password) (session.Opened, error) {
-	return s.login(ctx, username, p, func(r account.Role) bool { return r == role })
+// which the person has elsewhere. Instead of [secondfactor.ErrRequired] it fails
+// with a [*NeedsCodeError], which wraps that.
+func (s *Service) LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	return s.login(ctx, username, p, code, func(r account.Role) bool { return r == role })
 }
 
-func (s *Service) login(ctx context.Context, username string, p account.Password, may func(account.Role) bool) (session.Opened, error) {
+func (s *Service) login(ctx context.Context, username string, p account.Password, code secondfactor.Code, may func(account.Role) bool) (session.Opened, error) {
 	user, err := s.Accounts.Authenticate(ctx, username, p)
 	if err != nil {
 		return session.Opened{}, err
 	}
+	if err := s.second(ctx, &user, p, code); err != nil {
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+	}
+	return s.open(ctx, &user, may)
+}
+
+// open begins the login of a user who has shown all that is asked.
+func (s *Service) open(ctx context.Context, user *account.User, may func(account.Role) bool) (session.Opened, error) {
 	if !may(user.Role) {
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: ErrRole}
 	}
@@ -84,11 +100,12 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 	return opened, nil
 }
 
-// Confirm checks the password of somebody who is logged in once more, before
-// what cannot be taken back. It fails with [account.ErrWrong],
-// [account.ErrDisabled] or [account.ErrBusy]; what is no guess is
+// Confirm checks the password of somebody who is logged in once more, and the
+// second factor if there is one, before what cannot be taken back. It fails with
+// [account.ErrWrong], [account.ErrDisabled], [account.ErrBusy],
+// [secondfactor.ErrRequired] or [secondfactor.ErrInvalid]; what is no guess is
 // [account.ErrUndecided] as well, as in [Service.Login].
-func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Password) error {
+func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
 		return fmt.Errorf("login: confirm: %w", account.Undecided(err))
@@ -96,17 +113,23 @@ func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Passwor
 	if user.Disabled() {
 		return account.ErrDisabled
 	}
-	return s.Accounts.VerifyPassword(ctx, user, p)
+	if err := s.Accounts.VerifyPassword(ctx, user, p); err != nil {
+		return err
+	}
+	return s.code(ctx, &user, code)
 }
 
 // ChangePassword replaces the password of that user, who has to know the old
-// one, and ends the login. It fails with [account.ErrWrong], or an
-// [*account.InvalidError] about the new one. What is no guess of the old one is
+// one, and to show the second factor if there is one, and ends the login. It fails
+// with [account.ErrWrong], [secondfactor.ErrRequired], [secondfactor.ErrInvalid],
+// or an [*account.InvalidError] about the new one, which is looked at before the
+// code, so that a correction does not need another; that error wraps
+// [secondfactor.ErrUnchecked] as well. What is no guess of the old one is
 // [account.ErrUndecided] as well.
 //
 // An error wrapping [session.ErrUntold] means: changed and ended, and effective
 // everywhere within the bound.
-func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password) error {
+func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
 		return fmt.Errorf("login: change password: %w", account.Undecided(err))
@@ -115,9 +138,19 @@ func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, n
 		return err
 	}
 	// From here on the current password was right, and no error is about a guess.
-	hash, err := s.Accounts.NewHash(ctx, user.Username, next)
+	newHash := s.Accounts.NewHash
+	if user.HasSecondFactor() {
+		newHash = s.Accounts.NewHashBeside
+	}
+	hash, err := newHash(ctx, user.Username, next)
+	if err != nil && user.HasSecondFactor() {
+		return fmt.Errorf("%w: %w", err, secondfactor.ErrUnchecked)
+	}
 	if err != nil {
 		return account.Undecided(err)
+	}
+	if err := s.code(ctx, &user, code); err != nil {
+		return err
 	}
 	ended, err := s.Users.ChangePassword(ctx, id, user.PasswordVersion, hash)
 	if gone(err) {

@@ -22,6 +22,7 @@ const preview = () => {
   const body = new URLSearchParams(new FormData(form));
   body.set("do", "preview");
   body.delete("confirm_password");
+  body.delete("confirm_code");
   request.open("POST", form.action);
   // A document that came so runs no script, and no text becomes markup here.
   request.responseType = "document";

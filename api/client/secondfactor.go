@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A Secret is shown once: the secret of an authenticator app, its URI, or a
+// recovery code. It cannot print itself; [Secret.Reveal] is its text.
+type Secret struct{ Password }
+
+// Reveal is the text, to be shown to the person and to nobody else.
+func (s Secret) Reveal() string { return s.reveal() }
+
+// UnmarshalText reads the secret of an answer.
+func (s *Secret) UnmarshalText(b []byte) error {
+	s.Password = NewPassword(string(b))
+	return nil
+}
+
+// An Enrolment is a second factor that does not count yet.
+type Enrolment struct {
+	Secret Secret `json:"secret"`      // 160 bits in base32, to type into an app
+	URI    Secret `json:"otpauth_uri"` // the same for a QR code
+}
+
+func (e Enrolment) complete() bool {
+	return e.Secret.reveal() != "" && strings.HasPrefix(e.URI.reveal(), "otpauth://")
+}
+
+// EnrolSecondFactor begins to add a second factor to this client's own account; it
+// counts once [Client.ConfirmSecondFactor] has shown a code. Another that was
+// begun before is forgotten. It fails with [CurrentPasswordInvalid],
+// [SecondFactorEnrolled], [SecondFactorOff], [RateLimited] or [Busy].
+func (c *Client) EnrolSecondFactor(ctx context.Context, current Password) (Enrolment, error) {
+	return ask[Enrolment](ctx, c, http.MethodPost, "/v1/me/second-factor", struct {
+		Current string `json:"current_password"`
+	}{current.reveal()})
+}
+
+type recoveryCodes struct {
+	Codes []Secret `json:"recovery_codes"`
+}
+
+func (r recoveryCodes) complete() bool { return len(r.Codes) > 0 }
+
+// ConfirmSecondFactor makes the second factor count, by a code that the app shows,
+// and returns the recovery codes, each of which stands for the app once. The login
+// goes on. It fails with [CurrentCodeInvalid], [SecondFactorNotEnrolled],
+// [SecondFactorEnrolled] or [RateLimited]. After [Unavailable], [InternalError] or
+// no answer nobody knows: see [Client.SecondFactor].
+func (c *Client) ConfirmSecondFactor(ctx context.Context, code string) ([]Secret, error) {
+	v, err := ask[recoveryCodes](ctx, c, http.MethodPost, "/v1/me/second-factor/confirm", struct {
+		Code string `json:"code"`
+	}{code})
+	return v.Codes, err
+}
+
+type factorState struct {
+	Enrolled *bool `json:"enrolled"`
+}
+
+func (f factorState) complete() bool { return f.Enrolled != nil }
+
+// SecondFactor reports whether a login of this client's account needs a code.
+func (c *Client) SecondFactor(ctx context.Context) (bool, error) {
+	v, err := get[factorState](ctx, c, read("/v1/me/second-factor", nil))
+	if err != nil {
+		return false, err
+	}
+	return *v.Enrolled, nil
+}
+
+// RemoveSecondFactor removes the second factor of this client's own account; code
+// may be a recovery code. The login goes on. It fails with
+// [CurrentPasswordInvalid], [CurrentCodeInvalid], [SecondFactorNotEnrolled],
+// [PasswordTooShort], [RateLimited] or [Busy].
+func (c *Client) RemoveSecondFactor(ctx context.Context, current Password, code string) error {
+	r, err := send(http.MethodDelete, "/v1/me/second-factor", struct {
+		Current string `json:"current_password"`
+		Code    string `json:"code"`
+	}{current.reveal(), code})
+	if err != nil {
+		return err
+	}
+	_, err = c.end(ctx, r)
+	return err
+}
+
+// ChangePasswordWithCode is [Client.ChangePassword] for an account with a second
+// factor. It fails with [CurrentCodeInvalid] as well.
+func (c *Client) ChangePasswordWithCode(ctx context.Context, current, next Password, code string) error {
+	r, err := send(http.MethodPut, "/v1/me/password", struct {
+		Current string `json:"current_password"`
+		New     string `json:"new_password"`
+		Code    string `json:"code,omitempty"`
+	}{current.reveal(), next.reveal(), code})
+	if err != nil {
+		return err
+	}
+	_, err = c.end(ctx, r)
+	return err
+}
+
+// RemoveUsersSecondFactor removes the second factor of a user who has lost it, and
+// ends the login. Where there is none nothing happens. within is as
+// [Client.Logout] returns it. It fails with [NotFound]. After a 5xx nobody knows:
+// call it again.
+func (c *Client) RemoveUsersSecondFactor(ctx context.Context, id idworker.ID, reason string) (within time.Duration, err error) {
+	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/second-factor", because{reason})
+	if err != nil {
+		return 0, err
+	}
+	return c.end(ctx, r)
+}

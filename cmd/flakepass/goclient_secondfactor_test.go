@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/pquerna/otp/totp"
+
+	apiclient "github.com/flakepass/flakepass/api/client"
+)
+
+// nextCode is what an authenticator app shows in that many steps from now. A code
+// of 1 is good as well, for clocks that differ, and no test waits for it.
+func nextCode(t testing.TB, secret string, steps int) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret, time.Now().Add(time.Duration(steps)*30*time.Second))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code
+}
+
+func callSecondFactors(ctx context.Context, t *testing.T, admin *apiclient.Client) {
+	password, short := apiclient.NewPassword(newPassword()), apiclient.NewPassword("xk7 Vrtl")
+	made := step[apiclient.User](t, "create")(admin.CreateUser(ctx, apiclient.NewUser{Username: "fay", Password: password, Role: "user"}))
+	who := apiclient.Credentials{Username: "fay", Password: password}
+	login := func() *apiclient.Client {
+		t.Helper()
+		return admin.As(step[apiclient.Login](t, "login")(admin.Login(ctx, who)).Token)
+	}
+	fay := login()
+	if step[bool](t, "second factor")(fay.SecondFactor(ctx)) {
+		t.Error("a second factor that nobody added")
+	}
+	_, err := fay.EnrolSecondFactor(ctx, short)
+	failsAs(t, "with a wrong password", err, apiclient.CurrentPasswordInvalid)
+	begun := step[apiclient.Enrolment](t, "enrol")(fay.EnrolSecondFactor(ctx, password))
+	if s := fmt.Sprintf("%v %+v", begun, begun); s != "{[redacted] [redacted]} {Secret:[redacted] URI:[redacted]}" {
+		t.Errorf("an enrolment prints itself: %s", s)
+	}
+	secret := begun.Secret.Reveal()
+	_, err = fay.ConfirmSecondFactor(ctx, "000")
+	failsAs(t, "with no code", err, apiclient.CurrentCodeInvalid)
+	used := nextCode(t, secret, 0)
+	codes := step[[]apiclient.Secret](t, "confirm")(fay.ConfirmSecondFactor(ctx, used))
+	if len(codes) != 10 || !step[bool](t, "second factor")(fay.SecondFactor(ctx)) {
+		t.Fatalf("%d recovery codes, and is there a second factor?", len(codes))
+	}
+	_, err = fay.EnrolSecondFactor(ctx, password)
+	failsAs(t, "a second one", err, apiclient.SecondFactorEnrolled)
+
+	_, err = admin.Login(ctx, who)
+	failsAs(t, "without a code", err, apiclient.SecondFactorRequired)
+	who.Code = used
+	_, err = admin.Login(ctx, who)
+	failsAs(t, "with the code that was used", err, apiclient.SecondFactorInvalid)
+	who.Code = nextCode(t, secret, 1)
+	fay = login()
+	failsAs(t, "a change without a code", fay.ChangePassword(ctx, password, short), apiclient.CurrentCodeInvalid)
+	if err := fay.ChangePasswordWithCode(ctx, password, short, codes[0].Reveal()); err != nil {
+		t.Fatalf("8 characters beside a second factor: %v", err)
+	}
+	who.Password, who.Code = short, codes[1].Reveal()
+	fay = login()
+	failsAs(t, "removed with a short password", fay.RemoveSecondFactor(ctx, short, codes[2].Reveal()), apiclient.PasswordTooShort)
+	if err := fay.ChangePasswordWithCode(ctx, short, password, codes[2].Reveal()); err != nil {
+		t.Fatal(err)
+	}
+	who.Password, who.Code = password, codes[3].Reveal()
+	fay = login()
+	if err := fay.RemoveSecondFactor(ctx, password, codes[4].Reveal()); err != nil {
+		t.Fatal(err)
+	}
+	failsAs(t, "removed twice", fay.RemoveSecondFactor(ctx, password, codes[5].Reveal()), apiclient.SecondFactorNotEnrolled)
+	_, err = fay.ConfirmSecondFactor(ctx, "123456")
+	failsAs(t, "confirmed though none was begun", err, apiclient.SecondFactorNotEnrolled)
+	if p := step[apiclient.Person](t, "user")(admin.User(ctx, made.ID)); p.HasFactor {
+		t.Error("the operator still sees a second factor")
+	}
+	step[time.Duration](t, "removed by an admin")(admin.RemoveUsersSecondFactor(ctx, made.ID, "lost phone"))
+	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, made.ID, ""))
+}

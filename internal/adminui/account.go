@@ -1,0 +1,181 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/secondfactor"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+const accountPath = "/console/account"
+
+// Own are the verbs of people about their own accounts. *login.Service has them.
+type Own interface {
+	HasFactor(ctx context.Context, id idworker.ID) (bool, error)
+	EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
+	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error
+	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+}
+
+// The parts of the page, as its forms name them.
+const (
+	doEnrol    = "enrol"
+	doConfirm  = "confirm"
+	doRemove   = "remove"
+	doPassword = "password"
+)
+
+type accountView struct {
+	frame
+	Must     bool   // nothing else can be done before there is a second factor
+	Problem  string // a sentence; may be empty
+	At       string // the part that the problem is with
+	Problems []string
+
+	Confirm  bool // a secret waits for its first code
+	Picture  secondfactor.Picture
+	Secret   string   // in groups of four
+	Recovery []string // shown once
+}
+
+func (u *UI) showAccount(v *visit) { v.showAccount(http.StatusOK, accountView{}) }
+
+func (v *visit) showAccount(status int, view accountView) {
+	view.frame = v.frame(v.t.Account.Title, accountPath)
+	view.Bad = view.Problem != "" || len(view.Problems) > 0
+	view.Must = v.u.AdminsNeedFactor && !v.factor
+	v.render(status, "account", view)
+}
+
+// postAccount does one of four things, each of which needs a proof that counts as
+// an attempt to log in.
+func (u *UI) postAccount(v *visit, form url.Values) {
+	do := form.Get("do")
+	again := func(status int, problem string) {
+		v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
+	}
+	try := v.attempt(v.who.Username)
+	if wait := v.held(try); wait != "" {
+		again(http.StatusTooManyRequests, wait)
+		return
+	}
+	ctx, id := v.r.Context(), v.who.UserID
+	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
+	var answer func()
+	var err error
+	switch do {
+	case doEnrol:
+		var e secondfactor.Enrolment
+		if e, err = u.Own.EnrolFactor(ctx, id, current); err == nil {
+			answer = func() { v.showEnrolment(e) }
+		}
+	case doConfirm:
+		var codes []secondfactor.RecoveryCode
+		codes, err = u.Own.ConfirmFactor(ctx, id, code)
+		answer = func() { v.showRecovery(codes) }
+	case doRemove:
+		err = u.Own.RemoveFactor(ctx, id, current, code)
+		answer = func() { v.see(accountPath, url.Values{"done": {"factor_removed"}}) }
+	case doPassword:
+		err = u.Own.ChangePassword(ctx, id, current, account.NewPassword(form.Get("new_password")), code)
+		answer = func() { v.toLogin("password") }
+		if errors.Is(err, session.ErrUntold) { // changed, and over everywhere within the bound
+			err = nil
+		}
+	default:
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return
+	}
+	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password; the current one was right
+		if !errors.Is(err, secondfactor.ErrUnchecked) {
+			v.proved(try, id)
+		}
+		v.showAccount(http.StatusUnprocessableEntity, accountView{Problems: v.newPassword(invalid), At: do})
+		return
+	}
+	if err != nil {
+		status, problem := v.refusal(err)
+		again(status, problem)
+		return
+	}
+	v.proved(try, id)
+	u.Log.InfoContext(ctx, "own account changed", "what", do, "user_id", id.String(), "via", "console", "from", u.address(v.r))
+	answer()
+}
+
+// refusal is what a person is told of an error of [Own].
+func (v *visit) refusal(err error) (status int, sentence string) {
+	t := &v.t.Account
+	switch {
+	case errors.Is(err, account.ErrWrong):
+		return http.StatusForbidden, v.t.Confirm.Wrong
+	case errors.Is(err, secondfactor.ErrRequired):
+		return http.StatusForbidden, t.CodeNeeded
+	case errors.Is(err, secondfactor.ErrInvalid):
+		return http.StatusForbidden, t.CodeWrong
+	case errors.Is(err, account.ErrShort):
+		return http.StatusConflict, t.TooShortToRemove
+	case errors.Is(err, secondfactor.ErrOff):
+		return http.StatusForbidden, t.Off
+	case errors.Is(err, secondfactor.ErrEnrolled):
+		return http.StatusConflict, t.Already
+	case errors.Is(err, secondfactor.ErrNotEnrolled):
+		return http.StatusConflict, t.None
+	case errors.Is(err, account.ErrBusy):
+		return http.StatusServiceUnavailable, v.t.Login.Busy
+	}
+	if v.r.Context().Err() == nil {
+		v.u.Log.ErrorContext(v.r.Context(), "console: own account", "err", err, "request_id", v.w.Header().Get(requestIDHeader))
+	}
+	return http.StatusServiceUnavailable, v.t.Login.Failed
+}
+
+// newPassword says what is wrong with one. Beside a second factor fewer
+// characters are enough.
+func (v *visit) newPassword(e *account.InvalidError) []string {
+	all := v.sentences(e)
+	for i, f := range e.Fields {
+		if v.factor && f.Code == account.CodeTooShort {
+			all[i] = v.t.Account.ShortBeside
+		}
+	}
+	return all
+}
+
+// showEnrolment shows the secret, this once: as a picture, and as text for apps
+// without a camera.
+func (v *visit) showEnrolment(e secondfactor.Enrolment) {
+	picture, err := e.URI.Picture()
+	if err != nil {
+		v.unavailable("picture of a second factor", err)
+		return
+	}
+	v.showAccount(http.StatusOK, accountView{Confirm: true, Picture: picture, Secret: fours(e.Secret.Reveal())})
+}
+
+func (v *visit) showRecovery(codes []secondfactor.RecoveryCode) {
+	v.factor = true
+	view := accountView{}
+	for _, c := range codes {
+		view.Recovery = append(view.Recovery, c.Reveal())
+	}
+	v.showAccount(http.StatusOK, view)
+}
+
+// fours puts a space after every fourth letter.
+func fours(s string) string {
+	var out []byte
+	for i := range len(s) {
+		if i > 0 && i%4 == 0 {
+			out = append(out, ' ')
+		}
+		out = append(out, s[i])
+	}
+	return string(out)
+}

@@ -1,0 +1,72 @@
+package adminui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/login"
+	"github.com/flakepass/flakepass/internal/secondfactor"
+)
+
+const codePath = loginPath + "/code"
+
+type codeView struct {
+	frame
+	Problem, Ticket, Next string
+}
+
+// askCode is the second step of a login: the password was right, and a ticket in
+// the form stands for it.
+func (v *visit) askCode(status int, ticket, next, problem string) {
+	f := v.frame(v.t.Login.Title, loginPath)
+	f.Bad = problem != ""
+	v.render(status, "code", codeView{frame: f, Problem: problem, Ticket: ticket, Next: next})
+}
+
+// needsCode answers for a login that lacks a code only, and reports whether this
+// is one.
+func (v *visit) needsCode(err error, next string) bool {
+	needs, ok := errors.AsType[*login.NeedsCodeError](err)
+	if !ok || needs.Ticket.Reveal() == "" { // no ticket without keys, and only recovery codes are of use
+		return false
+	}
+	v.refused("second_factor_required", err)
+	v.askCode(http.StatusOK, needs.Ticket.Reveal(), next, "")
+	return true
+}
+
+func (u *UI) postCode(v *visit, form url.Values) {
+	ticket, next := form.Get("ticket"), safePath(form.Get("next"))
+	holder, err := u.Logins.Holder(ticket)
+	if err != nil {
+		v.loginAgain(http.StatusUnauthorized, "", next, v.t.Account.TicketOver)
+		return
+	}
+	try := v.attempt(holder.Username) // of the ticket: what a form says could be anybody
+	if wait := v.held(try); wait != "" {
+		v.askCode(http.StatusTooManyRequests, ticket, next, wait)
+		return
+	}
+	opened, err := u.Logins.FinishAs(v.acting(), account.RoleAdmin, ticket, secondfactor.NewCode(form.Get("code")))
+	switch {
+	case err == nil:
+		v.proved(try, opened.Identity.UserID)
+		v.letIn(opened, next)
+	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
+		v.refused("second_factor_invalid", err)
+		v.askCode(http.StatusUnauthorized, ticket, next, v.t.Account.CodeWrong)
+	case errors.Is(err, secondfactor.ErrTicket):
+		v.loginAgain(http.StatusUnauthorized, holder.Username, next, v.t.Account.TicketOver)
+	default:
+		u.refuseLogin(v, holder.Username, next, err)
+	}
+}
+
+// acting is the context of somebody who is about to be known, for the record.
+func (v *visit) acting() context.Context {
+	return audit.NewContext(v.r.Context(), audit.By{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r)})
+}

@@ -1,0 +1,9 @@
+package audit
+
+// The actions about second factors. The actor tells whether a user removed a
+// factor or an admin did.
+const (
+	SecondFactorEnrolled Action = "user.second_factor_enrolled"
+	SecondFactorRemoved  Action = "user.second_factor_removed"
+	RecoveryCodeUsed     Action = "user.recovery_code_used"
+)

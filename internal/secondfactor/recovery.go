@@ -1,0 +1,84 @@
+package secondfactor
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+const (
+	// RecoveryCodes is how many a person gets.
+	RecoveryCodes = 10
+	// recoveryLetters are 120 bits. OWASP ASVS 5.0, 6.5.2 lets codes of 112 bits and
+	// more be kept under a plain hash; guessing at shorter ones would need a slow
+	// one, and ten of those for each try.
+	recoveryLetters = 24
+	// The letters and digits of Crockford, without I, L, O and U.
+	recoveryAlphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
+
+var recoveryBase = base32.NewEncoding(recoveryAlphabet).WithPadding(base32.NoPadding)
+
+// alike makes one of letters that people take for each other.
+func alike(r rune) rune {
+	switch r {
+	case 'O':
+		return '0'
+	case 'I', 'L':
+		return '1'
+	}
+	return r
+}
+
+// A RecoveryCode stands for the authenticator app once. It is shown when the
+// factor is confirmed and never again. It cannot print itself.
+type RecoveryCode struct{ hidden }
+
+// newRecovery makes the codes, as a person is shown them, and what is kept of
+// them.
+func newRecovery(user idworker.ID) (codes []RecoveryCode, kept []byte) {
+	for range RecoveryCodes {
+		b := make([]byte, recoveryLetters*5/8)
+		_, _ = rand.Read(b) // never fails
+		text := recoveryBase.EncodeToString(b)
+		kept = append(kept, hashOf(user, text)...)
+		var groups []string
+		for part := range slices.Chunk([]byte(text), 4) {
+			groups = append(groups, string(part))
+		}
+		codes = append(codes, RecoveryCode{hide(strings.Join(groups, "-"))})
+	}
+	return codes, kept
+}
+
+// hashOf is what is kept of a recovery code. The user is in it, so that a hash
+// copied to another row opens nothing.
+func hashOf(user idworker.ID, text string) []byte {
+	b := binary.BigEndian.AppendUint64([]byte("flakepass recovery code\x00"), uint64(user)) //nolint:gosec // the same bits
+	sum := sha256.Sum256(append(b, text...))
+	return sum[:]
+}
+
+// without is what is kept once c was used, or false if c is not kept. What is
+// compared is a hash of what was typed, so the time of a comparison says nothing
+// about a code.
+func (c Code) without(user idworker.ID, kept []byte) (left []byte, ok bool) {
+	if c.kind != recovery {
+		return nil, false
+	}
+	used := hashOf(user, c.Reveal())
+	for one := range slices.Chunk(kept, sha256.Size) {
+		if !ok && bytes.Equal(one, used) {
+			ok = true
+			continue
+		}
+		left = append(left, one...)
+	}
+	return left, ok
+}

@@ -1,0 +1,64 @@
+package secondfactor
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// TicketLife is how long a ticket is good for.
+const TicketLife = 5 * time.Minute
+
+// ErrTicket means that a text is no ticket, or one that is too old.
+var ErrTicket = errors.New("no ticket, or one that is too old")
+
+// A Ticket says that somebody has shown a password and has to show a code, so
+// that a form need not carry the password twice. It opens nothing without the
+// code. It cannot print itself.
+type Ticket struct{ hidden }
+
+// Holder is whom a ticket was given to.
+type Holder struct {
+	UserID idworker.ID
+	// Username is who the attempts count for.
+	Username string
+	// PasswordVersion is that of the password that was shown.
+	PasswordVersion int64
+}
+
+// Ticket makes one. It is "" without keys.
+func (s *Service) Ticket(h Holder) Ticket {
+	if s.Keys.None() {
+		return Ticket{}
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli())) //nolint:gosec // after 1970
+	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))                               //nolint:gosec // the same bits
+	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))                      //nolint:gosec // the same bits
+	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.Keys.seal(forTicket, 0, append(b, h.Username...))))}
+}
+
+// Redeem reads a ticket, or returns [ErrTicket]. It may be read more than once:
+// the code is what works once.
+func (s *Service) Redeem(text string) (Holder, error) {
+	if len(text) > 1024 {
+		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(strings.TrimSpace(text))
+	if err != nil {
+		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
+	}
+	b, err := s.Keys.open(forTicket, 0, sealed)
+	if err != nil || len(b) < 24 {
+		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
+	}
+	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) } //nolint:gosec // the same bits
+	if s.Now().UnixMilli() >= read(0) {
+		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
+	}
+	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Username: string(b[24:])}, nil
+}
