@@ -44,8 +44,9 @@ var arrows = []arrow{
 	{"internal/firstadmin", "internal/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
 	{"internal/sweep", "idworker internal/audit internal/policy", "the sweep names the methods it needs, and knows no store"},
 
-	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/policy internal/problem internal/session internal/sweep internal/throttle", "the edge speaks to the domain, never to a store or a tier"},
-	{"internal/adminui", ". idworker internal/account internal/activity internal/admin internal/audit internal/login internal/policy internal/session", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/httpapi", ". idworker internal/account internal/admin internal/audit internal/clientaddr internal/policy internal/problem internal/session internal/sweep internal/throttle", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/adminui", ". idworker internal/account internal/activity internal/admin internal/audit internal/clientaddr internal/login internal/policy internal/session", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/clientaddr", "", "who is connected is a question about one request"},
 	{"internal/keypair", "", "a certificate and its key, whoever shows them"},
 	{"internal/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/telemetry", "", "only cmd knows where numbers and lines go"},

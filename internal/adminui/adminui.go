@@ -41,8 +41,8 @@ type Options struct {
 	// are no pages about either.
 	People People
 	Living LivingLogins
-	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
-	// of what was done. None is fine.
+	// TrustedProxies are those whose word on the address of a client is believed,
+	// for the limits, the log, and the record of what was done. None is fine.
 	TrustedProxies []netip.Prefix
 
 	Now func() time.Time
