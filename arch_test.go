@@ -58,6 +58,7 @@ var support = []string{
 	"api/apitest",
 	"idworker/idworkertest",
 	"internal/account/accounttest",
+	"internal/attack",
 	"internal/bench",
 	"internal/lincheck",
 	"internal/scale",

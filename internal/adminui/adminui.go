@@ -100,7 +100,7 @@ func (u *UI) Handler() http.Handler {
 		u.at(mux, loginsPath+"/end-all", nil, u.act(u.endAll))
 	}
 
-	mux.HandleFunc("GET /console/assets/{file}", u.asset)
+	u.at(mux, "/console/assets/{file}", func(v *visit) { u.asset(v.w, v.r) }, nil)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		v := u.visit(w, r)
 		v.message(http.StatusNotFound, v.t.NotFound)

@@ -19,6 +19,8 @@ import (
 var (
 	nosniff = []string{"nosniff"}
 	nostore = []string{"no-store"}
+	// An answer is no page, and stands in nobody's frame.
+	noPage = []string{"default-src 'none'; frame-ancestors 'none'"}
 )
 
 // begin is around every request: it names it, and answers for a panic.
@@ -28,6 +30,7 @@ func (s *server) begin(c *gin.Context) {
 	// Whoever is handed the request only, as the guard is, calls it the same.
 	c.Request.Header[problem.RequestIDHeader] = h[problem.RequestIDHeader]
 	h["X-Content-Type-Options"] = nosniff
+	h["Content-Security-Policy"] = noPage
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time
 	if debugging {
