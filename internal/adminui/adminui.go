@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
@@ -105,7 +107,25 @@ func (u *UI) Handler() http.Handler {
 		v := u.visit(w, r)
 		v.message(http.StatusNotFound, v.t.NotFound)
 	})
-	return harden(mux)
+	return harden(u.exactly(mux))
+}
+
+// exactly serves paths as they are spelt. The router would redirect //, . and ..
+// to what they come to, which may be a path of the API: a redirect takes the
+// token of a request along, and its body.
+func (u *UI) exactly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		clean := path.Clean(r.URL.Path)
+		if strings.HasSuffix(r.URL.Path, "/") && clean != "/" {
+			clean += "/"
+		}
+		if clean != r.URL.Path {
+			v := u.visit(w, r)
+			v.message(http.StatusNotFound, v.t.NotFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // at serves one path, with nil for a method that it does not have.

@@ -62,11 +62,7 @@ func (w *world) send(method, at, path, body string, headers ...string) answer {
 
 func (w *world) do(r *http.Request) answer {
 	w.t.Helper()
-	client := &http.Client{
-		Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(r)
+	resp, err := w.client.Do(r)
 	if err != nil {
 		w.t.Fatal(err)
 	}

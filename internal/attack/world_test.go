@@ -59,6 +59,7 @@ type world struct {
 	process        *server.Process
 	api, ops, link string // host:port of the two ports, and the link for the first admin
 	file           string // the database
+	client         *http.Client
 }
 
 var (
@@ -77,6 +78,12 @@ func newWorld(t testing.TB, settings ...string) *world {
 	}
 	dir := t.TempDir()
 	w := &world{t: t, file: filepath.Join(dir, "flakepass.db")}
+	ways := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 50}
+	t.Cleanup(ways.CloseIdleConnections)
+	w.client = &http.Client{
+		Timeout: patience, Transport: ways,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	w.process = &server.Process{Path: program, Args: []string{"serve"}, Dir: t.TempDir()}
 	w.process.Env = []string{"PATH=" + os.Getenv("PATH")}
 	for _, s := range append([]string{"LISTEN=127.0.0.1:0", "OPS_LISTEN=127.0.0.1:0", "THROTTLE=off", "LOG_LEVEL=debug", "DATA_DIR=" + dir}, settings...) {
