@@ -103,6 +103,16 @@ func (w *world) login(name string) (token string) {
 	return a.field("token")
 }
 
+// idsOf are the numbers of the user and of the login whose token that is.
+func (w *world) idsOf(token string) (user, session string) {
+	w.t.Helper()
+	a := w.send("GET", w.api, "/v1/verify", "", bearer(token)...)
+	if user, session = a.header.Get("X-Auth-User-Id"), a.header.Get("X-Auth-Session-Id"); user == "" || session == "" {
+		w.t.Fatalf("nobody in %d %v", a.status, a.header)
+	}
+	return user, session
+}
+
 // admin makes the first admin by the link, and logs in.
 func (w *world) admin(name string) (token string) {
 	w.t.Helper()
