@@ -43,6 +43,9 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test -race -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
 
+attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
+	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
+
 mutants: servers ## take each protection out of the code, one at a time, and name the test that notices; MUTANTS=regexp chooses
 	$(WITHSERVERS) -only mysql,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
 
@@ -101,4 +104,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build test chaos mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build test chaos attack mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

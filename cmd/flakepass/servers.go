@@ -52,7 +52,11 @@ func opsHandler(api, metrics http.Handler) http.Handler {
 	mux.Handle("GET /metrics", metrics)
 	mux.Handle("GET /healthz", api)
 	mux.Handle("GET /readyz", api)
-	return mux
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Cache-Control", "no-store") // also for what the router refuses by itself
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // doors are the two ports, and who answers there.

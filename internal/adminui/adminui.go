@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
@@ -57,8 +59,8 @@ type Options struct {
 	// AdminsNeedFactor leads an admin without a second factor to where one is
 	// added, and nowhere else.
 	AdminsNeedFactor bool
-	// TrustedProxies are those whose X-Forwarded-For is believed, for the record
-	// of what was done. None is fine.
+	// TrustedProxies are those whose word on the address of a client is believed,
+	// for the limits, the log, and the record of what was done. None is fine.
 	TrustedProxies []netip.Prefix
 
 	Now func() time.Time
@@ -132,12 +134,30 @@ func (u *UI) Handler() http.Handler {
 		u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.act(u.withdrawReset))
 	}
 
-	mux.HandleFunc("GET /console/assets/{file}", u.asset)
+	u.at(mux, "/console/assets/{file}", func(v *visit) { u.asset(v.w, v.r) }, nil)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		v := u.visit(w, r)
 		v.message(http.StatusNotFound, v.t.NotFound)
 	})
-	return harden(named(mux))
+	return harden(named(u.exactly(mux)))
+}
+
+// exactly serves paths as they are spelt. The router would redirect //, . and ..
+// to what they come to, which may be a path of the API: a redirect takes the
+// token of a request along, and its body.
+func (u *UI) exactly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		clean := path.Clean(r.URL.Path)
+		if strings.HasSuffix(r.URL.Path, "/") && clean != "/" {
+			clean += "/"
+		}
+		if clean != r.URL.Path {
+			v := u.visit(w, r)
+			v.message(http.StatusNotFound, v.t.NotFound)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // at serves one path, with nil for a method that it does not have.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -39,7 +40,7 @@ func (v *visit) attempt(name string) Attempt {
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}
-	a.Address, _ = netip.ParseAddr(v.u.address(v.r)) // all who have none count together
+	a.Address, _ = clientaddr.Of(v.r, v.u.TrustedProxies) // all who have none count together
 	if t, err := carried(v.r); err == nil {
 		hash := session.HashOf(t)
 		a.Device = hash[:]

@@ -1,17 +1,17 @@
 package chaos
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 var (
 	testName  = regexp.MustCompile("`(Test[A-Za-z]+)((?:/[a-z_]+)*)`")
-	testFunc  = regexp.MustCompile(`(?m)^func (Test[A-Za-z]+)\(t \*testing\.T\)`)
 	faultName = regexp.MustCompile(`\{name: "([a-z_]+)"`)
 )
 
@@ -20,24 +20,13 @@ var (
 // where no test shows anything.
 func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
 	root := filepath.Join("..", "..")
-	exists, inCampaign := map[string]bool{}, map[string]bool{}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, m := range testFunc.FindAllSubmatch(text, -1) {
-			exists[string(m[1])] = true
-		}
-		if filepath.Base(path) == "faults_test.go" {
-			for _, m := range faultName.FindAllSubmatch(text, -1) {
-				inCampaign[string(m[1])] = false // not named yet
-			}
-		}
-		return err
-	})
+	exists, inCampaign := testenv.Tests(t, root), map[string]bool{}
+	faults, err := os.ReadFile("faults_test.go")
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, m := range faultName.FindAllSubmatch(faults, -1) {
+		inCampaign[string(m[1])] = false // not named yet
 	}
 	if len(inCampaign) < 20 {
 		t.Fatalf("the campaign has %d faults: the pattern that finds them is wrong", len(inCampaign))

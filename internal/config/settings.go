@@ -157,7 +157,7 @@ func settings() []setting {
 			show:  func(c *Config) string { return c.BreachedPasswords },
 		}, {
 			key: "trusted_proxies", shape: list, empty: true,
-			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` is believed: a list, or one text with commas. Empty: no proxy is believed, and behind one all clients share the limits of one address.",
+			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` or `Forwarded` (RFC 7239) is believed: a list, or one text with commas. Empty: no proxy is believed, and behind one all clients share the limits of one address.",
 			parse: func(c *Config, v string) error { return parseProxies(&c.TrustedProxies, v) },
 			show:  func(c *Config) string { return showProxies(c.TrustedProxies) },
 		}, {

@@ -22,6 +22,8 @@ import (
 var (
 	nosniff = []string{"nosniff"}
 	nostore = []string{"no-store"}
+	// An answer is no page, and stands in nobody's frame.
+	noPage = []string{"default-src 'none'; frame-ancestors 'none'"}
 )
 
 // begin is around every request: it names it, and answers for a panic.
@@ -35,6 +37,7 @@ func (s *server) begin(c *gin.Context) {
 	// So does whatever logs, or records an event, on its behalf.
 	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{Via: audit.ViaAPI, RequestID: id}))
 	h["X-Content-Type-Options"] = nosniff
+	h["Content-Security-Policy"] = noPage
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time
 	if debugging {

@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -66,17 +67,13 @@ func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
 }
 
 // address is where a request comes from, as far as the proxies that are believed
-// say.
+// say. All who have none count together. What the operator could mend is logged
+// once: anybody can bring it about with each request.
 func (s *server) address(c *gin.Context) netip.Addr {
-	addr, err := netip.ParseAddr(c.ClientIP())
-	if err != nil {
-		return netip.Addr{} // all who have none count together
-	}
-	// A peer of our own network that speaks for others, and is not believed.
-	if (addr.IsPrivate() || addr.IsLoopback()) && c.GetHeader("X-Forwarded-For") != "" && c.RemoteIP() == addr.String() {
-		s.strangeProxy.Do(func() {
-			s.Log.WarnContext(c.Request.Context(), "a proxy that is not in FLAKEPASS_TRUSTED_PROXIES hands requests on; "+
-				"all its clients share the limits of one address", "proxy", addr)
+	addr, err := clientaddr.Of(c.Request, s.TrustedProxies)
+	if once := s.doubted[err]; once != nil {
+		once.Do(func() {
+			s.Log.WarnContext(c.Request.Context(), "addresses of clients not known", "err", err, "proxy", clientaddr.Text(addr))
 		})
 	}
 	return addr

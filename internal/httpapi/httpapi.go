@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
@@ -77,7 +78,7 @@ type Options struct {
 	ForwardKey       flakepass.ForwardKey // signs what a proxy is told; may be zero
 	Bound            time.Duration        // told to a client whose logout is under way
 	PublicURL        string               // where people reach the server, without a path; empty: unknown
-	TrustedProxies   []netip.Prefix       // whose X-Forwarded-For is believed
+	TrustedProxies   []netip.Prefix       // whose word on the address of a client is believed
 	Spec             []byte               // api/openapi.yaml
 	Log              *slog.Logger
 }
@@ -86,12 +87,12 @@ type server struct {
 	Options
 	guard *flakepass.Guard
 
-	strangeProxy sync.Once // is told of one that nobody configured
+	doubted map[error]*sync.Once // what is wrong with the headers of proxies, told once each
 }
 
 // New returns the handler of all routes.
 func New(o Options) (http.Handler, error) {
-	s := &server{Options: o}
+	s := &server{Options: o, doubted: map[error]*sync.Once{clientaddr.ErrStrange: {}, clientaddr.ErrDisagree: {}}}
 	s.guard = &flakepass.Guard{Verifier: o.Sessions, Header: o.TokenHeader, Undecided: s.undecided}
 	proxied := *s.guard
 	proxied.HideTimes = true // verify sets them with the rest
@@ -148,13 +149,9 @@ func (s *server) engine() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.HandleMethodNotAllowed = true
-	e.RemoteIPHeaders = []string{"X-Forwarded-For"}
+	e.ForwardedByClientIP = false   // only clientaddr reads what proxies say
 	e.RedirectTrailingSlash = false // a redirect would take the token along
-	proxies := make([]string, len(s.TrustedProxies))
-	for i, p := range s.TrustedProxies {
-		proxies[i] = p.String()
-	}
-	if err := e.SetTrustedProxies(proxies); err != nil {
+	if err := e.SetTrustedProxies(nil); err != nil {
 		return nil, err
 	}
 	e.Use(s.begin)

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/problem"
 )
 
@@ -31,7 +32,7 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 			return err
 		}
 		by := actor(c, who)
-		by.Address = c.ClientIP()
+		by.Address = clientaddr.Text(s.address(c))
 		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))
 		return nil
 	})

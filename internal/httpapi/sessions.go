@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
@@ -158,7 +159,7 @@ func (s *server) verify(c *gin.Context) error {
 
 // event logs what concerns the security of an account.
 func (s *server) event(c *gin.Context, what string, args ...any) {
-	args = append(args, "from", c.ClientIP(), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+	args = append(args, "from", clientaddr.Text(s.address(c)), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant
 }
 

@@ -1,0 +1,111 @@
+// Package clientaddr says from which address a request comes: the one place that
+// reads what proxies tell about it. Throttling, the log, and the record of what
+// was done all ask here.
+//
+// A header counts only if a proxy of the operator's wrote it. Each proxy appends
+// to what it got, so the entries are read from the right, and everything left of
+// the first address that is no trusted proxy is a stranger's invention.
+package clientaddr
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"slices"
+)
+
+var (
+	// ErrStrange means that a peer of our own network, which is not trusted, brings
+	// an address of somebody else: a proxy that nobody has configured, in all
+	// likelihood. The address is the peer's.
+	ErrStrange = errors.New("clientaddr: a proxy that is not in FLAKEPASS_TRUSTED_PROXIES hands requests on; " +
+		"all its clients share the limits of one address")
+
+	// ErrDisagree means that X-Forwarded-For and Forwarded lead to two addresses:
+	// the proxy writes one, and hands on what a client put into the other. The
+	// address is the peer's.
+	ErrDisagree = errors.New("clientaddr: X-Forwarded-For and Forwarded name different clients, so neither is believed; " +
+		"let the proxy remove the one that it does not write")
+)
+
+// Of is the address of the client that sent r, as far as the proxies in trusted
+// tell; what they are told counts only if all between are trusted. IPv4 in the
+// clothes of IPv6 is IPv4, and there is never a zone (RFC 4007 section 6: it
+// means nothing on another machine). It is the zero address if the peer has none,
+// as on a Unix socket.
+//
+// Where a proxy says that it does not know (RFC 7239 section 6), or something
+// that is no address, that proxy's own counts: the nearest that is known.
+// Where both headers are there, they have to agree.
+//
+// An error is for the operator: [ErrStrange] or [ErrDisagree]. The address is
+// good all the same, the one that nobody but the peer can choose.
+func Of(r *http.Request, trusted []netip.Prefix) (netip.Addr, error) {
+	peer := peerOf(r.RemoteAddr)
+	if !peer.IsValid() {
+		return netip.Addr{}, nil
+	}
+	plain, standard := r.Header["X-Forwarded-For"], r.Header["Forwarded"]
+	if !within(trusted, peer) {
+		if (len(plain) > 0 || len(standard) > 0) && (peer.IsPrivate() || peer.IsLoopback()) {
+			return peer, ErrStrange
+		}
+		return peer, nil
+	}
+	switch {
+	case blank(plain) && blank(standard):
+		return peer, nil
+	case blank(standard):
+		return walk(peer, trusted, entries(plain)), nil
+	case blank(plain):
+		return walk(peer, trusted, elements(standard)), nil
+	}
+	a, b := walk(peer, trusted, entries(plain)), walk(peer, trusted, elements(standard))
+	if a != b {
+		return peer, ErrDisagree
+	}
+	return a, nil
+}
+
+// walk goes from the peer towards the client for as long as it meets trusted
+// proxies whose word can be read.
+func walk(peer netip.Addr, trusted []netip.Prefix, hops func(yield func(netip.Addr) bool)) netip.Addr {
+	at := peer
+	for next := range hops {
+		if !next.IsValid() {
+			break
+		}
+		if at = next; !within(trusted, at) {
+			break
+		}
+	}
+	return at
+}
+
+func within(trusted []netip.Prefix, a netip.Addr) bool {
+	return slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// peerOf is the address that is connected, from the RemoteAddr of a request.
+func peerOf(remote string) netip.Addr {
+	if at, err := netip.ParseAddrPort(remote); err == nil {
+		return usual(at.Addr())
+	}
+	a, err := netip.ParseAddr(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return usual(a)
+}
+
+// usual is the one spelling of an address.
+func usual(a netip.Addr) netip.Addr { return a.WithZone("").Unmap() }
+
+// Text is how an address is written into a log or a record: empty if there is
+// none.
+func Text(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
