@@ -83,7 +83,7 @@ func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
 	u.at(mux, loginPath, u.showLogin, u.postLogin)
-	u.at(mux, "/console/logout", nil, u.form(u.logout))
+	u.at(mux, logoutPath, nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
 
 	u.at(mux, homePath+"{$}", u.inside(u.overview), nil)

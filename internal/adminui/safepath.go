@@ -21,7 +21,7 @@ func safePath(p string) string {
 		return homePath
 	}
 	switch clean {
-	case loginPath, setupPath, "/console/logout", "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+	case loginPath, setupPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
 		return homePath
 	}
 	return to.String()

@@ -22,6 +22,7 @@ type texts struct {
 	Log     logTexts
 	People  peopleTexts
 	Logins  loginsTexts
+	Trouble troubleTexts
 
 	Done   map[string]string // what was done just now
 	Fields map[string]string // what is wrong with a field, by its name and code

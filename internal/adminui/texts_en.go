@@ -141,6 +141,8 @@ func english() *texts {
 			Phrase: "log everybody out", PhraseLabel: "Type this to confirm", TypeF: "Type “%s” to confirm. Nobody was logged out.",
 		},
 
+		Trouble: englishTrouble(),
+
 		Done: map[string]string{
 			"ended": "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
 			"untold": "Done. Other instances could not be told at once, and learn of it within seconds.",

@@ -139,6 +139,8 @@ func chinese() *texts {
 			Phrase: "让所有人退出", PhraseLabel: "请输入以下文字以确认", TypeF: "请输入“%s”以确认。没有人被退出登录。",
 		},
 
+		Trouble: chineseTrouble(),
+
 		Done: map[string]string{
 			"ended": "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
