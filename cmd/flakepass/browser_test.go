@@ -112,6 +112,19 @@ func (b *browser) sees(want ...string) {
 	}
 }
 
+// has reports whether the page has this text now.
+func (b *browser) has(text string) bool { return strings.Contains(b.text(), text) }
+
+// pressUntil clicks a link that a page offers until the page that it leads to
+// has a text.
+func (b *browser) pressUntil(what, want string) {
+	b.t.Helper()
+	testenv.Eventually(b.t, patience, func() bool {
+		b.press(what)
+		return b.has(want)
+	}, "the page says: "+want)
+}
+
 func (b *browser) path() string {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
