@@ -39,7 +39,7 @@ var looks = []struct {
 	{"expiry-conflict", func(b *browser) {
 		b.open("/console/expiry")
 		evaluate[bool](b, `(document.querySelector("[name=version]").value = "1", true)`)
-		b.fill("#idle", "20d")
+		b.fill("#idle", "25d")
 		b.press(`button[value="save"]:not([hidden])`)
 	}},
 	{"users", func(b *browser) { b.open("/console/users") }},

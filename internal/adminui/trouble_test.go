@@ -161,3 +161,12 @@ func TestNothingMoves(t *testing.T) {
 		t.Errorf("the style has %s; put it within @media (prefers-reduced-motion: no-preference), and let this test know", m)
 	}
 }
+
+// A preview that cannot be made says why, in the place where it would be.
+func TestPreviewThatCannotBeMadeSaysWhy(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	page := w.sendForm(c, "/console/expiry", "idle", "soon", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1")
+	wantStatus(t, page, 422)
+	wantText(t, page, "To be seen when that is corrected.")
+}
