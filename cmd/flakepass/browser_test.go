@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -23,39 +22,17 @@ type browser struct {
 	at  string          // http://host:port
 }
 
-// newBrowser starts a Chromium with a profile of its own. What its console or
-// its Content-Security-Policy complains about fails the test.
+// newBrowser opens a tab of somebody's own. What its console or its
+// Content-Security-Policy complains about fails the test.
 func newBrowser(t testing.TB, i *instance) *browser {
 	t.Helper()
-	program := testenv.Program(t, "chromium")
-	profile, err := os.MkdirTemp("", "flakepass-chromium-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // its processes may write for a moment after it has ended
-		for range 50 {
-			if os.RemoveAll(profile) == nil {
-				return
-			}
-			<-time.After(50 * time.Millisecond)
-		}
-	})
-	flags := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Headless, chromedp.NoFirstRun,
-		chromedp.Flag("lang", "en-US"), chromedp.Flag("force-color-profile", "srgb"),
-	}
-	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {
-		flags = append(flags, chromedp.Flag(name, true))
-	}
-	all, stop := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), flags...)
-	t.Cleanup(stop)
-	return newTab(t, all, "http://"+i.public)
+	return newTab(t, onlyChromium.open(t), "http://"+i.public, chromedp.WithNewBrowserContext())
 }
 
 // other is a tab that shares nothing with this one: another person's.
 func (b *browser) other() *browser {
 	b.t.Helper()
-	return newTab(b.t, b.ctx, b.at, chromedp.WithNewBrowserContext())
+	return newTab(b.t, onlyChromium.open(b.t), b.at, chromedp.WithNewBrowserContext())
 }
 
 func newTab(t testing.TB, parent context.Context, at string, options ...chromedp.ContextOption) *browser {
@@ -133,6 +110,19 @@ func (b *browser) sees(want ...string) {
 	for _, s := range want {
 		testenv.Eventually(b.t, patience, func() bool { return strings.Contains(b.text(), s) }, "the page says: "+s)
 	}
+}
+
+// has reports whether the page has this text now.
+func (b *browser) has(text string) bool { return strings.Contains(b.text(), text) }
+
+// pressUntil clicks a link that a page offers until the page that it leads to
+// has a text.
+func (b *browser) pressUntil(what, want string) {
+	b.t.Helper()
+	testenv.Eventually(b.t, patience, func() bool {
+		b.press(what)
+		return b.has(want)
+	}, "the page says: "+want)
 }
 
 func (b *browser) path() string {

@@ -10,8 +10,9 @@ import (
 
 // An admin makes a user, looks at a login and ends it, disables the user, and
 // gives another the role of an admin.
-func TestConsoleManagesPeople(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleManagesPeople(t *testing.T) { onBothStores(t, consoleManagesPeople) }
+
+func consoleManagesPeople(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
 	populate(t, d, 120)
@@ -51,8 +52,9 @@ func TestConsoleManagesPeople(t *testing.T) {
 	}
 }
 
-func TestConsoleLogsEverybodyOut(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleLogsEverybodyOut(t *testing.T) { onBothStores(t, consoleLogsEverybodyOut) }
+
+func consoleLogsEverybodyOut(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
 	populate(t, d, 60)

@@ -73,8 +73,10 @@ func newAdmin(t testing.TB, d *deployment, name string, role account.Role) {
 }
 
 // The first minute: the printed link, one form, and the overview.
-func TestConsoleFirstMinute(t *testing.T) {
-	i := onSQLite(t).start(t)
+func TestConsoleFirstMinute(t *testing.T) { onBothStores(t, consoleFirstMinute) }
+
+func consoleFirstMinute(t *testing.T, d *deployment) {
+	i := d.start(t)
 	b := newBrowser(t, i)
 	b.open(setupLink.FindString(i.out.String()))
 	b.sees("Create the first admin")
@@ -98,8 +100,9 @@ func TestConsoleFirstMinute(t *testing.T) {
 	}
 }
 
-func TestConsoleRefusesWhoIsNoAdmin(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleRefusesWhoIsNoAdmin(t *testing.T) { onBothStores(t, consoleRefusesWhoIsNoAdmin) }
+
+func consoleRefusesWhoIsNoAdmin(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "bob", account.RoleUser)
 	b := newBrowser(t, i)
@@ -118,8 +121,9 @@ func TestConsoleRefusesWhoIsNoAdmin(t *testing.T) {
 }
 
 // An admin drags, looks, confirms, and takes it back.
-func TestConsoleTunesExpiry(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleTunesExpiry(t *testing.T) { onBothStores(t, consoleTunesExpiry) }
+
+func consoleTunesExpiry(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
 	populate(t, d, 600) // since up to 600 hours, so about 336 are not idle for 14 days
@@ -144,8 +148,8 @@ func TestConsoleTunesExpiry(t *testing.T) {
 	b.fill("#confirm_password", passphrase)
 	b.press(`.danger[value="confirm"]`)
 	b.sees("Saved.", "Version 2")
-	if n := count(t, d.sql(t), "SELECT idle_timeout_ms / 86400000 FROM settings"); n != 10 {
-		t.Errorf("in force are %d days", n)
+	if n := count(t, d.sql(t), "SELECT idle_timeout_ms FROM settings"); n != 10*dayInMS {
+		t.Errorf("in force are %d ms", n)
 	}
 	b.press(`form[action="/console/expiry/revert"] button`)
 	b.sees("Saved.", "Version 3", "Back to version 1")
@@ -153,8 +157,9 @@ func TestConsoleTunesExpiry(t *testing.T) {
 	b.sees("Expiry changed", "idle timeout: 10 days → 14 days", "console")
 }
 
-func TestConsoleConflictOfTwoAdmins(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleConflictOfTwoAdmins(t *testing.T) { onBothStores(t, consoleConflictOfTwoAdmins) }
+
+func consoleConflictOfTwoAdmins(t *testing.T, d *deployment) {
 	i := d.start(t)
 	for _, name := range []string{"ada", "bob"} {
 		newAdmin(t, d, name, account.RoleAdmin)
@@ -175,18 +180,19 @@ func TestConsoleConflictOfTwoAdmins(t *testing.T) {
 	if got := ada.value("#idle"); got != "12d" {
 		t.Errorf("what was typed is now %q", got)
 	}
-	if n := count(t, d.sql(t), "SELECT idle_timeout_ms / 86400000 FROM settings"); n != 20 {
-		t.Errorf("in force are %d days", n)
+	if n := count(t, d.sql(t), "SELECT idle_timeout_ms FROM settings"); n != 20*dayInMS {
+		t.Errorf("in force are %d ms", n)
 	}
 	ada.press(`button[value="save"]:not([hidden])`)
 	ada.sees("Saved.")
-	if n := count(t, d.sql(t), "SELECT idle_timeout_ms / 86400000 FROM settings"); n != 12 {
-		t.Errorf("in force are %d days", n)
+	if n := count(t, d.sql(t), "SELECT idle_timeout_ms FROM settings"); n != 12*dayInMS {
+		t.Errorf("in force are %d ms", n)
 	}
 }
 
-func TestConsoleLoginThatIsOver(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleLoginThatIsOver(t *testing.T) { onBothStores(t, consoleLoginThatIsOver) }
+
+func consoleLoginThatIsOver(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
 	b := newBrowser(t, i)
@@ -207,8 +213,9 @@ func TestConsoleLoginThatIsOver(t *testing.T) {
 	}
 }
 
-func TestConsoleWithoutScripts(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleWithoutScripts(t *testing.T) { onBothStores(t, consoleWithoutScripts) }
+
+func consoleWithoutScripts(t *testing.T, d *deployment) {
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
 	populate(t, d, 300)
@@ -260,8 +267,9 @@ func TestConsoleTimesAreTheViewers(t *testing.T) {
 }
 
 // What clients do is counted by the hour, and outlives the instance.
-func TestConsoleCountsWhatHappens(t *testing.T) {
-	d := onSQLite(t)
+func TestConsoleCountsWhatHappens(t *testing.T) { onBothStores(t, consoleCountsWhatHappens) }
+
+func consoleCountsWhatHappens(t *testing.T, d *deployment) {
 	i := d.start(t)
 	c := newClient(t, i.public)
 	c.register("alice", passphrase)
@@ -282,6 +290,9 @@ func TestConsoleCountsWhatHappens(t *testing.T) {
 }
 
 const passphrase = "violet tram sings at noon"
+
+// dayInMS is a day as the settings keep it.
+const dayInMS = 86_400_000
 
 // oneByOne makes IDs for the users of a test.
 type oneByOne struct{ last idworker.ID }

@@ -37,6 +37,14 @@ func onSQLite(t testing.TB) *deployment {
 
 func onMySQL(t testing.TB) *deployment { return onServer(t, testenv.MySQL(t), testenv.Redis(t)) }
 
+// onBothStores runs a test with nothing configured, and as a deployment of
+// several instances has it.
+func onBothStores(t *testing.T, f func(t *testing.T, d *deployment)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, onSQLite(t)) })
+	t.Run("mysql-redis", func(t *testing.T) { f(t, onMySQL(t)) })
+}
+
 func onMariaDB(t testing.TB) *deployment { return onServer(t, testenv.MariaDB(t), testenv.Redis(t)) }
 
 func onMySQLAlone(t testing.TB) *deployment { return onServer(t, testenv.MySQL(t), nil) }

@@ -21,7 +21,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(cleaner{m}, map[string]func(){"flakepass": main})
 }
 
-// A cleaner runs the tests and removes what [build] has made for them.
+// A cleaner runs the tests, removes what [build] has made for them, and ends the
+// browser.
 type cleaner struct{ *testing.M }
 
 func (c cleaner) Run() int {
@@ -31,6 +32,7 @@ func (c cleaner) Run() int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	defer onlyChromium.close()
 	build = sync.OnceValues(func() (string, error) { return buildInto(dir) })
 	return c.M.Run()
 }

@@ -105,7 +105,7 @@ func (u *UI) Handler() http.Handler {
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
 	u.at(mux, loginPath, u.showLogin, u.postLogin)
 	u.at(mux, codePath, nil, u.form(u.postCode))
-	u.at(mux, "/console/logout", nil, u.form(u.logout))
+	u.at(mux, logoutPath, nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
 
 	u.at(mux, homePath+"{$}", u.inside(u.overview), nil)

@@ -2,13 +2,11 @@ package adminui
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -55,7 +53,7 @@ type eventView struct {
 	Action     string
 	Target     string
 	TargetID   string
-	Changes    []change
+	Changes    []eventChange
 	Reason     string
 	Address    string
 	ActorLink  string
@@ -99,7 +97,7 @@ func (v *visit) event(e *audit.Event) eventView {
 	t := &v.t.Log
 	view := eventView{
 		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: or(t.Doors[e.By.Via], e.By.Via),
-		Action: or(t.Actions[string(e.Action)], string(e.Action)), Target: or(e.Target.Name, e.Target.Kind),
+		Action: or(t.Actions[string(e.Action)], string(e.Action)), Target: e.Target.Name,
 		Reason: e.Reason, Address: e.By.Address, Changes: v.t.eventChanges(e.Old, e.New),
 	}
 	switch {
@@ -113,6 +111,9 @@ func (v *visit) event(e *audit.Event) eventView {
 		view.ByID = e.By.ID.String()
 		view.ActorLink = auditPath + "?" + url.Values{"actor": {view.ByID}}.Encode()
 	}
+	if view.Target == "" || e.Target.Kind == "policy" { // of which there is one
+		view.Target = or(v.t.Trouble.Kinds[e.Target.Kind], e.Target.Kind)
+	}
 	if e.Target.ID != 0 {
 		view.TargetID = e.Target.ID.String()
 		view.TargetLink = auditPath + "?" + url.Values{"target": {view.TargetID}}.Encode()
@@ -125,40 +126,4 @@ func or(a, b string) string {
 		return a
 	}
 	return b
-}
-
-// eventChanges are the members that differ between two JSON objects. Times are
-// told in words.
-func (t *texts) eventChanges(before, after json.RawMessage) (all []change) {
-	a, b := map[string]any{}, map[string]any{}
-	_ = json.Unmarshal(before, &a) // what is no object has no members
-	_ = json.Unmarshal(after, &b)
-	names := map[string]bool{}
-	for _, m := range []map[string]any{a, b} {
-		for name := range m {
-			names[name] = true
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		from, to := t.value(name, a[name]), t.value(name, b[name])
-		if from != to && name != "version" {
-			all = append(all, change{strings.ReplaceAll(strings.TrimSuffix(name, "_seconds"), "_", " "), from, to})
-		}
-	}
-	return all
-}
-
-func (t *texts) value(name string, v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case float64:
-		if strings.HasSuffix(name, "_seconds") {
-			return t.span(time.Duration(v) * time.Second)
-		}
-	}
-	text, _ := json.Marshal(v)
-	return string(text)
 }

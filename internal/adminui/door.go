@@ -108,14 +108,17 @@ func (v *visit) fromOutside() bool {
 }
 
 // toLogin leads to the login page, and from there back. A form is not sent
-// again: what it was to do may no longer be meant.
+// again, which the page says: what it was to do may no longer be meant.
 func (v *visit) toLogin(why string) {
 	if why != flakepass.ErrMissing.Code() {
 		forget(v.w)
 	}
-	back := v.r.URL.Path
+	query := url.Values{"why": {why}}
 	if v.r.Method == http.MethodGet || v.r.Method == http.MethodHead {
-		back = v.r.URL.RequestURI()
+		query.Set("next", safePath(v.r.URL.RequestURI()))
+	} else {
+		query.Set("next", v.cameFrom())
+		query.Set("lost", "")
 	}
-	v.see(loginPath, url.Values{"next": {safePath(back)}, "why": {why}})
+	v.see(loginPath, query)
 }

@@ -83,14 +83,24 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
 	switch form.Get("do") {
 	case "save", "confirm":
-		if in.Version == inForce.Version && sameTerms(&next, &inForce) {
-			v.see(expiryPath, url.Values{"done": {"same"}})
+		if sameTerms(&next, &inForce) && (in.Version == inForce.Version || v.justMade(in.Version, &inForce)) {
+			done := "same"
+			if in.Version != inForce.Version {
+				done = "saved" // the form was sent twice
+			}
+			v.see(expiryPath, url.Values{"done": {done}})
 			return
 		}
 		v.save(form, in, inForce, change)
 	default:
 		v.preview(in, inForce, change)
 	}
+}
+
+// justMade reports whether what is in force came right after that version, and
+// by whoever visits: the form was sent twice, and the first has done it.
+func (v *visit) justMade(version int64, inForce *policy.Policy) bool {
+	return inForce.Version == version+1 && inForce.UpdatedBy == v.who.Username
 }
 
 // preview shows what a change would do now, and changes nothing.
@@ -181,6 +191,10 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 	old, err1 := u.Policies.History(v.r.Context(), to+1, 1)
 	if err := errors.Join(err1, err2); err != nil || len(old) == 0 {
 		v.unavailable("policy not reverted", err)
+		return
+	}
+	if sameTerms(&old[0], &inForce) && v.justMade(version, &inForce) { // the form was sent twice
+		v.see(expiryPath, url.Values{"done": {"saved"}})
 		return
 	}
 	in := inputOf(&old[0])

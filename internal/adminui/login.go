@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	homePath  = "/console/"
-	loginPath = "/console/login"
+	homePath   = "/console/"
+	loginPath  = "/console/login"
+	logoutPath = "/console/logout"
 )
 
 // Logins begin the logins of one role, and ask for a password once more, with a
@@ -33,6 +34,7 @@ type Logins interface {
 type loginView struct {
 	frame
 	Why, Problem   string // sentences; may be empty
+	Lost           string // the same
 	Username, Next string
 }
 
@@ -47,7 +49,11 @@ func (u *UI) showLogin(v *visit) {
 	} else if errors.Is(err, flakepass.ErrMissing) && q.Has("kept") {
 		why = "cookie"
 	}
-	v.render(http.StatusOK, "login", loginView{frame: v.frame(v.t.Login.Title, loginPath), Why: v.t.Login.Why[why], Next: next})
+	view := loginView{frame: v.frame(v.t.Login.Title, loginPath), Why: v.t.Login.Why[why], Next: next}
+	if q.Has("lost") {
+		view.Lost = v.t.Trouble.Lost
+	}
+	v.render(http.StatusOK, "login", view)
 }
 
 func (u *UI) postLogin(v *visit) {

@@ -55,6 +55,7 @@ type usersView struct {
 	Problem  string // with the list
 	Users    []account.User
 	Next     string // the URL of the next page; empty if this is the last
+	First    string // of the first; empty on it
 	New      newUser
 	Problems []string
 	Roles    []option
@@ -80,6 +81,10 @@ func (v *visit) showUsers(status int, view usersView) {
 			if after, err = idworker.ParseID(text); err != nil {
 				v.message(http.StatusBadRequest, message{Title: v.t.People.Title, Lines: []string{v.t.Log.BadCursor}})
 				return
+			}
+			view.First = usersPath
+			if view.Prefix != "" {
+				view.First += "?" + url.Values{"name": {view.Prefix}}.Encode()
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func safePath(p string) string {
 		return homePath // for forms only
 	}
 	switch clean {
-	case loginPath, setupPath, passwordPath, "/console/logout", "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+	case loginPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
 		return homePath
 	}
 	return to.String()

@@ -26,6 +26,7 @@ type texts struct {
 	Logins  loginsTexts
 	Resets  resetTexts
 	Account accountTexts
+	Trouble troubleTexts
 
 	Done   map[string]string // what was done just now
 	Fields map[string]string // what is wrong with a field, by its name and code

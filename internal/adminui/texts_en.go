@@ -150,6 +150,8 @@ func english() *texts {
 
 		Account: englishAccount(),
 
+		Trouble: englishTrouble(),
+
 		Done: map[string]string{
 			"factor_removed": "The second factor is removed.",
 			"withdrawn":      "If there was a link, it works no longer.",

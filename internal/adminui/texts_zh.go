@@ -148,6 +148,8 @@ func chinese() *texts {
 
 		Account: chineseAccount(),
 
+		Trouble: chineseTrouble(),
+
 		Done: map[string]string{
 			"factor_removed": "第二因素已移除。",
 			"withdrawn":      "如果曾有链接，它现已失效。",

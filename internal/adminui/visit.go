@@ -71,19 +71,53 @@ type messageView struct {
 	frame
 	Lines   []string
 	Command string
+	On      string // where to go on from here, and
+	OnName  string // what that is called; may be empty
 }
 
 func (v *visit) message(status int, m message) {
-	v.render(status, "message", messageView{v.frame(m.Title, ""), m.Lines, m.Command})
+	v.render(status, "message", messageView{frame: v.frame(m.Title, ""), Lines: m.Lines, Command: m.Command})
 }
 
-// unavailable answers for what could not be found out, and logs why.
+// unavailable answers for what could not be found out, and logs why. Of a form
+// nobody knows whether it was done, and the page says so.
 func (v *visit) unavailable(what string, err error) {
 	if v.r.Context().Err() == nil { // else nobody waits, and leaving is no error
 		v.u.Log.ErrorContext(v.r.Context(), "console: "+what, "err", err, "request_id", v.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
 	}
 	v.w.Header().Set("Retry-After", retryAfter)
-	v.message(http.StatusServiceUnavailable, v.t.Unavailable)
+	view := messageView{}
+	m := v.t.Unavailable
+	switch {
+	case v.r.URL.Path == setupPath: // its query is a secret; the browser has it to reload
+	case v.r.Method == http.MethodPost:
+		if v.who.UserID != 0 || v.r.URL.Path == logoutPath { // else nobody was let in to do anything
+			m = v.t.Trouble.Undecided
+		}
+		view.On, view.OnName = v.cameFrom(), v.t.Trouble.BackTo
+	case v.r.Method == http.MethodGet:
+		view.On, view.OnName = v.frame("", "").Back, v.t.Trouble.Again
+	}
+	view.frame, view.Lines = v.frame(m.Title, ""), m.Lines
+	v.render(http.StatusServiceUnavailable, "message", view)
+}
+
+// cameFrom is the page of ours from which a form was sent, as far as the browser
+// says so, and otherwise the one that the form belongs to.
+func (v *visit) cameFrom() string {
+	if from, err := url.Parse(v.r.Referer()); err == nil && from.Host == v.r.Host {
+		if page := safePath(from.RequestURI()); page != homePath {
+			return page
+		}
+	}
+	switch path := v.r.URL.Path; path {
+	case expiryPath + "/revert":
+		return expiryPath
+	case loginsPath + "/end", loginsPath + "/end-all":
+		return loginsPath
+	default:
+		return safePath(path)
+	}
 }
 
 // render writes a page. It is whole before the status is written, so that a

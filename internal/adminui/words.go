@@ -13,8 +13,16 @@ var pageFiles embed.FS
 
 func parsePages() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
-		"asset": assetURL, "number": number[int64], "stamp": stamp, "when": when, "other": otherLanguages, "percent": percent,
+		"asset": assetURL, "number": number[int64], "stamp": stamp, "when": when, "other": otherLanguages, "percent": percent, "links": links,
 	}).ParseFS(pageFiles, "pages/*.html")) // embedded: the tests would see it fail
+}
+
+// pageLinks lead from one page of a list to its first and to the next. A URL that
+// is empty leads nowhere.
+type pageLinks struct{ First, FirstName, Next, NextName string }
+
+func links(first, firstName, next, nextName string) pageLinks {
+	return pageLinks{first, firstName, next, nextName}
 }
 
 // number is n with a comma at every thousand, as both languages write it.

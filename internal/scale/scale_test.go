@@ -52,6 +52,7 @@ func TestScale(t *testing.T) {
 			d.polls(t, 20_000, 1_000)
 			d.lookups(t)
 			d.sweeps(t)
+			t.Run("pages", func(t *testing.T) { d.pages(t) }) // the program ends with it
 			d.floor(t)
 		})
 		r.t = t

@@ -1,8 +1,6 @@
 // Gives each length of time a range to drag, and shows what the typed values
 // would do while they change. The page does the same with its Preview button.
 
-import { localize } from "./console.js";
-
 const form = document.getElementById("dial");
 const units = { d: 86400, h: 3600, m: 60, s: 1 };
 
@@ -39,7 +37,7 @@ const preview = () => {
     document.getElementById("effect").replaceWith(next);
     form.querySelector('[value="save"]').hidden = false;
     form.querySelector(".first").value = "preview";
-    localize(next);
+    next.dispatchEvent(new Event("fresh", { bubbles: true })); // console.js writes its times
   };
   request.onloadend = () => {
     if (running === request) form.removeAttribute("aria-busy");

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/flakepass/flakepass/internal/account"
+)
+
+// Everything that a page has to press or to fill in is reached with the Tab key
+// alone, and is seen to have the focus (WCAG 2.2, 2.1.1 and 2.4.7).
+func TestConsoleIsReachedByKeys(t *testing.T) {
+	d := onSQLite(t)
+	i := d.start(t)
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	populate(t, d, 30)
+	b := newBrowser(t, i)
+	b.open("/console/login")
+	b.tabs("login")
+	b.open("/console/expiry")
+	b.login("ada")
+	b.tabs("expiry")
+	for _, path := range []string{"/console/", "/console/users", "/console/users/1005", "/console/logins", "/console/audit", "/console/nothing"} {
+		b.open(path)
+		evaluate[bool](b, `(document.querySelectorAll("details").forEach(d => d.open = true), true)`)
+		b.tabs(path)
+	}
+	// And by keys alone somebody is found, and their login is ended.
+	b.open("/console/users")
+	b.do(chromedp.Focus(chromedp.CSS("#name")), chromedp.KeyEvent("person00007\r"))
+	b.sees("person00007")
+	b.do(chromedp.Focus(chromedp.CSS("td a")), chromedp.KeyEvent("\r"))
+	b.sees("Idle timeout:")
+	b.do(chromedp.Focus(chromedp.CSS("#end-reason")), chromedp.KeyEvent("lost phone\t\r"))
+	b.sees("The login has ended.", "Not logged in.")
+}
+
+// tabs presses Tab until everything had the focus.
+func (b *browser) tabs(name string) {
+	b.t.Helper()
+	all := evaluate[int](b, `(() => {
+		const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
+			.filter(e => e.checkVisibility() && e.tabIndex >= 0 && !e.disabled && e.type !== "hidden");
+		window.unreached = new Set(all);
+		window.unseen = [];
+		document.activeElement.blur();
+		document.addEventListener("focusin", ({target}) => {
+			const style = getComputedStyle(target);
+			if (unreached.delete(target) && (style.outlineStyle === "none" || parseFloat(style.outlineWidth) < 2)) unseen.push(target);
+		});
+		return all.length;
+	})()`)
+	for range 3 { // a date is many stops
+		b.do(chromedp.KeyEvent(strings.Repeat("\t", all+20)))
+	}
+	left := evaluate[string](b, `[...unreached].map(e => e.outerHTML).join("\n")`)
+	if unseen := evaluate[string](b, `unseen.map(e => e.outerHTML).join("\n")`); all == 0 || left != "" || unseen != "" {
+		b.t.Errorf("%s has %d things to press or fill in; Tab does not reach:\n%s\nand these do not show the focus:\n%s", name, all, left, unseen)
+	}
+}

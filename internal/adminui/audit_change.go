@@ -1,0 +1,65 @@
+package adminui
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An eventChange is one thing that an event made different.
+type eventChange struct {
+	Name     string
+	From, To datum
+}
+
+// A datum is a value in words, or a moment.
+type datum struct {
+	Text string
+	At   time.Time // zero if it is none
+}
+
+// eventChanges are the members that differ between two JSON objects. Lengths of
+// time are told in words.
+func (t *texts) eventChanges(before, after json.RawMessage) (all []eventChange) {
+	a, b := map[string]any{}, map[string]any{}
+	_ = json.Unmarshal(before, &a) // what is no object has no members
+	_ = json.Unmarshal(after, &b)
+	names := map[string]bool{}
+	for _, m := range []map[string]any{a, b} {
+		for name := range m {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		from, to := t.datum(name, a[name]), t.datum(name, b[name])
+		if from != to && name != "version" {
+			all = append(all, eventChange{or(t.Trouble.Things[name], strings.ReplaceAll(strings.TrimSuffix(name, "_seconds"), "_", " ")), from, to})
+		}
+	}
+	return all
+}
+
+func (t *texts) datum(name string, v any) datum {
+	switch v := v.(type) {
+	case nil:
+		return datum{}
+	case string:
+		if strings.HasSuffix(name, "_at") {
+			if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
+				return datum{At: at.UTC()}
+			}
+		}
+		if name == "role" {
+			return datum{Text: or(t.People.Roles[v], v)}
+		}
+		return datum{Text: v}
+	case float64:
+		if strings.HasSuffix(name, "_seconds") {
+			return datum{Text: t.span(time.Duration(v) * time.Second)}
+		}
+	}
+	text, _ := json.Marshal(v)
+	return datum{Text: string(text)}
+}
