@@ -133,7 +133,7 @@ func TestBrokenListAcceptsAndTells(t *testing.T) {
 	}
 }
 
-// TestServeRefusesWhatIsNoList: with a sentence, before anything is opened.
+// TestServeRefusesWhatIsNoList: with a sentence that says what to take.
 func TestServeRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "words.txt")
