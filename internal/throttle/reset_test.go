@@ -40,9 +40,9 @@ func TestResetEmptiesWhatWasCounted(t *testing.T) {
 	}
 	a := throttle.Attempt{Account: "alice", Address: netip.MustParseAddr("192.0.2.1")}
 	other := throttle.Attempt{Account: "bob", Address: a.Address}
-	for g.Login(t.Context(), a) == nil { //nolint:revive // until it is refused
+	for g.Login(t.Context(), a) == nil {
 	}
-	for g.Login(t.Context(), other) == nil { //nolint:revive // as above
+	for g.Login(t.Context(), other) == nil {
 	}
 	g.WasReset(t.Context(), a)
 	if err := g.Login(t.Context(), a); err != nil {
