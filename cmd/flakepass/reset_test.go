@@ -18,6 +18,7 @@ var resetText = regexp.MustCompile(`fpr_[A-Z2-7]{26}[0-9a-f]{8}`)
 // TestPasswordReset is the life of a reset, over two instances and the command
 // line, and what is left of it anywhere.
 func TestPasswordReset(t *testing.T) {
+	t.Parallel()
 	for name, kind := range map[string]func(testing.TB) *deployment{"SQLite": onSQLite, "MySQL": onMySQL, "MariaDB": onMariaDB} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,7 @@ package account_test
 
 import (
 	"context"
-	"crypto/sha1" //nolint:gosec // it is how such lists are kept
+	"crypto/sha1"
 	"errors"
 	"testing"
 
@@ -19,7 +19,7 @@ type stolen struct {
 func steal(passwords ...string) *stolen {
 	s := &stolen{has: map[[20]byte]bool{}}
 	for _, p := range passwords {
-		s.has[sha1.Sum([]byte(p))] = true //nolint:gosec // as above
+		s.has[sha1.Sum([]byte(p))] = true
 	}
 	return s
 }

@@ -1,9 +1,10 @@
+//nolint:forbidigo // it sleeps in bubbles of synctest only
 package breached_test
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // it is how the list is kept
+	"crypto/sha1"
 	"errors"
 	"os"
 	"path/filepath"
@@ -18,7 +19,7 @@ import (
 	"github.com/flakepass/flakepass/internal/breached"
 )
 
-func sum(password string) [20]byte { return sha1.Sum([]byte(password)) } //nolint:gosec // as above
+func sum(password string) [20]byte { return sha1.Sum([]byte(password)) }
 
 func write(t *testing.T, path string, text []byte) {
 	t.Helper()

@@ -41,9 +41,9 @@ func TestResetEmptiesWhatWasCounted(t *testing.T) {
 	}
 	a := throttle.Attempt{Account: "alice", Address: netip.MustParseAddr("192.0.2.1")}
 	other := throttle.Attempt{Account: "bob", Address: a.Address}
-	for login(t, g, a) == nil { //nolint:revive // until it is refused
+	for login(t, g, a) == nil {
 	}
-	for login(t, g, other) == nil { //nolint:revive // as above
+	for login(t, g, other) == nil {
 	}
 	g.WasReset(t.Context(), a)
 	if err := login(t, g, a); err != nil {

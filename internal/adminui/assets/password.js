@@ -4,15 +4,16 @@
 
 const token = document.getElementById("token");
 const field = document.getElementById("token-field");
-const given = decodeURIComponent(location.hash.slice(1));
 
-if (given.startsWith("fpr_")) {
+const take = () => {
+  const given = location.hash.slice(1);
+  if (!given.startsWith("fpr_")) return;
   token.value = given;
-  history.replaceState(null, "", location.pathname);
-}
-if (token.value !== "") {
   field.hidden = true; // nothing to type there
-  document.getElementById("password").focus();
-} else {
-  token.focus();
-}
+  history.replaceState(null, "", location.pathname);
+};
+
+take();
+addEventListener("hashchange", take); // another link, opened in the same place
+field.hidden = token.value !== "";
+(field.hidden ? document.getElementById("password") : token).focus();

@@ -1,0 +1,39 @@
+package main
+
+// passwords are protections of how a password comes to be: the list of stolen
+// ones, and one-time links.
+func passwords() []Mutant {
+	const store, account, breached = "internal/gormstore", "internal/account", "internal/breached"
+	return []Mutant{
+		{
+			Name: "passwords: a link works after a change of the password", File: store + "/resets.go",
+			Old: "ON u.id = r.user_id AND u.password_version = r.password_version", New: "ON u.id = r.user_id", Package: store, Test: "^TestResetIsOverWith$",
+		}, {
+			Name: "passwords: a withdrawn link sets a password", File: store + "/resets.go",
+			Old: "done.Error == nil && done.RowsAffected != 1", New: "done.Error == nil && done.RowsAffected > 1", Package: store, Test: "^TestResetIsOverWith$",
+		}, {
+			Name: "passwords: a link opens a disabled account", File: store + "/resets.go",
+			Old: "case row.DisabledAt.Valid:", New: "case false:", Package: store, Test: "^TestResetDoesNotEnable$",
+		}, {
+			Name: "passwords: an invited admin is the last one", File: store + "/accounts.go",
+			Old: "AND password_hash <> '' ", New: "", Package: store, Test: "^TestInvitedAdminIsNotTheLast$",
+		}, {
+			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
+			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
+		}, {
+			Name: "passwords: a list that cannot be read refuses everybody", File: account + "/breached.go",
+			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
+		}, {
+			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",
+			Old: "lo = end", New: "lo = end + 1", Package: breached, Test: "^TestListIsASet$",
+		}, {
+			Name: "passwords: a link is given without a confirmation", File: "internal/adminui/reset.go",
+			Old: "if problem := v.confirmed(form); problem != \"\" {", New: "if problem := \"\"; problem != \"\" {",
+			Package: "internal/adminui", Test: "^TestOnlyAConfirmedAdmin",
+		}, {
+			Name: "passwords: uses of links are not bounded", File: "internal/httpapi/resets.go",
+			Old: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil {", New: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil && false {",
+			Package: "internal/httpapi", Test: "^TestUseOfAReset$",
+		},
+	}
+}
