@@ -1,6 +1,7 @@
 package secondfactor_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/secondfactor"
@@ -94,6 +96,33 @@ func TestOfManyUsesOfOneCodeOneWins(t *testing.T) {
 		if n := won.Load(); n != 1 {
 			t.Errorf("%d of 50 won", n)
 		}
+	}
+}
+
+// A lost is a store in which somebody else is always first.
+type lost struct{ *memory }
+
+func (lost) UseStep(context.Context, idworker.ID, []byte, int64) (bool, error) { return false, nil }
+
+func (lost) Confirm(context.Context, idworker.ID, []byte, secondfactor.Factor, audit.Event) (bool, error) {
+	return false, nil
+}
+
+// What was read is not what counts: the store has the last word.
+func TestWhoComesSecondIsRefusedByTheStore(t *testing.T) {
+	w, secret, _ := enrolled(t)
+	w.Store = lost{w.kept}
+	if err := w.check(w.code(secret, 0)); !errors.Is(err, secondfactor.ErrInvalid) {
+		t.Errorf("Check = %v, want ErrInvalid", err)
+	}
+	w = newWorld(t)
+	e, err := w.Enrol(t.Context(), &w.user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Store = lost{w.kept}
+	if codes, err := w.Confirm(t.Context(), &w.user, w.code(e.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrInvalid) || codes != nil {
+		t.Errorf("Confirm = %v, want ErrInvalid and no codes", err)
 	}
 }
 
