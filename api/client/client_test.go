@@ -84,21 +84,21 @@ func TestOnlyAnswersOfFlakepassAreBelieved(t *testing.T) {
 		})
 		ctx := t.Context()
 		for call, do := range map[string]func() error{
-			"me":        func() error { _, err := c.Me(ctx); return err },
-			"login":     func() error { _, err := c.Login(ctx, client.Credentials{}); return err },
-			"register":  func() error { _, err := c.Register(ctx, "x", client.Password{}); return err },
-			"logout":    func() error { _, err := c.Logout(ctx); return err },
-			"policy":    func() error { _, err := c.Policy(ctx); return err },
-			"set":       func() error { _, err := c.RevertPolicy(ctx, 1, client.PolicyHow{Version: 1}); return err },
-			"user":      func() error { _, err := c.User(ctx, 1); return err },
-			"change":    func() error { _, err := c.ChangeUser(ctx, 1, client.UserChange{}); return err },
-			"session":   func() error { _, err := c.Session(ctx, 1); return err },
-			"all":       func() error { _, err := c.LogoutAll(ctx, ""); return err },
-			"stats":     func() error { _, err := c.Stats(ctx); return err },
-			"instances": func() error { _, err := c.Instances(ctx); return err },
-			"sweep":     func() error { _, err := c.StartSweep(ctx); return err },
-			"token":     func() error { _, err := c.Introspect(ctx, flakepass.NewToken(9)); return err },
-			"ready":     func() error { return c.Ready(ctx) },
+			"me":       func() error { _, err := c.Me(ctx); return err },
+			"login":    func() error { _, err := c.Login(ctx, client.Credentials{}); return err },
+			"register": func() error { _, err := c.Register(ctx, "x", client.Password{}); return err },
+			"logout":   func() error { _, err := c.Logout(ctx); return err },
+			"policy":   func() error { _, err := c.Policy(ctx); return err },
+			"set":      func() error { _, err := c.RevertPolicy(ctx, 1, client.PolicyHow{Version: 1}); return err },
+			"user":     func() error { _, err := c.User(ctx, 1); return err },
+			"change":   func() error { _, err := c.ChangeUser(ctx, 1, client.UserChange{}); return err },
+			"session":  func() error { _, err := c.Session(ctx, 1); return err },
+			"all":      func() error { _, err := c.LogoutAll(ctx, ""); return err },
+			"stats":    func() error { _, err := c.Stats(ctx); return err },
+			"running":  func() error { _, err := c.Instances(ctx); return err },
+			"sweep":    func() error { _, err := c.StartSweep(ctx); return err },
+			"token":    func() error { _, err := c.Introspect(ctx, flakepass.NewToken(9)); return err },
+			"ready":    func() error { return c.Ready(ctx) },
 			"users": func() error {
 				for _, err := range c.Users(ctx, "") {
 					return err

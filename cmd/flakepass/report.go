@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/telemetry"
 )
 
-// A reporting instance tells the others, and people, how it is doing.
+// A reporting is what this instance tells the others, and people, of itself.
 type reporting struct {
 	id      string
 	start   time.Time

@@ -36,14 +36,17 @@ type Reporter struct {
 // NewID returns an ID for a run of a process. It is no secret.
 func NewID() string { return rand.Text() }
 
-// Run reports until ctx ends, and then says that this instance is gone. It logs
-// the first failure of a row of failures.
+// Run reports until ctx ends, and then says that this instance is gone, which
+// takes up to 3 s if the store hangs. It logs the first failure of a row of
+// failures.
 func (p *Reporter) Run(ctx context.Context) {
 	tick := time.NewTicker(Every)
 	defer tick.Stop()
 	failing := false
 	for {
-		err := p.report(ctx)
+		// A report that is under way at the end is waited for: the database might
+		// write one that was cut off after this instance has left.
+		err := p.report(context.WithoutCancel(ctx))
 		if err != nil && !failing && ctx.Err() == nil {
 			p.Log.WarnContext(ctx, "this instance could not report how it is doing; nothing depends on it, but others show it as not heard of", "err", err)
 		}

@@ -1,3 +1,4 @@
+//nolint:forbidigo // every sleep is of a synctest bubble
 package fleet_test
 
 import (
@@ -171,8 +172,8 @@ func TestReportsThatFailAreCounted(t *testing.T) {
 	}
 }
 
-// An end takes no longer than the patience with one report, whatever the store
-// does.
+// A report that is under way at the end is not cut off, since it might arrive
+// after the word that the instance has left, and it is not waited for for long.
 func TestEndDoesNotWaitForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{hang: true}
@@ -184,7 +185,7 @@ func TestEndDoesNotWaitForTheStore(t *testing.T) {
 		began := time.Now()
 		cancel()
 		<-ended
-		if took := time.Since(began); took > 3*time.Second {
+		if took := time.Since(began); took < time.Second || took > 3*time.Second {
 			t.Errorf("took %v", took)
 		}
 	})

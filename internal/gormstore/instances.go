@@ -30,7 +30,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 	}{
 		{"name", cut(r.Name, 255)}, {"version", cut(r.Version, 64)}, {"worker", r.Worker},
 		{"horizon_ms", horizon}, {"bound_ms", r.Bound.Milliseconds()},
-		{"from_memory", int64(r.Answers.Memory)}, {"from_redis", int64(r.Answers.Redis)}, {"from_database", int64(r.Answers.Database)}, //nolint:gosec // of a minute
+		{"from_memory", int64(r.Answers.Memory)}, {"from_redis", int64(r.Answers.Redis)}, {"from_database", int64(r.Answers.Database)},
 		{"remembered", r.Remembered}, {"database_us", r.DatabaseTook.Microseconds()}, {"database_failed", r.DatabaseFailed},
 		{"redis", cut(r.Redis, 255)}, {"redis_us", r.RedisTook.Microseconds()}, {"clock_ms", r.Clock.Milliseconds()},
 		{"troubles", cut(strings.Join(r.Troubles, "\n"), 1000)},
