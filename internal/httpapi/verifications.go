@@ -142,7 +142,7 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (veri
 		who, on, err = s.Recognition.Examine(ctx, t)
 	}
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
-		s.credentialRefused(c, err)
+		s.credentialRefused(c, err) //nolint:contextcheck // that of c
 		return verificationJSON{State: stateRefused, Code: refusal.Code(), Title: refusal.Error()}, nil
 	}
 	if err != nil {
