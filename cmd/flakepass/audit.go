@@ -135,7 +135,7 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 			target += " " + l.Target.ID
 		}
 		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Format(stamp), printable(string(l.Action)),
-			printable(l.Actor.Name), printable(l.Via), printable(target), printable(l.Reason))
+			printable(l.Actor.Name), printable(l.Via), printable(target), printable(l.Reason)+times(l.New))
 		return err
 	}, t.Flush}
 }
@@ -147,4 +147,15 @@ func cell(s string) string {
 		s = "'" + s
 	}
 	return printable(s)
+}
+
+// times says how often something happened that is one event, if more than once.
+func times(value json.RawMessage) string {
+	var counted struct {
+		Count int64 `json:"count"`
+	}
+	if err := json.Unmarshal(value, &counted); err != nil || counted.Count < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d times)", counted.Count)
 }

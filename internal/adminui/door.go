@@ -31,6 +31,7 @@ func (u *UI) inside(h func(*visit)) func(*visit) {
 func (u *UI) form(h func(*visit, url.Values)) func(*visit) {
 	return func(v *visit) {
 		if err := u.origin.Check(v.r); err != nil {
+			v.glimpse("form of another site", audit.AccessForbidden, "cross_origin", audit.Target{})
 			v.message(http.StatusForbidden, v.t.CrossOrigin)
 			return
 		}

@@ -11,9 +11,10 @@ import (
 )
 
 // Sightings hear of what may come in floods and changed nothing. Note must
-// neither wait nor fail. *audit.Tally is one.
+// neither wait nor fail, and reports whether this is the first of its kind for a
+// while. *audit.Tally is one.
 type Sightings interface {
-	Note(s audit.Sighting)
+	Note(s audit.Sighting) (first bool)
 }
 
 // named is next, with the name of each request in its context: whatever logs on
@@ -27,15 +28,30 @@ func named(next http.Handler) http.Handler {
 
 // sight notes something for the record, and logs it.
 func (v *visit) sight(what string, action audit.Action, reason string, target audit.Target, args ...any) {
-	from := v.u.address(v.r)
-	args = append([]any{"reason", reason, "via", "console", "from", from, "request_id", v.w.Header().Get(requestIDHeader)}, args...)
+	v.note(action, reason, target)
+	v.logSight(what, action, reason, args)
+}
+
+// glimpse is sight for what costs a stranger nothing to repeat: only the first of
+// its kind is logged.
+func (v *visit) glimpse(what string, action audit.Action, reason string, target audit.Target, args ...any) {
+	if v.note(action, reason, target) {
+		v.logSight(what, action, reason, args)
+	}
+}
+
+func (v *visit) logSight(what string, action audit.Action, reason string, args []any) {
+	args = append([]any{"reason", reason, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader)}, args...)
 	v.u.Log.InfoContext(v.r.Context(), what, append(args, "event", string(action))...) //nolint:sloglint // every caller passes a constant
+}
+
+func (v *visit) note(action audit.Action, reason string, target audit.Target) (first bool) {
 	if v.u.Sightings == nil {
-		return
+		return true
 	}
 	n := audit.SightingBy(v.r.Context(), action, reason, target)
-	n.By.Address = from
-	v.u.Sightings.Note(n)
+	n.By.Address = v.u.address(v.r)
+	return v.u.Sightings.Note(n)
 }
 
 // refused tells of a login that was refused, and whose name it was, if anybody's.
@@ -64,10 +80,10 @@ func (v *visit) credentialRefused(err error) {
 	}
 	switch {
 	case errors.Is(err, flakepass.ErrAmbiguous):
-		v.sight("two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
+		v.glimpse("two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
 	case refused:
 		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
-			v.sight(what, action, refusal.Code(), target, args...)
+			v.glimpse(what, action, refusal.Code(), target, args...)
 		}
 	}
 }

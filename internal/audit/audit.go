@@ -60,8 +60,8 @@ type byKey struct{}
 // A byContext is one piece of memory for what context.WithValue needs two: every
 // request has one.
 type byContext struct {
-	context.Context
-	by By
+	context.Context //nolint:containedctx // it is one
+	by              By
 }
 
 // Value is who acts, or what the context around has.

@@ -68,19 +68,24 @@ type sightings struct {
 	first, last time.Time
 }
 
-// Note counts a sighting. It does no I/O and never fails.
-func (t *Tally) Note(s Sighting) {
+// Note counts a sighting, and reports whether it is the first of its kind since
+// the last write: that is the one to log where a line for each would be a flood,
+// too. It does no I/O and never fails.
+func (t *Tally) Note(s Sighting) (first bool) {
 	if t.Place != nil && s.By.Address != "" {
 		s.By.Address = t.Place(s.By.Address)
 	}
 	s.Times = max(s.Times, 1)
 	now := t.Now()
 	t.mu.Lock()
+	before := len(t.seen)
 	kept := t.add(s, now, now)
+	first = len(t.seen) > before
 	t.mu.Unlock()
 	if !kept && t.Lost != nil {
 		t.Lost(s.Times)
 	}
+	return first
 }
 
 // add is called with mu locked, and reports false if there is no room.
@@ -199,6 +204,6 @@ func (t *Tally) Close(ctx context.Context) {
 	last, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	if err := t.Flush(last); err != nil {
-		t.Log.WarnContext(ctx, "security events of the last minute not recorded; the log has each of them", "err", err)
+		t.Log.WarnContext(ctx, "security events of the last minute not recorded; look for them in the log", "err", err)
 	}
 }

@@ -13,20 +13,33 @@ import (
 )
 
 // Sightings hear of what may come in floods and changed nothing. Note must
-// neither wait nor fail. *audit.Tally is one.
+// neither wait nor fail, and reports whether this is the first of its kind for a
+// while. *audit.Tally is one.
 type Sightings interface {
-	Note(s audit.Sighting)
+	Note(s audit.Sighting) (first bool)
 }
 
 // sight notes something for the record, and logs it.
 func (s *server) sight(c *gin.Context, what string, action audit.Action, reason string, target audit.Target, args ...any) {
 	s.event(c, what, append([]any{"reason", reason}, append(args, "event", action)...)...)
+	s.note(c, action, reason, target)
+}
+
+// glimpse is sight for what costs a stranger nothing to repeat: only the first of
+// its kind is logged.
+func (s *server) glimpse(c *gin.Context, what string, action audit.Action, reason string, target audit.Target, args ...any) {
+	if s.note(c, action, reason, target) {
+		s.event(c, what, append([]any{"reason", reason}, append(args, "event", action)...)...)
+	}
+}
+
+func (s *server) note(c *gin.Context, action audit.Action, reason string, target audit.Target) (first bool) {
 	if s.Sightings == nil {
-		return
+		return true
 	}
 	n := audit.SightingBy(c.Request.Context(), action, reason, target)
 	n.By.Address = c.ClientIP()
-	s.Sightings.Note(n)
+	return s.Sightings.Note(n)
 }
 
 // refused tells of a login that was refused. What was typed as the name is never
@@ -77,10 +90,10 @@ func (s *server) credentialRefused(c *gin.Context, err error) {
 	}
 	switch {
 	case errors.Is(err, flakepass.ErrAmbiguous):
-		s.sight(c, "two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
+		s.glimpse(c, "two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
 	case refused:
 		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
-			s.sight(c, what, action, refusal.Code(), target, args...)
+			s.glimpse(c, what, action, refusal.Code(), target, args...)
 		}
 	}
 }

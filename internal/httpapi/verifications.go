@@ -102,7 +102,7 @@ func (s *server) verifications(c *gin.Context) error {
 		if passive[i] {
 			ctx = flakepass.NewPassiveContext(ctx)
 		}
-		if answers[i], err = s.answer(ctx, string(tokens[i])); err != nil {
+		if answers[i], err = s.answer(ctx, c, string(tokens[i])); err != nil {
 			undecided.Add(1)
 			cause.Store(&err)
 		}
@@ -133,7 +133,7 @@ func (s *server) verifications(c *gin.Context) error {
 // answer is what one token is told. To ask counts as a use of the token, as it
 // does with GET /v1/verify, unless ctx is passive. The error says why it is
 // undecided.
-func (s *server) answer(ctx context.Context, token string) (verificationJSON, error) {
+func (s *server) answer(ctx context.Context, c *gin.Context, token string) (verificationJSON, error) {
 	t, err := flakepass.ParseToken(token)
 	var who flakepass.Identity
 	var on session.Witness
@@ -142,6 +142,7 @@ func (s *server) answer(ctx context.Context, token string) (verificationJSON, er
 		who, on, err = s.Recognition.Examine(ctx, t)
 	}
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		s.credentialRefused(c, err) //nolint:contextcheck // that of c
 		return verificationJSON{State: stateRefused, Code: refusal.Code(), Title: refusal.Error()}, nil
 	}
 	if err != nil {
