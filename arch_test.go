@@ -68,6 +68,7 @@ var support = []string{
 	"internal/proxies",
 	"internal/session/sessiontest",
 	"internal/session/simulation",
+	"internal/supply",
 	"internal/testenv",
 	"internal/throttle/throttletest",
 	"internal/testenv/faultproxy",
