@@ -62,6 +62,7 @@ var support = []string{
 	"internal/scale",
 	"internal/chaos",
 	"internal/dup",
+	"internal/fuzzall",
 	"internal/interop",
 	"internal/dup/ledger",
 	"internal/mutant",
