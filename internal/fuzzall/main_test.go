@@ -99,6 +99,7 @@ func TestTimeThatIsOverIsNoFailure(t *testing.T) {
 		counts + "--- FAIL: FuzzX (10.01s)\n    fuzzing process hung or terminated\nFAIL\n":   {failed, false},
 		counts + "--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\n    panic\nFAIL\n": {failed, false},
 		"--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\nFAIL\n":                     {failed, false},
+		"=== RUN   FuzzX\n    x_test.go:6: no Redis here\n--- SKIP: FuzzX (0.00s)\nPASS\n":    {nil, true},
 		"testing: warning: no fuzz tests to fuzz\nPASS\n":                                     {nil, false},
 	} {
 		if o := judge(said, tt.err); (o.err == nil && o.failing == "") != tt.fine {
