@@ -88,19 +88,20 @@ func TestFindLeavesOutNestedModulesAndData(t *testing.T) {
 // TestTimeThatIsOverIsNoFailure, and all else is: what cannot be read is not
 // taken for a good end.
 func TestTimeThatIsOverIsNoFailure(t *testing.T) {
-	const counts = "fuzz: elapsed: 10s, execs: 13 (4/sec), new interesting: 2 (total: 12)\n"
+	const counts = "=== RUN   FuzzX\nfuzz: elapsed: 0s, gathering baseline coverage: 2/2 completed, now fuzzing with 1 workers\nfuzz: elapsed: 10s, execs: 13 (4/sec), new interesting: 2 (total: 12)\n"
 	failed := errors.New("exit status 1")
 	for said, tt := range map[string]struct {
 		err  error
 		fine bool
 	}{
 		counts + "PASS\n": {nil, true},
-		counts + "--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\nFAIL\n":            {failed, true},
-		counts + "--- FAIL: FuzzX (10.01s)\n    fuzzing process hung or terminated\nFAIL\n":   {failed, false},
-		counts + "--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\n    panic\nFAIL\n": {failed, false},
-		"--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\nFAIL\n":                     {failed, false},
-		"=== RUN   FuzzX\n    x_test.go:6: no Redis here\n--- SKIP: FuzzX (0.00s)\nPASS\n":    {nil, true},
-		"testing: warning: no fuzz tests to fuzz\nPASS\n":                                     {nil, false},
+		counts + "--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\nFAIL\n":                                      {failed, true},
+		counts + "--- FAIL: FuzzX (10.01s)\n    fuzzing process hung or terminated\nFAIL\n":                             {failed, false},
+		counts + "--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\n    panic\nFAIL\n":                           {failed, false},
+		"--- FAIL: FuzzX (10.01s)\n    context deadline exceeded\nFAIL\n":                                               {failed, false},
+		"fuzz: elapsed: 10s, gathering baseline coverage: 6/24 completed\n--- PASS: FuzzX (10.40s)\n=== NAME  \nPASS\n": {nil, true},
+		"=== RUN   FuzzX\n    x_test.go:6: no Redis here\n--- SKIP: FuzzX (0.00s)\nPASS\n":                              {nil, true},
+		"testing: warning: no fuzz tests to fuzz\nPASS\n":                                                               {nil, false},
 	} {
 		if o := judge(said, tt.err); (o.err == nil && o.failing == "") != tt.fine {
 			t.Errorf("%+v of:\n%s", o, said)

@@ -46,7 +46,7 @@ func (r *runner) build(ctx context.Context, dir, tags string, targets []target) 
 		built[t.folder] = true
 		group.Go(func() error {
 			//nolint:gosec // the folder is one of the module's own
-			cmd := exec.CommandContext(ctx, "go", "test", "-c", "-fuzz", ".", "-tags", tags, "-o", r.program(t.folder), "./"+t.folder)
+			cmd := exec.CommandContext(ctx, "go", "test", "-c", "-fuzz", ".", "-tags", tags, "-ldflags", "-s -w", "-o", r.program(t.folder), "./"+t.folder)
 			cmd.Dir = dir
 			if said, err := cmd.CombinedOutput(); err != nil {
 				return fmt.Errorf("%s does not build: %w\n%s", t.folder, err, said)
@@ -105,6 +105,7 @@ func (r *runner) fuzz(ctx context.Context, dir string, targets []target) error {
 var (
 	counted = regexp.MustCompile(`execs: (\d+) .*new interesting: (\d+) \(total: (\d+)\)`)
 	written = regexp.MustCompile(`Failing input written to (\S+)`)
+	begun   = regexp.MustCompile(`gathering baseline coverage: (\d+/\d+)`)
 	known   = regexp.MustCompile(`failure while testing seed corpus entry: (\S+)`)
 )
 
@@ -148,11 +149,15 @@ func judge(said string, err error) (o outcome) {
 		o.failing = m[1]
 	case k != nil:
 		o.failing = filepath.Join("testdata", "fuzz", filepath.FromSlash(k[1]))
-	case err != nil && o.execs != "" && onlyOverTime(said):
+	case err != nil && begun.MatchString(said) && onlyOverTime(said):
 	case err != nil:
 		o.err = err
 	case o.execs == "" && strings.Contains(said, "--- SKIP: "):
 		o.execs = "skipped" // a server that it needs is not on this machine
+	case o.execs == "" && begun.MatchString(said):
+		// The time was over before all that is kept had been run again.
+		all := begun.FindAllStringSubmatch(said, -1)
+		o.execs = all[len(all)-1][1] + " of old"
 	case o.execs == "":
 		o.err = errors.New("it ran nothing")
 	}
@@ -165,7 +170,7 @@ func onlyOverTime(said string) bool {
 	complaints := lines[:0]
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
-		if line != "" && line != "FAIL" && !strings.HasPrefix(line, "fuzz: ") && !strings.HasPrefix(line, "--- FAIL: ") && !strings.HasPrefix(line, "=== RUN") {
+		if line != "" && line != "FAIL" && !strings.HasPrefix(line, "fuzz: ") && !strings.HasPrefix(line, "--- FAIL: ") && !strings.HasPrefix(line, "=== ") {
 			complaints = append(complaints, line)
 		}
 	}
