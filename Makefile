@@ -1,7 +1,11 @@
 # Every target that has a "##" comment shows up in "make help".
 GO           ?= go
-FUZZTIME     ?= 10s
+FUZZTIME     ?= 10m
+FUZZ         ?=
 BENCH        ?= .
+BIN          ?= bin/flakepass
+VERSION      ?=
+VULNDB       ?=
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
@@ -15,6 +19,7 @@ TAGS         := nomsgpack
 TESTFLAGS    ?= -p 2 -timeout 20m
 GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
 STATICCHECK  := $(GO) tool -modfile="$(CURDIR)/internal/tools/staticcheck.mod" staticcheck
+CYCLONEDX    := $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
 # A module of its own: what idworker is compared with is no dependency of ours.
 PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
@@ -31,8 +36,20 @@ help: ## list the targets
 run: ## run the server with nothing configured: SQLite, no Redis
 	$(GO) run -tags $(TAGS) ./cmd/flakepass serve
 
-build: ## build bin/flakepass, without cgo
-	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -ldflags '-s -w' -o bin/flakepass ./cmd/flakepass
+# The same sources, the same Go and the same VERSION make the same bytes,
+# whatever the folder and the state of Git: neither is put into the program.
+build: ## build bin/flakepass, without cgo; BIN is where, VERSION is what it says it is
+	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags '-s -w -X main.stamped=$(VERSION)' -o $(BIN) ./cmd/flakepass
+
+sbom: build ## write what bin/flakepass is made of to bin/flakepass.cdx.json (CycloneDX)
+	$(CYCLONEDX) bin -json -std -noserial -notimestamp -version "v$$($(BIN) version --short)" -output $(BIN).cdx.json $(BIN)
+
+licences: ## write docs/licences.md, and the texts that the program carries, from what is linked into it
+	$(GO) test -tags $(TAGS) -count 1 -run '^TestLicencesOfWhatIsShipped$$' ./internal/supply -update
+
+vuln: ## look for known vulnerabilities in what the code calls; VULNDB names a copy of the database
+	@$(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PEERS)
 
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, "sim", and "dup" for 45 s
 	$(WITHSERVERS) -- $(GO) test -race -tags $(TAGS) $(TESTFLAGS) ./...
@@ -64,7 +81,9 @@ lin: servers ## record what clients of three instances are told, LIN (60s) for e
 	FLAKEPASS_TEST_LIN_TIME=$(LIN) $(WITHSERVERS) -only mysql,redis -- $(GO) test -tags $(TAGS) -count 1 -v -timeout 60m \
 		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./cmd/flakepass
 
-lint: ## check format, go vet, golangci-lint and staticcheck
+lint: ## check the sums of the dependencies, format, go vet, golangci-lint and staticcheck
+	$(GO) mod verify
+	cd $(PEERS) && $(GO) mod verify
 	$(GO) vet -tags $(TAGS) ./...
 	$(GOLANGCI) run --allow-parallel-runners
 	$(STATICCHECK) -tags $(TAGS) ./...
@@ -85,13 +104,9 @@ scale: servers ## build 1 and then 10 million users in a MySQL of its own and me
 	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/scale
 
-fuzz: ## fuzz every target for FUZZTIME (10s)
-	@set -e; grep -rl --include='*_test.go' '^func Fuzz' . | xargs -r -n1 dirname | sort -u | while read -r dir; do \
-		for target in $$($(GO) test -tags $(TAGS) -list '^Fuzz' "$$dir" | grep '^Fuzz'); do \
-			echo "$$dir $$target"; \
-			$(GO) test -tags $(TAGS) -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "$$dir"; \
-		done; \
-	done
+fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp chooses; inputs are kept in the cache of the tests
+	$(GO) build -o bin/fuzzall ./internal/fuzzall
+	bin/fuzzall -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
 
 install-servers: ## install the servers that the tests need (Debian; as root or with sudo)
 	sh internal/testenv/install.sh
@@ -104,4 +119,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build test chaos attack mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test chaos attack mutants dup sim test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

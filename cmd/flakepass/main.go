@@ -37,6 +37,7 @@ type commands struct {
 	Config string           `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
 
 	Serve   serveCommand   `cmd:"" help:"Run the server."`
+	Ready   readyCommand   `cmd:"" help:"Ask the server on this machine whether it is ready; for health checks."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database to this program's version, or back."`
 	User    userCommand    `cmd:"" help:"Add, list, disable, enable and log out users; set roles and passwords."`
 	Session sessionCommand `cmd:"" help:"List and end logins."`

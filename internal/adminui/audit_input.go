@@ -17,8 +17,10 @@ type auditInput struct {
 
 func readAudit(q url.Values) auditInput {
 	get := func(name string) string {
-		s := strings.TrimSpace(strings.ToValidUTF8(q.Get(name), "\uFFFD"))
-		return s[:min(len(s), 64)]
+		// As many characters as a username has: half of one is not text, which
+		// MySQL refuses.
+		s := []rune(strings.ToValidUTF8(q.Get(name), "\uFFFD"))
+		return strings.TrimSpace(string(s[:min(len(s), 64)]))
 	}
 	return auditInput{get("action"), get("actor"), get("target"), get("since"), get("until"), get("before")}
 }

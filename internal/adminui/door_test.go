@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/adminui"
 )
 
 var insidePages = []string{"/console/", "/console/expiry", "/console/audit", "/console/audit.csv", "/console/audit.ndjson"}
@@ -212,23 +213,18 @@ func TestAddressIsTheNearestThatIsNoProxy(t *testing.T) {
 	}
 }
 
-func FuzzSafePath(f *testing.F) {
-	for _, p := range []string{"/console/", "/console/audit?x=//evil.example", "//evil.example/console/", "/console/../v1/me", "/console/\\evil", "/console//evil.example",
-		"https://evil.example/console/", "/console/%2e%2e/x", "/console/login?next=/console/", "javascript:alert(1)", "/console/@evil", "/console/audit#x"} {
-		f.Add(p)
-	}
-	f.Fuzz(func(t *testing.T, p string) {
+// TestLoginLeadsToTheConsoleOnly puts to the login page what FuzzSafePath begins
+// with.
+func TestLoginLeadsToTheConsoleOnly(t *testing.T) {
+	for _, p := range adminui.HostilePaths {
 		w := newWorld(t)
 		r := postForm("/console/login", url.Values{"username": {"ada"}, "password": {"wrong"}, "next": {p}})
 		page := w.do(r)
 		body := page.Body.String()
 		const field = `name="next" value="` // the last: the first is the language's
 		next, _, _ := strings.Cut(body[strings.LastIndex(body, field)+len(field):], `"`)
-		next = html.UnescapeString(next)
-		to, err := url.Parse(next)
-		if err != nil || to.Host != "" || to.Scheme != "" || !strings.HasPrefix(next, "/console/") || strings.Contains(to.Path, "..") ||
-			strings.HasPrefix(next, "/console//") || strings.ContainsAny(next, "\\\r\n") {
-			t.Fatalf("%q leads to %q", p, next)
+		if next = html.UnescapeString(next); !adminui.StaysInTheConsole(next) {
+			t.Errorf("%q leads to %q", p, next)
 		}
-	})
+	}
 }
