@@ -126,7 +126,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
-		Policies: policiesOf(db, ids, rule, log), Events: eventsOf(db),
+		Policies:    policiesOf(db, ids, rule, log), Events: eventsOf(db),
 		People:      desk.people(),
 		Sweeps:      sweeper,
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
