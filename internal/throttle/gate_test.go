@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -267,38 +265,6 @@ func TestPlace(t *testing.T) {
 	}
 	if got := throttle.Place(netip.Addr{}); got != "unknown" {
 		t.Errorf("no address: %q", got)
-	}
-}
-
-// TestDocumentedLimits holds the table in SECURITY.md to the code.
-func TestDocumentedLimits(t *testing.T) {
-	page, err := os.ReadFile("../../SECURITY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := limit.Default()
-	for _, c := range []struct {
-		rules []limit.Rule
-		row   string
-	}{
-		{l.LoginPlace[:l.Place()], "| `login` | attempts for one name from one place | 5 a minute, 20 an hour and 50 a day, all three |"},
-		{[]limit.Rule{l.LoginAccount}, "| `login-account` | attempts for one name from everywhere | 100 in 30 days; a place"},
-		{[]limit.Rule{l.LoginAddress}, "| `login-address` | attempts from one place, whatever the name | 120 a minute |"},
-		{[]limit.Rule{l.Register}, "| `register` | new accounts from one place | 30 an hour |"},
-		{[]limit.Rule{l.Register}, "| `reset` | uses of one-time links to set a password from one place | 30 an hour, as `register`, counted by themselves |"},
-	} {
-		if !strings.Contains(string(page), c.row) {
-			t.Errorf("SECURITY.md lacks %q", c.row)
-		}
-		for _, r := range c.rules {
-			if !strings.Contains(c.row, strconv.Itoa(r.Count)+" ") {
-				t.Errorf("%v is not in %q", r, c.row)
-			}
-		}
-	}
-	if want := []time.Duration{time.Minute, time.Hour, 24 * time.Hour}; l.LoginPlace[0].Per != want[0] || l.LoginPlace[1].Per != want[1] || l.LoginPlace[2].Per != want[2] ||
-		l.LoginAccount.Per != 30*24*time.Hour || l.LoginAddress.Per != time.Minute || l.Register.Per != time.Hour {
-		t.Errorf("the times of the table are not those of %+v", l)
 	}
 }
 
