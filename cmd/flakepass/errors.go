@@ -65,7 +65,8 @@ func mistyped(err error) string {
 		commands = append(commands, n.Name)
 	}
 	for _, leaf := range parse.Context.Model.Leaves(true) {
-		if leaf.Name == word {
+		// One further down is about something else: user remove is not user second-factor remove.
+		if leaf.Name == word && (at.Parent == nil || !strings.Contains(leaf.FullPath(), " "+at.Name+" ")) {
 			return fmt.Sprintf("%s, did you mean %q?", text, strings.TrimPrefix(leaf.FullPath(), "flakepass "))
 		}
 	}

@@ -78,7 +78,6 @@ func TestAnAdminGetsBackWhoLostTheSecondFactor(t *testing.T) {
 // Without a key on MySQL nobody can enrol, and the answer says what to set. With
 // the key taken away, whoever has a factor does not get in without it.
 func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) {
-	t.Parallel()
 	d := onMySQLAlone(t)
 	key := []string{"FLAKEPASS_SECOND_FACTOR_KEY", strings.Repeat("5a", 32)}
 	password := newPassword()
@@ -146,7 +145,6 @@ func TestTheKeyFileIsMadeOnce(t *testing.T) {
 
 // A lost key file is told at the start, not to the next person who logs in.
 func TestAMissingKeyFileStopsTheStart(t *testing.T) {
-	t.Parallel()
 	d := onSQLite(t)
 	password := newPassword()
 	t.Run("before", func(t *testing.T) {

@@ -129,5 +129,5 @@ func (k Keys) open(purpose string, user idworker.ID, sealed []byte) ([]byte, err
 
 // bound is what is authenticated beside the text.
 func bound(purpose string, user idworker.ID) []byte {
-	return binary.BigEndian.AppendUint64([]byte(purpose+"\x00"), uint64(user)) //nolint:gosec // the same bits
+	return binary.BigEndian.AppendUint64([]byte(purpose+"\x00"), uint64(user))
 }

@@ -3,7 +3,6 @@ package secondfactor
 import (
 	"errors"
 	"fmt"
-	"image/color"
 	"strings"
 
 	"github.com/boombuler/barcode/qr"
@@ -28,7 +27,13 @@ func (u URI) Picture() (Picture, error) {
 		return Picture{}, fmt.Errorf("secondfactor: qr: %w", ErrPicture) // the library's error may quote the text
 	}
 	size := code.Bounds().Dx()
-	dark := func(x, y int) bool { return x < size && color.GrayModel.Convert(code.At(x, y)).(color.Gray).Y < 128 } //nolint:forcetypeassert // of that model
+	dark := func(x, y int) bool {
+		if x >= size {
+			return false
+		}
+		red, _, _, _ := code.At(x, y).RGBA() // black or white
+		return red == 0
+	}
 	var b strings.Builder
 	for y := range size {
 		for x := 0; x < size; x++ {

@@ -250,4 +250,8 @@ func TestTheURIIsWhatAppsRead(t *testing.T) {
 			t.Errorf("the URI lacks %s", strings.SplitN(part, "=", 2)[0])
 		}
 	}
+	// The corner by which a camera finds the code, behind the margin.
+	if picture, err := e.URI.Picture(); err != nil || picture.Size < 29 || !strings.HasPrefix(picture.Path, "M4 4h7v1h-7z") {
+		t.Errorf("the picture is none: %v, %d units", err, picture.Size)
+	}
 }

@@ -36,9 +36,9 @@ func (s *Service) Ticket(h Holder) Ticket {
 	if s.Keys.None() {
 		return Ticket{}
 	}
-	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli())) //nolint:gosec // after 1970
-	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))                               //nolint:gosec // the same bits
-	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))                      //nolint:gosec // the same bits
+	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli()))
+	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))
+	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
 	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.Keys.seal(forTicket, 0, append(b, h.Username...))))}
 }
 
@@ -56,7 +56,7 @@ func (s *Service) Redeem(text string) (Holder, error) {
 	if err != nil || len(b) < 24 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
-	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) } //nolint:gosec // the same bits
+	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
 	if s.Now().UnixMilli() >= read(0) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
