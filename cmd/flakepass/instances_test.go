@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,46 +31,49 @@ func TestConsolesShowEveryInstance(t *testing.T) {
 		return name
 	}
 	first, second := named(one), named(two)
+	shows := func(b *browser, want ...string) { // reports come every few seconds, and one of a busy machine may be bad
+		t.Helper()
+		testenv.Eventually(t, patience, func() bool {
+			b.open("/console/")
+			text := b.text()
+			return !slices.ContainsFunc(want, func(s string) bool { return !strings.Contains(text, s) })
+		}, "the page says: "+strings.Join(want, ", "))
+	}
 
 	ada := newBrowser(t, &instance{public: one.public})
 	ada.open("/console/")
 	ada.login("ada")
-	ada.sees("2 known, 2 of them well.", first, second, "Worker number", "agrees with the database")
+	shows(ada, "2 known, 2 of them well.", first, second, "Worker number", "agrees with the database")
 	bob := ada.other()
 	bob.at = "http://" + two.public
 	bob.open("/console/")
 	bob.login("bob")
-	bob.sees("2 known, 2 of them well.", first, second)
+	shows(bob, "2 known, 2 of them well.", first, second)
 	for b, self := range map[*browser]string{ada: first, bob: second} {
 		if row := evaluate[string](b, `document.querySelector(".fleet tr:has(th .badge) bdi").textContent`); row != self {
 			t.Errorf("%s says that it is %s", self, row)
 		}
 	}
-	bob.open("/console/users") // Redis and memory answer for him
-	bob.open("/console/")
-	bob.sees("tokens accepted")
+	shows(bob, "tokens accepted")
 
 	two.signal(t, syscall.SIGKILL)
 	<-two.ended
 	execute(t, db, "UPDATE instances SET seen_at = seen_at - 40000 WHERE name = ?", second)
-	ada.open("/console/")
-	ada.sees("2 known, 1 of them well.", second)
-	if text := ada.text(); !regexp.MustCompile(`Not heard of for (4\d|5\d) seconds`).MatchString(text) || !strings.Contains(text, first) {
+	shows(ada, "2 known, 1 of them well.", second)
+	if text := ada.text(); !regexp.MustCompile(`Not heard of for ((4|5)\d seconds|1 minute)`).MatchString(text) || !strings.Contains(text, first) {
 		t.Errorf("of the one that was killed the page says:\n%s", text)
 	}
 	// Whoever starts forgets who is gone, and so does each once a minute.
 	execute(t, db, "UPDATE instances SET seen_at = seen_at - 600000 WHERE name = ?", second)
 	three := startProcess(t, t.TempDir(), d.vars)
 	third := named(three)
-	ada.open("/console/")
-	ada.sees("2 known, 2 of them well.", third)
+	shows(ada, "2 known, 2 of them well.", third)
 	if text := ada.text(); strings.Contains(text, second) {
 		t.Errorf("the one that is gone is still shown:\n%s", text)
 	}
 	three.signal(t, syscall.SIGTERM)
 	three.end(t)
-	ada.open("/console/")
-	ada.sees("1 known, 1 of them well.")
+	shows(ada, "1 known, 1 of them well.")
 }
 
 // holderOf is the name under which a process reports.
