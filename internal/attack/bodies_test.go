@@ -111,11 +111,6 @@ func (b bodied) malformed() map[string]string {
 	return all
 }
 
-// sound are the members that, alone, are as they should be.
-func sound(name string) bool {
-	return strings.Contains(name, ", a list") || strings.HasPrefix(name, "confirm")
-}
-
 // dump is what the database holds about users, the policy and the record.
 func (w *world) dump(tables ...string) string {
 	w.t.Helper()
