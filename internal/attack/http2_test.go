@@ -88,7 +88,7 @@ func (w *world) load() (goroutines, memory float64) {
 
 // TestFloodsOfFramesAreBounded: one connection does to HTTP/2 what is known to
 // have brought servers down, and the others do not notice.
-func TestFloodsOfFramesAreBounded(t *testing.T) {
+func TestFloodsOfFramesAreBounded(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t, "H2C=on")
 	token := w.register("alice")

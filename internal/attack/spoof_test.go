@@ -10,7 +10,7 @@ import (
 // TestHeadersMakeNobodyElse: the identity headers of forward authentication mean
 // nothing to flakepass itself, in no spelling, and no header changes what a
 // request is.
-func TestHeadersMakeNobodyElse(t *testing.T) {
+func TestHeadersMakeNobodyElse(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t)
 	root, alice := w.admin("root"), w.register("alice")
