@@ -35,7 +35,7 @@ func claims() []string {
 // from, as nginx saw it: the address that every limit counts. Where nginx appends
 // and does not replace, and leaves the other header alone, who writes that one may
 // count as nginx itself.
-func TestNobodyChoosesAnAddress(t *testing.T) {
+func TestNobodyChoosesAnAddress(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t, "TRUSTED_PROXIES=127.0.0.1")
 	token := w.register("alice")

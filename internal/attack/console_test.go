@@ -43,7 +43,7 @@ func consoleForms(user, login string) map[string]url.Values {
 
 // TestOtherSitesDoNothingInTheConsole: with the cookie of an admin, which a
 // browser would not even send, and right passwords.
-func TestOtherSitesDoNothingInTheConsole(t *testing.T) {
+func TestOtherSitesDoNothingInTheConsole(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t)
 	root := w.admin("root")

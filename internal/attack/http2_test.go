@@ -21,7 +21,6 @@ import (
 
 // A peer speaks HTTP/2 frame by frame, as no client would.
 type peer struct {
-	t    testing.TB
 	conn net.Conn
 	*http2.Framer
 	next uint32 // stream
@@ -32,7 +31,7 @@ type peer struct {
 func (w *world) newPeer(reads bool) *peer {
 	w.t.Helper()
 	conn := w.dial("", w.api)
-	p := &peer{t: w.t, conn: conn, Framer: http2.NewFramer(conn, conn), next: 1}
+	p := &peer{conn: conn, Framer: http2.NewFramer(conn, conn), next: 1}
 	p.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	if _, err := io.WriteString(conn, http2.ClientPreface); err != nil {
 		w.t.Fatal(err)
@@ -89,7 +88,7 @@ func (w *world) load() (goroutines, memory float64) {
 
 // TestFloodsOfFramesAreBounded: one connection does to HTTP/2 what is known to
 // have brought servers down, and the others do not notice.
-func TestFloodsOfFramesAreBounded(t *testing.T) {
+func TestFloodsOfFramesAreBounded(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t, "H2C=on")
 	token := w.register("alice")

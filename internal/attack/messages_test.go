@@ -80,7 +80,7 @@ func hiddenMessages() (all []hidden) {
 
 // TestNoRequestIsSmuggledPastNginx: whatever the framing, no request arrives of
 // which the client has no answer, and none is taken for another.
-func TestNoRequestIsSmuggledPastNginx(t *testing.T) {
+func TestNoRequestIsSmuggledPastNginx(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t)
 	token := w.register("alice")

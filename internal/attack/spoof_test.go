@@ -10,7 +10,7 @@ import (
 // TestHeadersMakeNobodyElse: the identity headers of forward authentication mean
 // nothing to flakepass itself, in no spelling, and no header changes what a
 // request is.
-func TestHeadersMakeNobodyElse(t *testing.T) {
+func TestHeadersMakeNobodyElse(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t)
 	root, alice := w.admin("root"), w.register("alice")
@@ -22,16 +22,14 @@ func TestHeadersMakeNobodyElse(t *testing.T) {
 			headers = append(headers, [2]string{other, value}, [2]string{strings.ToLower(other), value}, [2]string{strings.ToUpper(other), value})
 		}
 	}
-	for _, more := range [][2]string{
+	headers = append(headers, [][2]string{
 		{"X-Forwarded-User", "root"}, {"X-Remote-User", "root"}, {"Remote-User", "root"}, {"REMOTE_USER", "root"}, {"X-User", "root"}, {"X-Email", "root"}, {"From", "root"},
 		{"X-Original-Url", "/healthz"}, {"X-Rewrite-Url", "/healthz"}, {"X-Original-Uri", "/healthz"}, {"X-Forwarded-Uri", "/healthz"}, {"X-Forwarded-Prefix", "/healthz"},
 		{"X-Http-Method-Override", "DELETE"}, {"X-Method-Override", "DELETE"}, {"X-Http-Method", "DELETE"}, {"X-Forwarded-Method", "DELETE"}, {"X-Forwarded-Host", "evil.example"},
 		{"X-Custom-Ip-Authorization", "127.0.0.1"}, {"Ssl-Client-Verify", "SUCCESS"}, {"X-Ssl-Client-Dn", "CN=root"}, {"X-Forwarded-Client-Cert", "Subject=\"CN=root\""},
 		{"Connection", "X-Auth-Role"}, {"Connection", "Authorization"}, {"Cookie", "__Host-flakepass=" + root}, {"Cookie", "token=" + root}, {"X-Api-Key", root}, {"Token", root}, {"X-Access-Token", root},
 		{"Proxy-Authorization", "Bearer " + root}, {"X-Authorization", "Bearer " + root}, {"Sec-WebSocket-Protocol", "Bearer, " + root},
-	} {
-		headers = append(headers, more)
-	}
+	}...)
 	w.doors(t, func(t *testing.T, at string) {
 		for _, h := range headers {
 			if a := w.send("GET", at, "/v1/me", "", h[0], h[1]); a.status != 401 || a.field("code") != "token_missing" {

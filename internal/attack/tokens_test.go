@@ -130,7 +130,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		all = 1_000_000
 	}
 	seed := uint64(time.Now().UnixNano())
-	r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a failure is to be repeated
+	r := rand.New(rand.NewPCG(seed, 1))
 	genuine := map[string]bool{}
 	for _, text := range good {
 		genuine[text] = true
@@ -179,7 +179,7 @@ func TestForgedTokensOverHTTP(t *testing.T) {
 		good[i] = w.login(name)
 	}
 	seed := uint64(time.Now().UnixNano())
-	r := rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // a failure is to be repeated
+	r := rand.New(rand.NewPCG(seed, 2))
 	all := 200
 	if whole() {
 		all = 5000
