@@ -39,7 +39,13 @@ func TestCommitUnknown(t *testing.T) {
 		// The logout.
 		token := here.login("ada", password)
 		there.alive(token)
-		judge, met := once(ends, what)
+		var ending atomic.Bool // a logout is a transaction: its end, and the event of it
+		judge, met := once(func(statement string) bool {
+			if ends(statement) {
+				ending.Store(true)
+			}
+			return statement == "COMMIT" && ending.Load()
+		}, what)
 		proxy.decide(judge)
 		told := here.logout(token)
 		asked := time.Now()
