@@ -33,7 +33,8 @@ const (
 func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
-		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, PasswordRefused, RegistrationHeld,
+		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed,
+		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, CacheForeignValue, RecordIncomplete,
 	}
