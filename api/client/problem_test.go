@@ -96,5 +96,6 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = decode[userPage](body)
 		_, _ = decode[wireToken](body)
 		_, _ = decode[Stats](body)
+		_, _ = decode[wireReset](body)
 	})
 }

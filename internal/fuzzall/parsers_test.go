@@ -31,11 +31,18 @@ var parsers = map[string]string{
 	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
 	"api/client.read":                "- it makes a request",
 
+	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
+	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
+
 	"cmd/flakepass.readTarget":            "- it reads a file for parseTarget",
 	"cmd/flakepass.parseTarget":           "cmd/flakepass.FuzzTarget",
 	"cmd/flakepass.span.UnmarshalText":    "cmd/flakepass.FuzzSpan",
 	"cmd/flakepass.instant.UnmarshalText": "- whoever starts the command types it, and it is one call of time.Parse for each form",
 	"cmd/flakepass.epoch.UnmarshalText":   "cmd/flakepass.FuzzEpoch",
+
+	"cmd/flakepass.limitChange.UnmarshalText": "cmd/flakepass.FuzzLimitChange",
+	"cmd/flakepass.readRule":                  "cmd/flakepass.FuzzLimitChange",
+	"cmd/flakepass.readKey":                   "- it reads a file that only this program writes, and encoding/hex takes it apart",
 
 	"idworker.ParseID":                    "idworker.FuzzParseID",
 	"idworker.parse":                      "idworker.FuzzParseID",
@@ -56,15 +63,21 @@ var parsers = map[string]string{
 	"internal/account.NormalizePrefix":   "internal/account.FuzzPrefix",
 	"internal/account.NewPassword":       "internal/account.FuzzNewPassword",
 
-	"internal/adminui.UI.address": "internal/adminui.FuzzAddress",
-	"internal/adminui.language":   "internal/adminui.FuzzLanguage",
-	"internal/adminui.safePath":   "internal/adminui.FuzzSafePath",
-	"internal/adminui.readForm":   "internal/adminui.FuzzForm",
-	"internal/adminui.readSetup":  "internal/adminui.FuzzForm",
-	"internal/adminui.readSpan":   "internal/adminui.FuzzSpan",
-	"internal/adminui.readDial":   "internal/adminui.FuzzTyped",
-	"internal/adminui.readAudit":  "internal/adminui.FuzzTyped",
-	"internal/adminui.parsePages": "- the templates are in the program",
+	"internal/account.ParseResetToken": "internal/account.FuzzParseResetToken",
+	"internal/breached.ordered.read":   "internal/breached.FuzzList",
+	"internal/breached.parseLine":      "internal/breached.FuzzList",
+	"internal/clientaddr.parse":        "internal/clientaddr.FuzzAppendedAddressCounts",
+
+	"internal/adminui.figures.read": "- it reads what is in memory",
+	"internal/adminui.UI.address":   "internal/adminui.FuzzAddress",
+	"internal/adminui.language":     "internal/adminui.FuzzLanguage",
+	"internal/adminui.safePath":     "internal/adminui.FuzzSafePath",
+	"internal/adminui.readForm":     "internal/adminui.FuzzForm",
+	"internal/adminui.readSetup":    "internal/adminui.FuzzForm",
+	"internal/adminui.readSpan":     "internal/adminui.FuzzSpan",
+	"internal/adminui.readDial":     "internal/adminui.FuzzTyped",
+	"internal/adminui.readAudit":    "internal/adminui.FuzzTyped",
+	"internal/adminui.parsePages":   "- the templates are in the program",
 
 	"internal/config.parseFile":             "internal/config.FuzzFile",
 	"internal/config.parseTokens":           "internal/config.FuzzFile",
@@ -81,6 +94,10 @@ var parsers = map[string]string{
 	"internal/config.Redis.parsePath":       "internal/config.FuzzURLs",
 	"internal/config.ParseZooKeeper":        "internal/config.FuzzURLs",
 	"internal/config.parseWorker":           "internal/config.FuzzURLs",
+	"internal/config.parseReplicas":         "internal/config.FuzzURLs",
+	"internal/config.parsePublicURL":        "internal/config.FuzzURLs",
+	"internal/config.parseSecondFactorKeys": "internal/config.FuzzURLs",
+	"internal/config.parseRetention":        "- the operator sets it, and time.ParseDuration takes it apart",
 	"internal/config.parseListen":           "- the operator sets it, and net.SplitHostPort takes it apart",
 	"internal/config.parsePath":             "- the operator sets it, and it is kept as it is",
 	"internal/config.parseSwitch":           "- it compares with two words",
@@ -90,6 +107,8 @@ var parsers = map[string]string{
 	"internal/config.parseProxies":          "- the operator sets it, and net/netip takes it apart",
 	"internal/config.parseProxy":            "- the operator sets it, and net/netip takes it apart",
 
+	"internal/limit.Decode":          "internal/limit.FuzzDecode",
+	"internal/gormstore.readLimits":  "- it hands on bytes to limit.Decode",
 	"internal/gormstore.MySQLSource": "internal/gormstore.FuzzMySQLSource",
 
 	"internal/httpapi.read":                "internal/httpapi.FuzzBody",
@@ -114,7 +133,9 @@ var parsers = map[string]string{
 
 // others are targets that look for something else than how input is taken apart.
 var others = map[string]string{
-	"internal/lincheck.FuzzCheck": "a quick judge of histories is compared with a slow one",
+	"internal/secondfactor.FuzzNewCode": "whatever somebody types as a code is a code or none",
+	"internal/secondfactor.FuzzRedeem":  "no text is a code that was not given",
+	"internal/lincheck.FuzzCheck":       "a quick judge of histories is compared with a slow one",
 }
 
 var (

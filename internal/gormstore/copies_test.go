@@ -3,6 +3,7 @@
 package gormstore_test
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strings"
@@ -42,9 +43,9 @@ func replicate(t *testing.T, source *testenv.MySQLServer) *testenv.MySQLServer {
 	t.Cleanup(func() {
 		if t.Failed() {
 			var number, text string
-			_ = replica.DB().QueryRow("SELECT last_error_number, last_error_message FROM performance_schema.replication_connection_status").Scan(&number, &text)
+			_ = replica.DB().QueryRowContext(context.Background(), "SELECT last_error_number, last_error_message FROM performance_schema.replication_connection_status").Scan(&number, &text)
 			t.Logf("the replica's last error: %s %s", number, text)
-			_ = replica.DB().QueryRow("SELECT last_error_number, last_error_message FROM performance_schema.replication_applier_status_by_worker LIMIT 1").Scan(&number, &text)
+			_ = replica.DB().QueryRowContext(context.Background(), "SELECT last_error_number, last_error_message FROM performance_schema.replication_applier_status_by_worker LIMIT 1").Scan(&number, &text)
 			t.Logf("and that of its applier: %s %s", number, text)
 		}
 	})

@@ -1,4 +1,3 @@
-//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package sweep_test
 
 import (
