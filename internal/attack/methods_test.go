@@ -117,6 +117,10 @@ func hardened(t *testing.T, what string, a answer) {
 	if a.header.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
 		t.Errorf("%s: %d %v", what, a.status, a.header)
 	}
+	// Pages of the console may be told which of them a form was on.
+	if got := a.header.Get("Referrer-Policy"); got != "no-referrer" && (got != "same-origin" || !strings.Contains(what, "/console")) {
+		t.Errorf("%s: %d has the Referrer-Policy %q", what, a.status, got)
+	}
 	if a.status >= 400 && a.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s: %d may be kept: %q", what, a.status, a.header.Get("Cache-Control"))
 	}

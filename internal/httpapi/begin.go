@@ -24,6 +24,8 @@ var (
 	nostore = []string{"no-store"}
 	// An answer is no page, and stands in nobody's frame.
 	noPage = []string{"default-src 'none'; frame-ancestors 'none'"}
+	// Nor is where it came from told to anybody.
+	noReferrer = []string{"no-referrer"}
 )
 
 // begin is around every request: it names it, and answers for a panic.
@@ -38,6 +40,7 @@ func (s *server) begin(c *gin.Context) {
 	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{Via: audit.ViaAPI, RequestID: id}))
 	h["X-Content-Type-Options"] = nosniff
 	h["Content-Security-Policy"] = noPage
+	h["Referrer-Policy"] = noReferrer
 	debugging := s.Log.Enabled(c.Request.Context(), slog.LevelDebug)
 	var start time.Time
 	if debugging {
