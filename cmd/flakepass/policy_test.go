@@ -217,7 +217,7 @@ func (w *policyWorld) onRecord(t *testing.T) {
 	if n := bytes.Count(next.body, []byte(`"action":"policy.changed"`)); n != 3 || !bytes.Contains(next.body, []byte(`"reason":"lost phones"`)) {
 		t.Errorf("%d more of root: %s", n, next.body)
 	}
-	if out := must(t, w.vars, "", "audit", "--actor", "ROOT", "--json").out; strings.Count(out, "\n") != 4 {
+	if out := must(t, w.vars, "", "audit", "--actor", "ROOT", "--action", "policy.changed", "--json").out; strings.Count(out, "\n") != 4 {
 		t.Errorf("root's events on the command line:\n%s", out)
 	}
 

@@ -178,7 +178,7 @@ func TestResetForgetsFailures(t *testing.T) {
 	for n := 0; ; n++ {
 		r := c.do("POST", "/v1/password-resets", object("reset_token", account.NewResetToken().Reveal(), "new_password", next))
 		if r.status == 429 {
-			if policy := r.header.Get("RateLimit-Policy"); n < 25 || policy != `"reset";q=30;w=60` {
+			if policy := r.header.Get("RateLimit-Policy"); n < 25 || policy != `"reset";q=30;w=3600` {
 				t.Errorf("after %d: %s", n, policy)
 			}
 			break

@@ -8,6 +8,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
@@ -38,7 +39,7 @@ func (s *server) note(c *gin.Context, action audit.Action, reason string, target
 		return true
 	}
 	n := audit.SightingBy(c.Request.Context(), action, reason, target)
-	n.By.Address = c.ClientIP()
+	n.By.Address = clientaddr.Text(s.address(c))
 	return s.Sightings.Note(n)
 }
 

@@ -1,8 +1,6 @@
 // Fills in what was still being counted when the page came. Without scripts the
 // page comes again by itself.
 
-import { localize } from "./console.js";
-
 const waiting = () => document.querySelector('[data-fill][aria-busy="true"]');
 
 const fill = (left) => {
@@ -18,8 +16,8 @@ const fill = (left) => {
         return;
       }
       const next = document.importNode(fresh, true);
-      localize(next);
       old.replaceWith(next);
+      next.dispatchEvent(new Event("fresh", { bubbles: true }));
     }
     if (left > 1) later(left - 1);
   };
