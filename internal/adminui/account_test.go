@@ -3,7 +3,9 @@ package adminui_test
 import (
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,10 +21,11 @@ import (
 type own struct {
 	adminui.Own // which nobody asks more of
 
-	err error
+	none bool // there is no second factor
+	err  error
 }
 
-func (o own) HasFactor(context.Context, idworker.ID) (bool, error) { return true, nil }
+func (o own) HasFactor(context.Context, idworker.ID) (bool, error) { return !o.none, nil }
 
 func (o own) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
 	return o.err
@@ -113,6 +116,39 @@ func TestSecondStepIsAnAttempt(t *testing.T) {
 		}
 		if a := g.attempts[len(g.attempts)-1]; a.Account != "ada" || h.by.Via != audit.ViaConsole || h.by.RequestID == "" || h.by.Address != "" {
 			t.Errorf("%v: %+v by %+v", err, a, h.by)
+		}
+	}
+}
+
+var forms = regexp.MustCompile(`(?s)<form.*?</form>`)
+
+// Each form that asks an admin for the passphrase once more asks for the code
+// as well, if there is a second factor, and otherwise does not.
+func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		w := newWorld(t)
+		w.populate(3)
+		w.giveResets()
+		w.ui.Own = own{none: !has}
+		w.h = w.ui.Handler()
+		c := w.enter()
+		asked := 0
+		for name, page := range map[string]*httptest.ResponseRecorder{
+			"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "logins": w.see(c, "/console/logins"),
+			"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "1d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
+		} {
+			for _, form := range forms.FindAllString(page.Body.String(), -1) {
+				if !strings.Contains(form, `name="confirm_password"`) {
+					continue
+				}
+				asked++
+				if strings.Contains(form, `name="confirm_code"`) != has {
+					t.Errorf("%s, second factor %v: %s", name, has, form)
+				}
+			}
+		}
+		if asked < 5 {
+			t.Errorf("%d forms ask for the passphrase", asked)
 		}
 	}
 }
