@@ -74,6 +74,16 @@ func TestStolenPasswordsAreRefusedEverywhere(t *testing.T) {
 	admin := c.login("root", password)
 	breached(c.do("POST", "/v1/admin/users", object("username", "bob", "password", stolen, "role", "user"), bearer(admin)))
 	breached(c.do("PUT", "/v1/me/password", object("current_password", password, "new_password", stolen), bearer(admin)))
+	made := c.want(c.do("POST", "/v1/admin/users", `{"username":"oscar","role":"user"}`, bearer(admin)), 201, "")
+	given, _ := made.fields["password_reset"].(map[string]any)
+	reset := fmt.Sprint(given["reset_token"])
+	breached(c.do("POST", "/v1/password-resets", object("reset_token", reset, "new_password", stolen)))
+	form = url.Values{"reset_token": {reset}, "password": {stolen}, "password_again": {stolen}}
+	if status, page := postForm(t, "http://"+i.public+"/console/password", form); status != 422 || !strings.Contains(page, "list of stolen passphrases") {
+		t.Errorf("by a one-time link: %d\n%s", status, page)
+	}
+	_, codes := enrolByAPI(t, c, admin, password)
+	breached(c.do("PUT", "/v1/me/password", object("current_password", password, "new_password", stolen, "code", fmt.Sprint(codes[0])), bearer(admin)))
 	c.alive(admin)
 
 	// A command that sets no password does not need the list.

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
+	"encoding/hex"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/testenv"
 )
 
@@ -35,6 +38,9 @@ func newSecretive(t *testing.T) *secretive {
 	dbPassword, forward := "canary.of.the.database", "a canary signs what proxies are told"
 	w.keep.add(dbPassword, "the password of the database")
 	w.keep.add(forward, "the key of what proxies are told")
+	factorKey := make([]byte, secondfactor.KeyLength)
+	_, _ = rand.Read(factorKey) // never fails
+	w.keep.add(string(factorKey), "the key of second factors")
 	for _, statement := range []string{"CREATE USER app IDENTIFIED BY '" + dbPassword + "'", "GRANT ALL ON *.* TO app"} {
 		execute(t, w.mysql.DB(), statement)
 	}
@@ -44,7 +50,8 @@ func newSecretive(t *testing.T) *secretive {
 	execute(t, w.mysql.DB(), "SET PERSIST general_log = ON")
 	w.deployment = newDeployment(map[string]string{
 		"FLAKEPASS_DATA_DIR": t.TempDir(), "FLAKEPASS_REDIS": redis.URL(), "FLAKEPASS_FORWARD_KEY": forward,
-		"FLAKEPASS_DATABASE": "mysql://app:" + dbPassword + "@" + w.mysql.Addr + "/" + w.mysql.Name,
+		"FLAKEPASS_SECOND_FACTOR_KEY": hex.EncodeToString(factorKey),
+		"FLAKEPASS_DATABASE":          "mysql://app:" + dbPassword + "@" + w.mysql.Addr + "/" + w.mysql.Name,
 	}, &deployment{redis: redis})
 	return w
 }
@@ -103,8 +110,9 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	w.command(t, admin+"\n", "user", "add", "gateway", "--role", "service", "--password-stdin")
 
 	var last string
-	for _, i := range []*instance{text, lines} {
+	for n, i := range []*instance{text, lines} {
 		last = people(t, w, i, admin)
+		proofs(t, w, i, admin, []string{"faye", "fred"}[n])
 		misplaced(t, w, i, last, admin)
 		console(t, w, i, admin)
 	}
@@ -261,8 +269,8 @@ func console(t *testing.T, w *secretive, i *instance, admin string) {
 	w.send(t, "GET", base, "", "", with)
 }
 
-// someToken is how a token looks, whosever it is.
-var someToken = regexp.MustCompile(`fp_[0-9A-Za-z_-]{43}`)
+// someToken is how a token looks, whosever it is, and that of a reset.
+var someToken = regexp.MustCompile(`fp_[0-9A-Za-z_-]{43}|` + resetText.String())
 
 // noToken fails the test if there is a token in what a server has printed.
 func noToken(t testing.TB, where, printed string) {

@@ -50,7 +50,8 @@ func TestStolenPasswordIsRefused(t *testing.T) {
 		s.Breached = &account.Breaches{List: steal(c.listed)}
 		_, registered := s.Register(t.Context(), "alice", account.NewPassword(c.typed), account.RoleUser)
 		_, hashed := s.NewHash(t.Context(), "alice", account.NewPassword(c.typed))
-		for verb, err := range map[string]error{"Register": registered, "NewHash": hashed} {
+		_, beside := s.NewHashBeside(t.Context(), "alice", account.NewPassword(c.typed))
+		for verb, err := range map[string]error{"Register": registered, "NewHash": hashed, "NewHashBeside": beside} {
 			switch {
 			case !c.refused && errors.Is(err, account.ErrExists): // of the case before
 			case !c.refused && err != nil:
@@ -59,6 +60,16 @@ func TestStolenPasswordIsRefused(t *testing.T) {
 				t.Errorf("%s: %s: %v, want breached", c.name, verb, err)
 			}
 		}
+	}
+}
+
+// Beside a second factor 8 characters are enough, and one that thieves have is
+// not.
+func TestStolenShortPasswordIsRefused(t *testing.T) {
+	s, _ := newService(t)
+	s.Breached = &account.Breaches{List: steal("xk7 Vrtl")}
+	if _, err := s.NewHashBeside(t.Context(), "alice", account.NewPassword("xk7 Vrtl")); code(t, err, "password") != account.CodeBreached {
+		t.Errorf("NewHashBeside: %v, want breached", err)
 	}
 }
 
@@ -89,6 +100,9 @@ func TestListIsAskedAboutNewPasswordsOnly(t *testing.T) {
 	s.Breached = &account.Breaches{List: list}
 	if _, err := s.NewHash(t.Context(), "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
 		t.Errorf("NewHash: %v", err)
+	}
+	if _, err := s.NewHashBeside(t.Context(), "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
+		t.Errorf("NewHashBeside: %v", err)
 	}
 	if _, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("login: %v", err)

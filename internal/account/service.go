@@ -153,11 +153,14 @@ func (s *Service) rehash(ctx context.Context, u User, p Password) User {
 	return u
 }
 
-// problems is what is wrong with p as the password of that account. The list of
-// stolen passwords is asked about those only that nothing else is wrong with: it
-// is on a disk.
+// problems is what is wrong with p as the password of that account.
 func (s *Service) problems(ctx context.Context, username string, p Password) []FieldError {
-	problems := passwordProblems(username, p.reveal())
+	return s.stolen(ctx, passwordProblems(username, p.reveal()), p)
+}
+
+// stolen is problems, or that p is stolen. The list of stolen passwords is asked
+// about those only that nothing else is wrong with: it is on a disk.
+func (s *Service) stolen(ctx context.Context, problems []FieldError, p Password) []FieldError {
 	if len(problems) > 0 {
 		return problems
 	}

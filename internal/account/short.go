@@ -21,7 +21,13 @@ func (p Password) Alone() bool { return utf8.RuneCountInString(p.reveal()) >= mi
 // CheckPasswordBeside is [CheckPassword] for an account with a second factor: 8
 // characters are enough. All other rules hold, those about common passwords too.
 func CheckPasswordBeside(username string, p Password) error {
-	s := p.reveal()
+	if f := problemsBeside(username, p.reveal()); len(f) > 0 {
+		return &InvalidError{Fields: f}
+	}
+	return nil
+}
+
+func problemsBeside(username, s string) []FieldError {
 	n := utf8.RuneCountInString(s)
 	problems := slices.DeleteFunc(passwordProblems(username, s), func(f FieldError) bool { return f.Code == CodeTooShort })
 	bad := func(code, message string) { problems = append(problems, FieldError{"password", code, message}) }
@@ -31,16 +37,13 @@ func CheckPasswordBeside(username string, p Password) error {
 	case n >= minBeside && n < minPassword && tooCommon(fold(s)):
 		bad(CodeTooCommon, "is easy to guess: it is a common word, a repetition or a run of keys; a sentence of a few words is easiest")
 	}
-	if len(problems) > 0 {
-		return &InvalidError{Fields: problems}
-	}
-	return nil
+	return problems
 }
 
 // NewHashBeside is [Service.NewHash] for an account with a second factor.
 func (s *Service) NewHashBeside(ctx context.Context, username string, p Password) (PHC, error) {
-	if err := CheckPasswordBeside(username, p); err != nil {
-		return PHC{}, err
+	if problems := s.stolen(ctx, problemsBeside(username, p.reveal()), p); len(problems) > 0 {
+		return PHC{}, &InvalidError{Fields: problems}
 	}
 	return s.Hasher.Hash(ctx, p)
 }

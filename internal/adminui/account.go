@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -30,6 +31,12 @@ const (
 	doRemove   = "remove"
 	doPassword = "password"
 )
+
+// ownEvents are what the record calls them; an enrolment is none until it is
+// confirmed.
+var ownEvents = map[string]audit.Action{
+	doConfirm: audit.SecondFactorEnrolled, doRemove: audit.SecondFactorRemoved, doPassword: audit.PasswordChanged,
+}
 
 type accountView struct {
 	frame
@@ -100,12 +107,18 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 		return
 	}
 	if err != nil {
+		v.unguessed(err)
+		v.unproved("own account not changed", err)
 		status, problem := v.refusal(err)
 		again(status, problem)
 		return
 	}
 	v.proved(try, id)
-	u.Log.InfoContext(ctx, "own account changed", "what", do, "user_id", id.String(), "via", "console", "from", u.address(v.r))
+	args := []any{"what", do, "user_id", id.String(), "via", "console", "from", u.address(v.r)}
+	if event := ownEvents[do]; event != "" {
+		args = append(args, "event", string(event))
+	}
+	u.Log.InfoContext(ctx, "own account changed", args...)
 	answer()
 }
 

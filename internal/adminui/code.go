@@ -1,13 +1,11 @@
 package adminui
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 )
@@ -51,7 +49,8 @@ func (u *UI) postCode(v *visit, form url.Values) {
 		v.askCode(http.StatusTooManyRequests, ticket, next, wait)
 		return
 	}
-	opened, err := u.Logins.FinishAs(v.acting(), account.RoleAdmin, ticket, secondfactor.NewCode(form.Get("code")))
+	opened, err := u.Logins.FinishAs(v.r.Context(), account.RoleAdmin, ticket, secondfactor.NewCode(form.Get("code")))
+	v.unguessed(err)
 	switch {
 	case err == nil:
 		v.proved(try, opened.Identity.UserID)
@@ -64,9 +63,4 @@ func (u *UI) postCode(v *visit, form url.Values) {
 	default:
 		u.refuseLogin(v, holder.Username, next, err)
 	}
-}
-
-// acting is the context of somebody who is about to be known, for the record.
-func (v *visit) acting() context.Context {
-	return audit.NewContext(v.r.Context(), audit.By{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r)})
 }

@@ -155,18 +155,16 @@ func (v *visit) confirmed(form url.Values) string {
 	}
 	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
+	v.unproved("password not confirmed", err)
 	switch {
 	case err == nil:
 		v.proved(try, v.who.UserID)
 		return ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		v.sight("password not confirmed", audit.PasswordRefused, "password_not_confirmed", audit.AboutUser(v.who.UserID, v.who.Username),
-			"user_id", v.who.UserID.String())
 		return v.t.Confirm.Wrong
 	case errors.Is(err, secondfactor.ErrRequired):
 		return v.t.Account.CodeNeeded
 	case errors.Is(err, secondfactor.ErrInvalid):
-		v.u.Log.InfoContext(v.r.Context(), "second factor not confirmed", "user_id", v.who.UserID.String(), "from", v.u.address(v.r))
 		return v.t.Account.CodeWrong
 	case errors.Is(err, account.ErrBusy):
 		return v.t.Login.Busy

@@ -71,7 +71,7 @@ func (u *UI) postPassword(v *visit) {
 		v.passwordAgain(http.StatusTooManyRequests, page)
 	case done(err):
 		u.Log.InfoContext(v.r.Context(), "password reset", "user_id", user.String(), "via", "console",
-			"from", u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader))
+			"from", u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader), "event", string(audit.ResetUsed))
 		f := v.frame(v.t.Resets.DoneTitle, "")
 		f.Back = ""
 		v.render(http.StatusOK, "passwordset", f)

@@ -7,6 +7,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -66,6 +67,21 @@ func (v *visit) refused(reason string, err error) {
 		return
 	}
 	v.sight("login refused", action, reason, audit.Target{})
+}
+
+// unproved tells of somebody inside who has not shown the password or the code,
+// if err is that.
+func (v *visit) unproved(what string, err error) {
+	reason := ""
+	switch {
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
+		reason = "password_not_confirmed"
+	case errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
+		reason = "current_code_invalid"
+	default:
+		return
+	}
+	v.sight(what, audit.PasswordRefused, reason, audit.AboutUser(v.who.UserID, v.who.Username), "user_id", v.who.UserID.String())
 }
 
 // credentialRefused tells of a cookie that was refused, if that means something:

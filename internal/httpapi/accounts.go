@@ -51,14 +51,14 @@ func (s *server) changePassword(c *gin.Context) error {
 	try := s.attempt(c, who.Username) // the current password can be guessed here as well
 	taken, err := s.Gate.Login(c.Request.Context(), try)
 	if err != nil {
-		s.passwordRefused(c, who, err)
+		s.passwordRefused(c, "password not changed", who, err)
 		return err
 	}
 	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
 	switch {
 	case errors.Is(err, account.ErrWrong), errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
 		err = current(err)
-		s.passwordRefused(c, who, err)
+		s.passwordRefused(c, "password not changed", who, err)
 		return err
 	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
 		s.Gate.LoggedIn(c.Request.Context(), try, who.UserID)

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/problem"
 )
@@ -90,8 +91,8 @@ func harmless(id string) bool {
 	return true
 }
 
-// likeToken reports whether somebody may have put a token where the name of a
-// request belongs: the name is logged, and answered.
+// likeToken reports whether somebody may have put a token, or that of a reset,
+// where the name of a request belongs: the name is logged, and answered.
 func likeToken(id string) bool {
-	return len(id) >= flakepass.TokenLen && strings.Contains(id, "fp_")
+	return len(id) >= flakepass.TokenLen && strings.Contains(id, "fp_") || len(id) >= account.ResetTokenLen && strings.Contains(id, "fpr_")
 }

@@ -152,11 +152,11 @@ func (s *server) useReset(c *gin.Context) error {
 		s.event(c, "password not reset", "reason", reason(err))
 		return err
 	case errors.Is(err, session.ErrUntold): // set, and effective everywhere within the bound
-		s.event(c, "password reset, word under way", "user_id", u.ID, "err", err)
+		s.event(c, "password reset, word under way", "user_id", u.ID, "err", err, "event", audit.ResetUsed)
 	case err != nil:
 		return err
 	default:
-		s.event(c, "password reset", "user_id", u.ID)
+		s.event(c, "password reset", "user_id", u.ID, "event", audit.ResetUsed)
 	}
 	s.Gate.WasReset(c.Request.Context(), s.attempt(c, u.Username))
 	c.Status(http.StatusNoContent)

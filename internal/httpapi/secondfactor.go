@@ -99,7 +99,7 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, "second factor begun", func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, "second factor begun", "", func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		e, err := s.SecondFactors.EnrolFactor(ctx, who.UserID, account.NewPassword(string(in.Current)))
 		return func() {
 			c.JSON(http.StatusCreated, struct {
@@ -117,7 +117,7 @@ func (s *server) confirmFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, "second factor added", func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, "second factor added", audit.SecondFactorEnrolled, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
 		return func() {
 			out := struct {
@@ -139,7 +139,7 @@ func (s *server) removeFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, "second factor removed", func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, "second factor removed", audit.SecondFactorRemoved, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		err := s.SecondFactors.RemoveFactor(ctx, who.UserID, account.NewPassword(string(in.Current)), secondfactor.NewCode(string(in.Code)))
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
@@ -147,14 +147,14 @@ func (s *server) removeFactor(c *gin.Context) error {
 
 // prove does what a person has to prove something for, which counts as an attempt
 // to log in: passwords and codes can be guessed here as well. What it returns
-// answers.
-func (s *server) prove(c *gin.Context, what string, do func(context.Context, flakepass.Identity) (func(), error)) error {
+// answers. event is what the record calls it, if anything.
+func (s *server) prove(c *gin.Context, what string, event audit.Action, do func(context.Context, flakepass.Identity) (func(), error)) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	ctx := audit.NewContext(c.Request.Context(), actor(c, who))
 	try := s.attempt(c, who.Username)
 	taken, err := s.Gate.Login(ctx, try)
 	if err != nil {
-		s.event(c, "second factor not changed", "user_id", who.UserID, "reason", reason(err))
+		s.passwordRefused(c, "second factor not changed", who, err)
 		return err
 	}
 	answer, err := do(ctx, who)
@@ -163,12 +163,19 @@ func (s *server) prove(c *gin.Context, what string, do func(context.Context, fla
 		if errors.Is(err, account.ErrShort) {
 			err = errKeepFactor // the password is right
 		}
-		err = current(err)
+		if err = current(err); errors.Is(err, errCurrent) || errors.Is(err, errCurrentCode) {
+			s.passwordRefused(c, "second factor not changed", who, err)
+			return err
+		}
 		s.event(c, "second factor not changed", "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
 	s.Gate.LoggedIn(ctx, try, who.UserID)
-	s.event(c, what, "user_id", who.UserID)
+	args := []any{"user_id", who.UserID}
+	if event != "" {
+		args = append(args, "event", event)
+	}
+	s.event(c, what, args...)
 	answer()
 	return nil
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
@@ -90,6 +92,34 @@ func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 		w := &world{limit: &throttle.LimitedError{Policy: "login", Retry: time.Second}}
 		if status, _ := ask(t, handler(t, w, withFactors(&factors{})), method, path, body); status != 429 || len(w.tries) != 1 || w.tries[0].Account != who.Username {
 			t.Errorf("%s %s: %d after %d attempts", method, path, status, len(w.tries))
+		}
+	}
+}
+
+// A wrong password or code of somebody who is logged in is on record, wherever it
+// was given; what is no guess is given back.
+func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
+	for _, c := range []struct {
+		err    error
+		reason string
+		back   int
+	}{
+		{account.ErrWrong, "current_password_invalid", 0},
+		{secondfactor.ErrInvalid, "current_code_invalid", 0},
+		{secondfactor.ErrNotEnrolled, "", 0},
+		{account.Undecided(errors.New("away")), "", 1},
+	} {
+		w, kept := &world{}, &ledger{}
+		tally := &audit.Tally{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		h := handler(t, w, func(o *httpapi.Options) { withFactors(&factors{err: c.err})(o); o.Sightings = tally })
+		ask(t, h, "DELETE", "/v1/me/second-factor", `{"current_password":"x","code":"123456"}`)
+		tally.Close(t.Context())
+		var reason string
+		if len(kept.events) > 0 && kept.events[0].Action == audit.PasswordRefused && kept.events[0].Target.ID == who.UserID {
+			reason = kept.events[0].Reason
+		}
+		if reason != c.reason || (reason == "") != (len(kept.events) == 0) || w.returned != c.back {
+			t.Errorf("%v: on record: %+v, %d given back", c.err, kept.events, w.returned)
 		}
 	}
 }

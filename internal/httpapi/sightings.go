@@ -68,13 +68,13 @@ func (s *server) refused(c *gin.Context, err error) {
 }
 
 // passwordRefused tells of somebody who is logged in and has not shown the
-// password.
-func (s *server) passwordRefused(c *gin.Context, who flakepass.Identity, err error) {
+// password, or the code beside it.
+func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Identity, err error) {
 	action := audit.PasswordRefused
 	if _, ok := errors.AsType[*throttle.LimitedError](err); ok {
 		action = audit.LoginThrottled
 	}
-	s.sight(c, "password not changed", action, reason(err), audit.AboutUser(who.UserID, who.Username), "user_id", who.UserID)
+	s.sight(c, what, action, reason(err), audit.AboutUser(who.UserID, who.Username), "user_id", who.UserID)
 }
 
 // credentialRefused tells of a token that was refused, if that means something:

@@ -86,14 +86,14 @@ func (s *Service) FinishAs(ctx context.Context, role account.Role, ticket string
 	case errors.Is(err, account.ErrNotFound):
 		return session.Opened{}, secondfactor.ErrTicket
 	case err != nil:
-		return session.Opened{}, fmt.Errorf("login: finish: %w", err)
+		return session.Opened{}, fmt.Errorf("login: finish: %w", account.Undecided(err))
 	case user.Disabled():
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: account.ErrDisabled}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: account.ErrDisabled}
 	case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: secondfactor.ErrTicket}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: secondfactor.ErrTicket}
 	}
 	if err := s.code(ctx, &user, code); err != nil {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
 	}
 	return s.open(ctx, &user, func(r account.Role) bool { return r == role })
 }
@@ -123,7 +123,7 @@ func (s *Service) EnrolFactor(ctx context.Context, id idworker.ID, current accou
 func (s *Service) ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("login: confirm second factor: %w", err)
+		return nil, fmt.Errorf("login: confirm second factor: %w", account.Undecided(err))
 	}
 	if s.Factors == nil {
 		return nil, secondfactor.ErrOff
@@ -161,7 +161,7 @@ func (s *Service) RemoveFactor(ctx context.Context, id idworker.ID, current acco
 func (s *Service) known(ctx context.Context, id idworker.ID, current account.Password) (account.User, error) {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
-		return account.User{}, fmt.Errorf("login: second factor: %w", err)
+		return account.User{}, fmt.Errorf("login: second factor: %w", account.Undecided(err))
 	}
 	if s.Factors == nil {
 		return account.User{}, secondfactor.ErrOff

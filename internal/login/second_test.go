@@ -121,8 +121,13 @@ func TestATicketFinishesALogin(t *testing.T) {
 		{ticket, secondfactor.Code{}, secondfactor.ErrRequired},
 		{ticket, secondfactor.NewCode("999999"), secondfactor.ErrInvalid},
 	} {
-		if err := finish(c.ticket, c.code); !errors.Is(err, c.want) {
+		err := finish(c.ticket, c.code)
+		if !errors.Is(err, c.want) {
 			t.Errorf("%v, want %v", err, c.want)
+		}
+		// The record calls whom it is about by the name, too.
+		if known, ok := errors.AsType[*account.RefusedError](err); ok != (c.ticket == ticket) || ok && known.Username != "alice" {
+			t.Errorf("%v is about %+v", err, known)
 		}
 	}
 	if _, err := w.login.FinishAs(t.Context(), account.RoleAdmin, ticket, good); !errors.Is(err, login.ErrRole) {

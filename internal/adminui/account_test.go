@@ -1,0 +1,154 @@
+package adminui_test
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/secondfactor"
+	"github.com/flakepass/flakepass/internal/session"
+)
+
+// own refuses, or does, what people ask about their own accounts.
+type own struct {
+	adminui.Own // which nobody asks more of
+
+	none bool // there is no second factor
+	err  error
+}
+
+func (o own) HasFactor(context.Context, idworker.ID) (bool, error) { return !o.none, nil }
+
+func (o own) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+	return o.err
+}
+
+// sightings are the sightings of a test.
+type sightings []string
+
+func (s *sightings) Note(n audit.Sighting) bool {
+	*s = append(*s, fmt.Sprint(n.Action, " ", n.Reason, " ", n.Target.ID))
+	return true
+}
+
+// A wrong password or code is on record and counts wherever an admin shows one;
+// of which nobody learnt anything, it does neither.
+func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
+	for err, want := range map[error]string{
+		nil: "", account.ErrWrong: "[user.password_refused password_not_confirmed 7]", secondfactor.ErrEnrolled: "",
+		secondfactor.ErrInvalid:  "[user.password_refused current_code_invalid 7]",
+		secondfactor.ErrRequired: "[user.password_refused current_code_invalid 7]", account.Undecided(account.ErrBusy): "",
+	} {
+		w := newWorld(t)
+		g, s := &gate{left: 100}, &sightings{}
+		w.ui.Gate, w.ui.Sightings, w.ui.Own = g, s, own{err: err}
+		w.h = w.ui.Handler()
+		c := w.enter()
+		var entry string
+		for name, send := range map[string]func(){
+			"own account": func() {
+				w.sendForm(c, "/console/account", "do", "remove", "current_password", passphrase, "code", "123456")
+				entry = "own account not changed"
+			},
+			"confirmation": func() {
+				w.ui.Logins = failing{err: err}
+				w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
+					"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+				entry = "password not confirmed"
+			},
+		} {
+			g.left, *s = 10, nil
+			w.log.Reset()
+			send()
+			left := 9
+			if err != nil && strings.Contains(err.Error(), account.ErrBusy.Error()) {
+				left = 10
+			}
+			if got := strings.TrimPrefix(fmt.Sprint(*s), "[]"); got != want || strings.Contains(w.log.String(), entry) != (want != "") || g.left != left {
+				t.Errorf("%s, %v: %s, %d attempts left of 10\n%s", name, err, got, g.left, &w.log)
+			}
+		}
+	}
+}
+
+// halfway is a login that lacks the code.
+type halfway struct {
+	adminui.Logins // which nobody asks more of
+
+	err error
+	by  audit.By
+}
+
+func (*halfway) Holder(string) (secondfactor.Holder, error) {
+	return secondfactor.Holder{UserID: 7, Username: "ada"}, nil
+}
+
+func (h *halfway) FinishAs(ctx context.Context, _ account.Role, _ string, _ secondfactor.Code) (session.Opened, error) {
+	h.by = audit.From(ctx)
+	return session.Opened{}, h.err
+}
+
+// The second step of a login counts as the first does, and is on record as it is:
+// by its request, and without where people are.
+func TestSecondStepIsAnAttempt(t *testing.T) {
+	w := newWorld(t)
+	g, s := &gate{}, &sightings{}
+	w.ui.Gate, w.ui.Sightings = g, s
+	for err, want := range map[error]string{
+		secondfactor.ErrInvalid:             "9 [login.failed second_factor_invalid 7]",
+		account.Undecided(account.ErrBusy):  "10 []",
+		account.Undecided(context.Canceled): "10 []",
+	} {
+		h := &halfway{err: &account.RefusedError{UserID: 7, Username: "ada", Err: err}}
+		w.ui.Logins = h
+		g.left, *s = 10, nil
+		w.do(postForm("/console/login/code", url.Values{"ticket": {"x"}, "code": {"123456"}}))
+		if got := fmt.Sprint(g.left, " ", *s); got != want {
+			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+		if a := g.attempts[len(g.attempts)-1]; a.Account != "ada" || h.by.Via != audit.ViaConsole || h.by.RequestID == "" || h.by.Address != "" {
+			t.Errorf("%v: %+v by %+v", err, a, h.by)
+		}
+	}
+}
+
+var forms = regexp.MustCompile(`(?s)<form.*?</form>`)
+
+// Each form that asks an admin for the passphrase once more asks for the code
+// as well, if there is a second factor, and otherwise does not.
+func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
+	for _, has := range []bool{true, false} {
+		w := newWorld(t)
+		w.populate(3)
+		w.giveResets()
+		w.ui.Own = own{none: !has}
+		w.h = w.ui.Handler()
+		c := w.enter()
+		asked := 0
+		for name, page := range map[string]*httptest.ResponseRecorder{
+			"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "logins": w.see(c, "/console/logins"),
+			"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "1d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
+		} {
+			for _, form := range forms.FindAllString(page.Body.String(), -1) {
+				if !strings.Contains(form, `name="confirm_password"`) {
+					continue
+				}
+				asked++
+				if strings.Contains(form, `name="confirm_code"`) != has {
+					t.Errorf("%s, second factor %v: %s", name, has, form)
+				}
+			}
+		}
+		if asked < 5 {
+			t.Errorf("%d forms ask for the passphrase", asked)
+		}
+	}
+}
