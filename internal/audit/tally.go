@@ -50,9 +50,10 @@ type Tally struct {
 	// Lost, if set, hears of each sighting that is not recorded. It must not block.
 	Lost func(n int64)
 
-	mu   sync.Mutex
-	seen map[sightingKind]*sightings
-	lost int64
+	mu      sync.Mutex
+	seen    map[sightingKind]*sightings
+	lost    int64
+	writing chan struct{} // holds one thing while a write is under way; made by Flush
 }
 
 // sightingKind is what sightings have in common.
@@ -116,7 +117,19 @@ func (t *Tally) add(s Sighting, first, last time.Time) bool {
 // Flush writes what was seen since the last time. What cannot be written is
 // kept, as far as there is room, and is tried again with what comes until then.
 // If the answer of the database got lost, what it has written is written twice.
+// It waits for a write that is under way, as far as ctx lets it.
 func (t *Tally) Flush(ctx context.Context) error {
+	t.mu.Lock()
+	if t.writing == nil {
+		t.writing = make(chan struct{}, 1)
+	}
+	t.mu.Unlock()
+	select {
+	case t.writing <- struct{}{}:
+		defer func() { <-t.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 	t.mu.Lock()
 	seen, lost := t.seen, t.lost
 	t.seen, t.lost = nil, 0

@@ -24,9 +24,13 @@ type table struct {
 	hangs  chan struct{} // if set, a write waits for it
 }
 
-func (s *table) AppendAll(_ context.Context, events []audit.Event) error {
+func (s *table) AppendAll(ctx context.Context, events []audit.Event) error {
 	if s.hangs != nil {
-		<-s.hangs
+		select {
+		case <-s.hangs:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,5 +213,30 @@ func BenchmarkNote(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		tally.Note(s)
+	}
+}
+
+// TestWriteUnderWayAtTheEndIsWaitedFor: whoever stops a Run after Close has cut
+// off no write, unless that takes longer than Close waits.
+func TestWriteUnderWayAtTheEndIsWaitedFor(t *testing.T) {
+	for takes, want := range map[time.Duration]int{time.Second: 1, time.Minute: 0} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &table{hangs: make(chan struct{})}
+			tally := store.tally()
+			ctx, stop := context.WithCancel(t.Context())
+			go tally.Run(ctx)
+			tally.Note(failed(7, "192.0.2.1", "a"))
+			time.Sleep(audit.TallyEvery) //nolint:forbidigo // in a bubble
+			synctest.Wait()
+			time.AfterFunc(takes, func() { close(store.hangs) })
+			began := time.Now()
+			tally.Close(t.Context())
+			stop()
+			synctest.Wait()
+			if n, took := store.rows(), time.Since(began); n != want || took > 2*time.Second {
+				t.Errorf("a write that takes %v: %d events after %v, want %d", takes, n, took, want)
+			}
+			time.Sleep(takes) //nolint:forbidigo // in a bubble
+		})
 	}
 }

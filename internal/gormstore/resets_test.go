@@ -11,6 +11,8 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -94,6 +96,14 @@ func TestResetIsOverWith(t *testing.T) {
 			"time": nil,
 			"a change of password": func(user idworker.ID, _ account.Reset) error {
 				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$changed"))
+				return err
+			},
+			"a second factor": func(user idworker.ID, _ account.Reset) error {
+				f := &gormstore.SecondFactors{DB: w.DB}
+				_, err := f.Enrol(t.Context(), user, []byte("sealed"))
+				if err == nil {
+					_, err = f.Confirm(t.Context(), user, []byte("sealed"), secondfactor.Factor{At: start}, w.eventOf(audit.SecondFactorEnrolled, user))
+				}
 				return err
 			},
 			"another reset": func(user idworker.ID, _ account.Reset) error {

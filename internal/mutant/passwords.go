@@ -21,6 +21,13 @@ func passwords() []Mutant {
 			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
 			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
 		}, {
+			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/short.go",
+			Old: "s.stolen(ctx, problemsBeside(username, p.reveal()), p)", New: "problemsBeside(username, p.reveal())",
+			Package: account, Test: "^TestStolenShortPassword",
+		}, {
+			Name: "passwords: a ticket outlives its password", File: "internal/login/second.go",
+			Old: "case user.PasswordVersion != h.PasswordVersion, !user", New: "case !user", Package: "internal/login", Test: "^TestATicketFinishes",
+		}, {
 			Name: "passwords: a list that cannot be read refuses everybody", File: account + "/breached.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
 		}, {
