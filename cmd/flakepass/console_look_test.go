@@ -14,10 +14,7 @@ import (
 )
 
 // looks are the pages and states that are looked at, and how to get there.
-var looks = []struct {
-	name string
-	get  func(b *browser)
-}{
+var looks = []look{
 	{"overview", func(b *browser) { b.open("/console/") }},
 	{"overview-week", func(b *browser) { b.open("/console/?span=week"); b.do(chromedp.Click(chromedp.CSS("details summary"))) }},
 	{"expiry", func(b *browser) { b.open("/console/expiry") }},
@@ -95,10 +92,7 @@ var looks = []struct {
 }
 
 // outside are the pages before a login.
-var outside = []struct {
-	name string
-	get  func(b *browser)
-}{
+var outside = []look{
 	{"login", func(b *browser) { b.open("/console/login") }},
 	{"login-lost", func(b *browser) { b.open("/console/login?why=token_revoked&lost=") }},
 	{"login-cookie", func(b *browser) { b.open("/console/login?kept=") }},
@@ -158,9 +152,11 @@ func lookAround(t *testing.T, f func(b *browser, name string)) {
 	b.fill("#note", "People come back after their holidays")
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Saved.")
-	for _, look := range looks {
-		look.get(b)
-		f(b, look.name)
+	for _, list := range [][]look{ownLooks, looks, lastLooks} {
+		for _, look := range list {
+			look.get(b)
+			f(b, look.name)
+		}
 	}
 }
 

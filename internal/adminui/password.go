@@ -27,7 +27,7 @@ func (v passwordView) Token() string { return v.link.Reveal() }
 
 // passwordFrame has no switch for the language, which would lose the token.
 func (v *visit) passwordFrame() frame {
-	f := v.frame(v.t.Resets.Title, passwordPath, "setup.js", "password.js")
+	f := v.frame(v.t.Resets.Title, passwordPath, "setup.js")
 	f.Back = ""
 	return f
 }

@@ -97,7 +97,7 @@ func TestOneTimeLink(t *testing.T) {
 
 	form := w.get("/console/password")
 	wantStatus(t, form, 200)
-	wantText(t, form, "At least 15 characters.", `name="reset_token"`, "password.js")
+	wantText(t, form, "At least 15 characters.", `name="reset_token"`, "setup.js")
 	if got := form.Header().Get("Referrer-Policy"); got != "no-referrer" {
 		t.Errorf("Referrer-Policy: %q", got)
 	}

@@ -28,3 +28,24 @@ reveal.addEventListener("click", () => show(input.type === "password"));
 input.form.addEventListener("submit", () => show(false));
 reveal.hidden = false;
 tell();
+
+// Where the passphrase is set with a one-time code, the code is in the fragment
+// of the link, which no server is sent. It is put into the form, and taken out of
+// the address bar and the history; without scripts it is typed.
+const token = document.getElementById("token");
+const field = document.getElementById("token-field");
+
+const take = () => {
+  const given = location.hash.slice(1);
+  if (!given.startsWith("fpr_")) return;
+  token.value = given;
+  field.hidden = true; // nothing to type there
+  history.replaceState(null, "", location.pathname);
+};
+
+if (token) {
+  take();
+  addEventListener("hashchange", take); // another link, opened in the same place
+  field.hidden = token.value !== "";
+  (field.hidden ? input : token).focus();
+}
