@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // Everything that a page has to press or to fill in is reached with the Tab key
@@ -29,12 +31,38 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	}
 	// And by keys alone somebody is found, and their login is ended.
 	b.open("/console/users")
-	b.do(chromedp.Focus(chromedp.CSS("#name")), chromedp.KeyEvent("person00007\r"))
+	b.types("#name", "person00007")
+	b.do(chromedp.KeyEvent("\r"))
 	b.sees("person00007")
+	b.painted()
 	b.do(chromedp.Focus(chromedp.CSS("td a")), chromedp.KeyEvent("\r"))
 	b.sees("Idle timeout:")
-	b.do(chromedp.Focus(chromedp.CSS("#end-reason")), chromedp.KeyEvent("lost phone\t\r"))
+	b.types("#end-reason", "lost phone")
+	b.do(chromedp.KeyEvent("\t"))
+	b.until(`document.activeElement.matches("button.danger, form button")`)
+	b.do(chromedp.KeyEvent("\r"))
 	b.sees("The login has ended.", "Not logged in.")
+}
+
+// painted waits until the page has been drawn: a browser drops the keys that
+// come before.
+func (b *browser) painted() {
+	b.t.Helper()
+	evaluate[bool](b, `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+}
+
+// types types a text into a field, and makes sure that it is there.
+func (b *browser) types(field, text string) {
+	b.t.Helper()
+	b.painted()
+	b.do(chromedp.Focus(chromedp.CSS(field)), chromedp.KeyEvent(text))
+	b.until(fmt.Sprintf("document.querySelector(%q).value === %q", field, text))
+}
+
+// until waits until an expression is true.
+func (b *browser) until(expression string) {
+	b.t.Helper()
+	testenv.Eventually(b.t, patience, func() bool { return evaluate[bool](b, expression) }, expression)
 }
 
 // tabs presses Tab until everything had the focus.
