@@ -100,6 +100,7 @@ var homes = []home{
 	{"github.com/go-sql-driver/mysql", "internal/gormstore", "only the last tier knows SQL"},
 	{"github.com/go-zookeeper/zk", "idworker/zkworker", "only the lender that uses it knows ZooKeeper"},
 	{"github.com/goccy/go-yaml", "internal/config", "only the configuration is YAML"},
+	{"github.com/aclements/go-moremath", onlyTests, "its test of Mann and Whitney says whether the time of a refusal tells anything"},
 	{"github.com/golang-jwt/jwt/v5", onlyTests, "it is what others do, to measure against"},
 	{"github.com/google/go-cmp", onlyTests, "it panics on what it does not know"},
 	{"github.com/libtnb/sqlite", "internal/gormstore", "only the last tier knows SQL"},

@@ -35,7 +35,11 @@ type canaries struct {
 	kept map[string]string // what to look for, and what it is
 }
 
-func newPassword() string { return "a canary sings " + rand.Text() }
+func newPassword() string { return "a canary sings " + unnamed.Replace(rand.Text()) }
+
+// unnamed takes the vowels out: a password must not contain the name of its user,
+// and three letters of a random text may be "ada".
+var unnamed = strings.NewReplacer("A", "8", "E", "9", "I", "1", "O", "0", "U", "W")
 
 func (c *canaries) add(text, what string) {
 	if c == nil || text == "" {

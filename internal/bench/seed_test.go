@@ -2,6 +2,8 @@ package bench
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -114,4 +116,17 @@ func writeLines(tb testing.TB, lines []string) string {
 		tb.Fatal(err)
 	}
 	return file
+}
+
+// disable disables the i-th of people, before a server runs.
+func disable(tb testing.TB, data string, i int) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(data, "flakepass.db"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(tb.Context(), "UPDATE users SET disabled_at = ? WHERE username = ?", time.Now().UnixMilli(), fmt.Sprintf("person.%06d", i)); err != nil {
+		tb.Fatal(err)
+	}
 }
