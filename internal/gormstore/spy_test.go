@@ -136,15 +136,15 @@ func (w *world) crowd(t testing.TB, n int) (logins []idworker.ID) {
 	hash := hashOf(first)
 	w.exec(t, `INSERT INTO users (id, username, password_hash, role, created_at, updated_at, token_id, token_hash, token_seen_at,
 		ended_token_id, ended_token_hash, ended_reason, token_floor) VALUES
-		(?, 'first', '', 'user', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0),
-		(?, 'second', '', 'user', 0, 0, NULL, NULL, NULL, ?, ?, 'logged_out', ?),
-		(?, 'third', '', 'user', 0, 0, ?, ?, ?, NULL, NULL, NULL, 0)`,
+		(?, 'first', '$', 'user', 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0),
+		(?, 'second', '$', 'user', 0, 0, NULL, NULL, NULL, ?, ?, 'logged_out', ?),
+		(?, 'third', '$', 'user', 0, 0, ?, ?, ?, NULL, NULL, NULL, 0)`,
 		first, first+idworker.ID(1)<<22, first+idworker.ID(1)<<22, hash[:], first+idworker.ID(1)<<22, first+idworker.ID(2)<<22, first+idworker.ID(2)<<22, hash[:], start.UnixMilli()+2)
 	for have := 3; have < n; have *= 2 {
 		shift := have << 22
 		w.exec(t, `INSERT INTO users (id, username, password_hash, role, created_at, updated_at, token_id, token_hash, token_seen_at,
 			ended_token_id, ended_token_hash, ended_reason, token_floor)
-			SELECT id + ?, CAST(id + ? AS CHAR), '', role, 0, 0, token_id + ?, token_hash, token_seen_at + ?,
+			SELECT id + ?, CAST(id + ? AS CHAR), password_hash, role, 0, 0, token_id + ?, token_hash, token_seen_at + ?,
 			ended_token_id + ?, ended_token_hash, ended_reason, token_floor + CASE token_floor WHEN 0 THEN 0 ELSE ? END
 			FROM users WHERE id < ?`, shift, shift, shift, have, shift, shift, int(first)+min(have, n-have)<<22)
 	}
