@@ -1,6 +1,7 @@
 package account
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -24,13 +25,15 @@ const (
 // not hash, and takes a fraction of a millisecond once the list of common
 // passwords is read, which the first call pays for.
 func CheckPassword(username string, p Password) error {
-	if f := passwordProblems(username, p.reveal()); len(f) > 0 {
+	if f := passwordProblems(username, p.reveal(), minPassword); len(f) > 0 {
 		return &InvalidError{Fields: f}
 	}
 	return nil
 }
 
-func passwordProblems(username, s string) (problems []FieldError) {
+// passwordProblems is all that is wrong with a password that must have at least
+// that many characters.
+func passwordProblems(username, s string, least int) (problems []FieldError) {
 	bad := func(code, message string) {
 		problems = append(problems, FieldError{"password", code, message})
 	}
@@ -42,8 +45,8 @@ func passwordProblems(username, s string) (problems []FieldError) {
 	case n > maxPassword || len(s) > maxPasswordBytes:
 		bad(CodeTooLong, "must have at most 256 characters, and at most 1024 bytes") // and no work is spent on it
 		return problems
-	case n < minPassword:
-		bad(CodeTooShort, "must have at least 15 characters; a sentence of a few words is easiest")
+	case n < least:
+		bad(CodeTooShort, fmt.Sprintf("must have at least %d characters; a sentence of a few words is easiest", least))
 	}
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, unprintable) {
 		bad(CodeInvalidCharacters, "must not have control characters")
@@ -52,7 +55,7 @@ func passwordProblems(username, s string) (problems []FieldError) {
 	if containsName(folded, username) {
 		bad(CodeContainsUsername, "must not contain the username")
 	}
-	if n >= minPassword && tooCommon(folded) {
+	if n >= least && tooCommon(folded) {
 		bad(CodeTooCommon, "is easy to guess: it is a common word, a repetition or a run of keys; a sentence of a few words is easiest")
 	}
 	return problems

@@ -155,7 +155,7 @@ func (s *Service) rehash(ctx context.Context, u User, p Password) User {
 
 // problems is what is wrong with p as the password of that account.
 func (s *Service) problems(ctx context.Context, username string, p Password) []FieldError {
-	return s.stolen(ctx, passwordProblems(username, p.reveal()), p)
+	return s.stolen(ctx, passwordProblems(username, p.reveal(), minPassword), p)
 }
 
 // stolen is problems, or that p is stolen. The list of stolen passwords is asked

@@ -22,7 +22,7 @@ func passwords() []Mutant {
 			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
 		}, {
 			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/short.go",
-			Old: "s.stolen(ctx, problemsBeside(username, p.reveal()), p)", New: "problemsBeside(username, p.reveal())",
+			Old: "s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p)", New: "passwordProblems(username, p.reveal(), minBeside)",
 			Package: account, Test: "^TestStolenShortPassword",
 		}, {
 			Name: "passwords: a ticket outlives its password", File: "internal/login/second.go",
