@@ -37,11 +37,16 @@ func (p *pass) keep(ctx context.Context) error {
 	if time.Since(p.kept) < every {
 		return nil
 	}
-	p.kept = time.Now()
-	if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
+	if err := p.renew(ctx); err != nil {
 		return err
 	}
 	return p.catchUp(ctx)
+}
+
+// renew makes the lease last from now.
+func (p *pass) renew(ctx context.Context) error {
+	p.kept = time.Now()
+	return p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease)
 }
 
 // catchUp waits while a copy is further behind than it may be. One that does not
@@ -71,8 +76,7 @@ func (p *pass) catchUp(ctx context.Context) error {
 			return ctx.Err()
 		case <-time.After(beat):
 		}
-		p.kept = time.Now()
-		if err := p.Book.Keep(ctx, p.report, p.cursor, p.limits.Lease); err != nil {
+		if err := p.renew(ctx); err != nil {
 			return err
 		}
 	}
