@@ -80,11 +80,7 @@ func (s *server) getSession(c *gin.Context) error {
 }
 
 func (s *server) endSession(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	id, reason, err := idAndReason(c)
 	if err != nil {
 		return err
 	}
@@ -164,6 +160,15 @@ func reasonOf(c *gin.Context) (string, error) {
 	}
 	err := bind(c, &in)
 	return string(in.Reason), err
+}
+
+// idAndReason are of a request to do something to what the path names.
+func idAndReason(c *gin.Context) (id idworker.ID, reason string, err error) {
+	if id, err = pathID(c); err != nil {
+		return 0, "", err
+	}
+	reason, err = reasonOf(c)
+	return id, reason, err
 }
 
 // A given is a value that a request may leave out: null is none.

@@ -188,11 +188,7 @@ func (s *server) changeUser(c *gin.Context) error {
 }
 
 func (s *server) logoutUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	id, reason, err := idAndReason(c)
 	if err != nil {
 		return err
 	}

@@ -87,11 +87,7 @@ func (s *server) startReset(c *gin.Context) error {
 }
 
 func (s *server) withdrawReset(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	id, reason, err := idAndReason(c)
 	if err != nil {
 		return err
 	}

@@ -193,11 +193,7 @@ func current(err error) error {
 
 // removeUsersFactor is for a user who has lost it.
 func (s *server) removeUsersFactor(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
-	reason, err := reasonOf(c)
+	id, reason, err := idAndReason(c)
 	if err != nil {
 		return err
 	}
