@@ -87,6 +87,12 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		return
 	}
 	err := u.People.Change(v.r.Context(), id, c)
+	v.userChanged(id, done, "user not changed", err)
+}
+
+// userChanged answers for a change of a user: the page says what was done, or
+// the log what was not.
+func (v *visit) userChanged(id idworker.ID, done, not string, err error) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil:
@@ -100,7 +106,7 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 	case isInvalid:
 		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
 	default:
-		v.unavailable("user not changed", err)
+		v.unavailable(not, err)
 	}
 }
 

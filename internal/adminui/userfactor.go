@@ -2,12 +2,10 @@ package adminui
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -27,17 +25,5 @@ func (u *UI) removeFactor(v *visit, form url.Values) {
 		return
 	}
 	_, err := u.Factors.RemoveSecondFactor(v.r.Context(), id, typed(form, "reason"))
-	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
-	switch {
-	case err == nil:
-		v.see(usersPath+"/"+id.String(), url.Values{"done": {"factor_removed"}})
-	case errors.Is(err, session.ErrUntold):
-		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
-	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.NotFound)
-	case isInvalid:
-		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
-	default:
-		v.unavailable("second factor not removed", err)
-	}
+	v.userChanged(id, "factor_removed", "second factor not removed", err)
 }
