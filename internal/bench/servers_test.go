@@ -76,7 +76,7 @@ func startFlakepass(tb testing.TB, program, data string, settings ...string) *ht
 	return start(tb, program, "/healthz", func(addr, dir string) []string {
 		file := filepath.Join(dir, "flakepass.yaml")
 		lines := append([]string{
-			"listen: " + addr, "ops_listen: 127.0.0.1:0", "data_dir: " + data, "log_level: warn",
+			"listen: " + addr, "ops_listen: 127.0.0.1:0", "data_dir: " + data, "log_level: warn", "throttle: off",
 		}, settings...)
 		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 			tb.Fatal(err)
