@@ -30,14 +30,17 @@ var (
 	}
 )
 
+// busyWait is how long SQLite waits at a time for a writer of another process.
+// The end of a context does not cut that short; DB.inTurn asks again.
+const busyWait = tau / 3
+
 // sqliteSource is the DSN for a file. A commit is on the disk before it is
 // acknowledged (synchronous=FULL), so neither kill -9 nor a power cut loses
 // one.
 func sqliteSource(path string) string {
 	q := url.Values{
 		"_txlock": {"immediate"},
-		// The end of a context does not cut this wait short.
-		"_pragma": {fmt.Sprintf("busy_timeout(%d)", tau.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
+		"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyWait.Milliseconds()), "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"},
 	}
 	// A path of two slashes would name a host.
 	return "file:" + (&url.URL{Path: filepath.Clean(path)}).EscapedPath() + "?" + q.Encode()

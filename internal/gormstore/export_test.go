@@ -25,6 +25,9 @@ const TouchBatch = touchBatch
 // SQLiteSource is the DSN for a file.
 func SQLiteSource(path string) string { return sqliteSource(path) }
 
+// Taken reports whether a change of this process has its turn.
+func (db *DB) Taken() bool { return len(db.turn) > 0 }
+
 // Gorm is what the statements go through.
 func (db *DB) Gorm() *gorm.DB { return db.gorm }
 

@@ -83,10 +83,12 @@ func (p *Places) Remember(ctx context.Context, user idworker.ID, from netip.Addr
 	case len(fresh) == 0:
 		var some []int64
 		if err = db.Raw("SELECT seen_at FROM known_places WHERE user_id = ? LIMIT 1", int64(user)).Scan(&some).Error; err == nil {
-			isNew, err = len(some) > 0, p.add(db, int64(user), place)
+			isNew, err = len(some) > 0, p.DB.inTurn(ctx, func() error { return p.add(db, int64(user), place) })
 		}
 	case !fresh[0]:
-		err = db.Exec("UPDATE known_places SET seen_at = "+p.DB.d.now+" WHERE user_id = ? AND place = ?", int64(user), place).Error
+		err = p.DB.inTurn(ctx, func() error {
+			return db.Exec("UPDATE known_places SET seen_at = "+p.DB.d.now+" WHERE user_id = ? AND place = ?", int64(user), place).Error
+		})
 	}
 	if err != nil {
 		return false, fmt.Errorf("gormstore: remember place: %w", err)

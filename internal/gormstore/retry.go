@@ -36,6 +36,10 @@ func (db *DB) retry(ctx context.Context, f func() error) error {
 	}
 }
 
+// inTurn runs f when it is its turn. A writer of another process may hold the
+// file meanwhile. SQLite waits for that as long as its busy_timeout says,
+// whatever becomes of ctx, so that is short and f is run again while ctx lives:
+// a busy file lets no transaction begin, and nothing has happened.
 func (db *DB) inTurn(ctx context.Context, f func() error) error {
 	if db.turn == nil {
 		return f()
@@ -43,10 +47,33 @@ func (db *DB) inTurn(ctx context.Context, f func() error) error {
 	select {
 	case db.turn <- struct{}{}:
 		defer func() { <-db.turn }()
-		return f()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	for {
+		err := ctx.Err() // the turn may have come with the end
+		if err == nil {
+			err = f()
+		}
+		if !busy(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// busy reports SQLITE_BUSY, of any extended kind.
+func busy(err error) bool {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	const sqliteBusy = 5
+	return ok && coded.Code()&0xff == sqliteBusy
 }
 
 func lost(err error) bool {

@@ -77,7 +77,9 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 		}
 		fresh := make([]byte, 32)
 		_, _ = rand.Read(fresh) // never fails
-		err := db.Exec("INSERT INTO deployment (id, cache_key, created_at) VALUES (1, ?, "+s.DB.d.now+")", fresh).Error
+		err := s.DB.inTurn(ctx, func() error {
+			return db.Exec("INSERT INTO deployment (id, cache_key, created_at) VALUES (1, ?, "+s.DB.d.now+")", fresh).Error
+		})
 		if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) { // somebody else was first
 			return nil, fmt.Errorf("gormstore: cache key: %w", err)
 		}

@@ -50,7 +50,7 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 func (u *Users) Create(ctx context.Context, user account.User) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := u.create(u.DB.gorm.WithContext(ctx), user)
+	err := u.DB.inTurn(ctx, func() error { return u.create(u.DB.gorm.WithContext(ctx), user) })
 	if err != nil && !errors.Is(err, account.ErrExists) {
 		return fmt.Errorf("gormstore: create user: %w", err)
 	}
@@ -96,8 +96,10 @@ func (u *Users) create(db *gorm.DB, user account.User) error {
 func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash account.PHC) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := u.DB.gorm.WithContext(ctx).Exec("UPDATE users SET password_hash = ? WHERE id = ? AND password_version = ?",
-		hash.Reveal(), int64(id), version).Error
+	err := u.DB.inTurn(ctx, func() error {
+		return u.DB.gorm.WithContext(ctx).Exec("UPDATE users SET password_hash = ? WHERE id = ? AND password_version = ?",
+			hash.Reveal(), int64(id), version).Error
+	})
 	if err != nil {
 		return fmt.Errorf("gormstore: rehash: %w", err)
 	}
