@@ -31,6 +31,7 @@ var arrows = []arrow{
 	{"internal/admin", ". idworker internal/account internal/audit internal/limit internal/policy internal/session", "what an operator can do, whichever door it comes through; it knows no store and no router"},
 	{"internal/account", "idworker internal/account/internal/cheap", "the domain knows no store, no session and no router"},
 	{"internal/account/internal/cheap", "", "it is one switch"},
+	{"internal/hashproc", "internal/account", "it computes what account asks for, elsewhere, and decides nothing"},
 	{"internal/login", "idworker internal/account internal/secondfactor internal/session", "a login joins the three, and knows no store and no router"},
 	{"internal/secondfactor", "idworker internal/account internal/audit", "the domain knows no store, no login and no router"},
 

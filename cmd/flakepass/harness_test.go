@@ -67,7 +67,8 @@ func newDeployment(vars map[string]string, d *deployment) *deployment {
 	vars["FLAKEPASS_LISTEN"], vars["FLAKEPASS_OPS_LISTEN"] = "127.0.0.1:0", "127.0.0.1:0"
 	vars["FLAKEPASS_REVOCATION_BOUND"] = bound.String()
 	vars["FLAKEPASS_LOG_LEVEL"] = "debug"
-	vars["FLAKEPASS_THROTTLE"] = "off" // all who log in come from one address
+	vars["FLAKEPASS_HASH_PROCESS"] = "off" // it would be a whole test binary
+	vars["FLAKEPASS_THROTTLE"] = "off"     // all who log in come from one address
 	d.vars = vars
 	return d
 }

@@ -48,6 +48,7 @@ type commands struct {
 	ID      idCommand      `cmd:"" name:"id" help:"Mint IDs, and take them apart."`
 	Conf    configCommand  `cmd:"" name:"config" help:"Print the effective settings, with secrets hidden."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+	Hash    hashCommand    `cmd:"" hidden:"" help:"Hash passwords for a server, which starts this by itself."`
 }
 
 // run is main without the process: it returns the exit code, 0 for done, 1 for

@@ -7,6 +7,6 @@ import (
 
 // newHasher is the pool in which passwords are hashed: as many at a time as is
 // configured, and as many waiting as about two seconds can serve.
-func newHasher(cfg config.Config) (*account.Hasher, error) {
-	return account.NewHasher(account.DefaultParams(), cfg.HashWorkers, 32*cfg.HashWorkers)
+func newHasher(cfg config.Config, e account.Engine) (*account.Hasher, error) {
+	return account.NewHasherOn(e, account.DefaultParams(), cfg.HashWorkers, 32*cfg.HashWorkers)
 }

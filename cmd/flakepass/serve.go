@@ -93,7 +93,9 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	tiers.run(work, &running)
 
 	// The life of a session: how it begins, who it is, how it ends.
-	hasher, err := newHasher(cfg)
+	engine, closeEngine := newEngine(ctx, cfg, log, metrics)
+	defer closeEngine()
+	hasher, err := newHasher(cfg, engine)
 	if err != nil {
 		return err
 	}

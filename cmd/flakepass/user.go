@@ -87,7 +87,7 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 	}
 	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
 	if mint != nil {
-		if hasher, err = newHasher(cfg); err != nil {
+		if hasher, err = newHasher(cfg, account.Here{}); err != nil {
 			return err
 		}
 		var closeIDs func()

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/alexedwards/argon2id"
 	"golang.org/x/sync/semaphore"
 
 	"github.com/flakepass/flakepass/internal/account/internal/cheap"
@@ -24,9 +23,7 @@ type Hasher struct {
 	memory  *semaphore.Weighted // running, in KiB
 	size    int64               // of memory
 
-	// The library, behind fields so that a test can count and block.
-	create  func(password string, params *argon2id.Params) (string, error)
-	compare func(password, phc string) (bool, *argon2id.Params, error)
+	engine Engine
 }
 
 // NewHasher returns a Hasher that runs workers hashes at a time and lets queue
@@ -35,20 +32,25 @@ type Hasher struct {
 // parameters weaker than every setting of the OWASP Password Storage Cheat
 // Sheet or beyond what the Hasher agrees to verify.
 func NewHasher(p Params, workers, queue int) (*Hasher, error) {
+	return NewHasherOn(Here{}, p, workers, queue)
+}
+
+// NewHasherOn is NewHasher with another way to compute.
+func NewHasherOn(e Engine, p Params, workers, queue int) (*Hasher, error) {
 	if err := p.checkMinimum(); err != nil {
 		return nil, fmt.Errorf("account: hasher: %w", err)
 	}
-	return newHasher(p, workers, queue)
+	return newHasher(e, p, workers, queue)
 }
 
 // NewCheapHasher is NewHasher without the minimum. It is for tests, which
 // cannot afford honest hashes: only packages below internal/account can name a
 // [cheap.Key], and accounttest hands the result to others.
 func NewCheapHasher(_ cheap.Key, p Params, workers, queue int) (*Hasher, error) {
-	return newHasher(p, workers, queue)
+	return newHasher(Here{}, p, workers, queue)
 }
 
-func newHasher(p Params, workers, queue int) (*Hasher, error) {
+func newHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
 	err := p.check()
 	switch {
 	case err != nil:
@@ -63,8 +65,7 @@ func newHasher(p Params, workers, queue int) (*Hasher, error) {
 		tickets: semaphore.NewWeighted(int64(workers + queue)),
 		memory:  semaphore.NewWeighted(size),
 		size:    size,
-		create:  argon2id.CreateHash,
-		compare: argon2id.CheckHash,
+		engine:  e,
 	}, nil
 }
 
@@ -83,7 +84,7 @@ func newDecoy(p Params) PHC {
 func (h *Hasher) Hash(ctx context.Context, p Password) (PHC, error) {
 	var phc string
 	err := h.run(ctx, h.params.MemoryKiB, func() (err error) {
-		phc, err = h.create(p.reveal(), h.params.argon2id())
+		phc, err = h.engine.Create(p.reveal(), h.params)
 		return err
 	})
 	if err != nil {
@@ -102,7 +103,7 @@ func (h *Hasher) Verify(ctx context.Context, p Password, phc PHC) (ok, rehash bo
 		return false, false, fmt.Errorf("account: verify: %w: %w", ErrBadHash, err)
 	}
 	err = h.run(ctx, stored.Memory, func() (err error) {
-		ok, _, err = h.compare(p.reveal(), phc.reveal())
+		ok, err = h.engine.Compare(p.reveal(), phc.reveal())
 		return err
 	})
 	if err != nil {

@@ -68,16 +68,18 @@ func (p *peer) open(headers []byte, end bool) (uint32, error) {
 	return id, p.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: headers, EndStream: end, EndHeaders: true})
 }
 
-var number = regexp.MustCompile(`(?m)^go_goroutines (\d+)|^process_resident_memory_bytes (\S+)`)
+var number = regexp.MustCompile(`(?m)^go_goroutines (\d+)|^(?:flakepass_hashing_)?process_resident_memory_bytes (\S+)`)
 
-// load is what the server has of goroutines, and of memory in MiB.
+// load is what the server has of goroutines, and of memory in MiB, with the
+// process that hashes.
 func (w *world) load() (goroutines, memory float64) {
 	w.t.Helper()
 	for _, m := range number.FindAllStringSubmatch(w.send("GET", w.ops, "/metrics", "").body, -1) {
 		if m[1] != "" {
 			goroutines, _ = strconv.ParseFloat(m[1], 64)
 		} else {
-			memory, _ = strconv.ParseFloat(m[2], 64)
+			bytes, _ := strconv.ParseFloat(m[2], 64)
+			memory += bytes
 		}
 	}
 	if goroutines == 0 || memory == 0 {

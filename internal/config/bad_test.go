@@ -151,6 +151,7 @@ func TestBadValues(t *testing.T) {
 		{"public_url", "https://auth.example.org/auth", "without a path"},
 		{"public_url", "https://auth.example.org?x=1", "without a path"},
 		{"public_url", "https://me:planted@auth.example.org", "without a user"},
+		{"hash_process", "1", "write on or off"},
 		{"throttle", "yes", "write on or off"},
 		{"h2c", "yes", "write on or off"},
 		{"max_connections", "0", "from 1 to 1000000"},

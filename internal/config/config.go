@@ -54,6 +54,7 @@ type Config struct {
 
 	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
+	HashProcess     bool          // by a process of their own
 	CacheEntries    int           // most sessions held in memory
 	ReplicaLag      time.Duration // how far behind a replica may be before the sweep waits; 1s to 10m
 	AuditExpiry     bool          // an event for each login that the sweep clears

@@ -200,6 +200,12 @@ func settings() []setting {
 			},
 			show: func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
 		}, {
+			key: "hash_process", def: "on",
+			doc: "`on`: passwords are hashed by a process that the server starts beside itself and that is less urgent, so that a flood of logins does not delay other requests; " +
+				"it takes some 25 MB more. `off`: the server hashes them itself.",
+			parse: func(c *Config, v string) error { return parseSwitch(&c.HashProcess, v) },
+			show:  func(c *Config) string { return showSwitch(c.HashProcess) },
+		}, {
 			key: "cache_entries", shape: number, def: "100000",
 			doc:   "The most sessions that an instance holds in memory, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",
 			parse: func(c *Config, v string) error { return whole(&c.CacheEntries, v, 0, 100_000_000) },

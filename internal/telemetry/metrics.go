@@ -58,6 +58,12 @@ func NewMetrics(version string) *Metrics {
 	return m
 }
 
+// Hashing shows what the process uses that hashes passwords; pid returns an
+// error when there is none.
+func (m *Metrics) Hashing(pid func() (int, error)) {
+	m.registry.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{PidFn: pid, Namespace: "flakepass_hashing"}))
+}
+
 // Swept counts one pass of the sweep.
 func (m *Metrics) Swept(outcome string, cleared, failed int64, took time.Duration) {
 	m.sweeps.WithLabelValues(outcome).Inc()
