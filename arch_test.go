@@ -80,6 +80,7 @@ var support = []string{
 	"internal/testenv",
 	"internal/throttle/throttletest",
 	"internal/testenv/faultproxy",
+	"internal/testenv/migrated",
 	"internal/testenv/server",
 	"internal/testenv/withservers",
 }

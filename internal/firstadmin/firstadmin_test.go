@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -14,18 +13,18 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/firstadmin"
 	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/testenv/migrated"
 	"github.com/flakepass/flakepass/migrations"
 )
 
-// kinds are the databases that every promise here is held on.
+// kinds are the databases that every promise here is held on, migrated.
 var kinds = map[string]func(testing.TB) gormstore.Options{
 	"SQLite": func(t testing.TB) gormstore.Options {
 		t.Helper()
-		return gormstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(t.TempDir(), "flakepass.db")}
+		return gormstore.Options{Dialect: migrations.SQLite, Source: migrated.SQLite(t)}
 	},
-	"MySQL":   func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MySQL(t)) },
-	"MariaDB": func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MariaDB(t)) },
+	"MySQL":   func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MySQL(t)) },
+	"MariaDB": func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MariaDB(t)) },
 }
 
 func onServer(t testing.TB, dsn string) gormstore.Options {
@@ -37,7 +36,7 @@ func onServer(t testing.TB, dsn string) gormstore.Options {
 	return gormstore.Options{Dialect: migrations.MySQL, Source: source}
 }
 
-// instance is one instance on a database, which the first migrates.
+// instance is one instance on a database.
 func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.Users) {
 	t.Helper()
 	db, err := gormstore.Open(t.Context(), o)
@@ -45,9 +44,6 @@ func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := migrations.Up(t.Context(), db.SQL(), db.Dialect()); err != nil {
-		t.Fatal(err)
-	}
 	all := &gormstore.Users{DB: db}
 	return &firstadmin.Users{Users: all, DB: db.SQL(), Dialect: db.Dialect(), Event: recorded}, all
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/testenv/migrated"
 )
 
 // TestHungDatabaseTakesOneLimit: a server that holds its connections open and
@@ -23,7 +23,7 @@ import (
 // when the longer one of the driver is.
 func TestHungDatabaseTakesOneLimit(t *testing.T) {
 	t.Parallel()
-	dsn, hang := throughRelay(t, testenv.MySQL(t))
+	dsn, hang := throughRelay(t, migrated.MySQL(t))
 	o := onServer(t, dsn)
 	w := newWorld(t, o)
 	user := w.user(t, "ada")

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
+	"github.com/flakepass/flakepass/internal/testenv/migrated"
 )
 
 // TestForgottenConnectionsAreLeftTogether: when one connection turned out to
 // lead nowhere, no later question has to find that out for each of the others.
 func TestForgottenConnectionsAreLeftTogether(t *testing.T) {
-	dsn := testenv.MySQL(t)
+	dsn := migrated.MySQL(t)
 	before, rest, _ := strings.Cut(dsn, "(")
 	addr, after, _ := strings.Cut(rest, ")")
 	p := faultproxy.New(t, addr)

@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/session"
 )
 
 func TestPolicyIsReplacedWithItsHistoryAndItsEvent(t *testing.T) {
@@ -190,15 +191,13 @@ func (w *world) scatter(t *testing.T, r *rand.Rand, n int) (logins [][2]time.Tim
 	t.Helper()
 	const day = 24 * time.Hour
 	w.ids.last = idworker.Default().Smallest(start.Add(-90 * day))
-	for i := range n {
+	w.logins(t, n, func(i int) (idworker.ID, session.Hash, time.Time) {
 		issued := start.Add(-time.Duration(r.Int64N(int64(60 * day)))).Truncate(time.Millisecond)
 		seen := issued.Add(time.Duration(r.Int64N(int64(start.Sub(issued)) + 1))).Truncate(time.Millisecond)
 		logins = append(logins, [2]time.Time{issued, seen})
 		id := idworker.Default().Smallest(issued) + idworker.ID(i%4096)
-		hash := hashOf(id)
-		w.exec(t, `INSERT INTO users (id, username, password_hash, role, created_at, updated_at, token_id, token_hash, token_seen_at)
-			VALUES (?, ?, '', 'user', 0, 0, ?, ?, ?)`, i+1, id.String()+"."+idworker.ID(i).String(), int64(id), hash[:], seen.UnixMilli())
-	}
+		return id, hashOf(id), seen
+	})
 	return logins
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // TestNothingThatIsOverReturns runs two instances on one database, with three
@@ -39,7 +40,11 @@ func TestNothingThatIsOverReturns(t *testing.T) {
 		other := open(t, w.options)
 		if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 			defer func() { _ = checks.Value.Set(checks.DefValue) }()
-			_ = checks.Value.Set("25") // on each database; give the flag for more
+			few := "12" // what is over is arithmetic, which all databases do alike
+			if w.Dialect() == migrations.SQLite {
+				few = "40"
+			}
+			_ = checks.Value.Set(few) // give the flag for more
 		}
 		rapid.Check(t, func(rt *rapid.T) {
 			l := newLives(t, rt, w, other)
@@ -232,8 +237,9 @@ func (l *lives) change(rt *rapid.T, do func(*node, admin.PolicyChange) error) {
 		rt.Fatal(err)
 	}
 	m := mark{was.Version + 1, l.db, was.Idle, was.Absolute}
+	rows := l.rows(rt)
 	for _, login := range l.logins {
-		seen, ok := l.seen(rt, login)
+		seen, ok := rows[login.token.ID()]
 		if !ok {
 			continue
 		}
@@ -263,25 +269,19 @@ func (l *lives) hear(rt *rapid.T, i int) {
 func (l *lives) sweep(rt *rapid.T) {
 	i := l.pick(rt)
 	n := l.nodes[i]
-	type before struct {
-		seen time.Time
-		held bool
-	}
-	held := map[*life]before{}
-	for _, login := range l.logins {
-		seen, ok := l.seen(rt, login)
-		held[login] = before{seen, ok}
-	}
+	before := l.rows(rt)
 	rule := n.rule.Current()
 	if _, err := (&world{DB: n.store}).sweep(l.ctx, rule.OldestIssued(n.now), rule.OldestSeen(n.now), 1000); err != nil {
 		rt.Fatal(err)
 	}
-	for login, b := range held {
-		_, still := l.seen(rt, login)
-		if b.held && still == l.over(i, login, b.seen) {
+	after := l.rows(rt)
+	for _, login := range l.logins {
+		seen, held := before[login.token.ID()]
+		_, still := after[login.token.ID()]
+		if held && still == l.over(i, login, seen) {
 			rt.Fatalf("%v, swept by instance %d: still there is %v", login, i, still)
 		}
-		if b.held && !still {
+		if held && !still {
 			login.gone = "swept"
 		}
 	}
@@ -305,42 +305,43 @@ func (l *lives) over(i int, login *life, seen time.Time) bool {
 	return over
 }
 
-// seen is when the row says that a login was last used, and whether it still
-// holds that login.
-func (l *lives) seen(rt *rapid.T, login *life) (time.Time, bool) {
-	var ms []int64
-	err := l.w.Gorm().WithContext(l.ctx).Raw("SELECT token_seen_at FROM users WHERE token_id = ?", int64(login.token.ID())).Scan(&ms).Error
+// rows is when the logins that the rows hold were last used.
+func (l *lives) rows(rt *rapid.T) map[idworker.ID]time.Time {
+	var held []struct{ Token, Seen int64 }
+	err := l.w.Gorm().WithContext(l.ctx).Raw("SELECT token_id AS token, token_seen_at AS seen FROM users WHERE token_id IS NOT NULL").Scan(&held).Error
 	if err != nil {
 		rt.Fatal(err)
 	}
-	if len(ms) == 0 {
-		return time.Time{}, false
+	rows := map[idworker.ID]time.Time{}
+	for _, row := range held {
+		rows[idworker.ID(row.Token)] = time.UnixMilli(row.Seen).UTC()
 	}
-	return time.UnixMilli(ms[0]).UTC(), true
+	return rows
 }
 
 func (l *lives) ask(rt *rapid.T) {
 	if len(l.logins) == 0 {
 		rt.Skip("nobody has logged in")
 	}
-	l.verify(rt, l.pick(rt), l.logins[rapid.IntRange(0, len(l.logins)-1).Draw(rt, "login")])
+	l.verify(rt, l.pick(rt), l.logins[rapid.IntRange(0, len(l.logins)-1).Draw(rt, "login")], l.rows(rt))
 }
 
-// look asks about all that must never come back.
+// look asks about all that must never come back, which changes no row.
 func (l *lives) look(rt *rapid.T) {
+	rows := l.rows(rt)
 	for i := range l.nodes {
 		for _, login := range l.logins {
-			if seen, ok := l.seen(rt, login); !ok || l.over(i, login, seen) {
-				l.verify(rt, i, login)
+			if seen, ok := rows[login.token.ID()]; !ok || l.over(i, login, seen) {
+				l.verify(rt, i, login, rows)
 			}
 		}
 	}
 }
 
 // verify asks an instance about a login, and holds the answer to all promises.
-func (l *lives) verify(rt *rapid.T, i int, login *life) {
+func (l *lives) verify(rt *rapid.T, i int, login *life, rows map[idworker.ID]time.Time) {
 	n := l.nodes[i]
-	seen, held := l.seen(rt, login)
+	seen, held := rows[login.token.ID()]
 	over := !held || l.over(i, login, seen)
 	_, err := n.service.Verify(l.ctx, login.token)
 	if _, refused := errors.AsType[*flakepass.Refusal](err); err != nil && !refused {

@@ -7,9 +7,13 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/session"
 )
 
 // A row is what the database says of one user, every column of it.
@@ -48,6 +52,23 @@ func (w *world) exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	if _, err := w.SQL().ExecContext(t.Context(), statement, args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// logins adds users 1, 2, 3 and so on, each with the login that give returns, by
+// few statements.
+func (w *world) logins(t testing.TB, n int, give func(i int) (id idworker.ID, hash session.Hash, seen time.Time)) {
+	t.Helper()
+	const most = 250 // in one statement
+	for from := 0; from < n; from += most {
+		rows, args := make([]string, 0, most), make([]any, 0, 5*most)
+		for i := from; i < min(from+most, n); i++ {
+			id, hash, seen := give(i)
+			rows = append(rows, "(?, ?, '', 'user', 0, 0, ?, ?, ?)")
+			args = append(args, i+1, "user "+strconv.Itoa(i+1), int64(id), hash[:], seen.UnixMilli())
+		}
+		w.exec(t, "INSERT INTO users (id, username, password_hash, role, created_at, updated_at, token_id, token_hash, token_seen_at) VALUES "+
+			strings.Join(rows, ", "), args...)
 	}
 }
 

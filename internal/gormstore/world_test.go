@@ -4,7 +4,6 @@ package gormstore_test
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,21 +13,21 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/testenv/migrated"
 	"github.com/flakepass/flakepass/migrations"
 )
 
-// kinds are the databases that every promise here is held on.
+// kinds are the databases that every promise here is held on, migrated.
 var kinds = []struct {
 	name    string
 	options func(testing.TB) gormstore.Options
 }{
 	{"SQLite", func(t testing.TB) gormstore.Options {
 		t.Helper()
-		return gormstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(t.TempDir(), "flakepass.db")}
+		return gormstore.Options{Dialect: migrations.SQLite, Source: migrated.SQLite(t)}
 	}},
-	{"MySQL", func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MySQL(t)) }},
-	{"MariaDB", func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, testenv.MariaDB(t)) }},
+	{"MySQL", func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MySQL(t)) }},
+	{"MariaDB", func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MariaDB(t)) }},
 }
 
 func onServer(t testing.TB, dsn string) gormstore.Options {
@@ -70,6 +69,8 @@ func onEach(t *testing.T, promise func(t *testing.T, w *world)) {
 	}
 }
 
+// newWorld migrates the database if it is not one of the kinds, but a server of
+// the test's own.
 func newWorld(t testing.TB, o gormstore.Options) *world {
 	t.Helper()
 	w := &world{DB: open(t, o), options: o, ids: &minter{}}

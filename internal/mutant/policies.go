@@ -7,10 +7,11 @@ func policies() []Mutant {
 		return Mutant{Name: "policy: " + name, File: file, Old: old, New: change, Package: folder, Test: test}
 	}
 	const store, door = "internal/gormstore", "internal/httpapi"
-	// What fails is not kept: the next mutant would be held to it.
+	// What fails is not kept: the next mutant would be held to it. One is found
+	// after thirty random histories, give or take as many.
 	revives := func(name, file, old, change string) Mutant {
 		m := policy(name, file, old, change, store, "^TestNothingThatIsOverReturns$/^SQLite$")
-		m.Args = []string{"-rapid.nofailfile"}
+		m.Args = []string{"-rapid.nofailfile", "-rapid.checks=300"}
 		return m
 	}
 	return []Mutant{

@@ -18,6 +18,8 @@ const stamp = "9.8.7-test"
 
 var update = flag.Bool("update", false, "write docs/licences.md and cmd/flakepass/licences.txt")
 
+var cold = flag.Bool("cold", false, "compile what is not ours anew, too, where two builds are compared")
+
 // scratch is where the program that several tests look at is built.
 var scratch string
 
@@ -121,8 +123,10 @@ func modules(t *testing.T) map[string]string {
 }
 
 // TestSameSourcesMakeTheSameProgram builds the program a second time, in a
-// folder of another name that is a Git repository of its own, with an empty
-// build cache and another home, and compares every byte.
+// folder of another name that is a Git repository of its own, with another home
+// and another build cache, and compares every byte. The cache has no package of
+// ours, so all of them are compiled anew. With the flag -cold it is empty: the
+// rest is compiled anew, too, which takes minutes.
 func TestSameSourcesMakeTheSameProgram(t *testing.T) {
 	first := program(t)
 	elsewhere := filepath.Join(t.TempDir(), "another", "place")
@@ -135,10 +139,17 @@ func TestSameSourcesMakeTheSameProgram(t *testing.T) {
 	for len(goenv) < 4 { // an empty one at the end
 		goenv = append(goenv, "")
 	}
+	cache := t.TempDir()
+	if !*cold {
+		seed(t, cache)
+	}
 	second := filepath.Join(scratch, "again", "program")
-	mustRun(t, elsewhere, environment("GOCACHE="+t.TempDir(), "HOME="+t.TempDir(),
+	said := mustRun(t, elsewhere, environment("GOFLAGS=-x", "GOCACHE="+cache, "HOME="+t.TempDir(),
 		"GOMODCACHE="+goenv[0], "GOPROXY="+goenv[1], "GOSUMDB="+goenv[2], "GONOSUMDB="+goenv[3]),
 		"make", "build", "BIN="+second, "VERSION="+stamp)
+	if anew, want := compiled(said), ours(t); anew != want {
+		t.Errorf("%d packages of ours were compiled again, not all %d: the others were not compared", anew, want)
+	}
 	if a, b := sum(t, first), sum(t, second); a != b {
 		t.Errorf("%s in one place and %s in another", a, b)
 	}

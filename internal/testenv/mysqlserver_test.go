@@ -19,6 +19,13 @@ func TestOwnMySQLKeepsWhatItCommitted(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// What a SIGKILL does not show: a commit is on a disk, as in production.
+	var redo, binlog, doublewrite string
+	const honest = "SELECT @@innodb_flush_log_at_trx_commit, @@log_bin * @@sync_binlog, @@innodb_doublewrite"
+	if err := m.DB().QueryRowContext(t.Context(), honest).Scan(&redo, &binlog, &doublewrite); err != nil ||
+		redo != "1" || binlog != "1" || doublewrite != "ON" {
+		t.Errorf("commits are flushed %q, to the binary log %q, doublewrite %q, %v; want 1, 1, ON", redo, binlog, doublewrite, err)
+	}
 	m.Kill()
 	if err := m.DB().PingContext(t.Context()); err == nil {
 		t.Error("it answers after it was killed")

@@ -15,6 +15,8 @@
 //     its own asks how to start one.
 //   - FLAKEPASS_TEST_CACHE: the folder of what was fetched or built for the
 //     tests; $HOME/.cache/flakepass-test otherwise.
+//   - FLAKEPASS_TEST_MEMORY: a folder in memory, for the data of those that all
+//     tests share; /dev/shm otherwise, if it has 2 GiB to spare.
 //   - FLAKEPASS_TEST_REQUIRE_SERVERS: if set, a test whose server is absent
 //     fails. Otherwise it is skipped, so that "go test ./..." works on a
 //     machine that has none of them.

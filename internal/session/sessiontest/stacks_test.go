@@ -2,7 +2,6 @@ package sessiontest_test
 
 import (
 	"log/slog"
-	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/session/sessiontest"
 	"github.com/flakepass/flakepass/internal/session/touchtier"
 	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/testenv/migrated"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -105,10 +105,10 @@ func mem(_ *testing.T, base opener) opener {
 
 var databases = map[string]func(*testing.T) opener{
 	"SQLite": func(t *testing.T) opener {
-		return database(t, migrations.SQLite, filepath.Join(t.TempDir(), "flakepass.db"))
+		return database(t, migrations.SQLite, migrated.SQLite(t))
 	},
-	"MySQL":   func(t *testing.T) opener { return mysql(t, testenv.MySQL(t)) },
-	"MariaDB": func(t *testing.T) opener { return mysql(t, testenv.MariaDB(t)) },
+	"MySQL":   func(t *testing.T) opener { return mysql(t, migrated.MySQL(t)) },
+	"MariaDB": func(t *testing.T) opener { return mysql(t, migrated.MariaDB(t)) },
 }
 
 func mysql(t *testing.T, dsn string) opener {
@@ -127,9 +127,6 @@ func database(t *testing.T, d migrations.Dialect, source string) opener {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := migrations.Up(t.Context(), db.SQL(), d); err != nil {
-		t.Fatal(err)
-	}
 	store, users := &gormstore.Sessions{DB: db}, &gormstore.Users{DB: db}
 	var last atomic.Int64
 	add := func(t *testing.T) (idworker.ID, string) {

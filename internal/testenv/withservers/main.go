@@ -2,7 +2,7 @@
 
 // Command withservers runs a command with real servers around it:
 //
-//	withservers [-only mysql,mariadb,redis,zookeeper] -- go test ./...
+//	withservers [-only mysql,mariadb,redis,zookeeper] [-durable] -- go test ./...
 //	withservers -prepare mysql -dir DIR -port PORT
 //
 // It starts a MySQL, a MariaDB, a Redis and a ZooKeeper on free ports of
@@ -10,7 +10,11 @@
 // package testenv reads, and ends them when the command is over, failed or
 // interrupted. Its exit status is the command's.
 //
-// The second form starts nothing: see printCommand.
+// Nobody kills these servers and nobody reads their data once they have ended,
+// so they keep it in memory and wait for no disk, unless -durable is given.
+//
+// The second form starts nothing: see printCommand. A server started so is for a
+// test that may kill it, and is always durable.
 package main
 
 import (
@@ -30,8 +34,9 @@ const startWithin = 3 * time.Minute
 
 func main() {
 	only := flag.String("only", "mysql,mariadb,redis,zookeeper", "the servers to start, separated by commas")
+	durable := flag.Bool("durable", false, "let MySQL and MariaDB flush every commit to a disk, as in production: for who measures")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: withservers [-only mysql,mariadb,redis,zookeeper] -- command [argument ...]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: withservers [-only mysql,mariadb,redis,zookeeper] [-durable] -- command [argument ...]")
 		flag.PrintDefaults()
 	}
 	prepare := flag.String("prepare", "", "only print how to start this one server, on -port and from -dir, which is made ready for it")
@@ -49,7 +54,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	status, err := run(strings.Split(*only, ","), flag.Args())
+	status, err := run(strings.Split(*only, ","), *durable, flag.Args())
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "withservers:", err)
 	}
@@ -58,7 +63,7 @@ func main() {
 
 // run returns the exit status of the command. The error says what went wrong
 // apart from the command itself.
-func run(names, command []string) (status int, err error) {
+func run(names []string, durable bool, command []string) (status int, err error) {
 	ctx, stop := interruptible()
 	defer stop()
 
@@ -67,14 +72,18 @@ func run(names, command []string) (status int, err error) {
 	if err := os.Setenv("PATH", os.Getenv("PATH")+":/usr/local/sbin:/usr/sbin"); err != nil {
 		return 1, err
 	}
-	dir, err := os.MkdirTemp("", "flakepass-test-")
+	folder := ""
+	if !durable {
+		folder = memory()
+	}
+	dir, err := os.MkdirTemp(folder, "flakepass-test-")
 	if err != nil {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 
 	began := time.Now()
-	up, err := startAll(ctx, dir, names)
+	up, err := startAll(ctx, dir, names, durable)
 	defer func() { err = errors.Join(err, stopAll(up)) }()
 	if err != nil {
 		return 1, err

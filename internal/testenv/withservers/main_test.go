@@ -35,7 +35,8 @@ func withservers(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 	// A race-enabled binary sleeps a second at its exit unless told not to.
-	cmd.Env = append(os.Environ(), beCommand+"=1", "GORACE=atexit_sleep_ms=0", "TMPDIR="+t.TempDir())
+	dir := t.TempDir()
+	cmd.Env = append(os.Environ(), beCommand+"=1", "GORACE=atexit_sleep_ms=0", "FLAKEPASS_TEST_MEMORY="+dir, "TMPDIR="+dir)
 	cmd.Stderr = t.Output()
 	// Somebody who was left behind holds the pipe open; that is no reason to wait.
 	cmd.WaitDelay = 10 * time.Second

@@ -47,6 +47,7 @@ func prepareMariaDB(ctx context.Context, dir string) (plan, error) {
 		args: func(port int) ([]string, error) {
 			return append(common[:len(common):len(common)], sqlArgs(dir, port)...), nil
 		},
+		hasty:   hastySQL(),
 		address: sqlAddress,
 		ready:   sqlReady(dir),
 	}, nil

@@ -50,6 +50,8 @@ func prepareMySQL(ctx context.Context, dir string) (plan, error) {
 			// folder that only an installed package makes.
 			return append(args, "--mysqlx=OFF", "--secure-file-priv=NULL"), nil
 		},
+		// Without the binary log a commit is written once.
+		hasty:   append(hastySQL(), "--sync-binlog=0", "--skip-log-bin"),
 		address: sqlAddress,
 		ready:   sqlReady(dir),
 	}, nil

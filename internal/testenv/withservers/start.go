@@ -29,6 +29,7 @@ type plan struct {
 	version string
 	path    string
 	args    func(port int) ([]string, error)
+	hasty   []string // more arguments, for a server that need not keep anything
 	address func(port int) string
 	ready   func(ctx context.Context, port, pid int) error
 }
@@ -44,7 +45,7 @@ func kinds() []kind {
 
 // startAll starts the named servers at the same time and returns those that
 // are up, also with an error: somebody has to end them.
-func startAll(ctx context.Context, dir string, names []string) ([]*running, error) {
+func startAll(ctx context.Context, dir string, names []string, durable bool) ([]*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
 	type result struct {
@@ -62,7 +63,7 @@ func startAll(ctx context.Context, dir string, names []string) ([]*running, erro
 	results := make(chan result)
 	for _, k := range wanted {
 		go func() {
-			r, err := startOne(ctx, filepath.Join(dir, k.name), k)
+			r, err := startOne(ctx, filepath.Join(dir, k.name), k, durable)
 			if err != nil {
 				cancel() // the others need not wait for their full time
 				err = fmt.Errorf("%s: %w", k.name, err)
@@ -94,7 +95,7 @@ func kindOf(name string) (kind, bool) {
 
 // startOne starts a server on a free port, and on another if somebody took
 // that port between the choice and the bind.
-func startOne(ctx context.Context, dir string, k kind) (*running, error) {
+func startOne(ctx context.Context, dir string, k kind, durable bool) (*running, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -110,6 +111,9 @@ func startOne(ctx context.Context, dir string, k kind) (*running, error) {
 		args, err := p.args(port)
 		if err != nil {
 			return nil, err
+		}
+		if !durable {
+			args = append(args, p.hasty...)
 		}
 		process := &server.Process{Path: p.path, Args: args, Dir: dir}
 		if err := process.Start(); err != nil {
