@@ -40,6 +40,11 @@ func TestLedgerJudges(t *testing.T) {
 			l.settle()
 			l.verified(i, k, answer(60, 503))
 		}, "into calm"},
+		"undecided in what was no calm": {func(l *ledger, k *token) {
+			l.settle()
+			l.verified(i, k, answer(60, 503))
+			l.settle() // this machine stood still: again
+		}, ""},
 		"a login is pardoned in calm, a question is not": {func(l *ledger, k *token) {
 			l.pardon = "asked"
 			l.settle()

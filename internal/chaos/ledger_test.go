@@ -38,6 +38,7 @@ type ledger struct {
 	calm       time.Time
 	tally      tally
 	violations []string
+	restless   []string // what was not decided in calm; violations, unless this machine stood still
 }
 
 // begin is called before a request that would end t, a logout or a login.
@@ -149,7 +150,14 @@ func (l *ledger) stir() {
 func (l *ledger) settle() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calm = time.Now()
+	l.calm, l.restless = time.Now(), nil
+}
+
+// undecided reports whether something was not decided since settle was called.
+func (l *ledger) undecided() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.restless) > 0
 }
 
 func (l *ledger) sums() tally {
@@ -161,5 +169,5 @@ func (l *ledger) sums() tally {
 func (l *ledger) broken() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.violations)
+	return slices.Concat(l.violations, l.restless)
 }
