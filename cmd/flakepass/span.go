@@ -80,6 +80,9 @@ func (i *instant) UnmarshalText(text []byte) error {
 	if err != nil {
 		return fmt.Errorf("%q is no instant; write one such as 2026-11-21T09:00:00Z, or how long ago, such as 2h or 14d", text)
 	}
+	if t.IsZero() { // which would be none
+		t = t.Add(time.Millisecond)
+	}
 	i.at, i.given = t, true
 	return nil
 }

@@ -63,6 +63,11 @@ func TestInstant(t *testing.T) {
 	if i := (&instant{}); !i.time(now).IsZero() {
 		t.Error("nothing given is a moment")
 	}
+	// The first moment that Go knows is one, too, and neither now nor none.
+	var first instant
+	if err := first.UnmarshalText([]byte("0001-01-01T00:00:00Z")); err != nil || first.time(now).IsZero() || first.time(now).Year() != 1 {
+		t.Errorf("the year 1: %v, %v", first.time(now), err)
+	}
 }
 
 // TestShownTextCommandsNoTerminal: names and notes are other people's words.

@@ -43,7 +43,7 @@ func newSweeper(cfg config.Config, db *gormstore.DB, rule interface{ Current() *
 		}
 	}
 	var err error
-	if d.copies, err = gormstore.OpenCopies(db, sources); err != nil {
+	if d.copies, err = gormstore.OpenCopies(db, sources, log); err != nil {
 		return sweepDoor{}, err
 	}
 	d.Copies = d.copies

@@ -29,7 +29,7 @@ func (v *visit) askCode(status int, ticket, next, problem string) {
 // is one.
 func (v *visit) needsCode(err error, next string) bool {
 	needs, ok := errors.AsType[*login.NeedsCodeError](err)
-	if !ok || needs.Ticket.Reveal() == "" { // no ticket without keys, and only recovery codes are of use
+	if !ok {
 		return false
 	}
 	v.refused("second_factor_required", err)

@@ -20,11 +20,11 @@ func safePath(p string) string {
 	if !strings.HasPrefix(to.Path, homePath) || clean != strings.TrimSuffix(to.Path, "/") || to.EscapedPath() != to.Path {
 		return homePath
 	}
-	if strings.HasPrefix(clean, usersPath+"/") && (strings.HasSuffix(clean, "/reset") || strings.HasSuffix(clean, "/reset/withdraw")) {
+	if strings.HasPrefix(clean, usersPath+"/") && (strings.HasSuffix(clean, "/reset") || strings.HasSuffix(clean, "/reset/withdraw") || strings.HasSuffix(clean, "/second-factor")) {
 		return homePath // for forms only
 	}
 	switch clean {
-	case loginPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+	case loginPath, codePath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
 		return homePath
 	}
 	return to.String()

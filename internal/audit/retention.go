@@ -9,11 +9,13 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// A Shredder deletes at most limit events older than the ID before, the oldest
-// first, and returns how many it has deleted. Fewer than limit means that there
-// are no more. It waits for no lock for long.
+// A Shredder deletes events. DeleteBefore deletes at most limit of those older
+// than the ID before, the oldest first, and returns how many it has deleted. Fewer
+// than limit means that there are no more. It waits for no lock for long. Clock is
+// that of the store.
 type Shredder interface {
 	DeleteBefore(ctx context.Context, before idworker.ID, limit int) (int, error)
+	Clock(ctx context.Context) (time.Time, error)
 }
 
 // The limits of one call of [Retention.Purge].
@@ -36,11 +38,21 @@ type Retention struct {
 // after each as it took, for at most ten seconds, and returns how many. What it
 // leaves then, or when it fails, is deleted by the next call. Any number of
 // instances may call it at the same time.
+//
+// What is deleted is gone: so the time is that of this machine or that of the
+// store, whichever is behind.
 func (r *Retention) Purge(ctx context.Context) (int64, error) {
 	if r.Keep <= 0 {
 		return 0, nil
 	}
-	before := idworker.Default().Smallest(r.Now().Add(-r.Keep))
+	now, err := r.Store.Clock(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("audit: purge: %w", err)
+	}
+	if mine := r.Now(); mine.Before(now) {
+		now = mine
+	}
+	before := idworker.Default().Smallest(now.Add(-r.Keep))
 	var all int64
 	for begin := time.Now(); time.Since(begin) < purgeTime; {
 		start := time.Now()

@@ -20,7 +20,10 @@ type shelf struct {
 	takes   time.Duration
 	fails   error
 	largest int
+	ahead   time.Duration // the clock of the shelf
 }
+
+func (s *shelf) Clock(context.Context) (time.Time, error) { return time.Now().Add(s.ahead), nil }
 
 func (s *shelf) DeleteBefore(_ context.Context, before idworker.ID, limit int) (int, error) {
 	if s.fails != nil {
@@ -75,6 +78,24 @@ func TestRetentionDeletesWhatIsOldAndNothingElse(t *testing.T) {
 		time.Sleep(10 * 365 * 24 * time.Hour) //nolint:forbidigo // in a bubble
 		if n, err := r.Purge(t.Context()); n != 0 || err != nil || len(s.ids) != 399*40 {
 			t.Errorf("kept for ever, and %d deleted; %v", n, err)
+		}
+	})
+}
+
+// TestRetentionGoesByTheClockThatIsBehind: one that is ahead by years would delete
+// the whole record.
+func TestRetentionGoesByTheClockThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(25 * 365 * 24 * time.Hour) //nolint:forbidigo // in a bubble
+		const years = 5 * 365 * 24 * time.Hour
+		for _, c := range []struct{ own, store time.Duration }{{years, 0}, {0, years}} {
+			s := &shelf{ahead: c.store}
+			s.fill(500, 1)
+			now := func() time.Time { return time.Now().Add(c.own) }
+			r := &audit.Retention{Store: s, Keep: 400 * 24 * time.Hour, Now: now, Log: slog.New(slog.DiscardHandler)}
+			if n, err := r.Purge(t.Context()); n != 100 || len(s.ids) != 400 || err != nil {
+				t.Errorf("clocks ahead by %v here and %v in the store: %d deleted, %d left, %v", c.own, c.store, n, len(s.ids), err)
+			}
 		}
 	})
 }

@@ -2,9 +2,11 @@ package gormstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"gorm.io/gorm"
 
@@ -67,6 +69,21 @@ func (a *Audit) DeleteBefore(ctx context.Context, before idworker.ID, limit int)
 		return 0, fmt.Errorf("gormstore: delete events: %w", err)
 	}
 	return len(ids), nil
+}
+
+// Clock is the clock of the database.
+func (a *Audit) Clock(ctx context.Context) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var now []int64
+	err := a.DB.gorm.WithContext(ctx).Raw("SELECT " + a.DB.d.now).Scan(&now).Error
+	if err == nil && len(now) != 1 {
+		err = errors.New("no answer")
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("gormstore: clock: %w", err)
+	}
+	return fromMillis(now[0]), nil
 }
 
 // BeginRecorded is [Sessions.Begin], with an event in the same transaction. event

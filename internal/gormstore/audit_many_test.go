@@ -69,6 +69,9 @@ func TestPurgeOfTheRecordTakesTheOldestAndWaitsForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if now, err := record.Clock(t.Context()); err != nil || time.Since(now).Abs() > time.Minute {
+			t.Errorf("the clock of the database shows %v; %v", now, err)
+		}
 		before := l.Smallest(time.Now().Add(-400 * 24 * time.Hour))
 		for _, want := range []int{20, 10, 0} {
 			if n, err := record.DeleteBefore(t.Context(), before, 20); err != nil || n != want {

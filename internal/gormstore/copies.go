@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/sweep"
@@ -31,11 +34,11 @@ var _ sweep.Copies = (*Copies)(nil)
 const copyLimit = time.Second
 
 // OpenCopies prepares to ask replicas, each by the source that [MySQLSource]
-// makes. It connects to none.
-func OpenCopies(source *DB, sources []string) (*Copies, error) {
+// makes. It connects to none. log hears what the driver has to say of them.
+func OpenCopies(source *DB, sources []string, log *slog.Logger) (*Copies, error) {
 	c := &Copies{source: source}
 	for i, s := range sources {
-		db, err := sql.Open("mysql", s)
+		db, err := openCopy(s, log)
 		if err != nil {
 			_ = c.Close()
 			return nil, fmt.Errorf("gormstore: replica %d: %w", i+1, err)
@@ -45,6 +48,19 @@ func OpenCopies(source *DB, sources []string) (*Copies, error) {
 		c.copies = append(c.copies, db)
 	}
 	return c, nil
+}
+
+func openCopy(source string, log *slog.Logger) (*sql.DB, error) {
+	c, err := mysql.ParseDSN(source)
+	if err != nil {
+		return nil, errors.New("not a DSN of go-sql-driver")
+	}
+	c.Logger = driverLog{log}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
 }
 
 // Close closes the connections.

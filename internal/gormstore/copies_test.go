@@ -5,6 +5,7 @@ package gormstore_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	slow, gone := replicate(t, source), testenv.OwnMySQL(t)
 	w := newWorld(t, onServer(t, "root@tcp("+source.Addr+")/"+source.Name))
 	book := &gormstore.Sweeps{DB: w.DB}
-	copies, err := gormstore.OpenCopies(w.DB, []string{sourceOf(t, slow), sourceOf(t, gone)})
+	copies, err := gormstore.OpenCopies(w.DB, []string{sourceOf(t, slow), sourceOf(t, gone)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,23 +32,24 @@ const (
 
 // Knows reports whether the account of that name was logged in to from that
 // place in the last 90 days, or whether the device has the token of its last
-// login, or of the one before.
+// login, or of the one before. Of a name that nobody has it asks the same.
 func (p *Places) Knows(ctx context.Context, a throttle.Attempt) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	db := p.DB.gorm.WithContext(ctx)
-	var rows []struct {
+	type account struct {
 		ID             int64
 		Username       string
 		TokenHash      []byte
 		EndedTokenHash []byte
 	}
+	var rows []account
 	err := db.Raw("SELECT id, username, token_hash, ended_token_hash FROM users WHERE username = ?", a.Account).Scan(&rows).Error
 	if err != nil {
 		return false, fmt.Errorf("gormstore: known place: %w", err)
 	}
 	if len(rows) == 0 || rows[0].Username != a.Account { // MySQL disregards spaces at the end
-		return false, nil
+		rows = append(rows[:0], account{}) // who has no ID was nowhere
 	}
 	row := &rows[0]
 	if len(a.Device) > 0 &&

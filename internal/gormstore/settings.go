@@ -91,6 +91,10 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 // global floor, which is returned, to the largest ID that anybody's login has,
 // and writes the events in the same transaction. Instances know of it within the
 // bound; the sweep clears the rows later.
+//
+// Logins that begin meanwhile end with them, as far as their IDs are from before
+// now, by the caller's clock or the database's, whichever is behind: nobody could
+// log in until all other clocks have got to a floor that is ahead of them.
 func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -98,12 +102,16 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			// IDs may run ahead of this clock, by a little or, after a step, by much.
-			var highest int64
-			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) FROM users").Scan(&highest).Error; err != nil {
+			var head struct{ Highest, At int64 }
+			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
 				return err
 			}
+			begun := now
+			if there := fromMillis(head.At); there.Before(begun) {
+				begun = there
+			}
 			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+s.DB.d.now+
-				" WHERE scope = 'global'", max(highest, int64(layout.Smallest(now))))
+				" WHERE scope = 'global'", max(head.Highest, int64(layout.Smallest(begun))))
 			if done.Error == nil && done.RowsAffected == 0 {
 				return errNoSettings
 			}

@@ -119,6 +119,9 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 	when := func(to *time.Time) func(string) bool {
 		return func(s string) bool {
 			t, err := time.Parse(time.RFC3339, s)
+			if t.IsZero() { // which would be no bound at all
+				t = t.Add(time.Millisecond)
+			}
 			*to = t
 			return err == nil
 		}

@@ -78,6 +78,14 @@ func TestEventsAreChosenAndComeInPages(t *testing.T) {
 	}
 }
 
+// The first moment that Go knows is a bound as any other, and nothing was before it.
+func TestEventsBeforeTheYearOneAreNotAll(t *testing.T) {
+	f := newOperators()
+	if a := f.send(t, "GET", "/v1/admin/audit?until=0001-01-01T00:00:00Z", ""); a.status != 200 || f.filter.Until.IsZero() || f.filter.Until.Year() != 1 {
+		t.Errorf("%d, the store is asked for what was before %v", a.status, f.filter.Until)
+	}
+}
+
 // FuzzAuditQuery: whatever stands behind the question mark, the answer is a
 // page or says what is wrong.
 func FuzzAuditQuery(f *testing.F) {

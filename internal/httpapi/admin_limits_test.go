@@ -51,7 +51,7 @@ func TestLimitErrorsAreToldAtOnce(t *testing.T) {
 		with(`"count":1000`, `"count":1000,"burst":7`):                                                   "400",
 		with(`"introspect"`, `"sms":{"count":1,"period_seconds":1},"introspect"`):                        "400",
 		with(`"introspect"`, `"register":{"count":1,"period_seconds":1},"introspect"`):                   "400",
-		`[]`: "400",
+		`[]`: "400", `null`: "400",
 	} {
 		a := f.send(t, "PUT", "/v1/admin/policy", change+`,"limits":`+text+`}`, "If-Match", "*")
 		var p struct {

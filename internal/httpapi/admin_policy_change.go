@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
@@ -26,9 +27,22 @@ type wanted struct {
 	Absolute *int64     `json:"absolute_lifetime_seconds"`
 	Touch    *int64     `json:"touch_interval_seconds"`
 	Schedule *text      `json:"sweep_schedule"`
-	Limits   *limit.Doc `json:"limits"`
+	Limits   limitsJSON `json:"limits"`
 	Note     text       `json:"note"`
 	Confirm  bool       `json:"confirm"`
+}
+
+// limitsJSON are limits that may be left out. null is none: it could be meant to
+// take them away.
+type limitsJSON struct{ doc *limit.Doc }
+
+// UnmarshalJSON takes an object with known names.
+func (l *limitsJSON) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return errBody
+	}
+	l.doc = new(limit.Doc)
+	return json.Unmarshal(b, l.doc, json.RejectUnknownMembers(true))
 }
 
 // over returns what is wanted, and what was left out, which is as it is in
@@ -61,8 +75,8 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 	} else {
 		next.Schedule = string(*w.Schedule)
 	}
-	if w.Limits != nil {
-		limits, wrong := w.Limits.Limits()
+	if w.Limits.doc != nil {
+		limits, wrong := w.Limits.doc.Limits()
 		for _, f := range policy.LimitFields(wrong) {
 			missing = append(missing, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
 		}

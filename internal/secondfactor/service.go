@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -70,6 +71,9 @@ type Service struct {
 
 	// Checked hears what came of each code: code, recovery, required or invalid.
 	Checked func(outcome string)
+
+	once sync.Once
+	own  Keys // of tickets, without other keys
 }
 
 // An Enrolment is shown once.

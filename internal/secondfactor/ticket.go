@@ -1,6 +1,7 @@
 package secondfactor
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -31,15 +32,26 @@ type Holder struct {
 	PasswordVersion int64
 }
 
-// Ticket makes one. It is "" without keys.
+// Ticket makes one. Without keys only the process that made it can read it.
 func (s *Service) Ticket(h Holder) Ticket {
-	if s.Keys.None() {
-		return Ticket{}
-	}
 	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
-	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.Keys.seal(forTicket, 0, append(b, h.Username...))))}
+	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, append(b, h.Username...))))}
+}
+
+// ticketKeys are the configured keys. Without any nobody's code can be checked, but
+// a recovery code can: then it is one that is never written down.
+func (s *Service) ticketKeys() Keys {
+	if !s.Keys.None() {
+		return s.Keys
+	}
+	s.once.Do(func() {
+		key := make([]byte, KeyLength)
+		_, _ = rand.Read(key)   // never fails
+		s.own, _ = NewKeys(key) // it has the length
+	})
+	return s.own
 }
 
 // Redeem reads a ticket, or returns [ErrTicket]. It may be read more than once:
@@ -52,7 +64,7 @@ func (s *Service) Redeem(text string) (Holder, error) {
 	if err != nil {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
-	b, err := s.Keys.open(forTicket, 0, sealed)
+	b, err := s.ticketKeys().open(forTicket, 0, sealed)
 	if err != nil || len(b) < 24 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}

@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -90,12 +91,32 @@ func (s *Store) learn(ctx context.Context, kind string, per time.Duration) error
 	}); err != nil {
 		return err
 	}
-	for _, text := range before.Val() {
-		// What else somebody has put there is no period of a rule.
-		if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= longest.Milliseconds() {
-			s.periods.Learn(kind, time.Duration(ms)*time.Millisecond, time.Now())
-		}
+	for _, per := range periodsIn(before.Val()) {
+		s.periods.Learn(kind, per, time.Now())
 	}
 	s.learnt.Store(learnt{kind, per}, true)
 	return nil
+}
+
+// all are the periods of the buckets that there may be of that key: those that
+// this instance has counted by, and those of the others.
+func (s *Store) all(ctx context.Context, key string) (periods []time.Duration, err error) {
+	there, err := s.rdb.SMembers(ctx, prefix+"periods:"+throttle.Kind(key)).Result()
+	if err != nil {
+		return nil, err
+	}
+	periods = append(s.periods.Of(key), periodsIn(there)...)
+	slices.Sort(periods)
+	return slices.Compact(periods), nil
+}
+
+// periodsIn are those that Redis knows. What else somebody has put there is no
+// period of a rule.
+func periodsIn(texts []string) (periods []time.Duration) {
+	for _, text := range texts {
+		if ms, err := strconv.ParseInt(text, 10, 64); err == nil && ms > 0 && ms <= longest.Milliseconds() {
+			periods = append(periods, time.Duration(ms)*time.Millisecond)
+		}
+	}
+	return periods
 }

@@ -75,3 +75,23 @@ func TestReturnedWithoutRedis(t *testing.T) {
 		t.Errorf("%d got through, want 5; then %+v", through, v)
 	}
 }
+
+// A password may be reset on an instance that has counted nothing since its start,
+// or nothing by the rule in force: it fills up what the others have counted.
+func TestInstanceThatIsNewForgetsWhatOthersCounted(t *testing.T) {
+	url := testenv.SharedRedis(t)
+	for name, counted := range map[string]bool{"fresh-a": false, "fresh-b": true} {
+		other, fresh := open(t, url, nil), open(t, url, nil)
+		if counted {
+			fresh.Take(t.Context(), of(name+":somebody else", limit.Rule{Count: 3, Per: 25 * time.Hour}))
+		}
+		key := name + ":" + t.Name()
+		for range 6 {
+			other.Take(t.Context(), of(key, rule))
+		}
+		fresh.Forget(t.Context(), key)
+		if v := open(t, url, nil).Take(t.Context(), of(key, rule)); !v.Allowed {
+			t.Errorf("%s, where something was counted: %v: still refused, %+v", name, counted, v)
+		}
+	}
+}

@@ -100,17 +100,19 @@ func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdic
 	})
 }
 
-// Forget fills all buckets of a key up, here and in Redis. If Redis cannot be
-// told, they fill up by themselves in time.
+// Forget fills all buckets of a key up, here and in Redis, also those that only
+// others have counted by. If Redis cannot be told, they fill up by themselves in
+// time.
 func (s *Store) Forget(ctx context.Context, key string) {
 	s.near.Forget(ctx, key)
 	s.try(ctx, func(ctx context.Context) error {
-		var names []string
-		for _, per := range s.periods.Of(key) {
-			names = append(names, library+name(key, per))
+		periods, err := s.all(ctx, key)
+		if err != nil || len(periods) == 0 {
+			return err
 		}
-		if len(names) == 0 {
-			return nil
+		names := make([]string, len(periods))
+		for i, per := range periods {
+			names[i] = library + name(key, per)
 		}
 		return s.rdb.Del(ctx, names...).Err()
 	})
