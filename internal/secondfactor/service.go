@@ -54,6 +54,9 @@ type Store interface {
 	// UseRecovery leaves the codes left in the place of those in had. It returns
 	// false if had is not what is kept.
 	UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error)
+	// RenewRecovery leaves next in the place of all recovery codes, if the version of
+	// the password is still version and there is a factor; else it returns false.
+	RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error)
 	// Remove forgets the factor and raises the version of the password, if that is
 	// still version and there is a factor; else it returns false.
 	Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error)
