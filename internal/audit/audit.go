@@ -83,8 +83,8 @@ func From(ctx context.Context) By {
 	return By{}
 }
 
-// A Target is what something was done to. Kind is "user", "login", "policy" or
-// "sweep"; Name is for people.
+// A Target is what something was done to. Kind is "user", "login", "policy",
+// "sweep", "key" or "cache"; Name is for people.
 type Target struct {
 	Kind string
 	ID   idworker.ID

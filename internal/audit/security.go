@@ -36,7 +36,7 @@ func Actions() []Action {
 		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed,
 		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
-		PolicyChanged, SweepRequested, CacheForeignValue, RecordIncomplete,
+		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, RecordIncomplete,
 	}
 }
 
