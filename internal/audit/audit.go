@@ -28,7 +28,8 @@ const (
 	PasswordReset   Action = "user.password_reset"   // by somebody else
 	ResetStarted    Action = "user.reset_started"    // somebody was given a way to set the password
 	ResetWithdrawn  Action = "user.reset_withdrawn"
-	ResetUsed       Action = "user.reset_used" // by whoever had it
+	ResetUsed       Action = "user.reset_used"    // by whoever had it
+	ResetRefused    Action = "user.reset_refused" // a token of none, or of one that is over; written by a [Tally]
 	LoginEnded      Action = "login.ended"
 	AllLoginsEnded  Action = "login.all_ended"
 	LoginExpired    Action = "login.expired"

@@ -33,7 +33,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
-		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed,
+		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, RecordIncomplete,
