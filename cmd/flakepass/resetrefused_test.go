@@ -45,6 +45,9 @@ func TestRefusedResetsAreOnRecord(t *testing.T) {
 	if n := count(t, db, "SELECT COUNT(*) FROM audit_events WHERE action = 'user.reset_refused' AND via = 'console' AND address LIKE '127.%' AND request_id <> ''"); n != 2 {
 		t.Errorf("%d are of the console", n)
 	}
+	if n := count(t, db, "SELECT COUNT(*) FROM audit_events WHERE action = 'user.reset_refused' AND via = 'console' AND target = 'oscar'"); n != 1 {
+		t.Errorf("%d of the console are oscar's", n)
+	}
 	if all := must(t, d.vars, "", "audit", "--limit", "100", "--json").out; strings.Contains(all, token) || strings.Contains(all, nobodys) {
 		t.Error("the record has a token")
 	}
