@@ -20,29 +20,29 @@ const retryAfter = time.Second
 // [*Refusal], 403 for [ErrForbidden], 400 for [ErrAmbiguous], and 503 for any
 // other error. The challenges are those of RFC 6750 section 3.
 func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
-	challenge := func(rest string) {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`+rest)
+	challenge := func(code, description string) {
+		w.Header().Set(problem.ChallengeHeader, problem.Bearer(code, description))
 	}
 	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		p := problem.Problem{Status: http.StatusUnauthorized, Code: refusal.code, Title: refusal.title}
 		if refusal == ErrMissing { // RFC 6750 section 3.1: no error code then
-			challenge("")
+			challenge(problem.NoError, "")
 			p.Detail = "send the header Authorization: Bearer <token>; a token in the URL or the body is not read"
 		} else {
-			challenge(`, error="invalid_token", error_description="` + refusal.title + `"`)
+			challenge(problem.InvalidToken, refusal.title)
 		}
 		problem.Write(w, p)
 		return
 	}
 	switch {
 	case errors.Is(err, ErrForbidden):
-		challenge(`, error="insufficient_scope"`)
+		challenge(problem.InsufficientScope, "")
 		problem.Write(w, problem.Problem{
 			Status: http.StatusForbidden, Code: "forbidden", Title: "not allowed for this role",
 			Detail: "use the token of an account whose role may do this",
 		})
 	case errors.Is(err, ErrAmbiguous):
-		challenge(`, error="invalid_request"`)
+		challenge(problem.InvalidRequest, "")
 		problem.Write(w, problem.Problem{
 			Status: http.StatusBadRequest, Code: "credentials_ambiguous", Title: "more than one credential",
 			Detail: "send exactly one token, in one header",

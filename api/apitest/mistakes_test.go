@@ -66,6 +66,7 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 		"no challenge":           {"GET", "/v1/me", "401 token_expired", header("WWW-Authenticate", ""), "header WWW-Authenticate is missing"},
 		"challenge with error":   {"GET", "/v1/me", "401 token_missing", header("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_token"`), "does not fit the code"},
 		"challenge no error":     {"GET", "/v1/me", "401 token_expired", header("WWW-Authenticate", `Bearer realm="flakepass"`), "does not fit the code"},
+		"forbidden, no scope":    {"GET", "/v1/admin/users", "403 forbidden", header("WWW-Authenticate", ""), "header WWW-Authenticate is missing"},
 		"challenge for a body":   {"PUT", "/v1/me/password", "400 body_malformed", header("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_request"`), "does not fit the code"},
 		"503 with challenge":     {"GET", "/v1/me", "503 unavailable", header("WWW-Authenticate", `Bearer realm="flakepass"`), "is not declared"},
 		"no Retry-After":         {"GET", "/v1/me", "503 unavailable", header("Retry-After", ""), "header Retry-After is missing"},

@@ -40,7 +40,11 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 	// An error_description is free text; the schema of the header limits it.
 	got, _, _ = strings.Cut(got, `, error_description="`)
 	oauth, _ := doc["error"].(string)
-	must(got == challenge(resp.StatusCode, code) || oauth == "invalid_client" && got == `Basic realm="flakepass"`, "header WWW-Authenticate does not fit the code")
+	challenged := challenge(resp.StatusCode, code)
+	if oauth == "unauthorized_client" { // it came by Basic, and RFC 6750 is about Bearer
+		challenged = ""
+	}
+	must(got == challenged || oauth == "invalid_client" && got == `Basic realm="flakepass"`, "header WWW-Authenticate does not fit the code")
 	return faults
 }
 
@@ -51,6 +55,8 @@ func challenge(status int, code string) string {
 	switch {
 	case code == "credentials_ambiguous":
 		return bearer + `, error="invalid_request"`
+	case code == "forbidden" || code == "second_factor_missing":
+		return bearer + `, error="insufficient_scope"`
 	case status != http.StatusUnauthorized:
 		return ""
 	case code == "token_missing" || code == "credentials_invalid" || code == "second_factor_required" || code == "second_factor_invalid":

@@ -44,6 +44,7 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "GET", Path: "/v1/me/second-factor"},
 		{Method: "POST", Path: "/v1/me/second-factor"},
 		{Method: "POST", Path: "/v1/me/second-factor/confirm"},
+		{Method: "POST", Path: "/v1/me/second-factor/recovery-codes"},
 		{Method: "POST", Path: "/v1/password-resets"},
 		{Method: "POST", Path: "/v1/register"},
 		{Method: "GET", Path: "/v1/revocations"},

@@ -2,10 +2,13 @@ package client
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"time"
 )
 
-// An Instance is what an instance of the deployment last said of itself.
+// An Instance is what an instance of the deployment last said of itself. As JSON it
+// is as the server sends it.
 type Instance struct {
 	ID         string // of the run of the process
 	Name       string // host and process ID
@@ -60,7 +63,7 @@ type wireInstance struct {
 	SeenAt     time.Time `json:"seen_at"`
 	SilentMS   int64     `json:"silent_ms"`
 	NotHeardOf bool      `json:"not_heard_of"`
-	HorizonMS  *int64    `json:"horizon_age_ms"`
+	HorizonMS  *int64    `json:"horizon_age_ms,omitempty"`
 	BoundMS    int64     `json:"revocation_bound_ms"`
 	Answers    struct {
 		Memory   int64 `json:"memory"`
@@ -101,4 +104,36 @@ func (w wireInstance) instance() Instance {
 		i.Horizon = time.Duration(*w.HorizonMS) * time.Millisecond
 	}
 	return i
+}
+
+// MarshalJSON writes i with the names and units of the API, to the microsecond.
+func (i Instance) MarshalJSON() ([]byte, error) { return json.Marshal(i.wire()) }
+
+// UnmarshalJSON reads what MarshalJSON writes, which is also what the server sends.
+func (i *Instance) UnmarshalJSON(b []byte) error {
+	var w wireInstance
+	if err := json.Unmarshal(b, &w); err != nil {
+		return err
+	}
+	if !w.complete() {
+		return errors.New("client: this is no instance: a field is missing, or its value cannot be")
+	}
+	*i = w.instance()
+	return nil
+}
+
+func (i *Instance) wire() wireInstance {
+	ms := func(d time.Duration) float64 { return float64(d.Round(time.Microsecond).Microseconds()) / 1000 }
+	w := wireInstance{
+		ID: i.ID, Name: i.Name, Version: i.Version, Worker: i.Worker, StartedAt: i.StartedAt, SeenAt: i.SeenAt,
+		SilentMS: i.Silent.Milliseconds(), NotHeardOf: i.NotHeardOf, BoundMS: i.Bound.Milliseconds(), Remembered: i.Remembered,
+		DatabaseMS: ms(i.DatabaseTook), DatabaseFailed: i.DatabaseFailed, Redis: i.RedisState, RedisMS: ms(i.RedisTook),
+		ClockMS: i.ClockAhead.Milliseconds(), Troubles: append([]string{}, i.Troubles...),
+	}
+	w.Answers.Memory, w.Answers.Redis, w.Answers.Database = i.Memory, i.Redis, i.Database
+	if i.Horizon >= 0 {
+		age := i.Horizon.Milliseconds()
+		w.HorizonMS = &age
+	}
+	return w
 }

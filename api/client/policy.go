@@ -20,10 +20,10 @@ type Policy struct {
 	SweepSchedule    string        // a cron expression in UTC, or @every and a duration
 	Limits           Limits
 
-	Version   int64 // 1 for the first, raised by every change
-	UpdatedAt time.Time
-	UpdatedBy string
-	Note      string // why
+	Version   int64     // 1 for the first, raised by every change
+	UpdatedAt time.Time // zero for the first version, which nobody has set
+	UpdatedBy string    // empty for that
+	Note      string    // why
 }
 
 // A PolicyChange asks for another policy. Its three times are whole seconds; the

@@ -60,19 +60,42 @@ func (c *Client) ConfirmSecondFactor(ctx context.Context, code string) ([]Secret
 	return v.Codes, err
 }
 
-type factorState struct {
-	Enrolled *bool `json:"enrolled"`
+// A FactorState tells of the second factor of this client's own account.
+type FactorState struct {
+	Enrolled bool // a login needs a code
+	Left     int  // recovery codes that were not used
 }
 
-func (f factorState) complete() bool { return f.Enrolled != nil }
+type factorState struct {
+	Enrolled *bool `json:"enrolled"`
+	Left     *int  `json:"recovery_codes_left"`
+}
 
-// SecondFactor reports whether a login of this client's account needs a code.
-func (c *Client) SecondFactor(ctx context.Context) (bool, error) {
+func (f factorState) complete() bool { return f.Enrolled != nil && f.Left != nil }
+
+// SecondFactor tells whether a login of this client's account needs a code, and how
+// many recovery codes are left.
+func (c *Client) SecondFactor(ctx context.Context) (FactorState, error) {
 	v, err := get[factorState](ctx, c, read("/v1/me/second-factor", nil))
 	if err != nil {
-		return false, err
+		return FactorState{}, err
 	}
-	return *v.Enrolled, nil
+	return FactorState{*v.Enrolled, *v.Left}, nil
+}
+
+// RenewRecoveryCodes returns new recovery codes; none of before counts then, nor
+// code, if that is one. The login goes on. It fails with [CurrentPasswordInvalid],
+// [CurrentCodeInvalid], [SecondFactorNotEnrolled], [RateLimited] or [Busy]. After
+// [Unavailable], [InternalError] or no answer nobody knows which ones count: call
+// it again, with another code.
+func (c *Client) RenewRecoveryCodes(ctx context.Context, current Password, code string) ([]Secret, error) {
+	v, err := ask[recoveryCodes](ctx, c, http.MethodPost, "/v1/me/second-factor/recovery-codes", factorProof{current.reveal(), code})
+	return v.Codes, err
+}
+
+type factorProof struct {
+	Current string `json:"current_password"`
+	Code    string `json:"code"`
 }
 
 // RemoveSecondFactor removes the second factor of this client's own account; code
@@ -80,10 +103,7 @@ func (c *Client) SecondFactor(ctx context.Context) (bool, error) {
 // [CurrentPasswordInvalid], [CurrentCodeInvalid], [SecondFactorNotEnrolled],
 // [PasswordTooShort], [RateLimited] or [Busy].
 func (c *Client) RemoveSecondFactor(ctx context.Context, current Password, code string) error {
-	r, err := send(http.MethodDelete, "/v1/me/second-factor", struct {
-		Current string `json:"current_password"`
-		Code    string `json:"code"`
-	}{current.reveal(), code})
+	r, err := send(http.MethodDelete, "/v1/me/second-factor", factorProof{current.reveal(), code})
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func callSecondFactors(ctx context.Context, t *testing.T, admin *apiclient.Clien
 		return admin.As(step[apiclient.Login](t, "login")(admin.Login(ctx, who)).Token)
 	}
 	fay := login()
-	if step[bool](t, "second factor")(fay.SecondFactor(ctx)) {
+	if step[apiclient.FactorState](t, "second factor")(fay.SecondFactor(ctx)) != (apiclient.FactorState{}) {
 		t.Error("a second factor that nobody added")
 	}
 	_, err := fay.EnrolSecondFactor(ctx, short)
@@ -45,8 +45,8 @@ func callSecondFactors(ctx context.Context, t *testing.T, admin *apiclient.Clien
 	failsAs(t, "with no code", err, apiclient.CurrentCodeInvalid)
 	used := nextCode(t, secret, 0)
 	codes := step[[]apiclient.Secret](t, "confirm")(fay.ConfirmSecondFactor(ctx, used))
-	if len(codes) != 10 || !step[bool](t, "second factor")(fay.SecondFactor(ctx)) {
-		t.Fatalf("%d recovery codes, and is there a second factor?", len(codes))
+	if has := step[apiclient.FactorState](t, "second factor")(fay.SecondFactor(ctx)); len(codes) != 10 || has != (apiclient.FactorState{Enrolled: true, Left: 10}) {
+		t.Fatalf("%d recovery codes, and %+v", len(codes), has)
 	}
 	_, err = fay.EnrolSecondFactor(ctx, password)
 	failsAs(t, "a second one", err, apiclient.SecondFactorEnrolled)
@@ -58,6 +58,7 @@ func callSecondFactors(ctx context.Context, t *testing.T, admin *apiclient.Clien
 	failsAs(t, "with the code that was used", err, apiclient.SecondFactorInvalid)
 	who.Code = nextCode(t, secret, 1)
 	fay = login()
+	codes = callRenewal(ctx, t, fay, password, codes)
 	failsAs(t, "a change without a code", fay.ChangePassword(ctx, password, short), apiclient.CurrentCodeInvalid)
 	if err := fay.ChangePasswordWithCode(ctx, password, short, codes[0].Reveal()); err != nil {
 		t.Fatalf("8 characters beside a second factor: %v", err)
@@ -81,4 +82,21 @@ func callSecondFactors(ctx context.Context, t *testing.T, admin *apiclient.Clien
 	}
 	step[time.Duration](t, "removed by an admin")(admin.RemoveUsersSecondFactor(ctx, made.ID, "lost phone"))
 	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, made.ID, ""))
+}
+
+// callRenewal spends one of a user's ten recovery codes on ten others, and returns
+// those.
+func callRenewal(ctx context.Context, t *testing.T, fay *apiclient.Client, password apiclient.Password, old []apiclient.Secret) []apiclient.Secret {
+	t.Helper()
+	_, err := fay.RenewRecoveryCodes(ctx, apiclient.NewPassword("not the right one"), old[0].Reveal())
+	failsAs(t, "renewed with a wrong password", err, apiclient.CurrentPasswordInvalid)
+	_, err = fay.RenewRecoveryCodes(ctx, password, "")
+	failsAs(t, "renewed without a code", err, apiclient.CurrentCodeInvalid)
+	fresh := step[[]apiclient.Secret](t, "renew")(fay.RenewRecoveryCodes(ctx, password, old[0].Reveal()))
+	if left := step[apiclient.FactorState](t, "second factor")(fay.SecondFactor(ctx)).Left; len(fresh) != 10 || left != 10 {
+		t.Fatalf("%d new codes, and %d left", len(fresh), left)
+	}
+	_, err = fay.RenewRecoveryCodes(ctx, password, old[1].Reveal())
+	failsAs(t, "renewed with a code of before", err, apiclient.CurrentCodeInvalid)
+	return fresh
 }

@@ -191,6 +191,9 @@ func callEverything(t *testing.T, d *deployment, c *apiclient.Client) {
 
 func callPolicies(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 	p := step[apiclient.Policy](t, "policy")(admin.Policy(ctx))
+	if !p.UpdatedAt.IsZero() || p.UpdatedBy != "" {
+		t.Errorf("a policy that nobody has set: at %v by %q", p.UpdatedAt, p.UpdatedBy)
+	}
 	if p.IdleTimeout != 14*24*time.Hour || p.Version != 1 {
 		t.Errorf("policy: %+v", p)
 	}

@@ -22,8 +22,8 @@ type policyLine struct {
 	Schedule  string    `json:"sweep_schedule"`
 	Limits    limit.Doc `json:"limits"`
 	Version   int64     `json:"version"`
-	UpdatedAt time.Time `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by"`
+	UpdatedAt time.Time `json:"updated_at,omitzero"`
+	UpdatedBy string    `json:"updated_by,omitempty"`
 	Note      string    `json:"note"`
 
 	limits limit.Limits // as Limits
@@ -31,8 +31,20 @@ type policyLine struct {
 
 func policyLineOf(p *policy.Policy) policyLine {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, p.UpdatedAt.UTC(), p.UpdatedBy,
-		p.Note, p.Limits}
+	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, time.Time{}, "", p.Note, p.Limits}
+	if p.Changed() {
+		l.UpdatedAt, l.UpdatedBy = p.UpdatedAt.UTC(), p.UpdatedBy
+	}
+	return l
+}
+
+// since says when a version came into force, and who set it: the first was there
+// before any clock, and nobody did.
+func (l *policyLine) since() (at, by string) {
+	if l.UpdatedAt.IsZero() {
+		return "the first start", "-"
+	}
+	return l.UpdatedAt.Format(time.RFC3339), printable(l.UpdatedBy)
 }
 
 type estimateLine struct {
@@ -123,14 +135,6 @@ func thousands(n int64) string {
 	return s
 }
 
-// since is when a policy came into force: the first was there before any clock.
-func since(t time.Time) string {
-	if t.UnixMilli() == 0 {
-		return "the first start"
-	}
-	return t.Format(time.RFC3339)
-}
-
 func seconds(n int64) span { return span(time.Duration(n) * time.Second) }
 
 // printable is a text that somebody else wrote, for a terminal: without what a
@@ -160,8 +164,13 @@ func (c policyGet) Run(a *app) error {
 
 func (c policyGet) show(out io.Writer, l policyLine) error {
 	return show(out, c.JSON, l, func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s, by %s\n",
-			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), since(l.UpdatedAt), printable(l.UpdatedBy))
+		since, by := l.since()
+		set := since + ", by " + by
+		if l.UpdatedAt.IsZero() {
+			set = since + ", never changed"
+		}
+		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s\n",
+			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), set)
 		for _, name := range limitNames {
 			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, limitText(&l.limits, name))
 		}
@@ -204,9 +213,10 @@ func (c policyHistory) show(out io.Writer, lines []policyLine) error {
 			if i+1 < len(lines) {
 				before, same = lines[i+1].limits, "as before"
 			}
+			since, by := l.since()
 			limits := cmp.Or(strings.Join(limitDifferences(&before, &l.limits), " "), same)
 			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
-				printable(l.Schedule), limits, since(l.UpdatedAt), printable(l.UpdatedBy), printable(l.Note))
+				printable(l.Schedule), limits, since, by, printable(l.Note))
 		}
 	})
 }

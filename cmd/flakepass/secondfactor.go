@@ -32,16 +32,24 @@ func newFactors(ctx context.Context, cfg config.Config, db *gormstore.DB, ids au
 	}, nil
 }
 
+// keyName is the file of the key that is made with SQLite, in the data directory.
+const keyName = "second-factor.key"
+
+// givenKeys are those of the setting.
+func givenKeys(cfg config.Config) (secondfactor.Keys, error) {
+	raw := make([][]byte, len(cfg.SecondFactorKeys))
+	for i, k := range cfg.SecondFactorKeys {
+		raw[i] = []byte(k.Reveal())
+	}
+	return secondfactor.NewKeys(raw...)
+}
+
 // factorKeys are those of the configuration. With SQLite and none there, it is one
 // in the data directory, which is made the first time.
 func factorKeys(ctx context.Context, cfg config.Config, store *gormstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
-	var raw [][]byte
-	for _, k := range cfg.SecondFactorKeys {
-		raw = append(raw, []byte(k.Reveal()))
-	}
-	path := filepath.Join(cfg.DataDir, "second-factor.key")
+	path := filepath.Join(cfg.DataDir, keyName)
 	switch {
-	case len(raw) > 0:
+	case len(cfg.SecondFactorKeys) > 0:
 	case cfg.Database.Kind == config.SQLite:
 		key, err := keyFile(path, func() error {
 			// A new key would not open what the old one has closed.
@@ -54,11 +62,11 @@ func factorKeys(ctx context.Context, cfg config.Config, store *gormstore.SecondF
 		if err != nil {
 			return secondfactor.Keys{}, fmt.Errorf("serve: %w", err)
 		}
-		raw = append(raw, key)
+		return secondfactor.NewKeys(key)
 	default:
 		log.InfoContext(ctx, "nobody can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
 	}
-	return secondfactor.NewKeys(raw...)
+	return givenKeys(cfg)
 }
 
 // keyFile reads the key in a file, in hexadecimal, and makes the file if it is

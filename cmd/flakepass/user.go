@@ -28,7 +28,7 @@ type userCommand struct {
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
 
-	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
+	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost; encrypt the secrets of all under a new key."`
 }
 
 // An office is what the commands on users and logins work with: the database

@@ -11,6 +11,7 @@ import (
 
 type userSecondFactor struct {
 	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end the login."`
+	Rekey  userSecondFactorRekey  `cmd:"" help:"Encrypt the stored secrets under the newest key."`
 }
 
 type userSecondFactorRemove struct {

@@ -28,7 +28,8 @@ const (
 	PasswordReset   Action = "user.password_reset"   // by somebody else
 	ResetStarted    Action = "user.reset_started"    // somebody was given a way to set the password
 	ResetWithdrawn  Action = "user.reset_withdrawn"
-	ResetUsed       Action = "user.reset_used" // by whoever had it
+	ResetUsed       Action = "user.reset_used"    // by whoever had it
+	ResetRefused    Action = "user.reset_refused" // a token of none, or of one that is over; written by a [Tally]
 	LoginEnded      Action = "login.ended"
 	AllLoginsEnded  Action = "login.all_ended"
 	LoginExpired    Action = "login.expired"
@@ -83,8 +84,8 @@ func From(ctx context.Context) By {
 	return By{}
 }
 
-// A Target is what something was done to. Kind is "user", "login", "policy" or
-// "sweep"; Name is for people.
+// A Target is what something was done to. Kind is "user", "login", "policy",
+// "sweep", "key" or "cache"; Name is for people.
 type Target struct {
 	Kind string
 	ID   idworker.ID

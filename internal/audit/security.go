@@ -33,10 +33,10 @@ const (
 func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
-		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed,
-		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed,
+		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
+		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
-		PolicyChanged, SweepRequested, CacheForeignValue, RecordIncomplete,
+		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, RecordIncomplete,
 	}
 }
 

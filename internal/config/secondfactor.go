@@ -29,7 +29,7 @@ func secondFactorSettings() []setting {
 		}, {
 			key: "second_factor_key", secret: true, empty: true,
 			doc: "Encrypts the secrets of second factors in the database: 32 bytes in hexadecimal or base64, the same on all instances. `openssl rand -hex 32` makes one. " +
-				"Several, with commas: the first encrypts and all decrypt, so put a new one in front and leave the old one. " +
+				"Several, with commas: the first encrypts and all decrypt, so put a new one in front, and leave the old one until `flakepass user second-factor rekey` has been run. " +
 				"Empty: with SQLite one is made in the data directory; with MySQL nobody can add a second factor.",
 			parse: func(c *Config, v string) error { return parseSecondFactorKeys(&c.SecondFactorKeys, v) },
 			show:  func(c *Config) string { return NewSecret(strings.Repeat("x", len(c.SecondFactorKeys))).String() },

@@ -72,6 +72,15 @@ func (s *SecondFactors) UseRecovery(ctx context.Context, user idworker.ID, had, 
 		"id = ? AND recovery_codes = ? AND second_factor_at IS NOT NULL", int64(user), had)
 }
 
+// RenewRecovery replaces the recovery codes of a user whose password has that
+// version, whichever they are: a use of one of them at the same time finds it gone,
+// or was before. It returns false if the version is another, or if there is no
+// factor.
+func (s *SecondFactors) RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error) {
+	return s.set(ctx, &e, "recovery_codes = ?", []any{next},
+		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
+}
+
 // noFactor makes a row one without a second factor.
 const noFactor = "second_factor_secret = NULL, second_factor_at = NULL, second_factor_step = 0, recovery_codes = NULL, " +
 	"password_version = password_version + 1"

@@ -36,15 +36,19 @@ type policyBody struct {
 	Schedule  string    `json:"sweep_schedule"`
 	Limits    limit.Doc `json:"limits"`
 	Version   int64     `json:"version"`
-	UpdatedAt string    `json:"updated_at"`
-	UpdatedBy string    `json:"updated_by"`
+	UpdatedAt string    `json:"updated_at,omitempty"` // none of the first version, which nobody has set
+	UpdatedBy string    `json:"updated_by,omitempty"`
 	Note      string    `json:"note"`
 }
 
 func bodyOf(p *policy.Policy) policyBody {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyBody{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version,
-		stamp(p.UpdatedAt), p.UpdatedBy, p.Note}
+	b := policyBody{Idle: seconds(p.Idle), Absolute: seconds(p.Absolute), Touch: seconds(p.Touch), Schedule: p.Schedule,
+		Limits: limit.DocOf(&p.Limits), Version: p.Version, Note: p.Note}
+	if p.Changed() {
+		b.UpdatedAt, b.UpdatedBy = stamp(p.UpdatedAt), p.UpdatedBy
+	}
+	return b
 }
 
 // tagOf is the strong entity tag of the policy of that version.

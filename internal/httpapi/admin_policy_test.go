@@ -237,7 +237,8 @@ func TestAdminVerbsThatCannotTellAreUndecided(t *testing.T) {
 type operators struct {
 	role      string
 	err, down error
-	real      bool // ask verbs, which check
+	real      bool           // ask verbs, which check
+	seed      *policy.Policy // in force, if set
 	verbs     admin.Policies
 	events    []audit.Event
 	filter    audit.Filter
@@ -254,9 +255,25 @@ func newOperators() *operators {
 	return f
 }
 
+// Of a policy that nobody has set nobody is named, and no time.
+func TestAPolicyThatNobodyHasSetSaysSo(t *testing.T) {
+	for name, never := range map[string]time.Time{"as it is stored": time.UnixMilli(0).UTC(), "unset": {}} {
+		f, seed := newOperators(), policy.Default()
+		seed.UpdatedAt, seed.UpdatedBy = never, "flakepass"
+		f.seed = &seed
+		a := f.send(t, "GET", "/v1/admin/policy", "")
+		if a.status != 200 || !strings.HasSuffix(a.body, `,"version":1,"note":""}`) {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+}
+
 func (f *operators) inForce() policy.Policy {
 	p := policy.Default()
 	p.Version, p.UpdatedAt, p.UpdatedBy, p.Note = 7, at, "ada", "n"
+	if f.seed != nil {
+		return *f.seed
+	}
 	return p
 }
 

@@ -55,7 +55,7 @@ func (s *server) client(c *gin.Context) {
 		s.fail(c, err)
 		return
 	}
-	c.Header("WWW-Authenticate", challenge(how, refusal))
+	c.Header(problem.ChallengeHeader, challenge(how, refusal))
 	tell(c, problem.Problem{Status: http.StatusUnauthorized, Code: refusal.Code(), Title: refusal.Error(),
 		Detail: "send the token of a service or an admin, as Bearer or as the password of Basic"})
 }
@@ -88,9 +88,9 @@ func challenge(how string, refusal *flakepass.Refusal) string {
 	case how == basicScheme:
 		return `Basic realm="flakepass"`
 	case refusal == flakepass.ErrMissing: // RFC 6750 section 3.1: no error code then
-		return `Bearer realm="flakepass"`
+		return problem.Bearer(problem.NoError, "")
 	default:
-		return `Bearer realm="flakepass", error="invalid_token", error_description="` + refusal.Error() + `"`
+		return problem.Bearer(problem.InvalidToken, refusal.Error())
 	}
 }
 

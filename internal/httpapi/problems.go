@@ -105,6 +105,17 @@ func lookup(err error) (problem.Problem, bool) {
 	return problem.Problem{}, false
 }
 
+// challenged are the problems of the table that come with a challenge for a
+// bearer token, by their codes, with its error (RFC 6750 section 3.1).
+var challenged = map[string]string{
+	"credentials_invalid":    problem.NoError,
+	"second_factor_required": problem.NoError,
+	"second_factor_invalid":  problem.NoError,
+	"credentials_ambiguous":  problem.InvalidRequest,
+	"forbidden":              problem.InsufficientScope,
+	"second_factor_missing":  problem.InsufficientScope,
+}
+
 // fail answers for an error.
 func (s *server) fail(c *gin.Context, err error) {
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
@@ -120,11 +131,8 @@ func (s *server) fail(c *gin.Context, err error) {
 		return
 	}
 	if p, ok := lookup(err); ok {
-		switch p.Code {
-		case "credentials_invalid", "second_factor_required", "second_factor_invalid":
-			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass"`)
-		case "credentials_ambiguous":
-			c.Writer.Header().Set("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_request"`)
+		if code, ok := challenged[p.Code]; ok && c.GetString(scheme) != basicScheme {
+			c.Header(problem.ChallengeHeader, problem.Bearer(code, ""))
 		}
 		tell(c, p)
 		return

@@ -132,7 +132,7 @@ func (s *server) useReset(c *gin.Context) error {
 	}
 	from := s.address(c)
 	if err := s.Gate.Reset(c.Request.Context(), from); err != nil {
-		s.event(c, "password not reset", "reason", reason(err))
+		s.resetRefused(c, err)
 		return err
 	}
 	t, err := account.ParseResetToken(string(in.Token))
@@ -145,7 +145,7 @@ func (s *server) useReset(c *gin.Context) error {
 	case isInvalid:
 		return renamed(invalid)
 	case errors.Is(err, account.ErrReset), errors.Is(err, account.ErrDisabled):
-		s.event(c, "password not reset", "reason", reason(err))
+		s.resetRefused(c, err)
 		return err
 	case errors.Is(err, session.ErrUntold): // set, and effective everywhere within the bound
 		s.event(c, "password reset, word under way", "user_id", u.ID, "err", err, "event", audit.ResetUsed)

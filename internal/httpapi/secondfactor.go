@@ -23,6 +23,7 @@ type SecondFactors interface {
 	EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
 	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
 	RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error
+	RecoveryCodes
 }
 
 // AdminSecondFactors removes the second factor of somebody who has lost it, and
@@ -65,6 +66,7 @@ func (s *server) factorRoutes(mine gin.IRouter) {
 	mine.POST("/me/second-factor", s.do(s.enrolFactor))
 	mine.DELETE("/me/second-factor", s.do(s.removeFactor))
 	mine.POST("/me/second-factor/confirm", s.do(s.confirmFactor))
+	mine.POST("/me/second-factor/recovery-codes", s.do(s.renewRecovery))
 }
 
 // needsFactor refuses an admin without a second factor where admins need one.
@@ -78,18 +80,6 @@ func (s *server) needsFactor(c *gin.Context, who flakepass.Identity) error {
 		err = errNoFactor
 	}
 	return err
-}
-
-func (s *server) factor(c *gin.Context) error {
-	who, _ := flakepass.FromContext(c.Request.Context())
-	has, err := s.SecondFactors.HasFactor(c.Request.Context(), who.UserID)
-	if err != nil {
-		return err
-	}
-	c.JSON(http.StatusOK, struct {
-		Enrolled bool `json:"enrolled"`
-	}{has})
-	return nil
 }
 
 func (s *server) enrolFactor(c *gin.Context) error {
@@ -119,28 +109,17 @@ func (s *server) confirmFactor(c *gin.Context) error {
 	}
 	return s.prove(c, "second factor added", audit.SecondFactorEnrolled, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
-		return func() {
-			out := struct {
-				Codes []string `json:"recovery_codes"`
-			}{make([]string, len(codes))}
-			for i := range codes {
-				out.Codes[i] = codes[i].Reveal()
-			}
-			c.JSON(http.StatusOK, out)
-		}, err
+		return func() { showRecovery(c, codes) }, err
 	})
 }
 
 func (s *server) removeFactor(c *gin.Context) error {
-	var in struct {
-		Current text `json:"current_password"`
-		Code    text `json:"code"`
-	}
-	if err := bind(c, &in); err != nil {
+	in, err := factorProof(c)
+	if err != nil {
 		return err
 	}
 	return s.prove(c, "second factor removed", audit.SecondFactorRemoved, func(ctx context.Context, who flakepass.Identity) (func(), error) {
-		err := s.SecondFactors.RemoveFactor(ctx, who.UserID, account.NewPassword(string(in.Current)), secondfactor.NewCode(string(in.Code)))
+		err := s.SecondFactors.RemoveFactor(ctx, who.UserID, in.current, in.code)
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }

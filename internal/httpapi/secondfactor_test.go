@@ -21,6 +21,7 @@ import (
 // factors answer as a test has set.
 type factors struct {
 	has     bool
+	left    int
 	err     error
 	removed []string
 }
@@ -37,6 +38,14 @@ func (f *factors) ConfirmFactor(context.Context, idworker.ID, secondfactor.Code)
 
 func (f *factors) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
 	return f.err
+}
+
+func (f *factors) FactorState(context.Context, idworker.ID) (secondfactor.State, error) {
+	return secondfactor.State{Enrolled: f.has, Left: f.left}, f.err
+}
+
+func (f *factors) RenewRecovery(context.Context, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+	return nil, f.err
 }
 
 func (f *factors) RemoveSecondFactor(_ context.Context, user idworker.ID, reason string) (session.Session, error) {
@@ -68,6 +77,10 @@ func TestRefusalsOfSecondFactors(t *testing.T) {
 		{"DELETE", "/v1/me/second-factor", proof, secondfactor.ErrSealed, "503 unavailable"},
 		{"DELETE", "/v1/me/second-factor", proof, errors.New("away"), "503 unavailable"},
 		{"GET", "/v1/me/second-factor", "", errors.New("away"), "503 unavailable"},
+		{"POST", "/v1/me/second-factor/recovery-codes", proof, account.ErrWrong, "403 current_password_invalid"},
+		{"POST", "/v1/me/second-factor/recovery-codes", proof, secondfactor.ErrInvalid, "403 current_code_invalid"},
+		{"POST", "/v1/me/second-factor/recovery-codes", proof, secondfactor.ErrNotEnrolled, "409 second_factor_not_enrolled"},
+		{"POST", "/v1/me/second-factor/recovery-codes", proof, errors.New("away"), "503 unavailable"},
 	} {
 		w := &world{}
 		resp, body := ask(t, handler(t, w, withFactors(&factors{err: c.err})), c.method, c.path, c.body)
@@ -84,9 +97,10 @@ func TestRefusalsOfSecondFactors(t *testing.T) {
 // A code can be guessed wherever it is asked for, and every guess counts.
 func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 	for path, body := range map[string]string{
-		"POST /v1/me/second-factor":         `{"current_password":"x"}`,
-		"POST /v1/me/second-factor/confirm": `{"code":"123456"}`,
-		"DELETE /v1/me/second-factor":       `{"current_password":"x","code":"123456"}`,
+		"POST /v1/me/second-factor":                `{"current_password":"x"}`,
+		"POST /v1/me/second-factor/confirm":        `{"code":"123456"}`,
+		"POST /v1/me/second-factor/recovery-codes": `{"current_password":"x","code":"123456"}`,
+		"DELETE /v1/me/second-factor":              `{"current_password":"x","code":"123456"}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		w := &world{limit: &throttle.LimitedError{Policy: "login", Retry: time.Second}}
@@ -166,5 +180,16 @@ func TestAnAdminWithoutASecondFactorCanOnlyAddOne(t *testing.T) {
 	}
 	if status, _ := ask(t, handler(t, &world{role: "admin"}, withFactors(&factors{})), "GET", "/v1/admin/sweeps", ""); status != 200 {
 		t.Errorf("where they need none: %d", status)
+	}
+}
+
+func TestTheFactorSaysHowManyRecoveryCodesAreLeft(t *testing.T) {
+	for want, f := range map[string]factors{
+		`{"enrolled":false,"recovery_codes_left":0}`: {},
+		`{"enrolled":true,"recovery_codes_left":3}`:  {has: true, left: 3},
+	} {
+		if status, body := ask(t, handler(t, &world{}, withFactors(&f)), "GET", "/v1/me/second-factor", ""); status != 200 || strings.TrimSpace(body) != want {
+			t.Errorf("%d %s, want %s", status, body, want)
+		}
 	}
 }

@@ -77,6 +77,22 @@ func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Iden
 	s.sight(c, what, action, reason(err), audit.AboutUser(who.UserID, who.Username), "user_id", who.UserID)
 }
 
+// resetRefused tells of somebody who was not let set a password by a one-time
+// token, and whose that is, if anybody's.
+func (s *server) resetRefused(c *gin.Context, err error) {
+	_, limited := errors.AsType[*throttle.LimitedError](err)
+	if _, told := lookup(err); !limited && !told { // nobody could tell
+		s.event(c, "password not reset", "reason", reason(err))
+		return
+	}
+	var target audit.Target
+	var args []any
+	if known, ok := errors.AsType[*account.RefusedError](err); ok {
+		target, args = audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID}
+	}
+	s.sight(c, "password not reset", audit.ResetRefused, reason(err), target, args...)
+}
+
 // credentialRefused tells of a token that was refused, if that means something:
 // one that is missing, malformed or unknown is what every stranger can send, and
 // is about nobody.

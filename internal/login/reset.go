@@ -34,7 +34,8 @@ type Resets struct {
 // [account.ErrReset] for a token that nobody can use, or no longer;
 // [account.ErrDisabled] for one that works once the account is enabled; an
 // [*account.InvalidError] about the password, and [account.ErrBusy]. After each of
-// these nothing has changed, and a token that was good is.
+// these nothing has changed, and a token that was good is. Where the token was that
+// of a user, an [*account.RefusedError] says whose, for the record.
 //
 // An error wrapping [session.ErrUntold] means: set and ended, and effective
 // everywhere within the bound.
@@ -45,8 +46,11 @@ func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Passwo
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", err)
 	}
+	about := func(err error) error {
+		return &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+	}
 	if user.Disabled() {
-		return account.User{}, account.ErrDisabled
+		return account.User{}, about(account.ErrDisabled)
 	}
 	hash, err := r.Accounts.NewHash(ctx, user.Username, p)
 	if err != nil {
@@ -54,7 +58,7 @@ func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Passwo
 	}
 	ended, err := r.Users.UseReset(ctx, t.Hash(), user, hash, r.Now())
 	if err != nil {
-		return account.User{}, fmt.Errorf("login: reset: %w", err)
+		return account.User{}, fmt.Errorf("login: reset: %w", about(err))
 	}
 	if ended.ID != 0 {
 		if err := r.Store.Hear(ctx, ended); err != nil {

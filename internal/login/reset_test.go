@@ -91,6 +91,8 @@ func TestTokenIsLookedAtFirst(t *testing.T) {
 	s.user.DisabledAt = time.Now()
 	if _, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
+	} else if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != s.user.ID {
+		t.Errorf("disabled: %+v, which says of nobody", known)
 	}
 	if h.n != 0 || len(s.heard) != 0 {
 		t.Errorf("%d hashes, heard %v", h.n, s.heard)

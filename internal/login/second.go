@@ -18,6 +18,8 @@ type Factors interface {
 	Enrol(ctx context.Context, user *account.User) (secondfactor.Enrolment, error)
 	Confirm(ctx context.Context, user *account.User, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
 	Remove(ctx context.Context, user *account.User) error
+	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
+	Renew(ctx context.Context, user *account.User) ([]secondfactor.RecoveryCode, error)
 	Ticket(h secondfactor.Holder) secondfactor.Ticket
 	Redeem(text string) (secondfactor.Holder, error)
 }

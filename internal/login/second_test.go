@@ -16,8 +16,8 @@ const shortPassword = "xk7 Vrtl" // 8 characters
 // factors knows one good code, and counts what it is asked.
 type factors struct {
 	secondfactor.Service
-	asked, removed int
-	staleRemoval   bool
+	asked, removed, renewed int
+	staleRemoval            bool
 }
 
 var good = secondfactor.NewCode("123456")

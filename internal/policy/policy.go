@@ -33,8 +33,8 @@ type Policy struct {
 	IdleBase     time.Time // last seen at or before this: over, whatever Idle says
 	AbsoluteBase time.Time // issued at or before this: over, whatever Absolute says
 
-	Version   int64 // raised by every change
-	UpdatedAt time.Time
+	Version   int64     // raised by every change
+	UpdatedAt time.Time // see Changed
 	UpdatedBy string
 	Note      string // what its author gave as a reason
 }
@@ -42,6 +42,10 @@ type Policy struct {
 // ErrVersion means that the policy is not of the version that was to be
 // replaced: somebody else has changed it meanwhile.
 var ErrVersion = errors.New("the policy was changed meanwhile")
+
+// Changed reports whether somebody has set p. Of the first version, which the
+// first migration writes, nobody has: its time is that of no change.
+func (p *Policy) Changed() bool { return p.UpdatedAt.UnixMilli() > 0 }
 
 // Default is the policy of a new deployment: 14 days idle, 30 days absolute
 // (NIST SP 800-63B-4 section 2.1.3 asks for no more than 30), touched once a

@@ -58,6 +58,10 @@ func (m *memory) UseRecovery(_ context.Context, _ idworker.ID, had, left []byte,
 	return ok, nil
 }
 
+func (m *memory) RenewRecovery(_ context.Context, _ idworker.ID, version int64, next []byte, e audit.Event) (bool, error) {
+	return m.set(m.version == version && !m.kept.At.IsZero(), func() { m.kept.Recovery, m.events = next, append(m.events, e.Action) })
+}
+
 func (m *memory) Remove(_ context.Context, _ idworker.ID, version int64, e audit.Event) (bool, error) {
 	return m.set(m.version == version, func() { m.kept, m.events = secondfactor.Factor{}, append(m.events, e.Action) })
 }

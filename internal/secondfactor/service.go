@@ -1,6 +1,7 @@
 package secondfactor
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ type Store interface {
 	// UseRecovery leaves the codes left in the place of those in had. It returns
 	// false if had is not what is kept.
 	UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error)
+	// RenewRecovery leaves next in the place of all recovery codes, if the version of
+	// the password is still version and there is a factor; else it returns false.
+	RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error)
 	// Remove forgets the factor and raises the version of the password, if that is
 	// still version and there is a factor; else it returns false.
 	Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error)
@@ -108,18 +112,31 @@ func (s *Service) Enrol(ctx context.Context, user *account.User) (Enrolment, err
 // codes, of which only hashes are kept. It fails with [ErrRequired],
 // [ErrInvalid], [ErrNotEnrolled] or [ErrEnrolled].
 func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([]RecoveryCode, error) {
-	f, err := s.Store.Factor(ctx, user.ID)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("secondfactor: confirm: %w", err)
-	case !f.At.IsZero():
-		return nil, fmt.Errorf("secondfactor: confirm: %w", ErrEnrolled)
-	case f.Sealed == nil:
-		return nil, fmt.Errorf("secondfactor: confirm: %w", ErrNotEnrolled)
-	case !code.Given():
-		return nil, s.count("required", ErrRequired)
+	for tried := []byte(nil); ; {
+		f, err := s.Store.Factor(ctx, user.ID)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("secondfactor: confirm: %w", err)
+		case !f.At.IsZero():
+			return nil, fmt.Errorf("secondfactor: confirm: %w", ErrEnrolled)
+		case f.Sealed == nil:
+			return nil, fmt.Errorf("secondfactor: confirm: %w", ErrNotEnrolled)
+		case !code.Given():
+			return nil, s.count("required", ErrRequired)
+		case tried != nil && bytes.Equal(tried, f.Sealed):
+			return nil, s.count("invalid", ErrInvalid)
+		}
+		codes, err := s.confirm(ctx, user, &f, code)
+		if err != nil || codes != nil {
+			return codes, err
+		}
+		tried = f.Sealed // another by now; if it is the same secret under another key, the code is good
 	}
-	step, err := s.stepOf(user.ID, &f, code)
+}
+
+// confirm makes the factor f count. It returns no codes if f is not what is kept.
+func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, code Code) ([]RecoveryCode, error) {
+	step, err := s.stepOf(user.ID, f, code)
 	if err != nil {
 		return nil, err
 	}
@@ -130,11 +147,11 @@ func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([
 	codes, kept := newRecovery(user.ID)
 	at := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
 	ok, err := s.Store.Confirm(ctx, user.ID, f.Sealed, Factor{Sealed: f.Sealed, At: at, Step: step, Recovery: kept}, e)
-	if err == nil && !ok {
-		err = ErrInvalid // it was good a moment ago, for another secret or another request
-	}
 	if err != nil {
 		return nil, fmt.Errorf("secondfactor: confirm: %w", err)
+	}
+	if !ok {
+		return nil, nil
 	}
 	return codes, s.count("code", nil)
 }
@@ -147,13 +164,15 @@ func (s *Service) Check(ctx context.Context, user *account.User, code Code) erro
 	if !code.Given() {
 		return s.count("required", ErrRequired)
 	}
-	for {
+	for tried := []byte(nil); ; {
 		f, err := s.Store.Factor(ctx, user.ID)
 		switch {
 		case err != nil:
 			return fmt.Errorf("secondfactor: check: %w", err)
 		case f.At.IsZero():
 			return fmt.Errorf("secondfactor: check: %w", ErrNotEnrolled)
+		case tried != nil && bytes.Equal(tried, f.Sealed):
+			return s.count("invalid", ErrInvalid) // it was used at the same time
 		}
 		if left, ok := code.without(user.ID, f.Recovery); ok {
 			again, err := s.recover(ctx, user, f.Recovery, left)
@@ -170,10 +189,10 @@ func (s *Service) Check(ctx context.Context, user *account.User, code Code) erro
 		if err != nil {
 			return fmt.Errorf("secondfactor: check: %w", err)
 		}
-		if !ok {
-			return s.count("invalid", ErrInvalid)
+		if ok {
+			return s.count("code", nil)
 		}
-		return s.count("code", nil)
+		tried = f.Sealed // if it is under another key by now, the code was not looked at
 	}
 }
 
