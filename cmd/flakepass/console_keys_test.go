@@ -24,7 +24,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	b.open("/console/expiry")
 	b.login("ada")
 	b.tabs("expiry")
-	for _, path := range []string{"/console/", "/console/users", "/console/users/1005", "/console/logins", "/console/audit", "/console/nothing"} {
+	for _, path := range []string{"/console/", "/console/limits", "/console/users", "/console/users/1005", "/console/logins", "/console/audit", "/console/nothing"} {
 		b.open(path)
 		evaluate[bool](b, `(document.querySelectorAll("details").forEach(d => d.open = true), true)`)
 		b.tabs(path)

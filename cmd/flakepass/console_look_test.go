@@ -82,6 +82,8 @@ var looks = []look{
 		b.fill("#idle", "4d")
 		b.press(`button[value="save"]:not([hidden])`)
 	}},
+	{"limits-zh", func(b *browser) { b.open("/console/limits") }},
+	{"limits-wrong-zh", wrongLimits},
 	{"users-zh", func(b *browser) { b.open("/console/users") }},
 	{"user-zh", func(b *browser) { b.open("/console/users/1005") }},
 	{"logins-zh", func(b *browser) { b.open("/console/logins") }},
@@ -152,7 +154,7 @@ func lookAround(t *testing.T, f func(b *browser, name string)) {
 	b.fill("#note", "People come back after their holidays")
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Saved.")
-	for _, list := range [][]look{ownLooks, looks, lastLooks} {
+	for _, list := range [][]look{ownLooks, policyLooks, looks, lastLooks} {
 		for _, look := range list {
 			look.get(b)
 			f(b, look.name)

@@ -38,7 +38,7 @@ type dialTexts struct {
 	First, Reverted, NoteF, Older, InForce     string
 	ProblemTitle                               string
 	EveryF, NextF, CronF, Hourly, Daily        string
-	Unreadable, Problem                        string
+	UnreadableF, Problem                       string
 	Summary                                    string
 }
 

@@ -27,7 +27,7 @@ func englishTrouble() troubleTexts {
 			"touch_interval_seconds": "touch interval", "sweep_schedule": "sweep schedule", "session_id": "login", "user_id": "user", "username": "username",
 			"last_seen_at": "last seen", "ended": "ended", "ended_error": "ended, give or take",
 		},
-		Kinds: map[string]string{"policy": "expiry policy", "login": "logins", "sweep": "sweep", "user": "user"},
+		Kinds: map[string]string{"policy": "policy", "login": "logins", "sweep": "sweep", "user": "user"},
 	}
 }
 
@@ -44,6 +44,6 @@ func chineseTrouble() troubleTexts {
 			"touch_interval_seconds": "记录间隔", "sweep_schedule": "清理计划", "session_id": "登录", "user_id": "用户", "username": "用户名",
 			"last_seen_at": "最近使用", "ended": "已结束", "ended_error": "误差",
 		},
-		Kinds: map[string]string{"policy": "过期策略", "login": "所有登录", "sweep": "清理", "user": "用户"},
+		Kinds: map[string]string{"policy": "策略", "login": "所有登录", "sweep": "清理", "user": "用户"},
 	}
 }

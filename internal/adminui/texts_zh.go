@@ -12,6 +12,7 @@ func chinese() *texts {
 		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消", Enter: "前往控制台",
 		Overview: "概览", Users: "用户", LoginList: "登录", Expiry: "过期策略", Audit: "审计",
 		Units: [4]unit{{"天", "天", "d"}, {"小时", "小时", "h"}, {"分钟", "分钟", "m"}, {"秒", "秒", "s"}},
+		Marks: marks{"：", "，", "；", "。"},
 
 		Login: loginTexts{
 			Title: "登录", Lead: "供本服务器的管理员使用。", Submit: "登录", Username: "用户名", Passphrase: "密码短语",
@@ -77,8 +78,9 @@ func chinese() *texts {
 			FirstDocs: "用应用登录：POST /v1/login，说明见", FirstPeople: "在命令行上创建账户，或让用户自行注册：",
 			PartlyF: "暂时无法获知：%s。",
 		},
-		Limits: limitsChinese,
-		Fleet:  chineseFleet(),
+		Limits:    limitsChinese,
+		LimitPage: chineseLimitPage(),
+		Fleet:     chineseFleet(),
 		Dial: dialTexts{
 			Title: "过期策略", Lead: "登录能持续多久。更改立即作用于现有登录，且绝不会让已结束的登录复活。",
 			Idle: "闲置超时", IdleHint: "超过此时长未使用的登录即告结束。",
@@ -102,7 +104,7 @@ func chinese() *texts {
 			First: "最初版本", Reverted: "恢复到版本", NoteF: "恢复到第 %d 版", Older: "更早的版本", InForce: "生效中",
 			ProblemTitle: "还不能保存",
 			EveryF:       "每%s", NextF: "下次", CronF: "按 cron 表达式 %s", Hourly: "每小时整点", Daily: "每天 UTC 零点",
-			Unreadable: "无法识别。请输入数字加 d、h、m 或 s，例如 14d 或 1d 12h。", Problem: "错误：",
+			UnreadableF: "%s：无法识别。请输入数字加 d、h、m 或 s，例如 14d 或 1d 12h。", Problem: "错误：",
 			Summary: "曲线的数值",
 		},
 		Log: logTexts{
@@ -116,7 +118,7 @@ func chinese() *texts {
 				"user.reset_started": "提供一次性链接", "user.reset_used": "凭一次性链接设置密码", "user.reset_withdrawn": "撤回一次性链接",
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
 				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
-				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
+				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改策略",
 				"sweep.requested": "请求清理", "user.second_factor_enrolled": "添加第二因素",
 				"user.second_factor_removed": "移除第二因素", "user.recovery_code_used": "使用恢复码",
 			}, securityZH),
@@ -168,6 +170,7 @@ func chinese() *texts {
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
 			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
+			"note.invalid":                        "原因必须是一行文字，不含控制字符。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",
 			"absolute_lifetime_seconds.too_short": "绝对有效期至少 5 分钟。",
