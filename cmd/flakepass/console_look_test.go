@@ -48,6 +48,10 @@ var looks = []look{
 		b.fill("#password", "short")
 		b.press("details form button")
 	}},
+	{"users-new-link", func(b *browser) {
+		b.open("/console/users")
+		b.do(chromedp.Click(chromedp.CSS("details summary")), chromedp.Click(chromedp.CSS("#by-link")))
+	}},
 	{"users-none", func(b *browser) { b.open("/console/users?name=zz") }},
 	{"user", func(b *browser) { b.open("/console/users/1005") }},
 	{"user-disabled", func(b *browser) {
@@ -84,6 +88,10 @@ var looks = []look{
 	}},
 	{"limits-zh", func(b *browser) { b.open("/console/limits") }},
 	{"limits-wrong-zh", wrongLimits},
+	{"users-new-zh", func(b *browser) {
+		b.open("/console/users")
+		b.do(chromedp.Click(chromedp.CSS("details summary")), chromedp.Click(chromedp.CSS("#by-link")))
+	}},
 	{"users-zh", func(b *browser) { b.open("/console/users") }},
 	{"user-zh", func(b *browser) { b.open("/console/users/1005") }},
 	{"logins-zh", func(b *browser) { b.open("/console/logins") }},

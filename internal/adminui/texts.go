@@ -27,6 +27,7 @@ type texts struct {
 	People    peopleTexts
 	Logins    loginsTexts
 	Resets    resetTexts
+	Invite    inviteTexts
 	Account   accountTexts
 	Trouble   troubleTexts
 

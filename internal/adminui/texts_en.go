@@ -149,6 +149,7 @@ func english() *texts {
 		},
 
 		Resets: resetEnglish(),
+		Invite: englishInvite(),
 
 		Account: englishAccount(),
 

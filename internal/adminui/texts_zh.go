@@ -147,6 +147,7 @@ func chinese() *texts {
 		},
 
 		Resets: resetChinese(),
+		Invite: chineseInvite(),
 
 		Account: chineseAccount(),
 
