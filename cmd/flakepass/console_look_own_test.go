@@ -25,7 +25,6 @@ var ownLooks = []look{
 	{"account-short", func(b *browser) {
 		b.open("/console/account")
 		b.fill("#current_password", passphrase)
-		evaluate[bool](b, `(document.querySelector("#new_password").form.noValidate = true)`)
 		b.fill("#new_password", "short")
 		b.press(`button[value="password"]`)
 	}},

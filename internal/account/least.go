@@ -1,8 +1,6 @@
 package account
 
-// The least lengths of a password, in code points, for doors that tell people
-// before they send one. [CheckPassword] and [Service.NewHashBeside] hold to them.
-const (
-	MinPasswordLength = minPassword // where it is the only factor
-	MinPasswordBeside = minBeside   // beside a second factor
-)
+// MinPasswordLength is the least length, in code points, of a password that is the
+// only factor, for doors that tell people before they send one. [CheckPassword]
+// holds to it.
+const MinPasswordLength = minPassword

@@ -50,10 +50,9 @@ func (v usersView) Passphrase() passphraseField {
 func (v accountView) Passphrase() passphraseField {
 	f := passphraseField{
 		T: v.T, ID: "new_password", Name: "new_password", Label: v.T.Account.NewPassword, Hint: v.T.Setup.PassphraseHint,
-		Least: account.MinPasswordLength,
 	}
 	if v.Factor {
-		f.Hint, f.Least = v.T.Account.NewBeside, account.MinPasswordBeside
+		f.Hint = v.T.Account.NewBeside
 	}
 	return f
 }

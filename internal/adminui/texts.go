@@ -29,6 +29,7 @@ type texts struct {
 	Resets    resetTexts
 	Invite    inviteTexts
 	Account   accountTexts
+	Keys      keyTexts
 	Trouble   troubleTexts
 
 	Done   map[string]string // what was done just now

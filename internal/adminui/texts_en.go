@@ -152,6 +152,7 @@ func english() *texts {
 		Invite: englishInvite(),
 
 		Account: englishAccount(),
+		Keys:    englishKeys(),
 
 		Trouble: englishTrouble(),
 

@@ -150,6 +150,7 @@ func chinese() *texts {
 		Invite: chineseInvite(),
 
 		Account: chineseAccount(),
+		Keys:    chineseKeys(),
 
 		Trouble: chineseTrouble(),
 
