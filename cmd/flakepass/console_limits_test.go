@@ -50,6 +50,46 @@ func consoleTunesLimits(t *testing.T, d *deployment) {
 	}
 }
 
+// On a phone the filter of the record is folded until it is wanted, and open while
+// one is set; where there is room it is simply there.
+func TestConsoleFoldsTheFilterOnAPhone(t *testing.T) {
+	d := onSQLite(t)
+	i := d.start(t)
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	b := newBrowser(t, i)
+	b.open("/console/audit")
+	b.login("ada")
+	const seen = `document.querySelector("#action").checkVisibility({contentVisibilityAuto: true}) && document.querySelector("#action").getBoundingClientRect().height > 0`
+	const foldSeen = `document.querySelector(".fold > summary").checkVisibility()`
+	for _, scripts := range []bool{true, false} {
+		b.scripts(scripts)
+		b.do(chromedp.EmulateViewport(1280, 800))
+		b.open("/console/audit")
+		if !evaluate[bool](b, seen) || evaluate[bool](b, foldSeen) {
+			t.Error("where there is room the filter is folded")
+		}
+		b.do(chromedp.EmulateViewport(320, 800))
+		b.open("/console/audit")
+		if evaluate[bool](b, seen) || !evaluate[bool](b, foldSeen) {
+			t.Error("on a phone the filter is not folded")
+		}
+		if top := evaluate[float64](b, `document.querySelector("table.record").getBoundingClientRect().top`); top > 500 {
+			t.Errorf("on a phone the record begins %v pixels down", top)
+		}
+		if scripts { // by keys alone
+			b.painted()
+			b.do(chromedp.Focus(chromedp.CSS(".fold > summary")), chromedp.KeyEvent("\r"))
+		} else {
+			b.do(chromedp.Click(chromedp.CSS(".fold > summary")))
+		}
+		b.until(seen)
+		b.open("/console/audit?action=login.began")
+		if !evaluate[bool](b, seen) {
+			t.Error("a filter that is set is folded")
+		}
+	}
+}
+
 // Of two admins one learns what the other has saved.
 func TestConsoleConflictOfLimits(t *testing.T) {
 	d := onSQLite(t)

@@ -57,6 +57,9 @@ func (t *texts) datum(name string, v any) datum {
 				return datum{At: at.UTC()}
 			}
 		}
+		if name == "reason" {
+			return datum{Text: t.told(v)}
+		}
 		if name == "role" {
 			return datum{Text: or(t.People.Roles[v], v)}
 		}

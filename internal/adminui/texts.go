@@ -33,6 +33,7 @@ type texts struct {
 	Trouble   troubleTexts
 
 	Done   map[string]string // what was done just now
+	Told   map[string]string // what other packages say, where this language is not theirs
 	Fields map[string]string // what is wrong with a field, by its name and code
 
 	Unknown, Used, Expired, Unavailable message
@@ -45,7 +46,7 @@ type texts struct {
 type unit struct{ One, Many, Short string }
 
 // marks are what stands between texts that the pages put together.
-type marks struct{ Colon, Comma, Semicolon, Stop string }
+type marks struct{ Colon, Comma, Semicolon, Stop, List string }
 
 type loginTexts struct {
 	Title, Lead, Submit, Username, Passphrase    string

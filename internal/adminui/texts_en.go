@@ -12,7 +12,7 @@ func english() *texts {
 		Skip: "Skip to the content", Menu: "Main", Language: "Language", LogOut: "Log out", Cancel: "Cancel", Enter: "To the console",
 		Overview: "Overview", Users: "Users", LoginList: "Logins", Expiry: "Expiry", Audit: "Audit",
 		Units: [4]unit{{"day", "days", "d"}, {"hour", "hours", "h"}, {"minute", "minutes", "m"}, {"second", "seconds", "s"}},
-		Marks: marks{": ", ", ", "; ", "."},
+		Marks: marks{": ", ", ", "; ", ".", ", "},
 
 		Login: loginTexts{
 			Title: "Log in", Lead: "For admins of this server.", Submit: "Log in", Username: "Username", Passphrase: "Passphrase",
@@ -142,7 +142,7 @@ func english() *texts {
 			Roles:     map[string]string{"user": "User", "service": "Service", "admin": "Admin"},
 		},
 		Logins: loginsTexts{
-			Title: "Logins", Lead: "Who is logged in, newest first.", User: "User", Began: "Began", Seen: "Last seen", LeftTitle: "Left, if not used", Left: "left",
+			Title: "Logins", Lead: "Who is logged in, newest first.", User: "User", Began: "Began", Seen: "Last seen", LeftTitle: "Left, if not used", LeftF: "%s left",
 			End: "End login", Mine: "This is you. Ending it logs you out.", None: "Nobody is logged in.",
 			All: "Log everybody out", AllHint: "Ends every login there is, on every instance, yours too. Everybody has to log in again.",
 			Phrase: "log everybody out", PhraseLabel: "Type this to confirm", TypeF: "Type “%s” to confirm. Nobody was logged out.",

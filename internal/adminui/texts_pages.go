@@ -69,7 +69,7 @@ type peopleTexts struct {
 
 // loginsTexts is what the page about logins says.
 type loginsTexts struct {
-	Title, Lead, User, Began, Seen, LeftTitle, Left string
-	End, Mine, None                                 string
-	All, AllHint, Phrase, PhraseLabel, TypeF        string
+	Title, Lead, User, Began, Seen, LeftTitle, LeftF string
+	End, Mine, None                                  string
+	All, AllHint, Phrase, PhraseLabel, TypeF         string
 }

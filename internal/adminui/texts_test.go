@@ -60,7 +60,7 @@ func TestLanguagesAreComplete(t *testing.T) {
 		}
 	}
 	for at := range zh {
-		if _, ok := en[at]; !ok && !strings.HasPrefix(at, ".Fields[") {
+		if _, ok := en[at]; !ok && !strings.HasPrefix(at, ".Fields[") && !strings.HasPrefix(at, ".Told[") {
 			t.Errorf("English lacks %s", at)
 		}
 	}

@@ -12,7 +12,7 @@ func chinese() *texts {
 		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消", Enter: "前往控制台",
 		Overview: "概览", Users: "用户", LoginList: "登录", Expiry: "过期策略", Audit: "审计",
 		Units: [4]unit{{"天", "天", "d"}, {"小时", "小时", "h"}, {"分钟", "分钟", "m"}, {"秒", "秒", "s"}},
-		Marks: marks{"：", "，", "；", "。"},
+		Marks: marks{"：", "，", "；", "。", "、"},
 
 		Login: loginTexts{
 			Title: "登录", Lead: "供本服务器的管理员使用。", Submit: "登录", Username: "用户名", Passphrase: "密码短语",
@@ -140,7 +140,7 @@ func chinese() *texts {
 			Roles:     map[string]string{"user": "用户", "service": "服务", "admin": "管理员"},
 		},
 		Logins: loginsTexts{
-			Title: "登录", Lead: "谁已登录，最新的在前。", User: "用户", Began: "开始", Seen: "最近使用", LeftTitle: "若不使用，剩余", Left: "剩余",
+			Title: "登录", Lead: "谁已登录，最新的在前。", User: "用户", Began: "开始", Seen: "最近使用", LeftTitle: "若不使用，剩余", LeftF: "剩余 %s",
 			End: "结束登录", Mine: "这是您自己。结束它会使您退出登录。", None: "没有人登录。",
 			All: "让所有人退出", AllHint: "结束所有实例上的所有登录，包括您的。所有人都必须重新登录。",
 			Phrase: "让所有人退出", PhraseLabel: "请输入以下文字以确认", TypeF: "请输入“%s”以确认。没有人被退出登录。",
@@ -161,7 +161,10 @@ func chinese() *texts {
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
 			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
 		},
+		Told: chineseTold(),
 		Fields: map[string]string{
+			"reset_lifetime_seconds.too_short": "有效时间至少 10 分钟。", "reset_lifetime_seconds.too_long": "有效时间最多 1 天。",
+			"reason.too_long": "原因最多 1000 个字符。", "reason.invalid_characters": "原因不能包含控制字符。",
 			"reset_lifetime_seconds": "有效时间",
 			"username":               "用户名", "password": "密码短语", "role": "角色", "reason": "原因",
 			"username.required": "请输入用户名。", "username.too_short": "用户名至少 3 个字符。", "username.too_long": "用户名最多 64 个字符。",
