@@ -70,7 +70,8 @@ func (b *browser) tabs(name string) {
 	b.t.Helper()
 	all := evaluate[int](b, `(() => {
 		const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")]
-			.filter(e => e.checkVisibility() && e.tabIndex >= 0 && !e.disabled && e.type !== "hidden");
+			.filter(e => e.checkVisibility() && e.tabIndex >= 0 && !e.disabled && e.type !== "hidden" &&
+				(e.type !== "radio" || e.checked)); // one stop for all of a group; the arrows go on
 		window.unreached = new Set(all);
 		window.unseen = [];
 		document.activeElement.blur();

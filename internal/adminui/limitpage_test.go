@@ -159,6 +159,8 @@ func TestWrongLimitsAreSaidAtTheirFields(t *testing.T) {
 	for field, typed := range map[string]string{"login_address_1_count": "-5", "login_account_1_count": "+50", "register_1_count": "1e3", "login_place_4_count": "60", "introspect_1_period": "0s", "login_place_4_period": "1d"} {
 		wantStatus(t, w.limits(c, field, typed), 422)
 	}
+	// A 0 is no rule that is left out.
+	wantStatus(t, w.limits(c, "login_place_4_count", "0", "login_place_4_period", "30d"), 422)
 	wantText(t, w.limits(c, "login_place_3_count", "", "login_place_3_period", ""), "The last rule must allow at most one attempt every 10 minutes in the long run, such as 50 in 1 day.")
 	wantText(t, w.limits(c, "register_1_count", "31", "note", "a\x1b[2J"), `id="note-error"`, "The reason must be one line, without control characters.", `href="#note"`)
 	if len(w.policies.events) != 0 {
