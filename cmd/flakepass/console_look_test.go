@@ -48,6 +48,10 @@ var looks = []look{
 		b.fill("#password", "short")
 		b.press("details form button")
 	}},
+	{"users-new-link", func(b *browser) {
+		b.open("/console/users")
+		b.do(chromedp.Click(chromedp.CSS("details summary")), chromedp.Click(chromedp.CSS("#by-link")))
+	}},
 	{"users-none", func(b *browser) { b.open("/console/users?name=zz") }},
 	{"user", func(b *browser) { b.open("/console/users/1005") }},
 	{"user-disabled", func(b *browser) {
@@ -81,6 +85,12 @@ var looks = []look{
 		b.open("/console/expiry")
 		b.fill("#idle", "4d")
 		b.press(`button[value="save"]:not([hidden])`)
+	}},
+	{"limits-zh", func(b *browser) { b.open("/console/limits") }},
+	{"limits-wrong-zh", wrongLimits},
+	{"users-new-zh", func(b *browser) {
+		b.open("/console/users")
+		b.do(chromedp.Click(chromedp.CSS("details summary")), chromedp.Click(chromedp.CSS("#by-link")))
 	}},
 	{"users-zh", func(b *browser) { b.open("/console/users") }},
 	{"user-zh", func(b *browser) { b.open("/console/users/1005") }},
@@ -152,7 +162,7 @@ func lookAround(t *testing.T, f func(b *browser, name string)) {
 	b.fill("#note", "People come back after their holidays")
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Saved.")
-	for _, list := range [][]look{ownLooks, looks, lastLooks} {
+	for _, list := range [][]look{ownLooks, policyLooks, looks, lastLooks} {
 		for _, look := range list {
 			look.get(b)
 			f(b, look.name)

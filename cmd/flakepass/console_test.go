@@ -154,7 +154,7 @@ func consoleTunesExpiry(t *testing.T, d *deployment) {
 	b.press(`form[action="/console/expiry/revert"] button`)
 	b.sees("Saved.", "Version 3", "Back to version 1")
 	b.press(`nav a[href="/console/audit"]`)
-	b.sees("Expiry changed", "idle timeout: 10 days → 14 days", "console")
+	b.sees("Policy changed", "idle timeout: 10 days → 14 days", "console")
 }
 
 func TestConsoleConflictOfTwoAdmins(t *testing.T) { onBothStores(t, consoleConflictOfTwoAdmins) }

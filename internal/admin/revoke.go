@@ -9,6 +9,10 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
+// RevokedReason is the reason of an end, in the record, that whoever had the token
+// asked for.
+const RevokedReason = "the token was revoked"
+
 // A RecordedBook ends a login as [session.Book] does, and writes the event in
 // the same transaction, unless the login was over before.
 type RecordedBook interface {
@@ -27,7 +31,7 @@ type Revocations struct {
 // the same errors, and records it as the act of whoever acts in ctx. Its owner
 // is told that the login was revoked.
 func (r *Revocations) Revoke(ctx context.Context, t flakepass.Token) (session.Session, error) {
-	event, err := audit.New(ctx, r.IDs, audit.LoginEnded, audit.Target{Kind: "login", ID: t.ID()}, "the token was revoked", nil, nil)
+	event, err := audit.New(ctx, r.IDs, audit.LoginEnded, audit.Target{Kind: "login", ID: t.ID()}, RevokedReason, nil, nil)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: revoke: %w", err)
 	}

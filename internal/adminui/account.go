@@ -142,6 +142,9 @@ func (v *visit) refusal(err error) (status int, sentence string) {
 		return http.StatusConflict, t.None
 	case errors.Is(err, account.ErrBusy):
 		return http.StatusServiceUnavailable, v.t.Login.Busy
+	case errors.Is(err, secondfactor.ErrSealed):
+		v.uncheckable("own account", err)
+		return http.StatusServiceUnavailable, v.t.Keys.Sealed
 	}
 	if v.r.Context().Err() == nil {
 		v.u.Log.ErrorContext(v.r.Context(), "console: own account", "err", err, "request_id", v.w.Header().Get(requestIDHeader))

@@ -56,6 +56,8 @@ type Options struct {
 	// second factors of others. Without them there are no pages about either.
 	Own     Own
 	Factors Factors
+	// LimitsOff says that this instance limits nothing, whatever the policy says.
+	LimitsOff bool
 	// AdminsNeedFactor leads an admin without a second factor to where one is
 	// added, and nowhere else.
 	AdminsNeedFactor bool
@@ -111,6 +113,7 @@ func (u *UI) Handler() http.Handler {
 	u.at(mux, homePath+"{$}", u.inside(u.overview), nil)
 	u.at(mux, expiryPath, u.inside(u.showExpiry), u.act(u.postExpiry))
 	u.at(mux, expiryPath+"/revert", nil, u.act(u.revertExpiry))
+	u.at(mux, limitsPath, u.inside(u.showLimits), u.act(u.postLimits))
 	u.at(mux, auditPath, u.inside(u.showAudit), nil)
 	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
 	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)

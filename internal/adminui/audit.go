@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -99,6 +100,9 @@ func (v *visit) event(e *audit.Event) eventView {
 		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: or(t.Doors[e.By.Via], e.By.Via),
 		Action: or(t.Actions[string(e.Action)], string(e.Action)), Target: e.Target.Name,
 		Reason: e.Reason, Address: e.By.Address, Changes: v.t.eventChanges(e.Old, e.New),
+	}
+	if securityZH[string(e.Action)] != "" || e.Action == audit.LoginEnded && e.Reason == admin.RevokedReason { // a code, and not what somebody gave as a reason
+		view.Reason = v.t.told(e.Reason)
 	}
 	switch {
 	case view.By != "":

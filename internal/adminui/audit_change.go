@@ -33,6 +33,12 @@ func (t *texts) eventChanges(before, after json.RawMessage) (all []eventChange) 
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if name == "limits" {
+			if changes, ok := t.limitChanges(a[name], b[name]); ok {
+				all = append(all, changes...)
+				continue
+			}
+		}
 		from, to := t.datum(name, a[name]), t.datum(name, b[name])
 		if from != to && name != "version" {
 			all = append(all, eventChange{or(t.Trouble.Things[name], strings.ReplaceAll(strings.TrimSuffix(name, "_seconds"), "_", " ")), from, to})
@@ -50,6 +56,9 @@ func (t *texts) datum(name string, v any) datum {
 			if at, err := time.Parse(time.RFC3339Nano, v); err == nil {
 				return datum{At: at.UTC()}
 			}
+		}
+		if name == "reason" {
+			return datum{Text: t.told(v)}
 		}
 		if name == "role" {
 			return datum{Text: or(t.People.Roles[v], v)}

@@ -37,7 +37,7 @@ func TestRecordIsRead(t *testing.T) {
 		New: json.RawMessage(`{"version":2,"idle_timeout_seconds":3600,"sweep_schedule":"@every 1m"}`), Reason: "<b>why</b>",
 	}}
 	page := w.see(c, "/console/audit")
-	wantText(t, page, "Expiry changed", "root@host", "command line", "idle timeout: <del>14 days</del> → <ins>1 hour</ins>", `datetime="2026-02-01T09:30:00.000Z"`)
+	wantText(t, page, "Policy changed", "root@host", "command line", "idle timeout: <del>14 days</del> → <ins>1 hour</ins>", `datetime="2026-02-01T09:30:00.000Z"`)
 	if body := page.Body.String(); strings.Contains(body, "<b>why") || strings.Contains(body, "sweep schedule") {
 		t.Error("a reason breaks out, or what is the same is told")
 	}

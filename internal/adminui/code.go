@@ -58,6 +58,10 @@ func (u *UI) postCode(v *visit, form url.Values) {
 	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
 		v.refused("second_factor_invalid", err)
 		v.askCode(http.StatusUnauthorized, ticket, next, v.t.Account.CodeWrong)
+	case errors.Is(err, secondfactor.ErrSealed): // a recovery code is taken all the same
+		v.uncheckable("login", err)
+		v.w.Header().Set("Retry-After", retryAfter)
+		v.askCode(http.StatusServiceUnavailable, ticket, next, v.t.Keys.Sealed)
 	case errors.Is(err, secondfactor.ErrTicket):
 		v.loginAgain(http.StatusUnauthorized, holder.Username, next, v.t.Account.TicketOver)
 	default:

@@ -34,6 +34,7 @@ type dialView struct {
 	Effect   *effectView // nil if it could not be found out
 	Confirm  *confirmView
 	Conflict *conflictView
+	Restore  *restoreView // nil unless this goes back to a version with other limits
 	Sweep    sweepView
 	History  historyView
 }
@@ -64,6 +65,10 @@ func (v *visit) showDial(status int, d dialView) {
 	d.frame = v.frame(v.t.Dial.Title, expiryPath, "expiry.js")
 	d.Bad = len(d.Problems) > 0 || d.Conflict != nil
 	d.History, d.Sweep = history, v.sweepView(d.InForce.Schedule)
+	if d.Restore, err = v.restore(&d.In, &d.InForce); err != nil {
+		v.unavailable("policy to go back to", err)
+		return
+	}
 	v.render(status, "expiry", d)
 }
 
@@ -80,14 +85,21 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 		v.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
 		return
 	}
+	if in.WithLimits {
+		old, err := v.version(in.BackTo)
+		if errors.Is(err, admin.ErrNoVersion) {
+			v.message(http.StatusBadRequest, v.t.BadRequest)
+			return
+		} else if err != nil {
+			v.unavailable("policy to go back to", err)
+			return
+		}
+		next.Limits = old.Limits
+	}
 	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
 	switch form.Get("do") {
 	case "save", "confirm":
-		if sameTerms(&next, &inForce) && (in.Version == inForce.Version || v.justMade(in.Version, &inForce)) {
-			done := "same"
-			if in.Version != inForce.Version {
-				done = "saved" // the form was sent twice
-			}
+		if done := v.already(in.Version, &inForce, samePolicy(&next, &inForce)); done != "" {
 			v.see(expiryPath, url.Values{"done": {done}})
 			return
 		}
@@ -140,7 +152,7 @@ func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.Polic
 		status, d.Problems = http.StatusUnprocessableEntity, v.problems(invalid)
 	case errors.Is(err, policy.ErrVersion):
 		status = http.StatusConflict
-		if d.Conflict, d.InForce, err = v.conflict(in); err != nil {
+		if d.Conflict, d.InForce, err = v.conflict(in.Version, &change.Next, v.t.rowsOf(&in)); err != nil {
 			v.unavailable("policy conflict", err)
 			return
 		}
@@ -158,7 +170,7 @@ func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.Polic
 	default:
 		d.Effect = v.effect(inForce, change.Next, effect)
 		if in.Version != inForce.Version { // changed while this was being typed
-			if d.Conflict, d.InForce, err = v.conflict(in); err != nil {
+			if d.Conflict, d.InForce, err = v.conflict(in.Version, &change.Next, v.t.rowsOf(&in)); err != nil {
 				v.unavailable("policy conflict", err)
 				return
 			}
@@ -177,28 +189,32 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 		v.message(http.StatusBadRequest, v.t.BadRequest)
 		return
 	}
+	back := expiryPath
+	if form.Get("from") == limitsPath {
+		back = limitsPath
+	}
 	change := admin.PolicyChange{Version: version, Note: v.t.revertNote(to)}
 	_, effect, err := u.Policies.Revert(v.r.Context(), to, change)
 	switch {
 	case err == nil:
-		v.see(expiryPath, url.Values{"done": {"saved"}})
+		v.see(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, admin.ErrNoVersion):
 		v.message(http.StatusNotFound, v.t.NotFound)
 		return
 	}
 	inForce, err2 := u.Policies.Current(v.r.Context())
-	old, err1 := u.Policies.History(v.r.Context(), to+1, 1)
-	if err := errors.Join(err1, err2); err != nil || len(old) == 0 {
+	old, err1 := v.version(to)
+	if err := errors.Join(err1, err2); err != nil {
 		v.unavailable("policy not reverted", err)
 		return
 	}
-	if sameTerms(&old[0], &inForce) && v.justMade(version, &inForce) { // the form was sent twice
-		v.see(expiryPath, url.Values{"done": {"saved"}})
+	if samePolicy(&old, &inForce) && v.justMade(version, &inForce) { // the form was sent twice
+		v.see(back, url.Values{"done": {"saved"}})
 		return
 	}
-	in := inputOf(&old[0])
-	in.Version, in.Note = version, change.Note
-	change.Next = old[0]
+	in := inputOf(&old)
+	in.Version, in.Note, in.BackTo, in.WithLimits = version, change.Note, to, true
+	change.Next = old
 	v.afterSet(in, inForce, change, &effect, err, "")
 }

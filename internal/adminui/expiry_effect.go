@@ -41,7 +41,7 @@ func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectVie
 	now := v.u.Now()
 	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
 	defer cancel()
-	view := &effectView{Same: sameTerms(&inForce, &next)}
+	view := &effectView{Same: samePolicy(&next, &inForce)}
 	if e == nil {
 		live, err := v.u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) {
 			return v.u.Figures.CountLogins(ctx, inForce, now)

@@ -52,7 +52,12 @@ func (v *visit) history(inForce int64) (h historyView, err error) {
 
 // differences are what b has otherwise than a.
 func (t *texts) differences(a, b *policy.Policy) (all []change) {
-	for _, row := range append(t.terms(a, b), t.limits(a, b)...) {
+	return differing(append(t.terms(a, b), t.limits(a, b)...))
+}
+
+// differing are the rows in which there is a difference.
+func differing(rows []change) (all []change) {
+	for _, row := range rows {
 		if row.From != row.To {
 			all = append(all, row)
 		}
@@ -94,25 +99,24 @@ type conflictRow struct {
 	Differs                      bool
 }
 
-// conflict compares what was typed with what is in force now, and with what was
-// when the page was opened.
-func (v *visit) conflict(in dialInput) (*conflictView, policy.Policy, error) {
+// conflict compares, in these rows, what was typed with what is in force now, and
+// with what was when the page was opened, which was for that version.
+func (v *visit) conflict(version int64, mine *policy.Policy, rows func(a, b *policy.Policy) []change) (*conflictView, policy.Policy, error) {
 	now, err := v.u.Policies.Current(v.r.Context())
 	if err != nil {
 		return nil, now, err
 	}
 	was := policy.Policy{}
-	if old, err := v.u.Policies.History(v.r.Context(), in.Version+1, 1); err != nil {
+	if old, err := v.u.Policies.History(v.r.Context(), version+1, 1); err != nil {
 		return nil, now, err
-	} else if len(old) == 1 && old[0].Version == in.Version {
+	} else if len(old) == 1 && old[0].Version == version {
 		was = old[0]
 	}
-	mine, _ := in.policy(v.t)
 	c := &conflictView{
 		Sentence: fmt.Sprintf(v.t.Dial.ConflictF, now.Version, now.UpdatedBy), InForce: fmt.Sprintf(v.t.Dial.InForceF, now.Version),
 	}
-	typed := v.t.terms(&was, &mine)
-	for i, row := range v.t.terms(&was, &now) {
+	typed := rows(&was, mine)
+	for i, row := range rows(&was, &now) {
 		c.Rows = append(c.Rows, conflictRow{row.Name, row.From, row.To, typed[i].To, row.To != typed[i].To})
 	}
 	return c, now, nil
@@ -141,12 +145,17 @@ func (t *texts) schedule(spec string) string {
 	}
 	if every, ok := strings.CutPrefix(spec, "@every "); ok {
 		if d, err := time.ParseDuration(strings.TrimSpace(every)); err == nil {
-			words := t.span(d)
-			if one, ok := strings.CutPrefix(words, "1 "); ok && !strings.Contains(one, " ") {
-				words = one // every minute
-			}
-			return fmt.Sprintf(t.Dial.EveryF, words)
+			return apart(fmt.Sprintf(t.Dial.EveryF, t.each(d)))
 		}
 	}
 	return fmt.Sprintf(t.Dial.CronF, spec)
+}
+
+// each is d as it follows "every": the 1 of one unit is left out.
+func (t *texts) each(d time.Duration) string {
+	words := t.span(d)
+	if one, ok := strings.CutPrefix(words, "1 "); ok && !strings.Contains(one, " ") {
+		return one
+	}
+	return words
 }

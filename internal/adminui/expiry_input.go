@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -14,21 +14,27 @@ import (
 type dialInput struct {
 	Idle, Absolute, Touch, Schedule, Note string
 	Version                               int64 // that the page was made for
+	// BackTo is the version that this goes back to, whose limits it sets too if
+	// WithLimits; 0 if it goes back to none.
+	BackTo     int64
+	WithLimits bool
 }
 
 // fieldOf is the field of the form for one of the policy.
 var fieldOf = map[string]string{
 	"idle_timeout_seconds": "idle", "absolute_lifetime_seconds": "absolute",
-	"touch_interval_seconds": "touch", "sweep_schedule": "schedule",
+	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "note": "note",
 }
 
 func readDial(form url.Values) dialInput {
-	version, _ := strconv.ParseInt(form.Get("version"), 10, 64) // 0 is of no policy, and so a conflict
-	note := []rune(typed(form, "note"))
-	return dialInput{
+	in := dialInput{
 		Idle: typed(form, "idle"), Absolute: typed(form, "absolute"), Touch: typed(form, "touch"),
-		Schedule: typed(form, "schedule"), Note: string(note[:min(len(note), audit.MaxReason)]), Version: version,
+		Schedule: typed(form, "schedule"), Note: readNote(form), Version: readVersion(form),
 	}
+	if to, err := strconv.ParseInt(form.Get("back_to"), 10, 64); err == nil && to > 0 {
+		in.BackTo, in.WithLimits = to, form.Get("with_limits") != ""
+	}
+	return in
 }
 
 func inputOf(p *policy.Policy) dialInput {
@@ -40,13 +46,13 @@ func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]stri
 	problems = map[string]string{}
 	var err error
 	if p.Idle, err = readSpan(in.Idle); err != nil {
-		problems["idle"] = t.Dial.Idle + " " + t.Dial.Unreadable
+		problems["idle"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Idle)
 	}
 	if p.Absolute, err = readSpan(in.Absolute); err != nil {
-		problems["absolute"] = t.Dial.Absolute + " " + t.Dial.Unreadable
+		problems["absolute"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Absolute)
 	}
 	if p.Touch, err = readSpan(in.Touch); err != nil {
-		problems["touch"] = t.Dial.Touch + " " + t.Dial.Unreadable
+		problems["touch"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Touch)
 	}
 	p.Schedule = in.Schedule
 	return p, problems
@@ -54,7 +60,20 @@ func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]stri
 
 // key names what was typed, except for the note.
 func (in *dialInput) key() string {
-	return strings.Join([]string{in.Idle, in.Absolute, in.Touch, in.Schedule, strconv.FormatInt(in.Version, 10)}, "|")
+	return strings.Join([]string{in.Idle, in.Absolute, in.Touch, in.Schedule, strconv.FormatInt(in.Version, 10)}, "|") + in.limitsKey()
+}
+
+func (in *dialInput) limitsKey() string {
+	if !in.WithLimits {
+		return ""
+	}
+	return "|" + strconv.FormatInt(in.BackTo, 10)
+}
+
+// samePolicy reports whether a is in force where b is; limits that are zero stay
+// as they are.
+func samePolicy(a, b *policy.Policy) bool {
+	return sameTerms(a, b) && (a.Limits == limit.Limits{} || a.Limits == b.Limits && b.LimitsErr == nil)
 }
 
 func sameTerms(a, b *policy.Policy) bool {

@@ -88,7 +88,7 @@ func illness(s *fleet.Seen) int {
 func (t *texts) instance(s *fleet.Seen) instanceRow {
 	f := &t.Fleet
 	row := instanceRow{
-		Name: s.Name, Version: s.Version, Up: fmt.Sprintf(t.Home.UptimeF, t.span(s.Up)), Worker: s.Worker, Troubles: s.Troubles,
+		Name: s.Name, Version: s.Version, Up: fmt.Sprintf(t.Home.UptimeF, t.span(s.Up)), Worker: s.Worker, Troubles: t.tellAll(s.Troubles),
 		Late: s.Late(), Remembered: fmt.Sprintf(f.RememberedF, number(int64(s.Remembered))), Total: fmt.Sprintf(f.AcceptedF, number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
 		Answers: shares([]share{{Name: t.Home.Memory, Class: "a"}, {Name: t.Home.Shared, Class: "b"}, {Name: t.Home.FromRows, Class: "c"}},
 			s.Answers.Memory, s.Answers.Redis, s.Answers.Database),
@@ -117,7 +117,7 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	case fleet.RedisGood:
 		row.Redis = fmt.Sprintf(f.TookF, took(s.RedisTook))
 	default:
-		row.Redis, row.RedisOK = s.Redis, false
+		row.Redis, row.RedisOK = t.told(s.Redis), false
 	}
 	switch {
 	case s.Clock.Abs() < 100*time.Millisecond:

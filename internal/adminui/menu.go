@@ -15,6 +15,7 @@ func (f frame) Menu() []menuItem {
 		{Path: usersPath, Name: f.T.Users},
 		{Path: loginsPath, Name: f.T.LoginList},
 		{Path: expiryPath, Name: f.T.Expiry},
+		{Path: limitsPath, Name: f.T.LimitPage.Title},
 		{Path: auditPath, Name: f.T.Audit},
 		{Path: accountPath, Name: f.T.Account.Title},
 	}

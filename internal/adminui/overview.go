@@ -82,9 +82,10 @@ func (u *UI) overview(v *visit) {
 		lacks(v.t.Home.Activity, err)
 	}
 	if len(missing) > 0 {
-		view.Missing = fmt.Sprintf(v.t.Home.PartlyF, strings.Join(missing, ", "))
+		view.Missing = fmt.Sprintf(v.t.Home.PartlyF, strings.Join(missing, v.t.Marks.List))
 	}
 	s := &view.State
+	s.Reasons, s.Redis = v.t.tellAll(s.Reasons), v.t.told(s.Redis)
 	view.Up = fmt.Sprintf(v.t.Home.UptimeF, v.t.span(s.Up))
 	view.Horizon, view.Late = v.t.Home.NoHorizon, s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {

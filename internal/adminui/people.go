@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 )
 
 const (
@@ -59,17 +61,22 @@ type usersView struct {
 	New      newUser
 	Problems []string
 	Roles    []option
+	Links    bool // a new user can be given a one-time link
 }
 
 // newUser is what was typed to make one; the passphrase does not come back.
-type newUser struct{ Username, Reason string }
+type newUser struct {
+	Username, Reason string
+	ByLink           bool // it gets a one-time link to set one
+	Life             time.Duration
+}
 
 func (u *UI) showUsers(v *visit) { v.showUsers(http.StatusOK, usersView{}) }
 
 func (v *visit) showUsers(status int, view usersView) {
 	q := v.r.URL.Query()
 	view.frame = v.frame(v.t.People.Title, usersPath)
-	view.Bad = len(view.Problems) > 0
+	view.Bad, view.Links = len(view.Problems) > 0, v.u.Resets != nil
 	if view.Roles == nil {
 		view.Roles = v.roles(account.RoleUser)
 	}
@@ -121,7 +128,13 @@ func (v *visit) roles(chosen account.Role) (all []option) {
 // of whoever makes it.
 func (u *UI) createUser(v *visit, form url.Values) {
 	role := account.Role(form.Get("role"))
-	in := newUser{typedName(form), typed(form, "reason")}
+	in := newUser{Username: typedName(form), Reason: typed(form, "reason"), ByLink: form.Get("by") == "link" && u.Resets != nil}
+	if in.ByLink {
+		var ok bool
+		if in.Life, ok = v.readLife(form); !ok {
+			return
+		}
+	}
 	again := func(status int, problems ...string) {
 		v.showUsers(status, usersView{New: in, Problems: problems, Roles: v.roles(role)})
 	}
@@ -131,9 +144,18 @@ func (u *UI) createUser(v *visit, form url.Values) {
 			return
 		}
 	}
-	user, err := u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+	var user account.User
+	var started admin.StartedReset
+	var err error
+	if in.ByLink {
+		user, started, err = u.Resets.Invite(v.r.Context(), in.Username, role, in.Life, in.Reason)
+	} else {
+		user, err = u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+	}
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
+	case err == nil && in.ByLink:
+		v.showGiven(&user, started, v.t.Done["created"])
 	case err == nil:
 		v.see(usersPath+"/"+user.ID.String(), url.Values{"done": {"created"}})
 	case isInvalid:
@@ -145,6 +167,14 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	default:
 		v.unavailable("user not created", err)
 	}
+}
+
+// Lives are the choices of how long the link of a new user works.
+func (v usersView) Lives() []option {
+	if v.New.Life == 0 {
+		return v.T.lives(account.ResetLife)
+	}
+	return v.T.lives(v.New.Life)
 }
 
 func (v *visit) sentences(e *account.InvalidError) (all []string) {

@@ -49,7 +49,7 @@ func TestUserShowsWhatIsLeft(t *testing.T) {
 	w.populate(2)
 	c := w.enter()
 	page := w.see(c, "/console/users/8")
-	wantText(t, page, "user001", "<strong>30 minutes</strong> left", "<strong>3 hours</strong> left", `class="part" x="0" y="0" width="50"`, `width="75"`, "/console/audit?target=8")
+	wantText(t, page, "user001", "<strong>30 minutes left</strong>", "<strong>3 hours left</strong>", `class="part" x="0" y="0" width="50"`, `width="75"`, "/console/audit?target=8")
 	wantNoText(t, page, "This is you.")
 	wantText(t, w.see(c, "/console/users/7"), "This is you.")
 	wantStatus(t, w.see(c, "/console/users/99"), 404)

@@ -21,6 +21,8 @@ const passwordPath = "/console/password"
 
 // Resets are the verbs about one-time links with which people set a password.
 //
+// Invite makes a user without a passphrase, and a link to set the first one; it
+// fails as [People.Create] does, and with an [*account.InvalidError] about the time.
 // StartReset and WithdrawReset fail with [account.ErrNotFound] or an
 // [*account.InvalidError]. UseReset is for whoever has the token, from that
 // address: it says how long to wait before this may be tried, or 0 if it was
@@ -28,6 +30,7 @@ const passwordPath = "/console/password"
 // [*account.InvalidError] or [account.ErrBusy]; an error wrapping
 // [session.ErrUntold] means that it is done.
 type Resets interface {
+	Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
 	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
 	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
 	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, wait time.Duration, err error)
@@ -37,11 +40,24 @@ type Resets interface {
 var lives = []time.Duration{account.MinResetLife, account.ResetLife, 8 * time.Hour, account.MaxResetLife}
 
 // Lives are the choices of how long the link works.
-func (v userView) Lives() (all []option) {
+func (v userView) Lives() []option { return v.T.lives(account.ResetLife) }
+
+func (t *texts) lives(chosen time.Duration) (all []option) {
 	for _, d := range lives {
-		all = append(all, option{strconv.Itoa(int(d / time.Second)), v.T.span(d), d == account.ResetLife})
+		all = append(all, option{strconv.Itoa(int(d / time.Second)), t.span(d), d == chosen})
 	}
 	return all
+}
+
+// readLife is the time that was chosen for a link. It answers the request, and
+// returns false, for what no page of ours sends.
+func (v *visit) readLife(form url.Values) (time.Duration, bool) {
+	seconds, err := strconv.Atoi(form.Get("life"))
+	if err != nil || seconds < 1 || seconds > 1_000_000 {
+		v.message(http.StatusBadRequest, v.t.BadRequest)
+		return 0, false
+	}
+	return time.Duration(seconds) * time.Second, true
 }
 
 // givenView is what given.html shows, once.
@@ -68,28 +84,32 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 		v.showUser(http.StatusForbidden, problem)
 		return
 	}
-	seconds, err := strconv.Atoi(form.Get("life"))
-	if err != nil || seconds < 1 || seconds > 1_000_000 {
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+	life, ok := v.readLife(form)
+	if !ok {
 		return
 	}
 	person, err := u.People.Get(v.r.Context(), id)
 	var started admin.StartedReset
 	if err == nil {
-		started, err = u.Resets.StartReset(v.r.Context(), id, time.Duration(seconds)*time.Second, typed(form, "reason"))
+		started, err = u.Resets.StartReset(v.r.Context(), id, life, typed(form, "reason"))
 	}
 	if err != nil {
 		v.resetFailed("reset not started", err)
 		return
 	}
-	path := usersPath + "/" + id.String()
-	f := v.frame(v.t.Resets.GivenTitle, path, "given.js")
-	f.Back = "" // another language would have to give out another link
+	v.showGiven(&person.User, started, "")
+}
+
+// showGiven shows a link, this once. done says what was done besides.
+func (v *visit) showGiven(user *account.User, started admin.StartedReset, done string) {
+	path := usersPath + "/" + user.ID.String()
+	f := v.frame(v.t.Resets.GivenTitle, usersPath, "given.js")
+	f.Back, f.Done = "", done // another language would have to give out another link
 	v.render(http.StatusCreated, "given", givenView{
-		frame: f, User: path, Username: person.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
+		frame: f, User: path, Username: user.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
 		// Never of the Host header, which is the sender's to choose. Where nobody has
 		// configured the URL, a script takes what the operator's browser shows.
-		Link: u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
+		Link: v.u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
 	})
 }
 

@@ -44,6 +44,15 @@ func (r *resets) StartReset(_ context.Context, id idworker.ID, life time.Duratio
 	return admin.StartedReset{Token: r.live[id], ExpiresAt: r.w.now.Add(life)}, nil
 }
 
+func (r *resets) Invite(_ context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
+	if r.err != nil {
+		return account.User{}, admin.StartedReset{}, r.err
+	}
+	r.calls = append(r.calls, "invite "+username+" "+string(role)+" "+life.String()+" "+reason)
+	r.live[50] = account.NewResetToken()
+	return account.User{ID: 50, Username: username, Role: role}, admin.StartedReset{Token: r.live[50], ExpiresAt: r.w.now.Add(life)}, nil
+}
+
 func (r *resets) WithdrawReset(_ context.Context, id idworker.ID, reason string) error {
 	r.calls = append(r.calls, "withdraw "+id.String()+" "+reason)
 	delete(r.live, id)

@@ -4,11 +4,10 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/secondfactor"
-	"github.com/flakepass/flakepass/internal/session"
 )
 
 // Sightings hear of what may come in floods and changed nothing. Note must
@@ -87,19 +86,7 @@ func (v *visit) unproved(what string, err error) {
 // credentialRefused tells of a cookie that was refused, if that means something:
 // one that is missing, malformed or unknown is what every stranger can send.
 func (v *visit) credentialRefused(err error) {
-	known, found := errors.AsType[*session.RefusedError](err)
-	refusal, refused := errors.AsType[*flakepass.Refusal](err)
-	var target audit.Target
-	var args []any
-	if found {
-		target, args = audit.AboutLogin(known.ID, known.Username), []any{"user_id", known.UserID.String(), "session_id", known.ID.String()}
-	}
-	switch {
-	case errors.Is(err, flakepass.ErrAmbiguous):
-		v.glimpse("two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
-	case refused:
-		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
-			v.glimpse(what, action, refusal.Code(), target, args...)
-		}
+	if r, ok := admin.Refused(err); ok {
+		v.glimpse(r.What, r.Action, r.Reason, r.Target, r.Args...)
 	}
 }

@@ -13,22 +13,27 @@ type texts struct {
 	Overview, Users, LoginList                  string // in the menu
 	Expiry, Audit                               string
 	Units                                       [4]unit
+	Marks                                       marks
 
-	Login   loginTexts
-	Confirm confirmTexts
-	Setup   setupTexts
-	Home    homeTexts
-	Fleet   fleetTexts
-	Dial    dialTexts
-	Limits  limitTexts
-	Log     logTexts
-	People  peopleTexts
-	Logins  loginsTexts
-	Resets  resetTexts
-	Account accountTexts
-	Trouble troubleTexts
+	Login     loginTexts
+	Confirm   confirmTexts
+	Setup     setupTexts
+	Home      homeTexts
+	Fleet     fleetTexts
+	Dial      dialTexts
+	Limits    limitTexts
+	LimitPage limitPageTexts
+	Log       logTexts
+	People    peopleTexts
+	Logins    loginsTexts
+	Resets    resetTexts
+	Invite    inviteTexts
+	Account   accountTexts
+	Keys      keyTexts
+	Trouble   troubleTexts
 
 	Done   map[string]string // what was done just now
+	Told   map[string]string // what other packages say, where this language is not theirs
 	Fields map[string]string // what is wrong with a field, by its name and code
 
 	Unknown, Used, Expired, Unavailable message
@@ -39,6 +44,9 @@ type texts struct {
 
 // A unit of time: day, hour, minute, second. Short is how it is typed.
 type unit struct{ One, Many, Short string }
+
+// marks are what stands between texts that the pages put together.
+type marks struct{ Colon, Comma, Semicolon, Stop, List string }
 
 type loginTexts struct {
 	Title, Lead, Submit, Username, Passphrase    string

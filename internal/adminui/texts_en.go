@@ -12,6 +12,7 @@ func english() *texts {
 		Skip: "Skip to the content", Menu: "Main", Language: "Language", LogOut: "Log out", Cancel: "Cancel", Enter: "To the console",
 		Overview: "Overview", Users: "Users", LoginList: "Logins", Expiry: "Expiry", Audit: "Audit",
 		Units: [4]unit{{"day", "days", "d"}, {"hour", "hours", "h"}, {"minute", "minutes", "m"}, {"second", "seconds", "s"}},
+		Marks: marks{": ", ", ", "; ", ".", ", "},
 
 		Login: loginTexts{
 			Title: "Log in", Lead: "For admins of this server.", Submit: "Log in", Username: "Username", Passphrase: "Passphrase",
@@ -79,8 +80,9 @@ func english() *texts {
 			FirstDocs: "Log in with an app: POST /v1/login, described in", FirstPeople: "Create accounts on the command line, or let people register:",
 			PartlyF: "Could not be found out just now: %s.",
 		},
-		Limits: limitsEnglish,
-		Fleet:  englishFleet(),
+		Limits:    limitsEnglish,
+		LimitPage: englishLimitPage(),
+		Fleet:     englishFleet(),
 		Dial: dialTexts{
 			Title: "Expiry", Lead: "How long a login lasts. A change acts on living logins at once, and never brings back one that is over.",
 			Idle: "Idle timeout", IdleHint: "A login that is not used for this long is over.",
@@ -104,7 +106,7 @@ func english() *texts {
 			First: "The first version", Reverted: "Back to version", NoteF: "Back to version %d", Older: "Older versions", InForce: "in force",
 			ProblemTitle: "This cannot be saved yet",
 			EveryF:       "every %s", NextF: "next at", CronF: "by the cron expression %s", Hourly: "every hour, on the hour", Daily: "every day at midnight UTC",
-			Unreadable: "cannot be read. Type a number and d, h, m or s, such as 14d or 1d 12h.", Problem: "Error: ",
+			UnreadableF: "%s cannot be read. Type a number and d, h, m or s, such as 14d or 1d 12h.", Problem: "Error: ",
 			Summary: "Numbers of the curve",
 		},
 		Log: logTexts{
@@ -118,7 +120,7 @@ func english() *texts {
 				"user.reset_started": "One-time link given", "user.reset_used": "Password set by one-time link", "user.reset_withdrawn": "One-time link withdrawn",
 				"user.created": "User created", "user.disabled": "User disabled", "user.enabled": "User enabled",
 				"user.role_changed": "Role changed", "user.password_reset": "Password set", "user.password_changed": "Password changed", "login.ended": "Login ended",
-				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Expiry changed",
+				"login.all_ended": "Everybody logged out", "login.expired": "Login expired", "policy.changed": "Policy changed",
 				"sweep.requested": "Sweep requested", "user.second_factor_enrolled": "Second factor added",
 				"user.second_factor_removed": "Second factor removed", "user.recovery_code_used": "Recovery code used",
 			}, securityEN),
@@ -140,15 +142,17 @@ func english() *texts {
 			Roles:     map[string]string{"user": "User", "service": "Service", "admin": "Admin"},
 		},
 		Logins: loginsTexts{
-			Title: "Logins", Lead: "Who is logged in, newest first.", User: "User", Began: "Began", Seen: "Last seen", LeftTitle: "Left, if not used", Left: "left",
+			Title: "Logins", Lead: "Who is logged in, newest first.", User: "User", Began: "Began", Seen: "Last seen", LeftTitle: "Left, if not used", LeftF: "%s left",
 			End: "End login", Mine: "This is you. Ending it logs you out.", None: "Nobody is logged in.",
 			All: "Log everybody out", AllHint: "Ends every login there is, on every instance, yours too. Everybody has to log in again.",
 			Phrase: "log everybody out", PhraseLabel: "Type this to confirm", TypeF: "Type “%s” to confirm. Nobody was logged out.",
 		},
 
 		Resets: resetEnglish(),
+		Invite: englishInvite(),
 
 		Account: englishAccount(),
+		Keys:    englishKeys(),
 
 		Trouble: englishTrouble(),
 
@@ -163,6 +167,7 @@ func english() *texts {
 			"reset_lifetime_seconds": "The time",
 			"password.breached":      "The passphrase is in a list of stolen passphrases, which guessers try first; choose one that you use nowhere else.",
 			"username":               "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
+			"note.invalid":                        "The reason must be one line, without control characters.",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",
 			"idle_timeout_seconds.too_long":       "The idle timeout must not be longer than the absolute lifetime.",
 			"absolute_lifetime_seconds.too_short": "The absolute lifetime must be at least 5 minutes.",

@@ -1,9 +1,6 @@
 package adminui
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
@@ -17,13 +14,13 @@ type limitTexts struct {
 var limitsEnglish = limitTexts{
 	Place: "Attempts for one account from one place", Account: "Attempts for one account from new places",
 	Address: "Attempts from one address", Register: "New accounts from one address", Introspect: "Questions of one service",
-	RuleF: "%d in %s", And: ", ",
+	RuleF: "%s in %s", And: ", ",
 }
 
 var limitsChinese = limitTexts{
 	Place: "同一地点对同一账户的尝试", Account: "陌生地点对同一账户的尝试",
 	Address: "同一地址的尝试", Register: "同一地址的新账户", Introspect: "同一服务的查询",
-	RuleF: "%d 次（%s内）", And: "，且",
+	RuleF: "%s 次（%s内）", And: "，且 ",
 }
 
 // limits are those of a and b beside each other. A policy without any, before the
@@ -33,20 +30,9 @@ func (t *texts) limits(a, b *policy.Policy) []change {
 	if was == (limit.Limits{}) {
 		was = limit.Default()
 	}
-	words := func(rules ...limit.Rule) string {
-		var all []string
-		for _, r := range rules {
-			if !r.None() {
-				all = append(all, fmt.Sprintf(t.Limits.RuleF, r.Count, t.span(r.Per)))
-			}
-		}
-		return strings.Join(all, t.Limits.And)
+	all := make([]change, 0, len(limitNames))
+	for _, name := range limitNames {
+		all = append(all, change{t.limitName(name), t.rules(slots(&was, name)...), t.rules(slots(&is, name)...)})
 	}
-	return []change{
-		{t.Limits.Place, words(was.LoginPlace[:]...), words(is.LoginPlace[:]...)},
-		{t.Limits.Account, words(was.LoginAccount), words(is.LoginAccount)},
-		{t.Limits.Address, words(was.LoginAddress), words(is.LoginAddress)},
-		{t.Limits.Register, words(was.Register), words(is.Register)},
-		{t.Limits.Introspect, words(was.Introspect), words(is.Introspect)},
-	}
+	return all
 }

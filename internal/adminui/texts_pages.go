@@ -38,7 +38,7 @@ type dialTexts struct {
 	First, Reverted, NoteF, Older, InForce     string
 	ProblemTitle                               string
 	EveryF, NextF, CronF, Hourly, Daily        string
-	Unreadable, Problem                        string
+	UnreadableF, Problem                       string
 	Summary                                    string
 }
 
@@ -69,7 +69,7 @@ type peopleTexts struct {
 
 // loginsTexts is what the page about logins says.
 type loginsTexts struct {
-	Title, Lead, User, Began, Seen, LeftTitle, Left string
-	End, Mine, None                                 string
-	All, AllHint, Phrase, PhraseLabel, TypeF        string
+	Title, Lead, User, Began, Seen, LeftTitle, LeftF string
+	End, Mine, None                                  string
+	All, AllHint, Phrase, PhraseLabel, TypeF         string
 }

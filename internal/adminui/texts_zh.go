@@ -12,6 +12,7 @@ func chinese() *texts {
 		Skip: "跳到正文", Menu: "主菜单", Language: "语言", LogOut: "退出登录", Cancel: "取消", Enter: "前往控制台",
 		Overview: "概览", Users: "用户", LoginList: "登录", Expiry: "过期策略", Audit: "审计",
 		Units: [4]unit{{"天", "天", "d"}, {"小时", "小时", "h"}, {"分钟", "分钟", "m"}, {"秒", "秒", "s"}},
+		Marks: marks{"：", "，", "；", "。", "、"},
 
 		Login: loginTexts{
 			Title: "登录", Lead: "供本服务器的管理员使用。", Submit: "登录", Username: "用户名", Passphrase: "密码短语",
@@ -77,8 +78,9 @@ func chinese() *texts {
 			FirstDocs: "用应用登录：POST /v1/login，说明见", FirstPeople: "在命令行上创建账户，或让用户自行注册：",
 			PartlyF: "暂时无法获知：%s。",
 		},
-		Limits: limitsChinese,
-		Fleet:  chineseFleet(),
+		Limits:    limitsChinese,
+		LimitPage: chineseLimitPage(),
+		Fleet:     chineseFleet(),
 		Dial: dialTexts{
 			Title: "过期策略", Lead: "登录能持续多久。更改立即作用于现有登录，且绝不会让已结束的登录复活。",
 			Idle: "闲置超时", IdleHint: "超过此时长未使用的登录即告结束。",
@@ -102,7 +104,7 @@ func chinese() *texts {
 			First: "最初版本", Reverted: "恢复到版本", NoteF: "恢复到第 %d 版", Older: "更早的版本", InForce: "生效中",
 			ProblemTitle: "还不能保存",
 			EveryF:       "每%s", NextF: "下次", CronF: "按 cron 表达式 %s", Hourly: "每小时整点", Daily: "每天 UTC 零点",
-			Unreadable: "无法识别。请输入数字加 d、h、m 或 s，例如 14d 或 1d 12h。", Problem: "错误：",
+			UnreadableF: "%s：无法识别。请输入数字加 d、h、m 或 s，例如 14d 或 1d 12h。", Problem: "错误：",
 			Summary: "曲线的数值",
 		},
 		Log: logTexts{
@@ -116,7 +118,7 @@ func chinese() *texts {
 				"user.reset_started": "提供一次性链接", "user.reset_used": "凭一次性链接设置密码", "user.reset_withdrawn": "撤回一次性链接",
 				"user.created": "创建用户", "user.disabled": "停用用户", "user.enabled": "启用用户",
 				"user.role_changed": "更改角色", "user.password_reset": "设置密码", "user.password_changed": "更改密码", "login.ended": "结束登录",
-				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改过期策略",
+				"login.all_ended": "让所有人退出", "login.expired": "登录过期", "policy.changed": "更改策略",
 				"sweep.requested": "请求清理", "user.second_factor_enrolled": "添加第二因素",
 				"user.second_factor_removed": "移除第二因素", "user.recovery_code_used": "使用恢复码",
 			}, securityZH),
@@ -138,15 +140,17 @@ func chinese() *texts {
 			Roles:     map[string]string{"user": "用户", "service": "服务", "admin": "管理员"},
 		},
 		Logins: loginsTexts{
-			Title: "登录", Lead: "谁已登录，最新的在前。", User: "用户", Began: "开始", Seen: "最近使用", LeftTitle: "若不使用，剩余", Left: "剩余",
+			Title: "登录", Lead: "谁已登录，最新的在前。", User: "用户", Began: "开始", Seen: "最近使用", LeftTitle: "若不使用，剩余", LeftF: "剩余 %s",
 			End: "结束登录", Mine: "这是您自己。结束它会使您退出登录。", None: "没有人登录。",
 			All: "让所有人退出", AllHint: "结束所有实例上的所有登录，包括您的。所有人都必须重新登录。",
 			Phrase: "让所有人退出", PhraseLabel: "请输入以下文字以确认", TypeF: "请输入“%s”以确认。没有人被退出登录。",
 		},
 
 		Resets: resetChinese(),
+		Invite: chineseInvite(),
 
 		Account: chineseAccount(),
+		Keys:    chineseKeys(),
 
 		Trouble: chineseTrouble(),
 
@@ -157,7 +161,10 @@ func chinese() *texts {
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
 			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
 		},
+		Told: chineseTold(),
 		Fields: map[string]string{
+			"reset_lifetime_seconds.too_short": "有效时间至少 10 分钟。", "reset_lifetime_seconds.too_long": "有效时间最多 1 天。",
+			"reason.too_long": "原因最多 1000 个字符。", "reason.invalid_characters": "原因不能包含控制字符。",
 			"reset_lifetime_seconds": "有效时间",
 			"username":               "用户名", "password": "密码短语", "role": "角色", "reason": "原因",
 			"username.required": "请输入用户名。", "username.too_short": "用户名至少 3 个字符。", "username.too_long": "用户名最多 64 个字符。",
@@ -168,6 +175,7 @@ func chinese() *texts {
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
 			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
+			"note.invalid":                        "原因必须是一行文字，不含控制字符。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",
 			"absolute_lifetime_seconds.too_short": "绝对有效期至少 5 分钟。",

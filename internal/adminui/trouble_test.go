@@ -128,7 +128,7 @@ func TestRecordTellsMoments(t *testing.T) {
 	req.Method = http.MethodGet
 	req.AddCookie(c)
 	req.AddCookie(r.Result().Cookies()[0])
-	wantText(t, w.do(req), "停用时间: <ins><time", "角色: <del>用户</del> → <ins>管理员</ins>")
+	wantText(t, w.do(req), "停用时间：<ins><time", "角色：<del>用户</del> → <ins>管理员</ins>")
 }
 
 // A list keeps what it was asked for from page to page, and leads back to its

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 //go:embed pages
@@ -14,6 +15,7 @@ var pageFiles embed.FS
 func parsePages() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"asset": assetURL, "number": number[int64], "stamp": stamp, "when": when, "other": otherLanguages, "percent": percent, "links": links,
+		"changes": changes, "note": policyNote, "limit": limitOn,
 	}).ParseFS(pageFiles, "pages/*.html")) // embedded: the tests would see it fail
 }
 
@@ -77,4 +79,19 @@ func otherLanguages(t *texts) (others []*texts) {
 		}
 	}
 	return others
+}
+
+// apart puts a blank between a Chinese character and a digit behind it, as the
+// texts have it.
+func apart(s string) string {
+	var b strings.Builder
+	var before rune
+	for _, r := range s {
+		if unicode.Is(unicode.Han, before) && r >= '0' && r <= '9' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+		before = r
+	}
+	return b.String()
 }

@@ -77,6 +77,9 @@ var parsers = map[string]string{
 	"internal/adminui.readSpan":     "internal/adminui.FuzzSpan",
 	"internal/adminui.readDial":     "internal/adminui.FuzzTyped",
 	"internal/adminui.readAudit":    "internal/adminui.FuzzTyped",
+	"internal/adminui.readLimits":   "internal/adminui.FuzzLimits",
+	"internal/adminui.readNote":     "internal/adminui.FuzzLimits",
+	"internal/adminui.readVersion":  "internal/adminui.FuzzLimits",
 	"internal/adminui.parsePages":   "- the templates are in the program",
 
 	"internal/config.parseFile":             "internal/config.FuzzFile",

@@ -7,9 +7,9 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/clientaddr"
-	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
@@ -97,20 +97,7 @@ func (s *server) resetRefused(c *gin.Context, err error) {
 // one that is missing, malformed or unknown is what every stranger can send, and
 // is about nobody.
 func (s *server) credentialRefused(c *gin.Context, err error) {
-	known, found := errors.AsType[*session.RefusedError](err)
-	refusal, refused := errors.AsType[*flakepass.Refusal](err)
-	var target audit.Target
-	var args []any
-	if found {
-		target = audit.AboutLogin(known.ID, known.Username)
-		args = []any{"user_id", known.UserID, "session_id", known.ID}
-	}
-	switch {
-	case errors.Is(err, flakepass.ErrAmbiguous):
-		s.glimpse(c, "two credentials in one request", audit.AccessAmbiguous, "credentials_ambiguous", target)
-	case refused:
-		if action, what := audit.Refused(refusal.Code(), found && known.Forged); action != "" {
-			s.glimpse(c, what, action, refusal.Code(), target, args...)
-		}
+	if r, ok := admin.Refused(err); ok {
+		s.glimpse(c, r.What, r.Action, r.Reason, r.Target, r.Args...)
 	}
 }

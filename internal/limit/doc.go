@@ -51,16 +51,16 @@ func (d *Doc) Limits() (Limits, []Wrong) {
 		{"register", d.Register, &l.Register}, {"introspect", d.Introspect, &l.Introspect},
 	} {
 		if f.from == nil {
-			all = append(all, Wrong{f.name, CodeRequired, "must be given; what is to stay is sent as it is"})
+			all = append(all, Wrong{Field: f.name, Code: CodeRequired, Message: "must be given; what is to stay is sent as it is"})
 			continue
 		}
 		*f.to = f.from.rule()
 	}
 	switch {
 	case d.LoginPlace == nil:
-		all = append(all, Wrong{"login_place", CodeRequired, "must be given; what is to stay is sent as it is"})
+		all = append(all, Wrong{Field: "login_place", Code: CodeRequired, Message: "must be given; what is to stay is sent as it is"})
 	case len(d.LoginPlace) > MaxPlace:
-		all = append(all, Wrong{"login_place", CodeInvalid, fmt.Sprintf("login_place must be a list of 1 to %d rules", MaxPlace)})
+		all = append(all, Wrong{Field: "login_place", Code: CodeInvalid, Message: fmt.Sprintf("login_place must be a list of 1 to %d rules", MaxPlace), Kind: TooMany})
 	}
 	for i := range min(len(d.LoginPlace), MaxPlace) {
 		l.LoginPlace[i] = d.LoginPlace[i].rule()
