@@ -146,13 +146,17 @@ func TestDownsAtOnceUndoEachMigrationOnce(t *testing.T) {
 	})
 }
 
+// hang is when a wait for a lock that nobody gives back is given up: long after
+// all else is done, and before the migrations themselves give up.
+const hang = 2 * time.Minute
+
 func TestUpToDateNeedsNoLock(t *testing.T) {
 	onEach(t, func(t *testing.T, d database) {
 		db, other := d.open(t), d.open(t)
 		mustUp(t, db, d.dialect)
 
 		hold(t, other, d.dialect)
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
 		if _, err := migrations.Up(ctx, db, d.dialect); err != nil {
 			t.Errorf("up with nothing to do: %v", err)
@@ -174,7 +178,7 @@ func TestTheLockIsFreeAfterwards(t *testing.T) {
 			t.Fatal("up succeeded over a table of the same name")
 		}
 		mustExec(t, other, "DROP TABLE policies")
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
 		if _, err := migrations.Up(ctx, other, d.dialect); err != nil {
 			t.Errorf("after a failed run: %v", err)
@@ -186,7 +190,7 @@ func TestOneConnectionIsEnough(t *testing.T) {
 	onEach(t, func(t *testing.T, d database) {
 		db := d.open(t)
 		db.SetMaxOpenConns(1)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
 		if _, err := migrations.Up(ctx, db, d.dialect); err != nil {
 			t.Fatal(err)

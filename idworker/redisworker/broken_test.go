@@ -107,7 +107,7 @@ func FuzzField(f *testing.F) {
 			fence, _ = strconv.ParseInt(parts[2], 10, 64)
 		}
 		broken := parts == nil || from > fence
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // a fence that is far is not waited for
+		ctx, cancel := context.WithTimeout(t.Context(), soon) // a fence that is far is not waited for
 		defer cancel()
 		seat := idworker.Grant{Token: "T", From: time.UnixMilli(1), Until: time.UnixMilli(1)}
 		if g, err := l.Extend(ctx, seat, seat.Until); errors.Is(err, redisworker.ErrBroken) != broken {

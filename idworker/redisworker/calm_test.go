@@ -21,9 +21,11 @@ func TestFirstStartWaitsForTheCalm(t *testing.T) {
 		Client: single(t, testenv.Redis(t)), Reach: 2 * time.Second, Skew: 100 * time.Millisecond,
 		Waiting: func(at time.Time) { until = append(until, at) },
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	long := *l
+	long.Namespace, long.Reach = "long", time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
-	if g, err := l.Acquire(ctx, time.Second); !errors.Is(err, redisworker.ErrCalm) || ctx.Err() != nil {
+	if g, err := long.Acquire(ctx, time.Second); !errors.Is(err, redisworker.ErrCalm) || ctx.Err() != nil {
 		t.Errorf("in less time than the calm takes: %+v, %v, want ErrCalm at once", g, err)
 	}
 	if len(until) > 0 {

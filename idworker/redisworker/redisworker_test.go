@@ -125,7 +125,7 @@ func TestHolderIsShownAndCut(t *testing.T) {
 // TestRangeEndsWithinReach holds what the calm rests on.
 func TestRangeEndsWithinReach(t *testing.T) {
 	l := settled(t, single(t, testenv.Redis(t)))
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
 	defer cancel()
 	if g, err := l.Acquire(ctx, 6*time.Second); !errors.Is(err, redisworker.ErrReach) {
 		t.Errorf("a window longer than Reach: %+v, %v, want ErrReach", g, err)

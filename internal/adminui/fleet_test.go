@@ -48,7 +48,7 @@ func (w *world) run() {
 func (w *world) home(query string) string {
 	w.t.Helper()
 	c, body := w.enter(), ""
-	testenv.Eventually(w.t, 10*time.Second, func() bool {
+	testenv.Eventually(w.t, time.Minute, func() bool {
 		page := w.see(c, "/console/"+query)
 		wantStatus(w.t, page, 200)
 		body = page.Body.String()

@@ -44,7 +44,7 @@ func TestForgottenConnectionsAreLeftTogether(t *testing.T) {
 		t.Fatalf("over a forgotten connection: %v, want the end of the time", err)
 	}
 	w.LeaveIdle()
-	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := w.sessions.News(ctx, time.Time{}, time.Minute); err != nil {
 		t.Errorf("the next question: %v", err)

@@ -59,7 +59,7 @@ func TestRefusalsAreSightings(t *testing.T) {
 			kept := &ledger{}
 			tally := &audit.Tally{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 			h := handler(t, c.w, func(o *httpapi.Options) { o.Sightings, o.Log = tally, slog.New(slog.NewTextHandler(&log, nil)) })
-			const times = 50
+			const times = 10
 			for range times {
 				ask(t, h, c.method, c.path, c.body)
 			}

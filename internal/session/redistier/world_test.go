@@ -21,7 +21,7 @@ import (
 const (
 	bound = 5 * time.Second
 	// soon bounds the wait for what happens between processes.
-	soon = 20 * time.Second
+	soon = time.Minute
 )
 
 // secret signs the values of these tests.

@@ -2,7 +2,7 @@
 
 // Package migrated gives tests databases that have the newest schema already.
 // The migrations run once for each kind of database in a test binary, and every
-// further database is a copy of what they left: that is some ten times faster. The
+// further database is a copy of what they left, which is several times faster. The
 // tests of package migrations are the ones that hold the migrations to their
 // promises.
 package migrated

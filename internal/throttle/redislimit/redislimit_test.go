@@ -101,7 +101,7 @@ func TestWithoutRedisEachInstanceCounts(t *testing.T) {
 		t.Errorf("%d lines about one outage\n%s", n, log)
 	}
 	server.Start()
-	testenv.Eventually(t, 20*time.Second, func() bool {
+	testenv.Eventually(t, time.Minute, func() bool {
 		s.Take(t.Context(), of("back", limit.Rule{Count: 1_000_000, Per: time.Hour}))
 		return strings.Contains(log.String(), "counts attempts again")
 	}, "Redis is not used again")
