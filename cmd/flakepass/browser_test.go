@@ -188,9 +188,16 @@ func (b *browser) scripts(on bool) {
 	}
 }
 
-// shoot keeps a picture of the whole page in bin/console, for people to look at.
+// pictures is set by who wants to look at them.
+const pictures = "FLAKEPASS_TEST_PICTURES"
+
+// shoot keeps a picture of the whole page in bin/console, for people to look at,
+// if they ask for it: no test does, and they cost more than what is tested.
 func (b *browser) shoot(name string) {
 	b.t.Helper()
+	if os.Getenv(pictures) == "" {
+		return
+	}
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
 	png, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))

@@ -11,6 +11,7 @@ import (
 // What was done is told once, the way back shows what is in force, and whoever
 // presses twice has saved once.
 func TestConsoleBackReloadAndTwice(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
@@ -84,6 +85,7 @@ func consoleFormAfterTheEnd(t *testing.T, d *deployment) {
 // Without its database the console shows a page that says so and leads on, and
 // goes on where it was when the database is back.
 func TestConsoleWithoutItsDatabase(t *testing.T) {
+	t.Parallel()
 	d := onMySQL(t)
 	proxy, through := between(t, d)
 	i := d.startLoud(t, through...)

@@ -22,6 +22,7 @@ func refusedWithin(t testing.TB, c *client, token, code string) {
 // An admin ends a login on one instance, and another, which had just accepted
 // its token, refuses it.
 func TestConsoleEndsALoginOnEveryInstance(t *testing.T) {
+	t.Parallel()
 	d := onMySQL(t)
 	one, two := d.start(t), d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)

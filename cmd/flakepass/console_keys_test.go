@@ -14,6 +14,7 @@ import (
 // Everything that a page has to press or to fill in is reached with the Tab key
 // alone, and is seen to have the focus (WCAG 2.2, 2.1.1 and 2.4.7).
 func TestConsoleIsReachedByKeys(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
@@ -26,6 +27,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	b.tabs("expiry")
 	for _, path := range []string{"/console/", "/console/limits", "/console/users", "/console/users/1005", "/console/logins", "/console/audit", "/console/nothing"} {
 		b.open(path)
+		b.until(`!document.querySelector("[data-fill][aria-busy=true]")`) // figures that come later take the place of what was there
 		evaluate[bool](b, `(document.querySelectorAll("details").forEach(d => d.open = true), true)`)
 		b.tabs(path)
 	}

@@ -17,6 +17,7 @@ import (
 // overview is there without the figures. With scripts they fill in; without, the
 // page comes again by itself.
 func TestConsoleDoesNotWaitForACount(t *testing.T) {
+	t.Parallel()
 	d := onMySQL(t)
 	proxy, through := between(t, d)
 	i := d.start(t, through...)
@@ -77,6 +78,7 @@ func others(t testing.TB, d *deployment) {
 
 // The overview of several instances is for everybody, in both languages.
 func TestConsoleOverviewIsForEverybody(t *testing.T) {
+	t.Parallel()
 	axe := testenv.Axe(t)
 	d := onSQLite(t)
 	i := d.start(t)

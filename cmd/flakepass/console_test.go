@@ -237,6 +237,7 @@ func consoleWithoutScripts(t *testing.T, d *deployment) {
 
 // Enter in a field looks before it leaps.
 func TestConsoleEnterPreviews(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)
@@ -253,6 +254,7 @@ func TestConsoleEnterPreviews(t *testing.T) {
 // Times are those of the viewer's zone, and what they are in UTC stays to be
 // found.
 func TestConsoleTimesAreTheViewers(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)

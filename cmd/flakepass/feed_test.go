@@ -13,9 +13,11 @@ import (
 // Without Redis nothing but the feed carries word of a logout from one instance
 // to another, and it does so long before the bound.
 func TestLogoutIsHeardOfThroughTheDatabaseAlone(t *testing.T) {
+	t.Parallel()
 	const longBound = "FLAKEPASS_REVOCATION_BOUND"
 	for name, open := range map[string]func(testing.TB) *deployment{"sqlite": onSQLite, "mysql": onMySQLAlone} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := open(t)
 			a, b := d.start(t, longBound, "5m"), d.start(t, longBound, "5m")
 			here, there := newClient(t, a.public), newClient(t, b.public)
@@ -34,6 +36,7 @@ func TestLogoutIsHeardOfThroughTheDatabaseAlone(t *testing.T) {
 
 // With nothing cached there is nothing to hear of.
 func TestNothingCachedRefusesAtOnce(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	a, b := d.start(t, "FLAKEPASS_CACHE_ENTRIES", "0"), d.start(t, "FLAKEPASS_CACHE_ENTRIES", "0")
 	here, there := newClient(t, a.public), newClient(t, b.public)
@@ -48,6 +51,7 @@ func TestNothingCachedRefusesAtOnce(t *testing.T) {
 }
 
 func TestGlobalFloorReachesEveryInstance(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	a, b := d.start(t), d.start(t)
 	here, there := newClient(t, a.public), newClient(t, b.public)

@@ -41,8 +41,9 @@ func onMySQL(t testing.TB) *deployment { return onServer(t, testenv.MySQL(t), te
 // several instances has it.
 func onBothStores(t *testing.T, f func(t *testing.T, d *deployment)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, onSQLite(t)) })
-	t.Run("mysql-redis", func(t *testing.T) { f(t, onMySQL(t)) })
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); f(t, onSQLite(t)) })
+	t.Run("mysql-redis", func(t *testing.T) { t.Parallel(); f(t, onMySQL(t)) })
 }
 
 func onMariaDB(t testing.TB) *deployment { return onServer(t, testenv.MariaDB(t), testenv.Redis(t)) }

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +29,10 @@ func TestMain(m *testing.M) {
 type cleaner struct{ *testing.M }
 
 func (c cleaner) Run() int {
+	if err := overlap(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "flakepass-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -37,12 +44,26 @@ func (c cleaner) Run() int {
 	return c.M.Run()
 }
 
+// overlap lets two tests run at a time for each processor, unless -parallel
+// says otherwise: most of the time they wait, for a bound to pass or for another
+// process.
+func overlap() error {
+	flag.Parse()
+	const parallel = "test.parallel"
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if given {
+		return nil
+	}
+	return flag.Set(parallel, strconv.Itoa(2*runtime.GOMAXPROCS(0)))
+}
+
 // build makes the program as people run it, once and when it is needed.
 var build func() (string, error)
 
 func buildInto(dir string) (string, error) {
 	path := filepath.Join(dir, "flakepass")
-	cmd := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".") //nolint:noctx // bounded by the timeout of the whole test
+	cmd := exec.Command("go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, ".") //nolint:noctx // bounded by the timeout of the whole test
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}

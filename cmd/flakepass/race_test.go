@@ -10,6 +10,7 @@ import (
 // has forgotten. The instance that answers had not heard that it is over, and
 // refuses it from then on nevertheless.
 func TestLogoutOfTheForgottenIsRefusedAtOnce(t *testing.T) {
+	t.Parallel()
 	d := onMySQLAlone(t)
 	// The longest bound: nothing becomes too old to be believed meanwhile.
 	there := newClient(t, d.start(t).public)

@@ -233,6 +233,7 @@ func TestRehashThroughALogin(t *testing.T) {
 // A person opens the link that an admin gave, in a browser of their own, and sets
 // a passphrase; with and without scripts.
 func TestConsoleOneTimeLink(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t)
 	newAdmin(t, d, "ada", account.RoleAdmin)

@@ -63,6 +63,9 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			e.Setenv("FLAKEPASS_OPS_LISTEN", fmt.Sprintf("127.0.0.1:%d", ops))
 			e.Setenv("FLAKEPASS_REVOCATION_BOUND", "1s")
 			e.Setenv("LONG", strings.Repeat("x", 1001))
+			// A program with the race detector sleeps a second before it ends. There
+			// are hundreds here.
+			e.Setenv("GORACE", "atexit_sleep_ms=20")
 			setup(e)
 			return nil
 		},

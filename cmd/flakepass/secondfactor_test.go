@@ -78,6 +78,7 @@ func TestAnAdminGetsBackWhoLostTheSecondFactor(t *testing.T) {
 // Without a key on MySQL nobody can enrol, and the answer says what to set. With
 // the key taken away, whoever has a factor does not get in without it.
 func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) {
+	t.Parallel()
 	d := onMySQLAlone(t)
 	key := []string{"FLAKEPASS_SECOND_FACTOR_KEY", strings.Repeat("5a", 32)}
 	password := newPassword()
@@ -145,6 +146,7 @@ func TestTheKeyFileIsMadeOnce(t *testing.T) {
 
 // A lost key file is told at the start, not to the next person who logs in.
 func TestAMissingKeyFileStopsTheStart(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	password := newPassword()
 	t.Run("before", func(t *testing.T) {
@@ -164,6 +166,7 @@ func TestAMissingKeyFileStopsTheStart(t *testing.T) {
 // An admin adds a second factor, logs in with it, uses it to confirm, and removes
 // it; nobody sees more than that on the way.
 func TestConsoleSecondFactor(t *testing.T) {
+	t.Parallel()
 	d := onSQLite(t)
 	i := d.start(t, "FLAKEPASS_SECOND_FACTOR", "admins")
 	newAdmin(t, d, "ada", account.RoleAdmin)
