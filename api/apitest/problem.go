@@ -41,7 +41,7 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 	got, _, _ = strings.Cut(got, `, error_description="`)
 	oauth, _ := doc["error"].(string)
 	challenged := challenge(resp.StatusCode, code)
-	if oauth == "unauthorized_client" { // it came by Basic, and RFC 6750 is about Bearer
+	if oauth != "" && resp.StatusCode == http.StatusForbidden { // an OAuth client reads the error in the body
 		challenged = ""
 	}
 	must(got == challenged || oauth == "invalid_client" && got == `Basic realm="flakepass"`, "header WWW-Authenticate does not fit the code")

@@ -8,11 +8,9 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,30 +28,7 @@ const (
 // whole reports whether "make attack" asks for the large numbers.
 func whole() bool { return os.Getenv("FLAKEPASS_ATTACK") == "whole" }
 
-// programs is the folder of what build makes.
-var programs string
-
-// build makes the command once for all tests.
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(programs, "flakepass")
-	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "flakepass-attack-*")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	programs = dir
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // A world is a flakepass on SQLite, and whoever attacks it.
 type world struct {
@@ -74,10 +49,7 @@ var (
 // Each request is in its log.
 func newWorld(t testing.TB, settings ...string) *world {
 	t.Helper()
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testenv.Flakepass(t)
 	dir := t.TempDir()
 	w := &world{t: t, file: filepath.Join(dir, "flakepass.db")}
 	ways := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 50}

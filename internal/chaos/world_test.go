@@ -47,7 +47,7 @@ func newWorld(t *testing.T, r recipe) *world {
 		w.redis = testenv.Redis(t)
 	}
 	if r.program == "" {
-		r.program = build(t, "")
+		r.program = testenv.Flakepass(t)
 	}
 	for i := range r.instances {
 		w.instances = append(w.instances, w.instance(t, i, r.program, r.more[i]...))
@@ -58,16 +58,13 @@ func newWorld(t *testing.T, r recipe) *world {
 	return w
 }
 
-// build makes the program as people run it, with the files of an overlay in
-// place of its own, if there is one.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// build makes the program with the files of an overlay in place of its own.
 func build(t testing.TB, overlay string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flakepass")
-	args := []string{"build", "-tags", "nomsgpack", "-o", path}
-	if overlay != "" {
-		args = append(args, "-overlay", overlay)
-	}
-	cmd := exec.CommandContext(t.Context(), "go", append(args, "./cmd/flakepass")...)
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", path, "-overlay", overlay, "./cmd/flakepass")
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

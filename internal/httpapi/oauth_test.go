@@ -109,7 +109,7 @@ func TestOAuthClientSaysWhoItIs(t *testing.T) {
 		"Basic twice":              {authorization(basic("a", caller), basic("b", caller)), ofService(), 400, "credentials_ambiguous", "invalid_request", ""},
 		"dead":                     {authorization("Bearer " + caller), &world{verify: flakepass.ErrReplaced}, 401, "token_replaced", "invalid_token", "error="},
 		"Basic, dead":              {authorization(basic("", caller)), &world{verify: flakepass.ErrReplaced}, 401, "token_replaced", "invalid_client", basicChallenge},
-		"a user":                   {authorization("Bearer " + caller), &world{}, 403, "forbidden", "insufficient_scope", `error="insufficient_scope"`},
+		"a user":                   {authorization("Bearer " + caller), &world{}, 403, "forbidden", "insufficient_scope", ""},
 		"Basic, a user":            {authorization(basic("", caller)), &world{}, 403, "forbidden", "unauthorized_client", ""},
 		"undecided":                {authorization("Bearer " + caller), &world{verify: errors.New(cause)}, 503, "unavailable", "temporarily_unavailable", ""},
 		"not found is no verdict":  {authorization(basic("", caller)), &world{verify: session.ErrNotFound}, 503, "unavailable", "temporarily_unavailable", ""},

@@ -131,7 +131,9 @@ func (s *server) fail(c *gin.Context, err error) {
 		return
 	}
 	if p, ok := lookup(err); ok {
-		if code, ok := challenged[p.Code]; ok && c.GetString(scheme) != basicScheme {
+		// OAuth clients read their error in the body; oauth4webapi, for one, does not
+		// look there if a 403 has a challenge.
+		if code, ok := challenged[p.Code]; ok && (code != problem.InsufficientScope || c.GetString(scheme) == "") {
 			c.Header(problem.ChallengeHeader, problem.Bearer(code, ""))
 		}
 		tell(c, p)

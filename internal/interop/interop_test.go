@@ -30,17 +30,15 @@ type server struct {
 
 var listens = regexp.MustCompile(`API +(http://\S+)`)
 
-// start builds the program and runs it until the test ends.
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// start runs the program until the test ends.
 func start(t *testing.T) *server {
 	t.Helper()
 	dir := t.TempDir()
-	s := &server{program: filepath.Join(dir, "flakepass"), vars: []string{
+	s := &server{program: testenv.Flakepass(t), vars: []string{
 		"FLAKEPASS_LISTEN=127.0.0.1:0", "FLAKEPASS_OPS_LISTEN=127.0.0.1:0", "FLAKEPASS_DATA_DIR=" + filepath.Join(dir, "data"),
 	}}
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", s.program, "../../cmd/flakepass")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
 	s.add(t, "alice", "user")
 	s.add(t, "gateway", "service")
 

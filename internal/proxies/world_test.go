@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,30 +29,7 @@ const (
 	password = "correct horse battery"
 )
 
-// programs is the folder of what build makes.
-var programs string
-
-// build makes the command once for all tests.
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(programs, "flakepass")
-	out, err := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
-	}
-	return path, nil
-})
-
-func TestMain(m *testing.M) {
-	dir, err := os.MkdirTemp("", "flakepass-proxies-*")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	programs = dir
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // run starts a program until the test ends, and returns once it answers at addr.
 func run(t testing.TB, addr, program string, args ...string) *server.Process {
@@ -160,10 +136,7 @@ type world struct {
 // addresses are replaced.
 func newWorld(t testing.TB, start func(t testing.TB, w *world)) *world {
 	t.Helper()
-	program, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := testenv.Flakepass(t)
 	w := &world{t: t, service: newService(t)}
 	w.api = fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	file := filepath.Join(t.TempDir(), "flakepass.yaml")

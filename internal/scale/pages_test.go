@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -66,13 +65,9 @@ func (d *deployment) visitor(t testing.TB) *visitor {
 	t.Helper()
 	const name, password = "scale.admin", "violet tram sings at noon"
 	dir := t.TempDir()
-	program := filepath.Join(dir, "flakepass")
+	program := testenv.Flakepass(t)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
-	out, err := exec.CommandContext(ctx, "go", "build", "-tags", "nomsgpack", "-o", program, "github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
 	c, err := mysql.ParseDSN(d.source)
 	must(t, err)
 	database := url.URL{Scheme: "mysql", User: url.User(c.User), Host: c.Addr, Path: "/" + c.DBName}

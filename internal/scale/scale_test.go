@@ -6,7 +6,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
+
+func TestMain(m *testing.M) { testenv.Main(m) }
 
 // sizes is the variable with which "make scale" says how many users, in numbers
 // separated by commas, each a multiple of 200,000.

@@ -1,0 +1,58 @@
+//go:build unix
+
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// built is the program of this test process, and the folder that it is in, which
+// Main makes.
+var built struct {
+	sync.Once
+	dir, path string
+	err       error
+}
+
+// Main runs the tests of a package that asks for [Flakepass], takes away what that
+// made, and ends the process. Call it from TestMain.
+func Main(m *testing.M) {
+	dir, err := os.MkdirTemp("", "flakepass-test-*")
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	built.dir = dir
+	code := m.Run()
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// Flakepass returns the path of the command, built as people run it, once in a test
+// process. The package needs [Main]. It ends the test if it cannot be built.
+func Flakepass(t testing.TB) string {
+	t.Helper()
+	built.Do(func() {
+		if built.dir == "" {
+			built.err = fmt.Errorf("the package has no func TestMain(m *testing.M) { testenv.Main(m) }")
+			return
+		}
+		built.path = filepath.Join(built.dir, "flakepass")
+		// Not the context of t, which is only the first that asks.
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-tags", "nomsgpack", "-o", built.path,
+			"github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
+		if err != nil {
+			built.err = fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatalf("testenv: %v", built.err)
+	}
+	return built.path
+}
