@@ -123,6 +123,7 @@ func TestConflictOfLimitsShowsBoth(t *testing.T) {
 	wantStatus(t, page, 409)
 	wantText(t, page, "Somebody else has changed this meanwhile", "Version 2 is in force now, by ada.",
 		">120 in 1 minute</td>", ">240 in 1 minute</td>", ">60 in 1 minute</td>", `value="60"`, `value="mine"`, `name="version" value="2"`)
+	wantNoText(t, page, ">30 in 1 hour</td>") // which nobody has touched
 	if w.policies.inForce.Limits.LoginAddress.Count != 240 {
 		t.Error("their version is lost")
 	}

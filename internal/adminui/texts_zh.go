@@ -64,7 +64,7 @@ func chinese() *texts {
 			Title: "概览", Live: "有效登录", LiveHint: "未结束、未闲置超时、未过期",
 			State: "本实例状态", Ready: "就绪", NotReady: "未就绪",
 			Database: "数据库", Redis: "Redis", Worker: "工作节点号", Horizon: "已知全部注销的时刻", Bound: "注销生效时限",
-			HorizonF: "%s前", NoHorizon: "尚无", UptimeF: "已运行 %s", NoRedis: "无",
+			HorizonF: "%s 前", NoHorizon: "尚无", UptimeF: "已运行 %s", NoRedis: "无",
 			Answers: "由谁应答", AnswersHint: "本实例启动以来接受的令牌，按应答来源统计。",
 			Memory: "内存", Shared: "Redis", FromRows: "数据库", NoAnswers: "尚未接受任何令牌。",
 			Sweeps: "最近的清理", SweepsHint: "从用户行上清除已结束的登录。任何应答都不依赖它。",
