@@ -78,9 +78,8 @@ func chinese() *texts {
 			FirstDocs: "用应用登录：POST /v1/login，说明见", FirstPeople: "在命令行上创建账户，或让用户自行注册：",
 			PartlyF: "暂时无法获知：%s。",
 		},
-		Limits:    limitsChinese,
-		LimitPage: chineseLimitPage(),
-		Fleet:     chineseFleet(),
+		Limits: limitsChinese,
+		Fleet:  chineseFleet(),
 		Dial: dialTexts{
 			Title: "过期策略", Lead: "登录能持续多久。更改立即作用于现有登录，且绝不会让已结束的登录复活。",
 			Idle: "闲置超时", IdleHint: "超过此时长未使用的登录即告结束。",
@@ -147,12 +146,14 @@ func chinese() *texts {
 		},
 
 		Resets: resetChinese(),
-		Invite: chineseInvite(),
 
 		Account: chineseAccount(),
-		Keys:    chineseKeys(),
 
 		Trouble: chineseTrouble(),
+
+		LimitPage: chineseLimitPage(),
+		Invite:    chineseInvite(),
+		Keys:      chineseKeys(),
 
 		Done: map[string]string{
 			"factor_removed": "第二因素已移除。",
