@@ -52,6 +52,10 @@ var looks = []look{
 		b.open("/console/users")
 		b.do(chromedp.Click(chromedp.CSS("details summary")), chromedp.Click(chromedp.CSS("#by-link")))
 	}},
+	{"users-invited", func(b *browser) {
+		b.fill("#username", "invited.person")
+		b.press("details form button")
+	}},
 	{"users-none", func(b *browser) { b.open("/console/users?name=zz") }},
 	{"user", func(b *browser) { b.open("/console/users/1005") }},
 	{"user-disabled", func(b *browser) {

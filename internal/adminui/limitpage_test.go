@@ -114,6 +114,19 @@ func TestLimitsAreSaved(t *testing.T) {
 	}
 }
 
+// Older versions are a page further on, below the same limits.
+func TestHistoryBelowLimitsHasPages(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	for i := range 11 {
+		wantStatus(t, w.limits(c, "register_1_count", strconv.Itoa(40+i), "version", strconv.Itoa(1+i)), 303)
+	}
+	wantText(t, w.see(c, "/console/limits"), `href="/console/limits?before=3#history"`, "Version 12")
+	page := w.see(c, "/console/limits?before=3")
+	wantText(t, page, "Version 2", "Version 1", `value="50"`, `name="version" value="12"`)
+	wantNoText(t, page, `href="/console/limits?before=`)
+}
+
 // What another admin saved meanwhile is shown and not overwritten.
 func TestConflictOfLimitsShowsBoth(t *testing.T) {
 	w := newWorld(t)
@@ -123,6 +136,7 @@ func TestConflictOfLimitsShowsBoth(t *testing.T) {
 	wantStatus(t, page, 409)
 	wantText(t, page, "Somebody else has changed this meanwhile", "Version 2 is in force now, by ada.",
 		">120 in 1 minute</td>", ">240 in 1 minute</td>", ">60 in 1 minute</td>", `value="60"`, `value="mine"`, `name="version" value="2"`)
+	wantNoText(t, page, ">30 in 1 hour</td>") // which nobody has touched
 	if w.policies.inForce.Limits.LoginAddress.Count != 240 {
 		t.Error("their version is lost")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/flakepass/flakepass/internal/admin"
@@ -148,6 +149,7 @@ func (v *visit) limitsUnset(in limitsInput, inForce policy.Policy, change admin.
 			v.unavailable("policy conflict", err)
 			return
 		}
+		view.Conflict.Rows = slices.DeleteFunc(view.Conflict.Rows, func(r conflictRow) bool { return r.Opened == r.InForce && r.InForce == r.Typed })
 		view.In.Version = view.InForce.Version
 	}
 	view.Changes = differing(v.t.limits(&view.InForce, &change.Next))

@@ -54,5 +54,8 @@ func (v accountView) Passphrase() passphraseField {
 	if v.Factor {
 		f.Hint = v.T.Account.NewBeside
 	}
+	if v.At == doPassword {
+		f.Problems = v.Problems
+	}
 	return f
 }

@@ -15,22 +15,23 @@ type texts struct {
 	Units                                       [4]unit
 	Marks                                       marks
 
-	Login     loginTexts
-	Confirm   confirmTexts
-	Setup     setupTexts
-	Home      homeTexts
-	Fleet     fleetTexts
-	Dial      dialTexts
-	Limits    limitTexts
+	Login   loginTexts
+	Confirm confirmTexts
+	Setup   setupTexts
+	Home    homeTexts
+	Fleet   fleetTexts
+	Dial    dialTexts
+	Limits  limitTexts
+	Log     logTexts
+	People  peopleTexts
+	Logins  loginsTexts
+	Resets  resetTexts
+	Account accountTexts
+	Trouble troubleTexts
+
 	LimitPage limitPageTexts
-	Log       logTexts
-	People    peopleTexts
-	Logins    loginsTexts
-	Resets    resetTexts
 	Invite    inviteTexts
-	Account   accountTexts
 	Keys      keyTexts
-	Trouble   troubleTexts
 
 	Done   map[string]string // what was done just now
 	Told   map[string]string // what other packages say, where this language is not theirs

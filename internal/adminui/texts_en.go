@@ -80,9 +80,8 @@ func english() *texts {
 			FirstDocs: "Log in with an app: POST /v1/login, described in", FirstPeople: "Create accounts on the command line, or let people register:",
 			PartlyF: "Could not be found out just now: %s.",
 		},
-		Limits:    limitsEnglish,
-		LimitPage: englishLimitPage(),
-		Fleet:     englishFleet(),
+		Limits: limitsEnglish,
+		Fleet:  englishFleet(),
 		Dial: dialTexts{
 			Title: "Expiry", Lead: "How long a login lasts. A change acts on living logins at once, and never brings back one that is over.",
 			Idle: "Idle timeout", IdleHint: "A login that is not used for this long is over.",
@@ -149,12 +148,14 @@ func english() *texts {
 		},
 
 		Resets: resetEnglish(),
-		Invite: englishInvite(),
 
 		Account: englishAccount(),
-		Keys:    englishKeys(),
 
 		Trouble: englishTrouble(),
+
+		LimitPage: englishLimitPage(),
+		Invite:    englishInvite(),
+		Keys:      englishKeys(),
 
 		Done: map[string]string{
 			"factor_removed": "The second factor is removed.",

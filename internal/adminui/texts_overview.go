@@ -53,7 +53,7 @@ func chineseFleet() fleetTexts {
 		MoreF: "另有 %d 个，可用此命令列出：flakepass remote instances", Self: "本实例", None: "还没有实例报告。每个实例启动后数秒内都会报告。",
 		Name: "实例", Horizon: "已知全部注销的时刻", Answers: "由谁应答（最近一分钟）", Health: "健康状况",
 		SilentF: "已有 %s没有消息", WorkerF: "工作节点号 %d", RememberedF: "记住 %s 个登录",
-		HorizonF: "%s前，上限 %s", HorizonLateF: "%s前，超过上限 %s：每个令牌都查询数据库", NoHorizon: "尚无：每个令牌都查询数据库",
+		HorizonF: "%s 前，上限 %s", HorizonLateF: "%s 前，超过上限 %s：每个令牌都查询数据库", NoHorizon: "尚无：每个令牌都查询数据库",
 		AcceptedF: "接受了 %s 个令牌", Quiet: "没有接受令牌",
 		TookF: "应答用时 %s", FailedF: "最近一分钟有 %d 次报告太迟或未写入",
 		Clock: "时钟", ClockGood: "与数据库一致", ClockAheadF: "比数据库快 %s", ClockBehindF: "比数据库慢 %s",

@@ -64,7 +64,7 @@ func chinese() *texts {
 			Title: "概览", Live: "有效登录", LiveHint: "未结束、未闲置超时、未过期",
 			State: "本实例状态", Ready: "就绪", NotReady: "未就绪",
 			Database: "数据库", Redis: "Redis", Worker: "工作节点号", Horizon: "已知全部注销的时刻", Bound: "注销生效时限",
-			HorizonF: "%s前", NoHorizon: "尚无", UptimeF: "已运行 %s", NoRedis: "无",
+			HorizonF: "%s 前", NoHorizon: "尚无", UptimeF: "已运行 %s", NoRedis: "无",
 			Answers: "由谁应答", AnswersHint: "本实例启动以来接受的令牌，按应答来源统计。",
 			Memory: "内存", Shared: "Redis", FromRows: "数据库", NoAnswers: "尚未接受任何令牌。",
 			Sweeps: "最近的清理", SweepsHint: "从用户行上清除已结束的登录。任何应答都不依赖它。",
@@ -78,9 +78,8 @@ func chinese() *texts {
 			FirstDocs: "用应用登录：POST /v1/login，说明见", FirstPeople: "在命令行上创建账户，或让用户自行注册：",
 			PartlyF: "暂时无法获知：%s。",
 		},
-		Limits:    limitsChinese,
-		LimitPage: chineseLimitPage(),
-		Fleet:     chineseFleet(),
+		Limits: limitsChinese,
+		Fleet:  chineseFleet(),
 		Dial: dialTexts{
 			Title: "过期策略", Lead: "登录能持续多久。更改立即作用于现有登录，且绝不会让已结束的登录复活。",
 			Idle: "闲置超时", IdleHint: "超过此时长未使用的登录即告结束。",
@@ -147,12 +146,14 @@ func chinese() *texts {
 		},
 
 		Resets: resetChinese(),
-		Invite: chineseInvite(),
 
 		Account: chineseAccount(),
-		Keys:    chineseKeys(),
 
 		Trouble: chineseTrouble(),
+
+		LimitPage: chineseLimitPage(),
+		Invite:    chineseInvite(),
+		Keys:      chineseKeys(),
 
 		Done: map[string]string{
 			"factor_removed": "第二因素已移除。",

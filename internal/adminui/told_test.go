@@ -18,6 +18,8 @@ func TestWhatOthersSayIsTranslated(t *testing.T) {
 		"../../cmd/flakepass/ready.go":        `append\(reasons, "([^"]+)"\)`,
 		"../../cmd/flakepass/report.go":       `append\(report.Troubles, "([^"]+)"\)`,
 		"../session/redistier/check.go":       `errors.New\("([^"]+)"\)`,
+		"../../idworker/lender.go":            `Err(?:Lost|NoNumber) = errors.New\("([^"]+)"\)`,
+		"../../idworker/mint.go":              `ErrNoGrant = errors.New\("([^"]+)"\)`,
 		"../session/session.go":               `Reason += "([^"]+)"`,
 		"../../internal/adminui/sightings.go": `reason = "([^"]+)"`,
 		"../../internal/adminui/login.go":     `reason = [^"\n]*"([^"]+)"`,
