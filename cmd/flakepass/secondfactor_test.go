@@ -77,7 +77,7 @@ func TestAnAdminGetsBackWhoLostTheSecondFactor(t *testing.T) {
 
 // Without a key on MySQL nobody can enrol, and the answer says what to set. With
 // the key taken away, whoever has a factor does not get in without it.
-func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) {
+func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
 	t.Parallel()
 	d := onMySQLAlone(t)
 	key := []string{"FLAKEPASS_SECOND_FACTOR_KEY", strings.Repeat("5a", 32)}
@@ -145,7 +145,7 @@ func TestTheKeyFileIsMadeOnce(t *testing.T) {
 }
 
 // A lost key file is told at the start, not to the next person who logs in.
-func TestAMissingKeyFileStopsTheStart(t *testing.T) {
+func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
 	t.Parallel()
 	d := onSQLite(t)
 	password := newPassword()
