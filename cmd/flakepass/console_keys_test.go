@@ -35,6 +35,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	b.open("/console/users")
 	b.types("#name", "person00007")
 	b.do(chromedp.KeyEvent("\r"))
+	testenv.Eventually(t, patience, func() bool { return b.path() == "/console/users?name=person00007" }, "the page shows who was looked for")
 	b.sees("person00007")
 	b.painted()
 	b.do(chromedp.Focus(chromedp.CSS("td a")), chromedp.KeyEvent("\r"))
