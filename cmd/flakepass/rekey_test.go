@@ -126,7 +126,7 @@ func TestRekeySaysWhatIsMissing(t *testing.T) {
 		t.Errorf("without the key that the server made: %d %s%s", r.code, r.out, r.errs)
 	}
 	file := filepath.Join(d.vars["FLAKEPASS_DATA_DIR"], "second-factor.key")
-	text, err := os.ReadFile(file) //nolint:gosec // of this test
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}

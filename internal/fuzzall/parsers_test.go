@@ -26,10 +26,11 @@ var parsers = map[string]string{
 	"..readAnswer":      "..FuzzRemoteAnswer",
 	"..event.read":      "..FuzzRemoteStream",
 
-	"api/client.readProblem":         "api/client.FuzzProblem",
-	"api/client.decode":              "api/client.FuzzAnswers",
-	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
-	"api/client.read":                "- it makes a request",
+	"api/client.readProblem":            "api/client.FuzzProblem",
+	"api/client.decode":                 "api/client.FuzzAnswers",
+	"api/client.token.UnmarshalJSON":    "api/client.FuzzAnswers",
+	"api/client.read":                   "- it makes a request",
+	"api/client.Instance.UnmarshalJSON": "api/client.FuzzInstance",
 
 	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
 	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
