@@ -42,7 +42,7 @@ func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics
 	if !cfg.HashProcess {
 		return account.Here{}, func() {}
 	}
-	e, err := hashproc.New(log, func() *exec.Cmd { return hashing(cfg.HashWorkers) })
+	e, err := hashproc.New(log, func() *exec.Cmd { return hashing(cfg.HashWorkers) }) //nolint:contextcheck // the process is of nobody who asks first
 	if err != nil {
 		log.WarnContext(ctx, "passwords are hashed in the server's own process, and a flood of logins slows other requests down", "err", err)
 		return account.Here{}, func() {}

@@ -176,7 +176,7 @@ func TestWhatDoesNotAnswerIsNoEngine(t *testing.T) {
 	t.Parallel()
 	for _, command := range [][]string{{"true"}, {"cat"}, {"sleep", "1000"}, {"/no/such/file"}} {
 		e, err := hashproc.Begin(slog.New(slog.DiscardHandler), func() *exec.Cmd {
-			return exec.Command(command[0], command[1:]...) //nolint:noctx,gosec // of the list above
+			return exec.Command(command[0], command[1:]...) //nolint:noctx // its end is waited for, or its input ends
 		}, 2*time.Second)
 		if err == nil {
 			e.Close()
