@@ -3,6 +3,7 @@ package adminui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 
@@ -18,8 +19,10 @@ const accountPath = "/console/account"
 // Own are the verbs of people about their own accounts. *login.Service has them.
 type Own interface {
 	HasFactor(ctx context.Context, id idworker.ID) (bool, error)
+	FactorState(ctx context.Context, id idworker.ID) (secondfactor.State, error)
 	EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
 	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	RenewRecovery(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
 	RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error
 	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
@@ -28,6 +31,7 @@ type Own interface {
 const (
 	doEnrol    = "enrol"
 	doConfirm  = "confirm"
+	doRenew    = "renew"
 	doRemove   = "remove"
 	doPassword = "password"
 )
@@ -35,7 +39,7 @@ const (
 // ownEvents are what the record calls them; an enrolment is none until it is
 // confirmed.
 var ownEvents = map[string]audit.Action{
-	doConfirm: audit.SecondFactorEnrolled, doRemove: audit.SecondFactorRemoved, doPassword: audit.PasswordChanged,
+	doConfirm: audit.SecondFactorEnrolled, doRenew: audit.RecoveryCodesRenewed, doRemove: audit.SecondFactorRemoved, doPassword: audit.PasswordChanged,
 }
 
 type accountView struct {
@@ -49,6 +53,7 @@ type accountView struct {
 	Picture  secondfactor.Picture
 	Secret   string   // in groups of four
 	Recovery []string // shown once
+	Left     string   // how many recovery codes there are, in words; empty if nobody can say
 }
 
 func (u *UI) showAccount(v *visit) { v.showAccount(http.StatusOK, accountView{}) }
@@ -57,10 +62,28 @@ func (v *visit) showAccount(status int, view accountView) {
 	view.frame = v.frame(v.t.Account.Title, accountPath)
 	view.Bad = view.Problem != "" || len(view.Problems) > 0
 	view.Must = v.u.AdminsNeedFactor && !v.factor
+	if v.factor && len(view.Recovery) == 0 {
+		view.Left = v.codesLeft()
+	}
 	v.render(status, "account", view)
 }
 
-// postAccount does one of four things, each of which needs a proof that counts as
+// codesLeft says how many recovery codes there are. The page does without if
+// that cannot be known: the form for new ones is there in any case.
+func (v *visit) codesLeft() string {
+	state, err := v.u.Own.FactorState(v.r.Context(), v.who.UserID)
+	switch {
+	case err != nil || !state.Enrolled:
+		return ""
+	case state.Left == 0:
+		return v.t.Account.LeftNone
+	case state.Left == 1:
+		return v.t.Account.LeftOne
+	}
+	return fmt.Sprintf(v.t.Account.LeftF, state.Left)
+}
+
+// postAccount does one of five things, each of which needs a proof that counts as
 // an attempt to log in.
 func (u *UI) postAccount(v *visit, form url.Values) {
 	do := form.Get("do")
@@ -85,6 +108,10 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	case doConfirm:
 		var codes []secondfactor.RecoveryCode
 		codes, err = u.Own.ConfirmFactor(ctx, id, code)
+		answer = func() { v.showRecovery(codes) }
+	case doRenew:
+		var codes []secondfactor.RecoveryCode
+		codes, err = u.Own.RenewRecovery(ctx, id, current, code)
 		answer = func() { v.showRecovery(codes) }
 	case doRemove:
 		err = u.Own.RemoveFactor(ctx, id, current, code)

@@ -22,6 +22,7 @@ type own struct {
 	adminui.Own // which nobody asks more of
 
 	none bool // there is no second factor
+	left int  // recovery codes
 	err  error
 }
 
@@ -29,6 +30,17 @@ func (o own) HasFactor(context.Context, idworker.ID) (bool, error) { return !o.n
 
 func (o own) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
 	return o.err
+}
+
+func (o own) FactorState(context.Context, idworker.ID) (secondfactor.State, error) {
+	return secondfactor.State{Enrolled: !o.none, Left: o.left}, o.err
+}
+
+func (o own) RenewRecovery(context.Context, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+	if o.err != nil {
+		return nil, o.err
+	}
+	return make([]secondfactor.RecoveryCode, secondfactor.RecoveryCodes), nil
 }
 
 // sightings are the sightings of a test.
@@ -150,5 +162,40 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 		if asked < 5 {
 			t.Errorf("%d forms ask for the passphrase", asked)
 		}
+	}
+}
+
+// The account page says how many recovery codes there are, and gives new ones to
+// whoever shows passphrase and code; the record's words are in the log.
+func TestRecoveryCodesAreRenewedInTheConsole(t *testing.T) {
+	w := newWorld(t)
+	page := func(o own) string {
+		w.ui.Own = o
+		w.h = w.ui.Handler()
+		return w.see(w.enter(), "/console/account").Body.String()
+	}
+	for left, want := range []string{"no recovery codes left", "one recovery code left", "You have 2 recovery codes"} {
+		if body := page(own{left: left}); !strings.Contains(body, want) {
+			t.Errorf("with %d codes the page does not say %q", left, want)
+		}
+	}
+	if body := page(own{err: context.DeadlineExceeded}); strings.Contains(body, "recovery code left") || !strings.Contains(body, `value="renew"`) {
+		t.Error("where the number cannot be known the page says one, or offers no new codes")
+	}
+	send := func(o own) *httptest.ResponseRecorder {
+		w.ui.Own = o
+		w.h = w.ui.Handler()
+		return w.sendForm(w.enter(), "/console/account", "do", "renew", "current_password", passphrase, "code", "123456")
+	}
+	if r := send(own{err: secondfactor.ErrInvalid}); r.Code != 403 || strings.Contains(r.Body.String(), `class="recovery"`) {
+		t.Errorf("with a wrong code: %d", r.Code)
+	}
+	w.log.Reset()
+	r := send(own{})
+	if n := strings.Count(r.Body.String(), "<li><code>"); r.Code != 200 || n != secondfactor.RecoveryCodes {
+		t.Errorf("%d with %d codes", r.Code, n)
+	}
+	if !strings.Contains(w.log.String(), "user.recovery_codes_renewed") {
+		t.Errorf("the log does not tell:\n%s", &w.log)
 	}
 }

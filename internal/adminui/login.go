@@ -107,9 +107,6 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 		status, problem, reason = http.StatusForbidden, v.t.Account.ResetNeeded, "password_reset_required"
 	case errors.Is(err, account.ErrBusy):
 		problem = v.t.Login.Busy
-	case errors.Is(err, secondfactor.ErrRequired): // and there is no ticket, for there is no key
-		problem = v.t.Keys.None
-		v.uncheckable("login", err)
 	case v.r.Context().Err() == nil:
 		u.Log.ErrorContext(v.r.Context(), "console: login", "err", err)
 	}

@@ -7,6 +7,7 @@ type accountTexts struct {
 	Factor, Has, HasNot, Enrol, Remove             string
 	Scan, QR, ByHand, FirstCode, Confirm           string
 	RecoveryTitle, RecoveryLead, RecoveryKept      string
+	Renew, RenewHint, LeftF, LeftOne, LeftNone     string
 	Password, PasswordLead, NewPassword, NewBeside string
 	ChangePassword, ShortBeside                    string
 	Code, CodeHint, CodeLead, CodeWrong            string
@@ -30,6 +31,9 @@ func englishAccount() accountTexts {
 		RecoveryTitle: "Your recovery codes",
 		RecoveryLead:  "Each stands for the app once. Keep them where you keep nothing else of this account: on paper, or in a password manager. They are not shown again.",
 		RecoveryKept:  "I have kept them",
+
+		Renew: "New recovery codes", RenewHint: "New recovery codes take the place of all that you have.",
+		LeftF: "You have %d recovery codes.", LeftOne: "You have one recovery code left.", LeftNone: "You have no recovery codes left.",
 
 		Password: "Passphrase", PasswordLead: "Ends your login. Log in with the new one.", NewPassword: "New passphrase",
 		NewBeside: "At least 8 characters, since you have a second factor.", ChangePassword: "Change the passphrase",
@@ -63,6 +67,9 @@ func chineseAccount() accountTexts {
 		RecoveryTitle: "您的恢复码",
 		RecoveryLead:  "每个恢复码可代替应用使用一次。请写在纸上或存入密码管理器，不要与此账户的其他资料放在一起。它们不会再次显示。",
 		RecoveryKept:  "我已保存",
+
+		Renew: "生成新的恢复码", RenewHint: "新的恢复码会取代您现有的全部恢复码。",
+		LeftF: "您还有 %d 个恢复码。", LeftOne: "您只剩一个恢复码。", LeftNone: "您已没有恢复码。",
 
 		Password: "密码短语", PasswordLead: "会结束您的登录。请用新的密码短语重新登录。", NewPassword: "新密码短语",
 		NewBeside: "您有第二因素，因此至少 8 个字符。", ChangePassword: "更改密码短语",
