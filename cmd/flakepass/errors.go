@@ -62,7 +62,9 @@ func mistyped(err error) string {
 	}
 	var commands []string
 	for _, n := range at.Children {
-		commands = append(commands, n.Name)
+		if !n.Hidden {
+			commands = append(commands, n.Name)
+		}
 	}
 	for _, leaf := range parse.Context.Model.Leaves(true) {
 		// One further down is about something else: user remove is not user second-factor remove.

@@ -236,6 +236,20 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.sees("The user is created.")
 
 	b.open("/console/account")
+	b.sees("You have 9 recovery codes.")
+	b.fill("#remove_password", passphrase)
+	b.fill("#remove_code", recovery[1])
+	b.press(`button[value="renew"]`)
+	b.do(chromedp.WaitVisible(chromedp.CSS(".recovery")))
+	used := recovery[2]
+	recovery = evaluate[[]string](b, `[...document.querySelectorAll(".recovery code")].map(e => e.textContent)`)
+	b.open("/console/account")
+	b.sees("You have 10 recovery codes.")
+	b.fill("#remove_password", passphrase)
+	b.fill("#remove_code", used)
+	b.press(`button[value="renew"]`)
+	b.sees("The code is not valid")
+
 	b.fill("#current_password", passphrase)
 	b.fill("#new_password", "xk7 Vrt")
 	b.fill("#password_code", recovery[1])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
@@ -78,8 +79,8 @@ func newDecoy(p Params) PHC {
 }
 
 // Hash hashes p with a new salt. It returns [ErrBusy] without waiting when the
-// queue is full, and ErrBusy together with the error of ctx when ctx ends in
-// the queue. It does not ask whether p is a good password; [CheckPassword]
+// queue is full, after 5 s in it, and ErrBusy together with the error of ctx
+// when ctx ends in the queue. It does not ask whether p is a good password; [CheckPassword]
 // does. A hash that has begun is not interrupted.
 func (h *Hasher) Hash(ctx context.Context, p Password) (PHC, error) {
 	var phc string
@@ -123,6 +124,12 @@ func (h *Hasher) Decoy(ctx context.Context, p Password) error {
 	return err
 }
 
+// patience is how long a hash waits for its turn. A queue that is full is good
+// for about two seconds, on a machine that does what it should; who has waited
+// for longer is told so while there is somebody to tell, for the server gives an
+// answer up after 15 s.
+const patience = 5 * time.Second
+
 // run calls f when its memory is free. The memory semaphore is fair, so a
 // costly hash is not overtaken for ever by cheap ones.
 func (h *Hasher) run(ctx context.Context, kib uint32, f func() error) error {
@@ -134,7 +141,9 @@ func (h *Hasher) run(ctx context.Context, kib uint32, f func() error) error {
 	}
 	defer h.tickets.Release(1)
 	weight := min(int64(kib), h.size)
-	if err := h.memory.Acquire(ctx, weight); err != nil {
+	turn, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := h.memory.Acquire(turn, weight); err != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
 	defer h.memory.Release(weight)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/alexedwards/argon2id"
 
@@ -301,6 +302,31 @@ func TestLeavingTheQueueFreesTheSlot(t *testing.T) {
 			}
 		})
 		synctest.Wait()
+		close(release)
+		wg.Wait()
+	})
+}
+
+// Whoever has waited for long is told to come again, and not left until nobody
+// can be told any more.
+func TestLongWaitIsBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _, release := blocked(t, 1, 1)
+		p := account.NewPassword("brave tin goats")
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			if _, err := h.Hash(t.Context(), p); err != nil {
+				t.Errorf("a hash that has begun: %v", err)
+			}
+		})
+		synctest.Wait()
+		begin := time.Now()
+		if _, err := h.Hash(t.Context(), p); !errors.Is(err, account.ErrBusy) {
+			t.Errorf("behind it: %v, want ErrBusy", err)
+		}
+		if waited := time.Since(begin); waited != 5*time.Second {
+			t.Errorf("told after %v, want 5s", waited)
+		}
 		close(release)
 		wg.Wait()
 	})

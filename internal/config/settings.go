@@ -201,7 +201,7 @@ func settings() []setting {
 			show: func(c *Config) string { return strconv.Itoa(c.HashWorkers) },
 		}, {
 			key: "hash_process", def: "on",
-			doc: "`on`: passwords are hashed by a process that the server starts beside itself and that is less urgent, so that a flood of logins does not delay other requests; " +
+			doc: "`on`: passwords are hashed by a process that the server starts beside itself, so that a flood of logins does not delay other requests; " +
 				"it takes some 25 MB more. `off`: the server hashes them itself.",
 			parse: func(c *Config, v string) error { return parseSwitch(&c.HashProcess, v) },
 			show:  func(c *Config) string { return showSwitch(c.HashProcess) },

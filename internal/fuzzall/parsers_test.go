@@ -120,12 +120,15 @@ var parsers = map[string]string{
 	"internal/httpapi.read":                "internal/httpapi.FuzzBody",
 	"internal/httpapi.given.UnmarshalJSON": "internal/httpapi.FuzzBody",
 	"internal/httpapi.text.UnmarshalJSON":  "internal/httpapi.FuzzBody",
-	"internal/httpapi.tokenOf":             "internal/httpapi.FuzzForm",
-	"internal/httpapi.conditionOf":         "internal/httpapi.FuzzCondition",
-	"internal/httpapi.requestID":           "internal/httpapi.FuzzRequestID",
-	"internal/httpapi.query":               "internal/httpapi.FuzzQuery internal/httpapi.FuzzAuditQuery",
-	"internal/httpapi.bindVerifications":   "internal/httpapi.FuzzVerifications",
-	"internal/httpapi.server.readyz":       "- it takes nothing",
+
+	"internal/httpapi.limitsJSON.UnmarshalJSON": "- encoding/json reads it into the limit.Doc of limit.Decode, for admins only",
+
+	"internal/httpapi.tokenOf":           "internal/httpapi.FuzzForm",
+	"internal/httpapi.conditionOf":       "internal/httpapi.FuzzCondition",
+	"internal/httpapi.requestID":         "internal/httpapi.FuzzRequestID",
+	"internal/httpapi.query":             "internal/httpapi.FuzzQuery internal/httpapi.FuzzAuditQuery",
+	"internal/httpapi.bindVerifications": "internal/httpapi.FuzzVerifications",
+	"internal/httpapi.server.readyz":     "- it takes nothing",
 
 	"internal/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",
 	"internal/keypair.readFile":  "- it reads files of the operator's for crypto/tls",

@@ -31,11 +31,14 @@ func TestLoginVsLogin(t *testing.T) {
 			instances[i] = &world{DB: db, sessions: &gormstore.Sessions{DB: db}, ids: &minter{skew: time.Duration(i) * time.Second}}
 		}
 		begun := make([]session.Begun, 100)
+		var unsure atomic.Int64
 		atOnce(len(begun), func(i int) {
 			on := instances[i%len(instances)]
 			err := context.DeadlineExceeded
 			for tooLate(err) && t.Context().Err() == nil { // on a busy machine, the last ones wait long
-				begun[i], err = on.sessions.Begin(t.Context(), on.opening(user))
+				if begun[i], err = on.sessions.Begin(t.Context(), on.opening(user)); tooLate(err) {
+					unsure.Add(1) // it may be committed all the same
+				}
 			}
 			if err != nil {
 				t.Errorf("login %d: %v", i, err)
@@ -48,7 +51,7 @@ func TestLoginVsLogin(t *testing.T) {
 		slices.SortFunc(begun, func(a, b session.Begun) int { return int(a.Replaced.ID - b.Replaced.ID) })
 		var before session.Session
 		for i, b := range begun {
-			if b.Replaced.ID != before.ID || b.Replaced.Hash != before.Hash {
+			if (b.Replaced.ID != before.ID || b.Replaced.Hash != before.Hash) && (b.Replaced.ID <= before.ID || unsure.Add(-1) < 0) {
 				t.Fatalf("login %d replaced %v, want %v", i, b.Replaced.ID, before.ID)
 			}
 			if i > 0 && b.Replaced.Ended != session.Replaced {
@@ -60,6 +63,9 @@ func TestLoginVsLogin(t *testing.T) {
 			before = b.Session
 		}
 		r := w.row(t, user)
+		if unsure.Load() > 0 {
+			return // the last one may be none that was told
+		}
 		if r.Token.Int64 != int64(before.ID) || r.Floor != int64(begun[len(begun)-1].Replaced.ID) {
 			t.Errorf("token %d above floor %d, want %d above %d", r.Token.Int64, r.Floor, before.ID, begun[len(begun)-1].Replaced.ID)
 		}

@@ -150,7 +150,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := startNicely(cmd); err != nil {
+	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
 	return &process{cmd: cmd, client: rpc.NewClient(pipes{out, in}), gone: make(chan struct{})}, nil
