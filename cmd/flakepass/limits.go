@@ -13,7 +13,12 @@ import (
 )
 
 // limitNames are those of the limits as a person writes them, in order.
-var limitNames = []string{"login-place", "login-account", "login-address", "register", "introspect"}
+var limitNames = func() (all []string) {
+	for _, name := range limit.Names() {
+		all = append(all, strings.ReplaceAll(name, "_", "-"))
+	}
+	return all
+}()
 
 // A limitChange is one limit as a person writes it: its name, and so many attempts
 // in so much time, such as login-address=120/1m or login-place=5/1m,20/1h,50/1d.
@@ -65,25 +70,12 @@ func readRule(text string) (limit.Rule, error) {
 	return limit.Rule{Count: int(n), Per: time.Duration(s)}, nil
 }
 
-// limitsOf is where a limit of that name is kept, or nil if there is none.
+// limitsOf are the rules of the limit of that name, or nil if there is none.
 func limitsOf(l *limit.Limits, name string) []*limit.Rule {
-	switch name {
-	case "login-place":
-		all := make([]*limit.Rule, limit.MaxPlace)
-		for i := range all {
-			all[i] = &l.LoginPlace[i]
-		}
-		return all
-	case "login-account":
-		return []*limit.Rule{&l.LoginAccount}
-	case "login-address":
-		return []*limit.Rule{&l.LoginAddress}
-	case "register":
-		return []*limit.Rule{&l.Register}
-	case "introspect":
-		return []*limit.Rule{&l.Introspect}
+	if strings.Contains(name, "_") {
+		return nil // the name of the API; there is one way to write it here
 	}
-	return nil
+	return l.Of(strings.ReplaceAll(name, "-", "_"))
 }
 
 // limitText is a limit as limitChange reads it, without its name.

@@ -14,28 +14,6 @@ import (
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// limitNames are the limits by their names in the API, in the order of the page.
-var limitNames = [...]string{"login_place", "login_account", "login_address", "register", "introspect"}
-
-// slots are the rules of one limit: several of login_place, one of any other.
-func slots(l *limit.Limits, name string) []*limit.Rule {
-	switch name {
-	case "login_account":
-		return []*limit.Rule{&l.LoginAccount}
-	case "login_address":
-		return []*limit.Rule{&l.LoginAddress}
-	case "register":
-		return []*limit.Rule{&l.Register}
-	case "introspect":
-		return []*limit.Rule{&l.Introspect}
-	}
-	all := make([]*limit.Rule, 0, limit.MaxPlace)
-	for i := range l.LoginPlace {
-		all = append(all, &l.LoginPlace[i])
-	}
-	return all
-}
-
 // A typedRule is a rule as a person typed it.
 type typedRule struct{ Count, Per string }
 
@@ -51,8 +29,8 @@ func rowName(limit string, row int) string { return limit + "_" + strconv.Itoa(r
 
 func readLimits(form url.Values) limitsInput {
 	in := limitsInput{Rules: map[string][]typedRule{}, Note: readNote(form), Version: readVersion(form)}
-	for _, name := range limitNames {
-		for row := range slots(&limit.Limits{}, name) {
+	for _, name := range limit.Names() {
+		for row := range (&limit.Limits{}).Of(name) {
 			at := rowName(name, row)
 			in.Rules[name] = append(in.Rules[name], typedRule{typed(form, at+"_count"), typed(form, at+"_period")})
 		}
@@ -78,8 +56,8 @@ func readNote(form url.Values) string {
 // limitsOf is what the fields have of a policy.
 func limitsOf(p *policy.Policy) limitsInput {
 	in := limitsInput{Rules: map[string][]typedRule{}, Version: p.Version}
-	for _, name := range limitNames {
-		for _, r := range slots(&p.Limits, name) {
+	for _, name := range limit.Names() {
+		for _, r := range p.Limits.Of(name) {
 			row := typedRule{}
 			if !r.None() {
 				row = typedRule{strconv.Itoa(r.Count), typeSpan(r.Per)}
@@ -126,8 +104,8 @@ func (r typedRule) rule() (rule limit.Rule, ok bool, err error) {
 func (in *limitsInput) limits(t *texts) (l limit.Limits, wrong map[string]limitProblem) {
 	wrong = map[string]limitProblem{}
 	at := map[string][]int{} // in which row each rule was typed
-	for _, name := range limitNames {
-		to := slots(&l, name)
+	for _, name := range limit.Names() {
+		to := l.Of(name)
 		for row, typed := range in.Rules[name] {
 			rule, ok, err := typed.rule()
 			switch {

@@ -30,12 +30,12 @@ type limitRow struct {
 // limitFields are all limits, as they were typed.
 func (t *texts) limitFields(in *limitsInput, wrong map[string]limitProblem) (all []limitField) {
 	def := limit.Default()
-	for _, name := range limitNames {
+	for _, name := range limit.Names() {
 		f := limitField{
 			Name: name, Title: t.limitName(name), Hint: t.LimitPage.Hints[name], Range: t.limitRange(name), IsDefault: true,
-			Default: fmt.Sprintf(t.LimitPage.DefaultF, t.rules(slots(&def, name)...)), Problem: wrong[name].Sentence,
+			Default: fmt.Sprintf(t.LimitPage.DefaultF, t.rules(def.Of(name)...)), Problem: wrong[name].Sentence,
 		}
-		defaults := slots(&def, name)
+		defaults := def.Of(name)
 		f.Several = len(defaults) > 1
 		for i, typed := range in.Rules[name] {
 			row := limitRow{Name: rowName(name, i), Label: f.Title, Typed: typed}

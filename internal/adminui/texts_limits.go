@@ -30,9 +30,9 @@ func (t *texts) limits(a, b *policy.Policy) []change {
 	if was == (limit.Limits{}) {
 		was = limit.Default()
 	}
-	all := make([]change, 0, len(limitNames))
-	for _, name := range limitNames {
-		all = append(all, change{t.limitName(name), t.rules(slots(&was, name)...), t.rules(slots(&is, name)...)})
+	all := make([]change, 0, len(limit.Names()))
+	for _, name := range limit.Names() {
+		all = append(all, change{t.limitName(name), t.rules(was.Of(name)...), t.rules(is.Of(name)...)})
 	}
 	return all
 }
