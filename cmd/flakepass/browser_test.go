@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/flakepass/flakepass/internal/testenv"
 )
@@ -87,10 +89,14 @@ func (b *browser) press(what string) {
 	}
 }
 
-// fill types a text into a field in the place of what is there.
+// fill types a text into a field in the place of what is there, as a person
+// does. chromedp's Clear and SendKeys are no pair: the one changes an attribute,
+// and what the browser tells of that is a race with the other, which reads them.
 func (b *browser) fill(field, text string) {
 	b.t.Helper()
-	b.do(chromedp.Clear(chromedp.CSS(field)), chromedp.SendKeys(chromedp.CSS(field), text))
+	b.do(chromedp.Focus(chromedp.CSS(field)))
+	evaluate[bool](b, "(document.activeElement.select(), true)")
+	b.do(chromedp.KeyEvent(cmp.Or(text, kb.Backspace)))
 }
 
 // text is what a person reads on the page.
