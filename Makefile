@@ -64,10 +64,10 @@ vuln: ## look for known vulnerabilities in what the code calls; VULNDB names a c
 	@$(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
 	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PEERS)
 
-test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, "sim", and "dup" for 45 s
+test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, half of "sim", and "dup" for 45 s
 	$(WITHSERVERS) -- $(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) ./...
 	cd $(PEERS) && $(GO) test -timeout 2m ./...
-	@$(MAKE) --no-print-directory sim
+	@$(MAKE) --no-print-directory sim SEEDS=50000 WORLDS=5000
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats

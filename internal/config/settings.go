@@ -202,7 +202,7 @@ func settings() []setting {
 		}, {
 			key: "hash_process", def: "on",
 			doc: "`on`: passwords are hashed by a process that the server starts beside itself, so that a flood of logins does not delay other requests; " +
-				"it takes some 25 MB more. `off`: the server hashes them itself.",
+				"it takes some 25 MB more. `off`: the server hashes them itself, a sixth more of them where there are two CPUs.",
 			parse: func(c *Config, v string) error { return parseSwitch(&c.HashProcess, v) },
 			show:  func(c *Config) string { return showSwitch(c.HashProcess) },
 		}, {
