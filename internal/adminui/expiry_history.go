@@ -1,11 +1,13 @@
 package adminui
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -106,11 +108,9 @@ func (v *visit) conflict(version int64, mine *policy.Policy, rows func(a, b *pol
 	if err != nil {
 		return nil, now, err
 	}
-	was := policy.Policy{}
-	if old, err := v.u.Policies.History(v.r.Context(), version+1, 1); err != nil {
+	was, err := v.version(version)
+	if err != nil && !errors.Is(err, admin.ErrNoVersion) { // of a version that is gone nothing is shown
 		return nil, now, err
-	} else if len(old) == 1 && old[0].Version == version {
-		was = old[0]
 	}
 	c := &conflictView{
 		Sentence: fmt.Sprintf(v.t.Dial.ConflictF, now.Version, now.UpdatedBy), InForce: fmt.Sprintf(v.t.Dial.InForceF, now.Version),

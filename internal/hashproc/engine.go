@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/rpc"
 	"os/exec"
@@ -178,5 +177,3 @@ func (p *process) call(method string, j Job, answer any, tooLong time.Duration) 
 		return fmt.Errorf("no answer for %v: %w", tooLong, c.Error)
 	}
 }
-
-var _ io.ReadWriteCloser = pipes{}
