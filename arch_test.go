@@ -75,6 +75,7 @@ var support = []string{
 	"internal/mutant",
 	"internal/proxies",
 	"internal/session/sessiontest",
+	"internal/session/model",
 	"internal/session/simulation",
 	"internal/supply",
 	"internal/testenv",
