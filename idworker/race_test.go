@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // TestOrderHoldsForEveryCaller: if one call returns before another begins, its
@@ -168,3 +169,5 @@ func bench(b *testing.B) *idworker.Worker {
 	go func() { _ = w.Run(b.Context()) }()
 	return w
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -260,3 +261,5 @@ func BenchmarkUpToDate(b *testing.B) {
 		})
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

@@ -38,6 +38,7 @@ func (c *chromium) open(t testing.TB) context.Context {
 	}
 	flags := []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(program), chromedp.UserDataDir(profile), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Headless, chromedp.NoFirstRun,
+		chromedp.Env("HOME=" + profile), // which it writes to beside the profile
 		chromedp.Flag("lang", "en-US"), chromedp.Flag("force-color-profile", "srgb"),
 	}
 	for _, name := range []string{"disable-quic", "disable-background-networking", "disable-component-update", "disable-sync", "disable-dev-shm-usage", "hide-scrollbars"} {

@@ -276,3 +276,5 @@ func (p *process) quit(t testing.TB) {
 		t.Fatalf("exit code %d\n%s", code, p.log)
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { t.Parallel(); testenv.Benchmarks(t) }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 func check(username, p string) error {
@@ -197,3 +198,5 @@ func BenchmarkCheckPassword(b *testing.B) {
 		})
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass"
@@ -135,6 +136,8 @@ type policies struct {
 	events  []audit.Event
 	last    idworker.ID
 	err     error
+
+	mu sync.Mutex // guards what SetPolicy and Next change: the console also counts in the background
 }
 
 func newPolicies(now func() time.Time) *policies {
@@ -148,9 +151,15 @@ func newPolicies(now func() time.Time) *policies {
 	return s
 }
 
-func (s *policies) LoadPolicy(context.Context) (policy.Policy, error) { return s.inForce, s.err }
+func (s *policies) LoadPolicy(context.Context) (policy.Policy, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.inForce, s.err
+}
 
 func (s *policies) SetPolicy(_ context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if version != s.inForce.Version {
 		return policy.Policy{}, policy.ErrVersion
 	}
@@ -160,6 +169,8 @@ func (s *policies) SetPolicy(_ context.Context, version int64, next policy.Polic
 }
 
 func (s *policies) PolicyHistory(_ context.Context, before int64, limit int) (found []policy.Policy, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := len(s.history) - 1; i >= 0 && len(found) < limit; i-- {
 		if before == 0 || s.history[i].Version < before {
 			found = append(found, s.history[i])
@@ -193,7 +204,12 @@ func (s *policies) Sample(context.Context, policy.Policy, time.Time) (policy.Sam
 	return policy.Sample{Logins: s.logins, Weight: 1}, s.err
 }
 
-func (s *policies) Next(context.Context) (idworker.ID, error) { s.last++; return s.last, nil }
+func (s *policies) Next(context.Context) (idworker.ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	return s.last, nil
+}
 
 // record lists events as the database does.
 type record struct {

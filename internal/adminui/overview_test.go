@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/activity"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/fleet"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 func TestOverviewShowsHowItIsDoing(t *testing.T) {
@@ -97,3 +98,5 @@ func BenchmarkPages(b *testing.B) {
 		})
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

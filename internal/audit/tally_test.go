@@ -13,6 +13,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // A table is a store of events in memory.
@@ -47,6 +48,8 @@ func (s *table) rows() int {
 }
 
 func (s *table) NextN(_ context.Context, dst []idworker.ID) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range dst {
 		s.last++
 		dst[i] = s.last
@@ -240,3 +243,5 @@ func TestWriteUnderWayAtTheEndIsWaitedFor(t *testing.T) {
 		})
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

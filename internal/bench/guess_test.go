@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aclements/go-moremath/stats"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // BenchmarkGuess asks whether the time of a refused login tells who has an
@@ -25,12 +27,12 @@ import (
 func BenchmarkGuess(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("GUESSES"))
 	if err != nil {
-		n = 100
+		n = testenv.Brief(100, 2)
 	}
 	data := b.TempDir()
 	seed(b, data)
 	disable(b, data, 1)
-	s := startFlakepass(b, buildFlakepass(b), data, "throttle: off")
+	s := startFlakepass(b, buildFlakepass(b), data)
 	client := &http.Client{Timeout: time.Minute}
 	kinds := []struct {
 		name string

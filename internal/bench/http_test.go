@@ -13,7 +13,7 @@ import (
 )
 
 // httpRounds is the number of rounds over HTTP; each takes twice loadFor.
-const httpRounds = 5
+var httpRounds = testenv.Brief(5, 1)
 
 // BenchmarkHTTP compares servers that run as processes of their own.
 func BenchmarkHTTP(b *testing.B) {
@@ -45,7 +45,7 @@ func benchmarkVerifyRedis(b *testing.B, program string) {
 	data := b.TempDir()
 	_, key := seed(b, data)
 	shared := testenv.Redis(b)
-	tokens := strangers(b, shared.Addr, key, bound, 20_000)
+	tokens := strangers(b, shared.Addr, key, bound, testenv.Brief(20_000, 1000))
 	ours := startFlakepass(b, program, data, "redis: "+shared.URL(), "revocation_bound: "+bound.String(), "cache_entries: 100")
 	bare := startSelf(b, "serve-redis", "/v1/verify", shared.Addr)
 	with := newLoader(b)
@@ -58,7 +58,7 @@ func benchmarkVerifyRedis(b *testing.B, program string) {
 			return s
 		},
 		func() sample { return with.run(b, bare, "/v1/verify", tokens) })
-	if hits < requests*95/100 {
+	if hits < testenv.Brief(requests*95/100, 1) {
 		b.Fatalf("Redis answered %d of %d requests; the rest never got there", hits, requests)
 	}
 	reportHTTP(b, c, with.name, "gin with one go-redis GET")

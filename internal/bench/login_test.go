@@ -14,11 +14,12 @@ import (
 	"golang.org/x/crypto/argon2"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // hashes is how many of them one side of a round makes: logins over HTTP, or
 // bare ones.
-const hashes = 50
+var hashes = testenv.Brief(50, 2)
 
 // benchmarkLogin compares POST /v1/login with nothing but its Argon2id, as many
 // at a time as there are processors on both sides.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // TestMain lets the test program be the other processes that a comparison over
@@ -24,5 +26,9 @@ func TestMain(m *testing.M) {
 			os.Exit(0)
 		}
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	_ = os.RemoveAll(built.dir)
+	os.Exit(code)
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

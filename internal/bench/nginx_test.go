@@ -11,7 +11,7 @@ import (
 )
 
 // nginxRounds is the number of rounds of each of the two comparisons.
-const nginxRounds = 5
+var nginxRounds = testenv.Brief(5, 1)
 
 // BenchmarkNginx compares a file that nginx serves to everybody with the same
 // file behind auth_request: once to flakepass, as docs/proxies/nginx.conf has it,

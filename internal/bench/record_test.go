@@ -17,7 +17,7 @@ func BenchmarkLoginRecord(b *testing.B) {
 	side := func(setting string) func() sample {
 		data := b.TempDir()
 		seed(b, data)
-		server := startFlakepass(b, program, data, "audit_logins: "+setting, "throttle: off")
+		server := startFlakepass(b, program, data, "audit_logins: "+setting)
 		var who atomic.Int64
 		return func() sample {
 			cpu := server.cpu(b)

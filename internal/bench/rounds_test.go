@@ -6,6 +6,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // A sample is what one side did in one round.
@@ -95,7 +97,7 @@ func report(b *testing.B, s spread, unit string) {
 // number that grows from call to call.
 func spin(b *testing.B, op func(i int)) func() sample {
 	b.Helper()
-	const chunk = 50 * time.Millisecond
+	chunk := testenv.Brief(50*time.Millisecond, time.Millisecond)
 	n, next := 1, 0
 	run := func() sample {
 		cpu, start := ownCPU(b), time.Now()

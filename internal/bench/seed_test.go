@@ -18,11 +18,12 @@ import (
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/redistier"
+	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // people is how many accounts a server of a comparison has.
-const people = 500
+var people = testenv.Brief(500, 10)
 
 const passphrase = "a lantern above the harbour"
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,17 +86,35 @@ func startFlakepass(tb testing.TB, program, data string, settings ...string) *ht
 	})
 }
 
-// buildFlakepass builds the command as "make build" does.
+// built is the command, in a folder that TestMain removes.
+var built struct {
+	sync.Once
+	dir string
+	err error
+}
+
+// buildFlakepass builds the command as "make build" does, once.
 func buildFlakepass(tb testing.TB) string {
 	tb.Helper()
-	path := filepath.Join(tb.TempDir(), "flakepass")
-	build := exec.CommandContext(tb.Context(), "go", "build", "-tags", "nomsgpack", "-trimpath", "-ldflags", "-s -w",
-		"-o", path, "github.com/flakepass/flakepass/cmd/flakepass")
+	built.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "flakepass-bench-"); built.err == nil {
+			built.err = build(filepath.Join(built.dir, "flakepass"))
+		}
+	})
+	if built.err != nil {
+		tb.Fatal(built.err)
+	}
+	return filepath.Join(built.dir, "flakepass")
+}
+
+func build(path string) error {
+	build := exec.Command("go", "build", "-tags", "nomsgpack", "-trimpath", "-ldflags", "-s -w",
+		"-o", path, "github.com/flakepass/flakepass/cmd/flakepass") //nolint:noctx // bounded by the timeout of the whole run
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("go build: %v\n%s", err, out)
+		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path
+	return nil
 }
 
 // cpu is the CPU time that the process and those that it has started have used,

@@ -9,10 +9,11 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // checkRounds is the number of rounds of 50 ms on each side.
-const checkRounds = 20
+var checkRounds = testenv.Brief(20, 1)
 
 // BenchmarkVerify compares the whole check of a login that memory knows (parse,
 // checksum, SHA-256, memory, policy) with the check of a JWT that says the same.

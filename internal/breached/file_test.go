@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/flakepass/flakepass/internal/breached"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 const (
@@ -176,7 +177,7 @@ func TestLookupReadsLittle(t *testing.T) {
 }
 
 func BenchmarkHas(b *testing.B) {
-	text := many(1 << 20)
+	text := many(testenv.Brief(1<<20, 1<<10))
 	r := &counted{ReaderAt: bytes.NewReader(text)}
 	rng := rand.New(rand.NewPCG(1, 2))
 	for b.Loop() {
@@ -191,3 +192,5 @@ func BenchmarkHas(b *testing.B) {
 	b.ReportMetric(float64(r.reads)/float64(b.N), "reads/op")
 	b.ReportMetric(float64(r.bytes)/float64(b.N), "B-read/op")
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

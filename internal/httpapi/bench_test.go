@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 // discard is a ResponseWriter that keeps nothing but the header.
@@ -32,3 +33,5 @@ func BenchmarkGuarded(b *testing.B) {
 		})
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

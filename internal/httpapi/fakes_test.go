@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"sync"
 	"testing"
 	"time"
 
@@ -23,8 +24,12 @@ import (
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
-// A world answers every question with what a test has set.
+// A world answers every question with what a test has set, and notes what it
+// was asked. The API asks from several goroutines for one request, so notes are
+// taken under a lock. A test reads them when its request is answered.
 type world struct {
+	noting sync.Mutex
+
 	register, login, change, verify, end, used, follow error
 
 	returned int // attempts that were given back
@@ -45,6 +50,13 @@ type world struct {
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it
 	reasons []string // why it is not ready
+}
+
+// note adds what was asked to one of the lists of w.
+func note[T any](w *world, list *[]T, what T) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	*list = append(*list, what)
 }
 
 func (w *world) verb(err error) error {
@@ -70,9 +82,9 @@ func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, a
 }
 
 func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
-	w.asked = append(w.asked, t.ID())
+	note(w, &w.asked, t.ID())
 	if flakepass.IsPassive(ctx) {
-		w.passive = append(w.passive, t.ID())
+		note(w, &w.passive, t.ID())
 	}
 	if t.ID() != who.SessionID {
 		return other, w.verb(w.target)
@@ -86,7 +98,7 @@ func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identi
 }
 
 func (w *world) Request(ctx context.Context) (sweep.Report, error) {
-	w.requested = append(w.requested, audit.From(ctx))
+	note(w, &w.requested, audit.From(ctx))
 	return sweep.Report{ID: 9, Instance: "here", RequestedBy: "zoë", Started: at, Outcome: sweep.Running}, w.verb(w.sweep)
 }
 
@@ -101,7 +113,7 @@ func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]swee
 }
 
 func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
-	w.revoked = append(w.revoked, t.ID())
+	note(w, &w.revoked, t.ID())
 	return session.Session{ID: t.ID(), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
 }
 
@@ -113,22 +125,26 @@ func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, er
 type gateWorld struct{ *world }
 
 func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
-	w.tries = append(w.tries, a)
+	note(w.world, &w.tries, a)
 	return throttle.Taken{}, w.limit
 }
 
-func (w gateWorld) Return(context.Context, throttle.Taken) { w.returned++ }
+func (w gateWorld) Return(context.Context, throttle.Taken) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	w.returned++
+}
 
 func (w gateWorld) Introspect(context.Context, idworker.ID) error { return w.limit }
 
 func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
-	w.known = append(w.known, a)
+	note(w.world, &w.known, a)
 }
 
 func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
 func (w gateWorld) Reset(context.Context, netip.Addr) error    { return w.limit }
 
-func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { w.known = append(w.known, a) }
+func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { note(w.world, &w.known, a) }
 
 func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
 	who, err := w.Verify(ctx, t)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/lincheck"
+	"github.com/flakepass/flakepass/internal/testenv"
 )
 
 func login(token int64, call, back time.Duration) lincheck.Op {
@@ -209,3 +210,5 @@ func BenchmarkCheck(b *testing.B) {
 		}
 	}
 }
+
+func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }

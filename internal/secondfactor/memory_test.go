@@ -31,11 +31,12 @@ func (m *memory) Factor(context.Context, idworker.ID) (secondfactor.Factor, erro
 }
 
 func (m *memory) Enrol(_ context.Context, _ idworker.ID, sealed []byte) (bool, error) {
-	return m.set(m.kept.At.IsZero(), func() { m.kept = secondfactor.Factor{Sealed: sealed} })
+	return m.set(func() bool { return m.kept.At.IsZero() }, func() { m.kept = secondfactor.Factor{Sealed: sealed} })
 }
 
 func (m *memory) Confirm(_ context.Context, _ idworker.ID, sealed []byte, f secondfactor.Factor, e audit.Event) (bool, error) {
-	return m.set(m.kept.At.IsZero() && bytes.Equal(sealed, m.kept.Sealed), func() { m.kept, m.events = f, append(m.events, e.Action) })
+	return m.set(func() bool { return m.kept.At.IsZero() && bytes.Equal(sealed, m.kept.Sealed) },
+		func() { m.kept, m.events = f, append(m.events, e.Action) })
 }
 
 func (m *memory) UseStep(_ context.Context, _ idworker.ID, _ []byte, step int64) (bool, error) {
@@ -59,18 +60,22 @@ func (m *memory) UseRecovery(_ context.Context, _ idworker.ID, had, left []byte,
 }
 
 func (m *memory) RenewRecovery(_ context.Context, _ idworker.ID, version int64, next []byte, e audit.Event) (bool, error) {
-	return m.set(m.version == version && !m.kept.At.IsZero(), func() { m.kept.Recovery, m.events = next, append(m.events, e.Action) })
+	return m.set(func() bool { return m.version == version && !m.kept.At.IsZero() },
+		func() { m.kept.Recovery, m.events = next, append(m.events, e.Action) })
 }
 
 func (m *memory) Remove(_ context.Context, _ idworker.ID, version int64, e audit.Event) (bool, error) {
-	return m.set(m.version == version, func() { m.kept, m.events = secondfactor.Factor{}, append(m.events, e.Action) })
+	return m.set(func() bool { return m.version == version },
+		func() { m.kept, m.events = secondfactor.Factor{}, append(m.events, e.Action) })
 }
 
-func (m *memory) set(ok bool, f func()) (bool, error) {
+// set does change if still says so, both under the lock.
+func (m *memory) set(still func() bool, change func()) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	ok := still()
 	if ok {
-		f()
+		change()
 	}
 	return ok, nil
 }

@@ -319,7 +319,7 @@ func TestOthersSkipWhileTheLeaseIsFresh(t *testing.T) {
 		a := run(t, "@every 1s")
 		b := newWorld()
 		b.store, b.book = a.store, a.book
-		b.Store, b.Book, b.IDs = a.store, a.book, &ids{last: 1 << 40}
+		b.Store, b.Book, b.IDs = a.store, a.book, idsAfter(1<<40)
 		hold := make(chan struct{})
 		a.store.holdBack(hold)
 		a.wait(1500 * time.Millisecond)
@@ -345,7 +345,7 @@ func TestLeaseOfADeadHolderEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newWorld(), newWorld()
 		b.store, b.book = a.store, a.book
-		b.Store, b.Book, b.IDs = a.store, a.book, &ids{last: 1 << 40}
+		b.Store, b.Book, b.IDs = a.store, a.book, idsAfter(1<<40)
 		a.store.endless = true
 		frozen, awake := make(chan struct{}), make(chan struct{})
 		a.store.fail = func(call int) error {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -106,14 +107,20 @@ func (s *settings) Current() *policy.Policy {
 	return &p
 }
 
-type ids struct{ last idworker.ID }
+// ids count up. The parts of a pass run in goroutines of their own.
+type ids struct{ last atomic.Int64 }
 
-func (i *ids) Next(context.Context) (idworker.ID, error) { i.last++; return i.last, nil }
+func idsAfter(last int64) *ids {
+	i := &ids{}
+	i.last.Store(last)
+	return i
+}
+
+func (i *ids) Next(context.Context) (idworker.ID, error) { return idworker.ID(i.last.Add(1)), nil }
 
 func (i *ids) NextN(_ context.Context, dst []idworker.ID) (int, error) {
 	for k := range dst {
-		i.last++
-		dst[k] = i.last
+		dst[k] = idworker.ID(i.last.Add(1))
 	}
 	return len(dst), nil
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -33,10 +34,11 @@ type Process struct {
 	Args []string
 
 	// Env is the child's environment, as NAME=value. nil means the parent's.
+	// TMPDIR is always a folder in Dir.
 	Env []string
 
-	// Dir is the working folder. The output of all runs goes to the file
-	// "log" in it.
+	// Dir is the working folder, which no other server has. The output of all
+	// runs goes to the file "log" in it.
 	Dir string
 
 	child *os.Process
@@ -53,12 +55,16 @@ func (p *Process) Start() error {
 	if p.Running() {
 		return fmt.Errorf("server: start %s: already running", p.Path)
 	}
+	env, err := Private(p.Env, p.Dir)
+	if err != nil {
+		return fmt.Errorf("server: start %s: %w", p.Path, err)
+	}
 	log, err := os.OpenFile(p.logFile(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return fmt.Errorf("server: start %s: %w", p.Path, err)
 	}
 	cmd := exec.Command(p.Path, p.Args...) //nolint:noctx // ended by Stop and Kill, which let it finish its writes
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, log, log
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, env, log, log
 	cmd.SysProcAttr = attributes(syscall.SIGKILL)
 
 	started, done := make(chan error), make(chan struct{})
@@ -79,6 +85,21 @@ func (p *Process) Start() error {
 	}
 	p.child, p.done = cmd.Process, done
 	return nil
+}
+
+// Private returns env, or the environment of this process if env is nil, with
+// TMPDIR naming the folder "tmp" in dir, which it makes. Two servers must not
+// share one: a MariaDB that starts deletes the temporary tables that it finds
+// there, also those of another MariaDB that runs.
+func Private(env []string, dir string) ([]string, error) {
+	if env == nil {
+		env = os.Environ()
+	}
+	dir, err := filepath.Abs(filepath.Join(dir, "tmp"))
+	if err != nil {
+		return nil, err
+	}
+	return append(slices.Clip(env), "TMPDIR="+dir), os.MkdirAll(dir, 0o700)
 }
 
 // Running reports whether the child lives. A paused child does.

@@ -5,6 +5,8 @@ package server_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,6 +85,22 @@ func TestStartNamesAMissingProgram(t *testing.T) {
 	}
 	if p.Running() {
 		t.Error("Running after a failed Start")
+	}
+}
+
+// TestServersShareNoTemporaryFolder: also where the environment names one.
+func TestServersShareNoTemporaryFolder(t *testing.T) {
+	shared := t.TempDir()
+	t.Setenv("TMPDIR", shared)
+	for _, env := range [][]string{nil, {"TMPDIR=" + shared, "PATH=" + os.Getenv("PATH")}} {
+		p := &server.Process{Path: "/bin/sh", Args: []string{"-c", `echo "$TMPDIR"; exec mkdir "$TMPDIR/mine"`}, Dir: t.TempDir(), Env: env}
+		if err := p.Start(); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Wait(t.Context(), never) // it ends by itself
+		if want := filepath.Join(p.Dir, "tmp"); p.ExitCode() != 0 || p.Log() != want+"\n" {
+			t.Errorf("with %v: TMPDIR is %q, want %s; status %d", env, p.Log(), want, p.ExitCode())
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ func ZooKeeperArgs(dir string, port int) ([]string, error) {
 		return nil, err
 	}
 	return []string{
+		// Java does not look at TMPDIR, and leaves a file of figures in /tmp.
+		"-Djava.io.tmpdir=" + filepath.Join(dir, "tmp"), "-XX:-UsePerfData",
 		"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dzookeeper.preAllocSize=64",
 		"-cp", ZooKeeperJar, "org.apache.zookeeper.server.ZooKeeperServerMain", file,
 	}, nil

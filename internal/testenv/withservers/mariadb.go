@@ -28,11 +28,10 @@ func prepareMariaDB(ctx context.Context, dir string) (plan, error) {
 	const size = "--innodb-log-file-size=32M"
 	common := append([]string{"--no-defaults", size}, asUser()...)
 
-	err = fill(ctx, dir, "mariadb", []string{version, size}, func(data string) error {
+	err = fill(ctx, dir, "mariadb", []string{version, size}, func(data, scratch string) error {
 		args := append(common[:len(common):len(common)], "--datadir="+data,
 			"--auth-root-authentication-method=normal", "--skip-test-db")
-		_, err := output(ctx, installer, args...)
-		return err
+		return initialize(ctx, scratch, installer, args...)
 	})
 	if err != nil {
 		return plan{}, err

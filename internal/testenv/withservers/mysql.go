@@ -26,9 +26,8 @@ func prepareMySQL(ctx context.Context, dir string) (plan, error) {
 	const size = "--innodb-redo-log-capacity=32M"
 	program = append(append(program, size), asUser()...)
 
-	err = fill(ctx, dir, "mysql", []string{version, size}, func(data string) error {
-		_, err := output(ctx, program[0], append(program[1:], "--initialize-insecure", "--datadir="+data)...)
-		return err
+	err = fill(ctx, dir, "mysql", []string{version, size}, func(data, scratch string) error {
+		return initialize(ctx, scratch, program[0], append(program[1:], "--initialize-insecure", "--datadir="+data)...)
 	})
 	if err != nil {
 		return plan{}, err

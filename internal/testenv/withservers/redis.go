@@ -36,11 +36,27 @@ func prepareRedis(ctx context.Context, dir string) (plan, error) {
 // output runs a program to its end and returns what it printed, trimmed. The
 // error carries what it printed to standard error.
 func output(ctx context.Context, path string, args ...string) (string, error) {
-	var out, complaint strings.Builder
+	return finish(exec.CommandContext(ctx, path, args...))
+}
+
+// initialize runs a program that makes the data of a server, with scratch as the
+// place for its temporary files.
+func initialize(ctx context.Context, scratch, path string, args ...string) error {
 	cmd := exec.CommandContext(ctx, path, args...)
+	var err error
+	if cmd.Env, err = server.Private(nil, scratch); err != nil {
+		return err
+	}
+	_, err = finish(cmd)
+	return err
+}
+
+// finish runs a program to its end, as output says.
+func finish(cmd *exec.Cmd) (string, error) {
+	var out, complaint strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s%s", path, err, out.String(), complaint.String())
+		return "", fmt.Errorf("%s: %w\n%s%s", cmd.Path, err, out.String(), complaint.String())
 	}
 	return strings.TrimSpace(out.String()), nil
 }

@@ -28,8 +28,9 @@ func cacheDir() (string, error) {
 
 // fill makes dir/data a fresh data folder. Making one takes seconds, copying
 // one a fraction of that, so initialize makes a template once for each key: the
-// server's version and the arguments it was made with.
-func fill(ctx context.Context, dir, name string, key []string, initialize func(data string) error) error {
+// server's version and the arguments it was made with. What it needs besides goes
+// to scratch, which no other template shares and which is removed.
+func fill(ctx context.Context, dir, name string, key []string, initialize func(data, scratch string) error) error {
 	cache, err := cacheDir()
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func fill(ctx context.Context, dir, name string, key []string, initialize func(d
 // makeTemplate makes a template under another name and renames it, so that a folder
 // with the template's name is always whole. Two runs may do so at once: the
 // second rename fails, and the first one's work serves both.
-func makeTemplate(template string, initialize func(data string) error) error {
+func makeTemplate(template string, initialize func(data, scratch string) error) error {
 	if err := os.MkdirAll(filepath.Dir(template), 0o700); err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func makeTemplate(template string, initialize func(data string) error) error {
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	data := filepath.Join(scratch, "data")
-	if err := initialize(data); err != nil {
+	if err := initialize(data, scratch); err != nil {
 		return err
 	}
 	err = os.Rename(data, template)

@@ -20,7 +20,7 @@ func prepareZooKeeper(ctx context.Context, dir string) (plan, error) {
 	if _, err := os.Stat(server.ZooKeeperJar); err != nil {
 		return plan{}, fmt.Errorf("%s: %w", server.ZooKeeperJar, errAbsent)
 	}
-	version, err := output(ctx, path, "-XX:TieredStopAtLevel=1", "-cp", server.ZooKeeperJar, "org.apache.zookeeper.version.VersionInfoMain")
+	version, err := output(ctx, path, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-cp", server.ZooKeeperJar, "org.apache.zookeeper.version.VersionInfoMain")
 	if err != nil {
 		return plan{}, err
 	}
