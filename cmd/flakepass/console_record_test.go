@@ -63,7 +63,7 @@ func (w *twin) browse(method string, status int, path, token string, values url.
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	if token != "" {
-		r.AddCookie(&http.Cookie{Name: "__Host-flakepass", Value: token}) //nolint:gosec // what a browser sends
+		r.AddCookie(&http.Cookie{Name: "__Host-flakepass", Value: token})
 	}
 	client := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(r)
@@ -473,6 +473,9 @@ func TestConsoleAndAPIRecordTheSame(t *testing.T) {
 	sameRecord(t, api, console, func(e string) bool {
 		return slices.ContainsFunc(beside, func(text string) bool { return strings.Contains(e, text) }) && !strings.HasPrefix(e, "access.")
 	})
+	if got := recorded(t, console.d.sql(t), "access.forbidden"); len(got) != 1 || !strings.HasPrefix(got[0], "GET /console/users {") {
+		t.Errorf("the route is on record as %q", got)
+	}
 	// Nor does an act that the log tells of over the API go without its line here.
 	for _, what := range []string{
 		"user created", "user invited", "user changed", "password reset started", "password reset withdrawn", "password reset", "password not reset",

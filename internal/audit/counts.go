@@ -10,10 +10,11 @@ import (
 const (
 	// TallyKept is how many kinds of sightings of one action an instance keeps
 	// apart between two writes whatever else there is: so many about admins, and so
-	// many about others. What has more kinds takes room of TallyShared, which is
-	// for all actions together and goes to those who come first. What finds none
-	// there is summed up: one event for each action, reason and entry point.
-	TallyKept   = 50
+	// many about others. What has more kinds takes room of TallyShared.
+	TallyKept = 50
+	// TallyShared is room for kinds beyond these, of all actions together, for those
+	// that come first. What finds none there is summed up: one event for each action,
+	// reason and entry point.
 	TallyShared = 500
 	// sumParties is how many targets and actors a sum knows by name.
 	sumParties = 40

@@ -42,11 +42,10 @@ var claims = [][]string{
 	{"Connection", "X-Forwarded-For, Forwarded", "X-Forwarded-For", "198.51.100.7"},
 }
 
-// A place is a location of a proxy's configuration, and how a request gets there.
-// Those without a path are reached by way of the others that are named.
+// A place is a location of a proxy's configuration, and the path of a request that
+// gets there. Those without one are reached on behalf of another location.
 type place struct {
 	path   string
-	method string
 	asks   bool   // flakepass about the token
 	serves bool   // the service, if the token is good or none is needed
 	by     string // the location on whose behalf it is asked
