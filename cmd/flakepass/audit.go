@@ -142,12 +142,7 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 
 // cell is a text that somebody else wrote, for a spreadsheet, which would take
 // one that begins like a formula for one, and for a terminal.
-func cell(s string) string {
-	if s != "" && (s[0] == '=' || s[0] == '+' || s[0] == '-' || s[0] == '@' || s[0] == '\t' || s[0] == '\r') {
-		s = "'" + s
-	}
-	return printable(s)
-}
+func cell(s string) string { return printable(audit.SpreadsheetText(s)) }
 
 // times says how often something happened that is one event, if more than once.
 func times(value json.RawMessage) string {

@@ -14,12 +14,16 @@ import (
 // consoleGate is the gate of the API, in the words of the console.
 type consoleGate struct{ httpapi.Gate }
 
-func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (wait time.Duration, giveBack func()) {
+func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (held adminui.Held, giveBack func()) {
 	taken, err := g.Gate.Login(ctx, throttle.Attempt(a))
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
-		return max(limited.Retry, time.Second), nil
+		return heldBy(limited), nil
 	}
-	return 0, func() { g.Return(ctx, taken) }
+	return adminui.Held{}, func() { g.Return(ctx, taken) }
+}
+
+func heldBy(e *throttle.LimitedError) adminui.Held {
+	return adminui.Held{For: max(e.Retry, time.Second), Limit: e.Policy}
 }
 
 func (g consoleGate) LoggedIn(ctx context.Context, a adminui.Attempt, user idworker.ID) {

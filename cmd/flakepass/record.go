@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
@@ -26,7 +28,7 @@ func ofInstance(log *slog.Logger) *slog.Logger {
 // newTally counts the refusals of this instance for the record.
 func newTally(db *gormstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Tally {
 	return &audit.Tally{
-		Store: eventsOf(db), IDs: ids, Now: time.Now, Log: log, Lost: metrics.Unrecorded(),
+		Store: eventsOf(db), IDs: ids, Now: time.Now, Log: log, Summed: metrics.Summed(),
 		Place: func(address string) string {
 			at, err := netip.ParseAddr(address)
 			if err != nil {
@@ -57,9 +59,9 @@ func noticed(tally *audit.Tally, users *gormstore.Users, log *slog.Logger) func(
 		user, _ := users.ByID(ctx, n.User)
 		about := audit.AboutUser(n.User, user.Username)
 		tell := func(action audit.Action, reason string, more ...any) {
-			log.InfoContext(ctx, "login to look at", append([]any{"user_id", n.User, "from", n.Address.String(), "reason", reason, "event", action}, more...)...)
+			log.InfoContext(ctx, "login to look at", append([]any{"user_id", n.User, "from", clientaddr.Text(n.Address), "reason", reason, "event", action}, more...)...)
 			s := audit.SightingBy(ctx, action, reason, about)
-			s.By.Address = n.Address.String()
+			s.By.Address, s.Admin = clientaddr.Text(n.Address), user.Role == account.RoleAdmin
 			tally.Note(s)
 		}
 		if n.NewPlace {

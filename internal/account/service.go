@@ -91,7 +91,7 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 	if err != nil {
 		err = fmt.Errorf("account: authenticate: %w", err)
 		if u.ID != 0 {
-			err = &RefusedError{UserID: u.ID, Username: u.Username, Err: err}
+			err = &RefusedError{UserID: u.ID, Username: u.Username, Role: u.Role, Err: err}
 		}
 		return User{}, err
 	}

@@ -44,6 +44,7 @@ var (
 type RefusedError struct {
 	UserID   idworker.ID
 	Username string // as it is kept; not for the log, since a name may be somebody's password
+	Role     Role
 	Err      error
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -11,11 +12,9 @@ import (
 // A RefusedCredential is a token that was refused, as the record and the log have
 // it, whichever door it came to.
 type RefusedCredential struct {
-	Action audit.Action
-	What   string // it is called in the log
-	Reason string // a code
-	Target audit.Target
-	Args   []any // whose it was, for the log; none if nobody knows
+	audit.Sighting
+	What string // it is called in the log
+	Args []any  // whose it was, for the log; none if nobody knows
 }
 
 // Refused is what err, of a [flakepass.Verifier], says of a credential; ok is false
@@ -25,7 +24,7 @@ type RefusedCredential struct {
 func Refused(err error) (r RefusedCredential, ok bool) {
 	known, found := errors.AsType[*session.RefusedError](err)
 	if found {
-		r.Target = audit.AboutLogin(known.ID, known.Username)
+		r.Target, r.Admin = audit.AboutLogin(known.ID, known.Username), account.Role(known.Role) == account.RoleAdmin
 		r.Args = []any{"user_id", known.UserID.String(), "session_id", known.ID.String()}
 	}
 	if errors.Is(err, flakepass.ErrAmbiguous) {

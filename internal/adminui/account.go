@@ -91,11 +91,14 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 		v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 	}
 	try := v.attempt(v.who.Username)
-	if wait := v.held(try); wait != "" {
+	if wait := v.heldInside(try, "own account not changed"); wait != "" {
 		again(http.StatusTooManyRequests, wait)
 		return
 	}
-	ctx, id := v.r.Context(), v.who.UserID
+	// Where people are who act on their own accounts is not on record.
+	by := audit.From(v.r.Context())
+	by.Address = ""
+	ctx, id := audit.NewContext(v.r.Context(), by), v.who.UserID
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
 	var answer func()
 	var err error
@@ -136,16 +139,19 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	if err != nil {
 		v.unguessed(err)
 		v.unproved("own account not changed", err)
+		if errors.Is(err, account.ErrBusy) {
+			v.log("own account not changed", "reason", "busy", "user_id", id.String())
+		}
 		status, problem := v.refusal(err)
 		again(status, problem)
 		return
 	}
 	v.proved(try, id)
-	args := []any{"what", do, "user_id", id.String(), "via", "console", "from", u.address(v.r)}
+	args := []any{"what", do, "user_id", id.String()}
 	if event := ownEvents[do]; event != "" {
 		args = append(args, "event", string(event))
 	}
-	u.Log.InfoContext(ctx, "own account changed", args...)
+	v.log("own account changed", args...)
 	answer()
 }
 

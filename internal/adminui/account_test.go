@@ -2,6 +2,7 @@ package adminui_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/httptest"
 	"net/url"
@@ -55,7 +56,7 @@ func (s *sightings) Note(n audit.Sighting) bool {
 // of which nobody learnt anything, it does neither.
 func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
 	for err, want := range map[error]string{
-		nil: "", account.ErrWrong: "[user.password_refused password_not_confirmed 7]", secondfactor.ErrEnrolled: "",
+		nil: "", account.ErrWrong: "[user.password_refused current_password_invalid 7]", secondfactor.ErrEnrolled: "",
 		secondfactor.ErrInvalid:  "[user.password_refused current_code_invalid 7]",
 		secondfactor.ErrRequired: "[user.password_refused current_code_invalid 7]", account.Undecided(account.ErrBusy): "",
 	} {
@@ -80,13 +81,48 @@ func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
 			g.left, *s = 10, nil
 			w.log.Reset()
 			send()
-			left := 9
+			left, told := 9, want != ""
 			if err != nil && strings.Contains(err.Error(), account.ErrBusy.Error()) {
-				left = 10
+				left, told = 10, true // in the log, and not on record
 			}
-			if got := strings.TrimPrefix(fmt.Sprint(*s), "[]"); got != want || strings.Contains(w.log.String(), entry) != (want != "") || g.left != left {
+			if got := strings.TrimPrefix(fmt.Sprint(*s), "[]"); got != want || strings.Contains(w.log.String(), entry) != told || g.left != left {
 				t.Errorf("%s, %v: %s, %d attempts left of 10\n%s", name, err, got, g.left, &w.log)
 			}
+		}
+	}
+}
+
+// What a limit refuses is on record by the name of the limit and, where that is
+// known, with whose attempt it was: of everybody who is inside, and of whoever has
+// shown the password.
+func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
+	w := newWorld(t)
+	g, s := &gate{left: 100}, &sightings{}
+	w.ui.Gate, w.ui.Sightings, w.ui.Own = g, s, own{}
+	w.h = w.ui.Handler()
+	c := w.enter()
+	logins := w.ui.Logins
+	for name, c := range map[string]struct {
+		send func()
+		whom string
+	}{
+		"own account": {func() { w.sendForm(c, "/console/account", "do", "password", "current_password", "x") }, "7"},
+		"confirmation": {func() {
+			w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
+				"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
+		}, "7"},
+		"code":  {func() { w.do(postForm("/console/login/code", url.Values{"ticket": {"x"}, "code": {"1"}})) }, "7"},
+		"login": {func() { w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {"x"}})) }, "0"},
+	} {
+		if w.ui.Logins = logins; name == "code" {
+			w.ui.Logins = &halfway{}
+		}
+		g.left, *s = 0, nil
+		w.log.Reset()
+		c.send()
+		if got, want := fmt.Sprint(*s), "[login.throttled rate_limited: login-place "+c.whom+"]"; got != want ||
+			!strings.Contains(w.log.String(), `"event":"login.throttled"`) || strings.Contains(w.log.String(), `"user_id":"7"`) != (c.whom == "7") {
+			t.Errorf("%s: %s, want %s\n%s", name, got, want, &w.log)
 		}
 	}
 }
@@ -117,14 +153,22 @@ func TestSecondStepIsAnAttempt(t *testing.T) {
 	for err, want := range map[error]string{
 		secondfactor.ErrInvalid:             "9 [login.failed second_factor_invalid 7]",
 		account.Undecided(account.ErrBusy):  "10 []",
+		secondfactor.ErrTicket:              "9 []",
 		account.Undecided(context.Canceled): "10 []",
 	} {
+		w.log.Reset()
 		h := &halfway{err: &account.RefusedError{UserID: 7, Username: "ada", Err: err}}
 		w.ui.Logins = h
 		g.left, *s = 10, nil
 		w.do(postForm("/console/login/code", url.Values{"ticket": {"x"}, "code": {"123456"}}))
 		if got := fmt.Sprint(g.left, " ", *s); got != want {
 			t.Errorf("%v: %s, want %s", err, got, want)
+		}
+		for cause, reason := range map[error]string{account.ErrBusy: "busy", secondfactor.ErrTicket: "ticket_over", secondfactor.ErrInvalid: "second_factor_invalid"} {
+			line := `"msg":"login refused","reason":"` + reason + `","user_id":"7"`
+			if errors.Is(err, cause) != strings.Contains(w.log.String(), line) {
+				t.Errorf("%v: the log has %s", err, &w.log)
+			}
 		}
 		if a := g.attempts[len(g.attempts)-1]; a.Account != "ada" || h.by.Via != audit.ViaConsole || h.by.RequestID == "" || h.by.Address != "" {
 			t.Errorf("%v: %+v by %+v", err, a, h.by)

@@ -2,6 +2,7 @@ package adminui
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -69,6 +70,24 @@ func (t *texts) datum(name string, v any) datum {
 			return datum{Text: t.span(time.Duration(v) * time.Second)}
 		}
 	}
+	if list, ok := v.([]any); ok && (name == "targets" || name == "actors") {
+		return datum{Text: parties(list)}
+	}
 	text, _ := json.Marshal(v)
 	return datum{Text: string(text)}
+}
+
+// parties are those that a sum in the record names, each with its count.
+func parties(list []any) string {
+	var all []string
+	for _, e := range list {
+		p, _ := e.(map[string]any)
+		name, _ := p["name"].(string)
+		if name == "" {
+			name, _ = p["id"].(string)
+		}
+		count, _ := p["count"].(float64)
+		all = append(all, fmt.Sprintf("%s (%.0f)", name, count))
+	}
+	return strings.Join(all, ", ")
 }

@@ -133,6 +133,34 @@ func TestExportHasEverythingOnce(t *testing.T) {
 	}
 }
 
+// A spreadsheet that opens the export takes no cell for a formula, whichever
+// column an attacker has written to.
+func TestExportedCellsAreNoFormulas(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	const formula = " \uff1dHYPERLINK(1)"
+	w.record.events = happened(1)
+	e := &w.record.events[0]
+	e.By = audit.By{ID: 1, Name: formula, Via: formula, RequestID: formula, Address: formula}
+	e.Action, e.Reason, e.Target = formula, formula, audit.Target{Kind: formula, ID: 2, Name: formula}
+	e.Old, e.New = json.RawMessage(formula), json.RawMessage(formula)
+	rows, err := csv.NewReader(w.see(c, "/console/audit.csv").Body).ReadAll()
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%v, %v", rows, err)
+	}
+	quoted := 0
+	for i, cell := range rows[1] {
+		if cell == "'"+formula {
+			quoted++
+		} else if strings.Contains(cell, "HYPERLINK") {
+			t.Errorf("%s is %q", rows[0][i], cell)
+		}
+	}
+	if quoted != 10 {
+		t.Errorf("%d cells have a quote, want 10: %q", quoted, rows[1])
+	}
+}
+
 // Half of an export that looks whole would be taken for the record.
 func TestBrokenExportIsNoWholeOne(t *testing.T) {
 	w := newWorld(t)

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 )
@@ -41,11 +42,14 @@ func (u *UI) postCode(v *visit, form url.Values) {
 	ticket, next := form.Get("ticket"), safePath(form.Get("next"))
 	holder, err := u.Logins.Holder(ticket)
 	if err != nil {
+		v.undecided("login refused", "ticket_over", err)
 		v.loginAgain(http.StatusUnauthorized, "", next, v.t.Account.TicketOver)
 		return
 	}
 	try := v.attempt(holder.Username) // of the ticket: what a form says could be anybody
-	if wait := v.held(try); wait != "" {
+	// The role is looked at last: whoever has a ticket counts as an admin here.
+	n := audit.Sighting{Target: audit.AboutUser(holder.UserID, holder.Username), Admin: true}
+	if wait := v.held(try, "login refused", n, "user_id", holder.UserID.String()); wait != "" {
 		v.askCode(http.StatusTooManyRequests, ticket, next, wait)
 		return
 	}
@@ -63,6 +67,7 @@ func (u *UI) postCode(v *visit, form url.Values) {
 		v.w.Header().Set("Retry-After", retryAfter)
 		v.askCode(http.StatusServiceUnavailable, ticket, next, v.t.Keys.Sealed)
 	case errors.Is(err, secondfactor.ErrTicket):
+		v.undecided("login refused", "ticket_over", err)
 		v.loginAgain(http.StatusUnauthorized, holder.Username, next, v.t.Account.TicketOver)
 	default:
 		u.refuseLogin(v, holder.Username, next, err)

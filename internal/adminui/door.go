@@ -31,7 +31,7 @@ func (u *UI) inside(h func(*visit)) func(*visit) {
 func (u *UI) form(h func(*visit, url.Values)) func(*visit) {
 	return func(v *visit) {
 		if err := u.origin.Check(v.r); err != nil {
-			v.glimpse("form of another site", audit.AccessForbidden, "cross_origin", audit.Target{})
+			v.glimpse("form of another site", audit.Sighting{Action: audit.AccessForbidden, Reason: "cross_origin"})
 			v.message(http.StatusForbidden, v.t.CrossOrigin)
 			return
 		}
@@ -79,7 +79,7 @@ func (v *visit) enter() bool {
 		v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
 			ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
 		}))
-		v.sight("forbidden", audit.AccessForbidden, "console", audit.Target{}, "user_id", v.who.UserID.String(), "role", v.who.Role)
+		v.sight("forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: v.r.Method + " " + v.r.Pattern}, "user_id", v.who.UserID.String(), "role", v.who.Role)
 		v.who = flakepass.Identity{}
 		v.toLogin("role")
 		return false

@@ -134,8 +134,9 @@ func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, chang
 		problem = v.confirmed(form)
 		change.Confirmed = problem == ""
 	}
-	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	set, effect, err := v.u.Policies.Set(v.r.Context(), change)
 	if err == nil {
+		v.acted("policy set", "version", set.Version)
 		v.see(expiryPath, url.Values{"done": {"saved"}})
 		return
 	}
@@ -194,9 +195,10 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 		back = limitsPath
 	}
 	change := admin.PolicyChange{Version: version, Note: v.t.revertNote(to)}
-	_, effect, err := u.Policies.Revert(v.r.Context(), to, change)
+	set, effect, err := u.Policies.Revert(v.r.Context(), to, change)
 	switch {
 	case err == nil:
+		v.acted("policy set", "version", set.Version)
 		v.see(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, admin.ErrNoVersion):

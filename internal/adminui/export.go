@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/audit"
@@ -64,20 +63,11 @@ func (u *UI) exportCSV(v *visit) {
 	row := func(e exported) error {
 		cells := []string{e.ID, e.At, e.ActorID, e.Actor, e.Via, e.Action, e.TargetKind, e.TargetID, e.Target, e.Reason, string(e.Old), string(e.New), e.RequestID, e.Address}
 		for i := range cells {
-			cells[i] = calm(cells[i])
+			cells[i] = audit.SpreadsheetText(cells[i])
 		}
 		return out.Write(cells)
 	}
 	u.export(v, "text/csv; charset=utf-8", "audit.csv", head, row, func() error { out.Flush(); return out.Error() })
-}
-
-// calm keeps a spreadsheet from taking a text for a formula (OWASP, CSV
-// injection).
-func calm(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
-	}
-	return s
 }
 
 // export writes the events of the filter in the query, newest first. If that

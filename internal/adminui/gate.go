@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -18,13 +19,22 @@ import (
 // A Gate bounds how often a password may be tried, here and through every other
 // door together.
 //
-// Login says how long to wait before this attempt, or 0 if it may be made; then
-// giveBack is for one that was no guess. LoggedIn is told that it proved to be
-// right.
+// Login says how long to wait before this attempt, if it may not be made yet;
+// otherwise giveBack is for one that was no guess. LoggedIn is told that it proved
+// to be right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) (wait time.Duration, giveBack func())
+	Login(ctx context.Context, a Attempt) (held Held, giveBack func())
 	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
 }
+
+// A Held is an attempt that may not be made yet. The zero Held is one that may.
+type Held struct {
+	For   time.Duration // until it may be made
+	Limit string        // the name of the limit that was reached
+}
+
+// reason is what the record calls it.
+func (h Held) reason() string { return "rate_limited: " + h.Limit }
 
 // An Attempt is who wants to prove to be the holder of a name. Device is the
 // hash of a token that the browser has brought along, or nil.
@@ -49,19 +59,32 @@ func (v *visit) attempt(name string) Attempt {
 }
 
 // held returns a sentence, and sets what goes with 429 (RFC 6585 section 4), if
-// the attempt may not be made yet; otherwise "".
-func (v *visit) held(a Attempt) string {
+// the attempt may not be made yet; otherwise "". what is the line of the log. n is
+// whose attempt it is, if that is known, and args say so in the log.
+func (v *visit) held(a Attempt, what string, n audit.Sighting, args ...any) string {
 	if v.u.Gate == nil {
 		return ""
 	}
-	wait, giveBack := v.u.Gate.Login(v.r.Context(), a)
-	if wait <= 0 {
+	held, giveBack := v.u.Gate.Login(v.r.Context(), a)
+	if held.For <= 0 {
 		v.giveBack = giveBack
 		return ""
 	}
-	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	v.refused("rate_limited", nil)
-	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
+	n.Action, n.Reason = audit.LoginThrottled, held.reason()
+	v.sight(what, n, args...)
+	return v.limited(held)
+}
+
+// heldInside is held for whoever is inside.
+func (v *visit) heldInside(a Attempt, what string) string {
+	n, args := v.self(audit.LoginThrottled, "")
+	return v.held(a, what, n, args...)
+}
+
+// limited is the sentence about a limit. It sets what goes with 429.
+func (v *visit) limited(h Held) string {
+	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(h.For.Seconds()))))
+	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(h.For+time.Second-1))
 }
 
 // unguessed gives back what the attempt before has taken, if err says that nobody

@@ -19,12 +19,12 @@ type gate struct {
 	proved   []idworker.ID
 }
 
-func (g *gate) Login(_ context.Context, a adminui.Attempt) (time.Duration, func()) {
+func (g *gate) Login(_ context.Context, a adminui.Attempt) (adminui.Held, func()) {
 	g.attempts = append(g.attempts, a)
 	if g.left--; g.left < 0 {
-		return 1500 * time.Millisecond, nil
+		return adminui.Held{For: 1500 * time.Millisecond, Limit: "login-place"}, nil
 	}
-	return 0, func() { g.left++ }
+	return adminui.Held{}, func() { g.left++ }
 }
 
 func (g *gate) LoggedIn(_ context.Context, _ adminui.Attempt, user idworker.ID) {

@@ -104,8 +104,9 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 		v.see(limitsPath, url.Values{"done": {done}})
 		return
 	}
-	_, _, err = u.Policies.Set(v.r.Context(), change)
+	set, _, err := u.Policies.Set(v.r.Context(), change)
 	if err == nil && !change.DryRun {
+		v.acted("policy set", "version", set.Version)
 		v.see(limitsPath, url.Values{"done": {"saved"}})
 		return
 	}

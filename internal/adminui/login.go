@@ -60,7 +60,7 @@ func (u *UI) postLogin(v *visit) {
 	u.form(func(v *visit, form url.Values) {
 		name, next := typedName(form), safePath(form.Get("next"))
 		try := v.attempt(name)
-		if wait := v.held(try); wait != "" {
+		if wait := v.held(try, "login refused", audit.Sighting{}); wait != "" {
 			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
 			return
 		}
@@ -82,12 +82,11 @@ func (u *UI) postLogin(v *visit) {
 // page, which notices if the token was not kept.
 func (v *visit) letIn(opened session.Opened, next string) {
 	who := &opened.Identity
-	args := []any{"user_id", who.UserID.String(), "session_id", who.SessionID.String(),
-		"via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader), "event", string(audit.LoginBegan)}
+	args := []any{"user_id", who.UserID.String(), "session_id", who.SessionID.String(), "event", string(audit.LoginBegan)}
 	if opened.Replaced != 0 {
 		args = append(args, "replaced", opened.Replaced.String())
 	}
-	v.u.Log.InfoContext(v.r.Context(), "login", args...)
+	v.log("login", args...)
 	keep(v.w, opened.Token)
 	v.see(loginPath, url.Values{"next": {next}, "kept": {""}})
 }
@@ -107,6 +106,7 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 		status, problem, reason = http.StatusForbidden, v.t.Account.ResetNeeded, "password_reset_required"
 	case errors.Is(err, account.ErrBusy):
 		problem = v.t.Login.Busy
+		v.undecided("login refused", "busy", err)
 	case v.r.Context().Err() == nil:
 		u.Log.ErrorContext(v.r.Context(), "console: login", "err", err)
 	}
@@ -138,8 +138,7 @@ func (u *UI) logout(v *visit, _ url.Values) {
 		return
 	}
 	if ended.ID != 0 && !ended.Before {
-		u.Log.InfoContext(v.r.Context(), "logout", "user_id", ended.UserID.String(), "session_id", ended.ID.String(),
-			"via", "console", "from", u.address(v.r), "event", string(audit.LoginLoggedOut))
+		v.log("logout", "user_id", ended.UserID.String(), "session_id", ended.ID.String(), "event", string(audit.LoginLoggedOut))
 	}
 	forget(v.w)
 	v.w.Header().Set("Clear-Site-Data", `"storage"`)
@@ -150,7 +149,7 @@ func (u *UI) logout(v *visit, _ url.Values) {
 // taken back. It returns what is wrong, in a sentence, or "".
 func (v *visit) confirmed(form url.Values) string {
 	try := v.attempt(v.who.Username)
-	if wait := v.held(try); wait != "" {
+	if wait := v.heldInside(try, "password not confirmed"); wait != "" {
 		return wait
 	}
 	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
@@ -167,6 +166,7 @@ func (v *visit) confirmed(form url.Values) string {
 	case errors.Is(err, secondfactor.ErrInvalid):
 		return v.t.Account.CodeWrong
 	case errors.Is(err, account.ErrBusy):
+		v.log("password not confirmed", "reason", "busy", "user_id", v.who.UserID.String())
 		return v.t.Login.Busy
 	case errors.Is(err, secondfactor.ErrSealed):
 		v.uncheckable("confirm", err)

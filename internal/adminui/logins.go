@@ -89,7 +89,10 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 	done := "ended"
 	err = u.Living.End(v.r.Context(), id, typed(form, "reason"))
 	switch {
+	case err == nil:
+		v.acted("login ended", "session_id", id.String())
 	case errors.Is(err, session.ErrUntold):
+		v.acted("login ended, word under way", "session_id", id.String(), "err", err)
 		done = "untold"
 	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
 	case err != nil:
@@ -128,6 +131,7 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		v.unavailable("logins not ended", err)
 		return
 	}
+	v.acted("all logins ended")
 	forget(v.w) // that of whoever asked is over, too
 	v.see(loginPath, url.Values{"why": {"everybody"}})
 }

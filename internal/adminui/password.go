@@ -2,12 +2,8 @@ package adminui
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
@@ -63,15 +59,14 @@ func (u *UI) postPassword(v *visit) {
 	from, _ := netip.ParseAddr(u.address(v.r)) // all who have none count together
 	ctx := audit.NewContext(v.r.Context(), audit.By{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader)})
 	// What is no token counts as well: so many attempts, whatever they are.
-	user, wait, err := u.Resets.UseReset(ctx, from, token, account.NewPassword(form.Get("password")))
+	user, held, err := u.Resets.UseReset(ctx, from, token, account.NewPassword(form.Get("password")))
 	switch {
-	case wait > 0:
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		page.General = []string{fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))}
+	case held.For > 0:
+		v.sight("password not reset", audit.Sighting{Action: audit.ResetRefused, Reason: held.reason()})
+		page.General = []string{v.limited(held)}
 		v.passwordAgain(http.StatusTooManyRequests, page)
 	case done(err):
-		u.Log.InfoContext(v.r.Context(), "password reset", "user_id", user.String(), "via", "console",
-			"from", u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader), "event", string(audit.ResetUsed))
+		v.log("password reset", "user_id", user.String(), "event", string(audit.ResetUsed))
 		f := v.frame(v.t.Resets.DoneTitle, "")
 		f.Back = ""
 		v.render(http.StatusOK, "passwordset", f)
@@ -82,23 +77,29 @@ func (u *UI) postPassword(v *visit) {
 
 // passwordRefused shows the form once more, with what is wrong and the token.
 func (v *visit) passwordRefused(page passwordView, err error) {
-	status := http.StatusForbidden
+	status, reason := http.StatusForbidden, ""
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case isInvalid:
 		status, page.PasswordProblems = http.StatusUnprocessableEntity, v.sentences(invalid)
 	case errors.Is(err, account.ErrReset):
-		page.General, page.link = []string{v.t.Resets.Invalid}, account.ResetToken{}
+		page.General, page.link, reason = []string{v.t.Resets.Invalid}, account.ResetToken{}, "reset_token_invalid"
 	case errors.Is(err, account.ErrDisabled):
-		page.General = []string{v.t.Resets.Disabled}
+		page.General, reason = []string{v.t.Resets.Disabled}, "account_disabled"
 	default:
 		status, page.General = http.StatusServiceUnavailable, []string{v.t.Resets.Failed}
 		v.w.Header().Set("Retry-After", retryAfter)
 		if errors.Is(err, account.ErrBusy) {
 			page.General = []string{v.t.Setup.Busy}
+			v.undecided("password not reset", "busy", err)
 		} else if v.r.Context().Err() == nil {
 			v.u.Log.ErrorContext(v.r.Context(), "console: password not reset", "err", err)
 		}
+	}
+	if reason != "" {
+		n, args := about(err)
+		n.Action, n.Reason = audit.ResetRefused, reason
+		v.sight("password not reset", n, args...)
 	}
 	v.passwordAgain(status, page)
 }

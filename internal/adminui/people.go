@@ -155,8 +155,10 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil && in.ByLink:
+		v.acted("user invited", "user_id", user.ID.String(), "role", string(user.Role), "expires_at", started.ExpiresAt)
 		v.showGiven(&user, started, v.t.Done["created"])
 	case err == nil:
+		v.acted("user created", "user_id", user.ID.String(), "role", string(user.Role))
 		v.see(usersPath+"/"+user.ID.String(), url.Values{"done": {"created"}})
 	case isInvalid:
 		again(http.StatusUnprocessableEntity, v.sentences(invalid)...)

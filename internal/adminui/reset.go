@@ -25,15 +25,14 @@ const passwordPath = "/console/password"
 // fails as [People.Create] does, and with an [*account.InvalidError] about the time.
 // StartReset and WithdrawReset fail with [account.ErrNotFound] or an
 // [*account.InvalidError]. UseReset is for whoever has the token, from that
-// address: it says how long to wait before this may be tried, or 0 if it was
-// tried. It fails with [account.ErrReset], [account.ErrDisabled], an
+// address: it says what holds this up, unless it was tried. It fails with [account.ErrReset], [account.ErrDisabled], an
 // [*account.InvalidError] or [account.ErrBusy]; an error wrapping
 // [session.ErrUntold] means that it is done.
 type Resets interface {
 	Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
 	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
 	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
-	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, wait time.Duration, err error)
+	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, held Held, err error)
 }
 
 // lives are the times that a link can be given for.
@@ -97,6 +96,7 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 		v.resetFailed("reset not started", err)
 		return
 	}
+	v.acted("password reset started", "user_id", id.String(), "expires_at", started.ExpiresAt)
 	v.showGiven(&person.User, started, "")
 }
 
@@ -122,6 +122,7 @@ func (u *UI) withdrawReset(v *visit, form url.Values) {
 		v.resetFailed("reset not withdrawn", err)
 		return
 	}
+	v.acted("password reset withdrawn", "user_id", id.String())
 	v.see(usersPath+"/"+id.String(), url.Values{"done": {"withdrawn"}})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -59,22 +60,22 @@ func (r *resets) WithdrawReset(_ context.Context, id idworker.ID, reason string)
 	return r.err
 }
 
-func (r *resets) UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (idworker.ID, time.Duration, error) {
+func (r *resets) UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (idworker.ID, adminui.Held, error) {
 	r.from, r.by = from, audit.From(ctx)
 	if r.wait > 0 || r.err != nil {
-		return 0, r.wait, r.err
+		return 0, adminui.Held{For: r.wait, Limit: "reset"}, r.err
 	}
 	for id, live := range r.live {
 		if live.Hash() == t.Hash() {
 			if err := account.CheckPassword("bob", p); err != nil {
-				return 0, 0, err
+				return 0, adminui.Held{}, err
 			}
 			delete(r.live, id)
 			r.calls = append(r.calls, "used by "+id.String())
-			return id, 0, nil
+			return id, adminui.Held{}, nil
 		}
 	}
-	return 0, 0, account.ErrReset
+	return 0, adminui.Held{}, account.ErrReset
 }
 
 // setPassword sends the form of the page on which people set one.

@@ -26,30 +26,42 @@ func named(next http.Handler) http.Handler {
 	})
 }
 
-// sight notes something for the record, and logs it.
-func (v *visit) sight(what string, action audit.Action, reason string, target audit.Target, args ...any) {
-	v.note(action, reason, target)
-	v.logSight(what, action, reason, args)
+// sight notes something for the record, and logs it. The action, the reason, and
+// whom it is about are those of n.
+func (v *visit) sight(what string, n audit.Sighting, args ...any) {
+	v.note(n)
+	v.logSight(what, n, args)
 }
 
 // glimpse is sight for what costs a stranger nothing to repeat: only the first of
 // its kind is logged.
-func (v *visit) glimpse(what string, action audit.Action, reason string, target audit.Target, args ...any) {
-	if v.note(action, reason, target) {
-		v.logSight(what, action, reason, args)
+func (v *visit) glimpse(what string, n audit.Sighting, args ...any) {
+	if v.note(n) {
+		v.logSight(what, n, args)
 	}
 }
 
-func (v *visit) logSight(what string, action audit.Action, reason string, args []any) {
-	args = append([]any{"reason", reason, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader)}, args...)
-	v.u.Log.InfoContext(v.r.Context(), what, append(args, "event", string(action))...) //nolint:sloglint // every caller passes a constant
+func (v *visit) logSight(what string, n audit.Sighting, args []any) {
+	v.log(what, append(append([]any{"reason", n.Reason}, args...), "event", string(n.Action))...)
 }
 
-func (v *visit) note(action audit.Action, reason string, target audit.Target) (first bool) {
+// log is one line about the security of an account.
+func (v *visit) log(what string, args ...any) {
+	args = append(args, "via", "console", "from", v.u.address(v.r), "request_id", v.w.Header().Get(requestIDHeader))
+	v.u.Log.InfoContext(v.r.Context(), what, args...) //nolint:sloglint // every caller passes a constant
+}
+
+// acted logs what an operator did.
+func (v *visit) acted(what string, args ...any) {
+	v.log(what, append(args, "by", v.who.UserID.String())...)
+}
+
+// note says who acts in n, as far as that is known here, and from where.
+func (v *visit) note(n audit.Sighting) (first bool) {
 	if v.u.Sightings == nil {
 		return true
 	}
-	n := audit.SightingBy(v.r.Context(), action, reason, target)
+	n.By = audit.From(v.r.Context())
 	n.By.Address = v.u.address(v.r)
 	return v.u.Sightings.Note(n)
 }
@@ -57,15 +69,33 @@ func (v *visit) note(action audit.Action, reason string, target audit.Target) (f
 // refused tells of a login that was refused, and whose name it was, if anybody's.
 // What was typed as the name is not told: people type their password there.
 func (v *visit) refused(reason string, err error) {
-	action := audit.LoginFailed
-	if reason == "rate_limited" {
-		action = audit.LoginThrottled
-	}
+	n, args := about(err)
+	n.Action, n.Reason = audit.LoginFailed, reason
+	v.sight("login refused", n, args...)
+}
+
+// undecided logs a login, or another proof, that was refused for a reason that is
+// not of those who tried: the record counts no failure of theirs.
+func (v *visit) undecided(what, reason string, err error) {
+	_, args := about(err)
+	v.log(what, append([]any{"reason", reason}, args...)...)
+}
+
+// about is whose name or token was refused with err, for the record and for the
+// log; none if nobody's.
+func about(err error) (n audit.Sighting, args []any) {
 	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		v.sight("login refused", action, reason, audit.AboutUser(known.UserID, known.Username), "user_id", known.UserID.String())
-		return
+		n.Target, n.Admin = audit.AboutUser(known.UserID, known.Username), known.Role == account.RoleAdmin
+		args = []any{"user_id", known.UserID.String()}
 	}
-	v.sight("login refused", action, reason, audit.Target{})
+	return n, args
+}
+
+// self is something about whoever is inside, who is an admin.
+func (v *visit) self(action audit.Action, reason string) (n audit.Sighting, args []any) {
+	return audit.Sighting{
+		Action: action, Reason: reason, Target: audit.AboutUser(v.who.UserID, v.who.Username), Admin: true,
+	}, []any{"user_id", v.who.UserID.String()}
 }
 
 // unproved tells of somebody inside who has not shown the password or the code,
@@ -74,19 +104,20 @@ func (v *visit) unproved(what string, err error) {
 	reason := ""
 	switch {
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		reason = "password_not_confirmed"
+		reason = "current_password_invalid"
 	case errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
 		reason = "current_code_invalid"
 	default:
 		return
 	}
-	v.sight(what, audit.PasswordRefused, reason, audit.AboutUser(v.who.UserID, v.who.Username), "user_id", v.who.UserID.String())
+	n, args := v.self(audit.PasswordRefused, reason)
+	v.sight(what, n, args...)
 }
 
 // credentialRefused tells of a cookie that was refused, if that means something:
 // one that is missing, malformed or unknown is what every stranger can send.
 func (v *visit) credentialRefused(err error) {
 	if r, ok := admin.Refused(err); ok {
-		v.glimpse(r.What, r.Action, r.Reason, r.Target, r.Args...)
+		v.glimpse(r.What, r.Sighting, r.Args...)
 	}
 }

@@ -17,7 +17,7 @@ var (
 		"user.password_refused": "Current password or code wrong", "user.registration_throttled": "Registration held back",
 		"token.reused": "Token used after its end", "token.expired": "Expired token used", "token.forged": "Token made up",
 		"access.forbidden": "Not allowed", "access.ambiguous": "Two credentials at once",
-		"cache.foreign_value": "Foreign value in Redis", "record.incomplete": "Events not recorded",
+		"cache.foreign_value":         "Foreign value in Redis",
 		"user.recovery_codes_renewed": "Recovery codes renewed", "user.reset_refused": "One-time link refused",
 		"second_factors.rekeyed": "Second factors under a new key",
 	}
@@ -27,7 +27,7 @@ var (
 		"user.password_refused": "当前密码或验证码错误", "user.registration_throttled": "注册受限",
 		"token.reused": "使用已结束的令牌", "token.expired": "使用过期的令牌", "token.forged": "伪造令牌",
 		"access.forbidden": "权限不足", "access.ambiguous": "同时使用两个凭据",
-		"cache.foreign_value": "Redis 中的外来数据", "record.incomplete": "未记录的事件",
+		"cache.foreign_value":         "Redis 中的外来数据",
 		"user.recovery_codes_renewed": "更新恢复码", "user.reset_refused": "一次性链接被拒",
 		"second_factors.rekeyed": "第二因素换用新密钥",
 	}

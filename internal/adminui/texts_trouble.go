@@ -27,6 +27,7 @@ func englishTrouble() troubleTexts {
 			"touch_interval_seconds": "touch interval", "sweep_schedule": "sweep schedule", "session_id": "login", "user_id": "user", "username": "username",
 			"last_seen_at": "last seen", "ended": "ended", "ended_error": "ended, give or take",
 			"expires_at": "works until", "count": "times", "first_at": "first", "last_at": "last", "reason": "reason", "left": "recovery codes left",
+			"targets": "of them done to", "actors": "of them by", "others": "others",
 		},
 		Kinds: map[string]string{"policy": "policy", "login": "logins", "sweep": "sweep", "user": "user"},
 	}
@@ -45,6 +46,7 @@ func chineseTrouble() troubleTexts {
 			"touch_interval_seconds": "记录间隔", "sweep_schedule": "清理计划", "session_id": "登录", "user_id": "用户", "username": "用户名",
 			"last_seen_at": "最近使用", "ended": "已结束", "ended_error": "误差",
 			"expires_at": "有效期至", "count": "次数", "first_at": "首次", "last_at": "末次", "reason": "原因", "left": "剩余恢复码",
+			"targets": "其中针对", "actors": "其中操作者", "others": "其他",
 		},
 		Kinds: map[string]string{"policy": "策略", "login": "所有登录", "sweep": "清理", "user": "用户"},
 	}

@@ -87,17 +87,19 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		return
 	}
 	err := u.People.Change(v.r.Context(), id, c)
-	v.userChanged(id, done, "user not changed", err)
+	v.userChanged(id, done, "user changed", err)
 }
 
-// userChanged answers for a change of a user: the page says what was done, or
-// the log what was not.
-func (v *visit) userChanged(id idworker.ID, done, not string, err error) {
+// userChanged answers for a change of a user. what is the line of the log, and
+// done what the page says.
+func (v *visit) userChanged(id idworker.ID, done, what string, err error) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil:
+		v.acted(what, "user_id", id.String(), "what", done)
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {done}})
 	case errors.Is(err, session.ErrUntold):
+		v.acted(what+", word under way", "user_id", id.String(), "what", done, "err", err)
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
 	case errors.Is(err, ErrLastAdmin):
 		v.showUser(http.StatusConflict, v.t.People.LastAdmin)
@@ -106,7 +108,7 @@ func (v *visit) userChanged(id idworker.ID, done, not string, err error) {
 	case isInvalid:
 		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
 	default:
-		v.unavailable(not, err)
+		v.unavailable("not done: "+what, err)
 	}
 }
 

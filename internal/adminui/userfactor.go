@@ -25,5 +25,5 @@ func (u *UI) removeFactor(v *visit, form url.Values) {
 		return
 	}
 	_, err := u.Factors.RemoveSecondFactor(v.r.Context(), id, typed(form, "reason"))
-	v.userChanged(id, "factor_removed", "second factor not removed", err)
+	v.userChanged(id, "factor_removed", "second factor removed", err)
 }

@@ -24,7 +24,6 @@ const (
 	AccessForbidden   Action = "access.forbidden"
 	AccessAmbiguous   Action = "access.ambiguous" // two credentials in one request
 	CacheForeignValue Action = "cache.foreign_value"
-	RecordIncomplete  Action = "record.incomplete" // so many events were not written
 )
 
 // Actions are all that there are, in the order of [docs/logging.md].
@@ -36,7 +35,7 @@ func Actions() []Action {
 		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
-		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, RecordIncomplete,
+		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue,
 	}
 }
 
@@ -47,6 +46,9 @@ type Sighting struct {
 	Reason string // a code, such as credentials_invalid; never what somebody typed
 	Target Target // zero where nobody is known to be meant
 	By     By     // Address is where it came from
+	// Admin says that the target or the actor is an admin, as far as is known. Such
+	// sightings have room of their own, which no flood about others takes.
+	Admin bool
 	// Times is how many of them there were, and 0 is one.
 	Times int64
 }

@@ -1,11 +1,8 @@
 package audit
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -23,22 +20,16 @@ type ManyIDs interface {
 	NextN(ctx context.Context, dst []idworker.ID) (int, error)
 }
 
-const (
-	// TallyEvery is how often an instance writes what it has seen.
-	TallyEvery = time.Minute
-	// TallyMost is how many different sightings it keeps apart between two writes:
-	// a flood from everywhere writes no more rows than these.
-	TallyMost = 500
-)
+// TallyEvery is how often an instance writes what it has seen.
+const TallyEvery = time.Minute
 
 // A Tally counts sightings and writes one event a minute for each kind of them,
 // with their number. Sightings are of one kind that have the action, the reason,
 // the target, the actor and the place in common. Set the fields once, before use.
 //
-// Nobody who is refused waits for it, and it takes a bounded room: a sighting
-// for which there is none left is counted, and the next write says how many were
-// lost, in an event of its own. An instance that is killed takes its last minute
-// along.
+// Nobody who is refused waits for it. It takes bounded memory and loses no
+// sighting: those of too many different kinds are summed up, see [TallyKept]. An
+// instance that is killed takes its last minute along.
 type Tally struct {
 	Store Batch
 	IDs   ManyIDs
@@ -47,26 +38,13 @@ type Tally struct {
 	// Place is an address as far as the record tells one from another; nil leaves
 	// it as it is.
 	Place func(address string) string
-	// Lost, if set, hears of each sighting that is not recorded. It must not block.
-	Lost func(n int64)
+	// Summed, if set, hears of each sighting that is on record as part of a sum
+	// only. It must not block.
+	Summed func(n int64)
 
 	mu      sync.Mutex
-	seen    map[sightingKind]*sightings
-	lost    int64
+	seen    counts
 	writing chan struct{} // holds one thing while a write is under way; made by Flush
-}
-
-// sightingKind is what sightings have in common.
-type sightingKind struct {
-	action Action
-	reason string
-	target Target
-	by     By // without the request
-}
-
-type sightings struct {
-	Sighting
-	first, last time.Time
 }
 
 // Note counts a sighting, and reports whether it is the first of its kind since
@@ -79,43 +57,16 @@ func (t *Tally) Note(s Sighting) (first bool) {
 	s.Times = max(s.Times, 1)
 	now := t.Now()
 	t.mu.Lock()
-	before := len(t.seen)
-	kept := t.add(s, now, now)
-	first = len(t.seen) > before
+	first, summed := t.seen.add(s, now, now)
 	t.mu.Unlock()
-	if !kept && t.Lost != nil {
-		t.Lost(s.Times)
+	if summed && t.Summed != nil {
+		t.Summed(s.Times)
 	}
 	return first
 }
 
-// add is called with mu locked, and reports false if there is no room.
-func (t *Tally) add(s Sighting, first, last time.Time) bool {
-	k := sightingKind{s.Action, s.Reason, s.Target, s.By}
-	k.by.RequestID = ""
-	if known := t.seen[k]; known != nil {
-		known.Times += s.Times
-		if first.Before(known.first) {
-			known.first, known.By.RequestID = first, s.By.RequestID
-		}
-		if last.After(known.last) {
-			known.last = last
-		}
-		return true
-	}
-	if len(t.seen) >= TallyMost {
-		t.lost += s.Times
-		return false
-	}
-	if t.seen == nil {
-		t.seen = map[sightingKind]*sightings{}
-	}
-	t.seen[k] = &sightings{s, first, last}
-	return true
-}
-
 // Flush writes what was seen since the last time. What cannot be written is
-// kept, as far as there is room, and is tried again with what comes until then.
+// kept, and is tried again with what comes until then.
 // If the answer of the database got lost, what it has written is written twice.
 // It waits for a write that is under way, as far as ctx lets it.
 func (t *Tally) Flush(ctx context.Context) error {
@@ -131,41 +82,22 @@ func (t *Tally) Flush(ctx context.Context) error {
 		return ctx.Err()
 	}
 	t.mu.Lock()
-	seen, lost := t.seen, t.lost
-	t.seen, t.lost = nil, 0
+	seen := t.seen
+	t.seen = counts{}
 	t.mu.Unlock()
-	if len(seen) == 0 && lost == 0 {
+	if len(seen.rooms) == 0 {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	err := t.write(ctx, seen, lost)
+	err := t.write(ctx, seen.events())
 	if err != nil {
-		t.putBack(seen, lost)
+		t.putBack(&seen)
 	}
 	return err
 }
 
-func (t *Tally) write(ctx context.Context, seen map[sightingKind]*sightings, lost int64) error {
-	events := make([]Event, 0, len(seen)+1)
-	for _, s := range seen {
-		// Three texts and a number cannot fail to be JSON.
-		value, _ := json.Marshal(struct {
-			Count int64     `json:"count"`
-			First time.Time `json:"first_at"`
-			Last  time.Time `json:"last_at"`
-		}{s.Times, s.first.UTC().Truncate(time.Millisecond), s.last.UTC().Truncate(time.Millisecond)})
-		events = append(events, Event{By: s.By, Action: s.Action, Target: s.Target, Reason: s.Reason, New: value})
-	}
-	slices.SortFunc(events, func(a, b Event) int {
-		return cmp.Or(cmp.Compare(a.Action, b.Action), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Target.ID, b.Target.ID), cmp.Compare(a.By.Address, b.By.Address))
-	})
-	if lost > 0 {
-		value, _ := json.Marshal(struct {
-			Count int64 `json:"count"`
-		}{lost})
-		events = append(events, Event{By: By{Name: "flakepass", Via: ViaServer}, Action: RecordIncomplete, Reason: "more than could be kept apart", New: value})
-	}
+func (t *Tally) write(ctx context.Context, events []Event) error {
 	ids := make([]idworker.ID, len(events))
 	if _, err := t.IDs.NextN(ctx, ids); err != nil {
 		return err
@@ -176,18 +108,12 @@ func (t *Tally) write(ctx context.Context, seen map[sightingKind]*sightings, los
 	return t.Store.AppendAll(ctx, events)
 }
 
-func (t *Tally) putBack(seen map[sightingKind]*sightings, lost int64) {
-	dropped := int64(0)
+func (t *Tally) putBack(seen *counts) {
 	t.mu.Lock()
-	t.lost += lost
-	for _, s := range seen {
-		if !t.add(s.Sighting, s.first, s.last) {
-			dropped += s.Times
-		}
-	}
+	summed := t.seen.merge(seen)
 	t.mu.Unlock()
-	if dropped > 0 && t.Lost != nil {
-		t.Lost(dropped)
+	if summed > 0 && t.Summed != nil {
+		t.Summed(summed)
 	}
 }
 

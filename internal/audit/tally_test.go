@@ -122,39 +122,6 @@ func TestFloodIsOneEventAMinute(t *testing.T) {
 	})
 }
 
-// TestFloodFromEverywhereIsBounded: what is not kept apart is counted, and one
-// event says how much that was.
-func TestFloodFromEverywhereIsBounded(t *testing.T) {
-	s := &table{}
-	tally := s.tally()
-	var lost int64
-	tally.Lost = func(n int64) { lost += n }
-	const more = 12345
-	for i := range audit.TallyMost + more {
-		tally.Note(failed(idworker.ID(i+1), "192.0.2.1", ""))
-	}
-	tally.Note(failed(1, "192.0.2.1", "")) // of a kind that is known
-	if err := tally.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if len(s.events) != audit.TallyMost+1 || lost != more {
-		t.Fatalf("%d events and %d lost, want %d and %d", len(s.events), lost, audit.TallyMost+1, more)
-	}
-	last := s.events[audit.TallyMost]
-	if last.Action != audit.RecordIncomplete || counted(t, last) != more {
-		t.Errorf("the rest is told as %+v %s", last, last.New)
-	}
-	for i, e := range s.events {
-		if e.ID != idworker.ID(i+1) {
-			t.Fatalf("event %d has the ID %d", i, e.ID)
-		}
-	}
-	tally.Note(failed(9999999, "192.0.2.1", ""))
-	if err := tally.Flush(t.Context()); err != nil || len(s.events) != audit.TallyMost+2 {
-		t.Errorf("%d events after one more, %v", len(s.events), err)
-	}
-}
-
 // TestWhatCannotBeWrittenIsKept: an outage of the database costs no event.
 func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 	s := &table{fails: errors.New("away")}

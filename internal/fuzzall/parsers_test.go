@@ -142,9 +142,10 @@ var parsers = map[string]string{
 
 // others are targets that look for something else than how input is taken apart.
 var others = map[string]string{
-	"internal/secondfactor.FuzzNewCode": "whatever somebody types as a code is a code or none",
-	"internal/secondfactor.FuzzRedeem":  "no text is a code that was not given",
-	"internal/lincheck.FuzzCheck":       "a quick judge of histories is compared with a slow one",
+	"internal/secondfactor.FuzzNewCode":  "whatever somebody types as a code is a code or none",
+	"internal/secondfactor.FuzzRedeem":   "no text is a code that was not given",
+	"internal/lincheck.FuzzCheck":        "a quick judge of histories is compared with a slow one",
+	"internal/audit.FuzzSpreadsheetText": "no text in an export begins a formula",
 }
 
 var (

@@ -23,7 +23,7 @@ func (s *server) register(c *gin.Context) error {
 		return err
 	}
 	if err := s.Gate.Register(c.Request.Context(), s.address(c)); err != nil {
-		s.sight(c, "registration refused", audit.RegistrationHeld, reason(err), audit.Target{})
+		s.sight(c, "registration refused", audit.Sighting{Action: audit.RegistrationHeld, Reason: reason(err)})
 		return err
 	}
 	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet

@@ -168,7 +168,7 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 	if change.DryRun {
 		tag = tagOf(change.Version) // of the policy that is still in force
 	} else {
-		s.event(c, "policy set", "version", p.Version)
+		s.acted(c, "policy set", "version", p.Version)
 	}
 	c.Header("ETag", tag)
 	c.JSON(http.StatusOK, struct {

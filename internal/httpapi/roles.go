@@ -41,7 +41,7 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 // forbidden tells of somebody who may not do this (OWASP ASVS 5.0, 16.3.2).
 func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
 	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), actor(c, who)))
-	s.sight(c, "forbidden", audit.AccessForbidden, c.Request.Method+" "+c.FullPath(), audit.Target{}, "user_id", who.UserID, "role", who.Role)
+	s.sight(c, "forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}, "user_id", who.UserID, "role", who.Role)
 }
 
 // actor is who acts by this request, for the record. Where people are who act on

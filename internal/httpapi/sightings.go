@@ -20,25 +20,29 @@ type Sightings interface {
 	Note(s audit.Sighting) (first bool)
 }
 
-// sight notes something for the record, and logs it.
-func (s *server) sight(c *gin.Context, what string, action audit.Action, reason string, target audit.Target, args ...any) {
-	s.event(c, what, append([]any{"reason", reason}, append(args, "event", action)...)...)
-	s.note(c, action, reason, target)
+// sight notes something for the record, and logs it. The action, the reason, and
+// whom it is about are those of n.
+func (s *server) sight(c *gin.Context, what string, n audit.Sighting, args ...any) {
+	s.event(c, what, append([]any{"reason", n.Reason}, append(args, "event", n.Action)...)...)
+	s.note(c, n)
 }
 
 // glimpse is sight for what costs a stranger nothing to repeat: only the first of
 // its kind is logged.
-func (s *server) glimpse(c *gin.Context, what string, action audit.Action, reason string, target audit.Target, args ...any) {
-	if s.note(c, action, reason, target) {
-		s.event(c, what, append([]any{"reason", reason}, append(args, "event", action)...)...)
+func (s *server) glimpse(c *gin.Context, what string, n audit.Sighting, args ...any) {
+	if s.note(c, n) {
+		s.event(c, what, append([]any{"reason", n.Reason}, append(args, "event", n.Action)...)...)
 	}
 }
 
-func (s *server) note(c *gin.Context, action audit.Action, reason string, target audit.Target) (first bool) {
+// note says who acts in n, as far as that is known here, and from where.
+func (s *server) note(c *gin.Context, n audit.Sighting) (first bool) {
 	if s.Sightings == nil {
 		return true
 	}
-	n := audit.SightingBy(c.Request.Context(), action, reason, target)
+	if n.By == (audit.By{}) {
+		n.By = audit.From(c.Request.Context())
+	}
 	n.By.Address = clientaddr.Text(s.address(c))
 	return s.Sightings.Note(n)
 }
@@ -55,16 +59,12 @@ func (s *server) refused(c *gin.Context, err error) {
 	} else if _, told := lookup(err); !told {
 		action = "" // nobody could tell: that is no failure of whoever asks
 	}
-	var target audit.Target
-	var args []any
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		target, args = audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID}
-	}
-	if action == "" || errors.Is(err, account.ErrBusy) {
-		s.event(c, "login refused", append([]any{"reason", reason(err)}, args...)...)
+	n, args := about(err)
+	if n.Action, n.Reason = action, reason(err); action == "" || errors.Is(err, account.ErrBusy) {
+		s.event(c, "login refused", append([]any{"reason", n.Reason}, args...)...)
 		return
 	}
-	s.sight(c, "login refused", action, reason(err), target, args...)
+	s.sight(c, "login refused", n, args...)
 }
 
 // passwordRefused tells of somebody who is logged in and has not shown the
@@ -74,7 +74,10 @@ func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Iden
 	if _, ok := errors.AsType[*throttle.LimitedError](err); ok {
 		action = audit.LoginThrottled
 	}
-	s.sight(c, what, action, reason(err), audit.AboutUser(who.UserID, who.Username), "user_id", who.UserID)
+	s.sight(c, what, audit.Sighting{
+		Action: action, Reason: reason(err), Target: audit.AboutUser(who.UserID, who.Username), By: actor(c, who),
+		Admin: account.Role(who.Role) == account.RoleAdmin,
+	}, "user_id", who.UserID)
 }
 
 // resetRefused tells of somebody who was not let set a password by a one-time
@@ -85,12 +88,19 @@ func (s *server) resetRefused(c *gin.Context, err error) {
 		s.event(c, "password not reset", "reason", reason(err))
 		return
 	}
-	var target audit.Target
-	var args []any
+	n, args := about(err)
+	n.Action, n.Reason = audit.ResetRefused, reason(err)
+	s.sight(c, "password not reset", n, args...)
+}
+
+// about is whose name or token was refused with err, for the record and for the
+// log; none if nobody's.
+func about(err error) (n audit.Sighting, args []any) {
 	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		target, args = audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID}
+		n.Target, n.Admin = audit.AboutUser(known.UserID, known.Username), known.Role == account.RoleAdmin
+		args = []any{"user_id", known.UserID}
 	}
-	s.sight(c, "password not reset", audit.ResetRefused, reason(err), target, args...)
+	return n, args
 }
 
 // credentialRefused tells of a token that was refused, if that means something:
@@ -98,6 +108,6 @@ func (s *server) resetRefused(c *gin.Context, err error) {
 // is about nobody.
 func (s *server) credentialRefused(c *gin.Context, err error) {
 	if r, ok := admin.Refused(err); ok {
-		s.glimpse(c, r.What, r.Action, r.Reason, r.Target, r.Args...)
+		s.glimpse(c, r.What, r.Sighting, r.Args...)
 	}
 }

@@ -77,7 +77,7 @@ func (s *server) requestSweep(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	s.event(c, "sweep requested", "sweep_id", r.ID)
+	s.acted(c, "sweep requested", "sweep_id", r.ID)
 	c.JSON(http.StatusAccepted, passOf(r))
 	return nil
 }

@@ -77,7 +77,7 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 		return session.Opened{}, err
 	}
 	if err := s.second(ctx, &user, p, code); err != nil {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
 	}
 	return s.open(ctx, &user, may)
 }
@@ -85,7 +85,7 @@ func (s *Service) login(ctx context.Context, username string, p account.Password
 // open begins the login of a user who has shown all that is asked.
 func (s *Service) open(ctx context.Context, user *account.User, may func(account.Role) bool) (session.Opened, error) {
 	if !may(user.Role) {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: ErrRole}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: ErrRole}
 	}
 	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
 	if gone(err) {
@@ -93,7 +93,7 @@ func (s *Service) open(ctx context.Context, user *account.User, may func(account
 	}
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
 	case err != nil: // and the password was right
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: account.Undecided(err)}
 	}

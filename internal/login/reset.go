@@ -47,7 +47,7 @@ func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Passwo
 		return account.User{}, fmt.Errorf("login: reset: %w", err)
 	}
 	about := func(err error) error {
-		return &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+		return &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
 	}
 	if user.Disabled() {
 		return account.User{}, about(account.ErrDisabled)

@@ -90,12 +90,12 @@ func (s *Service) FinishAs(ctx context.Context, role account.Role, ticket string
 	case err != nil:
 		return session.Opened{}, fmt.Errorf("login: finish: %w", account.Undecided(err))
 	case user.Disabled():
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: account.ErrDisabled}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: account.ErrDisabled}
 	case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: secondfactor.ErrTicket}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: secondfactor.ErrTicket}
 	}
 	if err := s.code(ctx, &user, code); err != nil {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}
+		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
 	}
 	return s.open(ctx, &user, func(r account.Role) bool { return r == role })
 }

@@ -4,6 +4,8 @@ package proxies
 
 import (
 	"io"
+	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -22,6 +24,7 @@ import (
 // need; it cannot show what the real proxy does beyond its documentation.
 type standIn struct {
 	strip    []string // taken out of what the client sent
+	set      []string // name, value, ... put in its place; CLIENT is the address of the client
 	method   string   // of the question; empty: the client's
 	url      string   // of the question
 	ask      []string // headers of the client that go with the question; nil: all
@@ -30,11 +33,19 @@ type standIn struct {
 	drop     []string // taken out of what goes to the service
 	open     string   // the prefix that nobody is asked about
 	service  string   // host:port
+	aliases  bool     // names such as X_Forwarded_For are taken out
 }
 
 func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	client, _, _ := net.SplitHostPort(r.RemoteAddr)
 	for _, name := range s.strip {
 		r.Header.Del(name)
+	}
+	for i := 0; i < len(s.set); i += 2 {
+		r.Header.Set(s.set[i], strings.ReplaceAll(s.set[i+1], "CLIENT", client))
+	}
+	if s.aliases {
+		maps.DeleteFunc(r.Header, func(name string, _ []string) bool { return strings.ContainsAny(name, "_.~") })
 	}
 	if !strings.HasPrefix(r.URL.Path, s.open) {
 		q, err := http.NewRequestWithContext(r.Context(), s.method, s.url, nil)
@@ -76,7 +87,11 @@ func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, name := range s.drop {
 		r.Header.Del(name)
 	}
-	httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: s.service}).ServeHTTP(w, r)
+	// It sends the headers as they are: none is added, and none removed.
+	(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) {
+		p.SetURL(&url.URL{Scheme: "http", Host: s.service})
+		p.Out.Header = p.In.Header
+	}}).ServeHTTP(w, r)
 }
 
 func only(h http.Header, names []string) http.Header {
@@ -167,6 +182,24 @@ func asTraefik(t testing.TB, w *world) {
 		return names
 	}
 	s.strip, s.drop = removed("strip"), removed("keep-token-here")
+	s.aliases = true
+	// Traefik takes out what a client says of its address, X-Forwarded-* and
+	// X-Real-Ip, unless the entry point or the middleware is told to believe it
+	// (forwardedHeaders, trustForwardHeader), and says what it sees.
+	if list := find(read(t, "../../docs/proxies/traefik.yml"), "forwardedHeaders"); len(list) > 0 {
+		t.Errorf("an entry point believes what clients say of their addresses: %v", list)
+	}
+	if believes := one(t, v, "trustForwardHeader"); believes != false {
+		t.Errorf("trustForwardHeader is %v", believes)
+	}
+	s.set = []string{"X-Forwarded-For", "CLIENT", "X-Real-Ip", "CLIENT"}
+	// It has no such rule for Forwarded: the middleware that every router has first
+	// takes it out.
+	for name, router := range one(t, v, "routers").(map[string]any) { //nolint:forcetypeassert // a panic fails the test
+		if list := texts(one(t, router, "middlewares")); len(list) == 0 || list[0] != "strip" {
+			t.Errorf("the router %s has the middlewares %v, and not strip first", name, list)
+		}
+	}
 	listen(t, w, s)
 }
 
@@ -178,6 +211,21 @@ func asEnvoy(t testing.TB, w *world) {
 		url: "http://" + w.api + texts(one(t, v, "path_override"))[0], ask: patterns("allowed_headers"),
 		copy: patterns("allowed_upstream_headers"), toClient: patterns("allowed_client_headers"),
 		drop: texts(one(t, v, "request_headers_to_remove")), open: "/open/", service: w.service.addr,
+	}
+	// X-Forwarded-For has to be set to the address that is connected: Envoy hands on
+	// what a client sent, and takes DOWNSTREAM_REMOTE_ADDRESS from it.
+	s.aliases = one(t, v, "headers_with_underscores_action") == "REJECT_REQUEST"
+	for _, mutation := range find(one(t, v, "request_mutations"), "header") {
+		key, _ := one(t, mutation, "key").(string)
+		value, _ := one(t, mutation, "value").(string)
+		if s.set = append(s.set, key, strings.ReplaceAll(value, "%DOWNSTREAM_DIRECT_REMOTE_ADDRESS_WITHOUT_PORT%", "CLIENT")); strings.HasPrefix(value, "%REQ(") {
+			s.set = s.set[:len(s.set)-2] // of the request, which the stand-in sets itself
+		}
+	}
+	for _, action := range find(one(t, v, "request_mutations"), "append_action") {
+		if action != "OVERWRITE_IF_EXISTS_OR_ADD" {
+			t.Errorf("a header is set by %v, beside what the client sent", action)
+		}
 	}
 	if allow, _ := one(t, v, "failure_mode_allow").(bool); allow {
 		t.Error("failure_mode_allow lets everybody in when flakepass is away")

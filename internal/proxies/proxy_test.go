@@ -22,7 +22,7 @@ var proxies = []struct {
 }
 
 func startNginx(t testing.TB, w *world) {
-	program := testenv.Program(t, "nginx")
+	testenv.Program(t, "nginx")
 	dir := t.TempDir()
 	files := filepath.Join(dir, "srv", "files")
 	if err := os.MkdirAll(files, 0o755); err != nil {
@@ -35,11 +35,16 @@ func startNginx(t testing.TB, w *world) {
 	conf := w.config("nginx.conf", "/tmp/nginx", filepath.Join(dir, "nginx"), "root /srv", "root "+filepath.Join(dir, "srv"),
 		"worker_processes auto", "worker_processes 1", "access_log /dev/stdout plain", "access_log off",
 		"error_log /dev/stderr warn", "error_log stderr warn")
+	runNginx(t, w, dir, conf)
+}
+
+func runNginx(t testing.TB, w *world, dir, conf string) {
+	t.Helper()
 	args := []string{"-p", dir, "-c", conf, "-e", "stderr", "-g", "daemon off;"}
 	if os.Geteuid() == 0 {
 		args[len(args)-1] += " user root;"
 	}
-	run(t, w.proxy, program, args...)
+	run(t, w.proxy, testenv.Program(t, "nginx"), args...)
 }
 
 func startCaddy(t testing.TB, w *world) {

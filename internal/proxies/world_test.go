@@ -140,7 +140,7 @@ func newWorld(t testing.TB, start func(t testing.TB, w *world)) *world {
 	w := &world{t: t, service: newService(t)}
 	w.api = fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	file := filepath.Join(t.TempDir(), "flakepass.yaml")
-	settings := fmt.Sprintf("listen: %s\nops_listen: 127.0.0.1:0\ndata_dir: %s\nforward_key: %s\ntoken_header: X-Auth-Token\n", w.api, t.TempDir(), keyText)
+	settings := fmt.Sprintf("listen: %s\nops_listen: 127.0.0.1:0\ndata_dir: %s\nforward_key: %s\ntoken_header: X-Auth-Token\ntrusted_proxies: 127.0.0.1/32\nthrottle: off\n", w.api, t.TempDir(), keyText)
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}

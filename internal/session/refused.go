@@ -11,6 +11,7 @@ type RefusedError struct {
 	ID       idworker.ID
 	UserID   idworker.ID
 	Username string
+	Role     string // of the user, as far as what is kept of the login says
 	// Forged means that the secret is not that of this login's token, and never
 	// was: somebody has made the token up.
 	Forged bool
@@ -24,7 +25,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 func refusedBecause(s *Session, why *flakepass.Refusal) error {
-	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Err: why}
+	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Role: s.Role, Err: why}
 }
 
 // forged is the refusal of a token that names s and has not its hash. What is
@@ -33,5 +34,5 @@ func forged(s *Session) error {
 	if s.Hash == (Hash{}) {
 		return flakepass.ErrInvalid
 	}
-	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Forged: true, Err: flakepass.ErrInvalid}
+	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Role: s.Role, Forged: true, Err: flakepass.ErrInvalid}
 }

@@ -1,0 +1,520 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/account"
+)
+
+// A twin is a deployment that is used over the API, or as the console is: the same
+// acts by the same people.
+type twin struct {
+	t       *testing.T
+	d       *deployment
+	i       *instance
+	c       *client
+	console bool
+
+	token  string // of ada, an admin
+	secret string
+	codes  []string // recovery codes, unused
+	dead   string   // a token of a login that was replaced
+}
+
+func newTwin(t *testing.T, console bool, settings ...string) *twin {
+	t.Helper()
+	d := onSQLite(t)
+	w := &twin{t: t, d: d, console: console}
+	w.i = d.start(t, settings...)
+	newAdmin(t, d, "ada", account.RoleAdmin)
+	w.c = newClient(t, w.i.public)
+	for _, name := range []string{"bob", "dora", "gina"} {
+		w.c.want(w.c.register(name, passphrase), 201, "")
+	}
+	must(t, d.vars, "", "user", "disable", "dora")
+	return w
+}
+
+// form sends a form of the console, as ada if she is logged in, and returns the
+// page. The status 0 is any.
+func (w *twin) form(status int, path string, fields ...string) string {
+	w.t.Helper()
+	values := url.Values{}
+	for i := 0; i < len(fields); i += 2 {
+		values.Set(fields[i], fields[i+1])
+	}
+	return w.browse("POST", status, path, w.token, values)
+}
+
+func (w *twin) browse(method string, status int, path, token string, values url.Values) string {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+w.i.public+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if token != "" {
+		r.AddCookie(&http.Cookie{Name: "__Host-flakepass", Value: token})
+	}
+	client := &http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if status != 0 && resp.StatusCode != status {
+		w.t.Fatalf("%s %s: got %d, want %d\n%s", method, path, resp.StatusCode, status, page)
+	}
+	for _, cookie := range resp.Cookies() {
+		if cookie.Name == "__Host-flakepass" {
+			w.token = cookie.Value
+		}
+	}
+	return string(page)
+}
+
+// ask sends ada's request to the API.
+func (w *twin) ask(status int, code, method, path, body string) answer {
+	w.t.Helper()
+	return w.c.want(w.c.do(method, path, body, bearer(w.token)), status, code)
+}
+
+func (w *twin) id(name string) string {
+	w.t.Helper()
+	return strconv.Itoa(count(w.t, w.d.sql(w.t), "SELECT id FROM users WHERE username = '"+name+"'"))
+}
+
+// recovery is a recovery code that is not used yet.
+func (w *twin) recovery() string {
+	code := w.codes[0]
+	w.codes = w.codes[1:]
+	return code
+}
+
+var (
+	secretOnPage = regexp.MustCompile(`id="secret">([^<]+)<`)
+	codesOnPage  = regexp.MustCompile(`<li><code>([^<]+)</code></li>`)
+	ticketOnPage = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
+)
+
+func (w *twin) keepCodes(page string) {
+	w.codes = nil
+	for _, found := range codesOnPage.FindAllStringSubmatch(page, -1) {
+		w.codes = append(w.codes, found[1])
+	}
+}
+
+func (w *twin) keepAnswer(a answer) {
+	w.codes = nil
+	list, _ := a.fields["recovery_codes"].([]any)
+	for _, code := range list {
+		w.codes = append(w.codes, fmt.Sprint(code))
+	}
+}
+
+// An act is something that can be done over the API and in the console.
+type act struct {
+	name         string
+	api, console func(w *twin)
+}
+
+// acts are in the order in which they are done. Those that need no proof come
+// before ada has a second factor.
+var acts = []act{
+	{
+		"a wrong password",
+		func(w *twin) { w.c.want(w.c.tryLogin("ada", "a wrong passphrase"), 401, "credentials_invalid") },
+		func(w *twin) { w.form(401, "/console/login", "username", "ada", "password", "a wrong passphrase") },
+	},
+	{
+		"a name that nobody has",
+		func(w *twin) { w.c.want(w.c.tryLogin("nobody", "a wrong passphrase"), 401, "credentials_invalid") },
+		func(w *twin) { w.form(401, "/console/login", "username", "nobody", "password", "a wrong passphrase") },
+	},
+	{
+		"a disabled account",
+		func(w *twin) { w.c.want(w.c.tryLogin("dora", passphrase), 403, "account_disabled") },
+		func(w *twin) { w.form(403, "/console/login", "username", "dora", "password", passphrase) },
+	},
+	{
+		"a login, and another in its place",
+		func(w *twin) { w.dead = w.c.login("ada", passphrase); w.token = w.c.login("ada", passphrase) },
+		func(w *twin) {
+			w.form(303, "/console/login", "username", "ada", "password", passphrase)
+			w.dead, w.token = w.token, ""
+			w.form(303, "/console/login", "username", "ada", "password", passphrase)
+		},
+	},
+	{
+		"a token of a login that was ended",
+		func(w *twin) { w.c.dead(w.dead, "token_replaced") },
+		func(w *twin) {
+			kept := w.token
+			w.browse("GET", 303, "/console/users", w.dead, nil)
+			w.token = kept
+		},
+	},
+	{
+		"a token that was made up",
+		func(w *twin) { w.c.dead(forge(w.token), "token_invalid") },
+		func(w *twin) {
+			kept := w.token
+			w.browse("GET", 303, "/console/users", forge(w.token), nil)
+			w.token = kept
+		},
+	},
+	{
+		"a role that may not",
+		func(w *twin) {
+			w.c.want(w.c.do("GET", "/v1/admin/users", "", bearer(w.c.login("bob", passphrase))), 403, "forbidden")
+		},
+		func(w *twin) {
+			kept := w.token
+			w.browse("GET", 303, "/console/users", w.c.login("bob", passphrase), nil)
+			w.token = kept
+		},
+	},
+	{
+		"a new user",
+		func(w *twin) {
+			w.ask(201, "", "POST", "/v1/admin/users", object("username", "erin", "password", passphrase, "role", "user", "reason", "new here"))
+		},
+		func(w *twin) {
+			w.form(303, "/console/users", "username", "erin", "password", passphrase, "role", "user", "reason", "new here")
+		},
+	},
+	{
+		"an invited user",
+		func(w *twin) {
+			w.ask(201, "", "POST", "/v1/admin/users", `{"username":"finn","role":"user","reason":"new here","reset_lifetime_seconds":3600}`)
+		},
+		func(w *twin) {
+			w.form(201, "/console/users", "username", "finn", "by", "link", "life", "3600", "role", "user", "reason", "new here")
+		},
+	},
+	{
+		"another role",
+		func(w *twin) {
+			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), object("role", "service", "reason", "asks"))
+		},
+		func(w *twin) {
+			w.form(303, "/console/users/"+w.id("erin"), "do", "role", "role", "service", "reason", "asks", "confirm_password", passphrase)
+		},
+	},
+	{
+		"an account that is disabled and enabled",
+		func(w *twin) {
+			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), `{"disabled":true,"reason":"left"}`)
+			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), `{"disabled":false,"reason":"back"}`)
+		},
+		func(w *twin) {
+			w.form(303, "/console/users/"+w.id("erin"), "do", "disabled", "reason", "left")
+			w.form(303, "/console/users/"+w.id("erin"), "do", "enabled", "reason", "back")
+		},
+	},
+	{
+		"a link that is given, withdrawn, given again and used",
+		func(w *twin) {
+			path := "/v1/admin/users/" + w.id("erin") + "/password-reset"
+			w.ask(201, "", "POST", path, `{"reset_lifetime_seconds":600,"reason":"forgot"}`)
+			w.ask(204, "", "DELETE", path, object("reason", "not needed"))
+			given := w.ask(201, "", "POST", path, `{"reset_lifetime_seconds":600,"reason":"forgot"}`).field("reset_token")
+			for token, status := range map[string]int{given: 204, account.NewResetToken().Reveal(): 403} {
+				if got := w.c.do("POST", "/v1/password-resets", object("reset_token", token, "new_password", passphrase+" new")); got.status != status {
+					w.t.Fatalf("got %d %s", got.status, got.body)
+				}
+			}
+		},
+		func(w *twin) {
+			path := "/console/users/" + w.id("erin") + "/reset"
+			give := func() string {
+				return resetText.FindString(w.form(201, path, "life", "600", "reason", "forgot", "confirm_password", passphrase))
+			}
+			give()
+			w.form(303, path+"/withdraw", "reason", "not needed")
+			for token, status := range map[string]int{give(): 200, account.NewResetToken().Reveal(): 403} {
+				w.form(status, "/console/password", "reset_token", token, "password", passphrase+" new", "password_again", passphrase+" new")
+			}
+		},
+	},
+	{
+		"a link of somebody who is disabled",
+		func(w *twin) {
+			given := w.ask(201, "", "POST", "/v1/admin/users/"+w.id("dora")+"/password-reset", "").field("reset_token")
+			w.c.want(w.c.do("POST", "/v1/password-resets", object("reset_token", given, "new_password", passphrase)), 403, "account_disabled")
+		},
+		func(w *twin) {
+			given := resetText.FindString(w.form(201, "/console/users/"+w.id("dora")+"/reset", "life", "86400", "confirm_password", passphrase))
+			w.form(403, "/console/password", "reset_token", given, "password", passphrase, "password_again", passphrase)
+		},
+	},
+	{
+		"a login of another that is ended",
+		func(w *twin) {
+			w.ask(204, "", "DELETE", "/v1/admin/sessions/"+w.session("bob"), object("reason", "lost phone"))
+		},
+		func(w *twin) {
+			w.form(303, "/console/logins/end", "id", w.session("bob"), "reason", "lost phone")
+		},
+	},
+	{
+		"the second factor of another, removed",
+		func(w *twin) {
+			enrolByAPI(w.t, w.c, w.c.login("gina", passphrase), passphrase)
+			w.ask(204, "", "DELETE", "/v1/admin/users/"+w.id("gina")+"/second-factor", object("reason", "lost phone"))
+		},
+		func(w *twin) {
+			enrolByAPI(w.t, w.c, w.c.login("gina", passphrase), passphrase)
+			w.form(303, "/console/users/"+w.id("gina")+"/second-factor", "reason", "lost phone", "confirm_password", passphrase)
+		},
+	},
+	{
+		"another policy",
+		func(w *twin) {
+			w.c.want(w.c.do("PUT", "/v1/admin/policy", `{"idle_timeout_seconds":1123200,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":"@every 1m","note":"shorter","confirm":true}`,
+				bearer(w.token), header("If-Match", `"1"`)), 200, "")
+		},
+		func(w *twin) {
+			w.form(303, "/console/expiry", "idle", "13d", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1", "note", "shorter", "do", "save")
+		},
+	},
+	{
+		"a wrong password of one's own",
+		func(w *twin) {
+			w.ask(403, "current_password_invalid", "PUT", "/v1/me/password", object("current_password", "wrong", "new_password", passphrase+" new"))
+			w.ask(403, "current_password_invalid", "POST", "/v1/me/second-factor", object("current_password", "wrong"))
+		},
+		func(w *twin) {
+			w.form(403, "/console/account", "do", "password", "current_password", "wrong", "new_password", passphrase+" new")
+			w.form(403, "/console/account", "do", "enrol", "current_password", "wrong")
+		},
+	},
+	{
+		"a second factor of one's own",
+		func(w *twin) {
+			w.secret = w.ask(201, "", "POST", "/v1/me/second-factor", object("current_password", passphrase)).field("secret")
+			w.keepAnswer(w.ask(200, "", "POST", "/v1/me/second-factor/confirm", object("code", nextCode(w.t, w.secret, 0))))
+		},
+		func(w *twin) {
+			page := w.form(200, "/console/account", "do", "enrol", "current_password", passphrase)
+			w.secret = strings.ReplaceAll(secretOnPage.FindStringSubmatch(page)[1], " ", "")
+			w.keepCodes(w.form(200, "/console/account", "do", "confirm", "code", nextCode(w.t, w.secret, 0)))
+		},
+	},
+	{
+		"new recovery codes",
+		func(w *twin) {
+			w.keepAnswer(w.ask(200, "", "POST", "/v1/me/second-factor/recovery-codes", object("current_password", passphrase, "code", w.recovery())))
+		},
+		func(w *twin) {
+			w.keepCodes(w.form(200, "/console/account", "do", "renew", "current_password", passphrase, "code", w.recovery()))
+		},
+	},
+	{
+		"a wrong code of one's own",
+		func(w *twin) {
+			w.ask(403, "current_code_invalid", "PUT", "/v1/me/password", object("current_password", passphrase, "new_password", passphrase+" new", "code", "000000"))
+		},
+		func(w *twin) {
+			w.form(403, "/console/account", "do", "password", "current_password", passphrase, "new_password", passphrase+" new", "code", "000000")
+		},
+	},
+	{
+		"another password of one's own",
+		func(w *twin) {
+			w.ask(204, "", "PUT", "/v1/me/password", object("current_password", passphrase, "new_password", passphrase+" new", "code", w.recovery()))
+		},
+		func(w *twin) {
+			w.form(303, "/console/account", "do", "password", "current_password", passphrase, "new_password", passphrase+" new", "code", w.recovery())
+		},
+	},
+	{
+		"a login without the code, with a wrong one, and with a recovery code",
+		func(w *twin) {
+			w.c.want(w.c.tryLogin("ada", passphrase+" new"), 401, "second_factor_required")
+			w.c.want(w.c.do("POST", "/v1/login", object("username", "ada", "password", passphrase+" new", "code", "000000")), 401, "second_factor_invalid")
+			w.token = w.c.want(w.c.do("POST", "/v1/login", object("username", "ada", "password", passphrase+" new", "code", w.recovery())), 200, "").field("token")
+		},
+		func(w *twin) {
+			w.token = ""
+			page := w.form(200, "/console/login", "username", "ada", "password", passphrase+" new")
+			ticket := ticketOnPage.FindStringSubmatch(page)[1]
+			w.form(401, "/console/login/code", "ticket", ticket, "code", "000000")
+			w.form(303, "/console/login/code", "ticket", ticket, "code", w.recovery())
+		},
+	},
+	{
+		"one's own second factor, removed",
+		func(w *twin) {
+			w.ask(204, "", "DELETE", "/v1/me/second-factor", object("current_password", passphrase+" new", "code", w.recovery()))
+		},
+		func(w *twin) {
+			w.form(303, "/console/account", "do", "remove", "current_password", passphrase+" new", "code", w.recovery())
+		},
+	},
+	{
+		"a logout",
+		func(w *twin) { w.c.want(w.c.logout(w.token), 204, "") },
+		func(w *twin) { w.form(303, "/console/logout") },
+	},
+	{
+		"everybody logged out",
+		func(w *twin) {
+			w.token = w.c.login("ada", passphrase+" new")
+			w.ask(200, "", "POST", "/v1/admin/logout-all", object("reason", "an incident"))
+		},
+		func(w *twin) {
+			w.token = ""
+			w.form(303, "/console/login", "username", "ada", "password", passphrase+" new")
+			w.form(303, "/console/logins/end-all", "phrase", "log everybody out", "reason", "an incident", "confirm_password", passphrase+" new")
+		},
+	},
+}
+
+// session is the ID of the login of a user.
+func (w *twin) session(name string) string {
+	w.t.Helper()
+	return strconv.Itoa(count(w.t, w.d.sql(w.t), "SELECT token_id FROM users WHERE username = '"+name+"'"))
+}
+
+// entries are the record, each entry with all that does not differ by chance: an
+// ID or an address is only there or not.
+func (w *twin) entries(all string) (list []string) {
+	w.t.Helper()
+	for line := range strings.Lines(all) {
+		var e struct {
+			Actor, Target       struct{ ID, Kind, Name string }
+			Via, Action, Reason string
+			RequestID           string `json:"request_id"`
+			Address             string
+			Old, New            map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			w.t.Fatalf("%s: %v", line, err)
+		}
+		want := map[bool]string{false: "api", true: "console"}[w.console]
+		if e.Via != want {
+			continue // what the test does beside it
+		}
+		if strings.HasPrefix(e.Action, "access.") {
+			e.Reason = "the route"
+		}
+		for _, values := range []map[string]any{e.Old, e.New} {
+			for name := range values {
+				if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_id") || name == "ended" || name == "ended_error" {
+					values[name] = "something"
+				}
+			}
+		}
+		before, _ := json.Marshal(e.Old)
+		after, _ := json.Marshal(e.New)
+		list = append(list, fmt.Sprintf("%s: reason %q, actor %q (ID %v), target %s %q (ID %v), address %v, request %v, old %s, new %s", e.Action, e.Reason,
+			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", e.Address != "", e.RequestID != "", before, after))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// sameRecord stops both, and fails the test unless they have the same on record.
+func sameRecord(t *testing.T, api, console *twin, known func(entry string) bool) {
+	t.Helper()
+	var lists [2][]string
+	for n, w := range []*twin{api, console} {
+		if err := w.i.stop(); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range w.entries(must(t, w.d.vars, "", "audit", "--limit", "0", "--json").out) {
+			if !known(e) {
+				lists[n] = append(lists[n], e)
+			}
+		}
+	}
+	if len(lists[0]) == 0 {
+		t.Error("nothing is on record")
+	}
+	for _, e := range lists[0] {
+		if n := slices.Index(lists[1], e); n >= 0 {
+			lists[1] = slices.Delete(lists[1], n, n+1)
+		} else {
+			t.Errorf("over the API only:\n  %s", e)
+		}
+	}
+	for _, e := range lists[1] {
+		t.Errorf("in the console only:\n  %s", e)
+	}
+}
+
+// TestConsoleAndAPIRecordTheSame: each act that both have is on record alike,
+// field by field, whichever way it was done.
+func TestConsoleAndAPIRecordTheSame(t *testing.T) {
+	t.Parallel()
+	key := strings.Repeat("5a", 32)
+	api, console := newTwin(t, false, "FLAKEPASS_SECOND_FACTOR_KEY", key), newTwin(t, true, "FLAKEPASS_SECOND_FACTOR_KEY", key)
+	for _, a := range acts {
+		t.Log(a.name)
+		a.api(api)
+		a.console(console)
+	}
+	// What the API is used for in both.
+	beside := []string{`actor "bob"`, `actor "gina"`, `user.created: reason "", actor "dora"`}
+	sameRecord(t, api, console, func(e string) bool {
+		return slices.ContainsFunc(beside, func(text string) bool { return strings.Contains(e, text) }) && !strings.HasPrefix(e, "access.")
+	})
+	if got := recorded(t, console.d.sql(t), "access.forbidden"); len(got) != 1 || !strings.HasPrefix(got[0], "GET /console/users {") {
+		t.Errorf("the route is on record as %q", got)
+	}
+	// Nor does an act that the log tells of over the API go without its line here.
+	for _, what := range []string{
+		"user created", "user invited", "user changed", "password reset started", "password reset withdrawn", "password reset", "password not reset",
+		"login ended", "second factor removed", "policy set", "all logins ended", "login", "login refused", "logout", "forbidden",
+	} {
+		for _, w := range []*twin{api, console} {
+			line := regexp.MustCompile(`(?m)^.* msg=("` + what + `"|` + what + `) .*$`).FindString(w.i.log.String())
+			if !strings.Contains(line, " request_id=") || !strings.Contains(line, " from=127.") {
+				t.Errorf("the log of %q has the line %q (console: %v)", what, line, w.console)
+			}
+		}
+	}
+}
+
+// TestConsoleAndAPIRecordTheSameLimits: the limit that was reached is on record
+// by its name.
+func TestConsoleAndAPIRecordTheSameLimits(t *testing.T) {
+	t.Parallel()
+	api, console := newTwin(t, false, "FLAKEPASS_THROTTLE", "on"), newTwin(t, true, "FLAKEPASS_THROTTLE", "on")
+	api.token = api.c.login("ada", passphrase)
+	console.form(303, "/console/login", "username", "ada", "password", passphrase)
+	for range 8 {
+		api.c.do("PUT", "/v1/me/password", object("current_password", "wrong", "new_password", passphrase+" new"), bearer(api.token))
+		console.form(0, "/console/account", "do", "password", "current_password", "wrong", "new_password", passphrase+" new")
+		api.c.tryLogin("bob", "a wrong passphrase")
+		kept := console.token
+		console.token = ""
+		console.form(0, "/console/login", "username", "bob", "password", "a wrong passphrase")
+		console.token = kept
+	}
+	for range 40 {
+		api.c.do("POST", "/v1/password-resets", object("reset_token", "x", "new_password", passphrase))
+		console.form(0, "/console/password", "reset_token", "x", "password", passphrase, "password_again", passphrase)
+	}
+	sameRecord(t, api, console, func(e string) bool { return strings.HasPrefix(e, "user.created") })
+	for action, want := range map[string]string{"login.throttled": "rate_limited: login", "user.reset_refused": "rate_limited: reset"} {
+		got := recorded(t, console.d.sql(t), action)
+		if !slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, want) }) {
+			t.Errorf("%s is on record as %q, and not as %s", action, got, want)
+		}
+	}
+}
