@@ -31,7 +31,7 @@ func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, has
 	}
 	return &operatorDesk{
 		users: &admin.Users{
-			Accounts: users, Register: users, Resets: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
+			Accounts: users, Register: users, Resets: users, Open: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
 		},
 		sessions: sessions,
 		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: time.Now},

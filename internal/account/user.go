@@ -44,7 +44,9 @@ var (
 type RefusedError struct {
 	UserID   idworker.ID
 	Username string // as it is kept; not for the log, since a name may be somebody's password
-	Err      error
+	// Issuer is who started the reset whose token was refused, if that was it.
+	Issuer Issuer
+	Err    error
 }
 
 // Error is that of Err, without the ID.

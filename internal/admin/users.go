@@ -58,6 +58,7 @@ type Users struct {
 	Accounts Accounts
 	Register Register
 	Resets   ResetStore
+	Open     OpenResets
 	// Known are the accounts by their names, and Hasher hashes passwords.
 	Known  account.Users
 	Hasher *account.Hasher

@@ -54,7 +54,7 @@ func (s *SecondFactors) Enrol(ctx context.Context, user idworker.ID, sealed []by
 // no login begins whose password was checked before. It returns false if the
 // secret is another by now, or counts already.
 func (s *SecondFactors) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f secondfactor.Factor, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, updated_at = "+s.DB.d.now,
+	return s.set(ctx, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, "+s.DB.d.changed(),
 		[]any{f.At.UnixMilli(), f.Step, f.Recovery},
 		"id = ? AND second_factor_secret = ? AND second_factor_at IS NULL", int64(user), sealed)
 }
@@ -89,7 +89,7 @@ const noFactor = "second_factor_secret = NULL, second_factor_at = NULL, second_f
 // that: a change of password that was allowed beside the factor is stale then. It
 // returns false if the version is another, or if there is no factor.
 func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, noFactor+", updated_at = "+s.DB.d.now, nil,
+	return s.set(ctx, &e, noFactor+", "+s.DB.d.changed(), nil,
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
