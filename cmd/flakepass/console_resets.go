@@ -47,13 +47,10 @@ func (r consoleResets) UseReset(ctx context.Context, from netip.Addr, t account.
 	return u.ID, 0, err
 }
 
-// refused notes somebody who was not let set a password, and whose token it was,
-// if anybody's.
+// refused notes somebody who was not let set a password, whose token it was and who
+// gave it out, if anybody.
 func (r consoleResets) refused(ctx context.Context, from netip.Addr, reason string, err error) {
-	var about audit.Target
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		about = audit.AboutUser(known.UserID, known.Username)
-	}
+	reason, about, _ := admin.RefusedReset(reason, err)
 	s := audit.SightingBy(ctx, audit.ResetRefused, reason, about)
 	s.By.Address = clientaddr.Text(from)
 	r.tally.Note(s)

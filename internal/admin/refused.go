@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -35,4 +36,21 @@ func Refused(err error) (r RefusedCredential, ok bool) {
 		r.Action, r.What = audit.Refused(r.Reason, found && known.Forged)
 	}
 	return r, r.Action != ""
+}
+
+// RefusedReset is a one-time token that was refused for the reason with that code, as
+// the record and the log have it: whose it was and who gave it out, as far as err
+// says so. The name of a user is for the record only.
+func RefusedReset(code string, err error) (reason string, target audit.Target, args []any) {
+	known, ok := errors.AsType[*account.RefusedError](err)
+	if !ok {
+		return code, audit.Target{}, nil
+	}
+	switch i := known.Issuer; {
+	case i.ID != 0:
+		code += ": issued by user " + i.ID.String()
+	case i.Name != "":
+		code += ": issued by " + i.Name + ", in a shell"
+	}
+	return code, audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID.String()}
 }

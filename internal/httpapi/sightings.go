@@ -78,19 +78,15 @@ func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Iden
 }
 
 // resetRefused tells of somebody who was not let set a password by a one-time
-// token, and whose that is, if anybody's.
+// token, whose that is and who gave it out, if anybody.
 func (s *server) resetRefused(c *gin.Context, err error) {
 	_, limited := errors.AsType[*throttle.LimitedError](err)
 	if _, told := lookup(err); !limited && !told { // nobody could tell
 		s.event(c, "password not reset", "reason", reason(err))
 		return
 	}
-	var target audit.Target
-	var args []any
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		target, args = audit.AboutUser(known.UserID, known.Username), []any{"user_id", known.UserID}
-	}
-	s.sight(c, "password not reset", audit.ResetRefused, reason(err), target, args...)
+	why, target, args := admin.RefusedReset(reason(err), err)
+	s.sight(c, "password not reset", audit.ResetRefused, why, target, args...)
 }
 
 // credentialRefused tells of a token that was refused, if that means something:
