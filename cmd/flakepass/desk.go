@@ -40,7 +40,7 @@ func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, has
 
 // people are the verbs as the API has them.
 func (d *operatorDesk) people() httpapi.People {
-	return httpapi.People{Users: d.users, Logout: d.users, Resets: d.users, Sessions: d.sessions, Stats: d.stats, Factors: d.users}
+	return httpapi.People{Users: d.users, Logout: d.users, Resets: d.users, Open: d.users, Sessions: d.sessions, Stats: d.stats, Factors: d.users}
 }
 
 // heardOf returns what makes this instance read the ends of logins, and waits
