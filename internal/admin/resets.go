@@ -56,7 +56,7 @@ func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Durati
 		return StartedReset{}, fmt.Errorf("admin: start reset: %w", err)
 	}
 	started, r := u.newReset(id, life)
-	e, err := u.resetEvent(ctx, &user, started, reason)
+	e, err := u.resetEvent(ctx, startReset, &user, started, reason)
 	if err != nil {
 		return StartedReset{}, err
 	}
@@ -77,7 +77,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	if err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
-	e, err := audit.New(ctx, u.IDs, audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,12 @@ type inviter struct {
 
 // Create is what [account.Service.Invite] calls last.
 func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.by.IDs, audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := audit.New(ctx, i.by.IDs, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
 	started, r := i.by.newReset(user.ID, i.life)
-	given, err := i.by.resetEvent(ctx, &user, started, i.reason)
+	given, err := i.by.resetEvent(ctx, inviteUser, &user, started, i.reason)
 	if err != nil {
 		return err
 	}
@@ -138,8 +138,8 @@ func (u *Users) newReset(id idworker.ID, life time.Duration) (StartedReset, acco
 	return s, account.Reset{UserID: id, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt}
 }
 
-func (u *Users) resetEvent(ctx context.Context, user *account.User, s StartedReset, reason string) (audit.Event, error) {
-	return audit.New(ctx, u.IDs, audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
+func (u *Users) resetEvent(ctx context.Context, by verb, user *account.User, s StartedReset, reason string) (audit.Event, error) {
+	return audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
 }
 
 // resetLife is the time that was asked for, if a reset may last for that long.

@@ -34,9 +34,13 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 	defer cancel()
 	err := u.DB.retry(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, e.By, e.Need)
+			if err != nil {
+				return err
+			}
 			// The user's row before that of the reset, as whoever uses it locks them.
 			var versions []int64
-			err := tx.Raw("SELECT password_version FROM users WHERE id = ?"+u.DB.d.forRead, int64(r.UserID)).Scan(&versions).Error
+			err = tx.Raw("SELECT password_version FROM users WHERE id = ?"+u.DB.d.forRead, int64(r.UserID)).Scan(&versions).Error
 			if err == nil && len(versions) == 0 {
 				err = account.ErrNotFound
 			}
@@ -44,7 +48,7 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 				err = keepReset(tx, r, versions[0])
 			}
 			if err == nil {
-				err = record(tx, e)
+				err = may.record(e)
 			}
 			return err
 		})
@@ -67,6 +71,10 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 	defer cancel()
 	err := u.DB.inTurn(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorizeAll(tx, events)
+			if err != nil {
+				return err
+			}
 			if err := u.create(tx, user); err != nil {
 				return err
 			}
@@ -74,7 +82,7 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 				return err
 			}
 			for _, e := range events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}
@@ -94,12 +102,16 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, now time.Time
 	defer cancel()
 	err := u.DB.retry(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, e.By, e.Need)
+			if err != nil {
+				return err
+			}
 			done := tx.Exec("DELETE FROM password_resets WHERE user_id = ? AND expires_at > ? AND "+
 				"password_version = (SELECT password_version FROM users WHERE id = ?)", int64(id), now.UnixMilli(), int64(id))
 			if done.Error != nil || done.RowsAffected == 0 {
 				return done.Error
 			}
-			return record(tx, e)
+			return may.record(e)
 		})
 	})
 	if err != nil {
