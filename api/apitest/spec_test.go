@@ -42,6 +42,7 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "POST", Path: "/v1/logout"},
 		{Method: "GET", Path: "/v1/me"},
 		{Method: "PUT", Path: "/v1/me/password"},
+		{Method: "POST", Path: "/v1/me/reauthenticate"},
 		{Method: "DELETE", Path: "/v1/me/second-factor"},
 		{Method: "GET", Path: "/v1/me/second-factor"},
 		{Method: "POST", Path: "/v1/me/second-factor"},

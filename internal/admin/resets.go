@@ -56,7 +56,7 @@ func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Durati
 	if err != nil {
 		return StartedReset{}, fmt.Errorf("admin: start reset: %w", err)
 	}
-	started, r, e, err := u.newReset(ctx, &user, life, reason)
+	started, r, e, err := u.newReset(ctx, startReset, &user, life, reason)
 	if err != nil {
 		return StartedReset{}, err
 	}
@@ -77,7 +77,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	if err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
-	e, err := audit.New(ctx, u.IDs, audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -120,11 +120,11 @@ type inviter struct {
 
 // Create is what [account.Service.Invite] calls last.
 func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.by.IDs, audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := audit.New(ctx, i.by.IDs, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
-	started, r, given, err := i.by.newReset(ctx, &user, i.life, i.reason)
+	started, r, given, err := i.by.newReset(ctx, inviteUser, &user, i.life, i.reason)
 	if err != nil {
 		return err
 	}
@@ -134,9 +134,9 @@ func (i *inviter) Create(ctx context.Context, user account.User) error {
 
 // newReset makes a reset of user that whoever acts in ctx starts, and the event of
 // it, whose ID it has.
-func (u *Users) newReset(ctx context.Context, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
+func (u *Users) newReset(ctx context.Context, by verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	e, err := audit.New(ctx, u.IDs, audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
+	e, err := audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
 	return s, account.Reset{
 		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
 		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},

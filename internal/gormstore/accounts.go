@@ -71,6 +71,10 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := db.authorizeAll(tx, c.events)
+			if err != nil {
+				return err
+			}
 			if c.losesAdmin {
 				if err := db.otherAdmin(tx, row.UserID); err != nil {
 					return err
@@ -85,7 +89,7 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 				return err
 			}
 			for _, e := range c.events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}

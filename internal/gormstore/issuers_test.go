@@ -21,7 +21,6 @@ import (
 func (w *world) resetBy(t testing.TB, issuer, user idworker.ID) account.Reset {
 	t.Helper()
 	e := w.eventOf(audit.ResetStarted, user)
-	e.By = audit.By{ID: issuer, Name: "issuer", Via: audit.ViaAPI}
 	r := account.Reset{
 		ID: e.ID, UserID: user, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour),
 		Issuer: account.Issuer{ID: issuer, Name: "issuer"},
@@ -86,7 +85,7 @@ func TestLinkEndsWithItsIssuersRight(t *testing.T) {
 			return err
 		}
 		enrol := func(id idworker.ID) error {
-			_, err := factors.Enrol(t.Context(), id, []byte("sealed"))
+			_, err := factors.Enrol(t.Context(), shell, id, []byte("sealed"))
 			if err == nil {
 				_, err = factors.Confirm(t.Context(), id, []byte("sealed"), secondfactor.Factor{At: start}, w.eventOf(audit.SecondFactorEnrolled, id))
 			}

@@ -56,13 +56,17 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, now time.Time
 	defer cancel()
 	err := u.DB.retry(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, e.By, e.Need)
+			if err != nil {
+				return err
+			}
 			switch err := u.spendReset(tx, id, now, "TRUE"); {
 			case errors.Is(err, account.ErrReset), errors.Is(err, account.ErrNotFound):
 				return nil
 			case err != nil:
 				return err
 			}
-			return record(tx, e)
+			return may.record(e)
 		})
 	})
 	if err != nil {
@@ -81,6 +85,10 @@ func (u *Users) WithdrawResets(ctx context.Context, resets []account.OpenReset, 
 	err := u.DB.retry(ctx, func() error {
 		removed = 0
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorizeAll(tx, events)
+			if err != nil {
+				return err
+			}
 			for i, r := range resets {
 				// By the ID too: another reset may have taken its place.
 				done := tx.Exec("DELETE FROM password_resets WHERE user_id = ? AND issue_id = ?", int64(r.UserID), int64(r.ID))
@@ -91,7 +99,7 @@ func (u *Users) WithdrawResets(ctx context.Context, resets []account.OpenReset, 
 					continue
 				}
 				removed++
-				if err := record(tx, events[i]); err != nil {
+				if err := may.record(events[i]); err != nil {
 					return err
 				}
 			}

@@ -57,12 +57,16 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 	defer cancel()
 	err := u.DB.retry(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, e.By, e.Need)
+			if err != nil {
+				return err
+			}
 			version, err := u.lockVersion(tx, r.UserID)
 			if err == nil {
 				err = keepReset(tx, r, version)
 			}
 			if err == nil {
-				err = record(tx, e)
+				err = may.record(e)
 			}
 			return err
 		})
@@ -114,6 +118,10 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 	defer cancel()
 	err := u.DB.inTurn(ctx, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorizeAll(tx, events)
+			if err != nil {
+				return err
+			}
 			if err := u.create(tx, user); err != nil {
 				return err
 			}
@@ -121,7 +129,7 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 				return err
 			}
 			for _, e := range events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}

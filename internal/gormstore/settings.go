@@ -104,6 +104,10 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 	var floor int64
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := s.DB.authorizeAll(tx, events)
+			if err != nil {
+				return err
+			}
 			// IDs may run ahead of this clock, by a little or, after a step, by much.
 			var head struct{ Highest, At int64 }
 			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
@@ -122,7 +126,7 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 				return done.Error
 			}
 			for _, e := range events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}
