@@ -116,7 +116,7 @@ func keepReset(tx *gorm.DB, r account.Reset, version int64) error {
 func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.Reset, events ...audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := u.DB.inTurn(ctx, func() error {
+	err := u.DB.retryIf(ctx, deadlocked, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			may, err := u.DB.authorizeAll(tx, events)
 			if err != nil {

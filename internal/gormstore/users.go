@@ -61,7 +61,7 @@ func (u *Users) Create(ctx context.Context, user account.User) error {
 func (u *Users) CreateRecorded(ctx context.Context, user account.User, e audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := u.DB.inTurn(ctx, func() error {
+	err := u.DB.retryIf(ctx, deadlocked, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			may, err := u.DB.authorize(tx, e.By, e.Need)
 			if err != nil {
