@@ -41,9 +41,11 @@ const (
 	SecondFactorNotEnrolled Code = "second_factor_not_enrolled"
 	SecondFactorOff         Code = "second_factor_off"
 	SecondFactorMissing     Code = "second_factor_missing"
-	CurrentCodeInvalid      Code = "current_code_invalid"
-	PasswordTooShort        Code = "password_too_short"
-	PasswordResetRequired   Code = "password_reset_required"
+	// ReauthenticationRequired: [Client.Reauthenticate], and the call once more.
+	ReauthenticationRequired Code = "reauthentication_required"
+	CurrentCodeInvalid       Code = "current_code_invalid"
+	PasswordTooShort         Code = "password_too_short"
+	PasswordResetRequired    Code = "password_reset_required"
 
 	// Of a request.
 	BodyMalformed        Code = "body_malformed"

@@ -156,6 +156,24 @@ func (c *Client) ChangePassword(ctx context.Context, current, next Password) err
 	return err
 }
 
+// Reauthenticate shows the password of this client's token's user once more, and a
+// code of the second factor if there is one. For ten minutes from then on this
+// login, and no other, may do what otherwise fails with
+// [ReauthenticationRequired]. code may be empty. It fails with
+// [CurrentPasswordInvalid], [CurrentCodeInvalid], [RateLimited] or [Busy]; the
+// login goes on.
+func (c *Client) Reauthenticate(ctx context.Context, p Password, code string) error {
+	r, err := send(http.MethodPost, "/v1/me/reauthenticate", struct {
+		Password string `json:"password"`
+		Code     string `json:"code,omitempty"`
+	}{p.reveal(), code})
+	if err != nil {
+		return err
+	}
+	_, err = c.end(ctx, r)
+	return err
+}
+
 // Ready reports, by no error, that the instance can do its work. [NotReady] has
 // the reasons why it cannot.
 func (c *Client) Ready(ctx context.Context) error {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -117,6 +119,57 @@ func (c *Client) WithdrawPasswordReset(ctx context.Context, id idworker.ID, reas
 	}
 	_, err = c.end(ctx, r)
 	return err
+}
+
+// An OpenPasswordReset is a started reset that can be used. Its token is known to
+// nobody but those who were given it. Times are UTC.
+type OpenPasswordReset struct {
+	ID        idworker.ID `json:"id"` // of the event in the record that tells of its start
+	UserID    idworker.ID `json:"user_id"`
+	Username  string      `json:"username"`
+	Issuer    AuditActor  `json:"issuer"`
+	IssuedAt  time.Time   `json:"issued_at"`
+	ExpiresAt time.Time   `json:"expires_at"`
+}
+
+func (r OpenPasswordReset) complete() bool {
+	return r.ID != 0 && r.UserID != 0 && r.Username != "" && !r.IssuedAt.IsZero() && !r.ExpiresAt.IsZero()
+}
+
+type resetPage struct {
+	Resets []OpenPasswordReset `json:"password_resets"`
+	next
+}
+
+func (p resetPage) complete() bool               { return whole(p.Resets) }
+func (p resetPage) entries() []OpenPasswordReset { return p.Resets }
+
+// PasswordResets lists the started resets that can be used, newest first: those that
+// issuer started, or all if it is 0.
+func (c *Client) PasswordResets(ctx context.Context, issuer idworker.ID) iter.Seq2[OpenPasswordReset, error] {
+	query := url.Values{}
+	if issuer != 0 {
+		query.Set("issued_by", issuer.String())
+	}
+	return list[resetPage](ctx, c, "/v1/admin/password-resets", query)
+}
+
+type wireWithdrawn struct {
+	Withdrawn *int `json:"withdrawn"`
+}
+
+func (w wireWithdrawn) complete() bool { return w.Withdrawn != nil }
+
+// WithdrawIssuedPasswordResets ends all resets that issuer has started so far and
+// that can be used, and returns how many there were. It fails with [NotFound] or
+// [ValidationFailed]. After a 5xx or no answer assume that some still work, and try
+// again.
+func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer idworker.ID, reason string) (int, error) {
+	w, err := ask[wireWithdrawn](ctx, c, http.MethodDelete, "/v1/admin/users/"+issuer.String()+"/issued-password-resets", because{reason})
+	if err != nil {
+		return 0, err
+	}
+	return *w.Withdrawn, nil
 }
 
 // ResetPassword sets the password of the user who was given that token, and ends

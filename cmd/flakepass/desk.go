@@ -31,7 +31,7 @@ func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, has
 	}
 	return &operatorDesk{
 		users: &admin.Users{
-			Accounts: users, Register: users, Resets: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
+			Accounts: users, Register: users, Resets: users, Open: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
 		},
 		sessions: sessions,
 		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: time.Now},
@@ -40,7 +40,7 @@ func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, has
 
 // people are the verbs as the API has them.
 func (d *operatorDesk) people() httpapi.People {
-	return httpapi.People{Users: d.users, Logout: d.users, Resets: d.users, Sessions: d.sessions, Stats: d.stats, Factors: d.users}
+	return httpapi.People{Users: d.users, Logout: d.users, Resets: d.users, Open: d.users, Sessions: d.sessions, Stats: d.stats, Factors: d.users}
 }
 
 // heardOf returns what makes this instance read the ends of logins, and waits

@@ -40,6 +40,25 @@ func callResets(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 	_, err = ursula.StartPasswordReset(ctx, id, apiclient.ResetHow{})
 	failsAs(t, "a reset by a user", err, apiclient.Forbidden)
 	last := step[apiclient.PasswordReset](t, "start")(admin.StartPasswordReset(ctx, id, apiclient.ResetHow{}))
+	open := 0
+	for r, err := range admin.PasswordResets(ctx, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.UserID == id && r.Username == "ursula" && r.Issuer.ID != 0 && r.ExpiresAt.Equal(last.ExpiresAt) && !r.IssuedAt.IsZero() {
+			open++
+			if n, err := admin.WithdrawIssuedPasswordResets(ctx, r.Issuer.ID, "all of them"); err != nil || n != 1 {
+				t.Errorf("withdrawn: %d, %v", n, err)
+			}
+		}
+	}
+	if open != 1 {
+		t.Errorf("listed %d times", open)
+	}
+	failsAs(t, "one of all that were withdrawn", admin.ResetPassword(ctx, last.Token, password), apiclient.ResetTokenInvalid)
+	_, err = admin.WithdrawIssuedPasswordResets(ctx, 1, "")
+	failsAs(t, "by nobody", err, apiclient.NotFound)
+	last = step[apiclient.PasswordReset](t, "start")(admin.StartPasswordReset(ctx, id, apiclient.ResetHow{}))
 	for range 2 {
 		if err := admin.WithdrawPasswordReset(ctx, id, "found it"); err != nil {
 			t.Fatal(err)

@@ -67,7 +67,7 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 		apiclient.TokenReplaced, apiclient.TokenRevoked, apiclient.AccountDisabled, apiclient.CredentialsAmbiguous, apiclient.TokenInURL, apiclient.Forbidden,
 		apiclient.CredentialsInvalid, apiclient.CurrentPasswordInvalid, apiclient.ResetTokenInvalid, apiclient.RegistrationClosed, apiclient.UsernameTaken, apiclient.LastAdmin,
 		apiclient.SecondFactorRequired, apiclient.SecondFactorInvalid, apiclient.SecondFactorEnrolled, apiclient.SecondFactorNotEnrolled, apiclient.SecondFactorOff,
-		apiclient.SecondFactorMissing, apiclient.CurrentCodeInvalid, apiclient.PasswordTooShort, apiclient.PasswordResetRequired,
+		apiclient.SecondFactorMissing, apiclient.ReauthenticationRequired, apiclient.CurrentCodeInvalid, apiclient.PasswordTooShort, apiclient.PasswordResetRequired,
 		apiclient.BodyMalformed, apiclient.BodyTooLarge, apiclient.MediaTypeUnsupported, apiclient.ValidationFailed, apiclient.SweepRunning,
 		apiclient.PreconditionRequired, apiclient.VersionConflict, apiclient.ConfirmationRequired, apiclient.NotFound, apiclient.MethodNotAllowed,
 		apiclient.Unavailable, apiclient.FollowersFull, apiclient.RateLimited, apiclient.Busy, apiclient.NotReady, apiclient.InternalError,
@@ -151,6 +151,10 @@ func callEverything(t *testing.T, d *deployment, c *apiclient.Client) {
 	}
 	_, err = alice.Policy(ctx)
 	failsAs(t, "an operator's question by a user", err, apiclient.Forbidden)
+	failsAs(t, "a wrong password once more", alice.Reauthenticate(ctx, second, ""), apiclient.CurrentPasswordInvalid)
+	if err := alice.Reauthenticate(ctx, first, ""); err != nil {
+		t.Error(err)
+	}
 	failsAs(t, "a change with a wrong password", alice.ChangePassword(ctx, second, first), apiclient.CurrentPasswordInvalid)
 	if err := alice.ChangePassword(ctx, first, second); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ type remoteUser struct {
 	Disable remoteUserDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
 	Enable  remoteUserEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Reset   remoteUserReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
+	Links   remoteUserLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  remoteUserLogout  `cmd:"" help:"End a user's login."`
 
 	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`

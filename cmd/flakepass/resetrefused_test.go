@@ -41,7 +41,7 @@ func TestRefusedResetsAreOnRecord(t *testing.T) {
 	}
 	db := d.sql(t)
 	mustRecord(t, db, "user.reset_refused", `reset_token_invalid {"count":3,`, `reset_token_invalid {"count":3,`,
-		`oscar account_disabled {"count":1,`, `oscar account_disabled {"count":1,`)
+		`oscar account_disabled: issued by `+operatorName()+`, in a shell {"count":1,`, `oscar account_disabled: issued by `)
 	if n := count(t, db, "SELECT COUNT(*) FROM audit_events WHERE action = 'user.reset_refused' AND via = 'console' AND address LIKE '127.%' AND request_id <> ''"); n != 2 {
 		t.Errorf("%d are of the console", n)
 	}

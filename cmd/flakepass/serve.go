@@ -112,7 +112,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Store: tiers.near, Truth: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
 		Accepted: tiers.accepted,
 	}
-	own := &admin.OwnAccounts{Users: users, Register: users, IDs: ids}
+	own := &admin.OwnAccounts{Users: users, Register: users, Proofs: kept, IDs: ids}
 	accounts := &account.Service{
 		Users: own, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {

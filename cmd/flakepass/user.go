@@ -26,6 +26,7 @@ type userCommand struct {
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
+	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
 
 	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost; encrypt the secrets of all under a new key."`

@@ -21,8 +21,9 @@ const (
 )
 
 // ErrReset means that a text is not the token of a reset that can be used: it
-// never was one, is used, withdrawn, replaced or expired, or the password was
-// changed since. They are not told apart, so that guessing tells nothing.
+// never was one, is used, withdrawn, replaced or expired, the password was changed
+// since, or the right of who started it has ended. They are not told apart, so that
+// guessing tells nothing.
 var ErrReset = errors.New("no such reset of a password, or it is over")
 
 // The text of a reset token is
@@ -80,8 +81,34 @@ type ResetHash [sha256.Size]byte
 func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.reveal())) }
 
 // A Reset is a started reset, as it is kept: at most one for each user.
+//
+// It can be used until it expires, while the password of the user is the one that
+// it is to replace, while the issuer is an enabled admin whose account has not
+// changed since, and while nobody has ended all logins since. A change of the
+// issuer's account is one of the role, the state, the password or the second
+// factor; what is changed back is changed, so an admin who was demoted and is an
+// admin again has to start another.
 type Reset struct {
+	ID        idworker.ID // of the event that tells of the start, and so its time
 	UserID    idworker.ID
 	Hash      ResetHash
 	ExpiresAt time.Time // from then on nobody can use it
+	Issuer    Issuer
+}
+
+// An Issuer is who started a reset, as the record has it. ID is 0 for the operator
+// of a shell, who is no user.
+type Issuer struct {
+	ID   idworker.ID
+	Name string
+}
+
+// An OpenReset is a reset that can be used, without the token, which nobody has but
+// those to whom it was given.
+type OpenReset struct {
+	ID        idworker.ID // that of the [Reset]
+	UserID    idworker.ID
+	Username  string
+	Issuer    Issuer
+	ExpiresAt time.Time
 }

@@ -45,7 +45,9 @@ type RefusedError struct {
 	UserID   idworker.ID
 	Username string // as it is kept; not for the log, since a name may be somebody's password
 	Role     Role
-	Err      error
+	// Issuer is who started the reset whose token was refused, if that was it.
+	Issuer Issuer
+	Err    error
 }
 
 // Error is that of Err, without the ID.

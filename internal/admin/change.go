@@ -90,22 +90,22 @@ type state struct {
 }
 
 func (c *UserChange) events(ctx context.Context, ready minted, before, after *account.User) (events []audit.Event, err error) {
-	add := func(action audit.Action, from, to state) {
+	add := func(by verb, action audit.Action, from, to state) {
 		if err != nil {
 			return
 		}
 		var e audit.Event
-		e, err = audit.New(ctx, &ready, action, userTarget(before), c.Reason, from, to)
+		e, err = audit.New(ctx, &ready, needs[by], action, userTarget(before), c.Reason, from, to)
 		events = append(events, e)
 	}
 	if before.Role != after.Role {
-		add(audit.RoleChanged, state{Role: before.Role}, state{Role: after.Role})
+		add(changeRole, audit.RoleChanged, state{Role: before.Role}, state{Role: after.Role})
 	}
 	switch {
 	case before.Disabled() && !after.Disabled():
-		add(audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
+		add(enableOrDisable, audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
 	case !before.Disabled() && after.Disabled():
-		add(audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
+		add(enableOrDisable, audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
 	}
 	return events, err
 }

@@ -9,12 +9,12 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// A ResetUser finds the reset of a token, and spends it. UseReset sets the
-// password, ends the login, spends the reset and writes the event, all or
+// A ResetUser finds the reset of a token and who started it, and spends it. UseReset
+// sets the password, ends the login, spends the reset and writes the event, all or
 // nothing; ByReset and it fail with [account.ErrReset] unless the reset can be
 // used at that time, and UseReset with [account.ErrDisabled].
 type ResetUser interface {
-	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, error)
+	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error)
 	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error)
 }
 
@@ -27,11 +27,11 @@ type OwnResets struct {
 
 // UseReset sets the password of u and ends the login, if the reset of that hash
 // can be used at that time and the password of u is what it was. Who acts is u,
-// through the door in ctx.
-func (o *OwnResets) UseReset(ctx context.Context, reset account.ResetHash, u account.User, hash account.PHC, now time.Time) (session.Session, error) {
+// through the door in ctx; the record says who started the reset.
+func (o *OwnResets) UseReset(ctx context.Context, reset account.ResetHash, u account.User, issuer account.Issuer, hash account.PHC, now time.Time) (session.Session, error) {
 	by := audit.From(ctx)
 	by.ID, by.Name = u.ID, u.Username
-	e, err := audit.New(audit.NewContext(ctx, by), o.IDs, audit.ResetUsed, userTarget(&u), "", nil, nil)
+	e, err := audit.New(audit.NewContext(ctx, by), o.IDs, audit.NeedsNothing, audit.ResetUsed, userTarget(&u), "", nil, issueOf(issuer))
 	if err != nil {
 		return session.Session{}, err
 	}

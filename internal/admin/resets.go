@@ -42,7 +42,8 @@ type resetState struct {
 // reason.
 //
 // It can be started for an account that is disabled, and used once that is
-// enabled: it does not enable.
+// enabled: it does not enable. It ends with the right of whoever acts in ctx to
+// start it, as [account.Reset] says.
 func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (StartedReset, error) {
 	life, err := resetLife(life)
 	if err == nil {
@@ -55,8 +56,7 @@ func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Durati
 	if err != nil {
 		return StartedReset{}, fmt.Errorf("admin: start reset: %w", err)
 	}
-	started, r := u.newReset(id, life)
-	e, err := u.resetEvent(ctx, &user, started, reason)
+	started, r, e, err := u.newReset(ctx, startReset, &user, life, reason)
 	if err != nil {
 		return StartedReset{}, err
 	}
@@ -77,7 +77,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	if err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
-	e, err := audit.New(ctx, u.IDs, audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -120,12 +120,11 @@ type inviter struct {
 
 // Create is what [account.Service.Invite] calls last.
 func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.by.IDs, audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := audit.New(ctx, i.by.IDs, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
-	started, r := i.by.newReset(user.ID, i.life)
-	given, err := i.by.resetEvent(ctx, &user, started, i.reason)
+	started, r, given, err := i.by.newReset(ctx, inviteUser, &user, i.life, i.reason)
 	if err != nil {
 		return err
 	}
@@ -133,13 +132,15 @@ func (i *inviter) Create(ctx context.Context, user account.User) error {
 	return i.by.Resets.CreateInvited(ctx, user, r, created, given)
 }
 
-func (u *Users) newReset(id idworker.ID, life time.Duration) (StartedReset, account.Reset) {
+// newReset makes a reset of user that whoever acts in ctx starts, and the event of
+// it, whose ID it has.
+func (u *Users) newReset(ctx context.Context, by verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	return s, account.Reset{UserID: id, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt}
-}
-
-func (u *Users) resetEvent(ctx context.Context, user *account.User, s StartedReset, reason string) (audit.Event, error) {
-	return audit.New(ctx, u.IDs, audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
+	e, err := audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
+	return s, account.Reset{
+		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
+		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},
+	}, e, err
 }
 
 // resetLife is the time that was asked for, if a reset may last for that long.

@@ -49,8 +49,8 @@ func (d *drawer) WithdrawReset(_ context.Context, id idworker.ID, _ time.Time, e
 	return nil
 }
 
-func (d *drawer) ByReset(context.Context, account.ResetHash, time.Time) (account.User, error) {
-	return account.User{}, account.ErrReset
+func (d *drawer) ByReset(context.Context, account.ResetHash, time.Time) (account.User, account.Issuer, error) {
+	return account.User{}, account.Issuer{}, account.ErrReset
 }
 
 func (d *drawer) UseReset(_ context.Context, r account.Reset, version int64, _ account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
@@ -77,6 +77,9 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept := d.live[id]
+		if e := d.events[len(d.events)-1]; kept.ID != e.ID || kept.ID == 0 {
+			t.Errorf("kept with ID %v, recorded with %v", kept.ID, e.ID)
+		}
 		if !r.ExpiresAt.Equal(now.Add(want).Truncate(time.Millisecond)) || !kept.ExpiresAt.Equal(r.ExpiresAt) || kept.Hash != r.Token.Hash() {
 			t.Errorf("%v: until %v, kept until %v", life, r.ExpiresAt, kept.ExpiresAt)
 		}
@@ -112,12 +115,15 @@ func TestResetsLeaveARecord(t *testing.T) {
 	if err != nil || u.Username != "bob" || d.live[u.ID].Hash != r.Token.Hash() {
 		t.Fatalf("%+v, %v", u, err)
 	}
+	if got, want := d.live[u.ID].Issuer, (account.Issuer{ID: 5, Name: "root"}); got != want {
+		t.Errorf("issued by %+v, want %+v", got, want)
+	}
 	if err := d.users.WithdrawReset(ctx, u.ID, "found it"); err != nil {
 		t.Fatal(err)
 	}
 	own := &admin.OwnResets{ResetUser: d, IDs: d}
 	there := audit.NewContext(t.Context(), audit.By{Via: audit.ViaConsole, RequestID: "r"})
-	if _, err := own.UseReset(there, r.Token.Hash(), u, account.PHC{}, now); err != nil {
+	if _, err := own.UseReset(there, r.Token.Hash(), u, account.Issuer{ID: 5, Name: "root"}, account.PHC{}, now); err != nil {
 		t.Fatal(err)
 	}
 	want := []audit.Event{
@@ -139,6 +145,9 @@ func TestResetsLeaveARecord(t *testing.T) {
 		if text, err := json.Marshal(e); err != nil || strings.Contains(string(text), r.Token.Reveal()[4:]) || strings.Contains(string(text), "hash") {
 			t.Errorf("event %d: %s, %v", i, text, err)
 		}
+	}
+	if got, want := string(d.by.New), `{"issued_by":"5","issuer":"root"}`; got != want {
+		t.Errorf("the use is recorded with %s, want %s", got, want)
 	}
 	if len(ids) != len(want) || d.by.By.ID != u.ID || d.by.By.Via != audit.ViaConsole || d.by.By.RequestID != "r" {
 		t.Errorf("%d IDs, used by %+v", len(ids), d.by.By)

@@ -58,6 +58,7 @@ type Users struct {
 	Accounts Accounts
 	Register Register
 	Resets   ResetStore
+	Open     OpenResets
 	// Known are the accounts by their names, and Hasher hashes passwords.
 	Known  account.Users
 	Hasher *account.Hasher
@@ -139,7 +140,7 @@ type recorder struct {
 
 // Create is what [account.Service.Register] calls last.
 func (r recorder) Create(ctx context.Context, user account.User) error {
-	e, err := audit.New(ctx, r.by.IDs, audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
+	e, err := audit.New(ctx, r.by.IDs, needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
@@ -162,7 +163,7 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, err
 	}
-	e, err := audit.New(ctx, u.IDs, audit.PasswordReset, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return session.Session{}, err
 	}

@@ -95,7 +95,7 @@ func (v *visit) enter() bool {
 		}
 	}
 	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
-		ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole,
+		ID: v.who.UserID, Session: v.who.SessionID, Name: v.who.Username, Via: audit.ViaConsole,
 		RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r),
 	}))
 	return true

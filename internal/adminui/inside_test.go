@@ -53,7 +53,7 @@ func right(p account.Password) bool {
 	return ok && slices.ContainsFunc(bad.Fields, func(f account.FieldError) bool { return f.Code == account.CodeContainsUsername })
 }
 
-func (w *world) Confirm(_ context.Context, id idworker.ID, p account.Password, _ secondfactor.Code) error {
+func (w *world) Reauthenticate(_ context.Context, id idworker.ID, p account.Password, _ secondfactor.Code) error {
 	if id != 7 || !right(p) {
 		return account.ErrWrong
 	}

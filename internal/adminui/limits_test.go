@@ -76,6 +76,6 @@ func (f failing) LoginAs(context.Context, account.Role, string, account.Password
 	return session.Opened{}, f.err
 }
 
-func (f failing) Confirm(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (f failing) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
 	return f.err
 }

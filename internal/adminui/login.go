@@ -25,7 +25,7 @@ const (
 // code where there is a second factor. *login.Service is one.
 type Logins interface {
 	LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
-	Confirm(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
+	Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
 	// Holder is whose attempt a ticket of a [*login.NeedsCodeError] is.
 	Holder(ticket string) (secondfactor.Holder, error)
 	FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error)
@@ -145,14 +145,14 @@ func (u *UI) logout(v *visit, _ url.Values) {
 	v.see(loginPath, url.Values{"why": {"left"}})
 }
 
-// confirmed asks for the password of whoever is inside, before what cannot be
-// taken back. It returns what is wrong, in a sentence, or "".
+// confirmed asks for the password of whoever is inside, and notes in their login
+// that it was shown, before what a login alone is not enough for. It returns what is wrong, in a sentence, or "".
 func (v *visit) confirmed(form url.Values) string {
 	try := v.attempt(v.who.Username)
 	if wait := v.heldInside(try, "password not confirmed"); wait != "" {
 		return wait
 	}
-	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
+	err := v.u.Logins.Reauthenticate(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	v.unproved("password not confirmed", err)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -98,7 +99,7 @@ func (v *visit) passwordRefused(page passwordView, err error) {
 	}
 	if reason != "" {
 		n, args := about(err)
-		n.Action, n.Reason = audit.ResetRefused, reason
+		n.Action, n.Reason = audit.ResetRefused, admin.RefusedReset(reason, err)
 		v.sight("password not reset", n, args...)
 	}
 	v.passwordAgain(status, page)

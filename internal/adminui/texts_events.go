@@ -12,7 +12,7 @@ func alsoCalled(names, more map[string]string) map[string]string {
 // What people do who are, or want to be, logged in.
 var (
 	securityEN = map[string]string{
-		"login.began": "Logged in", "login.logged_out": "Logged out", "login.failed": "Login failed", "login.throttled": "Login held back",
+		"login.began": "Logged in", "login.logged_out": "Logged out", "login.reauthenticated": "Password and code shown once more", "login.failed": "Login failed", "login.throttled": "Login held back",
 		"login.new_place": "Login from a new place", "login.after_failures": "Login after many failures",
 		"user.password_refused": "Current password or code wrong", "user.registration_throttled": "Registration held back",
 		"token.reused": "Token used after its end", "token.expired": "Expired token used", "token.forged": "Token made up",
@@ -22,7 +22,7 @@ var (
 		"second_factors.rekeyed": "Second factors under a new key",
 	}
 	securityZH = map[string]string{
-		"login.began": "登录", "login.logged_out": "退出登录", "login.failed": "登录失败", "login.throttled": "登录受限",
+		"login.began": "登录", "login.logged_out": "退出登录", "login.reauthenticated": "再次验证密码和验证码", "login.failed": "登录失败", "login.throttled": "登录受限",
 		"login.new_place": "从新地点登录", "login.after_failures": "多次失败后登录",
 		"user.password_refused": "当前密码或验证码错误", "user.registration_throttled": "注册受限",
 		"token.reused": "使用已结束的令牌", "token.expired": "使用过期的令牌", "token.forged": "伪造令牌",

@@ -2,11 +2,13 @@ package adminui
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 // A visit is one request to a page: who asks, in which language, and where the
@@ -82,6 +84,9 @@ func (v *visit) message(status int, m message) {
 // unavailable answers for what could not be found out, and logs why. Of a form
 // nobody knows whether it was done, and the page says so.
 func (v *visit) unavailable(what string, err error) {
+	if v.over(err) {
+		return
+	}
 	if v.r.Context().Err() == nil { // else nobody waits, and leaving is no error
 		v.u.Log.ErrorContext(v.r.Context(), "console: "+what, "err", err, "request_id", v.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
 	}
@@ -100,6 +105,22 @@ func (v *visit) unavailable(what string, err error) {
 	}
 	view.frame, view.Lines = v.frame(m.Title, ""), m.Lines
 	v.render(http.StatusServiceUnavailable, "message", view)
+}
+
+// over leads to the login page if err says that the login was over, or the role
+// another, when something was to be changed by it. It reports whether it was that.
+func (v *visit) over(err error) bool {
+	refusal, refused := errors.AsType[*flakepass.Refusal](err)
+	switch {
+	case refused:
+		v.credentialRefused(err)
+		v.toLogin(refusal.Code())
+	case errors.Is(err, audit.ErrRole):
+		v.toLogin("role")
+	default:
+		return false
+	}
+	return true
 }
 
 // cameFrom is the page of ours from which a form was sent, as far as the browser

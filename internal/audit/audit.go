@@ -50,10 +50,17 @@ const (
 // user, such as the operator of a shell; Name says who that is.
 type By struct {
 	ID        idworker.ID
+	Session   idworker.ID // the login by which a user acts; 0 where there is none. It is not kept
 	Name      string
 	Via       string
 	RequestID string
 	Address   string
+}
+
+// Inside reports whether by is nobody who came in through a door: the program
+// itself, or the operator of a shell, who has the database anyway.
+func (by By) Inside() bool {
+	return by.ID == 0 && (by.Via == ViaCLI || by.Via == ViaSweep || by.Via == ViaServer)
 }
 
 type byKey struct{}
@@ -96,6 +103,7 @@ type Target struct {
 type Event struct {
 	ID     idworker.ID
 	By     By
+	Need   Need // what must be true of By when this is written. It is not kept
 	Action Action
 	Target Target
 	Reason string          // what the actor gave as one
@@ -114,11 +122,12 @@ type IDs interface {
 	Next(ctx context.Context) (idworker.ID, error)
 }
 
-// New makes an event by whoever acts in ctx. It mints its ID, which must not be
-// done while a row is locked. Old and new become JSON; nil is none. It fails if
-// no ID can be had, or if a value cannot be JSON or is too long.
-func New(ctx context.Context, ids IDs, action Action, target Target, reason string, before, after any) (Event, error) {
-	e := Event{By: From(ctx), Action: action, Target: target, Reason: reason}
+// New makes an event by whoever acts in ctx, who needs that for it. It mints its
+// ID, which must not be done while a row is locked. Old and new become JSON; nil
+// is none. It fails if no ID can be had, or if a value cannot be JSON or is too
+// long.
+func New(ctx context.Context, ids IDs, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
+	e := Event{By: From(ctx), Need: need, Action: action, Target: target, Reason: reason}
 	for _, v := range []struct {
 		from any
 		to   *json.RawMessage

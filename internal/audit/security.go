@@ -12,6 +12,9 @@ const (
 	LoginBegan     Action = "login.began"      // with the login that it ended in old, if one lived
 	LoginLoggedOut Action = "login.logged_out" // by its holder
 
+	// Reauthenticated: password and code, once more, in a login that lives.
+	Reauthenticated Action = "login.reauthenticated"
+
 	LoginFailed       Action = "login.failed"    // wrong name or password, a disabled account, not an admin
 	LoginThrottled    Action = "login.throttled" // refused by a limit, unchecked
 	LoginNewPlace     Action = "login.new_place" // from none of the last 20 places of a user who has some
@@ -31,7 +34,7 @@ const (
 // [docs/logging.md]: https://github.com/flakepass/flakepass/blob/main/docs/logging.md
 func Actions() []Action {
 	return []Action{
-		LoginBegan, LoginLoggedOut, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
+		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
 		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,

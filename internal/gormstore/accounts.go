@@ -24,8 +24,9 @@ type accountChange struct {
 	args   []any
 	reason session.Reason
 	events []audit.Event
-	// What else is done in that transaction, if anything; only with events.
-	also func(*gorm.DB) error
+	// What is done first in that transaction, if anything; only with events. Nothing
+	// is changed if it fails.
+	first func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
 }
@@ -70,21 +71,25 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := db.authorizeAll(tx, c.events)
+			if err != nil {
+				return err
+			}
 			if c.losesAdmin {
 				if err := db.otherAdmin(tx, row.UserID); err != nil {
+					return err
+				}
+			}
+			if c.first != nil {
+				if err := c.first(tx); err != nil {
 					return err
 				}
 			}
 			if err := c.write(tx, &db.d, row); err != nil {
 				return err
 			}
-			if c.also != nil {
-				if err := c.also(tx); err != nil {
-					return err
-				}
-			}
 			for _, e := range c.events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}
@@ -97,6 +102,13 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 	return ended, err
 }
 
+// changed sets when an account was last changed, by the database's clock. It grows
+// with each change, whatever the clock does: what was made by somebody whose
+// account has changed since is known by it.
+func (d *dialect) changed() string {
+	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
+}
+
 // write changes the row if it is as it was read.
 func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	set, args := c.set, append([]any{}, c.args...)
@@ -104,7 +116,7 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 		set += ", " + d.endSet()
 		args = append(args, endArgs(row, c.reason)...)
 	}
-	done := tx.Exec("UPDATE users SET "+set+", updated_at = "+d.now+
+	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+
 		" WHERE "+unmoved+" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",
 		append(args, row.UserID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
 	if done.Error == nil && done.RowsAffected != 1 {

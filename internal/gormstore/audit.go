@@ -19,15 +19,15 @@ type Audit struct{ DB *DB }
 func (a *Audit) Append(ctx context.Context, e audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := a.DB.retry(ctx, func() error { return record(a.DB.gorm.WithContext(ctx), e) })
+	err := a.DB.retry(ctx, func() error { return insertEvent(a.DB.gorm.WithContext(ctx), e) })
 	if err != nil {
 		return fmt.Errorf("gormstore: audit: %w", err)
 	}
 	return nil
 }
 
-// record writes an event in the transaction of what it tells of.
-func record(tx *gorm.DB, e audit.Event) error {
+// insertEvent writes an event. What tells of a change goes by a permit.
+func insertEvent(tx *gorm.DB, e audit.Event) error {
 	insert, args := EventRow(e)
 	return tx.Exec(insert, args...).Error
 }

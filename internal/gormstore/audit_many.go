@@ -95,6 +95,10 @@ func (s *Sessions) BeginRecorded(ctx context.Context, o session.Opening, event f
 		if err != nil {
 			return err
 		}
-		return record(tx, e)
+		may, err := s.DB.authorize(tx, e.By, e.Need)
+		if err != nil {
+			return err
+		}
+		return may.record(e)
 	})
 }

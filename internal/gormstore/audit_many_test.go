@@ -52,9 +52,9 @@ func TestPurgeOfTheRecordTakesTheOldestAndWaitsForNobody(t *testing.T) {
 		old := l.Smallest(time.Now().Add(-500 * 24 * time.Hour))
 		var many []audit.Event
 		for i := range 30 {
-			many = append(many, audit.Event{ID: old + idworker.ID(i), Action: audit.LoginBegan})
+			many = append(many, audit.Event{By: shell, ID: old + idworker.ID(i), Action: audit.LoginBegan})
 		}
-		many = append(many, audit.Event{ID: w.ids.next(0), Action: audit.PolicyChanged})
+		many = append(many, audit.Event{By: shell, ID: w.ids.next(0), Action: audit.PolicyChanged})
 		if err := record.AppendAll(t.Context(), many); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestPurgeOfTheRecordTakesTheOldestAndWaitsForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = tx.Rollback() }()
-			insert, args := gormstore.EventRow(audit.Event{ID: w.ids.next(0), Action: audit.LoginBegan})
+			insert, args := gormstore.EventRow(audit.Event{By: shell, ID: w.ids.next(0), Action: audit.LoginBegan})
 			if _, err := tx.ExecContext(t.Context(), insert, args...); err != nil {
 				t.Fatal(err)
 			}
@@ -91,9 +91,9 @@ func TestRecordedBeginIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		ada := w.user(t, "ada")
 		before := w.begin(t, ada)
 		event := func(b session.Begun) (audit.Event, error) {
-			return audit.Event{ID: b.Session.ID, Action: audit.LoginBegan, Target: audit.AboutLogin(b.Session.ID, b.Session.Username)}, nil
+			return audit.Event{By: shell, ID: b.Session.ID, Action: audit.LoginBegan, Target: audit.AboutLogin(b.Session.ID, b.Session.Username)}, nil
 		}
-		broken := func(session.Begun) (audit.Event, error) { return audit.Event{}, errors.New("no event") }
+		broken := func(session.Begun) (audit.Event, error) { return audit.Event{By: shell}, errors.New("no event") }
 		opening := w.opening(ada)
 		if begun, err := w.sessions.BeginRecorded(t.Context(), opening, broken); err == nil {
 			t.Errorf("an event that cannot be written: begun %+v", begun)

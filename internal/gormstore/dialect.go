@@ -14,13 +14,16 @@ type dialect struct {
 	now     string // the database's clock, in Unix milliseconds
 	max     string // the larger of its arguments
 	forRead string // locks the rows that a transaction reads
+	// forShare keeps others from changing the rows that a transaction reads. MariaDB
+	// knows no other spelling.
+	forShare string
 	// skipLocked is forRead for those rows only that nobody else has locked.
 	skipLocked string
 }
 
 var (
 	mysqlDialect = dialect{
-		name: migrations.MySQL, max: "GREATEST", forRead: " FOR UPDATE", skipLocked: " FOR UPDATE SKIP LOCKED",
+		name: migrations.MySQL, max: "GREATEST", forRead: " FOR UPDATE", forShare: " LOCK IN SHARE MODE", skipLocked: " FOR UPDATE SKIP LOCKED",
 		now: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
 	}
 	// A SQLite transaction holds the one write lock from its start (_txlock).

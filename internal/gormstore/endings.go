@@ -136,10 +136,14 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 		return err
 	}
 	return db.Transaction(func(tx *gorm.DB) error {
+		may, err := s.DB.authorize(tx, event.By, event.Need)
+		if err != nil {
+			return err
+		}
 		if err := s.end(tx, row, e.Reason); err != nil {
 			return err
 		}
-		return record(tx, event)
+		return may.record(event)
 	})
 }
 

@@ -22,11 +22,11 @@ func TestLimitsAreKeptWithThePolicy(t *testing.T) {
 		next := policy.Default()
 		next.Limits.LoginPlace = [limit.MaxPlace]limit.Rule{{Count: 4, Per: time.Minute}, {Count: 40, Per: 24 * time.Hour}}
 		next.Limits.Introspect = limit.Rule{Count: 7, Per: time.Second}
-		got, err := s.SetPolicy(t.Context(), 1, next, audit.Event{ID: 1, Action: audit.PolicyChanged})
+		got, err := s.SetPolicy(t.Context(), 1, next, audit.Event{By: shell, ID: 1, Action: audit.PolicyChanged})
 		if err != nil || got.Limits != next.Limits {
 			t.Fatalf("set: %+v, %v", got.Limits, err)
 		}
-		if got, err = s.SetPolicy(t.Context(), 2, policy.Default(), audit.Event{ID: 2, Action: audit.PolicyChanged}); err != nil || got.Limits != limit.Default() {
+		if got, err = s.SetPolicy(t.Context(), 2, policy.Default(), audit.Event{By: shell, ID: 2, Action: audit.PolicyChanged}); err != nil || got.Limits != limit.Default() {
 			t.Fatalf("back: %+v, %v", got.Limits, err)
 		}
 		history, err := s.PolicyHistory(t.Context(), 0, 10)
@@ -34,7 +34,7 @@ func TestLimitsAreKeptWithThePolicy(t *testing.T) {
 			t.Errorf("history: %+v, %v", history, err)
 		}
 		next.Limits.Register = limit.Rule{}
-		if _, err := s.SetPolicy(t.Context(), 3, next, audit.Event{ID: 3, Action: audit.PolicyChanged}); err == nil {
+		if _, err := s.SetPolicy(t.Context(), 3, next, audit.Event{By: shell, ID: 3, Action: audit.PolicyChanged}); err == nil {
 			t.Error("limits that are none were kept")
 		}
 	})

@@ -35,7 +35,7 @@ func (w *world) admin(t testing.TB, name string) idworker.ID {
 func (w *world) become(role account.Role) func(account.User) (account.User, []audit.Event, error) {
 	id := w.ids.next(0)
 	return func(u account.User) (account.User, []audit.Event, error) {
-		e := audit.Event{ID: id, Action: audit.RoleChanged, Target: audit.Target{Kind: "user", ID: u.ID}, Old: []byte(`"` + u.Role + `"`)}
+		e := audit.Event{By: shell, ID: id, Action: audit.RoleChanged, Target: audit.Target{Kind: "user", ID: u.ID}, Old: []byte(`"` + u.Role + `"`)}
 		u.Role = role
 		return u, []audit.Event{e}, nil
 	}
@@ -46,7 +46,7 @@ func (w *world) disabled() func(account.User) (account.User, []audit.Event, erro
 	id := w.ids.next(0)
 	return func(u account.User) (account.User, []audit.Event, error) {
 		u.DisabledAt = start
-		return u, []audit.Event{{ID: id, Action: audit.UserDisabled, Target: audit.Target{Kind: "user", ID: u.ID}}}, nil
+		return u, []audit.Event{{By: shell, ID: id, Action: audit.UserDisabled, Target: audit.Target{Kind: "user", ID: u.ID}}}, nil
 	}
 }
 
@@ -102,7 +102,7 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 		user := w.user(t, "ada")
 		s := w.begin(t, user)
 		before, all := w.row(t, user), w.settings()
-		tooLong := audit.Event{ID: w.ids.next(0), Action: audit.Action(strings.Repeat("x", 49))}
+		tooLong := audit.Event{By: shell, ID: w.ids.next(0), Action: audit.Action(strings.Repeat("x", 49))}
 		for name, change := range map[string]func() error{
 			"role": func() error {
 				_, _, _, err := w.users.Change(t.Context(), user, func(u account.User) (account.User, []audit.Event, error) {
@@ -138,10 +138,10 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 			t.Errorf("a user without an event: %v", err)
 		}
 		// The other way round.
-		if _, err := w.users.ResetPassword(t.Context(), user, 9, account.NewPHC("$"), audit.Event{ID: 1, Action: audit.PasswordReset}); !errors.Is(err, account.ErrStale) {
+		if _, err := w.users.ResetPassword(t.Context(), user, 9, account.NewPHC("$"), audit.Event{By: shell, ID: 1, Action: audit.PasswordReset}); !errors.Is(err, account.ErrStale) {
 			t.Errorf("ResetPassword of another version: %v", err)
 		}
-		if err := w.users.CreateRecorded(t.Context(), account.User{ID: 8, Username: "ada", Role: "user"}, audit.Event{ID: 2}); !errors.Is(err, account.ErrExists) {
+		if err := w.users.CreateRecorded(t.Context(), account.User{ID: 8, Username: "ada", Role: "user"}, audit.Event{By: shell, ID: 2}); !errors.Is(err, account.ErrExists) {
 			t.Errorf("CreateRecorded of a name that is taken: %v", err)
 		}
 		if got := w.events(t); len(got) != 0 {
@@ -225,7 +225,7 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 					return err
 				},
 				"ResetPassword": func(s session.Session) error {
-					_, err := w.users.ResetPassword(t.Context(), s.UserID, 1, account.NewPHC("$"), audit.Event{ID: w.ids.next(0)})
+					_, err := w.users.ResetPassword(t.Context(), s.UserID, 1, account.NewPHC("$"), audit.Event{By: shell, ID: w.ids.next(0)})
 					return err
 				},
 				"Revoke": func(s session.Session) error {
@@ -269,7 +269,7 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 func (w *world) loginEnded() func(session.Session) (audit.Event, error) {
 	id := w.ids.next(0)
 	return func(s session.Session) (audit.Event, error) {
-		return audit.Event{ID: id, Action: audit.LoginEnded, Target: audit.Target{Kind: "login", ID: s.ID}}, nil
+		return audit.Event{By: shell, ID: id, Action: audit.LoginEnded, Target: audit.Target{Kind: "login", ID: s.ID}}, nil
 	}
 }
 

@@ -30,6 +30,10 @@ func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Pol
 }
 
 func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e audit.Event) error {
+	may, err := s.DB.authorize(tx, e.By, e.Need)
+	if err != nil {
+		return err
+	}
 	limits, err := writeLimits(&next.Limits)
 	if err != nil {
 		return err
@@ -54,7 +58,7 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e a
 		", ? FROM settings WHERE scope = 'global'", limits).Error; err != nil {
 		return err
 	}
-	return record(tx, e)
+	return may.record(e)
 }
 
 const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by, note"

@@ -24,7 +24,7 @@ func TestPolicyIsReplacedWithItsHistoryAndItsEvent(t *testing.T) {
 		next := policy.Default()
 		next.Idle, next.Absolute, next.Touch, next.Schedule = time.Hour, 2*time.Hour, 30*time.Second, "@every 5m"
 		next.UpdatedBy, next.Note = "ada", "tighter"
-		event := audit.Event{ID: 77, By: audit.By{ID: 7, Name: "ada"}, Action: audit.PolicyChanged, Old: []byte(`{"a":1}`)}
+		event := audit.Event{ID: 77, By: shell, Action: audit.PolicyChanged, Old: []byte(`{"a":1}`)}
 		got, err := s.SetPolicy(t.Context(), 1, next, event)
 		if err != nil || got.Version != 2 || got.Idle != time.Hour || got.Absolute != 2*time.Hour || got.Touch != 30*time.Second ||
 			got.Schedule != "@every 5m" || got.UpdatedBy != "ada" || got.Note != "tighter" || got.UpdatedAt.Before(before) {
@@ -48,15 +48,15 @@ func TestPolicyIsReplacedWithItsHistoryAndItsEvent(t *testing.T) {
 			t.Errorf("history below 2: %+v, %v", page, err)
 		}
 		events, err := (&gormstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Limit: 10})
-		if err != nil || len(events) != 1 || events[0].ID != 77 || events[0].By.ID != 7 || string(events[0].Old) != `{"a":1}` || events[0].New != nil {
+		if err != nil || len(events) != 1 || events[0].ID != 77 || events[0].By != shell || string(events[0].Old) != `{"a":1}` || events[0].New != nil {
 			t.Errorf("events: %+v, %v", events, err)
 		}
 
 		// Another version, or an event that cannot be written: nothing changes.
-		if _, err := s.SetPolicy(t.Context(), 1, next, audit.Event{ID: 78}); !errors.Is(err, policy.ErrVersion) {
+		if _, err := s.SetPolicy(t.Context(), 1, next, audit.Event{By: shell, ID: 78}); !errors.Is(err, policy.ErrVersion) {
 			t.Errorf("an old version: %v", err)
 		}
-		if _, err := s.SetPolicy(t.Context(), 2, next, audit.Event{ID: 79, Action: audit.Action(strings.Repeat("x", 49))}); err == nil {
+		if _, err := s.SetPolicy(t.Context(), 2, next, audit.Event{By: shell, ID: 79, Action: audit.Action(strings.Repeat("x", 49))}); err == nil {
 			t.Error("an event that does not fit: no error")
 		}
 		if now, err := s.LoadPolicy(t.Context()); err != nil || now.Version != 2 {
@@ -69,7 +69,7 @@ func TestOneOfManyEditorsWins(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		var won atomic.Int64
 		atOnce(8, func(i int) {
-			_, err := w.settings().SetPolicy(t.Context(), 1, policy.Default(), audit.Event{ID: idworker.ID(i + 1), Action: audit.PolicyChanged})
+			_, err := w.settings().SetPolicy(t.Context(), 1, policy.Default(), audit.Event{By: shell, ID: idworker.ID(i + 1), Action: audit.PolicyChanged})
 			switch {
 			case err == nil:
 				won.Add(1)
@@ -96,7 +96,7 @@ func TestEditsReviveNothing(t *testing.T) {
 			next.Absolute = time.Duration(1+r.Int64N(400*24)) * time.Hour
 			next.Idle = time.Minute + time.Duration(r.Int64N(int64(next.Absolute-time.Minute)))
 			was := time.Now()
-			got, err := w.settings().SetPolicy(t.Context(), inForce.Version, next, audit.Event{ID: idworker.ID(i + 1), Action: audit.PolicyChanged})
+			got, err := w.settings().SetPolicy(t.Context(), inForce.Version, next, audit.Event{By: shell, ID: idworker.ID(i + 1), Action: audit.PolicyChanged})
 			if err != nil {
 				t.Fatal(err)
 			}

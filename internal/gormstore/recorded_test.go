@@ -15,7 +15,7 @@ import (
 
 // revocation is an event of an end, as a door makes it.
 func revocation(w *world, s session.Session) audit.Event {
-	return audit.Event{ID: w.ids.next(0), By: audit.By{ID: 7, Name: "billing"}, Action: audit.LoginEnded,
+	return audit.Event{ID: w.ids.next(0), By: shell, Action: audit.LoginEnded,
 		Target: audit.Target{Kind: "login", ID: s.ID}}
 }
 
@@ -63,7 +63,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 			t.Errorf("EndRecorded again: %+v, %v; want it over before", again, err)
 		}
 		events := w.endings(t)
-		if len(events) != 1 || events[0].ID != event.ID || events[0].By.ID != 7 ||
+		if len(events) != 1 || events[0].ID != event.ID || events[0].By != shell ||
 			events[0].Target != (audit.Target{Kind: "login", ID: s.ID, Name: "ada"}) {
 			t.Errorf("events %+v, want one, of ada's login", events)
 		}

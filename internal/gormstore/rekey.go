@@ -43,6 +43,11 @@ func (s *SecondFactors) Reseal(ctx context.Context, rows []secondfactor.Reseal, 
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			changed = 0
+			event := e(0)
+			may, err := s.DB.authorize(tx, event.By, event.Need)
+			if err != nil {
+				return err
+			}
 			for _, r := range rows {
 				done := tx.Exec("UPDATE users SET second_factor_secret = ? WHERE id = ? AND second_factor_secret = ?", r.Next, int64(r.User), r.Had)
 				if done.Error != nil {
@@ -53,7 +58,7 @@ func (s *SecondFactors) Reseal(ctx context.Context, rows []secondfactor.Reseal, 
 			if changed == 0 {
 				return nil
 			}
-			return record(tx, e(changed))
+			return may.record(e(changed))
 		})
 	})
 	if err != nil {

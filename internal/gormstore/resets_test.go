@@ -26,8 +26,9 @@ func (w *world) eventOf(action audit.Action, user idworker.ID) audit.Event {
 // reset starts a reset for an hour.
 func (w *world) reset(t testing.TB, user idworker.ID) account.Reset {
 	t.Helper()
-	r := account.Reset{UserID: user, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour)}
-	if err := w.users.StartReset(t.Context(), r, w.eventOf(audit.ResetStarted, user)); err != nil {
+	e := w.eventOf(audit.ResetStarted, user)
+	r := account.Reset{ID: e.ID, UserID: user, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour)}
+	if err := w.users.StartReset(t.Context(), r, e); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -100,7 +101,7 @@ func TestResetIsOverWith(t *testing.T) {
 			},
 			"a second factor": func(user idworker.ID, _ account.Reset) error {
 				f := &gormstore.SecondFactors{DB: w.DB}
-				_, err := f.Enrol(t.Context(), user, []byte("sealed"))
+				_, err := f.Enrol(t.Context(), shell, user, []byte("sealed"))
 				if err == nil {
 					_, err = f.Confirm(t.Context(), user, []byte("sealed"), secondfactor.Factor{At: start}, w.eventOf(audit.SecondFactorEnrolled, user))
 				}
@@ -120,7 +121,7 @@ func TestResetIsOverWith(t *testing.T) {
 		} {
 			user := w.user(t, "ada "+name)
 			login, r, now := w.begin(t, user), w.reset(t, user), start
-			if u, err := w.users.ByReset(t.Context(), r.Hash, start.Add(time.Hour-1)); err != nil || u.ID != user || u.PasswordVersion != 1 || u.PasswordHash.IsZero() {
+			if u, _, err := w.users.ByReset(t.Context(), r.Hash, start.Add(time.Hour-1)); err != nil || u.ID != user || u.PasswordVersion != 1 || u.PasswordHash.IsZero() {
 				t.Fatalf("%s: before: %+v, %v", name, u, err)
 			}
 			if got, err := w.sessions.Get(t.Context(), login.ID); err != nil || !got.Alive() {
@@ -131,7 +132,7 @@ func TestResetIsOverWith(t *testing.T) {
 			} else if err := end(user, r); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if _, err := w.users.ByReset(t.Context(), r.Hash, now); !errors.Is(err, account.ErrReset) {
+			if _, _, err := w.users.ByReset(t.Context(), r.Hash, now); !errors.Is(err, account.ErrReset) {
 				t.Errorf("after %s: ByReset: %v, want ErrReset", name, err)
 			}
 			before := w.row(t, user)
@@ -156,7 +157,7 @@ func TestResetDoesNotEnable(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.reset(t, user)
-		if u, err := w.users.ByReset(t.Context(), r.Hash, start); err != nil || !u.Disabled() {
+		if u, _, err := w.users.ByReset(t.Context(), r.Hash, start); err != nil || !u.Disabled() {
 			t.Errorf("ByReset: %v, %v", u.Disabled(), err)
 		}
 		if _, err := w.useAt(t, r, 1, "$second", start); !errors.Is(err, account.ErrDisabled) {
@@ -249,7 +250,7 @@ func TestInvitedUserHasAReset(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u, err := w.users.ByReset(t.Context(), r.Hash, start)
+		u, _, err := w.users.ByReset(t.Context(), r.Hash, start)
 		if err != nil || u.Username != "ada" || !u.PasswordHash.IsZero() {
 			t.Errorf("%+v, %v", u, err)
 		}
@@ -257,7 +258,7 @@ func TestInvitedUserHasAReset(t *testing.T) {
 		if !errors.Is(err, account.ErrExists) {
 			t.Errorf("the name again: %v, want ErrExists", err)
 		}
-		if _, err := w.users.ByReset(t.Context(), other.Hash, start); !errors.Is(err, account.ErrReset) {
+		if _, _, err := w.users.ByReset(t.Context(), other.Hash, start); !errors.Is(err, account.ErrReset) {
 			t.Errorf("a reset without a user: %v", err)
 		}
 		if n := w.recorded(t, audit.ResetStarted); n != 1 {

@@ -21,7 +21,10 @@ var errMoved = errors.New("the row changed meanwhile")
 // SQLite has one writer at a time, and who waits for it sleeps and asks again,
 // with no order among those who wait. In one process the changes take turns
 // instead, in the order in which they came.
-func (db *DB) retry(ctx context.Context, f func() error) error {
+func (db *DB) retry(ctx context.Context, f func() error) error { return db.retryIf(ctx, lost, f) }
+
+// retryIf is retry for those errors alone.
+func (db *DB) retryIf(ctx context.Context, lost func(error) bool, f func() error) error {
 	for try := 1; ; try++ {
 		err := db.inTurn(ctx, f)
 		if err == nil || !lost(err) {
@@ -76,13 +79,17 @@ func busy(err error) bool {
 	return ok && coded.Code()&0xff == sqliteBusy
 }
 
-func lost(err error) bool {
+// deadlocked reports that the database broke a deadlock, or that a row was not as
+// it was read.
+func deadlocked(err error) bool {
 	const (
 		deadlock      = 1213
 		recordChanged = 1020 // MariaDB: the row changed since it was read
 	)
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return e.Number == deadlock || e.Number == recordChanged
-	}
-	return errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == deadlock || e.Number == recordChanged)
+}
+
+func lost(err error) bool {
+	return deadlocked(err) || errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
 }

@@ -113,7 +113,7 @@ type end struct {
 type refusedAt struct{ now, seen time.Time }
 
 func newLives(t *testing.T, rt *rapid.T, w *world, other *gormstore.DB) *lives {
-	l := &lives{ctx: t.Context(), w: w, db: start}
+	l := &lives{ctx: byShell(t), w: w, db: start}
 	for _, statement := range []string{
 		"DELETE FROM users", "DELETE FROM audit_events", "DELETE FROM policies WHERE version > 1",
 		"UPDATE settings SET version = 1, idle_timeout_ms = 1209600000, absolute_lifetime_ms = 2592000000, touch_interval_ms = 60000, " +

@@ -45,16 +45,17 @@ func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfac
 	return f, nil
 }
 
-// Enrol keeps a secret that does not count yet. It returns false if one counts.
-func (s *SecondFactors) Enrol(ctx context.Context, user idworker.ID, sealed []byte) (bool, error) {
-	return s.set(ctx, nil, "second_factor_secret = ?", []any{sealed}, "id = ? AND second_factor_at IS NULL", int64(user))
+// Enrol keeps a secret that does not count yet, for by, who needs a login. It
+// returns false if one counts.
+func (s *SecondFactors) Enrol(ctx context.Context, by audit.By, user idworker.ID, sealed []byte) (bool, error) {
+	return s.set(ctx, &by, nil, "second_factor_secret = ?", []any{sealed}, "id = ? AND second_factor_at IS NULL", int64(user))
 }
 
 // Confirm makes the secret count and raises the version of the password, so that
 // no login begins whose password was checked before. It returns false if the
 // secret is another by now, or counts already.
 func (s *SecondFactors) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f secondfactor.Factor, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, updated_at = "+s.DB.d.now,
+	return s.set(ctx, nil, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, "+s.DB.d.changed(),
 		[]any{f.At.UnixMilli(), f.Step, f.Recovery},
 		"id = ? AND second_factor_secret = ? AND second_factor_at IS NULL", int64(user), sealed)
 }
@@ -62,13 +63,13 @@ func (s *SecondFactors) Confirm(ctx context.Context, user idworker.ID, sealed []
 // UseStep notes the use of a code. It returns false if that code, or a later one,
 // was used before.
 func (s *SecondFactors) UseStep(ctx context.Context, user idworker.ID, sealed []byte, step int64) (bool, error) {
-	return s.set(ctx, nil, "second_factor_step = ?", []any{step},
+	return s.set(ctx, nil, nil, "second_factor_step = ?", []any{step},
 		"id = ? AND second_factor_secret = ? AND second_factor_at IS NOT NULL AND second_factor_step < ?", int64(user), sealed, step)
 }
 
 // UseRecovery replaces the recovery codes. It returns false if they are not had.
 func (s *SecondFactors) UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, "recovery_codes = ?", []any{left},
+	return s.set(ctx, nil, &e, "recovery_codes = ?", []any{left},
 		"id = ? AND recovery_codes = ? AND second_factor_at IS NOT NULL", int64(user), had)
 }
 
@@ -77,7 +78,7 @@ func (s *SecondFactors) UseRecovery(ctx context.Context, user idworker.ID, had, 
 // or was before. It returns false if the version is another, or if there is no
 // factor.
 func (s *SecondFactors) RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, "recovery_codes = ?", []any{next},
+	return s.set(ctx, nil, &e, "recovery_codes = ?", []any{next},
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
@@ -89,7 +90,7 @@ const noFactor = "second_factor_secret = NULL, second_factor_at = NULL, second_f
 // that: a change of password that was allowed beside the factor is stale then. It
 // returns false if the version is another, or if there is no factor.
 func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error) {
-	return s.set(ctx, &e, noFactor+", updated_at = "+s.DB.d.now, nil,
+	return s.set(ctx, nil, &e, noFactor+", "+s.DB.d.changed(), nil,
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
@@ -120,22 +121,34 @@ func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
 }
 
 // set writes columns of a row that is as where says, with an event or without, and
-// reports whether there was one.
-func (s *SecondFactors) set(ctx context.Context, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
+// reports whether there was one. Without an event, by needs a login; nil is for
+// what proves itself.
+func (s *SecondFactors) set(ctx context.Context, by *audit.By, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	found := false
 	err := s.DB.retry(ctx, func() error {
 		found = false
 		write := func(tx *gorm.DB) error {
+			may := permit{tx: tx}
+			var err error
+			switch {
+			case e != nil:
+				may, err = s.DB.authorize(tx, e.By, e.Need)
+			case by != nil:
+				_, err = s.DB.authorize(tx, *by, audit.NeedsLogin)
+			}
+			if err != nil {
+				return err
+			}
 			done := tx.Exec("UPDATE users SET "+columns+" WHERE "+where, append(values[:len(values):len(values)], args...)...)
 			found = done.RowsAffected == 1
 			if done.Error != nil || !found || e == nil {
 				return done.Error
 			}
-			return record(tx, *e)
+			return may.record(*e)
 		}
-		if e == nil {
+		if e == nil && by == nil {
 			return write(s.DB.gorm.WithContext(ctx))
 		}
 		return s.DB.gorm.WithContext(ctx).Transaction(write)

@@ -24,7 +24,7 @@ var (
 func (w *world) factors() *gormstore.SecondFactors { return &gormstore.SecondFactors{DB: w.DB} }
 
 func (w *world) aboutFactor(user idworker.ID, action audit.Action) audit.Event {
-	return audit.Event{ID: w.ids.next(0), Action: action, Target: audit.Target{Kind: "user", ID: user}}
+	return audit.Event{ID: w.ids.next(0), By: shell, Action: action, Target: audit.Target{Kind: "user", ID: user}}
 }
 
 // confirmed gives a user a factor whose last step is 100, which makes the
@@ -32,7 +32,7 @@ func (w *world) aboutFactor(user idworker.ID, action audit.Action) audit.Event {
 func (w *world) confirmed(t *testing.T, user idworker.ID) {
 	t.Helper()
 	s := w.factors()
-	yes(t, "enrol")(s.Enrol(t.Context(), user, sealedOne))
+	yes(t, "enrol")(s.Enrol(t.Context(), shell, user, sealedOne))
 	f := secondfactor.Factor{At: start, Step: 100, Recovery: twoCodes}
 	yes(t, "confirm")(s.Confirm(t.Context(), user, sealedOne, f, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 }
@@ -65,13 +65,13 @@ func TestAFactorIsKeptAndForgotten(t *testing.T) {
 			t.Errorf("of nobody: %v", err)
 		}
 		no(t, "a step before it counts")(s.UseStep(ctx, user, nil, 5))
-		yes(t, "enrol")(s.Enrol(ctx, user, sealedTwo))
+		yes(t, "enrol")(s.Enrol(ctx, shell, user, sealedTwo))
 		if u, err := w.users.ByID(ctx, user); err != nil || u.HasSecondFactor() {
 			t.Errorf("it counts before it was confirmed: %v", err)
 		}
 		no(t, "confirm another secret")(s.Confirm(ctx, user, sealedOne, secondfactor.Factor{At: start}, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 		w.confirmed(t, user)
-		no(t, "enrol beside one that counts")(s.Enrol(ctx, user, sealedTwo))
+		no(t, "enrol beside one that counts")(s.Enrol(ctx, shell, user, sealedTwo))
 		no(t, "confirm twice")(s.Confirm(ctx, user, sealedOne, secondfactor.Factor{At: start}, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 		f, err := s.Factor(ctx, user)
 		if err != nil || !bytes.Equal(f.Sealed, sealedOne) || !f.At.Equal(start) || f.Step != 100 || !bytes.Equal(f.Recovery, twoCodes) {

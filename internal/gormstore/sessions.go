@@ -144,8 +144,8 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 			return session.Begun{}, err
 		}
 	}
-	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE "+unmoved,
-		int64(id), hash[:], seen.UnixMilli(), row.UserID, 0)
+	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+s.DB.d.provedNow()+" WHERE "+unmoved,
+		int64(id), hash[:], seen.UnixMilli(), int64(id), row.UserID, 0)
 	if done.Error != nil {
 		return session.Begun{}, done.Error
 	}

@@ -95,12 +95,19 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 // Logins that begin meanwhile end with them, as far as their IDs are from before
 // now, by the caller's clock or the database's, whichever is behind: nobody could
 // log in until all other clocks have got to a floor that is ahead of them.
+//
+// Its time grows with each call, also where the floor cannot: a one-time link of
+// before is known by it.
 func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var floor int64
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := s.DB.authorizeAll(tx, events)
+			if err != nil {
+				return err
+			}
 			// IDs may run ahead of this clock, by a little or, after a step, by much.
 			var head struct{ Highest, At int64 }
 			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
@@ -110,8 +117,8 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 			if there := fromMillis(head.At); there.Before(begun) {
 				begun = there
 			}
-			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+s.DB.d.now+
-				" WHERE scope = 'global'", max(head.Highest, int64(layout.Smallest(begun))))
+			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
+				s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, int64(layout.Smallest(begun))))
 			if done.Error == nil && done.RowsAffected == 0 {
 				return errNoSettings
 			}
@@ -119,7 +126,7 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 				return done.Error
 			}
 			for _, e := range events {
-				if err := record(tx, e); err != nil {
+				if err := may.record(e); err != nil {
 					return err
 				}
 			}

@@ -24,13 +24,19 @@ func (s *Sweeps) Take(ctx context.Context, r sweep.Report, event *audit.Event, l
 	var from sweep.Cursor
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			var may permit
+			if event != nil {
+				if may, err = s.DB.authorize(tx, event.By, event.Need); err != nil {
+					return err
+				}
+			}
 			if from, err = s.take(tx, r, lease); err != nil || event == nil {
 				return err
 			}
 			if err := insertSweep(tx, r); err != nil {
 				return err
 			}
-			return record(tx, *event)
+			return may.record(*event)
 		})
 	})
 	if err != nil {

@@ -61,12 +61,16 @@ func (u *Users) Create(ctx context.Context, user account.User) error {
 func (u *Users) CreateRecorded(ctx context.Context, user account.User, e audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := u.DB.inTurn(ctx, func() error {
+	err := u.DB.retryIf(ctx, deadlocked, func() error {
 		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, e.By, e.Need)
+			if err != nil {
+				return err
+			}
 			if err := u.create(tx, user); err != nil {
 				return err
 			}
-			return record(tx, e)
+			return may.record(e)
 		})
 	})
 	if err != nil && !errors.Is(err, account.ErrExists) {

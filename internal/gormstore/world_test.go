@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/testenv/migrated"
@@ -103,6 +104,16 @@ func (w *world) user(t testing.TB, name string) idworker.ID {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// shell is who acts in these tests, if nothing else is said: somebody who has the
+// database anyway.
+var shell = audit.By{Name: "root@host", Via: audit.ViaCLI}
+
+// byShell is the context of a test, in which the shell acts.
+func byShell(t testing.TB) context.Context {
+	t.Helper()
+	return audit.NewContext(t.Context(), shell)
 }
 
 // start is the time of what happens in a test, if nothing else is said.

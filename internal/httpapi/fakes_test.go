@@ -77,6 +77,10 @@ func (w *world) Login(context.Context, string, account.Password, secondfactor.Co
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
+func (w *world) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+	return w.verb(w.change)
+}
+
 func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return w.verb(w.change)
 }

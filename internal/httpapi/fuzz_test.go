@@ -102,6 +102,10 @@ func (a authenticator) Login(ctx context.Context, name string, p account.Passwor
 	return (&world{}).Login(ctx, name, p, code)
 }
 
+func (authenticator) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+	return nil
+}
+
 func (authenticator) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return nil
 }

@@ -28,9 +28,11 @@ type Accounts interface {
 	Register(ctx context.Context, username string, p account.Password, role account.Role) (account.User, error)
 }
 
-// Logins begin logins and change passwords.
+// Logins begin logins, take the proof of one that it is its holder's once more, and
+// change passwords.
 type Logins interface {
 	Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
 	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
 
@@ -115,6 +117,7 @@ func New(o Options) (http.Handler, error) {
 	mine := v1.Group("", s.admit)
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
+	mine.POST("/me/reauthenticate", s.do(s.reauthenticate))
 	s.factorRoutes(mine)
 	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)

@@ -20,6 +20,7 @@ type People struct {
 	Users    AdminUsers
 	Logout   AdminLogout
 	Resets   AdminResets
+	Open     AdminOpenResets
 	Sessions AdminSessions
 	Stats    AdminStats
 	Factors  AdminSecondFactors
@@ -46,6 +47,8 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
 	g.POST("/users/:id/password-reset", s.do(s.startReset))
 	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
+	g.DELETE("/users/:id/issued-password-resets", s.do(s.withdrawIssued))
+	g.GET("/password-resets", s.do(s.listResets))
 	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
 	g.GET("/sessions", s.do(s.listSessions))
 	g.GET("/sessions/:id", s.do(s.getSession))

@@ -25,6 +25,7 @@ type staff struct {
 	role  string // of the caller
 	err   error
 	users []account.User
+	open  []account.OpenReset
 
 	by     audit.By
 	asked  string
@@ -105,7 +106,7 @@ func office(t testing.TB, s *staff) http.Handler {
 	}
 	return handler(t, &s.world, func(o *httpapi.Options) {
 		o.Sessions = s
-		o.People = httpapi.People{Users: s, Logout: s, Sessions: desk{s}, Stats: desk{s}, Resets: s}
+		o.People = httpapi.People{Users: s, Logout: s, Sessions: desk{s}, Stats: desk{s}, Resets: s, Open: s}
 		o.Resets = s
 	})
 }
@@ -124,6 +125,9 @@ var peopleRoutes = []struct {
 	{"POST", "/v1/admin/users/41/password-reset", "", 201, `reset 41 for 0s, ""`},
 	{"POST", "/v1/admin/users/41/password-reset", `{"reset_lifetime_seconds":900,"reason":"forgot it"}`, 201, `reset 41 for 15m0s, "forgot it"`},
 	{"DELETE", "/v1/admin/users/41/password-reset", `{"reason":"found it"}`, 204, `withdraw reset 41, "found it"`},
+	{"DELETE", "/v1/admin/users/41/issued-password-resets", `{"reason":"a thief"}`, 200, `withdraw resets by 41, "a thief"`},
+	{"GET", "/v1/admin/password-resets", "", 200, "resets by 0 before 0, 51"},
+	{"GET", "/v1/admin/password-resets?issued_by=41&limit=7&cursor=42", "", 200, "resets by 41 before 42, 8"},
 	{"GET", "/v1/admin/users/41", "", 200, "get 41"},
 	{"PATCH", "/v1/admin/users/41", `{"disabled":true,"reason":"left"}`, 200, `change 41, "left"`},
 	{"POST", "/v1/admin/users/41/logout", "", 204, `logout 41, ""`},

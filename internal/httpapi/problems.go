@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/problem"
 	"github.com/flakepass/flakepass/internal/sweep"
@@ -32,6 +33,10 @@ var (
 
 var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
 
+var forbidden = problem.Problem{
+	Status: 403, Code: "forbidden", Title: "not allowed for this role", Detail: "use the token of an account whose role may do this",
+}
+
 // told is the whole mapping from errors to what a client is told. An error that
 // is not in it could not be helped: 503, with its cause in the log only.
 var told = append([]toldProblem{
@@ -49,8 +54,10 @@ var told = append([]toldProblem{
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
-	{errForbidden, problem.Problem{Status: 403, Code: "forbidden", Title: "not allowed for this role",
-		Detail: "use the token of an account whose role may do this"}},
+	{errForbidden, forbidden},
+	{audit.ErrRole, forbidden},
+	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",
+		Detail: "show them at POST /v1/me/reauthenticate, and send this again within ten minutes"}},
 	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
 		Detail: "send a form that is encoded as application/x-www-form-urlencoded"}},
 	{errNoToken, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
@@ -139,11 +146,27 @@ func (s *server) fail(c *gin.Context, err error) {
 		tell(c, p)
 		return
 	}
+	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		s.loginOver(c, refusal, err)
+		return
+	}
 	if ctx := c.Request.Context(); ctx.Err() == nil {
 		s.Log.ErrorContext(ctx, "request not answered", "route", c.FullPath(), "err", err,
 			"request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	}
 	tell(c, problem.Unavailable(time.Second))
+}
+
+// loginOver answers for a login that was over when something was to be changed by
+// it, although this instance believed the token a moment ago: as the guard of the
+// route would have.
+func (s *server) loginOver(c *gin.Context, refusal *flakepass.Refusal, err error) {
+	s.credentialRefused(c, err)
+	if how := c.GetString(scheme); how != "" {
+		s.refuseClient(c, how, refusal)
+		return
+	}
+	s.guard.Refuse(c.Writer, c.Request, err)
 }
 
 // tell answers with p, in the words of those whom the route is for.

@@ -20,19 +20,23 @@ import (
 func TestRefusedResetsAreSightings(t *testing.T) {
 	const times = 20
 	disabled := &account.RefusedError{UserID: 7, Username: "zoë", Err: account.ErrDisabled}
+	over := &account.RefusedError{UserID: 7, Username: "zoë", Issuer: account.Issuer{ID: 5, Name: "eve"}, Err: account.ErrReset}
+	shell := &account.RefusedError{UserID: 7, Username: "zoë", Issuer: account.Issuer{Name: "root@host"}, Err: account.ErrReset}
 	body := `{"reset_token":"` + resetToken.Reveal() + `","new_password":"` + password + `"}`
 	for name, c := range map[string]struct {
 		body           string
 		err, limit     error
 		reason, target string
 	}{
-		"used":     {body, account.ErrReset, nil, "reset_token_invalid", ""},
-		"no token": {`{"reset_token":"planted","new_password":"x"}`, nil, nil, "reset_token_invalid", ""},
-		"disabled": {body, disabled, nil, "account_disabled", "zoë"},
-		"too many": {body, nil, &throttle.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, "rate_limited: reset", ""},
-		"good":     {body, nil, nil, "", ""},
-		"away":     {body, errors.New("away"), nil, "", ""},
-		"no count": {body, nil, errors.New("away"), "", ""},
+		"used":                   {body, account.ErrReset, nil, "reset_token_invalid", ""},
+		"no token":               {`{"reset_token":"planted","new_password":"x"}`, nil, nil, "reset_token_invalid", ""},
+		"disabled":               {body, disabled, nil, "account_disabled", "zoë"},
+		"its issuer is no admin": {body, over, nil, "reset_token_invalid: issued by user 5", "zoë"},
+		"of a shell, and over":   {body, shell, nil, "reset_token_invalid: issued by root@host, in a shell", "zoë"},
+		"too many":               {body, nil, &throttle.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, "rate_limited: reset", ""},
+		"good":                   {body, nil, nil, "", ""},
+		"away":                   {body, errors.New("away"), nil, "", ""},
+		"no count":               {body, nil, errors.New("away"), "", ""},
 	} {
 		s, kept, log := &staff{err: c.err}, &ledger{}, &testenv.Journal{}
 		s.limit = c.limit

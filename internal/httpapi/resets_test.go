@@ -29,6 +29,48 @@ func (s *staff) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	return s.note(ctx, "withdraw reset %v, %q", id, reason)
 }
 
+func (s *staff) ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error) {
+	return s.open[:min(len(s.open), limit)], s.note(ctx, "resets by %v before %v, %d", issuer, before, limit)
+}
+
+func (s *staff) WithdrawIssued(ctx context.Context, issuer idworker.ID, reason string) (int, error) {
+	return 3, s.note(ctx, "withdraw resets by %v, %q", issuer, reason)
+}
+
+// TestOpenResetsAreListedWithoutTheirTokens: by whom, for whom and until when, and
+// where the next page begins.
+func TestOpenResetsAreListedWithoutTheirTokens(t *testing.T) {
+	s := &staff{open: []account.OpenReset{
+		{ID: idworker.Default().Smallest(at) + 2, UserID: 41, Username: "alice", Issuer: account.Issuer{ID: 7, Name: "eve"}, ExpiresAt: at.Add(time.Hour)},
+		{ID: idworker.Default().Smallest(at) + 1, UserID: 42, Username: "bob", Issuer: account.Issuer{Name: "root@host"}, ExpiresAt: at.Add(time.Hour)},
+	}}
+	first := `{"id":"` + s.open[0].ID.String() + `","user_id":"41","username":"alice","issuer":{"id":"7","name":"eve"},` +
+		`"issued_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-11-21T10:12:33.123Z"}`
+	second := `{"id":"` + s.open[1].ID.String() + `","user_id":"42","username":"bob","issuer":{"name":"root@host"},` +
+		`"issued_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-11-21T10:12:33.123Z"}`
+	for path, want := range map[string]string{
+		"/v1/admin/password-resets":         `{"password_resets":[` + first + `,` + second + `]}`,
+		"/v1/admin/password-resets?limit=1": `{"password_resets":[` + first + `],"next_cursor":"` + s.open[0].ID.String() + `"}`,
+	} {
+		if status, body := ask(t, office(t, s), "GET", path, ""); status != 200 || body != want {
+			t.Errorf("%s: %d %s, want %s", path, status, body, want)
+		}
+	}
+	for _, by := range []string{"", "0", "alice", "041", "9223372036854775808"} {
+		status, body := ask(t, office(t, &staff{}), "GET", "/v1/admin/password-resets?issued_by="+by, "")
+		if status != 422 || !strings.Contains(body, `"field":"issued_by","code":"malformed"`) {
+			t.Errorf("issued_by=%s: %d %s", by, status, body)
+		}
+	}
+	status, body := ask(t, office(t, &staff{err: account.ErrNotFound}), "DELETE", "/v1/admin/users/41/issued-password-resets", "")
+	if status != 404 {
+		t.Errorf("of nobody: %d %s", status, body)
+	}
+	if _, body := ask(t, office(t, &staff{}), "DELETE", "/v1/admin/users/41/issued-password-resets", ""); body != `{"withdrawn":3}` {
+		t.Errorf("withdrawn: %s", body)
+	}
+}
+
 func (s *staff) Invite(ctx context.Context, name string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
 	return alice, admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.note(ctx, "invite %s as %s for %v, %q", name, role, life, reason)
 }

@@ -48,6 +48,6 @@ func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
 // their own accounts is not kept there.
 func actor(c *gin.Context, who flakepass.Identity) audit.By {
 	return audit.By{
-		ID: who.UserID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
+		ID: who.UserID, Session: who.SessionID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
 	}
 }

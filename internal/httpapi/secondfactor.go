@@ -89,7 +89,7 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, "second factor begun", "", func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		e, err := s.SecondFactors.EnrolFactor(ctx, who.UserID, account.NewPassword(string(in.Current)))
 		return func() {
 			c.JSON(http.StatusCreated, struct {
@@ -107,7 +107,7 @@ func (s *server) confirmFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, "second factor added", audit.SecondFactorEnrolled, func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
 		return func() { showRecovery(c, codes) }, err
 	})
@@ -118,22 +118,31 @@ func (s *server) removeFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.prove(c, "second factor removed", audit.SecondFactorRemoved, func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
 		err := s.SecondFactors.RemoveFactor(ctx, who.UserID, in.current, in.code)
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }
 
+// proving is what the log and the record call what a person has to prove something
+// for. event is empty for what is not on record.
+type proving struct {
+	done, not string
+	event     audit.Action
+}
+
+const factorUnchanged = "second factor not changed"
+
 // prove does what a person has to prove something for, which counts as an attempt
 // to log in: passwords and codes can be guessed here as well. What it returns
-// answers. event is what the record calls it, if anything.
-func (s *server) prove(c *gin.Context, what string, event audit.Action, do func(context.Context, flakepass.Identity) (func(), error)) error {
+// answers.
+func (s *server) prove(c *gin.Context, about proving, do func(context.Context, flakepass.Identity) (func(), error)) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	ctx := audit.NewContext(c.Request.Context(), actor(c, who))
 	try := s.attempt(c, who.Username)
 	taken, err := s.Gate.Login(ctx, try)
 	if err != nil {
-		s.passwordRefused(c, "second factor not changed", who, err)
+		s.passwordRefused(c, about.not, who, err)
 		return err
 	}
 	answer, err := do(ctx, who)
@@ -143,18 +152,18 @@ func (s *server) prove(c *gin.Context, what string, event audit.Action, do func(
 			err = errKeepFactor // the password is right
 		}
 		if err = current(err); errors.Is(err, errCurrent) || errors.Is(err, errCurrentCode) {
-			s.passwordRefused(c, "second factor not changed", who, err)
+			s.passwordRefused(c, about.not, who, err)
 			return err
 		}
-		s.event(c, "second factor not changed", "user_id", who.UserID, "reason", reason(err))
+		s.event(c, about.not, "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
 	s.Gate.LoggedIn(ctx, try, who.UserID)
 	args := []any{"user_id", who.UserID}
-	if event != "" {
-		args = append(args, "event", event)
+	if about.event != "" {
+		args = append(args, "event", about.event)
 	}
-	s.event(c, what, args...)
+	s.event(c, about.done, args...)
 	answer()
 	return nil
 }

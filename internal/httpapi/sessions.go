@@ -170,5 +170,8 @@ func reason(err error) string {
 	if p, ok := lookup(err); ok {
 		return p.Code
 	}
+	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		return refusal.Code()
+	}
 	return "unavailable"
 }

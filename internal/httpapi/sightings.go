@@ -81,7 +81,7 @@ func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Iden
 }
 
 // resetRefused tells of somebody who was not let set a password by a one-time
-// token, and whose that is, if anybody's.
+// token, whose that is and who gave it out, if anybody.
 func (s *server) resetRefused(c *gin.Context, err error) {
 	_, limited := errors.AsType[*throttle.LimitedError](err)
 	if _, told := lookup(err); !limited && !told { // nobody could tell
@@ -89,7 +89,7 @@ func (s *server) resetRefused(c *gin.Context, err error) {
 		return
 	}
 	n, args := about(err)
-	n.Action, n.Reason = audit.ResetRefused, reason(err)
+	n.Action, n.Reason = audit.ResetRefused, admin.RefusedReset(reason(err), err)
 	s.sight(c, "password not reset", n, args...)
 }
 

@@ -29,10 +29,13 @@ type Sessions interface {
 }
 
 // Users hold the accounts. [Users.ChangePassword] sets a new password
-// and ends the login of its user in one step.
+// and ends the login of its user in one step. [Users.Prove] notes that the password
+// of that version, and the second factor, were shown in the login of who acts in
+// ctx. Both fail with [account.ErrStale] if the version is another by now.
 type Users interface {
 	ByID(ctx context.Context, id idworker.ID) (account.User, error)
 	ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error)
+	Prove(ctx context.Context, id idworker.ID, version int64) error
 }
 
 // A Hearer is told of a session that has ended.
@@ -100,23 +103,30 @@ func (s *Service) open(ctx context.Context, user *account.User, may func(account
 	return opened, nil
 }
 
-// Confirm checks the password of somebody who is logged in once more, and the
-// second factor if there is one, before what cannot be taken back. It fails with
-// [account.ErrWrong], [account.ErrDisabled], [account.ErrBusy],
+// Reauthenticate checks the password of somebody who is logged in once more, and
+// the second factor if there is one, and notes it in their login: for a while it
+// may do what a token alone is not enough for. It fails with [account.ErrWrong], [account.ErrDisabled], [account.ErrBusy],
 // [secondfactor.ErrRequired] or [secondfactor.ErrInvalid]; what is no guess is
 // [account.ErrUndecided] as well, as in [Service.Login].
-func (s *Service) Confirm(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error {
+func (s *Service) Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
-		return fmt.Errorf("login: confirm: %w", account.Undecided(err))
-	}
-	if user.Disabled() {
-		return account.ErrDisabled
+		return fmt.Errorf("login: reauthenticate: %w", account.Undecided(err))
 	}
 	if err := s.Accounts.VerifyPassword(ctx, user, p); err != nil {
 		return err
 	}
-	return s.code(ctx, &user, code)
+	if err := s.code(ctx, &user, code); err != nil {
+		return err
+	}
+	err = s.Users.Prove(ctx, id, user.PasswordVersion)
+	switch {
+	case gone(err):
+		return account.ErrWrong // it was right a moment ago
+	case err != nil: // and the password was right
+		return fmt.Errorf("login: reauthenticate: %w", account.Undecided(err))
+	}
+	return nil
 }
 
 // ChangePassword replaces the password of that user, who has to know the old

@@ -173,6 +173,7 @@ type users struct {
 	ended   session.Session
 	err     error
 	changed int
+	proved  int64 // the version of the password of the last proof
 }
 
 func (u *users) ChangePassword(_ context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
@@ -182,6 +183,13 @@ func (u *users) ChangePassword(_ context.Context, id idworker.ID, version int64,
 	u.changed++
 	u.Change(id, func(user *account.User) { user.PasswordHash, user.PasswordVersion = hash, version+1 })
 	return u.ended, nil
+}
+
+func (u *users) Prove(_ context.Context, _ idworker.ID, version int64) error {
+	if u.err == nil {
+		u.proved = version
+	}
+	return u.err
 }
 
 type sessions struct {

@@ -11,13 +11,14 @@ import (
 
 // ResetUsers find the user of a started reset, and set a password by it.
 //
-// ByReset fails with [account.ErrReset] if there is no reset of that hash that
-// can be used at that time. UseReset sets the password, ends the login and
+// ByReset returns also who started the reset. It fails with [account.ErrReset] if
+// there is none of that hash that can be used at that time, in an
+// [*account.RefusedError] if there is one that cannot. UseReset sets the password, ends the login and
 // spends the reset, all or nothing; of several with one reset it does so for one.
 // It fails with [account.ErrReset] or [account.ErrDisabled].
 type ResetUsers interface {
-	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, error)
-	UseReset(ctx context.Context, reset account.ResetHash, u account.User, hash account.PHC, now time.Time) (session.Session, error)
+	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error)
+	UseReset(ctx context.Context, reset account.ResetHash, u account.User, issuer account.Issuer, hash account.PHC, now time.Time) (session.Session, error)
 }
 
 // Resets set the passwords of those who were given a token to do so. Set the
@@ -35,19 +36,19 @@ type Resets struct {
 // [account.ErrDisabled] for one that works once the account is enabled; an
 // [*account.InvalidError] about the password, and [account.ErrBusy]. After each of
 // these nothing has changed, and a token that was good is. Where the token was that
-// of a user, an [*account.RefusedError] says whose, for the record.
+// of a user, an [*account.RefusedError] says whose and who started it, for the record.
 //
 // An error wrapping [session.ErrUntold] means: set and ended, and effective
 // everywhere within the bound.
 func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Password) (account.User, error) {
 	// The token first: who has none is not told whose name a password contains, and
 	// costs no hash.
-	user, err := r.Users.ByReset(ctx, t.Hash(), r.Now())
+	user, issuer, err := r.Users.ByReset(ctx, t.Hash(), r.Now())
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", err)
 	}
 	about := func(err error) error {
-		return &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
+		return &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Issuer: issuer, Err: err}
 	}
 	if user.Disabled() {
 		return account.User{}, about(account.ErrDisabled)
@@ -56,7 +57,7 @@ func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Passwo
 	if err != nil {
 		return account.User{}, err
 	}
-	ended, err := r.Users.UseReset(ctx, t.Hash(), user, hash, r.Now())
+	ended, err := r.Users.UseReset(ctx, t.Hash(), user, issuer, hash, r.Now())
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", about(err))
 	}

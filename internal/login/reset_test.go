@@ -23,14 +23,14 @@ type started struct {
 	deaf  error
 }
 
-func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, error) {
+func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
 	if s.find == nil && hash != s.token.Hash() {
-		return account.User{}, account.ErrReset
+		return account.User{}, account.Issuer{}, account.ErrReset
 	}
-	return s.user, s.find
+	return s.user, account.Issuer{ID: 7, Name: "root"}, s.find
 }
 
-func (s *started) UseReset(_ context.Context, _ account.ResetHash, u account.User, hash account.PHC, _ time.Time) (session.Session, error) {
+func (s *started) UseReset(_ context.Context, _ account.ResetHash, u account.User, _ account.Issuer, hash account.PHC, _ time.Time) (session.Session, error) {
 	if s.use != nil {
 		return session.Session{}, s.use
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/secondfactor"
@@ -28,19 +30,33 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 	}
 }
 
-func TestConfirmAsksForThePassword(t *testing.T) {
+// TestReauthenticationAsksForThePassword: what was not shown is not noted, and
+// what was is, for the password of that version. The login that is over is told as
+// that.
+func TestReauthenticationAsksForThePassword(t *testing.T) {
 	w := newWorld(t)
-	if err := w.login.Confirm(t.Context(), w.user.ID, account.NewPassword(oldPassword), secondfactor.Code{}); err != nil {
-		t.Errorf("Confirm = %v", err)
+	again := func(id idworker.ID, password string) error {
+		return w.login.Reauthenticate(t.Context(), id, account.NewPassword(password), secondfactor.Code{})
 	}
-	if err := w.login.Confirm(t.Context(), w.user.ID, account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+	if err := again(w.user.ID, "not the right passphrase"); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("with a wrong password: %v, want ErrWrong", err)
 	}
-	if err := w.login.Confirm(t.Context(), 12345, account.NewPassword(oldPassword), secondfactor.Code{}); err == nil {
-		t.Error("nobody was confirmed")
+	if err := again(12345, oldPassword); err == nil {
+		t.Error("nobody was taken for somebody")
 	}
-	w.users.Change(w.user.ID, func(u *account.User) { u.DisabledAt = u.CreatedAt })
-	if err := w.login.Confirm(t.Context(), w.user.ID, account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrDisabled) {
-		t.Errorf("of a disabled account: %v, want ErrDisabled", err)
+	if w.users.proved != 0 {
+		t.Error("noted without a password")
+	}
+	if err := again(w.user.ID, oldPassword); err != nil || w.users.proved != w.user.PasswordVersion {
+		t.Errorf("%v, noted for version %d of the password; want %d", err, w.users.proved, w.user.PasswordVersion)
+	}
+	for told, want := range map[error]error{account.ErrStale: account.ErrWrong, flakepass.ErrRevoked: flakepass.ErrRevoked} {
+		w.users.err = told
+		if err := again(w.user.ID, oldPassword); !errors.Is(err, want) {
+			t.Errorf("after %v: %v, want %v", told, err, want)
+		}
+	}
+	if err := again(w.user.ID, oldPassword); !errors.Is(err, account.ErrUndecided) && !errors.Is(err, account.ErrWrong) {
+		t.Errorf("%v counts as a guess", err)
 	}
 }

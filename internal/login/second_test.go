@@ -215,10 +215,10 @@ func TestRemovalAsksForEverything(t *testing.T) {
 	}
 }
 
-func TestConfirmAsksForTheCode(t *testing.T) {
+func TestReauthenticationAsksForTheCode(t *testing.T) {
 	w, _ := newGuarded(t)
 	for code, want := range map[string]error{"": secondfactor.ErrRequired, "999999": secondfactor.ErrInvalid, "123456": nil} {
-		if err := w.login.Confirm(t.Context(), w.user.ID, account.NewPassword(oldPassword), secondfactor.NewCode(code)); !errors.Is(err, want) {
+		if err := w.login.Reauthenticate(t.Context(), w.user.ID, account.NewPassword(oldPassword), secondfactor.NewCode(code)); !errors.Is(err, want) {
 			t.Errorf("code %q: %v, want %v", code, err, want)
 		}
 	}

@@ -29,7 +29,7 @@ func TestRightPasswordIsNoGuess(t *testing.T) {
 			t.Errorf("a wrong current password: %v", got)
 		}
 	}
-	if err := w.login.Confirm(t.Context(), 12345, account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
+	if err := w.login.Reauthenticate(t.Context(), 12345, account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
 		t.Errorf("nobody to confirm: %v", err)
 	}
 }

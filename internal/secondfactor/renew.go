@@ -33,7 +33,7 @@ func (s *Service) State(ctx context.Context, user idworker.ID) (State, error) {
 // key. It fails with [account.ErrStale] if the password or the factor changed
 // meanwhile; the codes of before are as they were then.
 func (s *Service) Renew(ctx context.Context, user *account.User) ([]RecoveryCode, error) {
-	e, err := s.event(ctx, audit.RecoveryCodesRenewed, user, nil)
+	e, err := s.event(ctx, audit.NeedsLogin, audit.RecoveryCodesRenewed, user, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -44,8 +44,8 @@ type Store interface {
 	// Factor is what is kept, or [account.ErrNotFound] where there is no such user.
 	Factor(ctx context.Context, user idworker.ID) (Factor, error)
 	// Enrol keeps a secret that is not confirmed, in the place of any other that is
-	// not. It returns false, and changes nothing, if one is confirmed.
-	Enrol(ctx context.Context, user idworker.ID, sealed []byte) (bool, error)
+	// not. by needs a login. It returns false, and changes nothing, if one is confirmed.
+	Enrol(ctx context.Context, by audit.By, user idworker.ID, sealed []byte) (bool, error)
 	// Confirm makes the kept secret count, if it is still sealed and not confirmed,
 	// else it returns false. It raises the version of the password: a login that
 	// had its password checked before does not begin without a code.
@@ -98,7 +98,7 @@ func (s *Service) Enrol(ctx context.Context, user *account.User) (Enrolment, err
 	if err != nil {
 		return Enrolment{}, err
 	}
-	ok, err := s.Store.Enrol(ctx, user.ID, s.Keys.seal(forSecret, user.ID, secret.bytes()))
+	ok, err := s.Store.Enrol(ctx, byUser(ctx, user), user.ID, s.Keys.seal(forSecret, user.ID, secret.bytes()))
 	if err == nil && !ok {
 		err = ErrEnrolled
 	}
@@ -140,7 +140,7 @@ func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, co
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.event(ctx, audit.SecondFactorEnrolled, user, nil)
+	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorEnrolled, user, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *Service) Check(ctx context.Context, user *account.User, code Code) erro
 
 // recover uses up a recovery code. again means that the row has changed.
 func (s *Service) recover(ctx context.Context, user *account.User, had, left []byte) (again bool, err error) {
-	e, err := s.event(ctx, audit.RecoveryCodeUsed, user, map[string]int{"left": len(left) / 32})
+	e, err := s.event(ctx, audit.NeedsNothing, audit.RecoveryCodeUsed, user, map[string]int{"left": len(left) / 32})
 	if err != nil {
 		return false, err
 	}
@@ -232,7 +232,7 @@ func (s *Service) stepOf(user idworker.ID, f *Factor, code Code) (int64, error) 
 // has, and whose code were checked. It fails with [account.ErrStale] if either
 // changed meanwhile.
 func (s *Service) Remove(ctx context.Context, user *account.User) error {
-	e, err := s.event(ctx, audit.SecondFactorRemoved, user, nil)
+	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorRemoved, user, nil)
 	if err != nil {
 		return err
 	}
@@ -246,11 +246,16 @@ func (s *Service) Remove(ctx context.Context, user *account.User) error {
 	return nil
 }
 
-// event is one about a user's own factor, by that user.
-func (s *Service) event(ctx context.Context, action audit.Action, user *account.User, after any) (audit.Event, error) {
+// event is one about a user's own factor, by that user, who needs that for it.
+func (s *Service) event(ctx context.Context, need audit.Need, action audit.Action, user *account.User, after any) (audit.Event, error) {
+	return audit.New(audit.NewContext(ctx, byUser(ctx, user)), s.IDs, need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
+}
+
+// byUser is the user as who acts in ctx.
+func byUser(ctx context.Context, user *account.User) audit.By {
 	by := audit.From(ctx)
 	by.ID, by.Name = user.ID, user.Username
-	return audit.New(audit.NewContext(ctx, by), s.IDs, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
+	return by
 }
 
 // count tells of an outcome, and returns err.

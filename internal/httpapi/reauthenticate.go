@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/secondfactor"
+)
+
+// reauthenticate takes the password and the code of somebody who is logged in once
+// more, before what a token alone is not enough for.
+func (s *server) reauthenticate(c *gin.Context) error {
+	var in struct {
+		Password text `json:"password"`
+		Code     text `json:"code"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	about := proving{done: "reauthenticated", not: "not reauthenticated", event: audit.Reauthenticated}
+	return s.prove(c, about, func(ctx context.Context, who flakepass.Identity) (func(), error) {
+		err := s.Logins.Reauthenticate(ctx, who.UserID, account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
+		return func() { c.Status(http.StatusNoContent) }, err
+	})
+}
