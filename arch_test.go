@@ -118,7 +118,7 @@ var homes = []home{
 	{"go.uber.org/goleak", onlyTests, "it finds goroutines left behind"},
 	{"golang.org/x/crypto", "internal/account", "only account knows how a password is hashed"},
 	{"golang.org/x/net", "cmd/flakepass", "only the command opens ports"},
-	{"golang.org/x/sync", "internal/account", "only hashing has to queue"},
+	{"golang.org/x/sync", onlyTests, "it runs fuzz targets at the same time"},
 	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
 	{"golang.org/x/text", "internal/account", "only account knows which names are the same"},
 	{"pgregory.net/rapid", onlyTests, "it looks for counterexamples to properties"},

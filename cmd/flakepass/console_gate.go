@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -14,12 +15,13 @@ import (
 // consoleGate is the gate of the API, in the words of the console.
 type consoleGate struct{ httpapi.Gate }
 
-func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (wait time.Duration, giveBack func()) {
+func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (by account.Asker, wait time.Duration, giveBack func()) {
 	taken, err := g.Gate.Login(ctx, throttle.Attempt(a))
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
-		return max(limited.Retry, time.Second), nil
+		return by, max(limited.Retry, time.Second), nil
 	}
-	return 0, func() { g.Return(ctx, taken) }
+	by = account.Asker{Network: throttle.Network(a.Address), Known: taken.Known}
+	return by, 0, func() { g.Return(ctx, taken) }
 }
 
 func (g consoleGate) LoggedIn(ctx context.Context, a adminui.Attempt, user idworker.ID) {

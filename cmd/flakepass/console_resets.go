@@ -35,7 +35,7 @@ func (r consoleResets) UseReset(ctx context.Context, from netip.Addr, t account.
 		r.refused(ctx, from, "reset_token_invalid", account.ErrReset)
 		return 0, 0, account.ErrReset
 	}
-	u, err := r.resets.Use(ctx, t, p)
+	u, err := r.resets.Use(ctx, account.Asker{Network: throttle.Network(from)}, t, p)
 	switch {
 	case err == nil, errors.Is(err, session.ErrUntold):
 		r.gate.WasReset(ctx, throttle.Attempt{Account: u.Username, Address: from})

@@ -19,10 +19,10 @@ import (
 // door together.
 //
 // Login says how long to wait before this attempt, or 0 if it may be made; then
-// giveBack is for one that was no guess. LoggedIn is told that it proved to be
+// by is who makes it, and giveBack is for one that was no guess. LoggedIn is told that it proved to be
 // right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) (wait time.Duration, giveBack func())
+	Login(ctx context.Context, a Attempt) (by account.Asker, wait time.Duration, giveBack func())
 	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
 }
 
@@ -54,9 +54,9 @@ func (v *visit) held(a Attempt) string {
 	if v.u.Gate == nil {
 		return ""
 	}
-	wait, giveBack := v.u.Gate.Login(v.r.Context(), a)
+	by, wait, giveBack := v.u.Gate.Login(v.r.Context(), a)
 	if wait <= 0 {
-		v.giveBack = giveBack
+		v.by, v.giveBack = by, giveBack
 		return ""
 	}
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 )
 
@@ -19,12 +20,12 @@ type gate struct {
 	proved   []idworker.ID
 }
 
-func (g *gate) Login(_ context.Context, a adminui.Attempt) (time.Duration, func()) {
+func (g *gate) Login(_ context.Context, a adminui.Attempt) (account.Asker, time.Duration, func()) {
 	g.attempts = append(g.attempts, a)
 	if g.left--; g.left < 0 {
-		return 1500 * time.Millisecond, nil
+		return account.Asker{}, 1500 * time.Millisecond, nil
 	}
-	return 0, func() { g.left++ }
+	return account.Asker{}, 0, func() { g.left++ }
 }
 
 func (g *gate) LoggedIn(_ context.Context, _ adminui.Attempt, user idworker.ID) {

@@ -54,18 +54,18 @@ func (w *world) verb(err error) error {
 	return err
 }
 
-func (w *world) Register(_ context.Context, name string, _ account.Password, role account.Role) (account.User, error) {
+func (w *world) Register(_ context.Context, _ account.Asker, name string, _ account.Password, role account.Role) (account.User, error) {
 	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
 }
 
-func (w *world) Login(context.Context, string, account.Password, secondfactor.Code) (session.Opened, error) {
+func (w *world) Login(context.Context, account.Asker, string, account.Password, secondfactor.Code) (session.Opened, error) {
 	if err := w.verb(w.login); err != nil {
 		return session.Opened{}, err
 	}
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
-func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
+func (w *world) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return w.verb(w.change)
 }
 

@@ -66,6 +66,11 @@ func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
 	return a
 }
 
+// asker is who makes an attempt, for the queue of hashes.
+func asker(a throttle.Attempt, t throttle.Taken) account.Asker {
+	return account.Asker{Network: throttle.Network(a.Address), Known: t.Known}
+}
+
 // address is where a request comes from, as far as the proxies that are believed
 // say. All who have none count together. What the operator could mend is logged
 // once: anybody can bring it about with each request.

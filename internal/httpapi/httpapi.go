@@ -25,13 +25,13 @@ import (
 
 // Accounts make users.
 type Accounts interface {
-	Register(ctx context.Context, username string, p account.Password, role account.Role) (account.User, error)
+	Register(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
 }
 
 // Logins begin logins and change passwords.
 type Logins interface {
-	Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
-	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+	Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
 
 // Sessions recognise logins and end them.

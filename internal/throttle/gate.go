@@ -83,6 +83,7 @@ func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	if err != nil {
 		owner.Address = netip.Addr{}
 	} else if err = g.take(ctx, "login-account", account, &t); err == nil {
+		t.Known = g.knows(ctx, a)
 		return t, nil
 	}
 	if !g.knows(ctx, owner) {
