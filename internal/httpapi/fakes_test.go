@@ -143,7 +143,7 @@ func (w *world) Used(context.Context, session.Use) (bool, error) { return true, 
 func (w *world) Current() *policy.Policy                         { p := policy.Default(); return &p }
 func (w *world) Horizon() time.Time                              { return time.Now() }
 
-func (w *world) Follow(ctx context.Context, _ string, tell func(session.Bulletin) error) error {
+func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(session.Bulletin) error) error {
 	if err := w.verb(w.follow); err != nil {
 		return err
 	}
