@@ -119,7 +119,7 @@ func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken,
 
 func (w gateWorld) Return(context.Context, throttle.Taken) { w.returned++ }
 
-func (w gateWorld) Introspect(context.Context, idworker.ID) error { return w.limit }
+func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
 func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
 	w.known = append(w.known, a)

@@ -176,11 +176,16 @@ func (g *Gate) WasReset(ctx context.Context, a Attempt) {
 	g.Store.Forget(ctx, g.accountKey(a))
 }
 
-// Introspect counts a question about somebody else's token, or refuses it with a
-// [*LimitedError]. Only who is known is counted, so nobody can use up what
+// Introspect counts questions about that many tokens of others, at least one, or
+// refuses all of them with a [*LimitedError]; with a [*TooManyError] if the limit
+// allows fewer at once. Only who is known is counted, so nobody can use up what
 // another has.
-func (g *Gate) Introspect(ctx context.Context, caller idworker.ID) error {
-	if err := g.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: g.Limits().Introspect}, nil); err != nil {
+func (g *Gate) Introspect(ctx context.Context, caller idworker.ID, tokens int) error {
+	rule := g.Limits().Introspect
+	if !rule.None() && tokens > rule.Count {
+		return &TooManyError{Policy: "introspect", Most: rule.Count}
+	}
+	if err := g.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: rule, N: tokens}, nil); err != nil {
 		return g.told(err)
 	}
 	return nil
