@@ -59,10 +59,10 @@ type Hub struct {
 	stopped   bool
 	followers int
 	streams   map[idworker.ID][]*stream // of each account that follows; the oldest first
-	ring      []heard       // of at most Ring; event n lies at n % Ring
-	next      uint64        // number of the event to come; the first is 1
-	complete  time.Time     // since when the ring holds whatever was heard
-	more      chan struct{} // closed when there is another event
+	ring      []heard                   // of at most Ring; event n lies at n % Ring
+	next      uint64                    // number of the event to come; the first is 1
+	complete  time.Time                 // since when the ring holds whatever was heard
+	more      chan struct{}             // closed when there is another event
 	known     [2]map[idworker.ID]idworker.ID
 	turned    time.Time // when known[0] was begun
 }
