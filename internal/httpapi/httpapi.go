@@ -72,6 +72,9 @@ type Options struct {
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
 	Ready func(ctx context.Context) []string
+	// Warnings are what an operator of a server that is ready should know; nil or
+	// empty means nothing.
+	Warnings func() []string
 
 	RegistrationOpen bool
 	TokenHeader      string               // one more header for the token; may be empty
