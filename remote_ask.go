@@ -2,6 +2,7 @@ package flakepass
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -106,9 +107,20 @@ func (r *Remote) fly() {
 		if len(questions) == 0 {
 			return
 		}
-		err := r.verifications(questions)
-		r.settle(questions, err)
+		r.put(questions)
 	}
+}
+
+// put asks and hands the answers out, in smaller calls if the server takes fewer
+// questions at once.
+func (r *Remote) put(questions []*question) {
+	err := r.verifications(questions)
+	if n := len(questions); n > 1 && errors.Is(err, errRemoteTooMany) {
+		r.put(questions[:n/2])
+		r.put(questions[n/2:])
+		return
+	}
+	r.settle(questions, err)
 }
 
 // take is the next questions to go, or none: then the flight has landed.

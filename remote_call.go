@@ -38,9 +38,11 @@ func (r *Remote) verifications(questions []*question) error {
 		again, err = r.post(ctx, questions, told)
 	}
 	if err != nil {
-		r.uses.back(told, again)
+		r.uses.back(told, again || errors.Is(err, errRemoteLimited) || errors.Is(err, errRemoteTooMany) && len(questions) > 1)
 	}
-	r.health.note(ctx, r, err)
+	if len(questions) < 2 || !errors.Is(err, errRemoteTooMany) { // else fewer are asked at once
+		r.health.note(ctx, r, err)
+	}
 	return err
 }
 
@@ -107,6 +109,11 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 	q.who = e.identity(r.known.rule.Load(), v.seen)
 }
 
+var (
+	errRemoteLimited = errors.New("flakepass: this service asks about more tokens than the server's limit introspect allows; an operator can raise it")
+	errRemoteTooMany = errors.New("flakepass: the server takes fewer questions in one call")
+)
+
 var errUndecided = errors.New("flakepass: the server cannot tell whether the token is good")
 
 // body is the question in JSON. Tokens, IDs and proofs need no escaping.
@@ -169,6 +176,10 @@ func statusError(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return ErrCredential
+	case http.StatusTooManyRequests:
+		return errRemoteLimited
+	case http.StatusUnprocessableEntity:
+		return errRemoteTooMany
 	default:
 		return fmt.Errorf("flakepass: the server answers with status %d", status)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/flakepass/flakepass/internal/session/broadcast"
 	"github.com/flakepass/flakepass/internal/session/feed"
 	"github.com/flakepass/flakepass/internal/session/memtier"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // remoteBound is the revocation bound of every server here.
@@ -32,6 +33,7 @@ type house struct {
 	truth  *truth
 	places []*place
 	stop   func()
+	limit  limit // of every instance
 
 	mu      sync.Mutex
 	service flakepass.Token
@@ -104,12 +106,32 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 	}
 	if p.handler, err = httpapi.New(httpapi.Options{
 		Sessions: p.session, Recognition: recognition{p.session, rule, ends}, News: p.news,
-		Bound: remoteBound, Log: slog.New(slog.DiscardHandler),
+		Bound: remoteBound, Log: slog.New(slog.DiscardHandler), Gate: &h.limit,
 	}); err != nil {
 		h.t.Fatal(err)
 	}
 	running.Go(func() { _ = ends.Poll(ctx); ends.Run(ctx) })
 	return p
+}
+
+// A limit is a [httpapi.Gate] that lets a service ask about so many tokens at once,
+// and about none while it is closed. The zero limit lets all through.
+type limit struct {
+	httpapi.Gate
+	most   atomic.Int64 // 0: any number
+	closed atomic.Bool
+	asked  atomic.Int64 // largest number that was let through
+}
+
+func (l *limit) Introspect(_ context.Context, _ idworker.ID, tokens int) error {
+	switch most := int(l.most.Load()); {
+	case most > 0 && tokens > most:
+		return &throttle.TooManyError{Policy: "introspect", Most: most}
+	case l.closed.Load():
+		return &throttle.LimitedError{Policy: "introspect", Retry: time.Second, Reset: time.Second}
+	}
+	l.asked.Store(max(l.asked.Load(), int64(tokens)))
+	return nil
 }
 
 type recognition struct {

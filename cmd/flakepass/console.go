@@ -52,7 +52,7 @@ func newConsole(p consoleParts) *adminui.UI {
 	return adminui.New(adminui.Options{
 		HasAdmin: p.users.HasAdmin, Now: time.Now, Log: p.log, TrustedProxies: p.cfg.TrustedProxies,
 		Create: func(ctx context.Context, name string, password account.Password) (account.User, error) {
-			return first.Register(ctx, name, password, account.RoleAdmin)
+			return first.Register(ctx, account.Asker{Known: true}, name, password, account.RoleAdmin)
 		},
 		Logins: p.logins, Sessions: p.sessions,
 		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits}, Sightings: p.tally,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 	"github.com/flakepass/flakepass/internal/httpapi"
 	"github.com/flakepass/flakepass/internal/throttle"
@@ -14,12 +15,13 @@ import (
 // consoleGate is the gate of the API, in the words of the console.
 type consoleGate struct{ httpapi.Gate }
 
-func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (held adminui.Held, giveBack func()) {
+func (g consoleGate) Login(ctx context.Context, a adminui.Attempt) (by account.Asker, held adminui.Held, giveBack func()) {
 	taken, err := g.Gate.Login(ctx, throttle.Attempt(a))
 	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
-		return heldBy(limited), nil
+		return by, heldBy(limited), nil
 	}
-	return adminui.Held{}, func() { g.Return(ctx, taken) }
+	by = account.Asker{Network: throttle.Network(a.Address), Known: taken.Known}
+	return by, adminui.Held{}, func() { g.Return(ctx, taken) }
 }
 
 func heldBy(e *throttle.LimitedError) adminui.Held {

@@ -30,7 +30,7 @@ func (r consoleResets) UseReset(ctx context.Context, from netip.Addr, t account.
 	if t.IsZero() {
 		return 0, adminui.Held{}, account.ErrReset
 	}
-	u, err := r.resets.Use(ctx, t, p)
+	u, err := r.resets.Use(ctx, account.Asker{Network: throttle.Network(from)}, t, p)
 	if err == nil || errors.Is(err, session.ErrUntold) {
 		r.gate.WasReset(ctx, throttle.Attempt{Account: u.Username, Address: from})
 	}

@@ -67,7 +67,7 @@ func newAdmin(t testing.TB, d *deployment, name string, role account.Role) {
 	}
 	ids := &oneByOne{}
 	s := &account.Service{Users: &gormstore.Users{DB: db}, Hasher: hasher, IDs: ids, Now: time.Now}
-	if _, err := s.Register(t.Context(), name, account.NewPassword(passphrase), role); err != nil {
+	if _, err := s.Register(t.Context(), account.Asker{}, name, account.NewPassword(passphrase), role); err != nil {
 		t.Fatal(err)
 	}
 }

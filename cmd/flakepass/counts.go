@@ -35,14 +35,14 @@ type countedLogins struct {
 	counts *counts
 }
 
-func (l countedLogins) Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	opened, err := l.Service.Login(ctx, username, p, code)
+func (l countedLogins) Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	opened, err := l.Service.Login(ctx, by, username, p, code)
 	l.count(err)
 	return opened, err
 }
 
-func (l countedLogins) LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	opened, err := l.Service.LoginAs(ctx, role, username, p, code)
+func (l countedLogins) LoginAs(ctx context.Context, by account.Asker, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	opened, err := l.Service.LoginAs(ctx, by, role, username, p, code)
 	l.count(err)
 	return opened, err
 }

@@ -91,3 +91,28 @@ func TestLostSubscriptionIsToldAndCounted(t *testing.T) {
 		t.Error("an instance without Redis has metrics about it")
 	}
 }
+
+// TestRedisThatEvictsIsToldAtTheStart: in the log, once, and by /readyz, which says
+// that the instance is ready all the same.
+func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) { //nolint:tparallel // its instances take turns on one database file
+	t.Parallel()
+	evicts, keeps, silent := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru"), testenv.Redis(t), testenv.Redis(t)
+	silent.Command("ACL SETUSER default -info")
+	d := onSQLite(t)
+	for url, want := range map[string]string{
+		evicts.URL(): "maxmemory-policy allkeys-lru", silent.URL(): "its user may not ask", keeps.URL(): "", "": "",
+	} {
+		i := d.start(t, "FLAKEPASS_REDIS", url)
+		answer := newClient(t, i.ops).do("GET", "/readyz", "")
+		newClient(t, i.ops).want(answer, 200, "")
+		if told := strings.Contains(string(answer.body), "warnings"); told != (want != "") || !strings.Contains(string(answer.body), want) {
+			t.Errorf("/readyz says %s, want %q", answer.body, want)
+		}
+		if n := i.log.Count("counts of attempts"); n != min(len(want), 1) || want != "" && i.log.Count(want) != 1 {
+			t.Errorf("%d warnings in the log, want %q\n%s", n, want, i.log)
+		}
+		if err := i.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}

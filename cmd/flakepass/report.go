@@ -24,6 +24,7 @@ type reporting struct {
 	tiers   *tiers
 	metrics *telemetry.Metrics
 	ready   *readiness
+	evicts  *eviction
 }
 
 func (r *reporting) run(ctx context.Context, db *gormstore.DB, log *slog.Logger) {
@@ -43,6 +44,7 @@ func (r *reporting) report(ctx context.Context) fleet.Report {
 	if r.tiers.memory != nil {
 		report.Remembered = r.tiers.memory.Size()
 	}
+	r.evicts.look(ctx)
 	began := time.Now()
 	report.Redis = r.tiers.common.health(ctx)
 	report.RedisTook = time.Since(began)

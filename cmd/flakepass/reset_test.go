@@ -200,7 +200,7 @@ func TestRehashThroughALogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	phc, err := cheaper.Hash(t.Context(), account.NewPassword(password))
+	phc, err := cheaper.Hash(t.Context(), account.Asker{}, account.NewPassword(password))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func newRights(t *testing.T, d *deployment) *rightsTest {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, err := hasher.Hash(t.Context(), account.NewPassword(passphrase))
+	hash, err := hasher.Hash(t.Context(), account.Asker{}, account.NewPassword(passphrase))
 	if err != nil {
 		t.Fatal(err)
 	}

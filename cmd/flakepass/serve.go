@@ -155,7 +155,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
 	desk.users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
-	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready}
+	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready,
+		evicts: &eviction{common: tiers.common, log: log}}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
 		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
@@ -166,6 +167,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Instances:   &gormstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
+		Warnings:         report.evicts.warnings,
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		ForwardKey: forward, Bound: cfg.RevocationBound, PublicURL: cfg.PublicURL, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,
 	})
@@ -188,6 +190,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
+	report.evicts.look(ctx)
 	failed := doors.serve(&running)
 	running.Go(func() { report.run(work, db, log) })
 	running.Go(func() { doors.renew(work, log, metrics) })

@@ -8,14 +8,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/connlimit"
 	"github.com/flakepass/flakepass/internal/keypair"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // newServer bounds what one client can hold on to.
@@ -89,12 +91,27 @@ func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log 
 	if d.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
 		return nil, err
 	}
-	d.public = netutil.LimitListener(d.public, cfg.MaxConnections)
+	limit := connlimit.New(cfg.MaxConnections, peers(cfg.TrustedProxies))
+	d.public, d.servers[0].ConnState = limit.Listen(d.public), limit.ConnState
 	if d.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
 		_ = d.public.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// peers says from which network a connection comes, and that all but trusted proxies
+// are bound to their share of the connections.
+func peers(trusted []netip.Prefix) func(net.Addr) (string, bool) {
+	return func(a net.Addr) (string, bool) {
+		from, err := netip.ParseAddrPort(a.String())
+		if err != nil {
+			return a.String(), true
+		}
+		ip := from.Addr().Unmap().WithZone("")
+		proxy := slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
+		return throttle.Network(ip).String(), !proxy
+	}
 }
 
 // serve answers requests, in the background, and returns where it tells that a

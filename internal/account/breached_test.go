@@ -48,9 +48,9 @@ func TestStolenPasswordIsRefused(t *testing.T) {
 		{"another case", "VIOLET TRAM SINGS AT NOON", "violet tram sings at noon", false},
 	} {
 		s.Breached = &account.Breaches{List: steal(c.listed)}
-		_, registered := s.Register(t.Context(), "alice", account.NewPassword(c.typed), account.RoleUser)
-		_, hashed := s.NewHash(t.Context(), "alice", account.NewPassword(c.typed))
-		_, beside := s.NewHashBeside(t.Context(), "alice", account.NewPassword(c.typed))
+		_, registered := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed), account.RoleUser)
+		_, hashed := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed))
+		_, beside := s.NewHashBeside(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed))
 		for verb, err := range map[string]error{"Register": registered, "NewHash": hashed, "NewHashBeside": beside} {
 			switch {
 			case !c.refused && errors.Is(err, account.ErrExists): // of the case before
@@ -68,7 +68,7 @@ func TestStolenPasswordIsRefused(t *testing.T) {
 func TestStolenShortPasswordIsRefused(t *testing.T) {
 	s, _ := newService(t)
 	s.Breached = &account.Breaches{List: steal("xk7 Vrtl")}
-	if _, err := s.NewHashBeside(t.Context(), "alice", account.NewPassword("xk7 Vrtl")); code(t, err, "password") != account.CodeBreached {
+	if _, err := s.NewHashBeside(t.Context(), account.Asker{}, "alice", account.NewPassword("xk7 Vrtl")); code(t, err, "password") != account.CodeBreached {
 		t.Errorf("NewHashBeside: %v, want breached", err)
 	}
 }
@@ -80,14 +80,14 @@ func TestUnreadableListRefusesNobody(t *testing.T) {
 	list.err = errors.New("bad sector")
 	var heard []error
 	s.Breached = &account.Breaches{List: list, Unread: func(_ context.Context, err error) { heard = append(heard, err) }}
-	if _, err := s.Register(t.Context(), "alice", account.NewPassword(goodPassword), account.RoleUser); err != nil {
+	if _, err := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); err != nil {
 		t.Errorf("Register: %v", err)
 	}
 	if len(heard) != 1 || !errors.Is(heard[0], list.err) {
 		t.Errorf("heard %v", heard)
 	}
 	s.Breached.Unread = nil
-	if _, err := s.NewHash(t.Context(), "alice", account.NewPassword(goodPassword)); err != nil {
+	if _, err := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("NewHash: %v", err)
 	}
 }
@@ -98,16 +98,16 @@ func TestListIsAskedAboutNewPasswordsOnly(t *testing.T) {
 	u := register(t, s, "alice")
 	list := steal(goodPassword, "short")
 	s.Breached = &account.Breaches{List: list}
-	if _, err := s.NewHash(t.Context(), "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
+	if _, err := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
 		t.Errorf("NewHash: %v", err)
 	}
-	if _, err := s.NewHashBeside(t.Context(), "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
+	if _, err := s.NewHashBeside(t.Context(), account.Asker{}, "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
 		t.Errorf("NewHashBeside: %v", err)
 	}
-	if _, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword)); err != nil {
+	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("login: %v", err)
 	}
-	if err := s.VerifyPassword(t.Context(), u, account.NewPassword(goodPassword)); err != nil {
+	if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("VerifyPassword: %v", err)
 	}
 	if list.asked != 0 {

@@ -1,5 +1,10 @@
 package account
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Observe calls before ahead of every hash that h computes, with the stored
 // hash it is compared with, or "" when a new one is made. If compute is false
 // nothing is computed, and nothing matches.
@@ -35,3 +40,25 @@ func (h *Hasher) DecoyHash() PHC { return h.decoy }
 func (p Password) Text() string { return p.reveal() }
 
 func CommonPasswordsFile() string { return commonPasswords }
+
+// Waiting is how many hashes wait.
+func (h *Hasher) Waiting() int {
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	return h.queue.classes[0].waiting + h.queue.classes[1].waiting
+}
+
+// Idle is an error unless all memory is free and no network is remembered.
+func (h *Hasher) Idle() error {
+	h.queue.mu.Lock()
+	defer h.queue.mu.Unlock()
+	for _, c := range h.queue.classes {
+		if len(c.networks) > 0 || c.turns.Len() > 0 {
+			return errors.New("networks are remembered of which nobody waits")
+		}
+	}
+	if h.queue.free != h.size {
+		return fmt.Errorf("%d KiB of %d are free", h.queue.free, h.size)
+	}
+	return nil
+}

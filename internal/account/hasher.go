@@ -6,23 +6,20 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/flakepass/flakepass/internal/account/internal/cheap"
 )
 
 // A Hasher hashes passwords with Argon2id, a few at a time. Its memory is
 // bounded: the hashes that run together use at most workers times
 // Params.MemoryKiB; one stored with more memory than that, up to 256 MiB, runs
-// alone. Its queue is bounded too: a login that would wait behind too many is
-// better told so at once.
+// alone. Its queue is bounded too, and shared out fairly: a login that would wait
+// behind too many is better told so at once.
 type Hasher struct {
 	params Params
 	decoy  PHC
 
-	tickets *semaphore.Weighted // running and waiting
-	memory  *semaphore.Weighted // running, in KiB
-	size    int64               // of memory
+	queue *queue
+	size  int64 // of the memory for all, in KiB
 
 	engine Engine
 }
@@ -60,14 +57,7 @@ func newHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
 		return nil, fmt.Errorf("account: hasher: %d workers and a queue of %d, want 1 to 65536 and 0 to 65536", workers, queue)
 	}
 	size := int64(workers) * int64(p.MemoryKiB)
-	return &Hasher{
-		params:  p,
-		decoy:   newDecoy(p),
-		tickets: semaphore.NewWeighted(int64(workers + queue)),
-		memory:  semaphore.NewWeighted(size),
-		size:    size,
-		engine:  e,
-	}, nil
+	return &Hasher{params: p, decoy: newDecoy(p), queue: newQueue(size, queue), size: size, engine: e}, nil
 }
 
 // newDecoy draws salt and key at random, which costs nothing: the result is a
@@ -79,12 +69,13 @@ func newDecoy(p Params) PHC {
 }
 
 // Hash hashes p with a new salt. It returns [ErrBusy] without waiting when the
-// queue is full, after 5 s in it, and ErrBusy together with the error of ctx
-// when ctx ends in the queue. It does not ask whether p is a good password; [CheckPassword]
-// does. A hash that has begun is not interrupted.
-func (h *Hasher) Hash(ctx context.Context, p Password) (PHC, error) {
+// queue has no place for by, when another network gets that place, after 5 s in
+// the queue, and ErrBusy together with the error of ctx when ctx ends in the
+// queue. It does not ask whether p is a good password; [CheckPassword] does. A
+// hash that has begun is not interrupted.
+func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 	var phc string
-	err := h.run(ctx, h.params.MemoryKiB, func() (err error) {
+	err := h.run(ctx, by, h.params.MemoryKiB, func() (err error) {
 		phc, err = h.engine.Create(p.reveal(), h.params)
 		return err
 	})
@@ -98,12 +89,12 @@ func (h *Hasher) Hash(ctx context.Context, p Password) (PHC, error) {
 // whether it should be replaced since the parameters have risen. It returns
 // [ErrBadHash] for a malformed hash or one that asks for too much memory or
 // time, without computing it, and [ErrBusy] as [Hasher.Hash] does.
-func (h *Hasher) Verify(ctx context.Context, p Password, phc PHC) (ok, rehash bool, err error) {
+func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok, rehash bool, err error) {
 	stored, err := decode(phc.reveal())
 	if err != nil {
 		return false, false, fmt.Errorf("account: verify: %w: %w", ErrBadHash, err)
 	}
-	err = h.run(ctx, stored.Memory, func() (err error) {
+	err = h.run(ctx, by, stored.Memory, func() (err error) {
 		ok, err = h.engine.Compare(p.reveal(), phc.reveal())
 		return err
 	})
@@ -119,8 +110,8 @@ func (h *Hasher) Verify(ctx context.Context, p Password, phc PHC) (ok, rehash bo
 // the time of the answer does not tell that nobody has it. The hash it verifies
 // against is a valid one of the current parameters, and takes the same way
 // through the pool.
-func (h *Hasher) Decoy(ctx context.Context, p Password) error {
-	_, _, err := h.Verify(ctx, p, h.decoy)
+func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
+	_, _, err := h.Verify(ctx, by, p, h.decoy)
 	return err
 }
 
@@ -130,22 +121,18 @@ func (h *Hasher) Decoy(ctx context.Context, p Password) error {
 // answer up after 15 s.
 const patience = 5 * time.Second
 
-// run calls f when its memory is free. The memory semaphore is fair, so a
-// costly hash is not overtaken for ever by cheap ones.
-func (h *Hasher) run(ctx context.Context, kib uint32, f func() error) error {
+// run calls f when it is the turn of by and the memory is free. Each hash uses at
+// least the memory of a new one, so that no more run than there are workers.
+func (h *Hasher) run(ctx context.Context, by Asker, kib uint32, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrBusy, err)
 	}
-	if !h.tickets.TryAcquire(1) {
-		return ErrBusy
-	}
-	defer h.tickets.Release(1)
-	weight := min(int64(kib), h.size)
+	weight := min(int64(max(kib, h.params.MemoryKiB)), h.size)
 	turn, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := h.memory.Acquire(turn, weight); err != nil {
-		return fmt.Errorf("%w: %w", ErrBusy, err)
+	if err := h.queue.acquire(turn, by, weight); err != nil {
+		return err
 	}
-	defer h.memory.Release(weight)
+	defer h.queue.release(weight)
 	return f()
 }

@@ -45,14 +45,14 @@ func TestDefaultHashIsOWASP(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := account.NewPassword("brave tin goats")
-	phc, err := h.Hash(t.Context(), p)
+	phc, err := h.Hash(t.Context(), account.Asker{}, p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(phc.Reveal(), "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Errorf("hash %s", phc.Reveal())
 	}
-	if ok, rehash, err := h.Verify(t.Context(), p, phc); !ok || rehash || err != nil {
+	if ok, rehash, err := h.Verify(t.Context(), account.Asker{}, p, phc); !ok || rehash || err != nil {
 		t.Errorf("Verify = %v, %v, %v, want true, false, nil", ok, rehash, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestWholePasswordIsVerified(t *testing.T) {
 	h := accounttest.NewHasher(t)
 	long := strings.Repeat("brave tin goats ", 13) // 208 bytes
 	for _, base := range []string{"brave tin goats", long, strings.Repeat("é", 256), "x\x00y"} {
-		phc, err := h.Hash(t.Context(), account.NewPassword(base))
+		phc, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword(base))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,11 +69,11 @@ func TestWholePasswordIsVerified(t *testing.T) {
 			if other == base {
 				continue
 			}
-			if ok, _, err := h.Verify(t.Context(), account.NewPassword(other), phc); ok || err != nil {
+			if ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword(other), phc); ok || err != nil {
 				t.Errorf("%.20q opens %.20q: %v, %v", other, base, ok, err)
 			}
 		}
-		if ok, _, err := h.Verify(t.Context(), account.NewPassword(base), phc); !ok || err != nil {
+		if ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword(base), phc); !ok || err != nil {
 			t.Errorf("%.20q does not open itself: %v", base, err)
 		}
 	}
@@ -92,11 +92,11 @@ func TestSpellingsOfOnePasswordAreEqual(t *testing.T) {
 		{"\uff41 full width", "a full width", false},
 		{"\ufb00 ligature", "ff ligature", false},
 	} {
-		phc, err := h.Hash(t.Context(), account.NewPassword(c.a))
+		phc, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword(c.a))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, _, err := h.Verify(t.Context(), account.NewPassword(c.b), phc); ok != c.same || err != nil {
+		if ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword(c.b), phc); ok != c.same || err != nil {
 			t.Errorf("%+q opens %+q: %v, %v, want %v", c.b, c.a, ok, err, c.same)
 		}
 	}
@@ -105,8 +105,8 @@ func TestSpellingsOfOnePasswordAreEqual(t *testing.T) {
 func TestHashesAreSalted(t *testing.T) {
 	h := accounttest.NewHasher(t)
 	p := account.NewPassword("brave tin goats")
-	a, errA := h.Hash(t.Context(), p)
-	b, errB := h.Hash(t.Context(), p)
+	a, errA := h.Hash(t.Context(), account.Asker{}, p)
+	b, errB := h.Hash(t.Context(), account.Asker{}, p)
 	if errA != nil || errB != nil || a.Equal(b) {
 		t.Errorf("two hashes are the same: %v, %v", errA, errB)
 	}
@@ -124,15 +124,15 @@ func TestRehashWhenParametersRise(t *testing.T) {
 		{account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, account.Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}, false},
 		{account.Params{MemoryKiB: 128, Iterations: 2, Parallelism: 2}, account.Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}, false},
 	} {
-		phc, err := accounttest.NewHasherSize(t, c.stored, 1, 0).Hash(t.Context(), p)
+		phc, err := accounttest.NewHasherSize(t, c.stored, 1, 0).Hash(t.Context(), account.Asker{}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		h := accounttest.NewHasherSize(t, c.now, 1, 0)
-		if ok, rehash, err := h.Verify(t.Context(), p, phc); !ok || rehash != c.want || err != nil {
+		if ok, rehash, err := h.Verify(t.Context(), account.Asker{}, p, phc); !ok || rehash != c.want || err != nil {
 			t.Errorf("stored %+v, now %+v: %v, %v, %v, want rehash %v", c.stored, c.now, ok, rehash, err, c.want)
 		}
-		if ok, rehash, err := h.Verify(t.Context(), account.NewPassword("another"), phc); ok || rehash || err != nil {
+		if ok, rehash, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword("another"), phc); ok || rehash || err != nil {
 			t.Errorf("wrong password: %v, %v, %v, want no rehash", ok, rehash, err)
 		}
 	}
@@ -144,7 +144,7 @@ func TestDecoyIsAHashOfTodaysCost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := h.Hash(t.Context(), account.NewPassword("brave tin goats"))
+	made, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDecoyIsAHashOfTodaysCost(t *testing.T) {
 	}
 	var compared []string
 	h.Observe(true, func(phc string) { compared = append(compared, phc) })
-	if err := h.Decoy(t.Context(), account.NewPassword("x")); err != nil || len(compared) != 1 || compared[0] != h.DecoyHash().Reveal() {
+	if err := h.Decoy(t.Context(), account.Asker{}, account.NewPassword("x")); err != nil || len(compared) != 1 || compared[0] != h.DecoyHash().Reveal() {
 		t.Errorf("Decoy: %v, compared with %v", err, compared)
 	}
 }
@@ -196,7 +196,7 @@ func TestUnusableHashIsAnErrorBeforeItIsComputed(t *testing.T) {
 		"$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$" + strings.Repeat("A", 88),
 		"$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$" + strings.Repeat("A", 1<<20),
 	} {
-		ok, rehash, err := h.Verify(t.Context(), account.NewPassword("x"), account.NewPHC(phc))
+		ok, rehash, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword("x"), account.NewPHC(phc))
 		if ok || rehash || !errors.Is(err, account.ErrBadHash) {
 			t.Errorf("%.80q: %v, %v, %v, want ErrBadHash", phc, ok, rehash, err)
 		}
@@ -219,7 +219,7 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		computed = nil
-		ok, _, err := h.Verify(t.Context(), account.NewPassword("brave tin goats"), account.NewPHC(s))
+		ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"), account.NewPHC(s))
 		if ok || err != nil && !errors.Is(err, account.ErrBadHash) {
 			t.Errorf("%q: %v, %v", s, ok, err)
 		}
@@ -252,7 +252,7 @@ func TestFullQueueIsBusyAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
-				if _, err := h.Hash(t.Context(), p); err != nil {
+				if _, err := h.Hash(t.Context(), account.Asker{}, p); err != nil {
 					t.Errorf("Hash in the queue: %v", err)
 				}
 			})
@@ -262,18 +262,18 @@ func TestFullQueueIsBusyAtOnce(t *testing.T) {
 			t.Errorf("%d hashes run, want 1", n)
 		}
 		// Were one of these to wait, the bubble would report a deadlock.
-		if _, err := h.Hash(t.Context(), p); !errors.Is(err, account.ErrBusy) {
+		if _, err := h.Hash(t.Context(), account.Asker{}, p); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("Hash: %v, want ErrBusy", err)
 		}
-		if _, _, err := h.Verify(t.Context(), p, h.DecoyHash()); !errors.Is(err, account.ErrBusy) {
+		if _, _, err := h.Verify(t.Context(), account.Asker{}, p, h.DecoyHash()); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("Verify: %v, want ErrBusy", err)
 		}
-		if err := h.Decoy(t.Context(), p); !errors.Is(err, account.ErrBusy) {
+		if err := h.Decoy(t.Context(), account.Asker{}, p); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("Decoy: %v, want ErrBusy", err)
 		}
 		close(release)
 		wg.Wait()
-		if _, err := h.Hash(t.Context(), p); err != nil {
+		if _, err := h.Hash(t.Context(), account.Asker{}, p); err != nil {
 			t.Errorf("Hash afterwards: %v", err)
 		}
 	})
@@ -284,12 +284,12 @@ func TestLeavingTheQueueFreesTheSlot(t *testing.T) {
 		h, _, release := blocked(t, 1, 1)
 		p := account.NewPassword("brave tin goats")
 		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = h.Hash(t.Context(), p) })
+		wg.Go(func() { _, _ = h.Hash(t.Context(), account.Asker{}, p) })
 		synctest.Wait()
 		for range 3 {
 			ctx, cancel := context.WithCancel(t.Context())
 			left := make(chan error, 1)
-			go func() { _, err := h.Hash(ctx, p); left <- err }()
+			go func() { _, err := h.Hash(ctx, account.Asker{}, p); left <- err }()
 			synctest.Wait()
 			cancel()
 			if err := <-left; !errors.Is(err, account.ErrBusy) || !errors.Is(err, context.Canceled) {
@@ -297,7 +297,7 @@ func TestLeavingTheQueueFreesTheSlot(t *testing.T) {
 			}
 		}
 		wg.Go(func() {
-			if _, err := h.Hash(t.Context(), p); err != nil {
+			if _, err := h.Hash(t.Context(), account.Asker{}, p); err != nil {
 				t.Errorf("Hash in the slot that was left: %v", err)
 			}
 		})
@@ -315,13 +315,13 @@ func TestLongWaitIsBusy(t *testing.T) {
 		p := account.NewPassword("brave tin goats")
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err := h.Hash(t.Context(), p); err != nil {
+			if _, err := h.Hash(t.Context(), account.Asker{}, p); err != nil {
 				t.Errorf("a hash that has begun: %v", err)
 			}
 		})
 		synctest.Wait()
 		begin := time.Now()
-		if _, err := h.Hash(t.Context(), p); !errors.Is(err, account.ErrBusy) {
+		if _, err := h.Hash(t.Context(), account.Asker{}, p); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("behind it: %v, want ErrBusy", err)
 		}
 		if waited := time.Since(begin); waited != 5*time.Second {
@@ -337,7 +337,7 @@ func TestEndedContextHashesNothing(t *testing.T) {
 	h.Observe(true, func(string) { t.Error("hashed") })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.Hash(ctx, account.NewPassword("x")); !errors.Is(err, context.Canceled) || !errors.Is(err, account.ErrBusy) {
+	if _, err := h.Hash(ctx, account.Asker{}, account.NewPassword("x")); !errors.Is(err, context.Canceled) || !errors.Is(err, account.ErrBusy) {
 		t.Errorf("Hash: %v", err)
 	}
 }
@@ -347,7 +347,7 @@ func TestEndedContextHashesNothing(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	const workers = 3
 	heavy, err := accounttest.NewHasherSize(t, account.Params{MemoryKiB: 1024, Iterations: 1, Parallelism: 1}, 1, 0).
-		Hash(t.Context(), account.NewPassword("brave tin goats"))
+		Hash(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -377,7 +377,7 @@ func TestMemoryIsBounded(t *testing.T) {
 				phc = heavy
 			}
 			wg.Go(func() {
-				if _, _, err := h.Verify(t.Context(), account.NewPassword("x"), phc); err != nil {
+				if _, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword("x"), phc); err != nil {
 					t.Error(err)
 				}
 			})
@@ -403,10 +403,10 @@ func TestPanicFreesTheSlot(t *testing.T) {
 	})
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = h.Hash(t.Context(), account.NewPassword("x"))
+		_, _ = h.Hash(t.Context(), account.Asker{}, account.NewPassword("x"))
 	}()
 	fail = false
-	if _, err := h.Hash(t.Context(), account.NewPassword("x")); err != nil {
+	if _, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword("x")); err != nil {
 		t.Errorf("Hash after a panic: %v", err)
 	}
 }
@@ -419,7 +419,7 @@ func BenchmarkHash(b *testing.B) {
 	p := account.NewPassword("correct horse battery staple")
 	b.Run("pool", func(b *testing.B) {
 		for b.Loop() {
-			_, _ = h.Hash(b.Context(), p)
+			_, _ = h.Hash(b.Context(), account.Asker{}, p)
 		}
 	})
 	b.Run("bare", func(b *testing.B) {

@@ -34,12 +34,12 @@ type Service struct {
 // A taken name is refused before anything is hashed: registration tells which
 // names are taken anyway, and the pool is dear. Whoever takes the name
 // meanwhile is caught by Create.
-func (s *Service) Register(ctx context.Context, username string, p Password, role Role) (User, error) {
+func (s *Service) Register(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
 	name, err := s.checkNew(ctx, username, p, role)
 	if err != nil {
 		return User{}, err
 	}
-	return s.create(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, p) })
+	return s.create(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, by, p) })
 }
 
 // checkNew checks all fields, so that a person corrects them at once.
@@ -75,7 +75,7 @@ func (s *Service) checkNew(ctx context.Context, username string, p Password, rol
 //
 // The answer is about the moment of the lookup. Whoever opens a session for
 // the user compares PasswordVersion, and DisabledAt, in the same statement.
-func (s *Service) Authenticate(ctx context.Context, username string, p Password) (User, error) {
+func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p Password) (User, error) {
 	if overlong(p) {
 		return User{}, fmt.Errorf("account: authenticate: %w", ErrWrong)
 	}
@@ -84,7 +84,7 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
 	}
 	// The zero User of an unknown name has no password, and is refused as such.
-	rehash, err := s.verify(ctx, u, p)
+	rehash, err := s.verify(ctx, by, u, p)
 	if err == nil && u.Disabled() {
 		err = ErrDisabled
 	}
@@ -96,7 +96,7 @@ func (s *Service) Authenticate(ctx context.Context, username string, p Password)
 		return User{}, err
 	}
 	if rehash {
-		u = s.rehash(ctx, u, p)
+		u = s.rehash(ctx, Asker{Network: by.Network, Known: true}, u, p)
 	}
 	return u, nil
 }
@@ -121,14 +121,14 @@ const noName = "-"
 
 // verify returns ErrWrong unless p is the password of u, and ErrUndecided if it
 // did not come to comparing them.
-func (s *Service) verify(ctx context.Context, u User, p Password) (rehash bool, err error) {
+func (s *Service) verify(ctx context.Context, by Asker, u User, p Password) (rehash bool, err error) {
 	if u.PasswordHash.IsZero() {
-		if err := s.Hasher.Decoy(ctx, p); err != nil {
+		if err := s.Hasher.Decoy(ctx, by, p); err != nil {
 			return false, Undecided(err)
 		}
 		return false, ErrWrong
 	}
-	ok, rehash, err := s.Hasher.Verify(ctx, p, u.PasswordHash)
+	ok, rehash, err := s.Hasher.Verify(ctx, by, p, u.PasswordHash)
 	switch {
 	case err != nil:
 		err = Undecided(err) // nothing was compared
@@ -138,8 +138,8 @@ func (s *Service) verify(ctx context.Context, u User, p Password) (rehash bool, 
 	return rehash, err
 }
 
-func (s *Service) rehash(ctx context.Context, u User, p Password) User {
-	phc, err := s.Hasher.Hash(ctx, p)
+func (s *Service) rehash(ctx context.Context, by Asker, u User, p Password) User {
+	phc, err := s.Hasher.Hash(ctx, by, p)
 	if err == nil {
 		err = s.Users.Rehash(ctx, u.ID, u.PasswordVersion, phc)
 	}
@@ -174,21 +174,21 @@ func (s *Service) stolen(ctx context.Context, problems []FieldError, p Password)
 // name. It returns an [*InvalidError] as [CheckPassword] does, or for a stolen
 // password, and [ErrBusy] as
 // [Hasher.Hash] does. Storing it, and raising the version, is the caller's.
-func (s *Service) NewHash(ctx context.Context, username string, p Password) (PHC, error) {
+func (s *Service) NewHash(ctx context.Context, by Asker, username string, p Password) (PHC, error) {
 	if problems := s.problems(ctx, username, p); len(problems) > 0 {
 		return PHC{}, &InvalidError{Fields: problems}
 	}
-	return s.Hasher.Hash(ctx, p)
+	return s.Hasher.Hash(ctx, by, p)
 }
 
 // VerifyPassword returns nil if p is the password of u, and [ErrWrong] if it is
 // not or u has none. It is for someone already logged in who must show the
 // password again, and does not ask whether u is disabled.
-func (s *Service) VerifyPassword(ctx context.Context, u User, p Password) error {
+func (s *Service) VerifyPassword(ctx context.Context, by Asker, u User, p Password) error {
 	if overlong(p) {
 		return fmt.Errorf("account: verify password: %w", ErrWrong)
 	}
-	if _, err := s.verify(ctx, u, p); err != nil {
+	if _, err := s.verify(ctx, by, u, p); err != nil {
 		return fmt.Errorf("account: verify password: %w", err)
 	}
 	return nil

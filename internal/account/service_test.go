@@ -25,7 +25,7 @@ func newService(t *testing.T) (*account.Service, *store) {
 
 func register(t *testing.T, s *account.Service, name string) account.User {
 	t.Helper()
-	u, err := s.Register(t.Context(), name, account.NewPassword(goodPassword), account.RoleUser)
+	u, err := s.Register(t.Context(), account.Asker{}, name, account.NewPassword(goodPassword), account.RoleUser)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,12 +42,12 @@ func TestRegisterThenAuthenticate(t *testing.T) {
 		t.Errorf("created %v, updated %v, want %v", made.CreatedAt, made.UpdatedAt, want)
 	}
 	for _, name := range []string{"alice", "ALICE", "ａｌｉｃｅ"} {
-		got, err := s.Authenticate(t.Context(), name, account.NewPassword(goodPassword))
+		got, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(goodPassword))
 		if err != nil || got.ID != made.ID {
 			t.Errorf("Authenticate(%q) = %v, %v", name, got.ID, err)
 		}
 	}
-	if err := s.VerifyPassword(t.Context(), made, account.NewPassword(goodPassword)); err != nil {
+	if err := s.VerifyPassword(t.Context(), account.Asker{}, made, account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("VerifyPassword: %v", err)
 	}
 }
@@ -55,7 +55,7 @@ func TestRegisterThenAuthenticate(t *testing.T) {
 func TestRegisterNamesEveryProblem(t *testing.T) {
 	s, users := newService(t)
 	s.Hasher.Observe(true, func(string) { t.Error("hashed") })
-	_, err := s.Register(t.Context(), "al ice", account.NewPassword("short"), "root")
+	_, err := s.Register(t.Context(), account.Asker{}, "al ice", account.NewPassword("short"), "root")
 	bad, ok := errors.AsType[*account.InvalidError](err)
 	if !ok {
 		t.Fatalf("error %v, want an InvalidError", err)
@@ -70,7 +70,7 @@ func TestRegisterNamesEveryProblem(t *testing.T) {
 	if users.lookups.Load() != 0 {
 		t.Error("the store was asked")
 	}
-	if _, err := s.Register(t.Context(), "ＡＬＩＣＥ", account.NewPassword("the cat of alice sleeps"), account.RoleUser); code(t, err, "password") != "contains_username" {
+	if _, err := s.Register(t.Context(), account.Asker{}, "ＡＬＩＣＥ", account.NewPassword("the cat of alice sleeps"), account.RoleUser); code(t, err, "password") != "contains_username" {
 		t.Errorf("the password is not compared with the normalised name: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestTakenNameIsRefusedBeforeHashing(t *testing.T) {
 	s, _ := newService(t)
 	register(t, s, "alice")
 	s.Hasher.Observe(true, func(string) { t.Error("hashed") })
-	if _, err := s.Register(t.Context(), "ALICE", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, account.ErrExists) {
+	if _, err := s.Register(t.Context(), account.Asker{}, "ALICE", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, account.ErrExists) {
 		t.Errorf("Register: %v, want ErrExists", err)
 	}
 }
@@ -89,7 +89,7 @@ func TestNameTakenWhileHashingIsRefused(t *testing.T) {
 	s.Hasher.Observe(true, func(string) {
 		_ = users.Create(t.Context(), account.User{ID: 77, Username: "alice"})
 	})
-	if _, err := s.Register(t.Context(), "alice", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, account.ErrExists) {
+	if _, err := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, account.ErrExists) {
 		t.Errorf("Register: %v, want ErrExists", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestEveryFailureDoesTheSameWork(t *testing.T) {
 	} {
 		work = nil
 		users.lookups.Store(0)
-		u, err := s.Authenticate(t.Context(), c.username, account.NewPassword(c.password))
+		u, err := s.Authenticate(t.Context(), account.Asker{}, c.username, account.NewPassword(c.password))
 		if !errors.Is(err, c.err) || u.ID != 0 {
 			t.Errorf("%s: %v, %v, want %v", c.name, u.ID, err, c.err)
 		}
@@ -143,11 +143,11 @@ func TestOverlongPasswordIsNotHashed(t *testing.T) {
 	users.lookups.Store(0)
 	for _, p := range []string{strings.Repeat("x", 257), strings.Repeat("é", 257), strings.Repeat("x", 1<<20)} {
 		for _, name := range []string{"alice", "nobody"} {
-			if _, err := s.Authenticate(t.Context(), name, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
+			if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
 				t.Errorf("Authenticate: %v, want ErrWrong", err)
 			}
 		}
-		if err := s.VerifyPassword(t.Context(), u, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
+		if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("VerifyPassword: %v, want ErrWrong", err)
 		}
 	}
@@ -163,15 +163,15 @@ func TestRehashOnSuccessOnly(t *testing.T) {
 	users.Change(d.ID, func(u *account.User) { u.DisabledAt = now })
 	s.Hasher = accounttest.NewHasherSize(t, account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, 1, 0)
 
-	_, _ = s.Authenticate(t.Context(), "alice", account.NewPassword("wrong"))
-	_, _ = s.Authenticate(t.Context(), "carol", account.NewPassword(goodPassword))
+	_, _ = s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
+	_, _ = s.Authenticate(t.Context(), account.Asker{}, "carol", account.NewPassword(goodPassword))
 	for _, before := range []account.User{u, d} {
 		if after, _ := users.ByID(t.Context(), before.ID); !after.PasswordHash.Equal(before.PasswordHash) {
 			t.Errorf("%s: a refused login renewed the hash", before.Username)
 		}
 	}
 
-	got, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword))
+	got, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestRehashOnSuccessOnly(t *testing.T) {
 	if !strings.Contains(after.PasswordHash.Reveal(), "t=2") || !after.PasswordHash.Equal(got.PasswordHash) || after.PasswordVersion != 1 {
 		t.Errorf("kept %s at version %d", after.PasswordHash.Reveal(), after.PasswordVersion)
 	}
-	if _, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword)); err != nil {
+	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("login with the renewed hash: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestFailedRehashDoesNotFailTheLogin(t *testing.T) {
 	s.Hasher = accounttest.NewHasherSize(t, account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, 1, 0)
 	for _, tell := range []func(context.Context, error){nil, func(_ context.Context, err error) { told = err }} {
 		s.RehashFailed = tell
-		got, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword))
+		got, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 		if err != nil || !got.PasswordHash.Equal(u.PasswordHash) {
 			t.Errorf("Authenticate: %v", err)
 		}
@@ -206,23 +206,23 @@ func TestFailuresOfOthersAreNotWrongPasswords(t *testing.T) {
 	s, users := newService(t)
 	users.lookup = errors.New("connection lost")
 	for _, name := range []string{"alice", "no name"} {
-		if _, err := s.Authenticate(t.Context(), name, account.NewPassword(goodPassword)); !errors.Is(err, users.lookup) || errors.Is(err, account.ErrWrong) {
+		if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(goodPassword)); !errors.Is(err, users.lookup) || errors.Is(err, account.ErrWrong) {
 			t.Errorf("%q: %v, want the store's error", name, err)
 		}
 	}
-	if _, err := s.Register(t.Context(), "alice", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, users.lookup) {
+	if _, err := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); !errors.Is(err, users.lookup) {
 		t.Errorf("Register: %v", err)
 	}
 	users.lookup = nil
 	u := register(t, s, "alice")
 	users.Change(u.ID, func(u *account.User) { u.PasswordHash = account.NewPHC("garbage") })
-	if _, err := s.Authenticate(t.Context(), "alice", account.NewPassword(goodPassword)); !errors.Is(err, account.ErrBadHash) || errors.Is(err, account.ErrWrong) {
+	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); !errors.Is(err, account.ErrBadHash) || errors.Is(err, account.ErrWrong) {
 		t.Errorf("damaged hash: %v, want ErrBadHash", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, name := range []string{"alice", "nobody"} {
-		if _, err := s.Authenticate(ctx, name, account.NewPassword(goodPassword)); errors.Is(err, account.ErrWrong) {
+		if _, err := s.Authenticate(ctx, account.Asker{}, name, account.NewPassword(goodPassword)); errors.Is(err, account.ErrWrong) {
 			t.Errorf("%s, context ended: %v", name, err)
 		}
 	}
@@ -230,19 +230,19 @@ func TestFailuresOfOthersAreNotWrongPasswords(t *testing.T) {
 
 func TestNewHashChecksFirst(t *testing.T) {
 	s, _ := newService(t)
-	phc, err := s.NewHash(t.Context(), "alice", account.NewPassword(goodPassword))
+	phc, err := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 	if err != nil {
 		t.Fatal(err)
 	}
 	u := account.User{Username: "alice", PasswordHash: phc}
-	if err := s.VerifyPassword(t.Context(), u, account.NewPassword(goodPassword)); err != nil {
+	if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("VerifyPassword: %v", err)
 	}
-	if err := s.VerifyPassword(t.Context(), u, account.NewPassword("another")); !errors.Is(err, account.ErrWrong) {
+	if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword("another")); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("VerifyPassword of another: %v, want ErrWrong", err)
 	}
 	s.Hasher.Observe(true, func(string) { t.Error("hashed") })
-	if _, err := s.NewHash(t.Context(), "alice", account.NewPassword("short")); code(t, err, "password") != "too_short" {
+	if _, err := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword("short")); code(t, err, "password") != "too_short" {
 		t.Errorf("NewHash: %v", err)
 	}
 }

@@ -19,9 +19,9 @@ func (p Password) Alone() bool { return utf8.RuneCountInString(p.reveal()) >= mi
 
 // NewHashBeside is [Service.NewHash] for an account with a second factor: 8
 // characters are enough. All other rules hold, those about common passwords too.
-func (s *Service) NewHashBeside(ctx context.Context, username string, p Password) (PHC, error) {
+func (s *Service) NewHashBeside(ctx context.Context, by Asker, username string, p Password) (PHC, error) {
 	if problems := s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p); len(problems) > 0 {
 		return PHC{}, &InvalidError{Fields: problems}
 	}
-	return s.Hasher.Hash(ctx, p)
+	return s.Hasher.Hash(ctx, by, p)
 }

@@ -128,8 +128,12 @@ func (u *Users) Create(ctx context.Context, username string, p account.Password,
 		return account.User{}, err
 	}
 	s := &account.Service{Users: recorder{u.Known, u, reason}, Hasher: u.Hasher, Breached: u.Breached, IDs: u.IDs, Now: u.Now}
-	return s.Register(ctx, username, p, role)
+	return s.Register(ctx, operator, username, p, role)
 }
+
+// operator is an operator who waits for a hash. Operators are few and logged in, so
+// that one network is enough for all of them.
+var operator = account.Asker{Known: true}
 
 // A recorder makes users with the event of it.
 type recorder struct {
@@ -159,7 +163,7 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: set password: %w", err)
 	}
-	hash, err := (&account.Service{Users: u.Known, Hasher: u.Hasher, Breached: u.Breached}).NewHash(ctx, user.Username, p)
+	hash, err := (&account.Service{Users: u.Known, Hasher: u.Hasher, Breached: u.Breached}).NewHash(ctx, operator, user.Username, p)
 	if err != nil {
 		return session.Session{}, err
 	}

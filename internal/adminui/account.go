@@ -20,11 +20,11 @@ const accountPath = "/console/account"
 type Own interface {
 	HasFactor(ctx context.Context, id idworker.ID) (bool, error)
 	FactorState(ctx context.Context, id idworker.ID) (secondfactor.State, error)
-	EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
+	EnrolFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
 	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	RenewRecovery(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error
-	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+	RenewRecovery(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	RemoveFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) error
+	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
 
 // The parts of the page, as its forms name them.
@@ -105,7 +105,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	switch do {
 	case doEnrol:
 		var e secondfactor.Enrolment
-		if e, err = u.Own.EnrolFactor(ctx, id, current); err == nil {
+		if e, err = u.Own.EnrolFactor(ctx, v.by, id, current); err == nil {
 			answer = func() { v.showEnrolment(e) }
 		}
 	case doConfirm:
@@ -114,13 +114,13 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 		answer = func() { v.showRecovery(codes) }
 	case doRenew:
 		var codes []secondfactor.RecoveryCode
-		codes, err = u.Own.RenewRecovery(ctx, id, current, code)
+		codes, err = u.Own.RenewRecovery(ctx, v.by, id, current, code)
 		answer = func() { v.showRecovery(codes) }
 	case doRemove:
-		err = u.Own.RemoveFactor(ctx, id, current, code)
+		err = u.Own.RemoveFactor(ctx, v.by, id, current, code)
 		answer = func() { v.see(accountPath, url.Values{"done": {"factor_removed"}}) }
 	case doPassword:
-		err = u.Own.ChangePassword(ctx, id, current, account.NewPassword(form.Get("new_password")), code)
+		err = u.Own.ChangePassword(ctx, v.by, id, current, account.NewPassword(form.Get("new_password")), code)
 		answer = func() { v.toLogin("password") }
 		if errors.Is(err, session.ErrUntold) { // changed, and over everywhere within the bound
 			err = nil

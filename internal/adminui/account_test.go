@@ -29,7 +29,7 @@ type own struct {
 
 func (o own) HasFactor(context.Context, idworker.ID) (bool, error) { return !o.none, nil }
 
-func (o own) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (o own) RemoveFactor(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
 	return o.err
 }
 
@@ -37,7 +37,7 @@ func (o own) FactorState(context.Context, idworker.ID) (secondfactor.State, erro
 	return secondfactor.State{Enrolled: !o.none, Left: o.left}, o.err
 }
 
-func (o own) RenewRecovery(context.Context, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (o own) RenewRecovery(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	if o.err != nil {
 		return nil, o.err
 	}

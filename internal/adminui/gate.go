@@ -20,10 +20,10 @@ import (
 // door together.
 //
 // Login says how long to wait before this attempt, if it may not be made yet;
-// otherwise giveBack is for one that was no guess. LoggedIn is told that it proved
-// to be right.
+// otherwise by is who makes it, and giveBack is for one that was no guess. LoggedIn
+// is told that it proved to be right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) (held Held, giveBack func())
+	Login(ctx context.Context, a Attempt) (by account.Asker, held Held, giveBack func())
 	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
 }
 
@@ -65,9 +65,9 @@ func (v *visit) held(a Attempt, what string, n audit.Sighting, args ...any) stri
 	if v.u.Gate == nil {
 		return ""
 	}
-	held, giveBack := v.u.Gate.Login(v.r.Context(), a)
+	by, held, giveBack := v.u.Gate.Login(v.r.Context(), a)
 	if held.For <= 0 {
-		v.giveBack = giveBack
+		v.by, v.giveBack = by, giveBack
 		return ""
 	}
 	n.Action, n.Reason = audit.LoginThrottled, held.reason()

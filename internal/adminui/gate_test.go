@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/adminui"
 )
 
@@ -19,12 +20,12 @@ type gate struct {
 	proved   []idworker.ID
 }
 
-func (g *gate) Login(_ context.Context, a adminui.Attempt) (adminui.Held, func()) {
+func (g *gate) Login(_ context.Context, a adminui.Attempt) (account.Asker, adminui.Held, func()) {
 	g.attempts = append(g.attempts, a)
 	if g.left--; g.left < 0 {
-		return adminui.Held{For: 1500 * time.Millisecond, Limit: "login-place"}, nil
+		return account.Asker{}, adminui.Held{For: 1500 * time.Millisecond, Limit: "login-place"}, nil
 	}
-	return adminui.Held{}, func() { g.left++ }
+	return account.Asker{}, adminui.Held{}, func() { g.left++ }
 }
 
 func (g *gate) LoggedIn(_ context.Context, _ adminui.Attempt, user idworker.ID) {

@@ -26,7 +26,7 @@ import (
 const cookieName = "__Host-flakepass"
 
 // LoginAs lets in whoever knows the passphrase and has the role.
-func (w *world) LoginAs(_ context.Context, role account.Role, username string, p account.Password, _ secondfactor.Code) (session.Opened, error) {
+func (w *world) LoginAs(_ context.Context, _ account.Asker, role account.Role, username string, p account.Password, _ secondfactor.Code) (session.Opened, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -53,7 +53,7 @@ func right(p account.Password) bool {
 	return ok && slices.ContainsFunc(bad.Fields, func(f account.FieldError) bool { return f.Code == account.CodeContainsUsername })
 }
 
-func (w *world) Reauthenticate(_ context.Context, id idworker.ID, p account.Password, _ secondfactor.Code) error {
+func (w *world) Reauthenticate(_ context.Context, _ account.Asker, id idworker.ID, p account.Password, _ secondfactor.Code) error {
 	if id != 7 || !right(p) {
 		return account.ErrWrong
 	}

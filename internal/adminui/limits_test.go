@@ -72,10 +72,10 @@ type failing struct {
 	err error
 }
 
-func (f failing) LoginAs(context.Context, account.Role, string, account.Password, secondfactor.Code) (session.Opened, error) {
+func (f failing) LoginAs(context.Context, account.Asker, account.Role, string, account.Password, secondfactor.Code) (session.Opened, error) {
 	return session.Opened{}, f.err
 }
 
-func (f failing) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (f failing) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
 	return f.err
 }

@@ -24,8 +24,8 @@ const (
 // Logins begin the logins of one role, and ask for a password once more, with a
 // code where there is a second factor. *login.Service is one.
 type Logins interface {
-	LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
-	Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
+	LoginAs(ctx context.Context, by account.Asker, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error
 	// Holder is whose attempt a ticket of a [*login.NeedsCodeError] is.
 	Holder(ticket string) (secondfactor.Holder, error)
 	FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error)
@@ -64,7 +64,7 @@ func (u *UI) postLogin(v *visit) {
 			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
 			return
 		}
-		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
+		opened, err := u.Logins.LoginAs(v.r.Context(), v.by, account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
 		if v.needsCode(err, next) {
 			return
 		}
@@ -152,7 +152,7 @@ func (v *visit) confirmed(form url.Values) string {
 	if wait := v.heldInside(try, "password not confirmed"); wait != "" {
 		return wait
 	}
-	err := v.u.Logins.Reauthenticate(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
+	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	v.unproved("password not confirmed", err)
 	switch {

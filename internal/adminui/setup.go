@@ -69,7 +69,7 @@ func (u *UI) postSetup(v *visit) {
 		return
 	}
 	u.Log.InfoContext(v.r.Context(), "first admin created", "user_id", user.ID.String())
-	opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, user.Username, account.NewPassword(form.password), secondfactor.Code{})
+	opened, err := u.Logins.LoginAs(v.r.Context(), account.Asker{Known: true}, account.RoleAdmin, user.Username, account.NewPassword(form.password), secondfactor.Code{})
 	if err != nil { // the account is there all the same
 		u.Log.WarnContext(v.r.Context(), "console: login after setup", "err", err)
 		v.see(loginPath, url.Values{"why": {"created"}})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
 )
 
@@ -20,7 +21,8 @@ type visit struct {
 	t   *texts
 	who flakepass.Identity // zero outside
 
-	giveBack func() // what the attempt to show a password has taken; may be nil
+	by       account.Asker // who made the attempt to show a password; zero before it
+	giveBack func()        // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
 }

@@ -79,7 +79,7 @@ func partyOf(s *Sighting) party {
 func (c *counts) add(s Sighting, from, until time.Time) (first, summed bool) {
 	r := c.room(roomKey{s.Action, s.Admin})
 	k := sightingKind{s.Reason, s.Target, s.By}
-	k.by.RequestID = ""
+	k.by.RequestID, k.by.Session = "", 0
 	if known := r.kinds[k]; known != nil {
 		known.Times += s.Times
 		if from.Before(known.first) {

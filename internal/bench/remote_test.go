@@ -11,10 +11,12 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/broadcast"
 	"github.com/flakepass/flakepass/internal/session/feed"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // BenchmarkGuard is a whole request but for the network: a guard before a handler
@@ -118,6 +120,7 @@ func warmRemote(tb testing.TB) (*flakepass.Remote, *ledger, []string) {
 	hub := broadcast.New(broadcast.Options{Feed: ends, Policy: rule, Bound: bound})
 	handler, err := httpapi.New(httpapi.Options{
 		Sessions: service, Recognition: recognition{service, rule, ends}, News: hub, Bound: bound, Log: slog.New(slog.DiscardHandler),
+		Gate: &throttle.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -46,7 +46,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 	must(err)
 	hasher, err := account.NewHasher(account.DefaultParams(), 1, 0)
 	must(err)
-	phc, err := hasher.Hash(ctx, account.NewPassword(passphrase)) // one for all: nobody looks
+	phc, err := hasher.Hash(ctx, account.Asker{}, account.NewPassword(passphrase)) // one for all: nobody looks
 	must(err)
 	users, kept := &gormstore.Users{DB: db}, &gormstore.Sessions{DB: db}
 	var texts []string

@@ -72,7 +72,9 @@ func settings() []setting {
 			show:  func(c *Config) string { return showSwitch(c.H2C) },
 		}, {
 			key: "max_connections", shape: number, def: "10000",
-			doc:   "The most connections to the API at the same time, from 1 to 1000000; more wait until one ends. Each takes some 20 kB.",
+			doc: "The most connections to the API at the same time, from 1 to 1000000. When there are as many, the one that has been idle for the longest time " +
+				"is closed for a new one, which waits only while there is a request on each. One network (IPv4 /24, IPv6 /48) has at most half of them, unless the address is " +
+				"in `FLAKEPASS_TRUSTED_PROXIES`. Each takes some 20 kB.",
 			parse: func(c *Config, v string) error { return whole(&c.MaxConnections, v, 1, 1_000_000) },
 			show:  func(c *Config) string { return strconv.Itoa(c.MaxConnections) },
 		}, {

@@ -134,6 +134,8 @@ var parsers = map[string]string{
 	"internal/keypair.readFile":  "- it reads files of the operator's for crypto/tls",
 
 	"internal/session/broadcast.Hub.read":     "- it reads a list in memory",
+	"internal/connlimit.conn.Read":            "- it hands on bytes as they are",
+	"internal/session/redistier.parsePolicy":  "internal/session/redistier.FuzzParsePolicy",
 	"internal/session/redistier.codec.decode": "internal/session/redistier.FuzzDecode internal/session/redistier.FuzzDecodeSigned",
 	"internal/sweep.ParseSchedule":            "internal/sweep.FuzzParseSchedule",
 	"migrations.runner.read":                  "- it reads a table that only this program writes",

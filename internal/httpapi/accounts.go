@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 func (s *server) register(c *gin.Context) error {
@@ -22,12 +23,13 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	if err := s.Gate.Register(c.Request.Context(), s.address(c)); err != nil {
+	from := s.address(c)
+	if err := s.Gate.Register(c.Request.Context(), from); err != nil {
 		s.sight(c, "registration refused", audit.Sighting{Action: audit.RegistrationHeld, Reason: reason(err)})
 		return err
 	}
 	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
-	user, err := s.Accounts.Register(ctx, string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
+	user, err := s.Accounts.Register(ctx, account.Asker{Network: throttle.Network(from)}, string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.passwordRefused(c, "password not changed", who, err)
 		return err
 	}
-	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
+	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), asker(try, taken), who.UserID, account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
 	switch {
 	case errors.Is(err, account.ErrWrong), errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
 		err = current(err)

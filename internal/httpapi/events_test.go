@@ -50,7 +50,7 @@ func TestRefusedLoginNamesTheAccountAndNotTheName(t *testing.T) {
 	users := &accounttest.Users{}
 	accounts := &account.Service{Users: users, Hasher: accounttest.NewHasher(t), IDs: &numbers{last: 40}, Now: time.Now}
 	for _, name := range []string{"alice", "a.password.of.somebody"} {
-		if _, err := accounts.Register(t.Context(), name, account.NewPassword(password), account.RoleUser); err != nil {
+		if _, err := accounts.Register(t.Context(), account.Asker{}, name, account.NewPassword(password), account.RoleUser); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,22 +66,22 @@ func (w *world) verb(err error) error {
 	return err
 }
 
-func (w *world) Register(_ context.Context, name string, _ account.Password, role account.Role) (account.User, error) {
+func (w *world) Register(_ context.Context, _ account.Asker, name string, _ account.Password, role account.Role) (account.User, error) {
 	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
 }
 
-func (w *world) Login(context.Context, string, account.Password, secondfactor.Code) (session.Opened, error) {
+func (w *world) Login(context.Context, account.Asker, string, account.Password, secondfactor.Code) (session.Opened, error) {
 	if err := w.verb(w.login); err != nil {
 		return session.Opened{}, err
 	}
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
-func (w *world) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (w *world) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
 	return w.verb(w.change)
 }
 
-func (w *world) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
+func (w *world) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return w.verb(w.change)
 }
 
@@ -139,7 +139,7 @@ func (w gateWorld) Return(context.Context, throttle.Taken) {
 	w.returned++
 }
 
-func (w gateWorld) Introspect(context.Context, idworker.ID) error { return w.limit }
+func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
 func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
 	note(w.world, &w.known, a)
@@ -163,7 +163,7 @@ func (w *world) Used(context.Context, session.Use) (bool, error) { return true, 
 func (w *world) Current() *policy.Policy                         { p := policy.Default(); return &p }
 func (w *world) Horizon() time.Time                              { return time.Now() }
 
-func (w *world) Follow(ctx context.Context, _ string, tell func(session.Bulletin) error) error {
+func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(session.Bulletin) error) error {
 	if err := w.verb(w.follow); err != nil {
 		return err
 	}

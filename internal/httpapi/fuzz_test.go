@@ -95,18 +95,18 @@ func passwordsIn(body []byte) (list [][]byte) {
 // An authenticator opens logins in the air.
 type authenticator struct{ *account.Service }
 
-func (a authenticator) Login(ctx context.Context, name string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	if _, err := a.Authenticate(ctx, name, p); err != nil {
+func (a authenticator) Login(ctx context.Context, by account.Asker, name string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	if _, err := a.Authenticate(ctx, by, name, p); err != nil {
 		return session.Opened{}, err
 	}
-	return (&world{}).Login(ctx, name, p, code)
+	return (&world{}).Login(ctx, by, name, p, code)
 }
 
-func (authenticator) Reauthenticate(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (authenticator) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
 	return nil
 }
 
-func (authenticator) ChangePassword(context.Context, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
+func (authenticator) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
 	return nil
 }
 

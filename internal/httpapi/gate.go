@@ -27,7 +27,7 @@ type Gate interface {
 	LoggedIn(ctx context.Context, a throttle.Attempt, user idworker.ID)
 	Return(ctx context.Context, t throttle.Taken)
 	Register(ctx context.Context, from netip.Addr) error
-	Introspect(ctx context.Context, caller idworker.ID) error
+	Introspect(ctx context.Context, caller idworker.ID, tokens int) error
 	Reset(ctx context.Context, from netip.Addr) error
 	WasReset(ctx context.Context, a throttle.Attempt)
 }
@@ -40,11 +40,16 @@ func (s *server) unguessed(ctx context.Context, t throttle.Taken, err error) {
 	}
 }
 
-// quota stands behind the guard of the routes for services: only who is known is
-// counted.
-func (s *server) quota(c *gin.Context) error {
+// quota counts questions about that many tokens for the caller, whom the guard of
+// the routes for services knows.
+func (s *server) quota(c *gin.Context, tokens int) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	err := s.Gate.Introspect(c.Request.Context(), who.UserID)
+	return s.Gate.Introspect(c.Request.Context(), who.UserID, tokens)
+}
+
+// quotaOfOne is quota for the routes of which each request is about one token.
+func (s *server) quotaOfOne(c *gin.Context) error {
+	err := s.quota(c, 1)
 	if err != nil {
 		c.Abort()
 	}
@@ -64,6 +69,11 @@ func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
 		a.Device = hash[:]
 	}
 	return a
+}
+
+// asker is who makes an attempt, for the queue of hashes.
+func asker(a throttle.Attempt, t throttle.Taken) account.Asker {
+	return account.Asker{Network: throttle.Network(a.Address), Known: t.Known}
 }
 
 // address is where a request comes from, as far as the proxies that are believed

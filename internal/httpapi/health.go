@@ -10,11 +10,12 @@ import (
 )
 
 type status struct {
-	Status string `json:"status"`
+	Status   string   `json:"status"`
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 func (s *server) healthz(c *gin.Context) error {
-	c.JSON(http.StatusOK, status{"ok"})
+	c.JSON(http.StatusOK, status{Status: "ok"})
 	return nil
 }
 
@@ -30,7 +31,11 @@ func (s *server) readyz(c *gin.Context) error {
 			return nil
 		}
 	}
-	c.JSON(http.StatusOK, status{"ready"})
+	out := status{Status: "ready"}
+	if s.Warnings != nil {
+		out.Warnings = s.Warnings()
+	}
+	c.JSON(http.StatusOK, out)
 	return nil
 }
 

@@ -25,15 +25,15 @@ import (
 
 // Accounts make users.
 type Accounts interface {
-	Register(ctx context.Context, username string, p account.Password, role account.Role) (account.User, error)
+	Register(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
 }
 
 // Logins begin logins, take the proof of one that it is its holder's once more, and
 // change passwords.
 type Logins interface {
-	Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
-	Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error
-	ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+	Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error
+	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
 }
 
 // Sessions recognise logins and end them.
@@ -74,6 +74,9 @@ type Options struct {
 	// Ready says why the server should get no requests; nil or empty means it
 	// should.
 	Ready func(ctx context.Context) []string
+	// Warnings are what an operator of a server that is ready should know; nil or
+	// empty means nothing.
+	Warnings func() []string
 
 	RegistrationOpen bool
 	TokenHeader      string               // one more header for the token; may be empty

@@ -16,7 +16,7 @@ import (
 // oauthRoutes are for the libraries of OAuth resource servers: introspection
 // (RFC 7662) and revocation (RFC 7009).
 func (s *server) oauthRoutes(v1 gin.IRouter) {
-	g := v1.Group("", s.client, s.only(account.RoleService, account.RoleAdmin), s.do(s.quota))
+	g := v1.Group("", s.client, s.only(account.RoleService, account.RoleAdmin), s.do(s.quotaOfOne))
 	g.POST("/introspect", s.do(s.introspect))
 	g.POST("/revoke", s.do(s.revoke))
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,6 +54,49 @@ func TestQuotaIsForEachCaller(t *testing.T) {
 				t.Errorf("two fifths of a second after the limit was doubled, question %d: got %d", i+1, a.status)
 			}
 		}
+	})
+}
+
+// TestQuotaCountsTokens, by whatever route a caller asks about them: a question about
+// many takes as many or none, and one that takes more than there ever are is told
+// so.
+func TestQuotaCountsTokens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, err := memlimit.New(100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		limits := limit.Default()
+		limits.Introspect = limit.Rule{Count: 10, Per: 10 * time.Second}
+		gate := &throttle.Gate{Store: store, Limits: func() *limit.Limits { return &limits }}
+		h := asService(t, &world{}, func(o *httpapi.Options) { o.Gate = gate })
+		ask := func(tokens int, want int, more ...string) {
+			t.Helper()
+			body := `{"tokens":[` + strings.TrimSuffix(strings.Repeat(`"`+target+`",`, tokens), ",") + `]` + strings.Join(more, "") + `}`
+			if status, text := send(t, h, "POST", "/v1/verifications", body); status != want {
+				t.Errorf("a question about %d tokens: got %d %s, want %d", tokens, status, text, want)
+			}
+		}
+		ask(6, 200)
+		ask(5, 429)
+		ask(4, 200)
+		ask(1, 429)
+		if a := post(t, h, "/v1/introspect", "token="+target); a.status != 429 || a.header.Get("RateLimit-Policy") != `"introspect";q=10;w=10` {
+			t.Errorf("another route: got %d %v", a.status, a.header)
+		}
+		time.Sleep(3 * time.Second) //nolint:forbidigo // in a bubble
+		ask(4, 429)
+		ask(3, 200)
+		time.Sleep(10 * time.Second) //nolint:forbidigo // in a bubble
+		if status, text := send(t, h, "POST", "/v1/verifications", `{"tokens":[`+strings.Repeat(`"x",`, 10)+`"x"]}`); status != 422 ||
+			!strings.Contains(text, "must have at most 10 tokens") {
+			t.Errorf("more than there ever are: %d %s", status, text)
+		}
+		use := `,"used":[{"session_id":"9","proof":"` + strings.Repeat("A", 43) + `","ago_ms":5}]`
+		for range 10 { // one that tells of uses only takes one
+			ask(0, 200, use)
+		}
+		ask(0, 429, use)
 	})
 }
 

@@ -17,7 +17,7 @@ import (
 // place.
 type RecoveryCodes interface {
 	FactorState(ctx context.Context, id idworker.ID) (secondfactor.State, error)
-	RenewRecovery(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	RenewRecovery(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
 }
 
 func (s *server) factor(c *gin.Context) error {
@@ -38,8 +38,8 @@ func (s *server) renewRecovery(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.prove(c, proving{"recovery codes renewed", factorUnchanged, audit.RecoveryCodesRenewed}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
-		codes, err := s.SecondFactors.RenewRecovery(ctx, who.UserID, in.current, in.code)
+	return s.prove(c, proving{"recovery codes renewed", factorUnchanged, audit.RecoveryCodesRenewed}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+		codes, err := s.SecondFactors.RenewRecovery(ctx, by, who.UserID, in.current, in.code)
 		return func() { showRecovery(c, codes) }, err
 	})
 }

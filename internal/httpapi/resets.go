@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/admin"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // resetPage is where a person sets a password in a browser. The token goes into
@@ -31,7 +32,7 @@ type AdminResets interface {
 // Resets set the password of whoever has the token of a reset. *login.Resets is
 // one.
 type Resets interface {
-	Use(ctx context.Context, t account.ResetToken, p account.Password) (account.User, error)
+	Use(ctx context.Context, by account.Asker, t account.ResetToken, p account.Password) (account.User, error)
 }
 
 // A resetWish is for how long a reset is to be usable.
@@ -139,7 +140,7 @@ func (s *server) useReset(c *gin.Context) error {
 	var u account.User
 	if err == nil {
 		ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // who acts is whose reset it is
-		u, err = s.Resets.Use(ctx, t, account.NewPassword(string(in.New)))
+		u, err = s.Resets.Use(ctx, account.Asker{Network: throttle.Network(from)}, t, account.NewPassword(string(in.New)))
 	}
 	switch invalid, isInvalid := errors.AsType[*account.InvalidError](err); {
 	case isInvalid:

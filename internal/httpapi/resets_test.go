@@ -75,7 +75,7 @@ func (s *staff) Invite(ctx context.Context, name string, role account.Role, life
 	return alice, admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.note(ctx, "invite %s as %s for %v, %q", name, role, life, reason)
 }
 
-func (s *staff) Use(ctx context.Context, t account.ResetToken, _ account.Password) (account.User, error) {
+func (s *staff) Use(ctx context.Context, _ account.Asker, t account.ResetToken, _ account.Password) (account.User, error) {
 	return alice, s.note(ctx, "use %v", t.Hash() == resetToken.Hash())
 }
 

@@ -44,7 +44,8 @@ func (s *server) revocations(c *gin.Context) error {
 	// The server's limit on a request is meant for those that end.
 	_ = stream.limit.SetReadDeadline(time.Time{})
 	ctx := c.Request.Context()
-	err = s.News.Follow(ctx, mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
+	who, _ := flakepass.FromContext(ctx)
+	err = s.News.Follow(ctx, who.UserID, mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
 	switch {
 	case stream.open: // it is over, and the follower sees that
 		s.Log.DebugContext(ctx, "stream of revocations ended", "why", err)

@@ -20,9 +20,9 @@ import (
 // *login.Service has them.
 type SecondFactors interface {
 	HasFactor(ctx context.Context, id idworker.ID) (bool, error)
-	EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
+	EnrolFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
 	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error
+	RemoveFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) error
 	RecoveryCodes
 }
 
@@ -89,8 +89,8 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
-		e, err := s.SecondFactors.EnrolFactor(ctx, who.UserID, account.NewPassword(string(in.Current)))
+	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+		e, err := s.SecondFactors.EnrolFactor(ctx, by, who.UserID, account.NewPassword(string(in.Current)))
 		return func() {
 			c.JSON(http.StatusCreated, struct {
 				Secret string `json:"secret"`
@@ -107,7 +107,7 @@ func (s *server) confirmFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, func(ctx context.Context, _ account.Asker, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
 		return func() { showRecovery(c, codes) }, err
 	})
@@ -118,8 +118,8 @@ func (s *server) removeFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, func(ctx context.Context, who flakepass.Identity) (func(), error) {
-		err := s.SecondFactors.RemoveFactor(ctx, who.UserID, in.current, in.code)
+	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+		err := s.SecondFactors.RemoveFactor(ctx, by, who.UserID, in.current, in.code)
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }
@@ -136,7 +136,7 @@ const factorUnchanged = "second factor not changed"
 // prove does what a person has to prove something for, which counts as an attempt
 // to log in: passwords and codes can be guessed here as well. What it returns
 // answers.
-func (s *server) prove(c *gin.Context, about proving, do func(context.Context, flakepass.Identity) (func(), error)) error {
+func (s *server) prove(c *gin.Context, about proving, do func(context.Context, account.Asker, flakepass.Identity) (func(), error)) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	ctx := audit.NewContext(c.Request.Context(), actor(c, who))
 	try := s.attempt(c, who.Username)
@@ -145,7 +145,7 @@ func (s *server) prove(c *gin.Context, about proving, do func(context.Context, f
 		s.passwordRefused(c, about.not, who, err)
 		return err
 	}
-	answer, err := do(ctx, who)
+	answer, err := do(ctx, asker(try, taken), who)
 	if err != nil {
 		s.unguessed(ctx, taken, err)
 		if errors.Is(err, account.ErrShort) {

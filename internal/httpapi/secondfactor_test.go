@@ -28,7 +28,7 @@ type factors struct {
 
 func (f *factors) HasFactor(context.Context, idworker.ID) (bool, error) { return f.has, f.err }
 
-func (f *factors) EnrolFactor(context.Context, idworker.ID, account.Password) (secondfactor.Enrolment, error) {
+func (f *factors) EnrolFactor(context.Context, account.Asker, idworker.ID, account.Password) (secondfactor.Enrolment, error) {
 	return secondfactor.Enrolment{}, f.err
 }
 
@@ -36,7 +36,7 @@ func (f *factors) ConfirmFactor(context.Context, idworker.ID, secondfactor.Code)
 	return nil, f.err
 }
 
-func (f *factors) RemoveFactor(context.Context, idworker.ID, account.Password, secondfactor.Code) error {
+func (f *factors) RemoveFactor(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
 	return f.err
 }
 
@@ -44,7 +44,7 @@ func (f *factors) FactorState(context.Context, idworker.ID) (secondfactor.State,
 	return secondfactor.State{Enrolled: f.has, Left: f.left}, f.err
 }
 
-func (f *factors) RenewRecovery(context.Context, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) RenewRecovery(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	return nil, f.err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
@@ -27,9 +28,10 @@ type Recognition interface {
 
 // News is what this instance hears about logins.
 type News interface {
-	// Follow tells of it until ctx ends, tell returns an error, or the instance
-	// stops; beginning after the mark of an earlier bulletin if that is possible.
-	Follow(ctx context.Context, after string, tell func(session.Bulletin) error) error
+	// Follow tells that account of it until ctx ends, tell returns an error, another
+	// account needs the place, or the instance stops; beginning after the mark of an
+	// earlier bulletin if that is possible.
+	Follow(ctx context.Context, account idworker.ID, after string, tell func(session.Bulletin) error) error
 }
 
 // serviceRoutes are for services that check tokens by themselves.

@@ -69,7 +69,7 @@ func (s *server) login(c *gin.Context) error {
 		return err
 	}
 	opened, err := s.Logins.Login(audit.NewContext(ctx, actor(c, flakepass.Identity{})), // nobody yet
-		string(in.Username), account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
+		asker(try, taken), string(in.Username), account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
 	if err != nil {
 		s.unguessed(ctx, taken, err)
 		s.refused(c, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // The limits of one question for many tokens. Both lists at their limit do not
@@ -91,6 +93,9 @@ func (s *server) verifications(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := s.quota(c, len(tokens)); err != nil {
+		return tooMany(err)
+	}
 	ctx := c.Request.Context()
 	answers := make([]verificationJSON, len(tokens))
 	noted := make([]bool, len(uses))
@@ -128,6 +133,19 @@ func (s *server) verifications(c *gin.Context) error {
 		Used          []bool             `json:"used"`
 	}{stamp(now), s.Bound.Milliseconds(), policyOf(s.Recognition.Current()), answers, noted})
 	return nil
+}
+
+// tooMany says of a question about more tokens than the limit allows at once how
+// many it may be about.
+func tooMany(err error) error {
+	over, ok := errors.AsType[*throttle.TooManyError](err)
+	if !ok {
+		return err
+	}
+	return &account.InvalidError{Fields: []account.FieldError{{
+		Field: "tokens", Code: "too_long",
+		Message: fmt.Sprintf("must have at most %d tokens: the limit introspect of the policy allows no more at once", over.Most),
+	}}}
 }
 
 // answer is what one token is told. To ask counts as a use of the token, as it

@@ -16,11 +16,11 @@ import (
 
 // Accounts know people and their passwords. *account.Service is one.
 type Accounts interface {
-	Authenticate(ctx context.Context, username string, p account.Password) (account.User, error)
-	VerifyPassword(ctx context.Context, u account.User, p account.Password) error
-	NewHash(ctx context.Context, username string, p account.Password) (account.PHC, error)
+	Authenticate(ctx context.Context, by account.Asker, username string, p account.Password) (account.User, error)
+	VerifyPassword(ctx context.Context, by account.Asker, u account.User, p account.Password) error
+	NewHash(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
 	// NewHashBeside is for a password beside which there is a second factor.
-	NewHashBeside(ctx context.Context, username string, p account.Password) (account.PHC, error)
+	NewHashBeside(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
 }
 
 // Sessions open logins. *session.Service is one.
@@ -62,20 +62,20 @@ type Service struct {
 // [secondfactor.ErrRequired], [secondfactor.ErrInvalid] or [account.ErrShort];
 // within an [*account.RefusedError] if somebody has that name. An error after which the
 // attempt is no guess is [account.ErrUndecided] as well.
-func (s *Service) Login(ctx context.Context, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	return s.login(ctx, username, p, code, func(account.Role) bool { return true })
+func (s *Service) Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	return s.login(ctx, by, username, p, code, func(account.Role) bool { return true })
 }
 
 // LoginAs is [Service.Login] for a door that only one role may pass. It fails
 // with [ErrRole] as well: before a login begins, for that would end the one
 // which the person has elsewhere. Instead of [secondfactor.ErrRequired] it fails
 // with a [*NeedsCodeError], which wraps that.
-func (s *Service) LoginAs(ctx context.Context, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	return s.login(ctx, username, p, code, func(r account.Role) bool { return r == role })
+func (s *Service) LoginAs(ctx context.Context, by account.Asker, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
+	return s.login(ctx, by, username, p, code, func(r account.Role) bool { return r == role })
 }
 
-func (s *Service) login(ctx context.Context, username string, p account.Password, code secondfactor.Code, may func(account.Role) bool) (session.Opened, error) {
-	user, err := s.Accounts.Authenticate(ctx, username, p)
+func (s *Service) login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code, may func(account.Role) bool) (session.Opened, error) {
+	user, err := s.Accounts.Authenticate(ctx, by, username, p)
 	if err != nil {
 		return session.Opened{}, err
 	}
@@ -108,12 +108,12 @@ func (s *Service) open(ctx context.Context, user *account.User, may func(account
 // may do what a token alone is not enough for. It fails with [account.ErrWrong], [account.ErrDisabled], [account.ErrBusy],
 // [secondfactor.ErrRequired] or [secondfactor.ErrInvalid]; what is no guess is
 // [account.ErrUndecided] as well, as in [Service.Login].
-func (s *Service) Reauthenticate(ctx context.Context, id idworker.ID, p account.Password, code secondfactor.Code) error {
+func (s *Service) Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
 		return fmt.Errorf("login: reauthenticate: %w", account.Undecided(err))
 	}
-	if err := s.Accounts.VerifyPassword(ctx, user, p); err != nil {
+	if err := s.Accounts.VerifyPassword(ctx, loggedIn(by), user, p); err != nil {
 		return err
 	}
 	if err := s.code(ctx, &user, code); err != nil {
@@ -139,12 +139,13 @@ func (s *Service) Reauthenticate(ctx context.Context, id idworker.ID, p account.
 //
 // An error wrapping [session.ErrUntold] means: changed and ended, and effective
 // everywhere within the bound.
-func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, next account.Password, code secondfactor.Code) error {
+func (s *Service) ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
 		return fmt.Errorf("login: change password: %w", account.Undecided(err))
 	}
-	if err := s.Accounts.VerifyPassword(ctx, user, current); err != nil {
+	by = loggedIn(by)
+	if err := s.Accounts.VerifyPassword(ctx, by, user, current); err != nil {
 		return err
 	}
 	// From here on the current password was right, and no error is about a guess.
@@ -152,7 +153,7 @@ func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, n
 	if user.HasSecondFactor() {
 		newHash = s.Accounts.NewHashBeside
 	}
-	hash, err := newHash(ctx, user.Username, next)
+	hash, err := newHash(ctx, by, user.Username, next)
 	if err != nil && user.HasSecondFactor() {
 		return fmt.Errorf("%w: %w", err, secondfactor.ErrUnchecked)
 	}
@@ -173,6 +174,12 @@ func (s *Service) ChangePassword(ctx context.Context, id idworker.ID, current, n
 		return fmt.Errorf("login: change password: %w", account.Undecided(err))
 	}
 	return nil
+}
+
+// loggedIn is by, of whom the caller knows that it is logged in.
+func loggedIn(by account.Asker) account.Asker {
+	by.Known = true
+	return by
 }
 
 // gone reports that the account is no longer as it was when the password was

@@ -22,7 +22,7 @@ const (
 
 func TestLoginOpensForTheRightPassword(t *testing.T) {
 	w := newWorld(t)
-	opened, err := w.login.Login(t.Context(), "Alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	opened, err := w.login.Login(t.Context(), account.Asker{}, "Alice", account.NewPassword(oldPassword), secondfactor.Code{})
 	if err != nil || opened.Identity.UserID != w.user.ID {
 		t.Fatalf("Login = %v, %v; want alice's", opened, err)
 	}
@@ -34,7 +34,7 @@ func TestLoginOpensForTheRightPassword(t *testing.T) {
 func TestLoginRefusesTheWrongPasswordWithoutOpening(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"alice", "nobody"} {
-		if _, err := w.login.Login(t.Context(), name, account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+		if _, err := w.login.Login(t.Context(), account.Asker{}, name, account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("Login(%q) = %v, want ErrWrong", name, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
 	for _, moved := range []error{account.ErrStale, account.ErrNotFound} {
 		w := newWorld(t)
 		w.sessions.err = moved
-		if _, err := w.login.Login(t.Context(), "alice", account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+		if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("Login = %v after %v, want ErrWrong", err, moved)
 		}
 	}
@@ -70,7 +70,7 @@ func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
 		{"nobody", oldPassword, nil, false},
 	} {
 		w.sessions.err = c.open
-		_, err := w.login.Login(t.Context(), c.name, account.NewPassword(c.password), secondfactor.Code{})
+		_, err := w.login.Login(t.Context(), account.Asker{}, c.name, account.NewPassword(c.password), secondfactor.Code{})
 		refused, known := errors.AsType[*account.RefusedError](err)
 		if err == nil || known != c.known || known && refused.UserID != w.user.ID {
 			t.Errorf("%s, %v: %v, known: %v", c.name, c.open, err, known)
@@ -81,7 +81,7 @@ func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
 func TestLoginDoesNotCallAnOutageAWrongPassword(t *testing.T) {
 	w := newWorld(t)
 	w.sessions.err = errors.New("the database is away")
-	if _, err := w.login.Login(t.Context(), "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err == nil || errors.Is(err, account.ErrWrong) {
+	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err == nil || errors.Is(err, account.ErrWrong) {
 		t.Errorf("Login = %v, want the outage", err)
 	}
 }
@@ -95,7 +95,7 @@ func TestChangePasswordEndsTheLoginAndSaysSo(t *testing.T) {
 	if len(w.heard) != 1 || w.heard[0].ID != 7 {
 		t.Errorf("heard %v, want the session that ended", w.heard)
 	}
-	if _, err := w.login.Login(t.Context(), "alice", account.NewPassword(newPassword), secondfactor.Code{}); err != nil {
+	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(newPassword), secondfactor.Code{}); err != nil {
 		t.Errorf("the new password does not open: %v", err)
 	}
 }
@@ -148,7 +148,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}}
 	accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: &counter{}, Now: time.Now}
 	var err error
-	if w.user, err = accounts.Register(t.Context(), "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
+	if w.user, err = accounts.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
 		t.Fatal(err)
 	}
 	w.login = &login.Service{Accounts: accounts, Sessions: w.sessions, Users: w.users, Store: w}
@@ -156,7 +156,7 @@ func newWorld(t *testing.T) *world {
 }
 
 func (w *world) change(current, next string) error {
-	return w.login.ChangePassword(w.t.Context(), w.user.ID, account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
+	return w.login.ChangePassword(w.t.Context(), account.Asker{}, w.user.ID, account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
 }
 
 func (w *world) Hear(_ context.Context, ended session.Session) error {

@@ -23,8 +23,8 @@ func (s *Service) FactorState(ctx context.Context, id idworker.ID) (secondfactor
 // and to show a code, which may be one of the old ones: none of those counts then.
 // It fails with [account.ErrWrong], [secondfactor.ErrNotEnrolled],
 // [secondfactor.ErrRequired] or [secondfactor.ErrInvalid].
-func (s *Service) RenewRecovery(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
-	user, err := s.known(ctx, id, current)
+func (s *Service) RenewRecovery(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+	user, err := s.known(ctx, by, id, current)
 	switch {
 	case err != nil:
 		return nil, err

@@ -26,7 +26,7 @@ func (f *factors) Renew(context.Context, *account.User) ([]secondfactor.Recovery
 func TestRenewalAsksForEverything(t *testing.T) {
 	w, f := newGuarded(t)
 	renew := func(password string, code secondfactor.Code) error {
-		codes, err := w.login.RenewRecovery(t.Context(), w.user.ID, account.NewPassword(password), code)
+		codes, err := w.login.RenewRecovery(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(password), code)
 		if (len(codes) > 0) != (err == nil) {
 			t.Errorf("%d codes beside %v", len(codes), err)
 		}

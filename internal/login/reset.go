@@ -40,7 +40,7 @@ type Resets struct {
 //
 // An error wrapping [session.ErrUntold] means: set and ended, and effective
 // everywhere within the bound.
-func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Password) (account.User, error) {
+func (r *Resets) Use(ctx context.Context, by account.Asker, t account.ResetToken, p account.Password) (account.User, error) {
 	// The token first: who has none is not told whose name a password contains, and
 	// costs no hash.
 	user, issuer, err := r.Users.ByReset(ctx, t.Hash(), r.Now())
@@ -53,7 +53,8 @@ func (r *Resets) Use(ctx context.Context, t account.ResetToken, p account.Passwo
 	if user.Disabled() {
 		return account.User{}, about(account.ErrDisabled)
 	}
-	hash, err := r.Accounts.NewHash(ctx, user.Username, p)
+	by.Known = true // nobody guesses such a token
+	hash, err := r.Accounts.NewHash(ctx, by, user.Username, p)
 	if err != nil {
 		return account.User{}, err
 	}

@@ -49,9 +49,9 @@ type hashes struct {
 	n int
 }
 
-func (h *hashes) NewHash(ctx context.Context, name string, p account.Password) (account.PHC, error) {
+func (h *hashes) NewHash(ctx context.Context, by account.Asker, name string, p account.Password) (account.PHC, error) {
 	h.n++
-	return h.Accounts.NewHash(ctx, name, p)
+	return h.Accounts.NewHash(ctx, by, name, p)
 }
 
 func newReset(t *testing.T) (*login.Resets, *started, *hashes) {
@@ -66,16 +66,16 @@ func newReset(t *testing.T) (*login.Resets, *started, *hashes) {
 // dead by then.
 func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 	r, s, _ := newReset(t)
-	u, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword))
+	u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword))
 	if err != nil || u.ID != s.user.ID || s.used.IsZero() || len(s.heard) != 1 || s.heard[0].ID != 9 {
 		t.Errorf("%v, %v, heard %v", u.ID, err, s.heard)
 	}
 	s.ended, s.heard = session.Session{}, nil // who had no login
-	if _, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); err != nil || len(s.heard) != 0 {
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); err != nil || len(s.heard) != 0 {
 		t.Errorf("%v, heard %v", err, s.heard)
 	}
 	s.ended.ID, s.deaf = 9, session.ErrUntold
-	if u, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); !errors.Is(err, session.ErrUntold) || u.ID != s.user.ID {
+	if u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, session.ErrUntold) || u.ID != s.user.ID {
 		t.Errorf("untold: %v, %v", u.ID, err)
 	}
 }
@@ -84,12 +84,12 @@ func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 func TestTokenIsLookedAtFirst(t *testing.T) {
 	r, s, h := newReset(t)
 	for _, p := range []string{"x", "alice alice alice alice", newPassword} {
-		if _, err := r.Use(t.Context(), account.NewResetToken(), account.NewPassword(p)); !errors.Is(err, account.ErrReset) {
+		if _, err := r.Use(t.Context(), account.Asker{}, account.NewResetToken(), account.NewPassword(p)); !errors.Is(err, account.ErrReset) {
 			t.Errorf("%q: %v, want ErrReset", p, err)
 		}
 	}
 	s.user.DisabledAt = time.Now()
-	if _, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); !errors.Is(err, account.ErrDisabled) {
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
 	} else if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != s.user.ID {
 		t.Errorf("disabled: %+v, which says of nobody", known)
@@ -101,18 +101,18 @@ func TestTokenIsLookedAtFirst(t *testing.T) {
 
 func TestResetKeepsWhatItCannotDecide(t *testing.T) {
 	r, s, _ := newReset(t)
-	_, err := r.Use(t.Context(), s.token, account.NewPassword("short"))
+	_, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword("short"))
 	if _, ok := errors.AsType[*account.InvalidError](err); !ok || !s.used.IsZero() {
 		t.Errorf("a short password: %v", err)
 	}
 	for _, away := range []error{context.DeadlineExceeded, account.ErrReset, account.ErrDisabled} {
 		s.use = away
-		if _, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); !errors.Is(err, away) {
+		if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, away) {
 			t.Errorf("%v, want %v", err, away)
 		}
 	}
 	s.find = context.DeadlineExceeded
-	if _, err := r.Use(t.Context(), s.token, account.NewPassword(newPassword)); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
 		t.Errorf("database away: %v", err)
 	}
 	if len(s.heard) != 0 {

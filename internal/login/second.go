@@ -112,8 +112,8 @@ func (s *Service) HasFactor(ctx context.Context, id idworker.ID) (bool, error) {
 // EnrolFactor begins a second factor of a user, who has to know the password; it
 // counts once [Service.ConfirmFactor] was shown a code. It fails with
 // [account.ErrWrong], [secondfactor.ErrOff] or [secondfactor.ErrEnrolled].
-func (s *Service) EnrolFactor(ctx context.Context, id idworker.ID, current account.Password) (secondfactor.Enrolment, error) {
-	user, err := s.known(ctx, id, current)
+func (s *Service) EnrolFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password) (secondfactor.Enrolment, error) {
+	user, err := s.known(ctx, by, id, current)
 	if err != nil {
 		return secondfactor.Enrolment{}, err
 	}
@@ -138,8 +138,8 @@ func (s *Service) ConfirmFactor(ctx context.Context, id idworker.ID, code second
 // [secondfactor.ErrNotEnrolled], [secondfactor.ErrRequired],
 // [secondfactor.ErrInvalid], and with [account.ErrShort] if the password would be
 // too short to be the only factor.
-func (s *Service) RemoveFactor(ctx context.Context, id idworker.ID, current account.Password, code secondfactor.Code) error {
-	user, err := s.known(ctx, id, current)
+func (s *Service) RemoveFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) error {
+	user, err := s.known(ctx, by, id, current)
 	switch {
 	case err != nil:
 		return err
@@ -160,7 +160,7 @@ func (s *Service) RemoveFactor(ctx context.Context, id idworker.ID, current acco
 }
 
 // known is the user with that ID, who knows the password.
-func (s *Service) known(ctx context.Context, id idworker.ID, current account.Password) (account.User, error) {
+func (s *Service) known(ctx context.Context, by account.Asker, id idworker.ID, current account.Password) (account.User, error) {
 	user, err := s.Users.ByID(ctx, id)
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: second factor: %w", account.Undecided(err))
@@ -168,5 +168,5 @@ func (s *Service) known(ctx context.Context, id idworker.ID, current account.Pas
 	if s.Factors == nil {
 		return account.User{}, secondfactor.ErrOff
 	}
-	return user, s.Accounts.VerifyPassword(ctx, user, current)
+	return user, s.Accounts.VerifyPassword(ctx, loggedIn(by), user, current)
 }

@@ -56,7 +56,7 @@ func newGuarded(t *testing.T) (*world, *factors) {
 }
 
 func (w *world) in(password string, code secondfactor.Code) error {
-	_, err := w.login.Login(w.t.Context(), "alice", account.NewPassword(password), code)
+	_, err := w.login.Login(w.t.Context(), account.Asker{}, "alice", account.NewPassword(password), code)
 	return err
 }
 
@@ -93,7 +93,7 @@ func TestLoginAsksForTheCodeBehindThePassword(t *testing.T) {
 // A role is told to who has shown everything.
 func TestLoginAsTellsNoRoleBeforeTheCode(t *testing.T) {
 	w, _ := newGuarded(t)
-	_, err := w.login.LoginAs(t.Context(), account.RoleAdmin, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	_, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleAdmin, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
 	if errors.Is(err, login.ErrRole) || !errors.Is(err, secondfactor.ErrRequired) {
 		t.Errorf("LoginAs = %v, want ErrRequired", err)
 	}
@@ -105,7 +105,7 @@ func TestATicketFinishesALogin(t *testing.T) {
 		_, err := w.login.FinishAs(t.Context(), account.RoleUser, ticket, code)
 		return err
 	}
-	_, err := w.login.LoginAs(t.Context(), account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	_, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
 	needs, ok := errors.AsType[*login.NeedsCodeError](err)
 	if !ok {
 		t.Fatalf("LoginAs = %v, want a ticket", err)
@@ -153,7 +153,7 @@ func TestATicketFinishesALogin(t *testing.T) {
 func TestAShortPasswordNeedsASecondFactor(t *testing.T) {
 	w, _ := newGuarded(t)
 	change := func(current, next string, code secondfactor.Code) error {
-		return w.login.ChangePassword(t.Context(), w.user.ID, account.NewPassword(current), account.NewPassword(next), code)
+		return w.login.ChangePassword(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(current), account.NewPassword(next), code)
 	}
 	if err := change(oldPassword, shortPassword, secondfactor.Code{}); !errors.Is(err, secondfactor.ErrRequired) {
 		t.Errorf("a change without a code: %v, want ErrRequired", err)
@@ -188,7 +188,7 @@ func TestAShortPasswordNeedsASecondFactor(t *testing.T) {
 func TestRemovalAsksForEverything(t *testing.T) {
 	w, f := newGuarded(t)
 	remove := func(password string, code secondfactor.Code) error {
-		return w.login.RemoveFactor(t.Context(), w.user.ID, account.NewPassword(password), code)
+		return w.login.RemoveFactor(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(password), code)
 	}
 	if err := remove("not the right passphrase", good); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("with a wrong password: %v", err)
@@ -207,7 +207,7 @@ func TestRemovalAsksForEverything(t *testing.T) {
 	if err := remove(oldPassword, good); err != nil || f.removed != 1 {
 		t.Errorf("Remove = %v, %d removed", err, f.removed)
 	}
-	if err := w.login.ChangePassword(t.Context(), w.user.ID, account.NewPassword(oldPassword), account.NewPassword(shortPassword), good); err != nil {
+	if err := w.login.ChangePassword(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(oldPassword), account.NewPassword(shortPassword), good); err != nil {
 		t.Fatal(err)
 	}
 	if err := remove(shortPassword, good); !errors.Is(err, account.ErrShort) || f.removed != 1 {
@@ -218,7 +218,7 @@ func TestRemovalAsksForEverything(t *testing.T) {
 func TestReauthenticationAsksForTheCode(t *testing.T) {
 	w, _ := newGuarded(t)
 	for code, want := range map[string]error{"": secondfactor.ErrRequired, "999999": secondfactor.ErrInvalid, "123456": nil} {
-		if err := w.login.Reauthenticate(t.Context(), w.user.ID, account.NewPassword(oldPassword), secondfactor.NewCode(code)); !errors.Is(err, want) {
+		if err := w.login.Reauthenticate(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(oldPassword), secondfactor.NewCode(code)); !errors.Is(err, want) {
 			t.Errorf("code %q: %v, want %v", code, err, want)
 		}
 	}

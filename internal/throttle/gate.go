@@ -55,7 +55,12 @@ type Gate struct {
 }
 
 // Taken is what one attempt has taken, for [Gate.Return].
-type Taken struct{ all []taken }
+type Taken struct {
+	// Known says that the account was logged in to before on that device or at
+	// that place.
+	Known bool
+	all   []taken
+}
 
 type taken struct {
 	bucket  Bucket
@@ -66,7 +71,7 @@ type taken struct {
 // any password is looked at.
 func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := g.Limits()
-	t := Taken{make([]taken, 0, 3+limit.MaxPlace)}
+	t := Taken{all: make([]taken, 0, 3+limit.MaxPlace)}
 	if err := g.take(ctx, "login-address", Bucket{Key: "a:" + Place(a.Address), Rule: limits.LoginAddress}, &t); err != nil {
 		return Taken{}, g.told(err)
 	}
@@ -78,11 +83,13 @@ func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	if err != nil {
 		owner.Address = netip.Addr{}
 	} else if err = g.take(ctx, "login-account", account, &t); err == nil {
+		t.Known = g.knows(ctx, a)
 		return t, nil
 	}
 	if !g.knows(ctx, owner) {
 		return Taken{}, g.told(err)
 	}
+	t.Known = true
 	// A known place has limits of its own. A device goes from place to place, and
 	// may be stolen: it has as much as the account, and no more.
 	if len(a.Device) > 0 {
@@ -169,11 +176,16 @@ func (g *Gate) WasReset(ctx context.Context, a Attempt) {
 	g.Store.Forget(ctx, g.accountKey(a))
 }
 
-// Introspect counts a question about somebody else's token, or refuses it with a
-// [*LimitedError]. Only who is known is counted, so nobody can use up what
+// Introspect counts questions about that many tokens of others, at least one, or
+// refuses all of them with a [*LimitedError]; with a [*TooManyError] if the limit
+// allows fewer at once. Only who is known is counted, so nobody can use up what
 // another has.
-func (g *Gate) Introspect(ctx context.Context, caller idworker.ID) error {
-	if err := g.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: g.Limits().Introspect}, nil); err != nil {
+func (g *Gate) Introspect(ctx context.Context, caller idworker.ID, tokens int) error {
+	rule := g.Limits().Introspect
+	if !rule.None() && tokens > rule.Count {
+		return &TooManyError{Policy: "introspect", Most: rule.Count}
+	}
+	if err := g.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: rule, N: tokens}, nil); err != nil {
 		return g.told(err)
 	}
 	return nil

@@ -77,7 +77,7 @@ func TestLimitsAreAskedWithoutAnAllocation(t *testing.T) {
 	g := &throttle.Gate{Limits: defaults}
 	none := &limit.Limits{}
 	g.Limits = func() *limit.Limits { return none }
-	if n := testing.AllocsPerRun(100, func() { _ = g.Introspect(t.Context(), 7) }); n > 1 { // the key
+	if n := testing.AllocsPerRun(100, func() { _ = g.Introspect(t.Context(), 7, 1) }); n > 1 { // the key
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -24,19 +24,24 @@ type Bucket struct {
 	// Beside are the rules of the same Key that hold together; nil if Rule is the
 	// only one. Their periods differ.
 	Beside []limit.Rule
+	// N is how many attempts are taken together, all or none; 0 means one.
+	N int
 }
+
+// Cost is how long what one [Store.Take] takes needs to trickle in again.
+func (b Bucket) Cost() time.Duration { return time.Duration(max(1, b.N)) * b.Rule.Interval() }
 
 // A Verdict is what a bucket says of one attempt.
 type Verdict struct {
 	Allowed   bool
 	Remaining int           // attempts that could be made at once now
-	Retry     time.Duration // until one more is allowed; 0 if one is
+	Retry     time.Duration // until as many more are allowed; 0 if they are
 	Reset     time.Duration // until all are
 	Shared    bool          // it is counted where all instances count, too
 }
 
-// A Store keeps buckets. Take takes one attempt out of a bucket, or says when
-// there is one. Return puts one back that Take allowed with that verdict; a
+// A Store keeps buckets. Take takes N attempts out of a bucket, or says when
+// there are as many. Return puts back that Take allowed with that verdict; a
 // bucket is never more than full. Forget fills all buckets of a key up. None of
 // them fails: a store that cannot remember elsewhere remembers by itself, and
 // what may have been taken there is not put back there.
@@ -51,12 +56,24 @@ type Store interface {
 	Forget(ctx context.Context, key string)
 }
 
+// A TooManyError says that more was asked for at once than a limit ever allows.
+// Waiting does not help.
+type TooManyError struct {
+	Policy string // which limit
+	Most   int    // at once
+}
+
+// Error names the limit.
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("throttle: %s: more than %d at once", e.Policy, e.Most)
+}
+
 // A LimitedError says that an attempt was not made. It is told alike whether or
 // not there is such an account.
 type LimitedError struct {
 	Policy string        // which limit, by the name that clients see
 	Rule   limit.Rule    // what it allows
-	Retry  time.Duration // after that, one more
+	Retry  time.Duration // after that, as many more as were asked for
 	Reset  time.Duration // after that, all of them
 }
 

@@ -58,10 +58,11 @@ type Hub struct {
 	mu        sync.Mutex
 	stopped   bool
 	followers int
-	ring      []heard       // of at most Ring; event n lies at n % Ring
-	next      uint64        // number of the event to come; the first is 1
-	complete  time.Time     // since when the ring holds whatever was heard
-	more      chan struct{} // closed when there is another event
+	streams   map[idworker.ID][]*stream // of each account that follows; the oldest first
+	ring      []heard                   // of at most Ring; event n lies at n % Ring
+	next      uint64                    // number of the event to come; the first is 1
+	complete  time.Time                 // since when the ring holds whatever was heard
+	more      chan struct{}             // closed when there is another event
 	known     [2]map[idworker.ID]idworker.ID
 	turned    time.Time // when known[0] was begun
 }
@@ -92,7 +93,7 @@ func New(o Options) *Hub {
 	now := time.Now()
 	h := &Hub{
 		Options: o, name: rand.Text(), done: make(chan struct{}), next: 1, complete: now, turned: now,
-		more: make(chan struct{}),
+		more: make(chan struct{}), streams: make(map[idworker.ID][]*stream),
 	}
 	h.known[0] = make(map[idworker.ID]idworker.ID)
 	return h
@@ -172,16 +173,16 @@ func (h *Hub) place(mark string) (uint64, bool) {
 func (h *Hub) reach() time.Duration { return 2*h.Bound + 5*time.Second }
 
 // enter lets one more follow, from after that mark if that is possible.
-func (h *Hub) enter(after string) (session.Start, uint64, error) {
+func (h *Hub) enter(account idworker.ID, after string) (*stream, session.Start, uint64, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.stopped:
-		return session.Start{}, 0, errStopping
-	case h.followers >= h.Most:
-		return session.Start{}, 0, errFull
+		return nil, session.Start{}, 0, errStopping
+	case h.followers >= h.Most && !h.makeRoom(account):
+		return nil, session.Start{}, 0, errFull
 	}
-	h.followers++
+	s := h.open(account)
 	now := time.Now()
 	start := session.Start{Every: h.Feed.Every(), Covers: min(h.reach(), now.Sub(h.complete))}
 	at, ok := h.place(after)
@@ -194,10 +195,8 @@ func (h *Hub) enter(after string) (session.Start, uint64, error) {
 		}
 	}
 	start.Mark = h.mark(at)
-	return start, at, nil
+	return s, start, at, nil
 }
-
-func (h *Hub) leave() { h.mu.Lock(); h.followers--; h.mu.Unlock() }
 
 // read is what happened from the event at on, or [ErrSlow].
 func (h *Hub) read(at uint64) (ends []session.End, next uint64, more <-chan struct{}, err error) {

@@ -91,7 +91,7 @@ func follow(t *testing.T, h *broadcast.Hub, after string) (l *listener, end func
 	l = &listener{}
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error, 1)
-	go func() { result <- h.Follow(ctx, after, l.tell) }()
+	go func() { result <- h.Follow(ctx, 1, after, l.tell) }()
 	synctest.Wait()
 	return l, func() error { cancel(); return <-result }
 }
@@ -193,7 +193,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 		enough := make(chan struct{})
 		result := make(chan error)
 		go func() {
-			result <- h.Follow(t.Context(), "", func(session.Bulletin) error { <-enough; return nil })
+			result <- h.Follow(t.Context(), 1, "", func(session.Bulletin) error { <-enough; return nil })
 		}()
 		for user := idworker.ID(1); user < 20; user++ {
 			h.Note(end(user))
@@ -212,10 +212,10 @@ func TestFollowersAreLimited(t *testing.T) {
 		h, _ := open(broadcast.Options{Most: 2})
 		results := make(chan error, 2)
 		for range 2 {
-			go func() { results <- h.Follow(t.Context(), "", (&listener{}).tell) }()
+			go func() { results <- h.Follow(t.Context(), 1, "", (&listener{}).tell) }()
 		}
 		synctest.Wait()
-		if err := h.Follow(t.Context(), "", nil); !errors.Is(err, session.ErrFollowers) || h.Followers() != 2 {
+		if err := h.Follow(t.Context(), 1, "", nil); !errors.Is(err, session.ErrFollowers) || h.Followers() != 2 {
 			t.Errorf("a third: %v, %d", err, h.Followers())
 		}
 		h.Stop()
@@ -225,8 +225,66 @@ func TestFollowersAreLimited(t *testing.T) {
 				t.Errorf("after Stop: %v", err)
 			}
 		}
-		if err := h.Follow(t.Context(), "", nil); !errors.Is(err, session.ErrStopping) || h.Followers() != 0 {
+		if err := h.Follow(t.Context(), 1, "", nil); !errors.Is(err, session.ErrStopping) || h.Followers() != 0 {
 			t.Errorf("after Stop: %v, %d", err, h.Followers())
+		}
+	})
+}
+
+// One account that has all streams loses its newest to accounts that have fewer, and
+// gets none back by asking for more.
+func TestOneAccountKeepsNobodyFromFollowing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(broadcast.Options{Most: 6})
+		type end struct {
+			account idworker.ID
+			nth     int
+			err     error
+		}
+		ends := make(chan end, 100)
+		follow := func(account idworker.ID, nth int) {
+			go func() { ends <- end{account, nth, h.Follow(t.Context(), account, "", (&listener{}).tell)} }()
+			synctest.Wait()
+		}
+		expect := func(account idworker.ID, nth int) {
+			t.Helper()
+			select {
+			case e := <-ends:
+				if e.account != account || e.nth != nth || !errors.Is(e.err, session.ErrFollowers) {
+					t.Errorf("stream %d of %v ended with %v, want %d of %v with ErrFollowers", e.nth, e.account, e.err, nth, account)
+				}
+			default:
+				t.Errorf("stream %d of %v goes on", nth, account)
+			}
+		}
+		for nth := range 6 {
+			follow(1, nth)
+		}
+		follow(1, 6)
+		expect(1, 6)
+		for nth, loses := range []int{5, 4, 3} {
+			follow(2, nth)
+			expect(1, loses)
+		}
+		follow(2, 3) // it would have more than the other
+		expect(2, 3)
+		follow(1, 7)
+		expect(1, 7)
+		follow(3, 0)
+		if e := <-ends; !errors.Is(e.err, session.ErrFollowers) || e.nth != 2 {
+			t.Errorf("for a third account, stream %d of %v ended with %v", e.nth, e.account, e.err)
+		}
+		if h.Followers() != 6 {
+			t.Errorf("%d follow, want 6", h.Followers())
+		}
+		h.Stop()
+		for range 6 {
+			if e := <-ends; !errors.Is(e.err, session.ErrStopping) {
+				t.Errorf("after Stop: %v", e.err)
+			}
+		}
+		if h.Followers() != 0 {
+			t.Errorf("%d follow after Stop", h.Followers())
 		}
 	})
 }
@@ -244,7 +302,7 @@ func TestBeatsPromiseNoMoreThanWasTold(t *testing.T) {
 		}
 		heard := false
 		ctx, cancel := context.WithCancel(t.Context())
-		_ = h.Follow(ctx, "", func(b session.Bulletin) error {
+		_ = h.Follow(ctx, 1, "", func(b session.Bulletin) error {
 			heard = heard || len(b.Ends) > 0
 			if b.Beat && !heard {
 				t.Error("the horizon is that of an end which was not told")

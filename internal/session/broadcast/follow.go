@@ -10,16 +10,17 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// Follow tells of all that happens, until ctx ends or tell returns an error,
-// which it returns wrapped. after is the mark of the last bulletin that the
-// follower got; empty if there is none. It fails with [session.ErrFollowers] and
-// [session.ErrStopping], and with [ErrSlow].
-func (h *Hub) Follow(ctx context.Context, after string, tell func(session.Bulletin) error) error {
-	start, at, err := h.enter(after)
+// Follow tells that account of all that happens, until ctx ends or tell returns an
+// error, which it returns wrapped. after is the mark of the last bulletin that the
+// follower got; empty if there is none. It fails with [session.ErrFollowers] if
+// there are too many, also later if an account with fewer streams needs the place;
+// with [session.ErrStopping], and with [ErrSlow].
+func (h *Hub) Follow(ctx context.Context, account idworker.ID, after string, tell func(session.Bulletin) error) error {
+	s, start, at, err := h.enter(account, after)
 	if err != nil {
 		return err
 	}
-	defer h.leave()
+	defer h.close(s)
 	if err := tell(session.Bulletin{Start: &start, Last: start.Mark}); err != nil {
 		return fmt.Errorf("broadcast: %w", err)
 	}
@@ -36,6 +37,8 @@ func (h *Hub) Follow(ctx context.Context, after string, tell func(session.Bullet
 			return fmt.Errorf("broadcast: %w", ctx.Err())
 		case <-h.done:
 			return errStopping
+		case <-s.lost:
+			return errFull
 		case <-more:
 			beat = false
 		case <-tick.C:

@@ -49,3 +49,6 @@ const (
 	Stall = stall
 	Pause = pause
 )
+
+// ParsePolicy reads an answer to INFO.
+var ParsePolicy = parsePolicy

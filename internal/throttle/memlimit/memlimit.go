@@ -35,7 +35,7 @@ func New(buckets int) (*Store, error) {
 	return &Store{kept: kept, limiter: map[limit.Rule]*throttled.GCRARateLimiterCtx{}}, nil
 }
 
-// Take takes one attempt out of a bucket.
+// Take takes attempts out of a bucket.
 func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	if b.Rule.None() {
 		return throttle.Verdict{Allowed: true}
@@ -43,7 +43,7 @@ func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	if donors := s.periods.Donors(b, time.Now()); donors != nil {
 		s.succeed(b, donors)
 	}
-	limited, result, err := s.of(b.Rule).RateLimitCtx(ctx, name(b.Key, b.Rule.Per), 1)
+	limited, result, err := s.of(b.Rule).RateLimitCtx(ctx, name(b.Key, b.Rule.Per), max(1, b.N))
 	if err != nil {
 		// It lost each of its races for one bucket: a thousand others are at it.
 		return throttle.Verdict{Retry: time.Second, Reset: b.Rule.Per}
@@ -114,9 +114,9 @@ func (s *Store) succeed(b throttle.Bucket, donors []time.Duration) {
 	}
 }
 
-// Return puts one attempt back.
+// Return puts attempts back.
 func (s *Store) Return(_ context.Context, b throttle.Bucket, _ throttle.Verdict) {
-	s.change(name(b.Key, b.Rule.Per), func(full int64) int64 { return max(0, full-int64(b.Rule.Interval())) })
+	s.change(name(b.Key, b.Rule.Per), func(full int64) int64 { return max(0, full-int64(b.Cost())) })
 }
 
 // Forget fills all buckets of a key up.

@@ -64,7 +64,7 @@ func New(rdb redis.UniversalClient, near throttle.Store, log *slog.Logger) *Stor
 	}
 }
 
-// Take takes one attempt out of a bucket, here and in Redis.
+// Take takes attempts out of a bucket, here and in Redis.
 func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	own := s.near.Take(ctx, b)
 	if !own.Allowed || b.Rule.None() {
@@ -76,7 +76,7 @@ func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 		if err := s.succeed(ctx, b); err != nil {
 			return nil, err
 		}
-		return s.limiter.Allow(ctx, name(b.Key, b.Rule.Per), redis_rate.Limit{Rate: b.Rule.Count, Burst: b.Rule.Count, Period: b.Rule.Per})
+		return s.limiter.AllowN(ctx, name(b.Key, b.Rule.Per), redis_rate.Limit{Rate: b.Rule.Count, Burst: b.Rule.Count, Period: b.Rule.Per}, max(1, b.N))
 	})
 	if err != nil {
 		return own
@@ -87,7 +87,7 @@ func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	}
 }
 
-// Return puts one attempt back, here, and in Redis if that has said that it
+// Return puts attempts back, here, and in Redis if that has said that it
 // counted it: who could make it lose an answer would else have more attempts
 // than there are.
 func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdict) {
@@ -96,7 +96,7 @@ func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdic
 		return
 	}
 	s.try(ctx, func(ctx context.Context) error {
-		return giveBack.Run(ctx, s.rdb, []string{library + name(b.Key, b.Rule.Per)}, b.Rule.Interval().Seconds()).Err()
+		return giveBack.Run(ctx, s.rdb, []string{library + name(b.Key, b.Rule.Per)}, b.Cost().Seconds()).Err()
 	})
 }
 

@@ -81,6 +81,46 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 			t.Errorf("%+v", v)
 		}
 	})
+	t.Run("ManyTogetherOrNone", func(t *testing.T) {
+		s, key := fresh(t), key(t)
+		take := func(n int) throttle.Verdict {
+			return s.Take(t.Context(), throttle.Bucket{Key: key, Rule: rule, N: n})
+		}
+		first := take(3)
+		if !first.Allowed || first.Remaining != 2 {
+			t.Errorf("three of five: %+v", first)
+		}
+		if v := take(3); v.Allowed || v.Retry <= 11*time.Minute || v.Retry > 12*time.Minute {
+			t.Errorf("three of the two that are left: %+v, want to wait for one", v)
+		}
+		if v := take(2); !v.Allowed || v.Remaining != 0 {
+			t.Errorf("the two that are left: %+v", v)
+		}
+		s.Return(t.Context(), throttle.Bucket{Key: key, Rule: rule, N: 3}, first)
+		if v := take(3); !v.Allowed || v.Remaining != 0 {
+			t.Errorf("the three that were given back: %+v", v)
+		}
+		if take(1).Allowed {
+			t.Error("one more than there are")
+		}
+	})
+	t.Run("ManyTogetherAtTheSameTime", func(t *testing.T) {
+		s, key, wide := fresh(t), key(t), limit.Rule{Count: 50, Per: time.Hour}
+		var taken atomic.Int64
+		var all sync.WaitGroup
+		for i := range 60 {
+			n := 1 + i%4
+			all.Go(func() {
+				if s.Take(t.Context(), throttle.Bucket{Key: key, Rule: wide, N: n}).Allowed {
+					taken.Add(int64(n))
+				}
+			})
+		}
+		all.Wait()
+		if got := taken.Load(); got != 50 {
+			t.Errorf("%d were taken, want 50", got)
+		}
+	})
 	given(t, fresh, key)
 	changed(t, fresh, key)
 }
