@@ -47,7 +47,7 @@ func (b asvsBreak) mutant() Mutant {
 		test += "/" + b.Sub
 	}
 	return Mutant{
-		Name: "asvs/" + b.Line + ": " + b.What, File: b.File, Old: b.Old, New: b.New,
+		Name: "asvs/" + b.Line + ": " + b.What + " (" + b.Test + ")", File: b.File, Old: b.Old, New: b.New,
 		Package: b.Package, Test: test,
 	}
 }

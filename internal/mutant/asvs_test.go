@@ -63,7 +63,8 @@ func TestEveryLineOfTheStandardCanFail(t *testing.T) {
 				t.Errorf("%s is met, and no break shows that this can fail: add one to the table", line)
 			}
 			for _, test := range tests {
-				if !broken[line][test] {
+				// What a static line names watches what others do.
+				if _, static := table.Static[line]; !static && !broken[line][test] {
 					t.Errorf("%s names %s, and no break of this line makes it red", line, test)
 				}
 				delete(broken[line], test)
