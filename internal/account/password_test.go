@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -200,3 +201,29 @@ func BenchmarkCheckPassword(b *testing.B) {
 }
 
 func TestBenchmarksRun(t *testing.T) { testenv.Benchmarks(t) }
+
+// TestEveryEntryOfTheListIsRefused: 3,000 and more, each alone if it is long
+// enough, else repeated until it is.
+func TestEveryEntryOfTheListIsRefused(t *testing.T) {
+	text, err := os.ReadFile("common_passwords.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for word := range strings.Lines(string(text)) {
+		if word = strings.TrimSuffix(word, "\n"); word == "" || word[0] == '#' {
+			continue
+		}
+		n++
+		p := word
+		for len(p) < 15 {
+			p += word
+		}
+		if got := code(t, check("zebediah", p), "password"); got != "too_common" {
+			t.Errorf("%q: code %q, want too_common", p, got)
+		}
+	}
+	if n < 3000 {
+		t.Errorf("the list has %d entries", n)
+	}
+}

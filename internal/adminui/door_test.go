@@ -55,6 +55,24 @@ func TestCookieIsLocked(t *testing.T) {
 	}
 }
 
+// A token that stood anywhere else would be read by scripts, or kept in a history.
+func TestTokenComesBySetCookieAlone(t *testing.T) {
+	w := newWorld(t)
+	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}, "next": {"/console/"}}))
+	wantStatus(t, page, 303)
+	token := page.Result().Cookies()[0].Value
+	if len(token) < 40 {
+		t.Fatalf("the cookie has %d characters", len(token))
+	}
+	page.Header().Del("Set-Cookie")
+	wantNoText(t, page, token)
+	for name, values := range page.Header() {
+		if strings.Contains(strings.Join(values, " "), token) {
+			t.Errorf("the header %s has the token", name)
+		}
+	}
+}
+
 func TestWrongPasswordIsASentence(t *testing.T) {
 	w := newWorld(t)
 	send := func(password string) *httptest.ResponseRecorder {

@@ -62,6 +62,7 @@ func FuzzTyped(f *testing.F) {
 	f.Add("idle=14d&absolute=30d&touch=1m&schedule=%40every+1m&version=3&note=x")
 	f.Add("action=login&actor=x" + strings.Repeat("%C3%A9", 60) + "&since=2026-01-01T00:00&before=7")
 	f.Add("since=%00&until=2090-01-01&before=0&target=%ff&version=-1")
+	f.Add("note=%ff" + strings.Repeat("%C3%A9", 1200) + "&actor=" + strings.Repeat("%C3%A9", 100))
 	f.Fuzz(func(t *testing.T, query string) {
 		form, err := url.ParseQuery(query)
 		if err != nil {

@@ -30,6 +30,9 @@ func TestChosenLanguageStays(t *testing.T) {
 	if page.Code != 303 || page.Header().Get("Location") != "/console/audit?actor=7" {
 		t.Fatalf("%d to %s", page.Code, page.Header().Get("Location"))
 	}
+	if c := page.Result().Cookies()[0]; c.SameSite != http.SameSiteLaxMode || !c.HttpOnly || c.Domain != "" {
+		t.Errorf("cookie %+v", c)
+	}
 	r := httptest.NewRequest(http.MethodGet, "/console/expiry", nil)
 	r.AddCookie(c)
 	r.AddCookie(page.Result().Cookies()[0])

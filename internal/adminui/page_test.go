@@ -63,7 +63,7 @@ func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 	c := w.enter()
 	w.record.events = []audit.Event{{ID: 5, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Action: audit.PolicyChanged, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}}}
 	w.giveResets()
-	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>[^<]|javascript:|<base`)
+	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>[^<]|javascript:|<base|<(?:object|embed|applet|i?frame|frameset|portal)\b`)
 	for name, page := range map[string]*httptest.ResponseRecorder{
 		"form": w.open(), "problem": w.send("x", "x"), "unknown": w.get("/console/nothing"), "login": w.get("/console/login"),
 		"home": w.see(c, "/console/"), "week": w.see(c, "/console/?span=week"), "audit": w.see(c, "/console/audit?actor=7"),

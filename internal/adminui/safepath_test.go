@@ -12,6 +12,7 @@ import (
 var HostilePaths = []string{
 	"/console/", "/console/audit?x=//evil.example", "//evil.example/console/", "/console/../v1/me", "/console/..o/v1/me", "/console/\\evil", "/console//evil.example",
 	"https://evil.example/console/", "/console/%2e%2e/x", "/console/login?next=/console/", "javascript:alert(1)", "/console/@evil", "/console/audit#x",
+	"/console/audit?x=%255C", "/v1/me", "/", "/consoles",
 }
 
 // StaysInTheConsole reports whether a browser that is sent there stays in the

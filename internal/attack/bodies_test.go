@@ -89,6 +89,10 @@ func (b bodied) malformed() map[string]string {
 			other.members[name] = value
 			all[name+", "+what] = other.object()
 		}
+		other := bodied{members: maps.Clone(b.members)}
+		delete(other.members, name)
+		other.members[strings.ToUpper(name)] = value
+		all[name+", in capitals"] = other.object()
 		instead("an object", `{"$gt":""}`)
 		instead("a list", `[["a"]]`)
 		instead("1e400", "1e400")

@@ -169,3 +169,22 @@ func TestRemovalByAnAdminEndsTheLogin(t *testing.T) {
 		}
 	})
 }
+
+// Who gets a new password by a one-time link still needs the second factor.
+func TestResetLeavesTheSecondFactor(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.user(t, "ada")
+		w.confirmed(t, user)
+		r := w.reset(t, user)
+		if _, err := w.useAt(t, r, 2, "$new", start); err != nil {
+			t.Fatal(err)
+		}
+		u, err := w.users.ByID(t.Context(), user)
+		if err != nil || !u.HasSecondFactor() || u.PasswordHash.Reveal() != "$new" {
+			t.Errorf("a factor %t, %v", u.HasSecondFactor(), err)
+		}
+		if f, err := w.factors().Factor(t.Context(), user); err != nil || !bytes.Equal(f.Sealed, sealedOne) || !bytes.Equal(f.Recovery, twoCodes) {
+			t.Errorf("kept %+v, %v", f, err)
+		}
+	})
+}

@@ -140,3 +140,12 @@ func TestHasAdmin(t *testing.T) {
 		}
 	})
 }
+
+// TestNewDatabaseHasNoAccount: nobody can log in to it, whatever they know.
+func TestNewDatabaseHasNoAccount(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		if all, err := w.users.List(t.Context(), 0, 10); err != nil || len(all) != 0 {
+			t.Errorf("%d accounts are there from the start, %v", len(all), err)
+		}
+	})
+}

@@ -17,6 +17,7 @@ func FuzzRequestID(f *testing.F) {
 		f.Add(s)
 	}
 	f.Add(flakepass.NewToken(7).Reveal())
+	f.Add(strings.Repeat("a", 5000))
 	f.Fuzz(func(t *testing.T, given string) {
 		got := requestID(&http.Request{Header: http.Header{problem.RequestIDHeader: {given}}})
 		if !harmless(got) {
@@ -27,6 +28,9 @@ func FuzzRequestID(f *testing.F) {
 		}
 		if harmless(given) && !likeToken(given) && got != given {
 			t.Fatalf("%q becomes %q, and was harmless", given, got)
+		}
+		if len(got) > 64 {
+			t.Fatalf("%d characters are kept", len(got))
 		}
 		for _, c := range got {
 			if c <= ' ' || c > '~' || c == '"' || c == '\\' {

@@ -44,6 +44,14 @@ func TestHostileQueriesAreRefused(t *testing.T) {
 // FuzzQuery sends query strings to the lists. Each is understood or refused, by
 // an answer of the contract that does not repeat it; what is understood asks for
 // a page of a size that is allowed.
+// What is decoded twice is judged as one text and used as another.
+func TestQueryIsDecodedOnce(t *testing.T) {
+	s := &staff{}
+	if status, body := ask(t, office(t, s), "GET", "/v1/admin/users?name=a%2561b", ""); status != 200 || !strings.Contains(s.asked, `"a%61b"`) {
+		t.Errorf("got %d %s, and asked %s", status, body, s.asked)
+	}
+}
+
 func FuzzQuery(f *testing.F) {
 	for _, query := range []string{
 		"", "limit=5", "limit=200&cursor=412873650192384001", "name=al", "name=%C3%A9&limit=1", "limit=%35", "limit=+5", "cursor=%31",

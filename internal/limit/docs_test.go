@@ -15,7 +15,11 @@ func TestDocumentedRanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	starts := limit.Starts()
 	for name, why := range limit.Ranges() {
+		if !strings.HasPrefix(why, starts[name]) {
+			t.Errorf("%s says %q, and what holds is %q", name, why, starts[name])
+		}
 		if row := "| `" + name + "` | " + why + " |"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/throttling.md lacks %q", row)
 		}

@@ -48,7 +48,10 @@ func run(ctx context.Context, out io.Writer, root, tags, only string) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
-	return runner{root: root, scratch: scratch, tags: tags}.all(ctx, out, chosen)
+	if err := copyModule(root, scratch); err != nil {
+		return err
+	}
+	return runner{root: scratch, tags: tags}.all(ctx, out, chosen)
 }
 
 // all tries mutants and prints the table. It goes on after a failure.

@@ -5,10 +5,9 @@
 //	mutant                     package             caught by                   after
 //	a range begins at now      idworker/fileworker TestLenderKeepsThePromise/… 1.2s
 //
-// Nothing is changed on the disk: the go command takes the changed file in place
-// of the file (go test -overlay). A run fails if a test is red without a mutant,
-// if a change does not apply to the file any more, if its result does not
-// compile, or if the tests stay green.
+// The files are changed in a copy of the module. A run fails if a test is red
+// without a mutant, if a change does not apply to the file any more, if its result
+// does not compile, or if the tests stay green.
 package main
 
 import (
@@ -41,7 +40,7 @@ type Mutant struct {
 // all is every mutant of the module.
 func all() []Mutant {
 	var m []Mutant
-	for _, table := range [][]Mutant{worker(), lenders(), harness(), sessions(), policies(), doors(), addresses(), console(), passwords()} {
+	for _, table := range [][]Mutant{worker(), lenders(), harness(), sessions(), policies(), doors(), addresses(), console(), passwords(), asvs()} {
 		m = append(m, table...)
 	}
 	return m

@@ -61,7 +61,7 @@ func TestChangeHasToApplyInOnePlace(t *testing.T) {
 // small is a module with a function and a test of it.
 func small(t *testing.T) runner {
 	t.Helper()
-	r := runner{root: t.TempDir(), scratch: t.TempDir()}
+	r := runner{root: t.TempDir()}
 	for name, text := range map[string]string{
 		"go.mod":        "module example.com/small\n\ngo 1.26\n",
 		"p/sum.go":      "package p\n\nfunc sum(a, b int) int { return a + b } // both\n",
@@ -106,5 +106,25 @@ func TestVerdicts(t *testing.T) {
 				t.Errorf("%v, and it printed:\n%s", err, said)
 			}
 		})
+	}
+}
+
+func TestCopyHasTheFilesAndNotTheHistory(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for _, name := range []string{"Makefile", "docs/a.md", ".git/HEAD", "bin/program"} {
+		if err := os.MkdirAll(filepath.Join(from, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(from, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := copyModule(from, to); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"Makefile": true, "docs/a.md": true, ".git": false, "bin": false} {
+		if _, err := os.Stat(filepath.Join(to, name)); (err == nil) != want {
+			t.Errorf("%s: %v, want it: %t", name, err, want)
+		}
 	}
 }

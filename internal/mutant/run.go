@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -23,15 +22,15 @@ type verdict struct {
 	after time.Duration
 }
 
-// A runner runs tests of the module at root, with files for what it changes in
-// scratch.
+// A runner runs tests of the module at root, which is a copy: it changes files there.
 type runner struct {
-	root, scratch string
-	tags          string
+	root string
+	tags string
 }
 
-// try runs the tests of a mutant. It fails if they could not be run.
-func (r runner) try(ctx context.Context, m Mutant) (verdict, error) {
+// try runs the tests of a mutant, and leaves the copy as it was. It fails if they
+// could not be run.
+func (r runner) try(ctx context.Context, m Mutant) (_ verdict, err error) {
 	file := filepath.Join(r.root, filepath.FromSlash(m.File))
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -41,19 +40,11 @@ func (r runner) try(ctx context.Context, m Mutant) (verdict, error) {
 	if err != nil {
 		return verdict{}, err
 	}
-	with := filepath.Join(r.scratch, "changed.go")
-	if err := os.WriteFile(with, []byte(changed), 0o600); err != nil {
+	defer func() { err = errors.Join(err, os.WriteFile(file, text, 0o600)) }()
+	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
 		return verdict{}, err
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: with}})
-	if err != nil {
-		return verdict{}, err
-	}
-	list := filepath.Join(r.scratch, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o600); err != nil {
-		return verdict{}, err
-	}
-	v, err := r.test(ctx, m, "-overlay", list)
+	v, err := r.test(ctx, m)
 	if err != nil {
 		return verdict{}, fmt.Errorf("%s: %w", m.Name, err)
 	}
@@ -61,11 +52,11 @@ func (r runner) try(ctx context.Context, m Mutant) (verdict, error) {
 }
 
 // test runs the tests that m names.
-func (r runner) test(ctx context.Context, m Mutant, flags ...string) (verdict, error) {
+func (r runner) test(ctx context.Context, m Mutant) (verdict, error) {
 	args := append([]string{
-		"test", "-count", "1", "-failfast", "-vet", "off", "-tags", r.tags, "-timeout", limit.String(), "-run", m.Test,
-	}, flags...)
-	args = append(append(args, "./"+m.Package), m.Args...)
+		"test", "-count", "1", "-failfast", "-vet", "off", "-tags", r.tags, "-trimpath", "-timeout", limit.String(), "-run", m.Test,
+		"./" + m.Package,
+	}, m.Args...)
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = r.root
 	began := time.Now()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
@@ -61,5 +62,19 @@ func TestCheckNamesTimesAndLimits(t *testing.T) {
 	}
 	if got := strings.Join(fields, " "); !strings.Contains(got, "idle_timeout_seconds") || !strings.Contains(got, "limits.login_account limits.register") {
 		t.Errorf("got %s", got)
+	}
+}
+
+// Each of these is within its own range.
+func TestTimesThatContradictEachOtherAreRefused(t *testing.T) {
+	for name, edit := range map[string]func(*policy.Policy){
+		"idle beyond the lifetime":           func(p *policy.Policy) { p.Idle = p.Absolute + time.Second },
+		"written less often than it is idle": func(p *policy.Policy) { p.Touch = p.Idle/2 + time.Second },
+	} {
+		p := policy.Default()
+		edit(&p)
+		if p.Check() == nil {
+			t.Errorf("%s is taken", name)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,3 +160,16 @@ func TestClientThatIsGoneIsNoError(t *testing.T) {
 type gone struct{ *httptest.ResponseRecorder }
 
 func (gone) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+// What a message has in it cannot end the text in which it stands.
+func TestTextsAreEncoded(t *testing.T) {
+	w := httptest.NewRecorder()
+	problem.Write(w, problem.Problem{Status: 409, Code: "x", Title: `a"b`, Detail: "c\",\"code\":\"y</script>\n"})
+	var got struct{ Code, Title, Detail string }
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Code != "x" || got.Title != `a"b` || got.Detail != "c\",\"code\":\"y</script>\n" {
+		t.Errorf("%s is read as %+v, %v", w.Body, got, err)
+	}
+	if strings.Contains(w.Body.String(), "</script>") {
+		t.Errorf("%s could end a script", w.Body)
+	}
+}

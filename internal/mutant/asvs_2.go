@@ -1,0 +1,72 @@
+package main
+
+import "slices"
+
+// linkOnce are the two comparisons of a use of a one-time link; each is enough.
+const (
+	linkOnce  = "\t\tcase row.PasswordVersion != version:\n\t\t\treturn accountChange{}, account.ErrReset\n" + linkThen + "done.RowsAffected != 1 {"
+	linkOften = linkThen + "done.RowsAffected > 1 {"
+	linkThen  = "\t\tcase row.DisabledAt.Valid:\n\t\t\treturn accountChange{}, account.ErrDisabled\n\t\t}\n\t\treturn accountChange{\n" +
+		"\t\t\tset: \"password_hash = ?, password_version = password_version + 1\", args: []any{hash.Reveal()},\n" +
+		"\t\t\treason: session.PasswordChanged, events: []audit.Event{e},\n\t\t\talso: func(tx *gorm.DB) error {\n" +
+		"\t\t\t\tdone := tx.Exec(\"DELETE FROM password_resets WHERE user_id = ? AND token_hash = ? AND password_version = ? AND expires_at > ?\",\n" +
+		"\t\t\t\t\tint64(r.UserID), r.Hash[:], version, now.UnixMilli())\n\t\t\t\tif done.Error == nil && "
+)
+
+// asvs2 is validation and business logic.
+func asvs2() []asvsBreak {
+	return slices.Concat(
+		breaks("2.1.1", "an object may have other members", "api/openapi.yaml",
+			"      description: Who logs in.\n      additionalProperties: false\n", "      description: Who logs in.\n", "api", "TestSchemasAreClosedAndDescribed"),
+		breaks("2.1.2", "another range holds than is written down", "internal/limit/check.go",
+			`"register": {1, 10_000, second`, `"register": {1, 20_000, second`, "internal/limit", "TestDocumentedRanges"),
+		breaks("2.1.2", "a schedule may be a fraction of a second", "internal/sweep/schedule.go", "err == nil && d < time.Second {", "err == nil && d < 0 {",
+			"internal/sweep", "TestScheduleThatCannotBeMeantIsRefused"),
+		breaks("2.1.3", "another limit holds than is written down", "internal/limit/limit.go", "Register:     Rule{30, time.Hour}", "Register:     Rule{300, time.Hour}",
+			"internal/throttle", "TestDocumentedLimits"),
+		breaks("2.1.3", "another range holds than is written down", "internal/limit/check.go",
+			`"login_address": {10, 10_000, second`, `"login_address": {10, 100_000, second`, "internal/limit", "TestDocumentedRanges"),
+		breaks("2.2.1", "a token may have the ID 0", "token.go", "if !ok || id == 0 || id > 1<<63-1 {", "if !ok || id > 1<<63-1 {", ".", "FuzzParseToken"),
+		breaks("2.2.1", "a parameter that is not known is passed over", asvsAPI+"/page.go", `case name != "cursor" && name != "limit" && !slices.Contains(known, name):`, "case false:",
+			asvsAPI, "FuzzQuery"),
+		breaks("2.2.2", "a password is checked by the client alone", "internal/account/service.go", "all.Fields = append(all.Fields, s.problems(ctx, name, p)...)", "",
+			"internal/account", "TestRegisterNamesEveryProblem"),
+		breaks("2.2.2", "a password is checked by the client alone", "internal/account/service.go", "all.Fields = append(all.Fields, s.problems(ctx, name, p)...)", "",
+			asvsCommand, "TestBadInput"),
+		breaks("2.2.3", "a certificate may come without its key", "internal/config/load.go", "cert != key && !l.wrong", "cert != key && key && !l.wrong", "internal/config", "TestCertificateNeedsItsKey"),
+		breaks("2.2.3", "machines may lock a file each", "internal/config/load.go", "case c.Worker.Kind == WorkerFile && c.Database.Kind == MySQL:", "case false:",
+			"internal/config", "TestWorkerFileIsForSQLiteAlone"),
+		breaks("2.2.3", "uses may be written less often than logins idle out", "internal/policy/change.go", "case p.Touch > p.Idle/2:", "case p.Touch > p.Absolute:",
+			"internal/policy", "TestTimesThatContradictEachOtherAreRefused"),
+		breaks("2.3.1", "a change that ends many logins needs no confirmation", "internal/admin/policies.go", "case effect.Drastic() && !c.Confirmed:", "case false:",
+			"internal/admin", "TestDrasticChangeHasToBeConfirmed"),
+		breaks("2.3.1", "the password alone begins a login", "internal/login/second.go",
+			"if errors.Is(err, secondfactor.ErrRequired) {\n\t\treturn &NeedsCodeError", "if errors.Is(err, secondfactor.ErrRequired) {\n\t\treturn nil\n\t}\n\tif err != nil && user.ID == 0 {\n\t\treturn &NeedsCodeError",
+			"internal/login", "TestLoginAsksForTheCodeBehindThePassword"),
+		breaks("2.3.2", "another limit holds than is written down", "internal/limit/limit.go", "LoginAddress: Rule{120, time.Minute}", "LoginAddress: Rule{1200, time.Minute}",
+			"internal/throttle", "TestDocumentedLimits"),
+		breaks("2.3.2", "an operator may set any limit", "internal/limit/check.go", "r.Count >= b.Fewest && r.Count <= b.Most", "r.Count >= b.Fewest", "internal/limit", "TestLimitsHaveLimits"),
+		breaks("2.3.2", "limits are those of the start", asvsCommand+"/throttle.go",
+			"Limits: func() *limit.Limits { return &rule.Current().Limits }", "Limits: func() func() *limit.Limits { l := rule.Current().Limits; return func() *limit.Limits { return &l } }()",
+			asvsCommand, "TestLimitsActAtOnceOnEveryProcess"),
+		breaks("2.3.3", "an event is written beside the change", asvsStore+"/accounts.go", "if err := record(tx, e); err != nil {", "if err := record(db.gorm, e); err != nil && !errors.Is(err, context.Canceled) {",
+			asvsStore, "TestNoChangeWithoutItsEvent"),
+		breaks("2.3.3", "a revocation has no record", asvsStore+"/endings.go", "\t\treturn record(tx, event)\n", "\t\t_ = event\n\t\treturn nil\n", asvsStore, "TestRecordedEndIsThereWithItsEventOrNotAtAll"),
+		breaks("2.3.4", "many make the first admin at once", asvsUI+"/adminui.go", "make(chan struct{}, 1)", "make(chan struct{}, 20)", asvsUI, "TestOneOfTwentyWins"),
+		breaks("2.3.4", "a name is not unique", "migrations/sqlite/00001_users.sql", "CREATE UNIQUE INDEX users_username", "CREATE INDEX users_username", asvsStore, "TestOneOfManyGetsTheName"),
+		breaks("2.3.4", "a login does not end the one before", asvsStore+"/sessions.go",
+			"\t\tif err := s.end(tx, row, begun.Replaced.Ended); err != nil {\n\t\t\treturn session.Begun{}, err\n\t\t}\n\t}\n\tdone := tx.Exec(\"UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE \"+unmoved,\n",
+			"\t}\n\tdone := tx.Exec(\"UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE id = ? AND 0 = ?\",\n", asvsStore, "TestLoginVsLogin"),
+		breaks("2.3.4", "the step of a code counts again", asvsStore+"/secondfactor.go", "second_factor_step < ?\"", "second_factor_step <= ?\"",
+			asvsStore, "TestOfManyUsesOfOneCodeTheDatabaseLetsOneWin"),
+		breaks("2.3.4", "of many uses of one link all count", asvsStore+"/resets.go", linkOnce, linkOften, asvsStore, "TestResetIsUsedOnce"),
+		breaks("2.4.1", "one address tries as many names as it likes", "internal/throttle/gate.go",
+			`Bucket{Key: "a:" + Place(a.Address), Rule: limits.LoginAddress}`, `Bucket{Key: "a:" + Place(a.Address) + a.Account, Rule: limits.LoginAddress}`,
+			asvsAttack, "TestFloodOfLoginsIsHeldBack"),
+		breaks("2.4.1", "uses of links are not limited", "internal/throttle/gate.go", `Bucket{Key: "s:" + Place(from), Rule: g.Limits().Register}`, `Bucket{Key: "s:" + Place(from)}`,
+			"internal/throttle", "TestResetsAreLimitedByAddress"),
+		breaks("2.4.1", "what services ask is not limited", "internal/throttle/gate.go", `Rule: g.Limits().Introspect}`, `}`, asvsAPI, "TestQuotaIsForEachCaller"),
+		breaks("2.4.1", "any number of logins waits for a hash", "internal/account/hasher.go", "if !h.tickets.TryAcquire(1) {\n\t\treturn ErrBusy\n\t}\n\tdefer h.tickets.Release(1)\n", "",
+			"internal/account", "TestFullQueueIsBusyAtOnce"),
+	)
+}
