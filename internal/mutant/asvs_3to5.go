@@ -48,6 +48,8 @@ func asvs3() []asvsBreak {
 func asvs4to5() []asvsBreak {
 	return slices.Concat(
 		breaks("4.1.1", "a problem is not said to be one", "internal/problem/problem.go", `media := "application/problem+json"`, `media := "application/json"`, "internal/problem", "TestHeadersAreThese"),
+		breaks("4.1.1", "every answer is said to be a page", asvsAPI+"/begin.go", "\th[\"Referrer-Policy\"] = noReferrer\n", "\th[\"Referrer-Policy\"] = noReferrer\n\th[\"Content-Type\"] = []string{\"text/html\"}\n",
+			asvsAPI, "TestOperatorsRequestsReachTheirVerb"),
 		breaks("4.1.3", "every peer is believed", "internal/clientaddr/clientaddr.go", "if !within(trusted, peer) {", "if false {", asvsAttack, "TestNobodyChoosesAnAddress"),
 		breaks("4.1.3", "the first entry counts", "internal/clientaddr/clientaddr.go", "if at = next; !within(trusted, at) {", "if at = next; false {", "internal/clientaddr", "FuzzAppendedAddressCounts"),
 		breaks("4.1.3", "the API believes a forwarded identity", asvsAPI+"/httpapi.go", "Undecided: s.undecided}",
