@@ -97,7 +97,7 @@ fresh: ## do what a new machine does with the current commit: a clone, empty cac
 	bash internal/testenv/fresh.sh $(if $(FRESH_TEST),'$(FRESH_TEST)')
 
 race: ## run the tests of RACED (those without servers) RACE_COUNT (50) times with the race detector, one package at a time
-	@status=0; for p in $(RACED); do $(GO) test $(RACE) -vet=off -tags $(TAGS) -count $(RACE_COUNT) -timeout 2h $$p || status=1; done; exit $$status
+	@status=0; for p in $(RACED); do $(GO) test $(RACE) -vet=off -tags $(TAGS) -p 1 -count $(RACE_COUNT) -timeout 2h $$p || status=1; done; exit $$status
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
