@@ -13,6 +13,12 @@ SEEDS        ?= 100000
 WORLDS       ?= 10000
 DUP_IDS      ?= 1000000000
 DUP_FOR      ?= 15m
+FRESH_TEST   ?=
+RACE_COUNT   ?= 50
+RACED        ?= . ./api/... ./idworker ./internal/account ./internal/activity ./internal/admin ./internal/adminui ./internal/audit \
+                ./internal/breached ./internal/clientaddr ./internal/config ./internal/firstadmin ./internal/fleet ./internal/httpapi \
+                ./internal/keypair ./internal/limit ./internal/login ./internal/policy ./internal/problem ./internal/secondfactor \
+                ./internal/session/... ./internal/sweep ./internal/telemetry ./internal/throttle/... ./migrations
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -88,8 +94,14 @@ sim: ## simulate ID workers for SEEDS seeds (100000) and deployments for WORLDS 
 	GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 24h -run '^TestSimulationMintsNothingTwice$$' -v ./idworker -seeds $(SEEDS)
 	FLAKEPASS_SIM_SEEDS=$(WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
 
-model: ## look at every order of events in the larger worlds of docs/model.md: some ten minutes, up to 8 GiB of memory
+model: ## look at every order of events in the larger worlds of docs/model.md: some five minutes, up to 8 GiB of memory
 	FLAKEPASS_MODEL=whole $(GO) test -tags $(TAGS) -count 1 -v -timeout 2h -run '^TestRulesKeepThePromises$$' ./internal/session/model
+
+fresh: ## do what a new machine does with the current commit: a clone, empty caches, the README's two commands; FRESH_TEST=command instead of "make test"
+	bash internal/testenv/fresh.sh $(if $(FRESH_TEST),'$(FRESH_TEST)')
+
+race: ## run the tests of RACED (those without servers) RACE_COUNT (50) times with the race detector, one package at a time
+	@status=0; for p in $(RACED); do $(GO) test $(RACE) -vet=off -tags $(TAGS) -p 1 -count $(RACE_COUNT) -timeout 2h $$p || status=1; done; exit $$status
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
 	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
@@ -136,4 +148,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test chaos attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race chaos attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

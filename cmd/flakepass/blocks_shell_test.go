@@ -54,7 +54,7 @@ func checkShell(t *testing.T, all []block) {
 	for name := range judges {
 		// Control characters, which no command of a document has, keep the parts apart.
 		script := fmt.Sprintf("#!/bin/sh\n{ printf '%%s\\037' %s \"$@\"; printf '\\036'; %s; printf '\\035'; } >>\"$CALLS\"\n", name, env)
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -164,19 +164,16 @@ func judgeCurl(_ *testing.T, args, _ []string) error {
 	method, body, target := "", "", ""
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
-		case arg == "-X" || arg == "-d" || arg == "-H":
-			if i++; i == len(args) {
-				return fmt.Errorf("%s without a value", arg)
-			}
-			if arg == "-X" {
-				method = args[i]
-			} else if arg == "-d" {
-				body = args[i]
-			}
+		case i+1 < len(args) && arg == "-X":
+			i, method = i+1, args[i+1]
+		case i+1 < len(args) && arg == "-d":
+			i, body = i+1, args[i+1]
+		case i+1 < len(args) && arg == "-H":
+			i++
 		case !strings.HasPrefix(arg, "-"):
 			target = arg
 		case arg != "-s" && arg != "-si":
-			return fmt.Errorf("nothing checks %s; add what does to judgeCurl", arg)
+			return fmt.Errorf("nothing checks %s here; add what does to judgeCurl", arg)
 		}
 	}
 	if method == "" {

@@ -91,7 +91,7 @@ func (b breakage) build(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(dir, "flakepass")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-overlay", overlay, "-o", path, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-overlay", overlay, "-o", path, ".")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

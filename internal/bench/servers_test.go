@@ -108,8 +108,8 @@ func buildFlakepass(tb testing.TB) string {
 }
 
 func build(path string) error {
-	build := exec.Command("go", "build", "-tags", "nomsgpack", "-trimpath", "-ldflags", "-s -w",
-		"-o", path, "github.com/flakepass/flakepass/cmd/flakepass") //nolint:noctx // bounded by the timeout of the whole run
+	build := exec.Command("go", "build", "-tags", "nomsgpack", "-trimpath", "-ldflags", "-s -w", //nolint:noctx // bounded by the timeout of the whole run
+		"-o", path, "github.com/flakepass/flakepass/cmd/flakepass")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)

@@ -64,7 +64,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 func build(t testing.TB, overlay string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "flakepass")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", path, "-overlay", overlay, "./cmd/flakepass")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, "-overlay", overlay, "./cmd/flakepass")
 	cmd.Dir = filepath.Join("..", "..")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

@@ -45,7 +45,7 @@ func Flakepass(t testing.TB) string {
 		}
 		built.path = filepath.Join(built.dir, "flakepass")
 		// Not the context of t, which is only the first that asks.
-		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-tags", "nomsgpack", "-o", built.path,
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", built.path,
 			"github.com/flakepass/flakepass/cmd/flakepass").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("go build: %w\n%s", err, out)

@@ -61,8 +61,9 @@ func Program(t testing.TB, name string) string {
 	return ""
 }
 
-// FreePort returns a TCP port of 127.0.0.1 on which nobody listened a moment
-// ago. It is not one that the kernel gives to outgoing connections.
+// FreePort returns a TCP port of 127.0.0.1 on which nothing listens, and which no
+// other test of this run gets. It is not one that the kernel gives to outgoing
+// connections.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	port, err := server.FreePort(t.Context())
