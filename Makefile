@@ -84,7 +84,7 @@ attack: servers ## attack the real program, alone and behind nginx (docs/threats
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
 
 mutants: servers ## take each protection out of the code, one at a time, and name the test that notices; MUTANTS=regexp chooses
-	$(WITHSERVERS) -only mysql,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
+	$(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
 
 dup: servers ## try to make real processes mint an ID twice, until they have minted DUP_IDS (a billion) or for DUP_FOR (15m)
 	$(GO) build -tags $(TAGS) -o bin/dup ./internal/dup
