@@ -104,6 +104,21 @@ func New(o Options) *UI {
 // requests around it logs the path alone.
 func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
+	u.routes(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		v := u.visit(w, r)
+		v.message(http.StatusNotFound, v.t.NotFound)
+	})
+	return harden(named(u.exactly(mux)))
+}
+
+// A router takes the pages by their paths. *http.ServeMux is one.
+type router interface {
+	HandleFunc(path string, page func(http.ResponseWriter, *http.Request))
+}
+
+// routes gives every page to mux.
+func (u *UI) routes(mux router) {
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
 	u.at(mux, loginPath, u.showLogin, u.postLogin)
 	u.at(mux, codePath, nil, u.form(u.postCode))
@@ -138,11 +153,6 @@ func (u *UI) Handler() http.Handler {
 	}
 
 	u.at(mux, "/console/assets/{file}", func(v *visit) { u.asset(v.w, v.r) }, nil)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		v := u.visit(w, r)
-		v.message(http.StatusNotFound, v.t.NotFound)
-	})
-	return harden(named(u.exactly(mux)))
 }
 
 // exactly serves paths as they are spelt. The router would redirect //, . and ..
@@ -164,7 +174,7 @@ func (u *UI) exactly(next http.Handler) http.Handler {
 }
 
 // at serves one path, with nil for a method that it does not have.
-func (u *UI) at(mux *http.ServeMux, path string, get, post func(*visit)) {
+func (u *UI) at(mux router, path string, get, post func(*visit)) {
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		v := u.visit(w, r)
 		allow := ""
