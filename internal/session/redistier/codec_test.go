@@ -2,6 +2,9 @@ package redistier_test
 
 import (
 	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +153,18 @@ func FuzzDecodeSigned(f *testing.F) {
 			t.Fatalf("accepted %x as %+v", value, s)
 		}
 	})
+}
+
+// TestMACIsHMACSHA256Of128Bits: it is computed here a second time.
+func TestMACIsHMACSHA256Of128Bits(t *testing.T) {
+	s := alive(1)
+	value, key := encode(t, secret, s), redistier.KeyOf(s.ID)
+	body, mac := value[:len(value)-16], value[len(value)-16:]
+	h := hmac.New(sha256.New, secret)
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(key))))
+	h.Write([]byte(key))
+	h.Write(body)
+	if want := h.Sum(nil)[:16]; !bytes.Equal(mac, want) {
+		t.Errorf("the last 16 bytes of a value are %x, want %x", mac, want)
+	}
 }
