@@ -16,8 +16,9 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv"
 )
 
-// cryptographic matches the imports that docs/cryptography.md lists.
-var cryptographic = regexp.MustCompile(`^(crypto(/.+)?|golang\.org/x/crypto/.+|github\.com/alexedwards/argon2id|github\.com/pquerna/otp(/.+)?)$`)
+// cryptographic matches the imports that docs/cryptography.md lists: also that of
+// random numbers which can be guessed, for nobody is to use them for a secret.
+var cryptographic = regexp.MustCompile(`^(crypto(/.+)?|math/rand(/v2)?|golang\.org/x/crypto/.+|github\.com/alexedwards/argon2id|github\.com/pquerna/otp(/.+)?)$`)
 
 // TestCryptographyIsInventoried: the table at the end of docs/cryptography.md has
 // every import of cryptography that is not for tests, and no other; and the tests

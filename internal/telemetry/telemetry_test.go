@@ -31,6 +31,12 @@ func TestEveryLineOfTheLogIsOneObjectInUTC(t *testing.T) {
 	if at, err := time.Parse(time.RFC3339Nano, line.Time); err != nil || at.Location() != time.UTC {
 		t.Errorf("time %q is not RFC 3339 in UTC", line.Time)
 	}
+	// Wherever the machine is.
+	out.Reset()
+	noon := time.Date(2026, 11, 22, 12, 0, 0, 0, time.FixedZone("", 5*3600))
+	if err := log.Handler().Handle(t.Context(), slog.NewRecord(noon, slog.LevelInfo, "there", 0)); err != nil || !strings.Contains(out.String(), `"time":"2026-11-22T07:00:00.000Z"`) {
+		t.Errorf("noon five hours east is written as %s, %v", &out, err)
+	}
 	if line.Took != "1.5s" {
 		t.Errorf("took = %q, want 1.5s", line.Took)
 	}
