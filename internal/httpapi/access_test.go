@@ -153,6 +153,25 @@ func TestNoRouteOfAUserNamesAnother(t *testing.T) {
 	}
 }
 
+// TestNoRouteTakesATokenFromItsURL: addresses are logged, remembered and sent to
+// others. A request whose token is there comes from nobody.
+func TestNoRouteTakesATokenFromItsURL(t *testing.T) {
+	token := flakepass.NewToken(who.SessionID).Reveal()
+	query := ""
+	for _, name := range []string{"token", "access_token", "auth", "authorization", "bearer", "key", "api_key", "session", "x-auth-token"} {
+		query += "&" + name + "=" + token
+	}
+	for _, r := range httpapi.Routes(bare(t, "admin", false)) {
+		want := access[r[0]+" "+r[1]].none
+		if want == 0 { // who it is does not matter
+			continue
+		}
+		if got := reach(t, bare(t, "admin", false), r[0], r[1]+"?"+query[1:], false); got != want {
+			t.Errorf("%s %s with a token in the URL: got %d, want %d", r[0], r[1], got, want)
+		}
+	}
+}
+
 // bare is the API with nothing behind it but who is asking: a handler that is
 // reached panics, which is answered 500.
 func bare(t *testing.T, role string, needsFactor bool) http.Handler {
