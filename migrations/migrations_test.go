@@ -25,7 +25,7 @@ var names = []string{
 	"audit_names", "users_disabled",
 	"sweep_state", "sweeps_requested_by",
 	"activity", "users_idle", "policy_limits", "password_resets", "second_factor",
-	"instances",
+	"instances", "token_proved",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.
