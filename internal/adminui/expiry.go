@@ -94,7 +94,7 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 			v.unavailable("policy to go back to", err)
 			return
 		}
-		next.Limits = old.Limits
+		next.Limits, next.LimitsErr, next.Version = old.Limits, old.LimitsErr, old.Version
 	}
 	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
 	switch form.Get("do") {

@@ -23,7 +23,7 @@ type dialInput struct {
 // fieldOf is the field of the form for one of the policy.
 var fieldOf = map[string]string{
 	"idle_timeout_seconds": "idle", "absolute_lifetime_seconds": "absolute",
-	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "note": "note",
+	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "limits": "limits", "note": "note",
 }
 
 func readDial(form url.Values) dialInput {

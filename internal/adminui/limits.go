@@ -97,7 +97,7 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 		return
 	}
 	change := admin.PolicyChange{Version: in.Version, Next: inForce, Note: in.Note}
-	change.Next.Limits = typed
+	change.Next.Limits, change.Next.LimitsErr = typed, nil
 	if do != "save" {
 		change.DryRun, change.Version = true, inForce.Version
 	} else if done := v.already(in.Version, &inForce, typed == inForce.Limits && inForce.LimitsErr == nil); done != "" {

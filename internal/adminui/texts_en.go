@@ -168,6 +168,7 @@ func english() *texts {
 			"reset_lifetime_seconds": "The time",
 			"password.breached":      "The passphrase is in a list of stolen passphrases, which guessers try first; choose one that you use nowhere else.",
 			"username":               "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
+			"limits.unreadable":                   "The limits of that version cannot be read, perhaps because a newer release wrote them. Nothing was changed. Set all limits on the page of the limits first, or leave out the limits of that version.",
 			"note.invalid":                        "The reason must be one line, without control characters.",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",
 			"idle_timeout_seconds.too_long":       "The idle timeout must not be longer than the absolute lifetime.",

@@ -176,6 +176,7 @@ func chinese() *texts {
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
 			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
+			"limits.unreadable":                   "无法读取该版本的限制，可能由更新的版本写入。未作任何更改。请先在限制页面设置所有限制，或不恢复该版本的限制。",
 			"note.invalid":                        "原因必须是一行文字，不含控制字符。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",
