@@ -93,10 +93,10 @@ func (v *visit) problems(e *policy.InvalidError) map[string]string {
 	return all
 }
 
-func (v *visit) confirmView(e *policy.Effect, key, problem string) *confirmView {
+func (v *visit) confirmView(e *policy.Effect, key string) *confirmView {
 	return &confirmView{
 		Sentence: fmt.Sprintf(v.t.Dial.ConfirmF, v.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
-		Button:   fmt.Sprintf(v.t.Dial.SaveAnywayF, v.t.estimate(e.Ends)), For: key, Problem: problem,
+		Button:   fmt.Sprintf(v.t.Dial.SaveAnywayF, v.t.estimate(e.Ends)), For: key,
 	}
 }
 

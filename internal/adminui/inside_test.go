@@ -56,6 +56,15 @@ func (w *world) Reauthenticate(_ context.Context, id idworker.ID, p account.Pass
 	if id != 7 || !right(p) {
 		return account.ErrWrong
 	}
+	w.unproven = false
+	return nil
+}
+
+// proof is what a sensitive verb asks first.
+func (w *world) proof() error {
+	if w.unproven {
+		return audit.ErrUnproven
+	}
 	return nil
 }
 
@@ -135,6 +144,7 @@ type policies struct {
 	events  []audit.Event
 	last    idworker.ID
 	err     error
+	proof   func() error
 }
 
 func newPolicies(now func() time.Time) *policies {
@@ -153,6 +163,9 @@ func (s *policies) LoadPolicy(context.Context) (policy.Policy, error) { return s
 func (s *policies) SetPolicy(_ context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
 	if version != s.inForce.Version {
 		return policy.Policy{}, policy.ErrVersion
+	}
+	if s.proof != nil && s.proof() != nil {
+		return policy.Policy{}, s.proof()
 	}
 	s.inForce = next
 	s.history, s.events = append(s.history, next), append(s.events, e)

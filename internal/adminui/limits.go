@@ -24,6 +24,7 @@ type limitsView struct {
 	Note     string                  // what is wrong with the reason; may be empty
 	InForce  policy.Policy
 	Fields   []limitField
+	Proof    string   // why password and code are asked for, or what was wrong with them
 	Changes  []change // from what is in force to what is typed
 	Conflict *conflictView
 	History  historyView
@@ -104,7 +105,16 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 		v.see(limitsPath, url.Values{"done": {done}})
 		return
 	}
-	_, _, err = u.Policies.Set(v.r.Context(), change)
+	again := func(status int, problem string) {
+		v.showLimits(status, limitsView{In: in, InForce: inForce, Proof: problem, Changes: differing(v.t.limits(&inForce, &change.Next))})
+	}
+	ok, err := v.withProof(form, "limits", again, func() error {
+		_, _, err := u.Policies.Set(v.r.Context(), change)
+		return err
+	})
+	if !ok {
+		return
+	}
 	if err == nil && !change.DryRun {
 		v.see(limitsPath, url.Values{"done": {"saved"}})
 		return

@@ -20,14 +20,14 @@ const (
 	// NeedsNothing is for what proves itself: a login by its password, a logout by
 	// its token, the use of a one-time link.
 	NeedsNothing
-	// NeedsLogin: the acting login lives, and its account is enabled.
+	// NeedsLogin says that the acting login lives, and that its account is enabled.
 	NeedsLogin
-	// NeedsService: the account has the role service or admin.
+	// NeedsService says that the account has the role service or admin.
 	NeedsService
-	// NeedsAdmin: the account has the role admin.
+	// NeedsAdmin says that the account has the role admin.
 	NeedsAdmin
-	// NeedsProof: password and code were shown in this login, at most [ProofLife]
-	// ago.
+	// NeedsProof says that password and code were shown in this login, at most
+	// [ProofLife] ago.
 	NeedsProof
 )
 
