@@ -55,7 +55,12 @@ type Gate struct {
 }
 
 // Taken is what one attempt has taken, for [Gate.Return].
-type Taken struct{ all []taken }
+type Taken struct {
+	// Known says that the account was logged in to before on that device or at
+	// that place.
+	Known bool
+	all   []taken
+}
 
 type taken struct {
 	bucket  Bucket
@@ -66,7 +71,7 @@ type taken struct {
 // any password is looked at.
 func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := g.Limits()
-	t := Taken{make([]taken, 0, 3+limit.MaxPlace)}
+	t := Taken{all: make([]taken, 0, 3+limit.MaxPlace)}
 	if err := g.take(ctx, "login-address", Bucket{Key: "a:" + Place(a.Address), Rule: limits.LoginAddress}, &t); err != nil {
 		return Taken{}, g.told(err)
 	}
@@ -83,6 +88,7 @@ func (g *Gate) Login(ctx context.Context, a Attempt) (Taken, error) {
 	if !g.knows(ctx, owner) {
 		return Taken{}, g.told(err)
 	}
+	t.Known = true
 	// A known place has limits of its own. A device goes from place to place, and
 	// may be stolen: it has as much as the account, and no more.
 	if len(a.Device) > 0 {
