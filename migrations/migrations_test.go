@@ -26,6 +26,7 @@ var names = []string{
 	"sweep_state", "sweeps_requested_by",
 	"activity", "users_idle", "policy_limits", "password_resets", "second_factor",
 	"instances",
+	"login_guards",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

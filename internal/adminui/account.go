@@ -90,13 +90,17 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	again := func(status int, problem string) {
 		v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 	}
-	try := v.attempt(v.who.Username)
-	if wait := v.held(try); wait != "" {
-		again(http.StatusTooManyRequests, wait)
-		return
-	}
 	ctx, id := v.r.Context(), v.who.UserID
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
+	if err := account.Impossible(v.who.Username, current); err != nil {
+		v.unproved("own account not changed", err)
+		again(v.refusal(err))
+		return
+	}
+	if status, problem := v.held(v.attempt(v.who.Username)); status != 0 {
+		again(status, problem)
+		return
+	}
 	var answer func()
 	var err error
 	switch do {
@@ -128,7 +132,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	}
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password; the current one was right
 		if !errors.Is(err, secondfactor.ErrUnchecked) {
-			v.proved(try, id)
+			v.proved(id)
 		}
 		v.showAccount(http.StatusUnprocessableEntity, accountView{Problems: v.newPassword(invalid), At: do})
 		return
@@ -140,7 +144,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 		again(status, problem)
 		return
 	}
-	v.proved(try, id)
+	v.proved(id)
 	args := []any{"what", do, "user_id", id.String(), "via", "console", "from", u.address(v.r)}
 	if event := ownEvents[do]; event != "" {
 		args = append(args, "event", string(event))

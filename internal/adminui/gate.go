@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -13,30 +13,25 @@ import (
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
-// A Gate bounds how often a password may be tried, here and through every other
-// door together.
+// A Gate bounds how often a password may be tried, here and in the API together.
+// *throttle.Gate is one.
 //
-// Login says how long to wait before this attempt, or 0 if it may be made; then
-// giveBack is for one that was no guess. LoggedIn is told that it proved to be
-// right.
+// Login fails with a [*throttle.LimitedError]; with any other error the attempt
+// could not be counted, and is not made. Return gives back what it has taken for
+// one that was no guess. LoggedIn is told that it proved to be right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) (wait time.Duration, giveBack func())
-	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
-}
-
-// An Attempt is who wants to prove to be the holder of a name. Device is the
-// hash of a token that the browser has brought along, or nil.
-type Attempt struct {
-	Account string
-	Address netip.Addr
-	Device  []byte
+	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
+	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID)
+	Return(ctx context.Context, t throttle.Taken)
+	NewDevice(a throttle.Attempt) throttle.DeviceCredential
 }
 
 // attempt is one to be the holder of that name.
-func (v *visit) attempt(name string) Attempt {
-	a := Attempt{Account: name}
+func (v *visit) attempt(name string) throttle.Attempt {
+	a := throttle.Attempt{Account: name}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}
@@ -45,36 +40,46 @@ func (v *visit) attempt(name string) Attempt {
 		hash := session.HashOf(t)
 		a.Device = hash[:]
 	}
+	a.Credential = carriedDevice(v.r)
 	return a
 }
 
-// held returns a sentence, and sets what goes with 429 (RFC 6585 section 4), if
-// the attempt may not be made yet; otherwise "".
-func (v *visit) held(a Attempt) string {
+// held counts an attempt. If it may not be made it returns a status and a sentence,
+// and sets what goes with them (RFC 6585 section 4); otherwise 0.
+func (v *visit) held(a throttle.Attempt) (status int, problem string) {
 	if v.u.Gate == nil {
-		return ""
+		return 0, ""
 	}
-	wait, giveBack := v.u.Gate.Login(v.r.Context(), a)
-	if wait <= 0 {
-		v.giveBack = giveBack
-		return ""
+	taken, err := v.u.Gate.Login(v.r.Context(), a)
+	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		wait := max(limited.Retry, time.Second)
+		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		v.refused("rate_limited", nil)
+		return http.StatusTooManyRequests, fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
 	}
-	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-	v.refused("rate_limited", nil)
-	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(wait+time.Second-1))
+	if err != nil {
+		if v.r.Context().Err() == nil {
+			v.u.Log.ErrorContext(v.r.Context(), "console: attempt not counted", "err", err)
+		}
+		v.w.Header().Set("Retry-After", retryAfter)
+		return http.StatusServiceUnavailable, v.t.Login.Failed
+	}
+	v.taken = &taken
+	return 0, ""
 }
 
 // unguessed gives back what the attempt before has taken, if err says that nobody
 // learnt anything of a password by it.
 func (v *visit) unguessed(err error) {
-	if v.giveBack != nil && errors.Is(err, account.ErrUndecided) {
-		v.giveBack()
+	if v.taken != nil && errors.Is(err, account.ErrUndecided) {
+		v.u.Gate.Return(v.r.Context(), *v.taken)
+		v.taken = nil
 	}
-	v.giveBack = nil
 }
 
-func (v *visit) proved(a Attempt, user idworker.ID) {
-	if v.u.Gate != nil {
-		v.u.Gate.LoggedIn(v.r.Context(), a, user)
+// proved tells that the attempt before was right.
+func (v *visit) proved(user idworker.ID) {
+	if v.taken != nil {
+		v.u.Gate.LoggedIn(v.r.Context(), *v.taken, user)
 	}
 }

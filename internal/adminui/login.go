@@ -59,12 +59,16 @@ func (u *UI) showLogin(v *visit) {
 func (u *UI) postLogin(v *visit) {
 	u.form(func(v *visit, form url.Values) {
 		name, next := typedName(form), safePath(form.Get("next"))
-		try := v.attempt(name)
-		if wait := v.held(try); wait != "" {
-			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
+		password := account.NewPassword(form.Get("password"))
+		if err := account.Impossible(name, password); err != nil {
+			u.refuseLogin(v, name, next, err)
 			return
 		}
-		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
+		if status, problem := v.held(v.attempt(name)); status != 0 {
+			v.loginAgain(status, name, next, problem)
+			return
+		}
+		opened, err := u.Logins.LoginAs(v.r.Context(), account.RoleAdmin, name, password, secondfactor.Code{})
 		if v.needsCode(err, next) {
 			return
 		}
@@ -73,7 +77,7 @@ func (u *UI) postLogin(v *visit) {
 			u.refuseLogin(v, name, next, err)
 			return
 		}
-		v.proved(try, opened.Identity.UserID)
+		v.proved(opened.Identity.UserID)
 		v.letIn(opened, next)
 	})(v)
 }
@@ -89,6 +93,9 @@ func (v *visit) letIn(opened session.Opened, next string) {
 	}
 	v.u.Log.InfoContext(v.r.Context(), "login", args...)
 	keep(v.w, opened.Token)
+	if v.taken != nil {
+		keepDevice(v.w, v.u.Gate.NewDevice(v.taken.Attempt))
+	}
 	v.see(loginPath, url.Values{"next": {next}, "kept": {""}})
 }
 
@@ -149,16 +156,20 @@ func (u *UI) logout(v *visit, _ url.Values) {
 // confirmed asks for the password of whoever is inside, before what cannot be
 // taken back. It returns what is wrong, in a sentence, or "".
 func (v *visit) confirmed(form url.Values) string {
-	try := v.attempt(v.who.Username)
-	if wait := v.held(try); wait != "" {
-		return wait
+	password := account.NewPassword(form.Get("confirm_password"))
+	if err := account.Impossible(v.who.Username, password); err != nil {
+		v.unproved("password not confirmed", err)
+		return v.t.Confirm.Wrong
 	}
-	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
+	if _, problem := v.held(v.attempt(v.who.Username)); problem != "" {
+		return problem
+	}
+	err := v.u.Logins.Confirm(v.r.Context(), v.who.UserID, password, secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	v.unproved("password not confirmed", err)
 	switch {
 	case err == nil:
-		v.proved(try, v.who.UserID)
+		v.proved(v.who.UserID)
 		return ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
 		return v.t.Confirm.Wrong

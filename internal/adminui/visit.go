@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // A visit is one request to a page: who asks, in which language, and where the
@@ -18,7 +19,7 @@ type visit struct {
 	t   *texts
 	who flakepass.Identity // zero outside
 
-	giveBack func() // what the attempt to show a password has taken; may be nil
+	taken *throttle.Taken // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
 }

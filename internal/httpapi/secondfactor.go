@@ -149,7 +149,7 @@ func (s *server) prove(c *gin.Context, what string, event audit.Action, do func(
 		s.event(c, "second factor not changed", "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	s.Gate.LoggedIn(ctx, try, who.UserID)
+	s.Gate.LoggedIn(ctx, taken, who.UserID)
 	args := []any{"user_id", who.UserID}
 	if event != "" {
 		args = append(args, "event", event)
