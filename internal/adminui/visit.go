@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // A visit is one request to a page: who asks, in which language, and where the
@@ -21,8 +22,8 @@ type visit struct {
 	t   *texts
 	who flakepass.Identity // zero outside
 
-	by       account.Asker // who made the attempt to show a password; zero before it
-	giveBack func()        // what the attempt to show a password has taken; may be nil
+	by    account.Asker   // who made the attempt to show a password; zero before it
+	taken *throttle.Taken // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
 
