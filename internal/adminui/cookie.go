@@ -33,7 +33,7 @@ const deviceCookie = cookieName + "-device"
 const deviceAge = 90 * 24 * 60 * 60
 
 func keepDevice(w http.ResponseWriter, c throttle.DeviceCredential) {
-	cookie := bake(c.Reveal(), deviceAge)
+	cookie := bake(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
 	cookie.Name = deviceCookie
 	http.SetCookie(w, cookie)
 }

@@ -97,7 +97,7 @@ func (g *Gate) NewDevice(a Attempt) DeviceCredential {
 		_, _ = rand.Read(b[:deviceID]) // never fails
 	}
 	var at [8]byte
-	binary.BigEndian.PutUint64(at[:], uint64(g.now().UnixMilli())) //nolint:gosec // not before 1970
+	binary.BigEndian.PutUint64(at[:], uint64(g.now().UnixMilli()))
 	copy(b[deviceID:], at[1:])
 	text := devicePrefix + base64.RawURLEncoding.EncodeToString(append(b, g.signed(a.Account, b)...))
 	text += deviceSum(text)
@@ -116,7 +116,7 @@ func (g *Gate) deviceID(a Attempt) ([]byte, bool) {
 	}
 	var at [8]byte
 	copy(at[1:], b[deviceID:deviceSigned])
-	age := g.now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:])))) //nolint:gosec // 7 bytes
+	age := g.now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:]))))
 	return b[:deviceID], age < deviceLife && age > -deviceLife
 }
 

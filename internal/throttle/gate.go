@@ -186,7 +186,7 @@ func (t *Taken) whose(shown bool) subject {
 // count counts an attempt in its guard.
 func (g *Gate) count(ctx context.Context, t *Taken, limits *limit.Limits) (*LimitedError, error) {
 	if limits.LoginAccount.None() {
-		return nil, nil
+		return nil, nil //nolint:nilnil // no limit, and no error
 	}
 	for range races {
 		t.before = t.record.guard(t.subject)
@@ -396,7 +396,7 @@ func (g *Gate) query(a Attempt, id []byte) Query {
 // guardKey makes a key of a hash: below those of the shadows, which are below those
 // of users.
 func guardKey(hash []byte) int64 {
-	return math.MinInt64 + int64(binary.BigEndian.Uint64(hash)>>2) //nolint:gosec // 62 bits
+	return math.MinInt64 + int64(binary.BigEndian.Uint64(hash)>>2)
 }
 
 // networkOf is the network of an attempt as a guard has it; 0: none.

@@ -155,4 +155,4 @@ func over(policy string, r limit.Rule, full, now int64) *LimitedError {
 	return &LimitedError{Policy: policy, Rule: r, Retry: ms(wait), Reset: ms(full-now) - r.Interval()}
 }
 
-func seconds(ms int64) uint32 { return uint32((ms + 999) / 1000) } //nolint:gosec // until the year 2106
+func seconds(ms int64) uint32 { return uint32((ms + 999) / 1000) } // until the year 2106
