@@ -116,7 +116,8 @@ func (v *visit) unavailable(what string, err error) {
 }
 
 // over leads to the login page if err says that the login was over, or the role
-// another, when something was to be changed by it. It reports whether it was that.
+// another, when something was to be changed by it, and says so if password and code
+// were not shown lately. It reports whether it was one of these.
 func (v *visit) over(err error) bool {
 	refusal, refused := errors.AsType[*flakepass.Refusal](err)
 	switch {
@@ -125,6 +126,8 @@ func (v *visit) over(err error) bool {
 		v.toLogin(refusal.Code())
 	case errors.Is(err, audit.ErrRole):
 		v.toLogin("role")
+	case errors.Is(err, audit.ErrUnproven):
+		v.message(http.StatusForbidden, v.t.Unproven)
 	default:
 		return false
 	}

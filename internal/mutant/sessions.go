@@ -57,7 +57,7 @@ func sessions() []Mutant {
 		session("a slow end is not stamped anew", "gormstore/news.go",
 			"if time.Since(start) < s.DB.late {", "if true {", "internal/gormstore", "^TestSlowEnd"),
 		session("a revocation has no record", "gormstore/endings.go",
-			"\t\treturn may.record(event)\n", "\t\treturn nil\n", "internal/gormstore", "^TestRecordedEnd"),
+			"\t\treturn may.record(event)\n", "\t\t_ = may\n\t\treturn nil\n", "internal/gormstore", "^TestRecordedEnd"),
 		session("an end compares nothing", "gormstore/endings.go",
 			"const unmoved = \"id = ? AND COALESCE(token_id, 0) = ?\"", "const unmoved = \"id = ? AND COALESCE(token_id, 0) + ? >= 0\"",
 			"internal/gormstore", "Vs|^TestStorm|^TestNothingHappens"),
