@@ -192,16 +192,22 @@ func asvs11to13() asvsTable {
 				"internal/config", "TestEverySettingIsDocumented", "",
 			},
 			{
-				"13.1.2", "connections without a limit", "cmd/flakepass/servers.go",
-				"\td.public = netutil.LimitListener(d.public, cfg.MaxConnections)\n",
-				"\t_ = netutil.LimitListener\n",
-				"cmd/flakepass", "TestConnectionsBeyondTheLimitWait", "",
+				"13.1.2", "idle connections keep their places", "internal/connlimit/connlimit.go",
+				"\tif c == nil {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
+				"\tif c == nil || c.limit == l {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
+				"cmd/flakepass", "TestIdleConnectionsMakeRoom", "",
+			},
+			{
+				"13.1.2", "a connection with a request is taken for an idle one", "internal/connlimit/connlimit.go",
+				"\tcase state == http.StateActive:\n",
+				"\tcase state == http.StateActive && c.limit == nil:\n",
+				"internal/connlimit", "TestConnectionWithARequestStays", "",
 			},
 			{
 				"13.1.2", "questions to the database without a limit", "internal/session/gatetier/gatetier.go",
 				"make(chan struct{}, max(most, 1))",
 				"make(chan struct{}, 1<<20)",
-				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
+				"internal/chaos", "TestStampedeLeavesRoomForLogins", "",
 			},
 			{
 				"13.1.3", "a question to the database waits for ever", "internal/gormstore/users.go",

@@ -94,8 +94,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.2.2", "a queue of hashes without an end", "internal/account/hasher.go",
-				"tickets: semaphore.NewWeighted(int64(workers + queue)),",
-				"tickets: semaphore.NewWeighted(1 << 40),",
+				"queue: newQueue(size, queue)",
+				"queue: newQueue(size, 1<<30)",
 				"internal/account", "TestFullQueueIsBusyAtOnce", "",
 			},
 			{
@@ -239,7 +239,7 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.2.1", "a refusal does not say who was refused", "internal/login/login.go",
-				"\tcase errors.Is(err, account.ErrWrong):\n\t\treturn session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Err: err}",
+				"\tcase errors.Is(err, account.ErrWrong):\n\t\treturn session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}",
 				"\tcase errors.Is(err, account.ErrWrong):\n\t\treturn session.Opened{}, err",
 				"internal/login", "TestRefusedLoginSaysWhoseNameItWas", "",
 			},
@@ -281,13 +281,13 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.3.1", "a refused login is not on record", "internal/httpapi/sightings.go",
-				"\ts.sight(c, \"login refused\", action, reason(err), target, args...)\n",
-				"\ts.event(c, \"login refused\", append([]any{\"reason\", reason(err)}, args...)...)\n\t_, _ = action, target\n",
+				"\ts.sight(c, \"login refused\", n, args...)\n",
+				"\ts.event(c, \"login refused\", append([]any{\"reason\", n.Reason}, args...)...)\n",
 				"internal/httpapi", "TestRefusalsAreSightings", "",
 			},
 			{
 				"16.3.2", "who may not is not on record", "internal/httpapi/roles.go",
-				"\ts.sight(c, \"forbidden\", audit.AccessForbidden, c.Request.Method+\" \"+c.FullPath(), audit.Target{}, \"user_id\", who.UserID, \"role\", who.Role)\n",
+				"\ts.sight(c, \"forbidden\", audit.Sighting{Action: audit.AccessForbidden, Reason: c.Request.Method + \" \" + c.FullPath()}, \"user_id\", who.UserID, \"role\", who.Role)\n",
 				"\t_ = who\n",
 				"internal/httpapi", "TestRefusalsAreSightings", "",
 			},
@@ -298,7 +298,7 @@ func asvs14to17() asvsTable {
 				"internal/httpapi", "TestRefusalsAreSightings", "",
 			},
 			{
-				"16.3.3", "a flood is counted as one", "internal/audit/tally.go",
+				"16.3.3", "a flood is counted as one", "internal/audit/counts.go",
 				"\t\tknown.Times += s.Times\n",
 				"",
 				"internal/audit", "TestFloodIsOneEventAMinute", "",

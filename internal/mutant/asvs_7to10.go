@@ -141,13 +141,13 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.5.1", "a password is changed without the present one", "internal/login/login.go",
-				"\tif err := s.Accounts.VerifyPassword(ctx, user, current); err != nil {",
-				"\tif err := s.Accounts.VerifyPassword(ctx, user, current); err != nil && ctx == nil {",
+				"\tif err := s.Accounts.VerifyPassword(ctx, by, user, current); err != nil {",
+				"\tif err := s.Accounts.VerifyPassword(ctx, by, user, current); err != nil && ctx == nil {",
 				"internal/login", "TestChangePasswordChangesNothingWhenRefused", "",
 			},
 			{
 				"7.5.1", "a second factor is removed without the password", "internal/login/second.go",
-				"return user, s.Accounts.VerifyPassword(ctx, user, current)",
+				"return user, s.Accounts.VerifyPassword(ctx, loggedIn(by), user, current)",
 				"return user, nil",
 				"internal/login", "TestRemovalAsksForEverything", "",
 			},

@@ -64,7 +64,7 @@ func sessions() []Mutant {
 		session("a new role leaves the login", "gormstore/accounts.go",
 			"\tif row.TokenID.Valid {\n\t\tset +=", "\tif false {\n\t\tset +=", "internal/gormstore", "^TestRoleChangeEnds"),
 		session("an event is written beside the change", "gormstore/accounts.go",
-			"if err := may.record(e); err != nil {", "may.tx = db.gorm\n\t\t\t\tif err := may.record(e); err != nil && !errors.Is(err, context.Canceled) {", "internal/gormstore", "^TestNoChangeWithoutItsEvent"),
+			"if err := may.record(e); err != nil {", "if err := (permit{db.gorm, may.by, may.need}).record(e); err != nil && !errors.Is(err, context.Canceled) {", "internal/gormstore", "^TestNoChangeWithoutItsEvent"),
 		session("the last admin goes", "gormstore/accounts.go",
 			"if err == nil && len(ids) == 0 {", "if false {", "internal/gormstore", "^TestLastAdminStays"),
 		session("what may not have been heard is not told again", "gormstore/accounts.go",
