@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,10 +58,12 @@ func TestGuessesAreCountedByAllInstances(t *testing.T) {
 	home := from("192.0.2.2")
 	token := clients[1].want(home(clients[1], "ada", password), 200, "").field("token")
 
-	// A hundred strangers use up what the account has.
+	// A hundred strangers, of seven networks, use up what the account has.
+	stranger := func(i int) func(c *client, name, password string) answer {
+		return from(fmt.Sprintf("203.0.%d.%d", i/18, i))
+	}
 	for i := range 110 {
-		stranger := from("203.0.113." + strconv.Itoa(i))
-		if got := stranger(clients[i%2], "ada", "wrong password, all of them"); got.status != 401 && got.status != 429 {
+		if got := stranger(i)(clients[i%2], "ada", "wrong password, all of them"); got.status != 401 && got.status != 429 {
 			t.Fatalf("got %d", got.status)
 		}
 	}
@@ -68,7 +71,7 @@ func TestGuessesAreCountedByAllInstances(t *testing.T) {
 	more := 110
 	testenv.Eventually(t, patience, func() bool {
 		more++
-		return from("203.0.113."+strconv.Itoa(more))(clients[0], "ada", "wrong password, all of them").status == 429
+		return stranger(more)(clients[0], "ada", "wrong password, all of them").status == 429
 	}, "the account is used up")
 	elsewhere := from("198.51.100.1")
 	if got := clients[0].want(elsewhere(clients[0], "ada", password), 429, "rate_limited"); !strings.HasPrefix(got.header.Get("RateLimit-Policy"), `"login-account"`) {
