@@ -35,7 +35,6 @@ export GORACE ?= atexit_sleep_ms=20
 UNRACED      := github.com/flakepass/flakepass/internal/session/model modernc.org/sqlite/lib modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE         := -race $(UNRACED:%=-gcflags=%=-race=false)
 GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
-STATICCHECK  := $(GO) tool -modfile="$(CURDIR)/internal/tools/staticcheck.mod" staticcheck
 CYCLONEDX    := $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
 # A module of its own: what idworker is compared with is no dependency of ours.
 PEERS        := idworker/internal/peers
@@ -84,7 +83,7 @@ attack: servers ## attack the real program, alone and behind nginx (docs/threats
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
 
 mutants: servers ## take each protection out of the code, one at a time, and name the test that notices; MUTANTS=regexp chooses
-	$(WITHSERVERS) -only mysql,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
+	$(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
 
 dup: servers ## try to make real processes mint an ID twice, until they have minted DUP_IDS (a billion) or for DUP_FOR (15m)
 	$(GO) build -tags $(TAGS) -o bin/dup ./internal/dup
@@ -110,13 +109,12 @@ lin: servers ## record what clients of three instances are told, LIN (60s) for e
 	FLAKEPASS_TEST_LIN_TIME=$(LIN) $(WITHSERVERS) -only mysql,redis -- $(GO) test -tags $(TAGS) -count 1 -v -timeout 60m \
 		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./cmd/flakepass
 
-lint: ## check the sums of the dependencies, format, go vet, golangci-lint and staticcheck
+lint: ## check the sums of the dependencies, format, go vet and golangci-lint, which has all checks of staticcheck
 	$(GO) mod verify
 	cd $(PEERS) && $(GO) mod verify
 	$(GO) vet -tags $(TAGS) ./...
 	$(GOLANGCI) run --allow-parallel-runners
-	$(STATICCHECK) -tags $(TAGS) ./...
-	cd $(PEERS) && $(GO) vet ./... && $(GOLANGCI) run --allow-parallel-runners && $(STATICCHECK) ./...
+	cd $(PEERS) && $(GO) vet ./... && $(GOLANGCI) run --allow-parallel-runners
 
 fmt: ## format every Go file
 	gofmt -s -w .

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/admin"
@@ -59,6 +60,9 @@ func (c policySet) change(ctx context.Context, d policyDoor, inForce policy.Poli
 		change.Next.Schedule = *c.Schedule
 	}
 	changeLimits(&change.Next.Limits, c.Limit)
+	if len(c.Limit) == len(limitNames) { // nothing is left of those that may not be readable
+		change.Next.LimitsErr = nil
+	}
 	return d.Set(ctx, change)
 }
 
@@ -161,6 +165,9 @@ func sameTerms(a, b *policy.Policy) bool {
 
 // policyError is what went wrong, as a person reads it.
 func policyError(d policyDoor, err error) error {
+	if wrong, ok := errors.AsType[*policy.InvalidError](err); ok && wrong.Fields[0].Code == policy.CodeUnreadable {
+		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, d.command, strings.Join(limitNames, ", "))
+	}
 	if errors.Is(err, policy.ErrVersion) {
 		return fmt.Errorf("somebody else has just changed the policy; nothing was changed now. `%s policy get` shows it, try again", d.command)
 	}

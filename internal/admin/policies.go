@@ -47,7 +47,9 @@ type Policies struct {
 }
 
 // A PolicyChange asks for another policy. Only the times, the schedule and the
-// limits of Next count; limits that are zero mean that they stay as they are.
+// limits of Next count; limits that are zero mean that they stay as they are. A
+// change to limits that could not be read is refused, for they are the default ones:
+// whoever gives Next limits of its own clears its LimitsErr.
 type PolicyChange struct {
 	Version int64 // of the policy that it replaces
 	Next    policy.Policy
@@ -80,7 +82,7 @@ func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, poli
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("admin: set policy: %w", err)
 	}
 	if c.Next.Limits == (limit.Limits{}) {
-		c.Next.Limits = old.Limits
+		c.Next.Limits, c.Next.LimitsErr, c.Next.Version = old.Limits, old.LimitsErr, old.Version
 	}
 	if err := p.check(&c); err != nil {
 		return policy.Policy{}, policy.Effect{}, err
@@ -141,6 +143,9 @@ func (p *Policies) check(c *PolicyChange) error {
 	if err := p.Schedule(c.Next.Schedule); err != nil {
 		wrong("sweep_schedule", policy.CodeInvalid, scheduleRule)
 	}
+	if c.Next.LimitsErr != nil {
+		wrong("limits", policy.CodeUnreadable, fmt.Sprintf("the limits of version %d cannot be read; set a policy that says all limits", c.Next.Version))
+	}
 	// The store would cut what is too long, and keep what a terminal obeys.
 	switch {
 	case utf8.RuneCountInString(c.Note) > audit.MaxReason:
@@ -160,15 +165,21 @@ const scheduleRule = "the sweep schedule must be a cron expression of five field
 
 // policyTerms is a policy as the record has it.
 type policyTerms struct {
-	Version  int64     `json:"version"`
-	Idle     int64     `json:"idle_timeout_seconds"`
-	Absolute int64     `json:"absolute_lifetime_seconds"`
-	Touch    int64     `json:"touch_interval_seconds"`
-	Schedule string    `json:"sweep_schedule"`
-	Limits   limit.Doc `json:"limits"`
+	Version  int64  `json:"version"`
+	Idle     int64  `json:"idle_timeout_seconds"`
+	Absolute int64  `json:"absolute_lifetime_seconds"`
+	Touch    int64  `json:"touch_interval_seconds"`
+	Schedule string `json:"sweep_schedule"`
+	// Limits are nil for those that cannot be read.
+	Limits *limit.Doc `json:"limits,omitempty"`
 }
 
 func terms(p *policy.Policy) policyTerms {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	return policyTerms{p.Version, seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits)}
+	t := policyTerms{Version: p.Version, Idle: seconds(p.Idle), Absolute: seconds(p.Absolute), Touch: seconds(p.Touch), Schedule: p.Schedule}
+	if p.LimitsErr == nil {
+		limits := limit.DocOf(&p.Limits)
+		t.Limits = &limits
+	}
+	return t
 }

@@ -188,11 +188,18 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 		w.ui.Own = own{none: !has}
 		w.h = w.ui.Handler()
 		c := w.enter()
+		w.unproven, w.policies.proof = true, w.proof
 		asked := 0
 		for name, page := range map[string]*httptest.ResponseRecorder{
-			"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "logins": w.see(c, "/console/logins"),
-			"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "1d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
+			"users":  w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin"),
+			"role":   w.sendForm(c, "/console/users/8", "do", "role", "role", "admin"),
+			"give":   w.sendForm(c, "/console/users/8/reset", "life", "3600"),
+			"logins": w.sendForm(c, "/console/logins/end-all", "phrase", "log everybody out"),
+			"save":   w.sendForm(c, "/console/expiry", "idle", "13d", "absolute", "30d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
+			"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
+				"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1"),
 		} {
+			wantStatus(t, page, 403)
 			for _, form := range forms.FindAllString(page.Body.String(), -1) {
 				if !strings.Contains(form, `name="confirm_password"`) {
 					continue
@@ -203,7 +210,7 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 				}
 			}
 		}
-		if asked < 5 {
+		if asked != 6 {
 			t.Errorf("%d forms ask for the passphrase", asked)
 		}
 	}

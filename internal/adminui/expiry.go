@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -33,16 +34,17 @@ type dialView struct {
 	InForce  policy.Policy
 	Effect   *effectView // nil if it could not be found out
 	Confirm  *confirmView
+	Proof    string // why password and code are asked for, or what was wrong with them
 	Conflict *conflictView
 	Restore  *restoreView // nil unless this goes back to a version with other limits
 	Sweep    sweepView
 	History  historyView
 }
 
-// A confirmView asks for the password before many logins end. For names the
-// values that were shown when it asked.
+// A confirmView asks whether many logins are to end. For names the values that were
+// shown when it asked.
 type confirmView struct {
-	Sentence, Button, For, Problem string
+	Sentence, Button, For string
 }
 
 func (u *UI) showExpiry(v *visit) {
@@ -94,7 +96,7 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 			v.unavailable("policy to go back to", err)
 			return
 		}
-		next.Limits = old.Limits
+		next.Limits, next.LimitsErr, next.Version = old.Limits, old.LimitsErr, old.Version
 	}
 	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
 	switch form.Get("do") {
@@ -119,32 +121,52 @@ func (v *visit) justMade(version int64, inForce *policy.Policy) bool {
 func (v *visit) preview(in dialInput, inForce policy.Policy, change admin.PolicyChange) {
 	change.DryRun, change.Version = true, inForce.Version
 	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
-	v.afterSet(in, inForce, change, &effect, err, "")
+	v.afterSet(in, inForce, change, &effect, err)
 }
 
-// save makes a change. One that ends many logins has to be confirmed with a
-// password, by somebody who has seen what these very values do.
+// save makes a change. One that ends many logins has to be confirmed, by somebody who has seen what these very values do.
 func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, change admin.PolicyChange) {
-	problem := ""
 	if form.Get("do") == "confirm" {
 		if form.Get("confirm_for") != in.key() { // something else was shown: look again
 			v.preview(in, inForce, change)
 			return
 		}
-		problem = v.confirmed(form)
-		change.Confirmed = problem == ""
+		change.Confirmed = true
 	}
-	set, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	var set policy.Policy
+	var effect policy.Effect
+	again := func(status int, problem string) { v.dialAsks(status, in, inForce, change, &effect, problem) }
+	ok, err := v.withProof(form, "dial", again, func() (err error) {
+		set, effect, err = v.u.Policies.Set(v.r.Context(), change)
+		return err
+	})
+	if !ok {
+		return
+	}
 	if err == nil {
 		v.acted("policy set", "version", set.Version)
 		v.see(expiryPath, url.Values{"done": {"saved"}})
 		return
 	}
-	v.afterSet(in, inForce, change, &effect, err, problem)
+	v.afterSet(in, inForce, change, &effect, err)
+}
+
+// dialAsks shows the page of a change that needs password and code, which is to be
+// confirmed as before.
+func (v *visit) dialAsks(status int, in dialInput, inForce policy.Policy, change admin.PolicyChange, effect *policy.Effect, problem string) {
+	d := dialView{In: in, InForce: inForce, Proof: problem}
+	if *effect == (policy.Effect{}) { // the password was wrong, and nothing was asked of the policy
+		_, *effect, _ = v.u.Policies.Set(v.r.Context(), admin.PolicyChange{Version: inForce.Version, Next: change.Next, Note: in.Note, DryRun: true})
+	}
+	d.Effect = v.effect(inForce, change.Next, effect)
+	if change.Confirmed {
+		d.Confirm = v.confirmView(effect, in.key())
+	}
+	v.showDial(status, d)
 }
 
 // afterSet shows the page after a change that was not made.
-func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.PolicyChange, effect *policy.Effect, err error, problem string) {
+func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.PolicyChange, effect *policy.Effect, err error) {
 	d := dialView{In: in, InForce: inForce}
 	status := http.StatusOK
 	invalid, isInvalid := errors.AsType[*policy.InvalidError](err)
@@ -160,11 +182,8 @@ func (v *visit) afterSet(in dialInput, inForce policy.Policy, change admin.Polic
 		d.In.Version = d.InForce.Version
 		d.Effect = v.effect(d.InForce, change.Next, nil)
 	case errors.Is(err, admin.ErrUnconfirmed):
-		if problem != "" {
-			status = http.StatusForbidden
-		}
 		d.Effect = v.effect(inForce, change.Next, effect)
-		d.Confirm = v.confirmView(effect, in.key(), problem)
+		d.Confirm = v.confirmView(effect, in.key())
 	case err != nil:
 		v.unavailable("policy not set", err)
 		return
@@ -196,6 +215,7 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 	}
 	change := admin.PolicyChange{Version: version, Note: v.t.revertNote(to)}
 	set, effect, err := u.Policies.Revert(v.r.Context(), to, change)
+	unproven := errors.Is(err, audit.ErrUnproven)
 	switch {
 	case err == nil:
 		v.acted("policy set", "version", set.Version)
@@ -218,5 +238,10 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 	in := inputOf(&old)
 	in.Version, in.Note, in.BackTo, in.WithLimits = version, change.Note, to, true
 	change.Next = old
-	v.afterSet(in, inForce, change, &effect, err, "")
+	if unproven {
+		v.asks, v.sent = "dial", form
+		v.dialAsks(http.StatusForbidden, in, inForce, change, &effect, v.t.Confirm.Needed)
+		return
+	}
+	v.afterSet(in, inForce, change, &effect, err)
 }

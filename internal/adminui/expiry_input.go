@@ -23,7 +23,7 @@ type dialInput struct {
 // fieldOf is the field of the form for one of the policy.
 var fieldOf = map[string]string{
 	"idle_timeout_seconds": "idle", "absolute_lifetime_seconds": "absolute",
-	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "note": "note",
+	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "limits": "limits", "note": "note",
 }
 
 func readDial(form url.Values) dialInput {
@@ -93,10 +93,10 @@ func (v *visit) problems(e *policy.InvalidError) map[string]string {
 	return all
 }
 
-func (v *visit) confirmView(e *policy.Effect, key, problem string) *confirmView {
+func (v *visit) confirmView(e *policy.Effect, key string) *confirmView {
 	return &confirmView{
 		Sentence: fmt.Sprintf(v.t.Dial.ConfirmF, v.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
-		Button:   fmt.Sprintf(v.t.Dial.SaveAnywayF, v.t.estimate(e.Ends)), For: key, Problem: problem,
+		Button:   fmt.Sprintf(v.t.Dial.SaveAnywayF, v.t.estimate(e.Ends)), For: key,
 	}
 }
 

@@ -65,14 +65,18 @@ func TestSavingIsRecordedForWhoDidIt(t *testing.T) {
 func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
+	w.unproven, w.policies.proof = true, w.proof
 	page := w.dial(c, "do", "save", "idle", "49h30m")
 	wantStatus(t, page, 200)
-	wantText(t, page, "It ends 50 logins at once, 50 % of all that live.", "Save, and end 50 logins", `name="confirm_password"`)
+	wantText(t, page, "It ends 50 logins at once, 50 % of all that live.", "Save, and end 50 logins")
 	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
 	key, _, _ := strings.Cut(rest, `"`)
 	confirm := func(pairs ...string) *httptest.ResponseRecorder {
 		return w.dial(c, append([]string{"do", "confirm", "idle", "49h30m", "confirm_for", key, "confirm_password", passphrase}, pairs...)...)
 	}
+	page = confirm("confirm_password", "")
+	wantStatus(t, page, 403)
+	wantText(t, page, "Enter your passphrase once more", "Save, and end 50 logins", `name="confirm_password"`, `value="49h30m"`)
 	page = confirm("confirm_password", "not the right one")
 	wantStatus(t, page, 403)
 	wantText(t, page, "The passphrase is wrong.", "Save, and end 50 logins")

@@ -60,8 +60,11 @@ func TestGuessesAreBounded(t *testing.T) {
 	g.left = 0
 	page = w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
 		"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase)
-	wantStatus(t, page, 403)
-	wantText(t, page, "Too many attempts.")
+	wantStatus(t, page, 429)
+	wantText(t, page, "Too many attempts.", `value="1h"`)
+	if page.Header().Get("Retry-After") == "" {
+		t.Error("nothing says how long to wait")
+	}
 	if a := g.attempts[len(g.attempts)-1]; a.Account != "ada" || len(a.Device) == 0 {
 		t.Errorf("attempt %+v", a)
 	}

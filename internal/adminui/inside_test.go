@@ -57,6 +57,15 @@ func (w *world) Reauthenticate(_ context.Context, _ account.Asker, id idworker.I
 	if id != 7 || !right(p) {
 		return account.ErrWrong
 	}
+	w.unproven = false
+	return nil
+}
+
+// proof is what a sensitive verb asks first.
+func (w *world) proof() error {
+	if w.unproven {
+		return audit.ErrUnproven
+	}
 	return nil
 }
 
@@ -136,6 +145,7 @@ type policies struct {
 	events  []audit.Event
 	last    idworker.ID
 	err     error
+	proof   func() error
 
 	mu sync.Mutex // guards what SetPolicy and Next change: the console also counts in the background
 }
@@ -162,6 +172,9 @@ func (s *policies) SetPolicy(_ context.Context, version int64, next policy.Polic
 	defer s.mu.Unlock()
 	if version != s.inForce.Version {
 		return policy.Policy{}, policy.ErrVersion
+	}
+	if s.proof != nil && s.proof() != nil {
+		return policy.Policy{}, s.proof()
 	}
 	s.inForce = next
 	s.history, s.events = append(s.history, next), append(s.events, e)

@@ -24,6 +24,7 @@ type limitsView struct {
 	Note     string                  // what is wrong with the reason; may be empty
 	InForce  policy.Policy
 	Fields   []limitField
+	Proof    string   // why password and code are asked for, or what was wrong with them
 	Changes  []change // from what is in force to what is typed
 	Conflict *conflictView
 	History  historyView
@@ -97,14 +98,24 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 		return
 	}
 	change := admin.PolicyChange{Version: in.Version, Next: inForce, Note: in.Note}
-	change.Next.Limits = typed
+	change.Next.Limits, change.Next.LimitsErr = typed, nil
 	if do != "save" {
 		change.DryRun, change.Version = true, inForce.Version
 	} else if done := v.already(in.Version, &inForce, typed == inForce.Limits && inForce.LimitsErr == nil); done != "" {
 		v.see(limitsPath, url.Values{"done": {done}})
 		return
 	}
-	set, _, err := u.Policies.Set(v.r.Context(), change)
+	again := func(status int, problem string) {
+		v.showLimits(status, limitsView{In: in, InForce: inForce, Proof: problem, Changes: differing(v.t.limits(&inForce, &change.Next))})
+	}
+	var set policy.Policy
+	ok, err := v.withProof(form, "limits", again, func() (err error) {
+		set, _, err = u.Policies.Set(v.r.Context(), change)
+		return err
+	})
+	if !ok {
+		return
+	}
 	if err == nil && !change.DryRun {
 		v.acted("policy set", "version", set.Version)
 		v.see(limitsPath, url.Values{"done": {"saved"}})

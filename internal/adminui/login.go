@@ -145,12 +145,13 @@ func (u *UI) logout(v *visit, _ url.Values) {
 	v.see(loginPath, url.Values{"why": {"left"}})
 }
 
-// confirmed asks for the password of whoever is inside, and notes in their login
-// that it was shown, before what a login alone is not enough for. It returns what is wrong, in a sentence, or "".
-func (v *visit) confirmed(form url.Values) string {
+// confirmed takes the password and the code of whoever is inside once more, and notes
+// in their login that both were shown. It returns what is wrong, in a sentence with
+// its status, or "".
+func (v *visit) confirmed(form url.Values) (status int, problem string) {
 	try := v.attempt(v.who.Username)
 	if wait := v.heldInside(try, "password not confirmed"); wait != "" {
-		return wait
+		return http.StatusTooManyRequests, wait
 	}
 	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
@@ -158,20 +159,23 @@ func (v *visit) confirmed(form url.Values) string {
 	switch {
 	case err == nil:
 		v.proved(try, v.who.UserID)
-		return ""
+		return 0, ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		return v.t.Confirm.Wrong
+		return http.StatusForbidden, v.t.Confirm.Wrong
 	case errors.Is(err, secondfactor.ErrRequired):
-		return v.t.Account.CodeNeeded
+		return http.StatusForbidden, v.t.Account.CodeNeeded
 	case errors.Is(err, secondfactor.ErrInvalid):
-		return v.t.Account.CodeWrong
+		return http.StatusForbidden, v.t.Account.CodeWrong
+	}
+	v.w.Header().Set("Retry-After", retryAfter)
+	switch {
 	case errors.Is(err, account.ErrBusy):
 		v.log("password not confirmed", "reason", "busy", "user_id", v.who.UserID.String())
-		return v.t.Login.Busy
+		return http.StatusServiceUnavailable, v.t.Login.Busy
 	case errors.Is(err, secondfactor.ErrSealed):
 		v.uncheckable("confirm", err)
-		return v.t.Keys.Sealed
+		return http.StatusServiceUnavailable, v.t.Keys.Sealed
 	}
 	v.u.Log.ErrorContext(v.r.Context(), "console: confirm", "err", err)
-	return v.t.Login.Failed
+	return http.StatusServiceUnavailable, v.t.Login.Failed
 }

@@ -108,8 +108,7 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 	v.see(back.Path, q)
 }
 
-// endAll logs everybody out, if somebody has typed that they mean it, and their
-// password.
+// endAll logs everybody out, if somebody has typed that they mean it.
 func (u *UI) endAll(v *visit, form url.Values) {
 	again := loginsView{Reason: typed(form, "reason")}
 	if !strings.EqualFold(strings.Join(strings.Fields(form.Get("phrase")), " "), v.t.Logins.Phrase) {
@@ -117,11 +116,14 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		v.showLogins(http.StatusUnprocessableEntity, again)
 		return
 	}
-	if again.Problem = v.confirmed(form); again.Problem != "" {
-		v.showLogins(http.StatusForbidden, again)
+	ask := func(status int, problem string) {
+		again.Problem = problem
+		v.showLogins(status, again)
+	}
+	ok, err := v.withProof(form, "end-all", ask, func() error { return u.Living.EndAll(v.r.Context(), again.Reason) })
+	if !ok {
 		return
 	}
-	err := u.Living.EndAll(v.r.Context(), again.Reason)
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
 		again.Problem = v.sentences(invalid)[0]
 		v.showLogins(http.StatusUnprocessableEntity, again)

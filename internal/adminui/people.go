@@ -124,8 +124,8 @@ func (v *visit) roles(chosen account.Role) (all []option) {
 	return all
 }
 
-// createUser makes an account. One that may do everything needs the password
-// of whoever makes it.
+// createUser makes an account. A passphrase that was typed for it does not come back,
+// where the page is shown once more.
 func (u *UI) createUser(v *visit, form url.Values) {
 	role := account.Role(form.Get("role"))
 	in := newUser{Username: typedName(form), Reason: typed(form, "reason"), ByLink: form.Get("by") == "link" && u.Resets != nil}
@@ -138,19 +138,19 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	again := func(status int, problems ...string) {
 		v.showUsers(status, usersView{New: in, Problems: problems, Roles: v.roles(role)})
 	}
-	if role == account.RoleAdmin {
-		if problem := v.confirmed(form); problem != "" {
-			again(http.StatusForbidden, problem)
-			return
-		}
-	}
 	var user account.User
 	var started admin.StartedReset
-	var err error
-	if in.ByLink {
-		user, started, err = u.Resets.Invite(v.r.Context(), in.Username, role, in.Life, in.Reason)
-	} else {
-		user, err = u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+	ask := func(status int, problem string) { again(status, problem) }
+	ok, err := v.withProof(form, "create", ask, func() (err error) {
+		if in.ByLink {
+			user, started, err = u.Resets.Invite(v.r.Context(), in.Username, role, in.Life, in.Reason)
+		} else {
+			user, err = u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+		}
+		return err
+	})
+	if !ok {
+		return
 	}
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {

@@ -80,6 +80,9 @@ func (c *crowd) Create(_ context.Context, username string, p account.Password, r
 	if slices.ContainsFunc(c.users, func(u account.User) bool { return u.Username == username }) {
 		return account.User{}, account.ErrExists
 	}
+	if err := c.w.proof(); err != nil && role != account.RoleUser {
+		return account.User{}, err
+	}
 	u := account.User{ID: c.users[len(c.users)-1].ID + 1, Username: username, Role: role}
 	c.users = append(c.users, u)
 	c.calls = append(c.calls, "create "+username+" "+string(role)+" "+reason)
@@ -95,6 +98,9 @@ func (c *crowd) Change(_ context.Context, id idworker.ID, change adminui.UserCha
 		return c.err
 	}
 	if change.Role != nil {
+		if err := c.w.proof(); err != nil {
+			return err
+		}
 		if u.Role == account.RoleAdmin && *change.Role != account.RoleAdmin {
 			return adminui.ErrLastAdmin
 		}
@@ -145,6 +151,9 @@ func (c living) End(_ context.Context, id idworker.ID, reason string) error {
 }
 
 func (c living) EndAll(_ context.Context, reason string) error {
+	if err := c.w.proof(); err != nil {
+		return err
+	}
 	clear(c.logins)
 	c.calls = append(c.calls, "end all "+reason)
 	return c.err

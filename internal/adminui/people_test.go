@@ -81,10 +81,16 @@ func TestRoleNeedsThePassword(t *testing.T) {
 	w := newWorld(t)
 	crowd := w.populate(2)
 	c := w.enter()
-	for _, password := range []string{"", "not the right one"} {
-		page := w.sendForm(c, "/console/users/8", "do", "role", "role", "admin", "confirm_password", password)
+	wantNoText(t, w.see(c, "/console/users/8"), `name="confirm_password"`)
+	w.unproven = true
+	for password, says := range map[string]string{"": "Nothing was done yet.", "not the right one": "The passphrase is wrong."} {
+		page := w.sendForm(c, "/console/users/8", "do", "role", "role", "admin", "reason", "new job", "confirm_password", password)
 		wantStatus(t, page, 403)
-		wantText(t, page, "The passphrase is wrong.")
+		wantText(t, page, says, `name="confirm_password"`, `value="admin" selected`, `value="new job"`)
+		wantNoText(t, page, "not the right one")
+		if n := strings.Count(page.Body.String(), `name="confirm_password"`); n != 1 {
+			t.Errorf("%d forms ask for the passphrase", n)
+		}
 	}
 	if len(crowd.calls) != 0 {
 		t.Fatalf("done without the password: %v", crowd.calls)
@@ -119,7 +125,11 @@ func TestNewUsers(t *testing.T) {
 	page := w.sendForm(c, "/console/users", "username", "bob", "password", "short", "role", "user", "reason", "new here")
 	wantStatus(t, page, 422)
 	wantText(t, page, "Passphrase must have at least 15 characters", `value="bob"`, `value="new here"`, "<details class=\"sheet\" open>")
-	wantStatus(t, w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin"), 403)
+	w.unproven = true
+	page = w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin", "reason", "new here")
+	wantStatus(t, page, 403)
+	wantText(t, page, "Nothing was done yet.", `value="bob"`, `value="new here"`, `value="admin" selected`, `name="confirm_password"`)
+	wantNoText(t, page, passphrase)
 	wantStatus(t, w.sendForm(c, "/console/users", "username", "ada", "password", passphrase, "role", "user"), 409)
 	if len(crowd.calls) != 0 {
 		t.Fatalf("%v", crowd.calls)

@@ -39,7 +39,12 @@ type Resets interface {
 var lives = []time.Duration{account.MinResetLife, account.ResetLife, 8 * time.Hour, account.MaxResetLife}
 
 // Lives are the choices of how long the link works.
-func (v userView) Lives() []option { return v.T.lives(account.ResetLife) }
+func (v userView) Lives() []option {
+	if seconds, err := strconv.Atoi(v.Sent("give", "life")); err == nil {
+		return v.T.lives(time.Duration(seconds) * time.Second)
+	}
+	return v.T.lives(account.ResetLife)
+}
 
 func (t *texts) lives(chosen time.Duration) (all []option) {
 	for _, d := range lives {
@@ -72,25 +77,26 @@ type givenView struct {
 // Token is the secret, for this page and nothing else.
 func (v givenView) Token() string { return v.link.Reveal() }
 
-// giveReset starts a reset, and shows the link. It needs the password of whoever
-// asks: with the link anybody can become that user.
+// giveReset starts a reset, and shows the link.
 func (u *UI) giveReset(v *visit, form url.Values) {
 	id, ok := v.id()
 	if !ok {
-		return
-	}
-	if problem := v.confirmed(form); problem != "" {
-		v.showUser(http.StatusForbidden, problem)
 		return
 	}
 	life, ok := v.readLife(form)
 	if !ok {
 		return
 	}
-	person, err := u.People.Get(v.r.Context(), id)
+	var person Person
 	var started admin.StartedReset
-	if err == nil {
-		started, err = u.Resets.StartReset(v.r.Context(), id, life, typed(form, "reason"))
+	ok, err := v.withProof(form, "give", v.showUser, func() (err error) {
+		if person, err = u.People.Get(v.r.Context(), id); err == nil {
+			started, err = u.Resets.StartReset(v.r.Context(), id, life, typed(form, "reason"))
+		}
+		return err
+	})
+	if !ok {
+		return
 	}
 	if err != nil {
 		v.resetFailed("reset not started", err)

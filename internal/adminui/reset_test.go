@@ -37,8 +37,8 @@ func (w *world) giveResets() *resets {
 }
 
 func (r *resets) StartReset(_ context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error) {
-	if r.err != nil {
-		return admin.StartedReset{}, r.err
+	if err := errors.Join(r.err, r.w.proof()); err != nil {
+		return admin.StartedReset{}, err
 	}
 	r.calls = append(r.calls, "start "+id.String()+" "+life.String()+" "+reason)
 	r.live[id] = account.NewResetToken()
@@ -46,8 +46,8 @@ func (r *resets) StartReset(_ context.Context, id idworker.ID, life time.Duratio
 }
 
 func (r *resets) Invite(_ context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
-	if r.err != nil {
-		return account.User{}, admin.StartedReset{}, r.err
+	if err := errors.Join(r.err, r.w.proof()); err != nil {
+		return account.User{}, admin.StartedReset{}, err
 	}
 	r.calls = append(r.calls, "invite "+username+" "+string(role)+" "+life.String()+" "+reason)
 	r.live[50] = account.NewResetToken()

@@ -57,7 +57,7 @@ type loginTexts struct {
 }
 
 type confirmTexts struct {
-	Label, Hint, Wrong string
+	Label, Hint, Wrong, Needed string
 }
 
 type setupTexts struct {

@@ -42,7 +42,8 @@ func english() *texts {
 			},
 		},
 		Confirm: confirmTexts{
-			Label: "Your passphrase", Hint: "Once more, because this cannot be taken back.", Wrong: "The passphrase is wrong.",
+			Label: "Your passphrase", Hint: "Once more. Then it is not asked for again for ten minutes.", Wrong: "The passphrase is wrong.",
+			Needed: "Nothing was done yet. Enter your passphrase once more: this gives or takes rights, and a login alone is not enough for it.",
 		},
 		Setup: setupTexts{
 			Title:          "Create the first admin",
@@ -132,7 +133,7 @@ func english() *texts {
 		People: peopleTexts{
 			Title: "Users", Search: "Names that begin with", Find: "Find", Name: "Name", Role: "Role", State: "State", Created: "Created",
 			Enabled: "enabled", Disabled: "disabled", None: "There are no users yet.", NoneNamed: "Nobody has such a name.", More: "More",
-			New: "New user", Create: "Create user", Reason: "Reason", ConfirmAdmin: "Only for a new admin.", Taken: "The username is taken. Choose another.",
+			New: "New user", Create: "Create user", Reason: "Reason", Taken: "The username is taken. Choose another.",
 			Account: "Account", Audit: "What was done to this user", Login: "Login", NoLogin: "Not logged in.",
 			ChangeRole: "Change the role", EndsLogin: "Ends the login: a role is part of it.",
 			Disable: "Disable", DisableHint: "Ends the login, and lets nobody log in with this account.",
@@ -168,6 +169,7 @@ func english() *texts {
 			"reset_lifetime_seconds": "The time",
 			"password.breached":      "The passphrase is in a list of stolen passphrases, which guessers try first; choose one that you use nowhere else.",
 			"username":               "Username", "password": "Passphrase", "role": "Role", "reason": "Reason",
+			"limits.unreadable":                   "The limits of that version cannot be read, perhaps because a newer release wrote them. Nothing was changed. Set all limits on the page of the limits first, or leave out the limits of that version.",
 			"note.invalid":                        "The reason must be one line, without control characters.",
 			"idle_timeout_seconds.too_short":      "The idle timeout must be at least 5 minutes.",
 			"idle_timeout_seconds.too_long":       "The idle timeout must not be longer than the absolute lifetime.",

@@ -60,7 +60,7 @@ type logTexts struct {
 type peopleTexts struct {
 	Title, Search, Find, Name, Role, State, Created string
 	Enabled, Disabled, None, NoneNamed, More        string
-	New, Create, Reason, ConfirmAdmin, Taken        string
+	New, Create, Reason, Taken                      string
 	Account, Audit, Login, NoLogin                  string
 	ChangeRole, EndsLogin, Disable, DisableHint     string
 	Enable, EnableHint, LastAdmin                   string

@@ -41,7 +41,7 @@ func chinese() *texts {
 					"（http://127.0.0.1 或 http://localhost）。Safari 需要 https。",
 			},
 		},
-		Confirm: confirmTexts{Label: "您的密码短语", Hint: "此操作无法撤销，请再输入一次。", Wrong: "密码短语错误。"},
+		Confirm: confirmTexts{Label: "您的密码短语", Hint: "请再输入一次，十分钟内不会再次询问。", Wrong: "密码短语错误。", Needed: "尚未执行任何操作。请再次输入您的密码短语：此操作涉及权限，仅凭登录状态不足以执行。"},
 		Setup: setupTexts{
 			Title:          "创建第一个管理员",
 			Lead:           "此服务器还没有管理员。请为其运维者创建账户。",
@@ -130,7 +130,7 @@ func chinese() *texts {
 		People: peopleTexts{
 			Title: "用户", Search: "名称开头为", Find: "查找", Name: "名称", Role: "角色", State: "状态", Created: "创建时间",
 			Enabled: "启用", Disabled: "停用", None: "还没有用户。", NoneNamed: "没有这样的名称。", More: "更多",
-			New: "新建用户", Create: "创建用户", Reason: "原因", ConfirmAdmin: "仅在创建管理员时需要。", Taken: "该用户名已被占用，请换一个。",
+			New: "新建用户", Create: "创建用户", Reason: "原因", Taken: "该用户名已被占用，请换一个。",
 			Account: "账户", Audit: "对此用户所做的操作", Login: "登录", NoLogin: "未登录。",
 			ChangeRole: "更改角色", EndsLogin: "将结束其登录：角色是登录的一部分。",
 			Disable: "停用", DisableHint: "结束其登录，并且不允许用此账户登录。",
@@ -176,6 +176,7 @@ func chinese() *texts {
 			"password.contains_username": "密码短语不能包含用户名。", "password.too_common": "密码短语太容易猜到；用几个词组成一句话最简单。",
 			"password.breached":                   "该密码短语在已泄露密码的列表中，猜测者会首先尝试；请选择一个未在别处使用的。",
 			"role.unknown_value":                  "角色必须是 user、service 或 admin。",
+			"limits.unreadable":                   "无法读取该版本的限制，可能由更新的版本写入。未作任何更改。请先在限制页面设置所有限制，或不恢复该版本的限制。",
 			"note.invalid":                        "原因必须是一行文字，不含控制字符。",
 			"idle_timeout_seconds.too_short":      "闲置超时至少 5 分钟。",
 			"idle_timeout_seconds.too_long":       "闲置超时不能长于绝对有效期。",

@@ -32,6 +32,10 @@ func (v *visit) showUser(status int, problem string) {
 		return
 	}
 	p, err := v.u.People.Get(v.r.Context(), id)
+	chosen := p.Role
+	if v.asks == "role" {
+		chosen = account.Role(v.sent.Get("role"))
+	}
 	switch {
 	case errors.Is(err, account.ErrNotFound):
 		v.message(http.StatusNotFound, v.t.NotFound)
@@ -41,7 +45,7 @@ func (v *visit) showUser(status int, problem string) {
 		return
 	}
 	view := userView{
-		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(p.Role), RoleName: v.t.People.Roles[string(p.Role)],
+		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.People.Roles[string(p.Role)],
 		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil, Factors: v.u.Factors != nil,
 	}
 	view.Back = usersPath + "/" + id.String()
@@ -62,8 +66,7 @@ func (v *visit) id() (idworker.ID, bool) {
 	return id, true
 }
 
-// changeUser changes the role, or disables or enables. Another role needs the
-// password of whoever gives it.
+// changeUser changes the role, or disables or enables.
 func (u *UI) changeUser(v *visit, form url.Values) {
 	id, ok := v.id()
 	if !ok {
@@ -75,10 +78,6 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 	case "role":
 		role := account.Role(form.Get("role"))
 		c.Role = &role
-		if problem := v.confirmed(form); problem != "" {
-			v.showUser(http.StatusForbidden, problem)
-			return
-		}
 	case "disabled", "enabled":
 		disabled := done == "disabled"
 		c.Disabled = &disabled
@@ -86,8 +85,10 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		v.message(http.StatusBadRequest, v.t.BadRequest)
 		return
 	}
-	err := u.People.Change(v.r.Context(), id, c)
-	v.userChanged(id, done, "user changed", err)
+	ok, err := v.withProof(form, done, v.showUser, func() error { return u.People.Change(v.r.Context(), id, c) })
+	if ok {
+		v.userChanged(id, done, "user changed", err)
+	}
 }
 
 // userChanged answers for a change of a user. what is the line of the log, and

@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -20,10 +19,11 @@ func (u *UI) removeFactor(v *visit, form url.Values) {
 	if !ok {
 		return
 	}
-	if problem := v.confirmed(form); problem != "" {
-		v.showUser(http.StatusForbidden, problem)
-		return
+	ok, err := v.withProof(form, "factor", v.showUser, func() error {
+		_, err := u.Factors.RemoveSecondFactor(v.r.Context(), id, typed(form, "reason"))
+		return err
+	})
+	if ok {
+		v.userChanged(id, "factor_removed", "second factor removed", err)
 	}
-	_, err := u.Factors.RemoveSecondFactor(v.r.Context(), id, typed(form, "reason"))
-	v.userChanged(id, "factor_removed", "second factor removed", err)
 }

@@ -25,6 +25,9 @@ type visit struct {
 	giveBack func()        // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
+
+	asks string     // the form in which the page asks for password and code; see withProof
+	sent url.Values // what was typed into it
 }
 
 func (u *UI) visit(w http.ResponseWriter, r *http.Request) *visit {
@@ -40,17 +43,19 @@ type frame struct {
 	Who     string // empty for a page outside
 	Bad     bool   // the page tells of a mistake
 	Scripts []string
-	Done    string // what was done just now; may be empty
-	Refresh int    // seconds after which the page comes again where no script runs; 0: never
-	people  bool   // there are pages about users and logins
-	own     bool   // there is a page about the account of whoever visits
-	Factor  bool   // whoever visits has a second factor
+	Done    string     // what was done just now; may be empty
+	Refresh int        // seconds after which the page comes again where no script runs; 0: never
+	people  bool       // there are pages about users and logins
+	own     bool       // there is a page about the account of whoever visits
+	Factor  bool       // whoever visits has a second factor
+	asks    string     // the form that asks for password and code, and
+	sent    url.Values // what was typed into it
 }
 
 // frame is that of a page with this title. here is its path in the menu, and
 // where a change of the language leads back to.
 func (v *visit) frame(title, here string, scripts ...string) frame {
-	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil, own: v.u.Own != nil, Factor: v.factor}
+	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil, own: v.u.Own != nil, Factor: v.factor, asks: v.asks, sent: v.sent}
 	switch {
 	case v.r.URL.Path == setupPath: // its query is a secret
 	case v.r.URL.Path == loginPath && v.r.Method == http.MethodGet:

@@ -43,6 +43,8 @@ type world struct {
 	makeErr error
 	onMake  func() // called while an account is being made
 
+	unproven bool // what is sensitive needs password and code first
+
 	policies  *policies
 	record    record
 	counts    counted

@@ -266,3 +266,37 @@ func (w *world) made(t testing.TB, actor idworker.ID) int {
 	}
 	return len(events)
 }
+
+// TestNoEventWithoutItsPermit: a change that has asked about somebody else, or for
+// less, cannot write its event.
+func TestNoEventWithoutItsPermit(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		s, other := w.begin(t, w.admin(t, "ada")), w.begin(t, w.admin(t, "bob"))
+		again := acts(s)
+		again.Session++
+		event := func(by audit.By, need audit.Need) audit.Event {
+			return audit.Event{ID: w.ids.next(0), By: by, Need: need, Action: audit.SweepRequested}
+		}
+		for what, err := range map[string]error{
+			"of somebody else":           w.Record(acts(other), audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
+			"of another login":           w.Record(again, audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
+			"for less":                   w.Record(acts(s), audit.NeedsAdmin, event(acts(s), audit.NeedsProof)),
+			"without any":                w.Record(audit.By{}, 0, event(acts(s), audit.NeedsLogin)),
+			"that says of no need":       w.Record(acts(s), audit.NeedsProof, event(acts(s), 0)),
+			"of nobody, through a door":  w.Record(audit.By{Via: audit.ViaAPI}, 0, event(audit.By{Via: audit.ViaAPI}, 0)),
+			"of the shell, for somebody": w.Record(shell, audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
+		} {
+			if err == nil {
+				t.Errorf("an event was written by a permit %s", what)
+			}
+		}
+		for _, err := range []error{
+			w.Record(acts(s), audit.NeedsProof, event(acts(s), audit.NeedsAdmin)), w.Record(shell, 0, event(shell, 0)),
+			w.Record(audit.By{}, 0, event(acts(s), audit.NeedsNothing)),
+		} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -43,6 +43,11 @@ func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
 // SetNow stops the clock by which this instance has the database stamp.
 func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
 
+// Record writes e by a permit for by, who needs that.
+func (db *DB) Record(by audit.By, need audit.Need, e audit.Event) error {
+	return permit{db.gorm, by, need}.record(e)
+}
+
 // Disable is Change, as far as most tests care. Disabling twice keeps the first
 // time.
 func (u *Users) Disable(ctx context.Context, id idworker.ID, at time.Time) (session.Session, error) {

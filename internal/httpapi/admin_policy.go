@@ -30,21 +30,25 @@ func (s *server) policyRoutes(g gin.IRouter) {
 }
 
 type policyBody struct {
-	Idle      int64     `json:"idle_timeout_seconds"`
-	Absolute  int64     `json:"absolute_lifetime_seconds"`
-	Touch     int64     `json:"touch_interval_seconds"`
-	Schedule  string    `json:"sweep_schedule"`
-	Limits    limit.Doc `json:"limits"`
-	Version   int64     `json:"version"`
-	UpdatedAt string    `json:"updated_at,omitempty"` // none of the first version, which nobody has set
-	UpdatedBy string    `json:"updated_by,omitempty"`
-	Note      string    `json:"note"`
+	Idle      int64      `json:"idle_timeout_seconds"`
+	Absolute  int64      `json:"absolute_lifetime_seconds"`
+	Touch     int64      `json:"touch_interval_seconds"`
+	Schedule  string     `json:"sweep_schedule"`
+	Limits    *limit.Doc `json:"limits,omitempty"` // none of those that cannot be read
+	Version   int64      `json:"version"`
+	UpdatedAt string     `json:"updated_at,omitempty"` // none of the first version, which nobody has set
+	UpdatedBy string     `json:"updated_by,omitempty"`
+	Note      string     `json:"note"`
 }
 
 func bodyOf(p *policy.Policy) policyBody {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
 	b := policyBody{Idle: seconds(p.Idle), Absolute: seconds(p.Absolute), Touch: seconds(p.Touch), Schedule: p.Schedule,
-		Limits: limit.DocOf(&p.Limits), Version: p.Version, Note: p.Note}
+		Version: p.Version, Note: p.Note}
+	if p.LimitsErr == nil {
+		limits := limit.DocOf(&p.Limits)
+		b.Limits = &limits
+	}
 	if p.Changed() {
 		b.UpdatedAt, b.UpdatedBy = stamp(p.UpdatedAt), p.UpdatedBy
 	}

@@ -81,7 +81,7 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 			missing = append(missing, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
 		}
 		if len(wrong) == 0 {
-			next.Limits = limits
+			next.Limits, next.LimitsErr = limits, nil
 		}
 	}
 	return next, missing

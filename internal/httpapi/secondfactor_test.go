@@ -98,6 +98,7 @@ func TestRefusalsOfSecondFactors(t *testing.T) {
 func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 	for path, body := range map[string]string{
 		"POST /v1/me/second-factor":                `{"current_password":"x"}`,
+		"POST /v1/me/reauthenticate":               `{"password":"x"}`,
 		"POST /v1/me/second-factor/confirm":        `{"code":"123456"}`,
 		"POST /v1/me/second-factor/recovery-codes": `{"current_password":"x","code":"123456"}`,
 		"DELETE /v1/me/second-factor":              `{"current_password":"x","code":"123456"}`,

@@ -22,6 +22,7 @@ func TestAttemptThatNobodyLearntFromIsGivenBack(t *testing.T) {
 	} {
 		for path, body := range map[string]string{
 			"POST /v1/login": `{"username":"ada","password":"x"}`, "PUT /v1/me/password": `{"current_password":"a","new_password":"b"}`,
+			"POST /v1/me/reauthenticate": `{"password":"a","code":"123456"}`,
 		} {
 			w := &world{login: err, change: err}
 			method, path, _ := strings.Cut(path, " ")

@@ -75,7 +75,7 @@ func asvs14to17() asvsTable {
 			},
 			// V15 Coding and architecture
 			{
-				"15.1.2", "the bill is of another version", "Makefile",
+				"15.1.2", "the bill lacks the standard library", "Makefile",
 				"$(CYCLONEDX) bin -json -std -noserial",
 				"$(CYCLONEDX) bin -json -noserial",
 				"internal/supply", "TestBillOfMaterialsIsOfThisProgram", "",
@@ -105,10 +105,10 @@ func asvs14to17() asvsTable {
 				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
 			{
-				"15.2.2", "slow clients stay", "cmd/flakepass/servers.go",
-				"\t\tReadHeaderTimeout: 5 * time.Second,\n\t\tReadTimeout:       10 * time.Second,\n",
-				"\t\tReadHeaderTimeout: time.Hour,\n\t\tReadTimeout:       time.Hour,\n",
-				"internal/attack", "TestSlowClientsAreHungUpOn", "",
+				"15.2.2", "who never ends a header stays", "cmd/flakepass/servers.go",
+				"\t\tReadHeaderTimeout: 5 * time.Second,\n",
+				"\t\tReadHeaderTimeout: time.Hour,\n",
+				"cmd/flakepass", "TestEveryWaitForAClientHasAnEnd", "",
 			},
 			{
 				"15.2.3", "the server has code for tests", "internal/sweep/pass.go",
@@ -201,10 +201,10 @@ func asvs14to17() asvsTable {
 				"idworker", "TestRingTakesNothingTwiceAndRefusesNobody", "",
 			},
 			{
-				"15.4.2", "a login compares nothing", "internal/gormstore/endings.go",
-				`const unmoved = "id = ? AND COALESCE(token_id, 0) = ?"`,
-				`const unmoved = "id = ? AND COALESCE(token_id, 0) + ? >= 0"`,
-				"internal/gormstore", "TestLoginVsLogin", "",
+				"15.4.2", "two instances take the lease of a pass", "internal/gormstore/sweepbook.go",
+				`"WHERE id = 1 AND (lease_until <= "+now+" OR`,
+				`"WHERE id = 1 AND (lease_until < 9000000000000 OR lease_until <= "+now+" OR`,
+				"internal/gormstore", "TestLeaseIsOnesAtATime", "",
 			},
 			{
 				"15.4.2", "a change of a user compares nothing", "internal/gormstore/accounts.go",
@@ -223,6 +223,62 @@ func asvs14to17() asvsTable {
 				"Lanes: 1, Lease: 15 * time.Second,",
 				"Lanes: 1, Lease: 24 * time.Hour,",
 				"internal/sweep", "TestLeaseOfADeadHolderEnds", "",
+			},
+			{
+				"15.4.4", "a network has turn after turn", "internal/account/queue.go",
+				"c.turns.MoveToBack(turn)",
+				"c.turns.MoveToFront(turn)",
+				"internal/account", "TestNetworksTakeTurns", "",
+			},
+			{
+				"15.4.4", "known askers wait behind strangers", "internal/account/queue.go",
+				"\t\tq.turn = 1 - q.turn\n\t\tq.free",
+				"\t\tq.free",
+				"internal/account", "TestKnownAskersGetEverySecondTurn", "",
+			},
+			{
+				"15.4.4", "who fills the queue keeps it", "internal/account/queue.go",
+				"if waiting >= q.room && !q.makeRoom(by) {",
+				"if waiting >= q.room {",
+				"internal/account", "TestFullQueueTakesFromTheLargestNetwork", "",
+			},
+			{
+				"15.4.4", "strangers fill the half of known askers", "internal/account/queue.go",
+				"from = &q.classes[1-own]",
+				"from = &q.classes[own]",
+				"internal/account", "TestEachClassHasHalfOfAFullQueue", "",
+			},
+			{
+				"15.4.4", "what is small overtakes what is large", "internal/account/queue.go",
+				"\t\tif w.kib > q.free {\n\t\t\treturn\n\t\t}\n",
+				"\t\tif w.kib > q.free {\n\t\t\tif c = &q.classes[1-q.turn]; c.waiting == 0 {\n\t\t\t\treturn\n\t\t\t}\n" +
+					"\t\t\tturn = c.turns.Front()\n\t\t\tif w = turn.Value.(*line).waiters.Front().Value.(*waiter); w.kib > q.free {\n\t\t\t\treturn\n\t\t\t}\n" +
+					"\t\t\tq.turn = 1 - q.turn\n\t\t}\n",
+				"internal/account", "TestCostlyHashIsNotOvertakenForEver", "",
+			},
+			{
+				"15.4.4", "who leaves the queue keeps the place", "internal/account/queue.go",
+				"\t\tq.remove(w)\n\t} else if err",
+				"\t\t_ = w\n\t} else if err",
+				"internal/account", "TestLeavingTheQueueFreesTheSlot", "",
+			},
+			{
+				"15.4.4", "cold tokens take every connection to the database", "internal/session/gatetier/gatetier.go",
+				"make(chan struct{}, max(most, 1))",
+				"make(chan struct{}, 1<<20)",
+				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
+			},
+			{
+				"15.4.4", "a network has all connections", "internal/connlimit/connlimit.go",
+				"if bound && p != nil &&",
+				"if bound && p == nil &&",
+				"internal/connlimit", "TestPeerHasNoMoreThanItsShare", "",
+			},
+			{
+				"15.4.4", "an account has all streams", "internal/session/broadcast/broadcast.go",
+				"case h.followers >= h.Most && !h.makeRoom(account):",
+				"case h.followers >= h.Most:",
+				"internal/session/broadcast", "TestOneAccountKeepsNobodyFromFollowing", "",
 			},
 			// V16 Logging and errors
 			{
@@ -364,9 +420,9 @@ func asvs14to17() asvsTable {
 				"internal/httpapi", "TestPanicIsAnAnswer", "",
 			},
 			{
-				"16.5.4", "nobody catches a panic of a pass", "internal/sweep/run.go",
-				"cron.NewChain(cron.SkipIfStillRunning(cron.DiscardLogger), s.recovered())",
-				"cron.NewChain(cron.SkipIfStillRunning(cron.DiscardLogger))",
+				"16.5.4", "nobody catches a panic of a pass", "internal/sweep/pass.go",
+				"\t\tif r := recover(); r != nil {",
+				"\t\tif r := any(nil); r != nil {",
 				"internal/sweep", "TestRunSurvivesAPanic", "",
 			},
 		},

@@ -66,7 +66,7 @@ func asvs6Factors() []asvsBreak {
 		breaks("6.4.1", "of many uses of one link all count", asvsStore+"/resets.go", linkOnce, linkOften, asvsStore, "TestResetIsUsedOnce"),
 		breaks("6.4.3", "a reset removes the second factor", asvsStore+"/resets.go",
 			`set: "password_hash = ?, password_version = password_version + 1", args`, `set: "password_hash = ?, second_factor_at = NULL, password_version = password_version + 1", args`, asvsStore, "TestResetLeavesTheSecondFactor"),
-		breaks("6.4.6", "a link is given without a confirmation", asvsUI+"/reset.go", "if problem := v.confirmed(form); problem != \"\" {", "if problem := \"\"; problem != \"\" {", asvsUI, "TestOnlyAConfirmedAdminGivesLinks"),
+		breaks("6.4.6", "a link is given for a wrong password", asvsUI+"/proof.go", "if form.Get(\"confirm_password\") != \"\" {", "if false {", asvsUI, "TestOnlyAConfirmedAdminGivesLinks"),
 		breaks("6.4.6", "a reset has no record of who began it", "internal/admin/resets.go", "audit.ResetStarted", "audit.ResetWithdrawn", "internal/admin", "TestResetsLeaveARecord"),
 		breaks("6.5.1", "the step of a code counts again", asvsStore+"/secondfactor.go", "second_factor_step < ?\"", "second_factor_step <= ?\"", asvsStore, "TestOfManyUsesOfOneCodeTheDatabaseLetsOneWin"),
 		breaks("6.5.1", "what the store says of a code is not heard", factor+"/service.go", "\t\tif ok {\n\t\t\treturn s.count(\"code\", nil)", "\t\tif ok || err == nil {\n\t\t\treturn s.count(\"code\", nil)", factor, "TestWhoComesSecondIsRefusedByTheStore"),

@@ -40,6 +40,8 @@ const (
 	CodeTooShort = "too_short"
 	CodeTooLong  = "too_long"
 	CodeInvalid  = "invalid"
+
+	CodeUnreadable = "unreadable"
 )
 
 // Check returns an [*InvalidError] with everything that is wrong with the times
