@@ -207,7 +207,7 @@ func asvs11to13() asvsTable {
 				"13.1.2", "questions to the database without a limit", "internal/session/gatetier/gatetier.go",
 				"make(chan struct{}, max(most, 1))",
 				"make(chan struct{}, 1<<20)",
-				"internal/chaos", "TestStampedeLeavesRoomForLogins", "",
+				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
 			{
 				"13.1.3", "a question to the database waits for ever", "internal/gormstore/users.go",

@@ -270,8 +270,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.4.4", "a network has all connections", "internal/connlimit/connlimit.go",
-				"if bound && p != nil &&",
-				"if bound && p == nil &&",
+				"len(p.conns) >= l.share &&",
+				"len(p.conns) > l.most &&",
 				"internal/connlimit", "TestPeerHasNoMoreThanItsShare", "",
 			},
 			{

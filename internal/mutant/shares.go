@@ -21,7 +21,7 @@ func shares() []Mutant {
 		share("a network asks its waiters away", queue, "most.waiters.Len() <= from.length(by.Network)+1", "most.waiters.Len() <= 0", "^TestFullQueueTakes"),
 		share("idle connections make no room", connections, "\tif c == nil {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
 			"\tif c == nil || c.limit == l {\n\t\treturn false\n\t}\n\tl.remove(c)\n", "^TestLongestIdle"),
-		share("a network has all connections", connections, "if bound && p != nil &&", "if bound && p == nil &&", "^TestPeerHas"),
+		share("a network has all connections", connections, "len(p.conns) >= l.share &&", "len(p.conns) > l.most &&", "^TestPeerHas"),
 		share("an account has all streams", streams, "case h.followers >= h.Most && !h.makeRoom(account):", "case h.followers >= h.Most:", "^TestOneAccount"),
 		share("a question about many tokens counts once", "internal/httpapi/verifications.go", "s.quota(c, len(tokens))", "s.quota(c, 1)", "^TestQuotaCounts"),
 		share("a flood displaces events of other kinds", counts, "if len(r.kinds) >= TallyKept {", "if len(r.kinds) >= 0 {", "^TestFloodOfOneKind"),
