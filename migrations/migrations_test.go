@@ -26,7 +26,7 @@ var names = []string{
 	"audit_names", "users_disabled",
 	"sweep_state", "sweeps_requested_by",
 	"activity", "users_idle", "policy_limits", "password_resets", "second_factor",
-	"instances", "token_proved", "password_resets_issuer",
+	"instances", "token_proved", "password_resets_issuer", "login_guards",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

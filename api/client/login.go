@@ -40,9 +40,12 @@ type Credentials struct {
 	// Code is one of the second factor, or a recovery code. It may be empty, and is
 	// ignored where the account has none.
 	Code string
-	// Last is the token of the last login on this device, if it is still there,
-	// living or dead. With it the login gets past what strangers have used up of
-	// the account's attempts.
+	// Device is what the last login to this account on this device has brought. With
+	// it the login gets past what strangers have used up of the account's attempts.
+	// The zero one: there is none.
+	Device DeviceCredential
+	// Last is the token of that login, if it is still there, living or dead. It does
+	// the same until the account is logged in to twice elsewhere.
 	Last flakepass.Token
 }
 
@@ -52,6 +55,9 @@ type Login struct {
 	SessionID     idworker.ID // public
 	ExpiresAt     time.Time   // when the absolute lifetime ends
 	IdleExpiresAt time.Time   // when the idle timeout ends if no request comes
+	// Device is to be kept, also after a logout, for [Credentials]. It is the zero one
+	// if the server gives none.
+	Device DeviceCredential
 }
 
 // Login begins the one login of a user, and ends the one before. It fails with
@@ -62,8 +68,9 @@ type Login struct {
 func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
 		namePassword
-		Code string `json:"code,omitempty"`
-	}{namePassword{who.Username, who.Password.reveal()}, who.Code}, open, func(r *call) {
+		Code   string `json:"code,omitempty"`
+		Device string `json:"device_credential,omitempty"`
+	}{namePassword{who.Username, who.Password.reveal()}, who.Code, who.Device.Reveal()}, open, func(r *call) {
 		if !who.Last.IsZero() {
 			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
 		}
@@ -71,7 +78,7 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return Login{v.Token.Token, v.SessionID, v.ExpiresAt, v.IdleExpiresAt}, nil
+	return Login{v.Token.Token, v.SessionID, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Device)}, nil
 }
 
 type wireLogin struct {
@@ -79,6 +86,7 @@ type wireLogin struct {
 	SessionID     idworker.ID `json:"session_id"`
 	ExpiresAt     time.Time   `json:"expires_at"`
 	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+	Device        string      `json:"device_credential"`
 }
 
 func (l wireLogin) complete() bool {

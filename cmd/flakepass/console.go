@@ -55,7 +55,7 @@ func newConsole(p consoleParts) *adminui.UI {
 			return first.Register(ctx, account.Asker{Known: true}, name, password, account.RoleAdmin)
 		},
 		Logins: p.logins, Sessions: p.sessions,
-		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: consoleGate{p.limits}, Sightings: p.tally,
+		Policies: policiesOf(p.db, p.ids, p.rule, p.log), Gate: p.limits, Sightings: p.tally,
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
 		Instances: &gormstore.Instances{DB: p.db},

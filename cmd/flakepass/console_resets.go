@@ -25,7 +25,7 @@ type consoleResets struct {
 
 func (r consoleResets) UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (idworker.ID, adminui.Held, error) {
 	if limited, ok := errors.AsType[*throttle.LimitedError](r.gate.Reset(ctx, from)); ok {
-		return 0, heldBy(limited), nil
+		return 0, adminui.HeldBy(limited), nil
 	}
 	if t.IsZero() {
 		return 0, adminui.Held{}, account.ErrReset

@@ -16,17 +16,18 @@ import (
 type remoteCommand struct {
 	Insecure bool `help:"Call a server over http:// that is not on this machine."`
 
-	Login     remoteLogin     `cmd:"" help:"Log in to a server, and keep the login for the commands below."`
-	Logout    remoteLogout    `cmd:"" help:"Log out, and forget the login."`
-	Whoami    remoteWhoami    `cmd:"" help:"Show which server, and as whom."`
-	Policy    remotePolicy    `cmd:"" help:"Show and change how long logins last."`
-	User      remoteUser      `cmd:"" help:"Add, list, disable, enable and log out users; set roles."`
-	Session   remoteSession   `cmd:"" help:"List and end logins."`
-	LogoutAll remoteLogoutAll `cmd:"" name:"logout-all" help:"End every login that has begun so far, this one too."`
-	Audit     remoteAudit     `cmd:"" help:"Show who did what, the newest first."`
-	Sweep     remoteSweep     `cmd:"" help:"Have the server clear logins that are over, and wait for it."`
-	Instances remoteInstances `cmd:"" help:"Show which instances run, and how each is doing."`
-	Stats     remoteStats     `cmd:"" help:"Count users and living logins."`
+	Login          remoteLogin          `cmd:"" help:"Log in to a server, and keep the login for the commands below."`
+	Logout         remoteLogout         `cmd:"" help:"Log out, and forget the login."`
+	Reauthenticate remoteReauthenticate `cmd:"" help:"Show your password and a code once more, for what a login alone is not enough for."`
+	Whoami         remoteWhoami         `cmd:"" help:"Show which server, and as whom."`
+	Policy         remotePolicy         `cmd:"" help:"Show and change how long logins last."`
+	User           remoteUser           `cmd:"" help:"Add, list, disable, enable and log out users; set roles."`
+	Session        remoteSession        `cmd:"" help:"List and end logins."`
+	LogoutAll      remoteLogoutAll      `cmd:"" name:"logout-all" help:"End every login that has begun so far, this one too."`
+	Audit          remoteAudit          `cmd:"" help:"Show who did what, the newest first."`
+	Sweep          remoteSweep          `cmd:"" help:"Have the server clear logins that are over, and wait for it."`
+	Instances      remoteInstances      `cmd:"" help:"Show which instances run, and how each is doing."`
+	Stats          remoteStats          `cmd:"" help:"Count users and living logins."`
 }
 
 // AfterApply is called by kong.
@@ -41,7 +42,8 @@ type counter struct {
 	target
 }
 
-// remotely runs f at the server that the environment or the file names.
+// remotely runs f at the server that the environment or the file names: twice, if the
+// server wants password and code in between.
 func (a *app) remotely(f func(ctx context.Context, s counter) error) error {
 	t, err := findTarget()
 	if err != nil {
@@ -51,7 +53,7 @@ func (a *app) remotely(f func(ctx context.Context, s counter) error) error {
 	if err != nil {
 		return err
 	}
-	return remoteError(f(a.ctx, counter{c.As(t.Token), t}))
+	return remoteError(a.proving(a.ctx, counter{c.As(t.Token), t}, f))
 }
 
 func (a *app) calls(url string) (*apiclient.Client, error) {

@@ -33,6 +33,7 @@ func (c remoteLogin) Run(a *app) error {
 	case err == nil:
 		who.Last = old.Token
 	}
+	who.Device = readDevice(c.URL, c.Name)
 	text, err := a.typed(c.PasswordStdin)
 	if err != nil {
 		return err
@@ -49,6 +50,9 @@ func (c remoteLogin) Run(a *app) error {
 	me, err := mine.Me(a.ctx)
 	if err == nil {
 		err = writeTarget(target{c.URL, me.Username, in.Token})
+	}
+	if err == nil {
+		err = writeDevice(c.URL, me.Username, in.Device)
 	}
 	if err != nil { // a login that nobody can use is none
 		_, _ = mine.Logout(context.WithoutCancel(a.ctx))

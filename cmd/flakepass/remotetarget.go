@@ -132,14 +132,18 @@ func parseTarget(path string, b []byte) (target, error) {
 	return target{f.URL, f.Username, t}, nil
 }
 
-// writeTarget replaces the file as a whole, so that no other command finds half of
-// one. Nobody but its owner may read it, from the first byte on.
 func writeTarget(t target) error {
 	path, err := targetPath()
 	if err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(targetFile{t.URL, t.Username, t.Token.Reveal()}, "", "  ")
+	return writePrivate(path, targetFile{t.URL, t.Username, t.Token.Reveal()})
+}
+
+// writePrivate replaces a file as a whole, so that no other command finds half of
+// one. Nobody but its owner may read it, from the first byte on.
+func writePrivate(path string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}

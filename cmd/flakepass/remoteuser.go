@@ -30,10 +30,13 @@ func (c remoteUserAdd) Run(a *app) error {
 	if c.Invite {
 		return c.invite(a)
 	}
-	return a.remotely(func(ctx context.Context, s counter) error {
-		text, err := a.newPassword(c.PasswordStdin)
-		if err != nil {
-			return err
+	text, asked := "", false // once, though this may run twice
+	return a.remotely(func(ctx context.Context, s counter) (err error) {
+		if !asked {
+			if text, err = a.newPassword(c.PasswordStdin); err != nil {
+				return err
+			}
+			asked = true
 		}
 		u, err := s.CreateUser(ctx, apiclient.NewUser{Username: c.Name, Password: apiclient.NewPassword(text), Role: c.Role, Reason: c.Reason})
 		if errors.Is(err, apiclient.UsernameTaken) {

@@ -137,7 +137,11 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	defer func() { stop(); running.Wait(); sweeper.close() }()
 	sweeper.count(metrics)
 	counts.watch(sweeper.Sweeper)
-	sweeper.After = retention(cfg, db, log).AfterSweep
+	events := retention(cfg, db, log)
+	sweeper.After = func(ctx context.Context) {
+		events.AfterSweep(ctx)
+		clearGuards(ctx, db, log)
+	}
 	running.Go(func() { sweeper.Run(work) })
 
 	// The door.

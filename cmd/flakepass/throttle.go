@@ -14,30 +14,25 @@ import (
 	"github.com/flakepass/flakepass/internal/throttle/redislimit"
 )
 
-// buckets is how many limits an instance keeps count of; some 40 MB.
-const buckets = 200_000
-
-// gate bounds what strangers may try: in Redis, where all instances count
-// together, if there is one, and in this process.
+// gate bounds what strangers may try: at each account in the database, and by
+// place and network in Redis, where all instances count together, if there is one,
+// and in this process.
 func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) (*throttle.Gate, error) {
 	key, err := (&gormstore.Settings{DB: db}).CacheKey(ctx)
 	if err != nil {
 		return nil, err
 	}
-	near, err := memlimit.New(buckets)
-	if err != nil {
-		return nil, err
-	}
+	near := &memlimit.Store{}
 	g := &throttle.Gate{
 		Store: near, Limits: func() *limit.Limits { return &rule.Current().Limits }, Key: key,
-		Known:   &gormstore.Places{DB: db, Key: key},
+		Records: &gormstore.LoginRecords{DB: db},
 		Refused: metrics.Throttled(),
 		Unremembered: func(ctx context.Context, err error) {
-			log.WarnContext(ctx, "place of a login not noted; its owner may have to wait there if the account is attacked", "err", err)
+			log.WarnContext(ctx, "what a login leaves for later ones not noted; its owner may have to wait at that place if the account is attacked", "err", err)
 		},
 	}
 	if common.rdb != nil {
-		g.Store = redislimit.New(common.rdb, near, log)
+		g.Store = redislimit.New(common.rdb, near, key, log)
 	}
 	if !cfg.Throttle {
 		log.WarnContext(ctx, "attempts to log in and to register, and questions of services, are not limited (FLAKEPASS_THROTTLE=off)")
@@ -45,4 +40,12 @@ func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common share
 		g.Limits = func() *limit.Limits { return none }
 	}
 	return g, nil
+}
+
+// clearGuards deletes what was counted of attempts to log in and says nothing any
+// longer.
+func clearGuards(ctx context.Context, db *gormstore.DB, log *slog.Logger) {
+	if _, err := throttle.Clear(ctx, &gormstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {
+		log.WarnContext(ctx, "old counts of attempts to log in not deleted; the next sweep tries again", "err", err)
+	}
 }

@@ -101,6 +101,16 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 	return u, nil
 }
 
+// Impossible returns [ErrWrong] for a name that nobody can have, or a password
+// longer than any account's, and nil for all others. It asks nobody and hashes
+// nothing, so whoever counts attempts need not count such a one: it is no guess.
+func Impossible(username string, p Password) error {
+	if _, err := NormalizeUsername(username); err != nil || overlong(p) {
+		return fmt.Errorf("account: impossible name or password: %w", ErrWrong)
+	}
+	return nil
+}
+
 // lookup asks the store also for what is no name. Nobody has it, and the
 // question takes as long as for a name.
 func (s *Service) lookup(ctx context.Context, username string) (User, error) {

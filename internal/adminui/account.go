@@ -90,16 +90,20 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	again := func(status int, problem string) {
 		v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 	}
-	try := v.attempt(v.who.Username)
-	if wait := v.heldInside(try, "own account not changed"); wait != "" {
-		again(http.StatusTooManyRequests, wait)
-		return
-	}
 	// Where people are who act on their own accounts is not on record.
 	by := audit.From(v.r.Context())
 	by.Address = ""
 	ctx, id := audit.NewContext(v.r.Context(), by), v.who.UserID
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
+	if err := account.Impossible(v.who.Username, current); err != nil {
+		v.unproved("own account not changed", err)
+		again(v.refusal(err))
+		return
+	}
+	if status, problem := v.heldInside(v.attempt(v.who.Username), "own account not changed"); status != 0 {
+		again(status, problem)
+		return
+	}
 	var answer func()
 	var err error
 	switch do {
@@ -131,7 +135,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	}
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password; the current one was right
 		if !errors.Is(err, secondfactor.ErrUnchecked) {
-			v.proved(try, id)
+			v.proved(id)
 		}
 		v.showAccount(http.StatusUnprocessableEntity, accountView{Problems: v.newPassword(invalid), At: do})
 		return
@@ -146,7 +150,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 		again(status, problem)
 		return
 	}
-	v.proved(try, id)
+	v.proved(id)
 	args := []any{"what", do, "user_id", id.String()}
 	if event := ownEvents[do]; event != "" {
 		args = append(args, "event", string(event))

@@ -46,18 +46,18 @@ func (u *UI) postCode(v *visit, form url.Values) {
 		v.loginAgain(http.StatusUnauthorized, "", next, v.t.Account.TicketOver)
 		return
 	}
-	try := v.attempt(holder.Username) // of the ticket: what a form says could be anybody
-	// The role is looked at last: whoever has a ticket counts as an admin here.
+	// The name is that of the ticket: what a form says could be anybody. The role is
+	// looked at last: whoever has a ticket counts as an admin here.
 	n := audit.Sighting{Target: audit.AboutUser(holder.UserID, holder.Username), Admin: true}
-	if wait := v.held(try, "login refused", n, "user_id", holder.UserID.String()); wait != "" {
-		v.askCode(http.StatusTooManyRequests, ticket, next, wait)
+	if status, problem := v.held(v.attempt(holder.Username), "login refused", n, "user_id", holder.UserID.String()); status != 0 {
+		v.askCode(status, ticket, next, problem)
 		return
 	}
 	opened, err := u.Logins.FinishAs(v.r.Context(), account.RoleAdmin, ticket, secondfactor.NewCode(form.Get("code")))
 	v.unguessed(err)
 	switch {
 	case err == nil:
-		v.proved(try, opened.Identity.UserID)
+		v.proved(opened.Identity.UserID)
 		v.letIn(opened, next)
 	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
 		v.refused("second_factor_invalid", err)

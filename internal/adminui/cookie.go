@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // cookieName begins with __Host-, which browsers accept only with Secure, for
@@ -23,6 +24,27 @@ func bake(value string, maxAge int) *http.Cookie {
 }
 
 func keep(w http.ResponseWriter, t flakepass.Token) { http.SetCookie(w, bake(t.Reveal(), 0)) }
+
+// deviceCookie has the credential of the browser as a device. It outlives the
+// login, and opens nothing.
+const deviceCookie = cookieName + "-device"
+
+// deviceAge is how long a browser keeps it, in seconds: as long as it is of use.
+const deviceAge = 90 * 24 * 60 * 60
+
+func keepDevice(w http.ResponseWriter, c throttle.DeviceCredential) {
+	cookie := bake(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
+	cookie.Name = deviceCookie
+	http.SetCookie(w, cookie)
+}
+
+// carriedDevice is the device credential that a browser sent, or none.
+func carriedDevice(r *http.Request) (c throttle.DeviceCredential) {
+	if all := r.CookiesNamed(deviceCookie); len(all) == 1 {
+		c, _ = throttle.ParseDeviceCredential(all[0].Value)
+	}
+	return c
+}
 
 func forget(w http.ResponseWriter) { http.SetCookie(w, bake("", -1)) }
 

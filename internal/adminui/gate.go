@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -14,17 +14,20 @@ import (
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/clientaddr"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
-// A Gate bounds how often a password may be tried, here and through every other
-// door together.
+// A Gate bounds how often a password may be tried, here and in the API together.
+// *throttle.Gate is one.
 //
-// Login says how long to wait before this attempt, if it may not be made yet;
-// otherwise by is who makes it, and giveBack is for one that was no guess. LoggedIn
-// is told that it proved to be right.
+// Login fails with a [*throttle.LimitedError]; with any other error the attempt
+// could not be counted, and is not made. Return gives back what it has taken for
+// one that was no guess. LoggedIn is told that it proved to be right.
 type Gate interface {
-	Login(ctx context.Context, a Attempt) (by account.Asker, held Held, giveBack func())
-	LoggedIn(ctx context.Context, a Attempt, user idworker.ID)
+	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
+	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID)
+	Return(ctx context.Context, t throttle.Taken)
+	NewDevice(a throttle.Attempt) throttle.DeviceCredential
 }
 
 // A Held is an attempt that may not be made yet. The zero Held is one that may.
@@ -33,20 +36,18 @@ type Held struct {
 	Limit string        // the name of the limit that was reached
 }
 
-// reason is what the record calls it.
-func (h Held) reason() string { return "rate_limited: " + h.Limit }
+// HeldBy is an attempt that a limit refuses.
+func HeldBy(e *throttle.LimitedError) Held {
+	return Held{For: max(e.Retry, time.Second), Limit: e.Policy}
+}
 
-// An Attempt is who wants to prove to be the holder of a name. Device is the
-// hash of a token that the browser has brought along, or nil.
-type Attempt struct {
-	Account string
-	Address netip.Addr
-	Device  []byte
+// reason is what the record calls it.
+func (h Held) reason() string { return "rate_limited: " + h.Limit
 }
 
 // attempt is one to be the holder of that name.
-func (v *visit) attempt(name string) Attempt {
-	a := Attempt{Account: name}
+func (v *visit) attempt(name string) throttle.Attempt {
+	a := throttle.Attempt{Account: name}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}
@@ -55,28 +56,37 @@ func (v *visit) attempt(name string) Attempt {
 		hash := session.HashOf(t)
 		a.Device = hash[:]
 	}
+	a.Credential = carriedDevice(v.r)
 	return a
 }
 
-// held returns a sentence, and sets what goes with 429 (RFC 6585 section 4), if
-// the attempt may not be made yet; otherwise "". what is the line of the log. n is
-// whose attempt it is, if that is known, and args say so in the log.
-func (v *visit) held(a Attempt, what string, n audit.Sighting, args ...any) string {
+// held counts an attempt. If it may not be made it returns a status and a sentence,
+// and sets what goes with them (RFC 6585 section 4); otherwise 0. what is the line
+// of the log. n is whose attempt it is, if that is known, and args say so in the log.
+func (v *visit) held(a throttle.Attempt, what string, n audit.Sighting, args ...any) (status int, problem string) {
 	if v.u.Gate == nil {
-		return ""
+		return 0, ""
 	}
-	by, held, giveBack := v.u.Gate.Login(v.r.Context(), a)
-	if held.For <= 0 {
-		v.by, v.giveBack = by, giveBack
-		return ""
+	taken, err := v.u.Gate.Login(v.r.Context(), a)
+	if limited, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		h := HeldBy(limited)
+		n.Action, n.Reason = audit.LoginThrottled, h.reason()
+		v.sight(what, n, args...)
+		return http.StatusTooManyRequests, v.limited(h)
 	}
-	n.Action, n.Reason = audit.LoginThrottled, held.reason()
-	v.sight(what, n, args...)
-	return v.limited(held)
+	if err != nil {
+		if v.r.Context().Err() == nil {
+			v.u.Log.ErrorContext(v.r.Context(), "console: attempt not counted", "err", err)
+		}
+		v.w.Header().Set("Retry-After", retryAfter)
+		return http.StatusServiceUnavailable, v.t.Login.Failed
+	}
+	v.by, v.taken = account.Asker{Network: throttle.Network(a.Address), Known: taken.Known}, &taken
+	return 0, ""
 }
 
 // heldInside is held for whoever is inside.
-func (v *visit) heldInside(a Attempt, what string) string {
+func (v *visit) heldInside(a throttle.Attempt, what string) (status int, problem string) {
 	n, args := v.self(audit.LoginThrottled, "")
 	return v.held(a, what, n, args...)
 }
@@ -90,14 +100,15 @@ func (v *visit) limited(h Held) string {
 // unguessed gives back what the attempt before has taken, if err says that nobody
 // learnt anything of a password by it.
 func (v *visit) unguessed(err error) {
-	if v.giveBack != nil && errors.Is(err, account.ErrUndecided) {
-		v.giveBack()
+	if v.taken != nil && errors.Is(err, account.ErrUndecided) {
+		v.u.Gate.Return(v.r.Context(), *v.taken)
+		v.taken = nil
 	}
-	v.giveBack = nil
 }
 
-func (v *visit) proved(a Attempt, user idworker.ID) {
-	if v.u.Gate != nil {
-		v.u.Gate.LoggedIn(v.r.Context(), a, user)
+// proved tells that the attempt before was right.
+func (v *visit) proved(user idworker.ID) {
+	if v.taken != nil {
+		v.u.Gate.LoggedIn(v.r.Context(), *v.taken, user)
 	}
 }

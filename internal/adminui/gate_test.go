@@ -2,34 +2,46 @@ package adminui_test
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // gate lets so many attempts through, and remembers them.
 type gate struct {
 	left     int
-	attempts []adminui.Attempt
+	attempts []throttle.Attempt
 	proved   []idworker.ID
+	err      error
 }
 
-func (g *gate) Login(_ context.Context, a adminui.Attempt) (account.Asker, adminui.Held, func()) {
+func (g *gate) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
 	g.attempts = append(g.attempts, a)
-	if g.left--; g.left < 0 {
-		return account.Asker{}, adminui.Held{For: 1500 * time.Millisecond, Limit: "login-place"}, nil
+	if g.err != nil {
+		return throttle.Taken{}, g.err
 	}
-	return account.Asker{}, adminui.Held{}, func() { g.left++ }
+	if g.left--; g.left < 0 {
+		return throttle.Taken{}, &throttle.LimitedError{Policy: "login", Retry: 1500 * time.Millisecond}
+	}
+	return throttle.Taken{Attempt: a}, nil
 }
 
-func (g *gate) LoggedIn(_ context.Context, _ adminui.Attempt, user idworker.ID) {
+func (g *gate) Return(context.Context, throttle.Taken) { g.left++ }
+
+func (g *gate) LoggedIn(_ context.Context, _ throttle.Taken, user idworker.ID) {
 	g.proved = append(g.proved, user)
+}
+
+func (*gate) NewDevice(a throttle.Attempt) throttle.DeviceCredential {
+	return (&throttle.Gate{Key: []byte("secret")}).NewDevice(a)
 }
 
 // The console is no way around the limits of the API.
@@ -67,5 +79,53 @@ func TestGuessesAreBounded(t *testing.T) {
 	}
 	if a := g.attempts[len(g.attempts)-1]; a.Account != "ada" || len(a.Device) == 0 {
 		t.Errorf("attempt %+v", a)
+	}
+}
+
+// An attempt that could not be counted is not made.
+func TestAttemptThatCannotBeCountedIsNotMade(t *testing.T) {
+	w := newWorld(t)
+	w.ui.Gate = &gate{left: 2, err: errors.New("no route")}
+	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}}))
+	wantStatus(t, page, 503)
+	if page.Header().Get("Retry-After") == "" || len(w.living) != 0 {
+		t.Errorf("%v, %d logins", page.Header(), len(w.living))
+	}
+}
+
+// A browser that was logged in shows it at the next login, also after a logout.
+func TestBrowserKeepsADeviceCredential(t *testing.T) {
+	w := newWorld(t)
+	g := &gate{left: 10}
+	w.ui.Gate = g
+	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}}))
+	wantStatus(t, page, 303)
+	var kept *http.Cookie
+	for _, c := range page.Result().Cookies() {
+		if c.Name == "__Host-flakepass-device" {
+			kept = c
+		}
+	}
+	if kept == nil || !kept.HttpOnly || !kept.Secure || kept.SameSite != http.SameSiteStrictMode || kept.Path != "/" || kept.MaxAge != 90*24*3600 {
+		t.Fatalf("cookie %v", kept)
+	}
+	again := postForm("/console/login", url.Values{"username": {"ada"}, "password": {"wrong"}})
+	again.AddCookie(kept)
+	wantStatus(t, w.do(again), 401)
+	if a := g.attempts[1]; a.Credential.Reveal() != kept.Value {
+		t.Errorf("shown: %q", a.Credential.Reveal())
+	}
+}
+
+// What nobody can have, as a name or as a password, is refused uncounted.
+func TestImpossibleLoginIsNotCounted(t *testing.T) {
+	w := newWorld(t)
+	g := &gate{left: 10}
+	w.ui.Gate = g
+	for name, password := range map[string]string{"ada": strings.Repeat("x", 2000), "nobody": strings.Repeat("x", 2000), "no such name!": passphrase} {
+		wantStatus(t, w.do(postForm("/console/login", url.Values{"username": {name}, "password": {password}})), 401)
+	}
+	if len(g.attempts) != 0 {
+		t.Errorf("counted: %v", g.attempts)
 	}
 }

@@ -59,12 +59,16 @@ func (u *UI) showLogin(v *visit) {
 func (u *UI) postLogin(v *visit) {
 	u.form(func(v *visit, form url.Values) {
 		name, next := typedName(form), safePath(form.Get("next"))
-		try := v.attempt(name)
-		if wait := v.held(try, "login refused", audit.Sighting{}); wait != "" {
-			v.loginAgain(http.StatusTooManyRequests, name, next, wait)
+		password := account.NewPassword(form.Get("password"))
+		if err := account.Impossible(name, password); err != nil {
+			u.refuseLogin(v, name, next, err)
 			return
 		}
-		opened, err := u.Logins.LoginAs(v.r.Context(), v.by, account.RoleAdmin, name, account.NewPassword(form.Get("password")), secondfactor.Code{})
+		if status, problem := v.held(v.attempt(name), "login refused", audit.Sighting{}); status != 0 {
+			v.loginAgain(status, name, next, problem)
+			return
+		}
+		opened, err := u.Logins.LoginAs(v.r.Context(), v.by, account.RoleAdmin, name, password, secondfactor.Code{})
 		if v.needsCode(err, next) {
 			return
 		}
@@ -73,7 +77,7 @@ func (u *UI) postLogin(v *visit) {
 			u.refuseLogin(v, name, next, err)
 			return
 		}
-		v.proved(try, opened.Identity.UserID)
+		v.proved(opened.Identity.UserID)
 		v.letIn(opened, next)
 	})(v)
 }
@@ -88,6 +92,9 @@ func (v *visit) letIn(opened session.Opened, next string) {
 	}
 	v.log("login", args...)
 	keep(v.w, opened.Token)
+	if v.taken != nil {
+		keepDevice(v.w, v.u.Gate.NewDevice(v.taken.Attempt))
+	}
 	v.see(loginPath, url.Values{"next": {next}, "kept": {""}})
 }
 
@@ -149,16 +156,20 @@ func (u *UI) logout(v *visit, _ url.Values) {
 // in their login that both were shown. It returns what is wrong, in a sentence with
 // its status, or "".
 func (v *visit) confirmed(form url.Values) (status int, problem string) {
-	try := v.attempt(v.who.Username)
-	if wait := v.heldInside(try, "password not confirmed"); wait != "" {
-		return http.StatusTooManyRequests, wait
+	password := account.NewPassword(form.Get("confirm_password"))
+	if err := account.Impossible(v.who.Username, password); err != nil {
+		v.unproved("password not confirmed", err)
+		return http.StatusForbidden, v.t.Confirm.Wrong
 	}
-	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, v.who.UserID, account.NewPassword(form.Get("confirm_password")), secondfactor.NewCode(form.Get("confirm_code")))
+	if status, problem := v.heldInside(v.attempt(v.who.Username), "password not confirmed"); status != 0 {
+		return status, problem
+	}
+	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, v.who.UserID, password, secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	v.unproved("password not confirmed", err)
 	switch {
 	case err == nil:
-		v.proved(try, v.who.UserID)
+		v.proved(v.who.UserID)
 		return 0, ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
 		return http.StatusForbidden, v.t.Confirm.Wrong

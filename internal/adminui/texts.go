@@ -38,6 +38,7 @@ type texts struct {
 	Fields map[string]string // what is wrong with a field, by its name and code
 
 	Unknown, Used, Expired, Unavailable message
+	Unproven                            message // of what needs a passphrase that was shown lately
 	NotFound, Method, CrossOrigin       message
 	BadRequest, TooLarge, MediaType     message
 	Broken                              string

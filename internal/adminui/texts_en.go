@@ -186,6 +186,7 @@ func english() *texts {
 			[]string{"The link has done its work. If you have just created the admin, log in with that name and passphrase.",
 				"If somebody else did, and should not have, stop the server. More admins are created on the server's command line:"}, addAdmin},
 		Expired:     message{"This link has expired", []string{"It worked for one hour.", newLink}, addAdmin},
+		Unproven:    message{"Log in again for this", []string{"This needs a passphrase, and a code if you have a second factor, that was shown at most ten minutes ago. Nothing was changed. Log out, log in, and do it again."}, ""},
 		Unavailable: message{"Cannot tell right now", []string{"The server cannot reach its database; its log says why. Nothing was changed, and your login or link still works: reload this page in a moment."}, ""},
 		NotFound:    message{"There is no such page", []string{"The menu leads to all pages. The first admin is created by the link that the server prints at its start."}, ""},
 		Method:      message{"This page cannot do that", []string{"Open it from the menu."}, ""},

@@ -190,6 +190,7 @@ func chinese() *texts {
 		Unknown:     message{"此链接无效", []string{"它可能不完整，或服务器在打印它之后又重新启动过；只有最后一个链接有效。", newLink}, addAdmin},
 		Used:        message{"已经有管理员了", []string{"此链接已完成使命。如果您刚刚创建了管理员，请用该用户名和密码短语登录。", "如果是不该操作的人创建的，请停止服务器。更多管理员在服务器的命令行上创建："}, addAdmin},
 		Expired:     message{"此链接已过期", []string{"它的有效期为一小时。", newLink}, addAdmin},
+		Unproven:    message{"请重新登录后再操作", []string{"此操作需要在十分钟内验证过的密码短语；如有第二因素，还需要验证码。没有任何更改。请退出并重新登录，然后再试。"}, ""},
 		Unavailable: message{"暂时无法判断", []string{"服务器无法访问其数据库，原因见其日志。没有任何更改，您的登录或链接仍然有效：请稍后重新加载此页。"}, ""},
 		NotFound:    message{"没有这个页面", []string{"菜单可通往所有页面。第一个管理员通过服务器启动时打印的链接创建。"}, ""},
 		Method:      message{"此页面不能这样使用", []string{"请从菜单打开它。"}, ""},

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/throttle"
 )
 
 // A visit is one request to a page: who asks, in which language, and where the
@@ -21,8 +22,8 @@ type visit struct {
 	t   *texts
 	who flakepass.Identity // zero outside
 
-	by       account.Asker // who made the attempt to show a password; zero before it
-	giveBack func()        // what the attempt to show a password has taken; may be nil
+	by    account.Asker   // who made the attempt to show a password; zero before it
+	taken *throttle.Taken // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
 
@@ -115,7 +116,8 @@ func (v *visit) unavailable(what string, err error) {
 }
 
 // over leads to the login page if err says that the login was over, or the role
-// another, when something was to be changed by it. It reports whether it was that.
+// another, when something was to be changed by it, and says so if password and code
+// were not shown lately. It reports whether it was one of these.
 func (v *visit) over(err error) bool {
 	refusal, refused := errors.AsType[*flakepass.Refusal](err)
 	switch {
@@ -124,6 +126,8 @@ func (v *visit) over(err error) bool {
 		v.toLogin(refusal.Code())
 	case errors.Is(err, audit.ErrRole):
 		v.toLogin("role")
+	case errors.Is(err, audit.ErrUnproven):
+		v.message(http.StatusForbidden, v.t.Unproven)
 	default:
 		return false
 	}

@@ -35,11 +35,13 @@ var parsers = map[string]string{
 	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
 	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
 
-	"cmd/flakepass.readTarget":            "- it reads a file for parseTarget",
-	"cmd/flakepass.parseTarget":           "cmd/flakepass.FuzzTarget",
-	"cmd/flakepass.span.UnmarshalText":    "cmd/flakepass.FuzzSpan",
-	"cmd/flakepass.instant.UnmarshalText": "- whoever starts the command types it, and it is one call of time.Parse for each form",
-	"cmd/flakepass.epoch.UnmarshalText":   "cmd/flakepass.FuzzEpoch",
+	"cmd/flakepass.readDevice":                "- it reads a file that only this program writes, and sends on a text of it as it is",
+	"internal/throttle.ParseDeviceCredential": "internal/throttle.FuzzParseDeviceCredential",
+	"cmd/flakepass.readTarget":                "- it reads a file for parseTarget",
+	"cmd/flakepass.parseTarget":               "cmd/flakepass.FuzzTarget",
+	"cmd/flakepass.span.UnmarshalText":        "cmd/flakepass.FuzzSpan",
+	"cmd/flakepass.instant.UnmarshalText":     "- whoever starts the command types it, and it is one call of time.Parse for each form",
+	"cmd/flakepass.epoch.UnmarshalText":       "cmd/flakepass.FuzzEpoch",
 
 	"cmd/flakepass.limitChange.UnmarshalText": "cmd/flakepass.FuzzLimitChange",
 	"cmd/flakepass.readRule":                  "cmd/flakepass.FuzzLimitChange",

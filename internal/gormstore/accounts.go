@@ -71,6 +71,11 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if c.losesAdmin {
+				if err := db.lockSettings(tx); err != nil {
+					return err
+				}
+			}
 			may, err := db.authorizeAll(tx, c.events)
 			if err != nil {
 				return err
@@ -126,23 +131,28 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 }
 
 // otherAdmin returns [account.ErrLastAdmin] unless somebody else is an enabled
-// admin, and has a password: one who was invited may never come. Who asks holds a lock until its transaction ends, so two admins who
-// disable each other are not both right: on MySQL that of a row that is always
-// there and that nobody holds for long, in SQLite that of the database.
+// admin, and has a password: one who was invited may never come. Who asks has
+// locked the settings.
 func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
-	if db.d.forRead != "" {
-		var scopes []string
-		if err := tx.Raw("SELECT scope FROM settings WHERE scope = 'global'" + db.d.forRead).Scan(&scopes).Error; err != nil {
-			return err
-		}
-		if len(scopes) == 0 {
-			return errNoSettings
-		}
-	}
 	var ids []int64
 	err := tx.Raw("SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND password_hash <> '' AND id <> ? LIMIT 1", string(account.RoleAdmin), id).Scan(&ids).Error
 	if err == nil && len(ids) == 0 {
 		return account.ErrLastAdmin
+	}
+	return err
+}
+
+// lockSettings holds a lock until the transaction ends, so that two admins who
+// disable each other are not both right: on MySQL that of a row that is always
+// there and that nobody holds for long, in SQLite that of the database.
+func (db *DB) lockSettings(tx *gorm.DB) error {
+	if db.d.forRead == "" {
+		return nil
+	}
+	var scopes []string
+	err := tx.Raw("SELECT scope FROM settings WHERE scope = 'global'" + db.d.forRead).Scan(&scopes).Error
+	if err == nil && len(scopes) == 0 {
+		err = errNoSettings
 	}
 	return err
 }

@@ -87,25 +87,31 @@ type actorRow struct {
 	Row           tokenRow `gorm:"embedded"`
 	TokenProvedID sql.NullInt64
 	TokenProvedAt sql.NullInt64
-	Floor         sql.NullInt64 // the global one; NULL if there are no settings
-	Now           int64         // by the clock of the database
+	Now           int64 // by the clock of the database
 }
 
 // actor reads the row and the global floor, and keeps both as they are until the
-// transaction ends.
+// transaction ends. The settings come before any row of a user, here as where an
+// admin is lost: the other way round somebody with many requests at a time could
+// keep others from being served, by one deadlock after the other.
 func (db *DB) actor(tx *gorm.DB, id idworker.ID) (actorRow, error) {
-	var rows []actorRow
-	err := tx.Raw("SELECT "+tokenColumns+", token_proved_id, token_proved_at, global_floor AS floor, "+db.d.now+" AS now "+
-		"FROM users LEFT JOIN settings ON scope = 'global' WHERE id = ?"+db.d.forShare, int64(id)).Scan(&rows).Error
-	switch {
-	case err != nil:
+	var floors []int64
+	if err := tx.Raw(globalFloor + db.d.forShare).Scan(&floors).Error; err != nil {
 		return actorRow{}, err
-	case len(rows) == 0:
-		return actorRow{}, session.RefusalOf(session.Revoked)
-	case !rows[0].Floor.Valid:
+	}
+	if len(floors) == 0 {
 		return actorRow{}, errNoSettings
 	}
-	rows[0].Row.GlobalFloor = rows[0].Floor.Int64
+	var rows []actorRow
+	err := tx.Raw("SELECT "+tokenColumns+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM users WHERE id = ?"+db.d.forShare,
+		int64(id)).Scan(&rows).Error
+	if err != nil {
+		return actorRow{}, err
+	}
+	if len(rows) == 0 {
+		return actorRow{}, session.RefusalOf(session.Revoked)
+	}
+	rows[0].Row.GlobalFloor = floors[0]
 	return rows[0], nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -233,15 +234,17 @@ func TestWhoIsDemotedMakesNothingAfterwards(t *testing.T) {
 		for round := range 5 {
 			s := w.begin(t, w.admin(t, fmt.Sprintf("admin%d", round)))
 			var acknowledged int
+			var failed atomic.Bool
 			atOnce(5, func(i int) {
 				if i == 0 {
 					if _, err := w.users.Disable(t.Context(), s.UserID, start); err != nil {
 						t.Error(err)
+						failed.Store(true)
 					}
 					acknowledged = w.made(t, s.UserID)
 					return
 				}
-				for {
+				for !failed.Load() {
 					if err := w.makes(t, acts(s), audit.NeedsProof); errors.Is(err, flakepass.ErrAccountDisabled) {
 						return
 					} else if err != nil {

@@ -128,9 +128,13 @@ func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, er
 // A gateWorld is the gate of a world.
 type gateWorld struct{ *world }
 
+func (gateWorld) NewDevice(a throttle.Attempt) throttle.DeviceCredential {
+	return (&throttle.Gate{Key: []byte("secret")}).NewDevice(a)
+}
+
 func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
 	note(w.world, &w.tries, a)
-	return throttle.Taken{}, w.limit
+	return throttle.Taken{Attempt: a}, w.limit
 }
 
 func (w gateWorld) Return(context.Context, throttle.Taken) {
@@ -141,8 +145,8 @@ func (w gateWorld) Return(context.Context, throttle.Taken) {
 
 func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
-func (w gateWorld) LoggedIn(_ context.Context, a throttle.Attempt, _ idworker.ID) {
-	note(w.world, &w.known, a)
+func (w gateWorld) LoggedIn(_ context.Context, t throttle.Taken, _ idworker.ID) {
+	note(w.world, &w.known, t.Attempt)
 }
 
 func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }

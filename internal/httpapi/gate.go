@@ -20,12 +20,14 @@ import (
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
-// A Gate bounds what strangers may try. Its errors are [*throttle.LimitedError].
-// Return gives back what Login has taken for an attempt that was no guess.
+// A Gate bounds what strangers may try. Its errors are [*throttle.LimitedError];
+// with any other the attempt could not be counted, and is not made. Return gives
+// back what Login has taken for an attempt that was no guess.
 type Gate interface {
 	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
-	LoggedIn(ctx context.Context, a throttle.Attempt, user idworker.ID)
+	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID)
 	Return(ctx context.Context, t throttle.Taken)
+	NewDevice(a throttle.Attempt) throttle.DeviceCredential
 	Register(ctx context.Context, from netip.Addr) error
 	Introspect(ctx context.Context, caller idworker.ID, tokens int) error
 	Reset(ctx context.Context, from netip.Addr) error

@@ -17,13 +17,9 @@ import (
 // again, and no other caller notices.
 func TestQuotaIsForEachCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, err := memlimit.New(100)
-		if err != nil {
-			t.Fatal(err)
-		}
 		limits := limit.Default()
 		limits.Introspect = limit.Rule{Count: 3, Per: time.Second}
-		gate := &throttle.Gate{Store: store, Limits: func() *limit.Limits { return &limits }}
+		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
 		w := ofService()
 		h := handler(t, w, func(o *httpapi.Options) { o.Gate = gate })
 		ask := func(path string) oauthAnswer { t.Helper(); return post(t, h, path, "token="+target) }
@@ -62,13 +58,9 @@ func TestQuotaIsForEachCaller(t *testing.T) {
 // so.
 func TestQuotaCountsTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, err := memlimit.New(100)
-		if err != nil {
-			t.Fatal(err)
-		}
 		limits := limit.Default()
 		limits.Introspect = limit.Rule{Count: 10, Per: 10 * time.Second}
-		gate := &throttle.Gate{Store: store, Limits: func() *limit.Limits { return &limits }}
+		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
 		h := asService(t, &world{}, func(o *httpapi.Options) { o.Gate = gate })
 		ask := func(tokens int, want int, more ...string) {
 			t.Helper()

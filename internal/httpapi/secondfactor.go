@@ -158,7 +158,7 @@ func (s *server) prove(c *gin.Context, about proving, do func(context.Context, a
 		s.event(c, about.not, "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	s.Gate.LoggedIn(ctx, try, who.UserID)
+	s.Gate.LoggedIn(ctx, taken, who.UserID)
 	args := []any{"user_id", who.UserID}
 	if about.event != "" {
 		args = append(args, "event", about.event)

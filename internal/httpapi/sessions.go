@@ -57,26 +57,33 @@ func (s *server) login(c *gin.Context) error {
 	noStore(c)
 	var in struct {
 		credentials
-		Code text `json:"code"`
+		Code   text `json:"code"`
+		Device text `json:"device_credential"`
 	}
 	if err := bind(c, &in); err != nil {
 		return err
 	}
+	password := account.NewPassword(string(in.Password))
+	if err := account.Impossible(string(in.Username), password); err != nil {
+		s.refused(c, err)
+		return err
+	}
 	ctx, try := c.Request.Context(), s.attempt(c, string(in.Username))
+	try.Credential, _ = throttle.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
 	taken, err := s.Gate.Login(ctx, try)
 	if err != nil {
 		s.refused(c, err)
 		return err
 	}
 	opened, err := s.Logins.Login(audit.NewContext(ctx, actor(c, flakepass.Identity{})), // nobody yet
-		asker(try, taken), string(in.Username), account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
+		asker(try, taken), string(in.Username), password, secondfactor.NewCode(string(in.Code)))
 	if err != nil {
 		s.unguessed(ctx, taken, err)
 		s.refused(c, err)
 		return err
 	}
 	who := &opened.Identity
-	s.Gate.LoggedIn(ctx, try, who.UserID)
+	s.Gate.LoggedIn(ctx, taken, who.UserID)
 	if opened.Replaced != 0 {
 		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "replaced", opened.Replaced, "event", audit.LoginBegan)
 	} else {
@@ -88,7 +95,8 @@ func (s *server) login(c *gin.Context) error {
 		SessionID     string `json:"session_id"`
 		ExpiresAt     string `json:"expires_at"`
 		IdleExpiresAt string `json:"idle_expires_at"`
-	}{opened.Token.Reveal(), "Bearer", who.SessionID.String(), stamp(who.ExpiresAt), stamp(who.IdleExpiresAt)})
+		Device        string `json:"device_credential"`
+	}{opened.Token.Reveal(), "Bearer", who.SessionID.String(), stamp(who.ExpiresAt), stamp(who.IdleExpiresAt), s.Gate.NewDevice(try).Reveal()})
 	return nil
 }
 

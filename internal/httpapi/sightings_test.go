@@ -49,10 +49,10 @@ func TestRefusalsAreSightings(t *testing.T) {
 		"unknown":       {&world{verify: flakepass.ErrInvalid}, "GET", "/v1/me", "", "", "", "", ""},
 		"not decided":   {&world{verify: errors.New("away")}, "GET", "/v1/me", "", "", "", "", ""},
 		"forbidden":     {&world{}, "GET", "/v1/admin/users", "", audit.AccessForbidden, "GET /v1/admin/users", "", ""},
-		"wrong name":    {&world{login: account.ErrWrong}, "POST", "/v1/login", `{"username":"x","password":"y"}`, audit.LoginFailed, "credentials_invalid", "", ""},
-		"disabled":      {&world{login: &account.RefusedError{UserID: 7, Username: "zoë", Err: account.ErrDisabled}}, "POST", "/v1/login", `{"username":"x","password":"y"}`, audit.LoginFailed, "account_disabled", "zoë", ""},
-		"busy":          {&world{login: account.ErrBusy}, "POST", "/v1/login", `{"username":"x","password":"y"}`, "", "", "", ""},
-		"database away": {&world{login: errors.New("away")}, "POST", "/v1/login", `{"username":"x","password":"y"}`, "", "", "", ""},
+		"wrong name":    {&world{login: account.ErrWrong}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, audit.LoginFailed, "credentials_invalid", "", ""},
+		"disabled":      {&world{login: &account.RefusedError{UserID: 7, Username: "zoë", Err: account.ErrDisabled}}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, audit.LoginFailed, "account_disabled", "zoë", ""},
+		"busy":          {&world{login: account.ErrBusy}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, "", "", "", ""},
+		"database away": {&world{login: errors.New("away")}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

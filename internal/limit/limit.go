@@ -71,6 +71,16 @@ func Default() Limits {
 	}
 }
 
+// LoginNetwork is how much of LoginAccount those of one network may use: a fifth,
+// and three attempts at least. So it takes five networks to use up what strangers
+// have at an account.
+func (l *Limits) LoginNetwork() Rule {
+	if l.LoginAccount.None() {
+		return Rule{}
+	}
+	return Rule{min(max(3, l.LoginAccount.Count/5), l.LoginAccount.Count), l.LoginAccount.Per}
+}
+
 // Place is how many rules there are for one account at one place.
 func (l *Limits) Place() int {
 	n := 0

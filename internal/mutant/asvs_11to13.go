@@ -118,7 +118,7 @@ func asvs11to13() asvsTable {
 				"internal/secondfactor", "TestNoNonceComesTwice", "",
 			},
 			{
-				"11.4.1", "MD5", "internal/gormstore/places.go",
+				"11.4.1", "MD5", "internal/throttle/gate.go",
 				"\t\"crypto/hmac\"\n",
 				"\t\"crypto/hmac\"\n\t_ \"crypto/md5\"\n",
 				"internal/chaos", "TestCryptographyIsInventoried", "",

@@ -30,7 +30,7 @@ func console() []Mutant {
 		page("everybody is logged out by a click", "logins.go",
 			`if !strings.EqualFold(`, `if false && !strings.EqualFold(`, "^TestEverybody"),
 		page("guesses are not bounded", "gate.go",
-			"if held.For <= 0 {", "if true {", "^TestGuesses"),
+			"return http.StatusTooManyRequests, v.limited(h)", "return 0, \"\"", "^TestGuesses"),
 		page("half an export looks whole", "export.go",
 			"panic(http.ErrAbortHandler)", "return", "^TestBrokenExport"),
 		{

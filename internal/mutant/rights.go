@@ -18,7 +18,7 @@ func rights() []Mutant {
 	}
 	return []Mutant{
 		right("nobody is looked at", "case need == audit.NeedsNothing || by.Inside():", "case need != 0 || by.Inside():", "^TestEndedLogins"),
-		right("the global floor ends no right", "rows[0].Row.GlobalFloor = rows[0].Floor.Int64", "rows[0].Row.GlobalFloor = 0", "^TestEndedLogins"),
+		right("the global floor ends no right", "rows[0].Row.GlobalFloor = floors[0]", "rows[0].Row.GlobalFloor = 0", "^TestEndedLogins"),
 		right("a disabled account may act", "if s := r.Row.current(time.Time{}); !s.Alive() {", "if s := r.Row.current(time.Time{}); s.ID == 0 {", "^TestEndedLogins"),
 		right("the role does not matter", "case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),", "case false,", "^TestWhoMayWhat"),
 		right("the proof of another login counts", "r.TokenProvedID == r.Row.TokenID && ", "", "^TestProofIs"),

@@ -76,6 +76,7 @@ func TestDocumentedLimits(t *testing.T) {
 		}
 		for _, row := range []string{
 			"| `login` | attempts for one name from one place | " + words(l.LoginPlace[:l.Place()]...) + " |",
+			"| `login-network` | attempts for one name from one network | a fifth of `login-account`: " + words(l.LoginNetwork()) + " |",
 			"| `login-account` | attempts for one name from everywhere | " + words(l.LoginAccount) + " |",
 			"| `login-address` | attempts from one place, whatever the name | " + words(l.LoginAddress) + " |",
 			"| `register` | new accounts from one place | " + words(l.Register) + " |",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,10 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/throttle"
 	"github.com/flakepass/flakepass/internal/throttle/memlimit"
+	"github.com/flakepass/flakepass/internal/throttle/throttletest"
 )
 
 var home, away = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.7")
@@ -56,10 +57,11 @@ func TestSuccessForgetsTheFailures(t *testing.T) {
 		g := gate(t, nil)
 		a := throttle.Attempt{Account: "ada", Address: home}
 		for i := range 200 {
-			if err := login(t, g, a); err != nil {
+			taken, err := g.Login(t.Context(), a)
+			if err != nil {
 				t.Fatalf("login %d of somebody who knows the password: %v", i, err)
 			}
-			g.LoggedIn(t.Context(), a, 7)
+			g.LoggedIn(t.Context(), taken, 7)
 			time.Sleep(time.Second)
 		}
 	})
@@ -83,18 +85,33 @@ func TestParallelGuessesAreCounted(t *testing.T) {
 	}
 }
 
-// An attacker at a thousand addresses uses up what the account has. Its owner
-// still gets in, at a place or on a device that has been seen before.
+// owner has logged in to ada's account at home and on a phone, in a deployment
+// whose clock is that of a bubble.
+func owner(t *testing.T) (g *throttle.Gate, phone throttle.DeviceCredential) {
+	t.Helper()
+	g = gate(t, nil)
+	a := throttle.Attempt{Account: "ada", Address: home}
+	taken, err := g.Login(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.LoggedIn(t.Context(), taken, 7)
+	return g, g.NewDevice(a)
+}
+
+// guess is a stranger's attempt at an account, from the i-th of many networks.
+func guess(account string, i int) throttle.Attempt {
+	return throttle.Attempt{Account: account, Address: netip.AddrFrom4([4]byte{203, byte(i >> 8), byte(i), 1})}
+}
+
+// An attacker in thousands of networks uses up what strangers have at the account.
+// Its owner still gets in, at a place or on a device that has been seen before.
 func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		known := func(a throttle.Attempt) (bool, error) {
-			return a.Account == "ada" && (a.Address == home || string(a.Device) == "phone"), nil
-		}
-		g := gate(t, known)
+		g, phone := owner(t)
 		through := 0
 		for i := range 5000 {
-			from := netip.AddrFrom4([4]byte{203, byte(i >> 16), byte(i >> 8), byte(i)})
-			if login(t, g, throttle.Attempt{Account: "ada", Address: from}) == nil {
+			if login(t, g, guess("ada", i)) == nil {
 				through++
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -103,16 +120,19 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 			t.Errorf("%d guesses got through", through)
 		}
 		for name, a := range map[string]throttle.Attempt{
-			"at a known place":  {Account: "ada", Address: home},
-			"on a known device": {Account: "ada", Address: away, Device: []byte("phone")},
+			"at a known place":                 {Account: "ada", Address: home},
+			"on a known device":                {Account: "ada", Address: away, Credential: phone},
+			"with the token of the last login": {Account: "ada", Address: away, Device: []byte("token")},
 		} {
-			if err := login(t, g, a); err != nil {
-				t.Errorf("the owner, %s: %v", name, err)
+			if taken, err := g.Login(t.Context(), a); err != nil || !taken.Known {
+				t.Errorf("the owner, %s: known %v, %v", name, taken.Known, err)
 			}
 		}
 		for name, a := range map[string]throttle.Attempt{
-			"a stranger":              {Account: "ada", Address: away},
-			"with a device of no use": {Account: "ada", Address: away, Device: []byte("other")},
+			"a stranger":                         {Account: "ada", Address: away},
+			"with a token of no use":             {Account: "ada", Address: away, Device: []byte("other")},
+			"with the device of another account": {Account: "ada", Address: away, Credential: g.NewDevice(throttle.Attempt{Account: "bob"})},
+			"with that of another deployment":    {Account: "ada", Address: away, Credential: (&throttle.Gate{Key: []byte("other")}).NewDevice(throttle.Attempt{Account: "ada"})},
 		} {
 			if err := login(t, g, a); err == nil {
 				t.Errorf("%s gets in", name)
@@ -121,58 +141,162 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 		if err := login(t, g, throttle.Attempt{Account: "bob", Address: away}); err != nil {
 			t.Errorf("another account: %v", err)
 		}
+		time.Sleep(91 * 24 * time.Hour)
+		for i := range 200 {
+			_ = login(t, g, guess("ada", i))
+		}
+		if err := login(t, g, throttle.Attempt{Account: "ada", Address: away, Credential: phone}); err == nil {
+			t.Error("a device is known for ever")
+		}
 	})
+}
+
+// The owner who logs in gives nobody who guesses new attempts.
+func TestOwnersLoginGivesStrangersNothing(t *testing.T) {
+	g, phone := owner(t)
+	through := 0
+	for i := range 500 {
+		if login(t, g, guess("ada", i)) == nil {
+			through++
+		}
+		if i%10 == 0 {
+			taken, err := g.Login(t.Context(), throttle.Attempt{Account: "ada", Address: home, Credential: phone})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.LoggedIn(t.Context(), taken, 7)
+		}
+	}
+	if through != 100 {
+		t.Errorf("%d guesses got through, want 100", through)
+	}
+}
+
+// One network, with any number of addresses, cannot use up what strangers have at
+// an account; five can.
+func TestOneNetworkCannotSpendTheAccount(t *testing.T) {
+	for name, from := range map[string]func(i int) netip.Addr{
+		"IPv4/24": func(i int) netip.Addr { return netip.AddrFrom4([4]byte{203, 0, 113, byte(i)}) },
+		"IPv6/56": func(i int) netip.Addr {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 1, 7, byte(i), 15: 1})
+		},
+		"IPv6/48": func(i int) netip.Addr {
+			return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 1, byte(i), 0, 15: 1})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g, through := gate(t, nil), 0
+				var held *throttle.LimitedError
+				for i := range 2560 { // ten from each address
+					err := login(t, g, throttle.Attempt{Account: "ada", Address: from(i % 256)})
+					if err == nil {
+						through++
+					}
+					held, _ = errors.AsType[*throttle.LimitedError](err)
+					time.Sleep(time.Second)
+				}
+				if through != 20 || held == nil || held.Policy != "login-network" {
+					t.Errorf("%d guesses got through, want 20; then %v", through, held)
+				}
+				for i := range 5 {
+					for j := range 30 {
+						_ = login(t, g, throttle.Attempt{Account: "ada", Address: netip.AddrFrom4([4]byte{198, 51, byte(i), byte(j)})})
+					}
+					err := login(t, g, throttle.Attempt{Account: "ada", Address: away})
+					if (err == nil) != (i < 3) { // with the one above, and this one that counts, too
+						t.Errorf("a stranger elsewhere, after %d networks more: %v", i+1, err)
+					}
+				}
+			})
+		})
+	}
 }
 
 // Behind one NAT, or a proxy that is not configured, everybody has one address.
 // A stranger there who guesses keeps the owner waiting who shows nothing, and not
 // the owner's device.
 func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
-	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "phone", nil })
-	for range 20 {
-		_ = login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte("made up")})
+	g, phone := owner(t)
+	for i := range 200 {
+		_ = login(t, g, throttle.Attempt{Account: "ada", Address: home})
+		_ = login(t, g, throttle.Attempt{Account: fmt.Sprint("user", i), Address: home})
 	}
-	if err := login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}); err != nil {
-		t.Errorf("the owner's device: %v", err)
-	}
-	for _, device := range []string{"", "made up"} {
-		if err := login(t, g, throttle.Attempt{Account: "ada", Address: home, Device: []byte(device)}); err == nil {
-			t.Errorf("device %q gets past the limit of the place", device)
+	for range 2 {
+		if err := login(t, g, throttle.Attempt{Account: "ada", Address: home, Credential: phone}); err != nil {
+			t.Errorf("the owner's device: %v", err)
 		}
+	}
+	if err := login(t, g, throttle.Attempt{Account: "ada", Address: home}); err == nil {
+		t.Error("who shows nothing gets past the limit of the place")
 	}
 }
 
-// Whoever has stolen a token has the owner's device, as far as anybody can tell,
-// and as many addresses as they like. That is no licence to guess the password
-// for ever.
+// Whoever has stolen a token or a credential has the owner's device, as far as
+// anybody can tell, and as many addresses as they like. That is no licence to guess
+// the password for ever.
 func TestKnownDeviceHasALimitWhereverItGoes(t *testing.T) {
-	g := gate(t, func(a throttle.Attempt) (bool, error) { return a.Address == home || string(a.Device) == "stolen", nil })
-	through := 0
-	for i := range 1000 {
-		from := netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)})
-		if login(t, g, throttle.Attempt{Account: "ada", Address: from, Device: []byte("stolen")}) == nil {
-			through++
+	g, phone := owner(t)
+	for name, stolen := range map[string]throttle.Attempt{
+		"credential": {Account: "ada", Credential: phone}, "token": {Account: "ada", Device: []byte("token")},
+	} {
+		through := 0
+		for i := range 1000 {
+			stolen.Address = guess("", i).Address
+			if login(t, g, stolen) == nil {
+				through++
+			}
 		}
-	}
-	if through != 200 { // those of the account, and as many of the device
-		t.Errorf("%d guesses got through with a stolen token, want 200", through)
+		if through != 100 {
+			t.Errorf("%d guesses got through with a stolen %s, want 100", through, name)
+		}
 	}
 	if err := login(t, g, throttle.Attempt{Account: "ada", Address: home}); err != nil {
-		t.Errorf("the owner at home, who shows no token: %v", err)
+		t.Errorf("the owner at home, who shows nothing: %v", err)
+	}
+	if err := login(t, g, guess("ada", 1)); err != nil {
+		t.Errorf("a stranger: %v", err)
 	}
 }
 
-func TestUnknownPlaceIsAssumedIfNobodyCanTell(t *testing.T) {
-	g := gate(t, func(throttle.Attempt) (bool, error) { return true, errors.New("no route") })
-	refused := 0
-	for i := range 200 {
-		from := netip.AddrFrom4([4]byte{203, 0, 113, byte(i)})
-		if login(t, g, throttle.Attempt{Account: "ada", Address: from}) != nil {
-			refused++
+// What cannot be counted is not tried, and takes nothing.
+func TestNothingIsTriedThatCannotBeCounted(t *testing.T) {
+	g := gate(t, nil)
+	away := errors.New("no route")
+	records(g).Fail(away)
+	for range 20 {
+		err := login(t, g, throttle.Attempt{Account: "ada", Address: home})
+		if _, limited := errors.AsType[*throttle.LimitedError](err); limited || !errors.Is(err, away) {
+			t.Fatalf("got %v, want %v", err, away)
 		}
 	}
-	if refused != 100 {
-		t.Errorf("%d of 200 refused, want 100", refused)
+	records(g).Fail(nil)
+	for range 5 {
+		if err := login(t, g, throttle.Attempt{Account: "ada", Address: home}); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	}
+}
+
+// Names that nobody has are counted as others are, by as many questions, and all
+// of them together take a bounded number of rows.
+func TestNamesThatNobodyHasAreCountedAlike(t *testing.T) {
+	g := gate(t, nil)
+	type path struct{ looks, swaps int }
+	var seen [2][]path
+	for n, name := range []string{"ada", "nobody"} {
+		for i := range 120 {
+			_ = login(t, g, guess(name, i))
+			looks, swaps := records(g).Done()
+			seen[n] = append(seen[n], path{looks, swaps})
+		}
+		if err := login(t, g, guess(name, 1000)); err == nil {
+			t.Errorf("%s: a guess beyond all", name)
+		}
+		records(g).Done()
+	}
+	if !slices.Equal(seen[0], seen[1]) || seen[0][0] != (path{1, 1}) || seen[0][119] != (path{1, 0}) {
+		t.Errorf("questions and changes: %v", seen)
 	}
 }
 
@@ -249,7 +373,7 @@ func TestKeysHideNames(t *testing.T) {
 			t.Errorf("key %q", k)
 		}
 	}
-	if len(keys.keys) != 5 {
+	if len(keys.keys) != 4 {
 		t.Errorf("keys %q", keys.keys)
 	}
 }
@@ -274,25 +398,22 @@ func login(t *testing.T, g *throttle.Gate, a throttle.Attempt) error {
 	return err
 }
 
-func gate(t *testing.T, known func(throttle.Attempt) (bool, error)) *throttle.Gate {
+// gate is one of a deployment in which ada and bob have accounts. store is nil for
+// one in memory.
+func gate(t *testing.T, store throttle.Store) *throttle.Gate {
 	t.Helper()
-	store, err := memlimit.New(10_000)
-	if err != nil {
-		t.Fatal(err)
+	if store == nil {
+		store = &memlimit.Store{}
 	}
-	if known == nil {
-		known = func(throttle.Attempt) (bool, error) { return false, nil }
-	}
-	return &throttle.Gate{Store: store, Limits: defaults, Known: knownFunc(known), Key: []byte("secret")}
+	r := &throttletest.Records{}
+	r.Add("ada", 7, []byte("token"))
+	r.Add("bob", 8, nil)
+	return &throttle.Gate{Store: store, Limits: defaults, Records: r, Key: []byte("secret")}
 }
 
+func records(g *throttle.Gate) *throttletest.Records { return g.Records.(*throttletest.Records) }
+
 func defaults() *limit.Limits { l := limit.Default(); return &l }
-
-type knownFunc func(throttle.Attempt) (bool, error)
-
-func (f knownFunc) Knows(_ context.Context, a throttle.Attempt) (bool, error) { return f(a) }
-
-func (knownFunc) Remember(context.Context, idworker.ID, netip.Addr) (bool, error) { return false, nil }
 
 // A spy allows everything and remembers the keys.
 type spy struct{ keys []string }

@@ -7,8 +7,8 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// manyFailures is from how many wrong passwords in a row a right one is worth a
-// notice: more than people mistype.
+// manyFailures is from how many wrong passwords a right one is worth a notice:
+// more than people mistype.
 const manyFailures = 10
 
 // A Notice is what is unusual about somebody who has just given the right
@@ -17,23 +17,33 @@ type Notice struct {
 	User     idworker.ID
 	Address  netip.Addr
 	NewPlace bool
-	// Failures is how many wrong passwords for the account came before, about, from
-	// wherever; 0 if they were few.
+	// Failures is how many wrong passwords for the account came before, about, since
+	// somebody was last told, by strangers and by this device or at this place; 0 if
+	// they were few.
 	Failures int
 }
 
-// failures is how many wrong passwords are counted against the account, or 0 if
-// they are few or nobody counts. It takes one attempt to learn that, from a
-// bucket that is about to be filled up.
-func (g *Gate) failures(ctx context.Context, a Attempt) int {
-	r := g.Limits().LoginAccount
-	if g.Noticed == nil || r.None() {
-		return 0
+// notice is what is unusual about t, whose password was right. That it is told of
+// wrong passwords is kept, so that it is told once.
+func (g *Gate) notice(ctx context.Context, t *Taken, user idworker.ID) {
+	if g.Noticed == nil {
+		return
 	}
-	// Beside the failures, this attempt was taken, and the question itself.
-	n := r.Count - g.Store.Take(ctx, Bucket{Key: g.accountKey(a), Rule: r}).Remaining - 2
-	if n < manyFailures {
-		return 0
+	n := Notice{User: user, Address: t.Attempt.Address, NewPlace: t.record.PlaceSeen == 0 && t.record.Places}
+	r, now := g.Limits().LoginAccount, t.record.Now
+	by := t.record.Strangers.failures(r, now)
+	if t.Known {
+		by += t.before.failures(r, now)
 	}
-	return n
+	if by >= manyFailures {
+		n.Failures = by
+		g.change(ctx, t, strangers, func(s Guard, now int64) Guard {
+			s = s.under(r, now)
+			s.Told = s.Full
+			return s
+		})
+	}
+	if n.NewPlace || n.Failures > 0 {
+		g.Noticed(ctx, n)
+	}
 }

@@ -2,7 +2,6 @@ package throttle_test
 
 import (
 	"context"
-	"net/netip"
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/limit"
@@ -10,47 +9,40 @@ import (
 )
 
 // What nobody learnt anything by is no guess, wherever it was counted: at the
-// place, for the account, for the address and for the device; and giving it back
-// gives nobody more than there was.
+// place, for the account, for the address, for the network and for the device; and
+// giving it back gives nobody more than there was.
 func TestReturnedAttemptsAreNotCounted(t *testing.T) {
-	g := gate(t, func(a throttle.Attempt) (bool, error) { return string(a.Device) == "phone", nil })
-	a := throttle.Attempt{Account: "ada", Address: home, Device: []byte("phone")}
-	for i := range 500 {
-		taken, err := g.Login(t.Context(), a)
-		if err != nil {
-			t.Fatalf("attempt %d: %v", i+1, err)
-		}
-		gone, leave := context.WithCancel(t.Context())
-		leave()
-		g.Return(gone, taken)
-	}
-	stranger := throttle.Attempt{Account: "ada", Address: home}
-	through := 0
-	for range 20 {
-		if login(t, g, stranger) == nil {
-			through++
+	g, phone := owner(t)
+	returned := func(a throttle.Attempt) {
+		t.Helper()
+		for i := range 500 {
+			taken, err := g.Login(t.Context(), a)
+			if err != nil {
+				t.Fatalf("attempt %d: %v", i+1, err)
+			}
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			g.Return(gone, taken)
 		}
 	}
-	if through != limit.Default().LoginPlace[0].Count {
-		t.Errorf("%d guesses got through, want 5", through)
-	}
-	// From here on the device gets past the place, and has attempts of its own.
-	for range 200 {
-		taken, err := g.Login(t.Context(), a)
-		if err != nil {
-			break // the address has no more
+	used := func(a func(i int) throttle.Attempt) (through int) {
+		for i := range 1000 {
+			if login(t, g, a(i)) == nil {
+				through++
+			}
 		}
-		g.Return(t.Context(), taken)
+		return through
 	}
-	used := 0
-	for i := range 1000 {
-		from := netip.AddrFrom4([4]byte{203, 0, byte(i >> 8), byte(i)})
-		if login(t, g, throttle.Attempt{Account: "ada", Address: from, Device: []byte("phone")}) == nil {
-			used++
-		}
+	returned(throttle.Attempt{Account: "ada", Address: away})
+	if n := used(func(int) throttle.Attempt { return throttle.Attempt{Account: "ada", Address: away} }); n != 5 {
+		t.Errorf("%d guesses got through at one place, want 5", n)
 	}
-	if want := 2*limit.Default().LoginAccount.Count - 5; used != want {
-		t.Errorf("%d guesses with the device, want %d", used, want)
+	returned(throttle.Attempt{Account: "ada", Address: home, Credential: phone})
+	if n := used(func(i int) throttle.Attempt { a := guess("ada", i); a.Credential = phone; return a }); n != 100 {
+		t.Errorf("%d guesses got through with the device, want 100", n)
+	}
+	if n := used(func(i int) throttle.Attempt { return guess("ada", i) }); n != 95 {
+		t.Errorf("%d guesses got through elsewhere, want the 95 that are left", n)
 	}
 }
 

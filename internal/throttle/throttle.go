@@ -37,14 +37,34 @@ type Verdict struct {
 	Remaining int           // attempts that could be made at once now
 	Retry     time.Duration // until as many more are allowed; 0 if they are
 	Reset     time.Duration // until all are
-	Shared    bool          // it is counted where all instances count, too
+	Near      Receipt       // of the store in this process
+	Shared    Receipt       // of the store of all instances
 }
 
-// A Store keeps buckets. Take takes N attempts out of a bucket, or says when
-// there are as many. Return puts back that Take allowed with that verdict; a
-// bucket is never more than full. Forget fills all buckets of a key up. None of
-// them fails: a store that cannot remember elsewhere remembers by itself, and
-// what may have been taken there is not put back there.
+// A Receipt says when a store counted an attempt, by the clock of that store, and
+// how much was used before. The zero Receipt: it has not counted it.
+type Receipt struct {
+	At   time.Time
+	Used time.Duration // until the bucket would have been full without this attempt
+}
+
+// Unused is how much of what was taken, cost, is there to be given
+// back at that moment by the clock of the store: none of what has trickled in
+// since. Buckets may share what they count in, and what has trickled in is
+// another's by now.
+func (r Receipt) Unused(cost time.Duration, now time.Time) time.Duration {
+	return max(0, cost-max(0, now.Sub(r.At)-r.Used))
+}
+
+// A Store keeps buckets, in bounded memory, and evicts none: strangers can make
+// up any number of keys. So buckets may share memory, and one may be found less
+// full than it is, never fuller.
+//
+// Take takes N attempts out of a bucket, or says when there are as many. Return puts
+// back what Take allowed with that verdict; a bucket is never more than full.
+// Forget fills all buckets of a key up. None of them fails: a store that cannot
+// remember elsewhere remembers by itself, and what may have been taken there is
+// not put back there.
 //
 // When a rule changes, what was used of it stays used, as a share of the whole:
 // who had used all waits, as long as the new rule has one wait for one more; who

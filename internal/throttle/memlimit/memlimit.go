@@ -3,138 +3,104 @@ package memlimit
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/throttled/throttled/v2"
-	"github.com/throttled/throttled/v2/store/memstore"
-
-	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/throttle"
 )
 
-// A Store keeps buckets in memory: a bounded number, of which the ones not used
-// for the longest time go first. Make one with [New].
+// A Store keeps buckets in memory, in a fixed number of bytes for each rule: 2
+// MiB for one of logins at a place, whose names strangers make up, and half a MiB
+// for any other. With the default limits that is 8 MiB, of which the system gives
+// only what is used. The zero Store is ready.
 type Store struct {
-	kept    *memstore.MemStore // by key and period: the moment at which the bucket is full, in Unix nanoseconds
 	periods throttle.Periods
 
-	mu      sync.Mutex
-	limiter map[limit.Rule]*throttled.GCRARateLimiterCtx
+	mu       sync.Mutex
+	sketches map[which]*sketch
+}
+
+// which are the buckets of one sketch.
+type which struct {
+	kind string
+	per  time.Duration
 }
 
 var _ throttle.Store = (*Store)(nil)
 
-// New returns a store of at most that many buckets; about 200 bytes each.
-func New(buckets int) (*Store, error) {
-	kept, err := memstore.New(buckets)
-	if err != nil {
-		return nil, err
+// Width is how many cells each of the four rows of a sketch has. docs/throttling.md
+// has what follows from it.
+func Width(kind string) int {
+	if kind == "p" {
+		return 1 << 16
 	}
-	return &Store{kept: kept, limiter: map[limit.Rule]*throttled.GCRARateLimiterCtx{}}, nil
+	return 1 << 14
 }
 
 // Take takes attempts out of a bucket.
-func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
+func (s *Store) Take(_ context.Context, b throttle.Bucket) throttle.Verdict {
 	if b.Rule.None() {
 		return throttle.Verdict{Allowed: true}
 	}
-	if donors := s.periods.Donors(b, time.Now()); donors != nil {
-		s.succeed(b, donors)
+	now := time.Now()
+	own := s.of(b.Key, b.Rule.Per, now)
+	// What is used of its periods before is used of it, and empties these, so that
+	// nobody is charged twice.
+	share := 0.0
+	for _, per := range s.periods.Donors(b, now) {
+		donor := s.of(b.Key, per, now)
+		share = max(share, donor.share(b.Key, now))
+		donor.forget(b.Key, now)
 	}
-	limited, result, err := s.of(b.Rule).RateLimitCtx(ctx, name(b.Key, b.Rule.Per), max(1, b.N))
-	if err != nil {
-		// It lost each of its races for one bucket: a thousand others are at it.
-		return throttle.Verdict{Retry: time.Second, Reset: b.Rule.Per}
+	if share > 0 {
+		own.use(b.Key, share, now)
 	}
-	return throttle.Verdict{
-		Allowed: !limited, Remaining: result.Remaining, Retry: max(0, result.RetryAfter), Reset: max(0, result.ResetAfter),
-	}
+	return own.take(&b, now)
 }
 
-// name is that of the bucket of a key and a period.
-func name(key string, per time.Duration) string {
-	return key + "@" + strconv.FormatInt(per.Milliseconds(), 10)
-}
-
-// of is the limiter of a rule. There are as many as rules were in force since
-// the start: an operator's changes, and no stranger's.
-func (s *Store) of(r limit.Rule) *throttled.GCRARateLimiterCtx {
+// of is the sketch of a key and a period. One whose attempts are all there again,
+// for its rule is in force no longer, is dropped when another is made.
+func (s *Store) of(key string, per time.Duration, now time.Time) *sketch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l, ok := s.limiter[r]; ok {
-		return l
+	k := which{throttle.Kind(key), per}
+	if found := s.sketches[k]; found != nil {
+		return found
 	}
-	l, err := throttled.NewGCRARateLimiterCtx(throttled.WrapStoreWithContext(s.kept), throttled.RateQuota{
-		MaxRate: throttled.PerDuration(r.Count, r.Per), MaxBurst: r.Count - 1,
-	})
-	if err != nil {
-		panic(err) // a rule that is one has a rate
+	for other, old := range s.sketches {
+		if old.idle(now) {
+			delete(s.sketches, other)
+		}
 	}
-	// Each attempt that loses a race has let another one win.
-	l.SetMaxCASAttemptsLimit(1000)
-	s.limiter[r] = l
-	return l
+	if s.sketches == nil {
+		s.sketches = map[which]*sketch{}
+	}
+	made := newSketch(per, Width(k.kind))
+	made.last = now
+	s.sketches[k] = made
+	return made
 }
 
-// succeed uses as much of b as is used of those of its periods before of which most
-// is used, and empties these afterwards: whoever finds one empty finds b so.
-func (s *Store) succeed(b throttle.Bucket, donors []time.Duration) {
-	now, share := time.Now().UnixNano(), 0.0
-	for _, per := range donors {
-		if full, _, err := s.kept.GetWithTime(name(b.Key, per)); err == nil && full > now {
-			share = max(share, min(1, float64(full-now)/float64(per)))
-		}
-	}
-	if share == 0 {
-		return
-	}
-	heir, full := name(b.Key, b.Rule.Per), now+int64(share*float64(b.Rule.Per))
-	for {
-		was, _, err := s.kept.GetWithTime(heir)
-		if err != nil {
-			return
-		}
-		done := was >= full
-		if was < 0 {
-			done, err = s.kept.SetIfNotExistsWithTTL(heir, full, 0)
-		} else if !done {
-			done, err = s.kept.CompareAndSwapWithTTL(heir, was, full, 0)
-		}
-		if err != nil {
-			return
-		}
-		if done {
-			break
-		}
-	}
-	for _, per := range donors {
-		s.change(name(b.Key, per), func(int64) int64 { return 0 })
-	}
+// idle reports whether nothing is used of any bucket that was not moved to a rule
+// since.
+func (s *sketch) idle(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Sub(s.last) > s.per+time.Minute
 }
 
 // Return puts attempts back.
-func (s *Store) Return(_ context.Context, b throttle.Bucket, _ throttle.Verdict) {
-	s.change(name(b.Key, b.Rule.Per), func(full int64) int64 { return max(0, full-int64(b.Cost())) })
+func (s *Store) Return(_ context.Context, b throttle.Bucket, v throttle.Verdict) {
+	if !v.Near.At.IsZero() {
+		now := time.Now()
+		s.of(b.Key, b.Rule.Per, now).giveBack(&b, v.Near, now)
+	}
 }
 
 // Forget fills all buckets of a key up.
 func (s *Store) Forget(_ context.Context, key string) {
+	now := time.Now()
 	for _, per := range s.periods.Of(key) {
-		s.change(name(key, per), func(int64) int64 { return 0 })
-	}
-}
-
-// change changes what is kept of a bucket, if there is any.
-func (s *Store) change(name string, to func(int64) int64) {
-	for {
-		was, _, err := s.kept.GetWithTime(name)
-		if err != nil || was <= 0 {
-			return
-		}
-		if done, err := s.kept.CompareAndSwapWithTTL(name, was, to(was), 0); done || err != nil {
-			return
-		}
+		s.of(key, per, now).forget(key, now)
 	}
 }

@@ -11,10 +11,6 @@ import (
 func TestStore(t *testing.T) {
 	throttletest.Conformance(t, func(t *testing.T) throttle.Store {
 		t.Helper()
-		s, err := memlimit.New(1000)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return &memlimit.Store{}
 	})
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
-	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
 
@@ -17,9 +15,8 @@ import (
 )
 
 const (
-	// prefix is before each key, after the library's own.
-	prefix  = "fp:"
-	library = "rate:"
+	// prefix is before each key of a sketch.
+	prefix = "fp:limit:"
 	// patience is how long an attempt waits for Redis before it does without.
 	patience = 100 * time.Millisecond
 	// pause is how long Redis is left alone after it failed several times.
@@ -33,21 +30,22 @@ const (
 // neither is there no limit, nor is anybody refused for it. Make one with [New].
 type Store struct {
 	rdb     redis.UniversalClient
-	limiter *redis_rate.Limiter
+	key     []byte
 	near    throttle.Store
 	periods throttle.Periods
 	learnt  sync.Map // kinds and periods that Redis has been told of
-	breaker *gobreaker.CircuitBreaker[*redis_rate.Result]
+	breaker *gobreaker.CircuitBreaker[[]int64]
 }
 
 var _ throttle.Store = (*Store)(nil)
 
-// New returns a store in front of Redis. log hears when Redis is given up, and
-// when it answers again.
-func New(rdb redis.UniversalClient, near throttle.Store, log *slog.Logger) *Store {
+// New returns a store in front of Redis. key is that of the deployment: it decides
+// which buckets share cells, which strangers must not know. log hears when Redis
+// is given up, and when it answers again.
+func New(rdb redis.UniversalClient, near throttle.Store, key []byte, log *slog.Logger) *Store {
 	return &Store{
-		rdb: rdb, limiter: redis_rate.NewLimiter(rdb), near: near,
-		breaker: gobreaker.NewCircuitBreaker[*redis_rate.Result](gobreaker.Settings{
+		rdb: rdb, key: key, near: near,
+		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
 			Timeout:     pause,
 			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= trips },
 			// A caller who leaves says nothing about Redis.
@@ -64,26 +62,31 @@ func New(rdb redis.UniversalClient, near throttle.Store, log *slog.Logger) *Stor
 	}
 }
 
-// Take takes attempts out of a bucket, here and in Redis.
+// Take takes attempts out of a bucket, here and in Redis. What Redis refuses
+// takes nothing here.
 func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	own := s.near.Take(ctx, b)
 	if !own.Allowed || b.Rule.None() {
 		return own
 	}
-	all, err := s.breaker.Execute(func() (*redis_rate.Result, error) {
-		ctx, cancel := context.WithTimeout(ctx, patience)
-		defer cancel()
-		if err := s.succeed(ctx, b); err != nil {
+	all, err := s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		if err := s.learn(ctx, throttle.Kind(b.Key), b.Rule.Per); err != nil {
 			return nil, err
 		}
-		return s.limiter.AllowN(ctx, name(b.Key, b.Rule.Per), redis_rate.Limit{Rate: b.Rule.Count, Burst: b.Rule.Count, Period: b.Rule.Per}, max(1, b.N))
+		return s.take(ctx, b, s.periods.Donors(b, time.Now()))
 	})
-	if err != nil {
+	if err != nil || len(all) != 3 {
 		return own
 	}
+	at, used, interval := time.UnixMicro(all[1]), time.Duration(all[2])*time.Microsecond, b.Rule.Interval()
+	if all[0] == 0 {
+		s.near.Return(ctx, b, own)
+		return throttle.Verdict{Retry: max(0, used+b.Cost()-b.Rule.Per), Reset: max(own.Reset, min(used, b.Rule.Per))}
+	}
+	after := used + b.Cost()
 	return throttle.Verdict{
-		Allowed: all.Allowed > 0, Remaining: min(own.Remaining, all.Remaining),
-		Retry: max(0, all.RetryAfter), Reset: max(own.Reset, all.ResetAfter), Shared: true,
+		Allowed: true, Remaining: min(own.Remaining, int(max(0, b.Rule.Per-after+interval/100)/interval)), Reset: max(own.Reset, after),
+		Near: own.Near, Shared: throttle.Receipt{At: at, Used: used},
 	}
 }
 
@@ -92,11 +95,13 @@ func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 // than there are.
 func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdict) {
 	s.near.Return(ctx, b, v)
-	if !v.Shared {
+	if v.Shared.At.IsZero() {
 		return
 	}
-	s.try(ctx, func(ctx context.Context) error {
-		return giveBack.Run(ctx, s.rdb, []string{library + name(b.Key, b.Rule.Per)}, b.Cost().Seconds()).Err()
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		at := s.at(b.Key)
+		return nil, giveBack.Run(ctx, s.rdb, []string{at.name(b.Rule.Per)}, append(at.cells(), b.Cost().Microseconds(),
+			v.Shared.At.UnixMicro(), v.Shared.Used.Microseconds(), b.Rule.Per.Milliseconds())...).Err()
 	})
 }
 
@@ -105,30 +110,25 @@ func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdic
 // time.
 func (s *Store) Forget(ctx context.Context, key string) {
 	s.near.Forget(ctx, key)
-	s.try(ctx, func(ctx context.Context) error {
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
 		periods, err := s.all(ctx, key)
 		if err != nil || len(periods) == 0 {
-			return err
+			return nil, err
 		}
-		names := make([]string, len(periods))
+		at := s.at(key)
+		names, args := make([]string, len(periods)), at.cells()
 		for i, per := range periods {
-			names[i] = library + name(key, per)
+			names[i], args = at.name(per), append(args, per.Milliseconds())
 		}
-		return s.rdb.Del(ctx, names...).Err()
+		return nil, forget.Run(ctx, s.rdb, names, args...).Err()
 	})
 }
 
-// try asks Redis for what need not succeed.
-func (s *Store) try(ctx context.Context, f func(ctx context.Context) error) {
-	_, _ = s.breaker.Execute(func() (*redis_rate.Result, error) {
+// ask asks Redis, unless it is given up.
+func (s *Store) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) ([]int64, error) {
+	return s.breaker.Execute(func() ([]int64, error) {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		return nil, f(ctx)
+		return f(ctx)
 	})
-}
-
-// name is that of the bucket of a key and a period, behind what the library puts
-// before it. All buckets of a key are in one slot of a cluster.
-func name(key string, per time.Duration) string {
-	return prefix + "{" + key + "}@" + strconv.FormatInt(per.Milliseconds(), 10)
 }
