@@ -131,6 +131,16 @@ func TestTheServerStartsNothingButItself(t *testing.T) {
 			}
 		})
 		ast.Inspect(s.file, func(n ast.Node) bool {
+			if f, ok := n.(*ast.FuncDecl); ok && f.Name.Name == "ownProgram" {
+				ast.Inspect(f.Body, func(n ast.Node) bool {
+					if c, ok := n.(*ast.CallExpr); ok {
+						if of, ok := c.Fun.(*ast.SelectorExpr); !ok || of.Sel.Name != "Stat" && of.Sel.Name != "Executable" {
+							t.Errorf("%s asks something else than the system which program this is", s.at(c))
+						}
+					}
+					return true
+				})
+			}
 			if c, ok := n.(*ast.CompositeLit); ok {
 				if of, ok := c.Type.(*ast.SelectorExpr); ok && of.Sel.Name == "Cmd" {
 					t.Errorf("%s makes a command without exec.Command", s.at(c))

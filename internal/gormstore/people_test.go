@@ -107,7 +107,7 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 			"role": func() error {
 				_, _, _, err := w.users.Change(t.Context(), user, func(u account.User) (account.User, []audit.Event, error) {
 					u.Role = account.RoleAdmin
-					return u, []audit.Event{{ID: w.ids.next(0), Action: audit.RoleChanged}, tooLong}, nil
+					return u, []audit.Event{{By: shell, ID: w.ids.next(0), Action: audit.RoleChanged}, tooLong}, nil
 				})
 				return err
 			},

@@ -43,6 +43,8 @@ func asvs1() []asvsBreak {
 			asvsStore, "TestNoStatementIsStitchedFromWhatACallerGives", "TestNoTextOfACallerIsInAStatement"),
 		breaks("1.2.5", "a program is started by its name", asvsCommand+"/hashing.go",
 			`exec.Command(ownProgram(), "hash")`, `exec.Command(os.Getenv("FLAKEPASS_HASHER"), "hash")`, ".", "TestTheServerStartsNothingButItself"),
+		breaks("1.2.5", "the environment names the program", asvsCommand+"/hashing.go",
+			`return os.Args[0]`, `return os.Getenv("FLAKEPASS_HASHER")`, ".", "TestTheServerStartsNothingButItself"),
 		breaks("1.2.5", "the image has a shell", asvsCommand+"/Dockerfile", "FROM scratch\n", "FROM alpine\n", "internal/supply", "TestImageHasNothingButTheProgram"),
 		breaks("1.2.9", "a parameter is a pattern", asvsAPI+"/httpapi.go",
 			"var parameter = regexp.MustCompile(`/:([a-z_]+)`)", "var parameter = regexp.MustCompile(nameOfParameter)\n\nvar nameOfParameter = `/:([a-z_]+)`",

@@ -118,7 +118,7 @@ func asvs11to13() asvsTable {
 				"internal/secondfactor", "TestNoNonceComesTwice", "",
 			},
 			{
-				"11.4.1", "MD5", "internal/gormstore/places.go",
+				"11.4.1", "MD5", "internal/throttle/gate.go",
 				"\t\"crypto/hmac\"\n",
 				"\t\"crypto/hmac\"\n\t_ \"crypto/md5\"\n",
 				"internal/chaos", "TestCryptographyIsInventoried", "",
@@ -207,7 +207,7 @@ func asvs11to13() asvsTable {
 				"13.1.2", "questions to the database without a limit", "internal/session/gatetier/gatetier.go",
 				"make(chan struct{}, max(most, 1))",
 				"make(chan struct{}, 1<<20)",
-				"internal/chaos", "TestStampedeLeavesRoomForLogins", "",
+				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
 			{
 				"13.1.3", "a question to the database waits for ever", "internal/gormstore/users.go",

@@ -224,6 +224,62 @@ func asvs14to17() asvsTable {
 				"Lanes: 1, Lease: 24 * time.Hour,",
 				"internal/sweep", "TestLeaseOfADeadHolderEnds", "",
 			},
+			{
+				"15.4.4", "a network has turn after turn", "internal/account/queue.go",
+				"c.turns.MoveToBack(turn)",
+				"c.turns.MoveToFront(turn)",
+				"internal/account", "TestNetworksTakeTurns", "",
+			},
+			{
+				"15.4.4", "known askers wait behind strangers", "internal/account/queue.go",
+				"\t\tq.turn = 1 - q.turn\n\t\tq.free",
+				"\t\tq.free",
+				"internal/account", "TestKnownAskersGetEverySecondTurn", "",
+			},
+			{
+				"15.4.4", "who fills the queue keeps it", "internal/account/queue.go",
+				"if waiting >= q.room && !q.makeRoom(by) {",
+				"if waiting >= q.room {",
+				"internal/account", "TestFullQueueTakesFromTheLargestNetwork", "",
+			},
+			{
+				"15.4.4", "strangers fill the half of known askers", "internal/account/queue.go",
+				"from = &q.classes[1-own]",
+				"from = &q.classes[own]",
+				"internal/account", "TestEachClassHasHalfOfAFullQueue", "",
+			},
+			{
+				"15.4.4", "what is small overtakes what is large", "internal/account/queue.go",
+				"\t\tif w.kib > q.free {\n\t\t\treturn\n\t\t}\n",
+				"\t\tif w.kib > q.free {\n\t\t\tif c = &q.classes[1-q.turn]; c.waiting == 0 {\n\t\t\t\treturn\n\t\t\t}\n" +
+					"\t\t\tturn = c.turns.Front()\n\t\t\tif w = turn.Value.(*line).waiters.Front().Value.(*waiter); w.kib > q.free {\n\t\t\t\treturn\n\t\t\t}\n" +
+					"\t\t\tq.turn = 1 - q.turn\n\t\t}\n",
+				"internal/account", "TestCostlyHashIsNotOvertakenForEver", "",
+			},
+			{
+				"15.4.4", "who leaves the queue keeps the place", "internal/account/queue.go",
+				"\t\tq.remove(w)\n\t} else if err",
+				"\t\t_ = w\n\t} else if err",
+				"internal/account", "TestLeavingTheQueueFreesTheSlot", "",
+			},
+			{
+				"15.4.4", "cold tokens take every connection to the database", "internal/session/gatetier/gatetier.go",
+				"make(chan struct{}, max(most, 1))",
+				"make(chan struct{}, 1<<20)",
+				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
+			},
+			{
+				"15.4.4", "a network has all connections", "internal/connlimit/connlimit.go",
+				"len(p.conns) >= l.share &&",
+				"len(p.conns) > l.most &&",
+				"internal/connlimit", "TestPeerHasNoMoreThanItsShare", "",
+			},
+			{
+				"15.4.4", "an account has all streams", "internal/session/broadcast/broadcast.go",
+				"case h.followers >= h.Most && !h.makeRoom(account):",
+				"case h.followers >= h.Most:",
+				"internal/session/broadcast", "TestOneAccountKeepsNobodyFromFollowing", "",
+			},
 			// V16 Logging and errors
 			{
 				"16.1.1", "an event is not written down", "docs/logging.md",

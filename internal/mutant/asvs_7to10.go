@@ -158,10 +158,22 @@ func asvs7to10() asvsTable {
 				"internal/login", "TestRenewalAsksForEverything", "",
 			},
 			{
-				"7.5.1", "a role is given without the password", "internal/adminui/user.go",
-				`if problem := v.confirmed(form); problem != "" {`,
-				`if problem := v.confirmed(form); problem != "" && false {`,
+				"7.5.1", "the password in the form of a role is not looked at", "internal/adminui/proof.go",
+				`if form.Get("confirm_password") != "" {`,
+				`if false {`,
 				"internal/adminui", "TestRoleNeedsThePassword", "",
+			},
+			{
+				"7.5.1", "a token alone sets another's password", "internal/admin/needs.go",
+				"setPassword:      audit.NeedsProof,",
+				"setPassword:      audit.NeedsAdmin,",
+				"cmd/flakepass", "TestATokenAloneIsNotEnough", "",
+			},
+			{
+				"7.5.1", "a proof without the password", "internal/login/login.go",
+				"\tif err := s.Accounts.VerifyPassword(ctx, loggedIn(by), user, p); err != nil {",
+				"\tif err := s.Accounts.VerifyPassword(ctx, loggedIn(by), user, p); err != nil && ctx == nil {",
+				"internal/login", "TestReauthenticationAsksForThePassword", "",
 			},
 			{
 				"7.5.2", "no store is told of the login elsewhere", "internal/session/service.go",
@@ -253,6 +265,18 @@ func asvs7to10() asvsTable {
 				"case account.Role(v.who.Role) != account.RoleAdmin:",
 				"case account.Role(v.who.Role) == account.RoleUser:",
 				"internal/adminui", "TestEveryPageIsForAdmins", "",
+			},
+			{
+				"8.3.1", "what is changed is not checked where it is changed", "internal/gormstore/authorize.go",
+				"case need == audit.NeedsNothing || by.Inside():",
+				"case need != 0 || by.Inside():",
+				"cmd/flakepass", "TestNobodyMakesAnythingWhoseRightHasEnded", "^SQLite$",
+			},
+			{
+				"8.3.1", "a route changes something, and no test looks at it", "internal/httpapi/httpapi.go",
+				"\tmine := v1.Group(",
+				"\tv1.DELETE(\"/everything\", s.do(s.logout))\n\tmine := v1.Group(",
+				"cmd/flakepass", "TestEveryRouteIsHeldToItsRight", "",
 			},
 			{
 				"8.3.2", "another role leaves the login", "internal/gormstore/accounts.go",
