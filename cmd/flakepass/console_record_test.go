@@ -105,9 +105,10 @@ func (w *twin) recovery() string {
 }
 
 var (
-	secretOnPage = regexp.MustCompile(`id="secret">([^<]+)<`)
-	codesOnPage  = regexp.MustCompile(`<li><code>([^<]+)</code></li>`)
-	ticketOnPage = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
+	secretOnPage   = regexp.MustCompile(`id="secret">([^<]+)<`)
+	codesOnPage    = regexp.MustCompile(`<li><code>([^<]+)</code></li>`)
+	issuerInReason = regexp.MustCompile(`issued by user \d+`)
+	ticketOnPage   = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
 )
 
 func (w *twin) keepCodes(page string) {
@@ -208,6 +209,7 @@ var acts = []act{
 	{
 		"another role",
 		func(w *twin) {
+			w.ask(204, "", "POST", "/v1/me/reauthenticate", object("password", passphrase))
 			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), object("role", "service", "reason", "asks"))
 		},
 		func(w *twin) {
@@ -241,7 +243,7 @@ var acts = []act{
 		func(w *twin) {
 			path := "/console/users/" + w.id("erin") + "/reset"
 			give := func() string {
-				return resetText.FindString(w.form(201, path, "life", "600", "reason", "forgot", "confirm_password", passphrase))
+				return resetText.FindString(w.form(201, path, "life", "600", "reason", "forgot"))
 			}
 			give()
 			w.form(303, path+"/withdraw", "reason", "not needed")
@@ -257,7 +259,7 @@ var acts = []act{
 			w.c.want(w.c.do("POST", "/v1/password-resets", object("reset_token", given, "new_password", passphrase)), 403, "account_disabled")
 		},
 		func(w *twin) {
-			given := resetText.FindString(w.form(201, "/console/users/"+w.id("dora")+"/reset", "life", "86400", "confirm_password", passphrase))
+			given := resetText.FindString(w.form(201, "/console/users/"+w.id("dora")+"/reset", "life", "86400"))
 			w.form(403, "/console/password", "reset_token", given, "password", passphrase, "password_again", passphrase)
 		},
 	},
@@ -278,7 +280,7 @@ var acts = []act{
 		},
 		func(w *twin) {
 			enrolByAPI(w.t, w.c, w.c.login("gina", passphrase), passphrase)
-			w.form(303, "/console/users/"+w.id("gina")+"/second-factor", "reason", "lost phone", "confirm_password", passphrase)
+			w.form(303, "/console/users/"+w.id("gina")+"/second-factor", "reason", "lost phone")
 		},
 	},
 	{
@@ -379,7 +381,7 @@ var acts = []act{
 		func(w *twin) {
 			w.token = ""
 			w.form(303, "/console/login", "username", "ada", "password", passphrase+" new")
-			w.form(303, "/console/logins/end-all", "phrase", "log everybody out", "reason", "an incident", "confirm_password", passphrase+" new")
+			w.form(303, "/console/logins/end-all", "phrase", "log everybody out", "reason", "an incident")
 		},
 	},
 }
@@ -412,9 +414,10 @@ func (w *twin) entries(all string) (list []string) {
 		if strings.HasPrefix(e.Action, "access.") {
 			e.Reason = "the route"
 		}
+		e.Reason = issuerInReason.ReplaceAllString(e.Reason, "issued by somebody")
 		for _, values := range []map[string]any{e.Old, e.New} {
 			for name := range values {
-				if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_id") || name == "ended" || name == "ended_error" {
+				if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_id") || name == "issued_by" || name == "ended" || name == "ended_error" {
 					values[name] = "something"
 				}
 			}
