@@ -2,27 +2,31 @@ package main
 
 // policyLooks are the page about limits, and what goes back to an earlier version.
 var policyLooks = []look{
-	{"limits", func(b *browser) { b.open("/console/limits") }},
-	{"limits-preview", func(b *browser) {
+	{name: "limits", get: func(b *browser) { b.open("/console/limits") }},
+	{name: "limits-preview", get: func(b *browser) {
 		b.fill("#login_address_1_count", "240")
 		b.fill("#login_place_1_count", "4")
 		b.press(`.buttons button[value="preview"]`)
 	}},
-	{"limits-wrong", wrongLimits},
-	{"limits-conflict", func(b *browser) {
+	{name: "limits-wrong", get: wrongLimits},
+	{name: "limits-conflict", get: func(b *browser) {
 		b.open("/console/limits")
 		evaluate[bool](b, `(document.querySelector("[name=version]").value = "1", true)`)
 		b.fill("#register_1_count", "10")
 		b.press(`.buttons button[value="save"]`)
 	}},
-	{"limits-saved", func(b *browser) {
+	{name: "limits-asks", old: true, get: func(b *browser) {
 		b.open("/console/limits")
 		b.fill("#login_address_1_count", "240")
 		b.fill("#note", "A school behind one address")
 		b.press(`.buttons button[value="save"]`)
+	}},
+	{name: "limits-saved", get: func(b *browser) {
+		b.fill("#confirm_password", passphrase)
+		b.press(`.buttons button[value="save"]`)
 		b.sees("Saved.")
 	}},
-	{"expiry-back", func(b *browser) { // as going back to a version leads there
+	{name: "expiry-back", get: func(b *browser) { // as going back to a version leads there
 		b.open("/console/expiry")
 		b.fill("#idle", "4d")
 		evaluate[bool](b, `([["back_to", "1"], ["with_limits", "yes"]].every(([name, value]) => {

@@ -105,9 +105,10 @@ func (w *twin) recovery() string {
 }
 
 var (
-	secretOnPage = regexp.MustCompile(`id="secret">([^<]+)<`)
-	codesOnPage  = regexp.MustCompile(`<li><code>([^<]+)</code></li>`)
-	ticketOnPage = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
+	secretOnPage   = regexp.MustCompile(`id="secret">([^<]+)<`)
+	codesOnPage    = regexp.MustCompile(`<li><code>([^<]+)</code></li>`)
+	issuerInReason = regexp.MustCompile(`issued by user \d+`)
+	ticketOnPage   = regexp.MustCompile(`name="ticket" value="([^"]+)"`)
 )
 
 func (w *twin) keepCodes(page string) {
@@ -208,6 +209,7 @@ var acts = []act{
 	{
 		"another role",
 		func(w *twin) {
+			w.ask(204, "", "POST", "/v1/me/reauthenticate", object("password", passphrase))
 			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), object("role", "service", "reason", "asks"))
 		},
 		func(w *twin) {
@@ -412,7 +414,7 @@ func (w *twin) entries(all string) (list []string) {
 		if strings.HasPrefix(e.Action, "access.") {
 			e.Reason = "the route"
 		}
-		e.Reason = strings.TrimRight(e.Reason, "0123456789") // the issuer of a link
+		e.Reason = issuerInReason.ReplaceAllString(e.Reason, "issued by somebody")
 		for _, values := range []map[string]any{e.Old, e.New} {
 			for name := range values {
 				if strings.HasSuffix(name, "_at") || strings.HasSuffix(name, "_id") || name == "issued_by" || name == "ended" || name == "ended_error" {
@@ -422,8 +424,10 @@ func (w *twin) entries(all string) (list []string) {
 		}
 		before, _ := json.Marshal(e.Old)
 		after, _ := json.Marshal(e.New)
+		// An operator's address is on record, and one proves something in the console as such.
+		placed := e.Address != "" && e.Action != "login.reauthenticated"
 		list = append(list, fmt.Sprintf("%s: reason %q, actor %q (ID %v), target %s %q (ID %v), address %v, request %v, old %s, new %s", e.Action, e.Reason,
-			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", e.Address != "", e.RequestID != "", before, after))
+			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", placed, e.RequestID != "", before, after))
 	}
 	slices.Sort(list)
 	return list

@@ -142,6 +142,9 @@ func consoleTunesExpiry(t *testing.T, d *deployment) {
 	}
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Confirm this change")
+	unprove(t, d)
+	b.press(`.danger[value="confirm"]`)
+	b.sees("Nothing was done yet.")
 	b.fill("#confirm_password", "not the right passphrase")
 	b.press(`.danger[value="confirm"]`)
 	b.sees("The passphrase is wrong.")

@@ -94,7 +94,7 @@ func TestLostSubscriptionIsToldAndCounted(t *testing.T) {
 
 // TestRedisThatEvictsIsToldAtTheStart: in the log, once, and by /readyz, which says
 // that the instance is ready all the same.
-func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) { //nolint:tparallel // its instances take turns on one database file
+func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) {
 	t.Parallel()
 	evicts, keeps, silent := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru"), testenv.Redis(t), testenv.Redis(t)
 	silent.Command("ACL SETUSER default -info")

@@ -221,14 +221,19 @@ func TestConsoleSecondFactor(t *testing.T) {
 		t.Fatalf("the login leads to %s", b.path())
 	}
 
-	// What cannot be taken back asks for both.
+	// What gives rights asks for both once more, ten minutes after the login.
+	unprove(t, d)
 	b.do(chromedp.Click(chromedp.CSS("details summary")))
 	b.fill("#username", "grace")
 	b.fill("#password", "another long passphrase here")
 	b.do(chromedp.SetValue(chromedp.CSS("#new-role, #role"), "admin"))
-	b.fill("#confirm_password", passphrase)
 	b.press(`details form button`)
-	b.sees("A code of your second factor is needed.")
+	b.sees("Nothing was done yet.")
+	b.fill("#password", "another long passphrase here")
+	b.fill("#confirm_password", passphrase)
+	b.fill("#confirm_code", "123")
+	b.press(`details form button`)
+	b.sees("The code is not valid.")
 	b.fill("#password", "another long passphrase here")
 	b.fill("#confirm_password", passphrase)
 	b.fill("#confirm_code", strings.ToLower(recovery[0]))

@@ -126,7 +126,7 @@ func (q *queue) join(by Asker, kib int64) *waiter {
 		turn = c.turns.PushBack(&line{network: by.Network})
 		c.networks[by.Network] = turn
 	}
-	w.place = turn.Value.(*line).waiters.PushBack(w)
+	w.place = lineAt(turn).waiters.PushBack(w)
 	c.waiting++
 	return w
 }
@@ -146,7 +146,7 @@ func (q *queue) makeRoom(by Asker) bool {
 	if from == &q.classes[own] && most.waiters.Len() <= from.length(by.Network)+1 {
 		return false // the asker's network would have as many places as that one
 	}
-	w := most.waiters.Back().Value.(*waiter)
+	w := waiterAt(most.waiters.Back())
 	q.remove(w)
 	w.told <- ErrBusy
 	return true
@@ -173,12 +173,12 @@ func (q *queue) serve() {
 			return
 		}
 		turn := c.turns.Front()
-		w := turn.Value.(*line).waiters.Front().Value.(*waiter)
+		w := waiterAt(lineAt(turn).waiters.Front())
 		if w.kib > q.free {
 			return
 		}
 		q.remove(w)
-		if turn.Value.(*line).waiters.Len() > 0 {
+		if lineAt(turn).waiters.Len() > 0 {
 			c.turns.MoveToBack(turn)
 		}
 		q.turn = 1 - q.turn
@@ -191,7 +191,7 @@ func (q *queue) serve() {
 func (q *queue) remove(w *waiter) {
 	c := &q.classes[classOf(w.by)]
 	turn := c.networks[w.by.Network]
-	l := turn.Value.(*line)
+	l := lineAt(turn)
 	l.waiters.Remove(w.place)
 	w.place = nil
 	c.waiting--
@@ -206,7 +206,7 @@ func (q *queue) remove(w *waiter) {
 // queue holds few: 32 hashes for each processor.
 func (c *class) largest() (most *line) {
 	for turn := c.turns.Front(); turn != nil; turn = turn.Next() {
-		if l := turn.Value.(*line); most == nil || l.waiters.Len() >= most.waiters.Len() {
+		if l := lineAt(turn); most == nil || l.waiters.Len() >= most.waiters.Len() {
 			most = l
 		}
 	}
@@ -219,7 +219,7 @@ func (c *class) length(network netip.Prefix) int {
 	if !ok {
 		return 0
 	}
-	return turn.Value.(*line).waiters.Len()
+	return lineAt(turn).waiters.Len()
 }
 
 func classOf(by Asker) int {
@@ -227,4 +227,16 @@ func classOf(by Asker) int {
 		return 1
 	}
 	return 0
+}
+
+// lineAt is the line of an element of turns, and waiterAt the waiter of one of a
+// line: nothing else is in these lists.
+func lineAt(e *list.Element) *line {
+	l, _ := e.Value.(*line)
+	return l
+}
+
+func waiterAt(e *list.Element) *waiter {
+	w, _ := e.Value.(*waiter)
+	return w
 }

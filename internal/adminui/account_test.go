@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"regexp"
@@ -120,7 +121,7 @@ func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
 		g.left, *s = 0, nil
 		w.log.Reset()
 		c.send()
-		if got, want := fmt.Sprint(*s), "[login.throttled rate_limited: login-place "+c.whom+"]"; got != want ||
+		if got, want := fmt.Sprint(*s), "[login.throttled rate_limited: login "+c.whom+"]"; got != want ||
 			!strings.Contains(w.log.String(), `"event":"login.throttled"`) || strings.Contains(w.log.String(), `"user_id":"7"`) != (c.whom == "7") {
 			t.Errorf("%s: %s, want %s\n%s", name, got, want, &w.log)
 		}
@@ -178,27 +179,48 @@ func TestSecondStepIsAnAttempt(t *testing.T) {
 
 var forms = regexp.MustCompile(`(?s)<form.*?</form>`)
 
+// asking are the pages that ask for password and code once more, by the form: those
+// of a user who is no admin, and whom the second factor can be removed of.
+func (w *world) asking(c *http.Cookie) map[string]*httptest.ResponseRecorder {
+	w.unproven, w.policies.proof = true, w.proof
+	defer func() { w.unproven = false }()
+	return map[string]*httptest.ResponseRecorder{
+		"users":  w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin"),
+		"role":   w.sendForm(c, "/console/users/8", "do", "role", "role", "admin"),
+		"give":   w.sendForm(c, "/console/users/8/reset", "life", "3600"),
+		"factor": w.sendForm(c, "/console/users/8/second-factor"),
+		"logins": w.sendForm(c, "/console/logins/end-all", "phrase", "log everybody out"),
+		"limits": w.limits(c, "login_address_1_count", "240"),
+		"save":   w.sendForm(c, "/console/expiry", "idle", "13d", "absolute", "30d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
+		"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
+			"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1"),
+	}
+}
+
+// furnish gives the console all that it can have: three users, of whom one has a
+// second factor, and an admin with or without one.
+func (w *world) furnish(has bool) *http.Cookie {
+	w.populate(3).users[1].SecondFactorAt = w.now
+	w.giveResets()
+	w.ui.Own, w.ui.Factors = own{none: !has}, factors{w}
+	w.h = w.ui.Handler()
+	return w.enter()
+}
+
+// factors removes no second factor.
+type factors struct{ w *world }
+
+func (f factors) RemoveSecondFactor(context.Context, idworker.ID, string) (session.Session, error) {
+	return session.Session{}, f.w.proof()
+}
+
 // Each form that asks an admin for the passphrase once more asks for the code
 // as well, if there is a second factor, and otherwise does not.
 func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 	for _, has := range []bool{true, false} {
 		w := newWorld(t)
-		w.populate(3)
-		w.giveResets()
-		w.ui.Own = own{none: !has}
-		w.h = w.ui.Handler()
-		c := w.enter()
-		w.unproven, w.policies.proof = true, w.proof
 		asked := 0
-		for name, page := range map[string]*httptest.ResponseRecorder{
-			"users":  w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin"),
-			"role":   w.sendForm(c, "/console/users/8", "do", "role", "role", "admin"),
-			"give":   w.sendForm(c, "/console/users/8/reset", "life", "3600"),
-			"logins": w.sendForm(c, "/console/logins/end-all", "phrase", "log everybody out"),
-			"save":   w.sendForm(c, "/console/expiry", "idle", "13d", "absolute", "30d", "touch", "1m", "schedule", "@hourly", "version", "1", "do", "save"),
-			"confirm": w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
-				"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1"),
-		} {
+		for name, page := range w.asking(w.furnish(has)) {
 			wantStatus(t, page, 403)
 			for _, form := range forms.FindAllString(page.Body.String(), -1) {
 				if !strings.Contains(form, `name="confirm_password"`) {
@@ -210,7 +232,7 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 				}
 			}
 		}
-		if asked != 6 {
+		if asked != 8 {
 			t.Errorf("%d forms ask for the passphrase", asked)
 		}
 	}

@@ -42,7 +42,8 @@ func HeldBy(e *throttle.LimitedError) Held {
 }
 
 // reason is what the record calls it.
-func (h Held) reason() string { return "rate_limited: " + h.Limit
+func (h Held) reason() string {
+	return "rate_limited: " + h.Limit
 }
 
 // attempt is one to be the holder of that name.

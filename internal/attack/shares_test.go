@@ -26,16 +26,16 @@ func TestOneNetworkLeavesLoginsToOthers(t *testing.T) {
 	w := newWorld(t, "TRUSTED_PROXIES=127.0.0.1", "THROTTLE=off", "HASH_WORKERS=2")
 	from := func(address string) []string { return []string{"X-Forwarded-For", address} }
 	in := func(i int) []string { return from(fmt.Sprintf("2001:db8:1:%x::1", i)) }
-	token := w.register("alice")
+	w.register("alice")
 	login := func(headers ...string) answer {
 		return w.send("POST", w.api, "/v1/login", object("username", "alice", "password", password), headers...)
 	}
 	home, other := from("192.0.2.7"), from("198.51.100.7")
-	if a := login(home...); a.status != http.StatusOK {
-		t.Fatalf("before the flood: got %d %s", a.status, a.body)
-	} else {
-		token = a.field("token")
+	first := login(home...)
+	if first.status != http.StatusOK {
+		t.Fatalf("before the flood: got %d %s", first.status, first.body)
 	}
+	token := first.field("token")
 
 	done := make(chan struct{})
 	var refused, busy, asked atomic.Int64

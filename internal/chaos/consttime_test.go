@@ -18,7 +18,8 @@ var constantTime = map[string]int{
 	"remote.go Verify":                           1, // of a token, by its sum
 	"internal/account/secret.go Equal":           1, // two passwords of one form
 	"internal/adminui/link.go state":             1, // the code of the first admin's link
-	"internal/gormstore/places.go Knows":         2, // the hash of a device's last token
+	"internal/throttle/gate.go whose":            2, // the hash of a device's last token
+	"internal/throttle/device.go deviceID":       1, // the signature of a device credential
 	"internal/httpapi/form.go same":              1, // two secrets of one client
 	"internal/secondfactor/code.go step":         1, // a code
 	"internal/session/session.go Equal":          1, // the hash of a token

@@ -119,7 +119,10 @@ func (c *client) ask(path string) {
 	c.t.Helper()
 	err := c.send("GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n")
 	if err == nil {
-		_, err = http.ReadResponse(c.in, nil)
+		var answer *http.Response
+		if answer, err = http.ReadResponse(c.in, nil); err == nil {
+			err = answer.Body.Close()
+		}
 	}
 	if err != nil {
 		c.t.Errorf("%s: %v", c.name, err)
