@@ -59,7 +59,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: eventsOf(p.db),
 		Status: p.status, People: consolePeople{p.desk.users}, Living: consoleLogins{p.desk.sessions},
 		Instances: &gormstore.Instances{DB: p.db},
-		Resets:    consoleResets{p.desk.users, p.resets, p.limits}, PublicURL: p.cfg.PublicURL,
+		Resets:    consoleResets{p.desk.users, p.resets, p.limits}, Open: p.desk.users, PublicURL: p.cfg.PublicURL,
 		Own: p.own, Factors: p.desk.users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,
 	})
 }

@@ -60,6 +60,11 @@ var looks = []look{
 		b.fill("#confirm_password", passphrase)
 		b.press("details form button")
 	}},
+	{name: "user-links", get: func(b *browser) {
+		b.open("/console/users?name=ada")
+		b.press(`td a[href^="/console/users/"]`)
+		b.sees("Open links given out by this person", "invited.person")
+	}},
 	{name: "users-none", get: func(b *browser) { b.open("/console/users?name=zz") }},
 	{name: "user", get: func(b *browser) { b.open("/console/users/1005") }},
 	{name: "user-disabled", get: func(b *browser) {
@@ -105,6 +110,10 @@ var looks = []look{
 	}},
 	{name: "users-zh", get: func(b *browser) { b.open("/console/users") }},
 	{name: "user-zh", get: func(b *browser) { b.open("/console/users/1005") }},
+	{name: "user-links-zh", get: func(b *browser) {
+		b.open("/console/users?name=ada")
+		b.press(`td a[href^="/console/users/"]`)
+	}},
 	{name: "logins-zh", get: func(b *browser) { b.open("/console/logins") }},
 	{name: "audit-zh", get: func(b *browser) { b.open("/console/audit") }},
 	{name: "login-zh", get: func(b *browser) {

@@ -264,6 +264,17 @@ var acts = []act{
 		},
 	},
 	{
+		"all open links of an issuer, withdrawn",
+		func(w *twin) {
+			w.ask(201, "", "POST", "/v1/admin/users/"+w.id("bob")+"/password-reset", "")
+			w.ask(200, "", "DELETE", "/v1/admin/users/"+w.id("ada")+"/issued-password-resets", object("reason", "lost laptop"))
+		},
+		func(w *twin) {
+			w.form(201, "/console/users/"+w.id("bob")+"/reset", "life", "86400")
+			w.form(303, "/console/users/"+w.id("ada")+"/resets/withdraw", "reason", "lost laptop")
+		},
+	},
+	{
 		"a login of another that is ended",
 		func(w *twin) {
 			w.ask(204, "", "DELETE", "/v1/admin/sessions/"+w.session("bob"), object("reason", "lost phone"))
@@ -483,7 +494,7 @@ func TestConsoleAndAPIRecordTheSame(t *testing.T) {
 	}
 	// Nor does an act that the log tells of over the API go without its line here.
 	for _, what := range []string{
-		"user created", "user invited", "user changed", "password reset started", "password reset withdrawn", "password reset", "password not reset",
+		"user created", "user invited", "user changed", "password reset started", "password reset withdrawn", "password resets withdrawn", "password reset", "password not reset",
 		"login ended", "second factor removed", "policy set", "all logins ended", "login", "login refused", "logout", "forbidden",
 	} {
 		for _, w := range []*twin{api, console} {

@@ -23,6 +23,7 @@ func TestEveryPageIsForAdmins(t *testing.T) {
 	// Nothing is behind the pages: one that is reached panics, or shows something.
 	w.ui.People, w.ui.Living = struct{ adminui.People }{}, struct{ adminui.LivingLogins }{}
 	w.ui.Own, w.ui.Factors, w.ui.Resets = struct{ adminui.Own }{}, struct{ adminui.Factors }{}, struct{ adminui.Resets }{}
+	w.ui.Open = struct{ adminui.OpenLinks }{}
 	w.h = w.ui.Handler()
 	paths := w.ui.Paths()
 	if len(paths) < 20 {

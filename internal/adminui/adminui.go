@@ -49,6 +49,9 @@ type Options struct {
 	// Resets are the verbs about one-time links to set a password. Without them
 	// there are no pages about that.
 	Resets Resets
+	// Open are the verbs about the one-time links that somebody has given out. Without
+	// them no page tells of these.
+	Open OpenLinks
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// nobody has said so.
 	PublicURL string
@@ -138,6 +141,9 @@ func (u *UI) routes(mux router) {
 	if u.People != nil && u.Living != nil {
 		if u.Factors != nil {
 			u.at(mux, usersPath+"/{id}/second-factor", nil, u.act(u.removeFactor))
+		}
+		if u.Open != nil {
+			u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.act(u.withdrawIssued))
 		}
 		u.at(mux, usersPath, u.inside(u.showUsers), u.act(u.createUser))
 		u.at(mux, usersPath+"/{id}", u.inside(u.showUser), u.act(u.changeUser))

@@ -63,11 +63,12 @@ func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 	c := w.enter()
 	w.record.events = []audit.Event{{ID: 5, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Action: audit.PolicyChanged, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}}}
 	w.giveResets()
+	w.giveOpenLinks(30)
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>[^<]|javascript:|<base|<(?:object|embed|applet|i?frame|frameset|portal)\b`)
 	for name, page := range map[string]*httptest.ResponseRecorder{
 		"form": w.open(), "problem": w.send("x", "x"), "unknown": w.get("/console/nothing"), "login": w.get("/console/login"),
 		"home": w.see(c, "/console/"), "week": w.see(c, "/console/?span=week"), "audit": w.see(c, "/console/audit?actor=7"),
-		"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "logins": w.see(c, "/console/logins"),
+		"users": w.see(c, "/console/users"), "user": w.see(c, "/console/users/8"), "admin": w.see(c, "/console/users/7"), "logins": w.see(c, "/console/logins"),
 		"everybody": w.sendForm(c, "/console/logins/end-all", "phrase", "x"), "bad user": w.sendForm(c, "/console/users", "username", "x", "password", "x", "role", "user"),
 		"expiry": w.see(c, "/console/expiry"), "bad expiry": w.sendForm(c, "/console/expiry", "idle", "1m", "absolute", "x", "version", "1"),
 		"given":    w.sendForm(c, "/console/users/8/reset", "life", "3600", "confirm_password", passphrase),

@@ -32,6 +32,7 @@ type texts struct {
 	LimitPage limitPageTexts
 	Invite    inviteTexts
 	Keys      keyTexts
+	OpenLinks openLinksTexts
 
 	Done   map[string]string // what was done just now
 	Told   map[string]string // what other packages say, where this language is not theirs

@@ -157,11 +157,13 @@ func english() *texts {
 		LimitPage: englishLimitPage(),
 		Invite:    englishInvite(),
 		Keys:      englishKeys(),
+		OpenLinks: englishOpenLinks(),
 
 		Done: map[string]string{
-			"factor_removed": "The second factor is removed.",
-			"withdrawn":      "If there was a link, it works no longer.",
-			"ended":          "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
+			"factor_removed":  "The second factor is removed.",
+			"links_withdrawn": "The links are withdrawn: none that this person has given out works now.",
+			"withdrawn":       "If there was a link, it works no longer.",
+			"ended":           "The login has ended.", "disabled": "The user is disabled.", "enabled": "The user is enabled.", "role": "The role is changed.", "created": "The user is created.",
 			"untold": "Done. Other instances could not be told at once, and learn of it within seconds.",
 			"saved":  "Saved. It is in force on every instance within seconds.", "same": "Nothing was changed: this was in force already.",
 		},

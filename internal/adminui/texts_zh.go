@@ -154,11 +154,13 @@ func chinese() *texts {
 		LimitPage: chineseLimitPage(),
 		Invite:    chineseInvite(),
 		Keys:      chineseKeys(),
+		OpenLinks: chineseOpenLinks(),
 
 		Done: map[string]string{
-			"factor_removed": "第二因素已移除。",
-			"withdrawn":      "如果曾有链接，它现已失效。",
-			"ended":          "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
+			"factor_removed":  "第二因素已移除。",
+			"links_withdrawn": "链接已撤回：此人提供的链接现已全部失效。",
+			"withdrawn":       "如果曾有链接，它现已失效。",
+			"ended":           "登录已结束。", "disabled": "用户已停用。", "enabled": "用户已启用。", "role": "角色已更改。", "created": "用户已创建。",
 			"untold": "已完成。暂时无法通知其他实例，它们将在数秒内获知。",
 			"saved":  "已保存。数秒内在所有实例上生效。", "same": "没有更改：这已是当前生效的策略。",
 		},

@@ -22,6 +22,7 @@ type userView struct {
 	Audit    string
 	RoleName string
 	Factors  bool // second factors can be removed
+	Open     *openLinks
 }
 
 func (u *UI) showUser(v *visit) { v.showUser(http.StatusOK, "") }
@@ -44,9 +45,13 @@ func (v *visit) showUser(status int, problem string) {
 		v.unavailable("user", err)
 		return
 	}
+	open, ok := v.openLinks(&p.User)
+	if !ok {
+		return
+	}
 	view := userView{
 		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.People.Roles[string(p.Role)],
-		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil, Factors: v.u.Factors != nil,
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil, Factors: v.u.Factors != nil, Open: open,
 	}
 	view.Back = usersPath + "/" + id.String()
 	view.Bad = problem != ""
