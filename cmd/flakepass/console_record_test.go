@@ -213,7 +213,7 @@ var acts = []act{
 			w.ask(200, "", "PATCH", "/v1/admin/users/"+w.id("erin"), object("role", "service", "reason", "asks"))
 		},
 		func(w *twin) {
-			w.form(303, "/console/users/"+w.id("erin"), "do", "role", "role", "service", "reason", "asks")
+			w.form(303, "/console/users/"+w.id("erin"), "do", "role", "role", "service", "reason", "asks", "confirm_password", passphrase)
 		},
 	},
 	{
