@@ -25,7 +25,7 @@ var looks = []look{
 	}},
 	{name: "expiry-confirm", get: func(b *browser) {
 		b.open("/console/expiry")
-		b.fill("#idle", "4d")
+		b.preview("#idle", "4d")
 		b.press(`button[value="save"]:not([hidden])`)
 	}},
 	{name: "expiry-wrong", get: func(b *browser) {
@@ -36,7 +36,7 @@ var looks = []look{
 	{name: "expiry-conflict", get: func(b *browser) {
 		b.open("/console/expiry")
 		evaluate[bool](b, `(document.querySelector("[name=version]").value = "1", true)`)
-		b.fill("#idle", "25d")
+		b.preview("#idle", "25d")
 		b.press(`button[value="save"]:not([hidden])`)
 	}},
 	{name: "users", get: func(b *browser) { b.open("/console/users") }},
@@ -99,7 +99,7 @@ var looks = []look{
 	{name: "expiry-zh", get: func(b *browser) { b.open("/console/expiry") }},
 	{name: "expiry-confirm-zh", get: func(b *browser) {
 		b.open("/console/expiry")
-		b.fill("#idle", "4d")
+		b.preview("#idle", "4d")
 		b.press(`button[value="save"]:not([hidden])`)
 	}},
 	{name: "limits-zh", get: func(b *browser) { b.open("/console/limits") }},

@@ -173,7 +173,7 @@ func consoleConflictOfTwoAdmins(t *testing.T, d *deployment) {
 	bob := ada.other()
 	bob.open("/console/expiry")
 	bob.login("bob")
-	bob.fill("#idle", "20d")
+	bob.preview("#idle", "20d")
 	bob.press(`button[value="save"]:not([hidden])`)
 	bob.sees("Saved.")
 	ada.fill("#idle", "12d")
