@@ -118,6 +118,14 @@ func mutations() []mutation {
 			ready()
 			return f.c.do("PATCH", users(id), `{"disabled":true}`, bearer(a.token))
 		}},
+		{name: "enable", method: "PATCH", route: "/v1/admin/users/{id}", needs: byProof, do: func(f *rightsTest, a *actor, ready func()) answer {
+			id, _ := f.user(account.RoleAdmin)
+			if _, err := f.db.ExecContext(f.t.Context(), "UPDATE users SET disabled_at = 1 WHERE id = "+id.String()); err != nil {
+				f.t.Fatal(err)
+			}
+			ready()
+			return f.c.do("PATCH", users(id.String()), `{"disabled":false}`, bearer(a.token))
+		}},
 		{name: "log a user out", method: "POST", route: "/v1/admin/users/{id}/logout", needs: byAdmin, do: func(f *rightsTest, a *actor, ready func()) answer {
 			id := f.login(account.RoleUser).id.String()
 			ready()

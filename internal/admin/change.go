@@ -103,9 +103,9 @@ func (c *UserChange) events(ctx context.Context, ready minted, before, after *ac
 	}
 	switch {
 	case before.Disabled() && !after.Disabled():
-		add(enableOrDisable, audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
+		add(enable, audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
 	case !before.Disabled() && after.Disabled():
-		add(enableOrDisable, audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
+		add(disable, audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
 	}
 	return events, err
 }

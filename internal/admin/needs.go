@@ -13,7 +13,8 @@ const (
 	createPrivileged
 	inviteUser
 	changeRole
-	enableOrDisable
+	disable
+	enable
 	setPassword
 	startReset
 	withdrawReset
@@ -33,7 +34,8 @@ var needs = [verbs]audit.Need{
 	createPrivileged: audit.NeedsProof,
 	inviteUser:       audit.NeedsProof,
 	changeRole:       audit.NeedsProof,
-	enableOrDisable:  audit.NeedsAdmin,
+	disable:          audit.NeedsAdmin,
+	enable:           audit.NeedsProof,
 	setPassword:      audit.NeedsProof,
 	startReset:       audit.NeedsProof,
 	withdrawReset:    audit.NeedsAdmin,
