@@ -29,7 +29,8 @@ type Stats struct {
 	Number int
 
 	// Minted is how many IDs were returned. It is exact while nobody mints, and
-	// otherwise off by what calls under way have taken.
+	// otherwise off by what calls under way have taken. If the word moves all the
+	// time, it is the last count that was certain.
 	Minted uint64
 
 	// Waits counts sleeps for the clock, RangeWaits calls that had to ask the
@@ -50,7 +51,7 @@ type Stats struct {
 // counts are changed off the path of minting only. What was minted is told by
 // the word, which counts values, less those that nobody got.
 type counts struct {
-	skipped, final               atomic.Uint64
+	skipped, final, certain      atomic.Uint64
 	moving, moved                atomic.Uint64 // moves of the word begun, and done
 	waits, rangeWaits, rollbacks atomic.Uint64
 	acquired, fenced             atomic.Int64 // milliseconds since the epoch
@@ -111,19 +112,22 @@ func (w *Worker) Healthy() error {
 
 // minted is the value taken last, and how many were. A move of the word skips
 // values by the million and says so right afterwards; in between they would
-// pass for minted.
+// pass for minted. So a count is certain only if no move was under way. The
+// goroutine of a move may be off its processor for long: the tries are bounded,
+// and what was certain last is told then.
 func (w *Worker) minted() (last, n uint64) {
 	for range 1000 {
 		moved := w.counts.moved.Load()
 		last = w.last()
 		skipped := w.counts.skipped.Load()
-		n = last - min(last, skipped)
 		if moved == w.counts.moving.Load() {
-			break
+			n = last - min(last, skipped) // values skipped since are in skipped only
+			w.counts.certain.Store(n)
+			return last, n
 		}
 		runtime.Gosched()
 	}
-	return last, n
+	return last, w.counts.certain.Load()
 }
 
 // move moves the word from one value to another and counts those in between as
