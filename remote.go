@@ -206,7 +206,7 @@ func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
 	}
 	now, mono := r.clock.now()
 	k := keyOf(t)
-	if err := r.known.over(k.id, mono); err != nil {
+	if err := r.known.over(k.id); err != nil {
 		return Identity{}, err
 	}
 	if e := r.cache.get(k.id); e != nil && subtle.ConstantTimeCompare(e.key.sum[:], k.sum[:]) == 1 {

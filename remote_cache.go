@@ -20,7 +20,8 @@ type remembered struct {
 	asOf  instant // every end that was committed before is in the answer
 	until instant // when it is no longer repeated
 
-	seen  atomic.Int64 // when the server knows it was used, by its clock: Unix milliseconds
+	seen  int64        // when it was last used by what its row said, by the server's clock: Unix milliseconds
+	noted atomic.Int64 // the last use that the server was told of, by its clock: Unix milliseconds
 	using atomic.Bool  // a use has yet to be told
 	renew atomic.Int64 // the instant before which nobody tries to renew it
 	hot   atomic.Bool  // asked for since the hand last came by
@@ -38,11 +39,11 @@ func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono s
 	if !fresh || rule == nil || clock == nil {
 		return who, false, errUnsure
 	}
-	seen, latest := e.seen.Load(), clock.latest(now)
+	seen, latest := e.seen, clock.latest(now)
 	if !rule.lives(e.key.id, seen, latest) {
 		return who, false, errUnsure // the server knows for certain
 	}
-	if latest-seen >= rule.touch && !IsPassive(ctx) && e.using.CompareAndSwap(false, true) {
+	if latest-max(seen, e.noted.Load()) >= rule.touch && !IsPassive(ctx) && e.using.CompareAndSwap(false, true) {
 		r.uses.add(use{e, now, mono})
 	}
 	return e.identity(rule, seen), streamed && r.due(e, now), nil

@@ -99,7 +99,7 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 		key: q.key, user: v.user, username: v.username, role: v.role,
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
-	e.seen.Store(v.seen)
+	e.seen = v.seen
 	r.cache.put(e)
 	// After it was put, so that an end which is heard from now on finds it.
 	if why := r.known.find(e.user, e.key.id); why != nil {

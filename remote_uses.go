@@ -71,10 +71,10 @@ func (r *Remote) acknowledge(told []use, noted []bool) {
 			r.cache.drop(one.of)
 			continue
 		}
-		// No later than it was by the server's clock.
-		if at := clock.earliest(one.mono); at > one.of.seen.Load() {
-			one.of.seen.Store(at)
-		}
+		// That the server was told does not say that the row has taken it: what is
+		// remembered of the row stays as it was. No later than it was by the server's
+		// clock.
+		one.of.noted.Store(clock.earliest(one.mono))
 		one.of.using.Store(false)
 	}
 }

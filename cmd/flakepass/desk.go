@@ -21,20 +21,21 @@ type operatorDesk struct {
 	stats    *admin.Stats
 }
 
-// newOperatorDesk makes one over the database. told is told of what ends.
+// newOperatorDesk makes one over the database. told is told of what ends; clock is
+// that of the database, by which logins end.
 func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, hasher *account.Hasher, ids audit.IDs,
-	raised func(context.Context)) *operatorDesk {
+	raised func(context.Context), clock func() time.Time) *operatorDesk {
 	users, settings := &gormstore.Users{DB: db}, &gormstore.Settings{DB: db}
 	sessions := &admin.Sessions{
 		Logins: &gormstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
-		Store: told, Policy: rule, IDs: ids, Now: time.Now, Raised: raised,
+		Store: told, Policy: rule, IDs: ids, Now: clock, Raised: raised,
 	}
 	return &operatorDesk{
 		users: &admin.Users{
 			Accounts: users, Register: users, Resets: users, Open: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
 		},
 		sessions: sessions,
-		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: time.Now},
+		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: clock},
 	}
 }
 

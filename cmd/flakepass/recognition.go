@@ -5,15 +5,15 @@ import (
 
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/session/feed"
 )
 
 // A recognition answers for the tokens that other services are shown.
 type recognition struct {
 	*session.Service
-	rule *policy.Live
-	feed *feed.Feed
+	rule  *policy.Live
+	tiers *tiers
 }
 
 func (r recognition) Current() *policy.Policy { return r.rule.Current() }
-func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
+func (r recognition) Horizon() time.Time      { return r.tiers.feed.Horizon() }
+func (r recognition) Clock() time.Time        { return r.tiers.clock() }

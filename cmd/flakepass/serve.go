@@ -109,8 +109,8 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	defer closeList()
 	sessions := &session.Service{
-		Store: tiers.near, Truth: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Floor: tiers.feed, Now: time.Now,
-		Accepted: tiers.accepted,
+		Store: tiers.near, Rows: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Known: tiers.feed,
+		Near: cfg.RevocationBound + nearEnd, Settled: tiers.settled, Accepted: tiers.accepted,
 	}
 	own := &admin.OwnAccounts{Users: users, Register: users, Proofs: kept, IDs: ids}
 	accounts := &account.Service{
@@ -156,7 +156,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			return fmt.Errorf("serve: FLAKEPASS_FORWARD_KEY: %w", err)
 		}
 	}
-	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed))
+	desk := newOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed), tiers.clock)
 	desk.users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
 	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready,
@@ -169,7 +169,7 @@ func serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		Sweeps:        sweeper,
 		SecondFactors: logins, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
 		Instances:   &gormstore.Instances{DB: db},
-		Recognition: recognition{sessions, rule, tiers.feed}, News: tiers.news,
+		Recognition: recognition{sessions, rule, tiers}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
 		Warnings:         report.evicts.warnings,
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
@@ -26,7 +27,7 @@ import (
 // them informed.
 type tiers struct {
 	near     session.Store // what a request asks
-	truth    session.Store // the user rows, through the gate
+	truth    session.Rows  // the user rows, through the gate
 	feed     *feed.Feed
 	news     *broadcast.Hub // what other services are told
 	common   sharedTier
@@ -51,14 +52,14 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
-	rows := &ruled{Store: kept, fresh: func() bool { return t.feed.Fresh() }, refresh: rule.Refresh}
+	rows := &feed.Rows{Reader: kept, Policy: rule}
 	t.truth = gatetier.New(rows, db.SQL().Stats().MaxOpenConnections/2)
-	t.touches = touchtier.New(t.truth, kept, rule, log)
+	t.touches = touchtier.New(t.truth, touchtier.Options{To: kept, Policy: rule, Written: t.written, Log: log})
 	t.near = t.touches
 
 	var err error
 	t.feed, err = feed.New(feed.Options{
-		From: kept, With: rule.Follow(log), Bound: cfg.RevocationBound, Log: log,
+		From: kept, Policy: rule.Follow(log), Bound: cfg.RevocationBound, Log: log,
 		Polled: func(took time.Duration, ends int, err error) {
 			metrics.Polled(took, ends, err)
 			if errors.Is(err, context.DeadlineExceeded) {
@@ -75,6 +76,7 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	if err != nil {
 		return nil, err
 	}
+	rows.Clock = t.feed
 	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
@@ -126,9 +128,42 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 
 // note is told of endings on other instances.
 func (t *tiers) note(ended session.Session) {
-	t.memory.Note(ended)
+	if t.memory != nil {
+		t.memory.Note(ended)
+	}
 	t.news.Note(ended)
 }
+
+// written is told what the row of a session says after a use of it.
+func (t *tiers) written(id idworker.ID, seen time.Time) {
+	if t.memory != nil {
+		t.memory.Written(id, seen)
+	}
+}
+
+// settled is told what the rows have decided about a session. What is over is over
+// for good, so whoever follows this instance hears of it as of any other end.
+func (t *tiers) settled(s session.Session) {
+	if s.Alive() {
+		t.written(s.ID, s.Seen)
+	} else {
+		t.note(s)
+	}
+}
+
+// clock is the database's clock, as far as it was read, and otherwise this
+// machine's.
+func (t *tiers) clock() time.Time {
+	if now, ok := t.feed.Clock(); ok {
+		return now
+	}
+	return time.Now()
+}
+
+// nearEnd is how long before the end of its idle timeout a use is written before
+// it is answered, beside the bound: longer than what is written behind takes, with
+// one attempt that fails.
+const nearEnd = 5 * time.Second
 
 // witness counts who answered for the tokens that were accepted, and looks at
 // some of them more closely.

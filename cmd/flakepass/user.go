@@ -86,6 +86,12 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 	if err != nil {
 		return err
 	}
+	now, err := db.Clock(a.ctx)
+	if err != nil {
+		return err
+	}
+	read := time.Now()
+	clock := func() time.Time { return now.Add(time.Since(read)) }
 	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
 	if mint != nil {
 		if hasher, err = newHasher(cfg, account.Here{}); err != nil {
@@ -99,7 +105,7 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 		ctx = byOperator(ctx)
 	}
 	return f(ctx, &office{
-		operatorDesk: newOperatorDesk(db, common.Store, rule, hasher, ids, nil),
+		operatorDesk: newOperatorDesk(db, common.Store, rule, hasher, ids, nil, clock),
 		cfg:          cfg, log: log, db: db, known: &gormstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
 	})
 }

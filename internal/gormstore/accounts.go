@@ -54,8 +54,9 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		}
 		c, err := decide(row)
 		if errors.Is(err, errAlready) {
+			start = time.Time{} // whoever asked before may have been cut off
 			if row.EndedReason.Valid && row.EndedReason.String == string(c.reason) {
-				ended, start = row.ended(asOf), time.Time{}
+				ended = row.ended(asOf)
 				ended.Before = true
 			}
 			return nil
@@ -101,7 +102,7 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			return nil
 		})
 	})
-	if err == nil && ended.ID != 0 {
+	if err == nil {
 		err = s.restamp(ctx, int64(id), start)
 	}
 	return ended, err
@@ -120,6 +121,8 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	if row.TokenID.Valid {
 		set += ", " + d.endSet()
 		args = append(args, endArgs(row, c.reason)...)
+	} else {
+		set += ", " + d.stampNow()
 	}
 	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+
 		" WHERE "+unmoved+" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",

@@ -114,6 +114,10 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 		return row.ended(asOf), true, nil
 	}
 	now, err := e.known(row.current(asOf))
+	if err != nil && e.ID == 0 {
+		// Nothing lives, which is an answer about all instances.
+		err = errors.Join(err, s.stampAgain(ctx, row.UserID))
+	}
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}

@@ -13,6 +13,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -99,11 +100,30 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}
-	if err := db.Ping(ctx); err != nil {
+	err = db.Ping(ctx)
+	if err == nil {
+		err = db.detect(ctx)
+	}
+	if err != nil {
 		_ = pool.Close()
 		return nil, err
 	}
 	return db, nil
+}
+
+// detect asks a MySQL whether it is a MariaDB.
+func (db *DB) detect(ctx context.Context) error {
+	if db.d.name != migrations.MySQL {
+		return nil
+	}
+	var version string
+	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return fmt.Errorf("gormstore: ask the database for its version: %w", err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		db.d.shareNow = mariaDBShareNow
+	}
+	return nil
 }
 
 // SQL is the pool of connections, for what speaks SQL without GORM: the
@@ -119,6 +139,15 @@ func (db *DB) Ping(ctx context.Context) error {
 		return fmt.Errorf("gormstore: ping: %w", err)
 	}
 	return nil
+}
+
+// Clock reads the clock of the database.
+func (db *DB) Clock(ctx context.Context) (time.Time, error) {
+	var now int64
+	if err := db.gorm.WithContext(ctx).Raw("SELECT " + db.d.now).Scan(&now).Error; err != nil {
+		return time.Time{}, fmt.Errorf("gormstore: clock: %w", err)
+	}
+	return fromMillis(now), nil
 }
 
 // LeaveIdle closes the connections that are not in use. It is for when a

@@ -23,17 +23,15 @@ func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration
 
 func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
 	db := s.DB.gorm.WithContext(ctx)
-	var heads []struct{ Now, GlobalFloor int64 }
 	// The clock first, and the ends after: what commits in between is stamped
 	// later than the clock, or within the next window's overlap.
-	err := db.Raw("SELECT " + s.DB.d.now + " AS now, global_floor FROM settings WHERE scope = 'global'").Scan(&heads).Error
-	if err == nil && len(heads) == 0 {
-		err = errNoSettings
-	}
+	now, err := s.DB.rules(ctx)
 	if err != nil {
 		return session.News{}, err
 	}
-	news := session.News{Now: fromMillis(heads[0].Now), Global: idworker.ID(heads[0].GlobalFloor)}
+	news := session.News{
+		Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server,
+	}
 	if since.IsZero() {
 		since = news.Now.Add(-keep)
 	}
@@ -73,7 +71,7 @@ func scanEnd(rows *sql.Rows) (session.End, error) {
 // stamped anew.
 const late = time.Second
 
-// restamp stamps the end of that user's login anew, if it took long since
+// restamp stamps the last end of that user's login anew, if it took long since
 // start: what the feed of another instance passed over by then, it passes once
 // more. An end of which that cannot be said is not acknowledged.
 func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) error {
@@ -81,6 +79,14 @@ func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) err
 		return nil
 	}
 	return s.stampAgain(ctx, user)
+}
+
+// stampNow stamps the last end of a user's login, if there was one, in the
+// statement of an act that ends none. An earlier end may have been committed so
+// late that the feeds have passed its stamp; whoever is told now that no login of
+// before lives is told so about every instance.
+func (d *dialect) stampNow() string {
+	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
 }
 
 // stampAgain stamps the end of that user's login, unless it was stamped just

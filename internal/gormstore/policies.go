@@ -30,6 +30,12 @@ func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Pol
 }
 
 func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e audit.Event) error {
+	// Locked before the bases are computed: the clock of a statement is that of its
+	// start. A base from before a wait could be older than what a poll has proven
+	// meanwhile, and logins would be accepted that an instance has refused for good.
+	if err := s.DB.lockSettings(tx); err != nil {
+		return err
+	}
 	may, err := s.DB.authorize(tx, e.By, e.Need)
 	if err != nil {
 		return err

@@ -58,6 +58,11 @@ type tokenRow struct {
 	EndedTokenHash  []byte
 	EndedReason     sql.NullString
 	GlobalFloor     int64 // of all users, beside the row's own
+
+	// Beside a row that Sessions.find has read.
+	PolicyVersion int64
+	Now           int64 // by the clock of the database
+	ReadOnly      bool
 }
 
 const tokenColumns = "id AS user_id, username, role, password_version, disabled_at, " +

@@ -22,8 +22,8 @@ type Sessions struct {
 }
 
 var (
-	_ session.Store = (*Sessions)(nil)
-	_ session.Book  = (*Sessions)(nil)
+	_ session.Rows = (*Sessions)(nil)
+	_ session.Book = (*Sessions)(nil)
 )
 
 func (s *Sessions) now() time.Time {
@@ -36,24 +36,55 @@ func (s *Sessions) now() time.Time {
 // Get reads the session from its user's row: the one the user has, or the one
 // that the user had before.
 func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	got, _, err := s.Read(ctx, id)
+	return got, err
+}
+
+// Read is Get, and says what else was read in the same statement.
+func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	asOf := s.now()
-	row, err := s.find(ctx, "token_id = ?", id)
+	db := s.DB.gorm.WithContext(ctx)
+	row, err := s.DB.find(db, "token_id = ?", id)
 	if err == nil {
-		return row.current(asOf), nil
+		return row.current(asOf), row.basis(), nil
 	}
 	if errors.Is(err, session.ErrNotFound) {
-		if row, err = s.find(ctx, "ended_token_id = ?", id); err == nil {
-			return row.ended(asOf), nil
+		if row, err = s.DB.find(db, "ended_token_id = ?", id); err == nil {
+			return row.ended(asOf), row.basis(), nil
 		}
 	}
-	return session.Session{}, fmt.Errorf("gormstore: get: %w", err)
+	return session.Session{}, session.Basis{}, fmt.Errorf("gormstore: get: %w", err)
 }
 
-// find reads one row, without a lock.
+func (r *tokenRow) basis() session.Basis {
+	return session.Basis{Version: r.PolicyVersion, Now: fromMillis(r.Now)}
+}
+
+// find reads one row, without a lock, with the global floor, the version of the
+// policy and the clock. It fails if the server takes no writes: it may have been
+// the primary once, and then even "there is no such row" is no answer.
+func (db *DB) find(on *gorm.DB, where string, id idworker.ID) (tokenRow, error) {
+	row, err := one(on, "SELECT "+tokenColumns+", s.global_floor, s.version AS policy_version, "+db.d.now+" AS now, "+
+		db.d.readOnly+" AS read_only FROM settings s LEFT JOIN users ON "+where+" WHERE s.scope = 'global'", int64(id))
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return tokenRow{}, errNoSettings
+	case err != nil:
+		return tokenRow{}, err
+	case row.ReadOnly:
+		return tokenRow{}, errReadOnly
+	case row.UserID == 0:
+		return tokenRow{}, session.ErrNotFound
+	}
+	return row, nil
+}
+
+var errReadOnly = errors.New("the database server takes no writes; it may be a replica, or a primary of before")
+
 func (s *Sessions) find(ctx context.Context, where string, id idworker.ID) (tokenRow, error) {
-	return one(s.DB.gorm.WithContext(ctx), "SELECT "+tokenColumns+", ("+globalFloor+") AS global_floor FROM users WHERE "+where, int64(id))
+	return s.DB.find(s.DB.gorm.WithContext(ctx), where, id)
 }
 
 func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
@@ -69,7 +100,8 @@ func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
 
 // Touch writes one time of last use, as [Sessions.TouchAll] does.
 func (s *Sessions) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
-	return s.TouchAll(ctx, map[idworker.ID]time.Time{id: seen}, time.UnixMilli(0), time.Millisecond)
+	_, err := s.TouchAll(ctx, map[idworker.ID]time.Time{id: seen}, time.Millisecond)
+	return err
 }
 
 // Hear does nothing: what it is told was read here.
@@ -99,7 +131,7 @@ func (s *Sessions) beginAs(ctx context.Context, o session.Opening, also func(*go
 			return err
 		})
 	})
-	if err == nil && begun.Replaced.ID != 0 {
+	if err == nil {
 		err = s.restamp(ctx, int64(o.UserID), start)
 	}
 	if err != nil {
@@ -134,7 +166,9 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 		seen = issued // nobody is seen before the login was issued
 	}
 	var begun session.Begun
+	stamp := ", " + s.DB.d.stampNow()
 	if row.TokenID.Valid {
+		stamp = "" // the end has it
 		begun.Replaced = row.current(asOf)
 		if begun.Replaced.Alive() {
 			begun.Replaced.Ended = session.Replaced
@@ -144,7 +178,7 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 			return session.Begun{}, err
 		}
 	}
-	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+s.DB.d.provedNow()+" WHERE "+unmoved,
+	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+s.DB.d.provedNow()+stamp+" WHERE "+unmoved,
 		int64(id), hash[:], seen.UnixMilli(), int64(id), row.UserID, 0)
 	if done.Error != nil {
 		return session.Begun{}, done.Error

@@ -138,7 +138,13 @@ func ended(ctx context.Context, err error) error {
 }
 
 func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sweep.Login, events []idworker.ID) (int, error) {
-	column, mark, why := over(m, stage)
+	// The policy is held as it is until this is committed, and has the last word: by
+	// one that was replaced meanwhile a login may be over that lives by its successor.
+	now, err := s.DB.rulesLocked(tx)
+	if err != nil {
+		return 0, err
+	}
+	column, mark, why := over(now.within(m), stage)
 	still := " AND " + column + " + 0 <= ?"
 	tokens := make(map[int64]int, len(found)) // by user, the place in found
 	ids := make([]int64, len(found))

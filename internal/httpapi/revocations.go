@@ -38,7 +38,7 @@ func (s *server) revocations(c *gin.Context) error {
 		mark = ""
 	}
 	stream := &eventStream{
-		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), bound: s.Bound,
+		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), clock: s.Recognition.Clock, bound: s.Bound,
 		still: func(ctx context.Context) error { return s.stillService(ctx, token) },
 	}
 	// The server's limit on a request is meant for those that end.
@@ -76,6 +76,7 @@ type eventStream struct {
 	limit *http.ResponseController
 	began time.Time // no earlier than the request was sent
 	bound time.Duration
+	clock func() time.Time // of the database
 	still func(context.Context) error
 	open  bool // the header is written
 	buf   []byte
@@ -152,7 +153,7 @@ func (e *eventStream) beat(horizon time.Time) {
 		ElapsedMS  int64  `json:"elapsed_ms"`
 		HorizonAge *int64 `json:"horizon_age_ms,omitempty"`
 		Now        string `json:"now"`
-	}{now.Sub(e.began).Milliseconds(), age, stamp(now)})
+	}{now.Sub(e.began).Milliseconds(), age, stamp(e.clock())})
 }
 
 func (e *eventStream) event(id, kind string, data any) {

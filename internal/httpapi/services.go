@@ -24,6 +24,8 @@ type Recognition interface {
 	// Horizon is the instant up to which every end, the global floor and the
 	// policy are known here; zero if there is none yet.
 	Horizon() time.Time
+	// Clock is the clock of the database, by which sessions end.
+	Clock() time.Time
 }
 
 // News is what this instance hears about logins.

@@ -89,7 +89,7 @@ func policyOf(p *policy.Policy) *policyJSON {
 
 // verifications answers for many tokens, each by itself and in order.
 func (s *server) verifications(c *gin.Context) error {
-	tokens, passive, uses, err := bindVerifications(c)
+	tokens, passive, uses, err := bindVerifications(c, s.Recognition.Clock())
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *server) verifications(c *gin.Context) error {
 		}
 		s.undecided(c.Request, *err)
 	}
-	now := time.Now()
+	now := s.Recognition.Clock()
 	c.JSON(http.StatusOK, struct {
 		Now           string             `json:"now"`
 		BoundMS       int64              `json:"bound_ms"`
@@ -166,7 +166,7 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (veri
 	if err != nil {
 		return verificationJSON{State: stateUndecided}, err
 	}
-	now := time.Now()
+	now, clock := time.Now(), s.Recognition.Clock()
 	// A row that was read just now tells of its own end, and not of a policy that
 	// was changed since the horizon.
 	age := session.Age(now, horizon)
@@ -180,8 +180,8 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (veri
 		UserID: who.UserID.String(), Username: who.Username, Role: who.Role, SessionID: who.SessionID.String(),
 		IssuedAt: stamp(who.IssuedAt), LastSeenAt: stamp(who.LastSeenAt),
 		ExpiresAt: stamp(who.ExpiresAt), IdleExpiresAt: stamp(who.IdleExpiresAt),
-		ExpiresInMS:     max(who.ExpiresAt.Sub(now).Milliseconds(), 0),
-		IdleExpiresInMS: max(who.IdleExpiresAt.Sub(now).Milliseconds(), 0),
+		ExpiresInMS:     max(who.ExpiresAt.Sub(clock).Milliseconds(), 0),
+		IdleExpiresInMS: max(who.IdleExpiresAt.Sub(clock).Milliseconds(), 0),
 	}}, nil
 }
 
@@ -206,7 +206,7 @@ func side(n int, do func(i int)) {
 	all.Wait()
 }
 
-func bindVerifications(c *gin.Context) (tokens []text, passive []bool, uses []session.Use, err error) {
+func bindVerifications(c *gin.Context, now time.Time) (tokens []text, passive []bool, uses []session.Use, err error) {
 	var in verificationsRequest
 	if err := bind(c, &in); err != nil {
 		return nil, nil, nil, err
@@ -232,7 +232,6 @@ func bindVerifications(c *gin.Context) (tokens []text, passive []bool, uses []se
 		}
 		passive[i] = true
 	}
-	now := time.Now()
 	uses = make([]session.Use, 0, len(in.Used))
 	for _, u := range in.Used {
 		use, field := u.use(now)

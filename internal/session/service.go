@@ -16,20 +16,39 @@ import (
 type Service struct {
 	// Store is asked about sessions, and told of endings: the nearest tier.
 	Store Store
-	// Truth is the Store behind all tiers.
-	Truth Store
+	// Rows are behind all tiers.
+	Rows Rows
 	// Book is where sessions begin and end.
 	Book Book
 	// IDs mints the numbers of sessions.
 	IDs Minter
 	// Policy says when a session is over.
 	Policy interface{ Current() *policy.Policy }
-	// Floor, if set, is the ID at and below which every session is over.
-	Floor interface{ Global() idworker.ID }
-	// Now tells the time.
+	// Known, if set, is what this instance has heard of the database. Without it
+	// the clock is that of this machine, and nothing is over but what the rows say.
+	Known Known
+	// Near is how long before the end of its idle timeout a use is written before
+	// it is answered: longer than the bound and than a write behind may take. At
+	// most half of the idle timeout is used.
+	Near time.Duration
+	// Now tells the time if there is no Known.
 	Now func() time.Time
+	// Settled, if set, hears of every session about which the rows have decided:
+	// it lives, and was last used then, or it is over. It must not block.
+	Settled func(Session)
 	// Accepted, if set, hears of every accept. It must not block.
 	Accepted func(Witness)
+}
+
+// Known is what an instance has heard of the database.
+type Known interface {
+	// Global is the ID at and below which every session is over.
+	Global() idworker.ID
+	// Watermark is the time at and before which every session that was issued is
+	// too old, whatever the policy becomes.
+	Watermark() time.Time
+	// Clock is the database's clock, or false if it was never read.
+	Clock() (time.Time, bool)
 }
 
 // A Witness says what an accept relied on: who answered, as of when the
@@ -69,9 +88,13 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
+	now, err := s.clock()
+	if err != nil {
+		return Opened{}, fmt.Errorf("session: open: %w", err)
+	}
 	var token flakepass.Token
 	begun, err := s.Book.Begin(ctx, Opening{
-		UserID: user, PasswordVersion: passwordVersion, Seen: s.Now(),
+		UserID: user, PasswordVersion: passwordVersion, Seen: now,
 		Mint: func(ctx context.Context, above idworker.ID) (idworker.ID, Hash, error) {
 			id := ready
 			ready = 0 // once: if it is tried again, the ID may have been to blame
@@ -94,7 +117,7 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 		_ = s.Store.Hear(ctx, begun.Replaced)
 	}
 	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), s.Policy.Current())}
-	if was := OverBefore(begun.Replaced, s.Policy.Current(), s.Now()); !was.Before && was.Ended == Replaced {
+	if was := OverBefore(begun.Replaced, s.Policy.Current(), now); !was.Before && was.Ended == Replaced {
 		opened.Replaced = was.ID
 	}
 	return opened, nil
@@ -103,15 +126,14 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 // Verify says who holds t. The error is a [*flakepass.Refusal] if nobody does,
 // and anything else if the answer could not be found out.
 //
-// A token that is too old, or at or below the global floor, is refused with no
-// I/O, for its own ID proves it. A token whose session is idle by what a cache
-// remembers is refused only after the truth was asked: another instance may
-// have seen it since.
+// Two refusals need no I/O, for the token's own ID proves them for good: it is
+// at or below the global floor, or it was issued at or before the watermark that a
+// poll has proven. Whatever else looks over by the policy is settled by its row:
+// what this instance knows of the policy and of uses may be as old as the bound,
+// and a refusal must stay true.
 //
 // A passive ctx (see [flakepass.NewPassiveContext]) gets the same verdict and
-// leaves the login as it is: no use is noted. What a cache remembers of the last
-// use may then be older than the touch interval, where the uses went to other
-// instances; about the last seconds the truth is asked.
+// leaves the login as it is: no use is noted.
 func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	who, _, err := s.Examine(ctx, t)
 	return who, err
@@ -119,84 +141,114 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 
 // Examine is [Service.Verify], and says what the accept relies on.
 func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, Witness, error) {
-	now, id := s.Now(), t.ID()
+	began, id := s.now(), t.ID()
 	issued := layout.Time(id)
-	if err := s.over(id, issued, now); err != nil {
+	if err := s.over(id, issued); err != nil {
 		return flakepass.Identity{}, Witness{}, err
 	}
 	hash := HashOf(t)
-	got, err := s.ask(ctx, s.Store, id, &hash)
+	got, err := s.ask(ctx, id, &hash)
 	// Once more, for the answer relies on what this instance knows now: rules
 	// and floors at least as new as the horizon that the answer was given by.
 	if err == nil {
-		err = s.over(id, issued, now)
+		err = s.over(id, issued)
 	}
 	if err != nil {
 		return flakepass.Identity{}, Witness{}, err
 	}
+	now, err := s.clock()
+	if err != nil {
+		return flakepass.Identity{}, Witness{}, err
+	}
 	rule := s.Policy.Current()
-	if rule.Idled(got.Seen, now.Add(nearEnd)) {
-		if got, err = s.lastCall(ctx, &got, &hash, rule, now); err != nil {
+	used := now
+	if flakepass.IsPassive(ctx) {
+		used = time.Time{}
+	}
+	if s.unsure(&got, rule, issued, now) {
+		if got, err = s.settle(ctx, id, &hash, used); err != nil {
 			return flakepass.Identity{}, Witness{}, err
 		}
+	} else if !used.IsZero() && now.Sub(got.Seen) >= rule.Touch {
+		// Nobody waits for this, and nothing was promised for it: the answer tells
+		// what follows from the row.
+		_ = s.Store.Touch(ctx, id, used)
 	}
-	reliesOn := Witness{ID: id, At: now, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}
+	reliesOn := Witness{ID: id, At: began, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}
 	if s.Accepted != nil {
 		s.Accepted(reliesOn)
-	}
-	if now.Sub(got.Seen) >= rule.Touch && !flakepass.IsPassive(ctx) {
-		// Nobody waits for a touch, and a lost one costs no answer.
-		_ = s.Store.Touch(ctx, id, now)
-		got.Seen = now
 	}
 	return identity(&got, issued, rule), reliesOn, nil
 }
 
-// nearEnd is how long before the end of its idle timeout the truth is asked
-// about a login: longer than a write behind may take.
-const nearEnd = 5 * time.Second
-
-// lastCall asks the truth about a login that is idle, or nearly so, by what got
-// remembers: another instance may have seen it since, or a sweep cleared it.
-// While it is not idle its use is written at once; written behind, it could come
-// too late, and the login would be over although it was used in time. A passive
-// request is no use, and only asks.
-func (s *Service) lastCall(ctx context.Context, got *Session, hash *Hash, rule *policy.Policy, now time.Time) (Session, error) {
-	if !rule.Idled(got.Seen, now) && !flakepass.IsPassive(ctx) {
-		_ = s.Truth.Touch(ctx, got.ID, now) // whether it came in time, the answer says
+// now is the clock of this machine.
+func (s *Service) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
 	}
-	truth, err := s.ask(ctx, s.Truth, got.ID, hash)
-	switch {
-	case err != nil:
-		return truth, err
-	case rule.Idled(truth.Seen, now):
-		return truth, refusedBecause(&truth, flakepass.ErrIdle)
-	}
-	_ = s.Store.Touch(ctx, got.ID, truth.Seen) // so that the nearer stores know
-	return truth, nil
+	return time.Now()
 }
 
-// over refuses what is over by the rules alone.
-func (s *Service) over(id idworker.ID, issued, now time.Time) error {
+var errNoClock = errors.New("session: the database was not heard of yet")
+
+// clock is the database's clock, as well as this instance knows it.
+func (s *Service) clock() (time.Time, error) {
+	if s.Known == nil {
+		return s.now(), nil
+	}
+	now, ok := s.Known.Clock()
+	if !ok {
+		return time.Time{}, errNoClock
+	}
+	return now, nil
+}
+
+// unsure reports whether the row has to be asked if a login is over by the
+// policy, or whether it is so near to the end of its idle timeout that a use must
+// be on the row before it is answered. Written behind, it could come too late, and
+// the login would be over although it was used in time.
+func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Time) bool {
+	return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
+}
+
+// settle lets the row decide.
+func (s *Service) settle(ctx context.Context, id idworker.ID, hash *Hash, used time.Time) (Session, error) {
+	got, err := s.Rows.Settle(ctx, id, used)
+	if got, err = held(got, err, hash); s.Settled != nil && got.ID != 0 && (err == nil || refused(err)) {
+		s.Settled(got)
+	}
+	return got, err
+}
+
+// over refuses what is over for good by its ID alone.
+func (s *Service) over(id idworker.ID, issued time.Time) error {
 	switch {
-	case s.Policy.Current().Expired(issued, now):
-		return flakepass.ErrExpired
-	case s.Floor != nil && id <= s.Floor.Global():
+	case s.Known == nil:
+		return nil
+	case id <= s.Known.Global():
 		return flakepass.ErrRevoked
+	case !issued.After(s.Known.Watermark()):
+		return flakepass.ErrExpired
 	}
 	return nil
 }
 
 // ask gets a living session whose token has that hash, or a refusal.
-func (s *Service) ask(ctx context.Context, from Store, id idworker.ID, hash *Hash) (Session, error) {
-	got, err := from.Get(ctx, id)
+func (s *Service) ask(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
+	got, err := s.Store.Get(ctx, id)
+	return held(got, err, hash)
+}
+
+// held is a living session whose token has that hash, or a refusal. What is
+// returned beside a refusal is zero, unless the token is of that session.
+func held(got Session, err error, hash *Hash) (Session, error) {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return got, flakepass.ErrInvalid
+		return Session{}, flakepass.ErrInvalid
 	case err != nil:
-		return got, fmt.Errorf("session: verify: %w", err)
+		return Session{}, fmt.Errorf("session: verify: %w", err)
 	case !got.Hash.Equal(hash):
-		return got, forged(&got)
+		return Session{}, forged(&got)
 	case !got.Alive():
 		return got, refusedBecause(&got, RefusalOf(got.Ended))
 	}
@@ -216,9 +268,8 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (Session, error)
 // whose promises it keeps: for whoever writes a record together with the end.
 func (s *Service) CloseAs(ctx context.Context, t flakepass.Token, why Reason,
 	end func(context.Context, Ending) (Session, error)) (Session, error) {
-	if s.Policy.Current().Expired(layout.Time(t.ID()), s.Now()) {
-		return Session{}, nil
-	}
+	// The database is asked whatever is known here: that a login was over already
+	// is a promise about all other instances, too.
 	hash := HashOf(t)
 	ended, err := end(ctx, Ending{ID: t.ID(), Hash: hash, Reason: why})
 	if errors.Is(err, ErrNotFound) {
@@ -232,7 +283,11 @@ func (s *Service) CloseAs(ctx context.Context, t flakepass.Token, why Reason,
 	if err != nil {
 		return ended, fmt.Errorf("session: close: %w", err)
 	}
-	return OverBefore(ended, s.Policy.Current(), s.Now()), nil
+	now, err := s.clock()
+	if err != nil {
+		return ended, nil //nolint:nilerr // it has ended, and only how it is called depends on the clock
+	}
+	return OverBefore(ended, s.Policy.Current(), now), nil
 }
 
 // OverBefore is what [Book].End returned, with the policy's word on it. A book

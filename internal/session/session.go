@@ -19,6 +19,7 @@ import (
 
 	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
 )
 
 // A Hash is what is kept of a token: one version byte and the SHA-256 of its
@@ -70,7 +71,7 @@ type Session struct {
 	Username string
 	Role     string
 	Hash     Hash      // of the token that opens it
-	Seen     time.Time // when it was last used, accurate to the touch interval
+	Seen     time.Time // when it was last used, as its row says: see [Rows]
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read that this comes from was sent
@@ -186,10 +187,44 @@ type End struct {
 	At     time.Time // when it was stamped, by the database's clock
 }
 
+// Rows are the Store behind all others, where the sessions themselves are.
+//
+// Settle decides whether a session is over by the policy, and for good. It waits
+// for whoever is writing the row, reads the policy with it, and goes by the
+// database's clock. If the session lives, it was used at that time and the row
+// does not know it yet, the row has it before Settle returns; a zero time is no
+// use. What the policy has ended comes back with the reason [Expired] or [Idle].
+// The error wraps [ErrUnsettled] while nobody can say, as during a change of the
+// policy.
+//
+// The row is the only one that judges a use, at the moment in which it is
+// written. So whatever stands in front of the rows repeats the row's time of last
+// use, and never one that the row may refuse.
+type Rows interface {
+	Store
+	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
+}
+
+// ErrUnsettled means that the policy is being changed, or the row is held by
+// somebody else, so that nobody can say for good whether a session is over.
+var ErrUnsettled = errors.New("the policy or the session is being changed")
+
+// A Basis is what was read in the same statement as a row.
+type Basis struct {
+	Version int64     // of the policy in force
+	Now     time.Time // by the clock of the database
+}
+
 // News is what an instance learns from one poll of the database.
 type News struct {
 	Now    time.Time   // the database's clock, read before all else
 	Global idworker.ID // every session with this ID or a smaller one is over, whoever's
+	Policy policy.Policy
+	// Steady means that no change of the policy was under way: whatever policy
+	// follows has bases at or above the watermarks of this one at Now.
+	Steady bool
+	// Server names the server that answered, where there may be several.
+	Server string
 	Ends   []End
 }
 

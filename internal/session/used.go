@@ -23,26 +23,29 @@ type Use struct {
 // It is no way to revive: of a login that has ended, expired or gone idle
 // meanwhile it changes nothing. A time in the future counts as now.
 func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
-	now := s.Now()
-	if u.At.After(now) {
-		u.At = now
-	}
-	if s.over(u.ID, layout.Time(u.ID), now) != nil {
-		return false, nil
-	}
-	got, err := s.ask(ctx, s.Store, u.ID, &u.Hash)
-	if refused(err) {
-		return false, nil
-	}
+	now, err := s.clock()
 	if err != nil {
 		return false, err
 	}
-	rule := s.Policy.Current()
-	if rule.Idled(got.Seen, now) {
-		return false, nil // whoever has the token may ask, and the truth is asked then
+	if u.At.After(now) {
+		u.At = now
 	}
-	if u.At.Sub(got.Seen) >= rule.Touch {
-		_ = s.Store.Touch(ctx, u.ID, u.At) // as in Verify: advice
+	issued := layout.Time(u.ID)
+	if s.over(u.ID, issued) != nil {
+		return false, nil
+	}
+	got, err := s.ask(ctx, u.ID, &u.Hash)
+	rule := s.Policy.Current()
+	if err == nil && s.unsure(&got, rule, issued, now) {
+		got, err = s.settle(ctx, u.ID, &u.Hash, u.At)
+	}
+	switch {
+	case refused(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case u.At.Sub(got.Seen) >= rule.Touch:
+		_ = s.Store.Touch(ctx, u.ID, u.At) // as in Verify
 	}
 	return true, nil
 }

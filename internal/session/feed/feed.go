@@ -3,7 +3,9 @@
 //
 // The windows of two polls overlap, so that an end which was stamped early and
 // committed late is seen. The start of the last poll that was applied is the
-// horizon: every end that was committed before it is known here.
+// horizon: every end that was committed before it is known here. With the ends a
+// poll brings the policy, the clock of the database and what is over for good by
+// its age.
 package feed
 
 import (
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -30,9 +33,9 @@ type Source interface {
 type Options struct {
 	// From is polled.
 	From Source
-	// With, if set, is read in every poll too: the horizon covers it. It is for
-	// what, like an end, must be known within the bound: the policy.
-	With func(ctx context.Context) error
+	// Policy, if set, is given the policy that each poll brings: like an end, it
+	// must be known within the bound.
+	Policy func(ctx context.Context, p policy.Policy)
 	// Learn is told the news, before the horizon moves. Of one end it may hear
 	// several times.
 	Learn func(session.News)
@@ -50,15 +53,27 @@ type Options struct {
 // A Feed keeps an instance's knowledge of ends. Make one with [New].
 type Feed struct {
 	Options
-	keep    time.Duration
-	soon    chan struct{} // has a token if the next poll should not wait
-	horizon atomic.Pointer[time.Time]
-	global  atomic.Int64
+	keep   time.Duration
+	soon   chan struct{} // has a token if the next poll should not wait
+	known  atomic.Pointer[known]
+	clock  atomic.Pointer[reading]
+	global atomic.Int64
 
 	// Of the poll before, and of the one goroutine that polls.
-	last time.Time // by the database's clock
-	read time.Time // by this one's, not before the database read its own
+	last   time.Time // by the database's clock
+	read   time.Time // by this one's, not before the database read its own
+	server string
 }
+
+// known is what the last poll that was applied has brought.
+type known struct {
+	horizon   time.Time // by this machine's clock
+	watermark time.Time
+}
+
+// A reading is what the clock of the database showed, and a time before it did, by
+// this machine's clock.
+type reading struct{ showed, asked time.Time }
 
 const (
 	// overlap is how far a window reaches back into the one before. It makes up
@@ -94,16 +109,49 @@ func New(o Options) (*Feed, error) {
 // Horizon is the instant up to which this instance knows of every end, or zero
 // if there is none yet.
 func (f *Feed) Horizon() time.Time {
-	if h := f.horizon.Load(); h != nil {
-		return *h
+	if k := f.known.Load(); k != nil {
+		return k.horizon
 	}
 	return time.Time{}
 }
 
+// Watermark is the time at and before which every session that was issued is too
+// old for good, or zero if that is not known yet. A poll has proven it: no change
+// of the policy was under way, and each change raises its base to the watermark of
+// its moment. It only grows.
+func (f *Feed) Watermark() time.Time {
+	if k := f.known.Load(); k != nil {
+		return k.watermark
+	}
+	return time.Time{}
+}
+
+// Clock is the database's clock, or false if it was never read: what it showed
+// last, and the time since that reading was asked for. So it is not behind, unless
+// this machine slept or the rates of the two clocks differ.
+func (f *Feed) Clock() (time.Time, bool) {
+	c := f.clock.Load()
+	if c == nil {
+		return time.Time{}, false
+	}
+	return c.at(f.Now()), true
+}
+
+func (c *reading) at(now time.Time) time.Time { return c.showed.Add(now.Sub(c.asked)) }
+
+// Saw is told what the clock of the database showed to somebody who had asked for
+// it at asked. It moves the clock forward only: after this machine has slept.
+func (f *Feed) Saw(showed, asked time.Time) {
+	c := f.clock.Load()
+	if c != nil && showed.After(c.at(f.Now())) {
+		f.clock.CompareAndSwap(c, &reading{showed, asked}) // if it fails, a poll has read it
+	}
+}
+
 // Fresh reports whether the horizon may be relied on now.
 func (f *Feed) Fresh() bool {
-	h := f.horizon.Load()
-	return h != nil && session.Age(f.Now(), *h) < f.Bound
+	k := f.known.Load()
+	return k != nil && session.Age(f.Now(), k.horizon) < f.Bound
 }
 
 // Global is the ID at and below which every session is over.
@@ -159,25 +207,19 @@ func (f *Feed) Poll(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("feed: %w", err)
 	}
-	f.horizon.Store(&start)
 	return nil
 }
 
 func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) {
-	if f.With != nil {
-		if err := f.With(ctx); err != nil {
-			return 0, err
-		}
-	}
 	var since time.Time
 	if !f.last.IsZero() {
 		since = f.last.Add(-overlap)
 	}
 	news, err := f.From.News(ctx, since, f.keep)
-	if err == nil && f.setBack(news.Now, start) {
+	if err == nil && (f.setBack(news.Now, start) || f.moved(news.Server)) {
 		// Another database answers, or its clock was set back. What it has stamped
 		// may lie before the window, which began at what the old clock showed.
-		f.Log.WarnContext(ctx, "the database's clock went back; reading all recent ends again",
+		f.Log.WarnContext(ctx, "the database's clock went back, or another server answers; reading all recent ends again",
 			"from", f.last, "to", news.Now)
 		news, err = f.From.News(ctx, time.Time{}, f.keep)
 	}
@@ -187,10 +229,22 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	if floor := int64(news.Global); floor > f.global.Load() {
 		f.global.Store(floor) // only this goroutine writes
 	}
+	if f.Policy != nil {
+		f.Policy(ctx, news.Policy)
+	}
 	f.Learn(news)
-	f.last, f.read = news.Now, f.Now()
+	k := &known{horizon: start, watermark: f.Watermark()}
+	if proven := news.Policy.OldestIssued(news.Now); news.Steady && proven.After(k.watermark) {
+		k.watermark = proven
+	}
+	f.clock.Store(&reading{news.Now, start})
+	f.known.Store(k)
+	f.last, f.read, f.server = news.Now, f.Now(), news.Server
 	return len(news.Ends), nil
 }
+
+// moved reports whether another server answers than before.
+func (f *Feed) moved(server string) bool { return !f.last.IsZero() && server != f.server }
 
 // setBack reports whether the database's clock shows less than it must.
 func (f *Feed) setBack(now, start time.Time) bool {

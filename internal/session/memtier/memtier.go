@@ -56,13 +56,18 @@ type Tier struct {
 
 var _ session.Store = (*Tier)(nil)
 
-// An entry is a session and when it was last used, which moves on without the
-// session being read anew.
+// An entry is a session, and what its row says of its last use, which moves on
+// without the session being read anew.
 type entry struct {
 	session.Session
 	seen  atomic.Int64 // Unix milliseconds
+	used  atomic.Int64 // Unix milliseconds of the last use that was passed on
 	renew atomic.Int64 // Unix milliseconds before which nobody tries to renew it
 }
+
+// usePause is how long uses of one session are not passed on after one was: many
+// requests come before the row has the first.
+const usePause = time.Second
 
 func newEntry(s session.Session) *entry {
 	e := &entry{Session: s}
@@ -187,16 +192,34 @@ func (t *Tier) believe(e *entry) (session.Session, bool) {
 	return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
 }
 
-// Touch moves the remembered time of last use forward, and passes it on.
+// Touch passes a use on. What is remembered stays as the row has it, until the
+// row has taken the use: see [Tier.Written].
 func (t *Tier) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
 	if e, ok := t.cache.GetIfPresent(id); ok {
+		at, ms := e.used.Load(), seen.UnixMilli()
+		if ms < at+usePause.Milliseconds() || !e.used.CompareAndSwap(at, ms) {
+			return nil
+		}
+	}
+	return t.next.Touch(ctx, id, seen)
+}
+
+// Written is told when a session was last used by what its row says. The zero time
+// says that the row has refused a use: what is remembered is forgotten, and asked
+// for anew.
+func (t *Tier) Written(id idworker.ID, seen time.Time) {
+	e, ok := t.cache.GetIfPresent(id)
+	switch {
+	case !ok:
+	case seen.IsZero():
+		t.drop(id, e)
+	default:
 		for at, ms := e.seen.Load(), seen.UnixMilli(); at < ms; at = e.seen.Load() {
 			if e.seen.CompareAndSwap(at, ms) {
 				break
 			}
 		}
 	}
-	return t.next.Touch(ctx, id, seen)
 }
 
 // Hear refuses the session from now on, and passes the word on.

@@ -5,6 +5,8 @@ package touchtier
 import (
 	"context"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,20 +15,29 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// A Writer writes many times of last use at once. It must not revive: a session
-// that has ended, or was last seen at or before oldest, is left alone. A row is
-// written only if that moves its time forward by at least gap, so that any
-// number of instances write a row at most once per gap.
+// A Writer writes many times of last use at once, and returns the time of last
+// use that each row has afterwards. A session that is missing there has ended, or
+// is over by the policy of that moment, and was left alone. A row is written only
+// if that moves its time forward by at least gap, so that any number of instances
+// write a row at most once per gap. After an error it may be written or not.
 type Writer interface {
-	TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) error
+	TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error)
+}
+
+// Options says what a [Tier] writes to, and who hears of it.
+type Options struct {
+	To     Writer
+	Policy interface{ Current() *policy.Policy }
+	// Written, if set, is told what the row of a session says after a use of it was
+	// written; the zero time if it refused the use.
+	Written func(id idworker.ID, seen time.Time)
+	Log     *slog.Logger
 }
 
 // A Tier gathers touches until [Tier.Run] writes them. Make one with [New].
 type Tier struct {
 	session.Store // everything but Touch is the next tier's
-	to            Writer
-	policy        interface{ Current() *policy.Policy }
-	log           *slog.Logger
+	Options
 
 	mu      sync.Mutex
 	pending map[idworker.ID]time.Time
@@ -34,13 +45,19 @@ type Tier struct {
 
 var _ session.Store = (*Tier)(nil)
 
-// limit is how many sessions may wait to be written. Beyond it touches are
-// dropped: a login that is used on will be touched again.
-const limit = 1 << 20
+const (
+	// limit is how many sessions may wait to be written. Beyond it touches are
+	// dropped: a login that is used on will be touched again.
+	limit = 1 << 20
 
-// New returns a tier in front of next that writes to w.
-func New(next session.Store, w Writer, p interface{ Current() *policy.Policy }, log *slog.Logger) *Tier {
-	return &Tier{Store: next, to: w, policy: p, log: log, pending: make(map[idworker.ID]time.Time)}
+	// batch is how many rows are written at once: enough to spare round trips, few
+	// enough that nobody waits long for a row.
+	batch = 200
+)
+
+// New returns a tier in front of next.
+func New(next session.Store, o Options) *Tier {
+	return &Tier{Store: next, Options: o, pending: make(map[idworker.ID]time.Time)}
 }
 
 // Touch notes that a session was used then. It does not wait.
@@ -69,36 +86,46 @@ func (t *Tier) Run(ctx context.Context, every time.Duration) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 			defer cancel()
 			if err := t.Flush(last); err != nil {
-				t.log.WarnContext(last, "times of last use lost", "err", err)
+				t.Log.WarnContext(last, "times of last use lost", "err", err)
 			}
 			return
 		case <-tick.C:
 		}
 		err := t.Flush(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			t.log.WarnContext(ctx, "times of last use not written; trying again", "err", err)
+			t.Log.WarnContext(ctx, "times of last use not written; trying again", "err", err)
 		}
 		failing = err != nil
 	}
 }
 
-// Flush writes what has gathered so far.
+// Flush writes what has gathered so far. What may not have been written it keeps:
+// to write a use twice does no harm.
 func (t *Tier) Flush(ctx context.Context) error {
 	t.mu.Lock()
-	batch := t.pending
+	uses := t.pending
 	t.pending = make(map[idworker.ID]time.Time)
 	t.mu.Unlock()
-	if len(batch) == 0 {
-		return nil
-	}
-	rule := t.policy.Current()
-	err := t.to.TouchAll(ctx, batch, rule.OldestSeen(time.Now()), rule.Touch)
-	if err != nil {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		for id, at := range batch {
-			t.note(id, at)
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(uses)), batch) {
+		part := make(map[idworker.ID]time.Time, len(ids))
+		for _, id := range ids {
+			part[id] = uses[id]
+		}
+		rows, err := t.To.TouchAll(ctx, part, t.Policy.Current().Touch)
+		if err != nil {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			for id, at := range uses {
+				t.note(id, at)
+			}
+			return err
+		}
+		for _, id := range ids {
+			if t.Written != nil {
+				t.Written(id, rows[id])
+			}
+			delete(uses, id)
 		}
 	}
-	return err
+	return nil
 }
