@@ -13,6 +13,7 @@ import (
 	"database/sql"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -99,11 +100,30 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}
-	if err := db.Ping(ctx); err != nil {
+	err = db.Ping(ctx)
+	if err == nil {
+		err = db.detect(ctx)
+	}
+	if err != nil {
 		_ = pool.Close()
 		return nil, err
 	}
 	return db, nil
+}
+
+// detect asks a MySQL whether it is a MariaDB.
+func (db *DB) detect(ctx context.Context) error {
+	if db.d.name != migrations.MySQL {
+		return nil
+	}
+	var version string
+	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+		return fmt.Errorf("gormstore: ask the database for its version: %w", err)
+	}
+	if strings.Contains(version, "MariaDB") {
+		db.d.shareNow = mariaDBShareNow
+	}
+	return nil
 }
 
 // SQL is the pool of connections, for what speaks SQL without GORM: the
