@@ -25,6 +25,27 @@ const TouchBatch = touchBatch
 // SQLiteSource is the DSN for a file.
 func SQLiteSource(path string) string { return sqliteSource(path) }
 
+// LockedNow reports that a statement with ShareNow found a lock.
+func LockedNow(err error) bool { return lockedNow(err) }
+
+// ShareNow locks a row for reading, or fails at once.
+func (db *DB) ShareNow() string { return db.d.shareNow }
+
+// ForShare locks a row for reading.
+func (db *DB) ForShare() string { return db.d.forShare }
+
+// ForRead locks a row as a change does.
+func (db *DB) ForRead() string { return db.d.forRead }
+
+// Now is the clock of the database.
+func (db *DB) Now() string { return db.d.now }
+
+// ReadOnly is 1 on a server that takes no writes.
+func (db *DB) ReadOnly() string { return db.d.readOnly }
+
+// Server is the name of the server.
+func (db *DB) Server() string { return db.d.server }
+
 // Taken reports whether a change of this process has its turn.
 func (db *DB) Taken() bool { return len(db.turn) > 0 }
 
