@@ -24,7 +24,9 @@ func TestNoMoreThanTheRoomAtATime(t *testing.T) {
 				// Deciding takes a connection as reading does.
 				ask := gate.Get
 				if id%2 == 1 {
-					ask = func(ctx context.Context, id idworker.ID) (session.Session, error) { return gate.Settle(ctx, id, time.Time{}) }
+					ask = func(ctx context.Context, id idworker.ID) (session.Session, error) {
+						return gate.Settle(ctx, id, time.Time{})
+					}
 				}
 				if s, err := ask(t.Context(), id); err != nil || s.ID != id {
 					t.Errorf("asked for %v: %v, %v", id, s.ID, err)
