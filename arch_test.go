@@ -36,8 +36,8 @@ var arrows = []arrow{
 	{"internal/secondfactor", "idworker internal/account internal/audit", "the domain knows no store, no login and no router"},
 
 	{"internal/session/broadcast", "idworker internal/policy internal/session", "it carries word from whatever is heard here to whoever follows"},
-	{"internal/session/feed", "idworker internal/session", "it carries word from whatever is polled to whoever listens"},
-	{"internal/session/gatetier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
+	{"internal/session/feed", "idworker internal/policy internal/session", "it carries word from whatever is polled, the policy too, to whoever listens"},
+	{"internal/session/gatetier", "idworker internal/session", "a tier knows the next one only as session.Rows"},
 	{"internal/session/memtier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/redistier", "idworker internal/session", "a tier knows the next one only as a session.Store"},
 	{"internal/session/touchtier", "idworker internal/policy internal/session", "a tier knows the next one only as a session.Store"},

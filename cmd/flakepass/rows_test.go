@@ -17,7 +17,8 @@ import (
 )
 
 // TestInstanceThatDoesNotPollAsksForThePolicy: one that stands still, or whose
-// polls fail, does not decide by the policy of before.
+// polls fail, does not decide by the policy of before. One that has never polled
+// does not know what time it is, and decides nothing.
 func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 	t.Parallel()
 	d := onSQLite(t)
@@ -34,10 +35,16 @@ func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 	}
 	defer tiers.close() // it was never told to run
 	s := &session.Service{
-		Store: tiers.near, Truth: tiers.truth, Book: kept, IDs: nowIDs{}, Policy: rule, Floor: tiers.feed, Now: time.Now,
+		Store: tiers.near, Rows: tiers.truth, Book: kept, IDs: nowIDs{}, Policy: rule, Known: tiers.feed,
 	}
 	alice, err := (&gormstore.Users{DB: db}).ByUsername(t.Context(), "alice")
 	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Open(t.Context(), alice.ID, alice.PasswordVersion); err == nil {
+		t.Error("a login before the clock of the database was read")
+	}
+	if err := tiers.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	opened, err := s.Open(t.Context(), alice.ID, alice.PasswordVersion)
