@@ -84,8 +84,12 @@ func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error)
 		ended.Before = before
 		return err
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		err = s.restamp(ctx, int64(ended.UserID), start)
+	case errors.Is(err, session.ErrNotFound) && e.ID == 0:
+		// That nothing of this user lives is an answer about all instances.
+		err = errors.Join(err, s.stampAgain(ctx, int64(e.UserID)))
 	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("gormstore: end: %w", err)
@@ -114,10 +118,6 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 		return row.ended(asOf), true, nil
 	}
 	now, err := e.known(row.current(asOf))
-	if err != nil && e.ID == 0 {
-		// Nothing lives, which is an answer about all instances.
-		err = errors.Join(err, s.stampAgain(ctx, row.UserID))
-	}
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}
