@@ -339,6 +339,31 @@ func TestRemoteUsesKeepALoginAlive(t *testing.T) {
 	}
 }
 
+// TestRemoteTellsWhatTheRowSays: a use that the server has taken note of counts
+// when the row has it.
+func TestRemoteTellsWhatTheRowSays(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		r := h.remote(newNetwork(h.places[0]), nil)
+		alice := h.login("alice", "user")
+		first := h.good(r, alice)
+		h.truth.lost.Store(true) // what was used since is not written
+		for range 90 {
+			time.Sleep(time.Second)
+			if got := h.good(r, alice); got != first {
+				t.Fatalf("got  %+v\nwant %+v", got, first)
+			}
+		}
+		h.truth.lost.Store(false)
+		for range 90 {
+			h.good(r, alice)
+			time.Sleep(time.Second)
+		}
+		if got := h.good(r, alice); !got.LastSeenAt.After(first.LastSeenAt) || got.LastSeenAt.After(h.truth.seen(alice.ID())) {
+			t.Errorf("last seen at %v; the row says %v", got.LastSeenAt, h.truth.seen(alice.ID()))
+		}
+	})
+}
+
 // TestRemotePassiveRequestsAreNoUses: a login that is only polled goes idle,
 // also if somebody asks in earnest about another at the same time, and one that
 // is used beside being polled does not.

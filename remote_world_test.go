@@ -197,6 +197,7 @@ type truth struct {
 	floor idworker.ID
 	count int64
 	asked atomic.Int64
+	lost  atomic.Bool // uses that are written behind
 }
 
 func (d *truth) LoadPolicy(context.Context) (policy.Policy, error) {
@@ -263,6 +264,9 @@ func (p *place) Settle(ctx context.Context, id idworker.ID, used time.Time) (ses
 
 // Touch writes at once what an instance writes within a second or so.
 func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
+	if p.truth.lost.Load() {
+		return nil
+	}
 	p.truth.mu.Lock()
 	row, ok := p.truth.rows[id]
 	var now time.Time // zero if the row refuses the use
