@@ -17,9 +17,9 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv/server"
 )
 
-// A MySQLServer is a mysqld process of one test's own, with one empty database.
-// It keeps its data over Kill and Start, which is its crash recovery. The
-// methods end the test when they fail, so they are for the goroutine that runs
+// A MySQLServer is a mysqld or mariadbd process of one test's own, with one empty
+// database. It keeps its data over Kill and Start, which is its crash recovery.
+// The methods end the test when they fail, so they are for the goroutine that runs
 // the test.
 type MySQLServer struct {
 	// Addr is host:port. It stays the same for the server's whole life.
@@ -28,6 +28,8 @@ type MySQLServer struct {
 	Name string
 
 	t       testing.TB
+	kind    string   // as withservers names it
+	args    []string // more arguments
 	process *server.Process
 	db      *sql.DB
 }
@@ -36,7 +38,19 @@ type MySQLServer struct {
 // answers. It ends with the test. Its user is root, without a password.
 func OwnMySQL(t testing.TB) *MySQLServer {
 	t.Helper()
-	m := &MySQLServer{Name: "flakepass", t: t}
+	return own(t, "mysql", "a MySQL of its own")
+}
+
+// OwnMariaDB is [OwnMySQL] with a mariadbd, which has a binary log, as a MySQL has
+// by default.
+func OwnMariaDB(t testing.TB) *MySQLServer {
+	t.Helper()
+	return own(t, "mariadb", "a MariaDB of its own", "--log-bin=binlog", "--server-id=1", "--sync-binlog=1")
+}
+
+func own(t testing.TB, kind, what string, args ...string) *MySQLServer {
+	t.Helper()
+	m := &MySQLServer{Name: "flakepass", t: t, kind: kind, args: args}
 	var err error
 	for range 3 { // somebody else may take the port meanwhile
 		dir := t.TempDir() // which goes after the server that runs in it
@@ -46,7 +60,7 @@ func OwnMySQL(t testing.TB) *MySQLServer {
 			}
 		})
 		if err = m.prepare(dir); errors.Is(err, server.ErrNoServers) {
-			absent(t, "a MySQL of its own")
+			absent(t, what)
 		}
 		if err == nil {
 			if err = m.start(); err == nil {
@@ -56,14 +70,17 @@ func OwnMySQL(t testing.TB) *MySQLServer {
 			}
 		}
 	}
-	t.Fatalf("testenv: mysql: %v", err)
+	t.Fatalf("testenv: %s: %v", kind, err)
 	return nil
 }
 
 func (m *MySQLServer) prepare(dir string) (err error) {
 	port := FreePort(m.t)
 	m.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-	m.process, err = server.Prepare(m.t.Context(), "mysql", dir, port)
+	m.process, err = server.Prepare(m.t.Context(), m.kind, dir, port)
+	if err == nil {
+		m.process.Args = append(m.process.Args, m.args...)
+	}
 	return err
 }
 
@@ -105,7 +122,8 @@ func (m *MySQLServer) Pause() { m.t.Helper(); m.must(m.process.Pause()) }
 func (m *MySQLServer) Resume() { m.t.Helper(); m.must(m.process.Resume()) }
 
 // KillConnections ends every connection to the database from others than the
-// test itself, whatever it is in the middle of, and returns their number.
+// test itself, whatever it is in the middle of, and returns their number. It needs
+// a MySQL: a MariaDB keeps no list of threads in performance_schema by default.
 func (m *MySQLServer) KillConnections(ctx context.Context) (killed int, err error) {
 	conn, err := m.db.Conn(ctx)
 	if err != nil {

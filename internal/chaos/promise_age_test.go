@@ -1,0 +1,123 @@
+//go:build unix
+
+package chaos
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
+)
+
+// The absolute lifetime in the tests below, before it is made longer and after.
+// What is left of the logins is enough for everybody to hear of the first and to
+// be cut off from the second.
+const (
+	shortLife = time.Hour
+	longLife  = 2 * time.Hour
+	left      = 5 * time.Second
+)
+
+// agedLogins are logins that are over by the absolute lifetime soon, of which those
+// have heard. cut then cuts them off, and the lifetime is made longer in time. It
+// returns the logins, and the moment in which they would be over by the shorter one.
+func (w *world) agedLogins(t *testing.T, n int, cut func(), who ...asker) (logins []userLogin, end time.Time) {
+	t.Helper()
+	w.policy(t, shortLife, shortLife, time.Minute)
+	probe := w.logins(t, 1, time.Minute, 0)[0]
+	heard(t, probe, shortLife, who...)
+	for { // anew, if this machine stood still
+		logins = w.logins(t, n, shortLife-left, time.Minute)
+		end = logins[0].issued().Add(shortLife)
+		for _, l := range logins {
+			for _, asked := range who {
+				asked.me(t.Context(), l, true)
+			}
+		}
+		if time.Until(end) > left/2 {
+			break
+		}
+	}
+	cut()
+	if longer := w.policy(t, longLife, longLife, time.Minute); !longer.Before(end) {
+		t.Fatalf("this machine stood still: the lifetime is longer %v too late", longer.Sub(end))
+	}
+	return logins, end
+}
+
+// TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear: nobody says of a login that
+// lives that it is too old, neither an instance that is cut off from the database
+// nor a service that is cut off from flakepass, while they are and afterwards.
+func TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear(t *testing.T) {
+	onShared(t, 2, func(t *testing.T, w *world) {
+		here, there := w.instances[0], w.instances[1]
+		admin := w.admin(t)
+		service := w.remote(t, here, admin)
+		logins, end := w.agedLogins(t, 2, func() {
+			there.mysql.Cut(faultproxy.Both)
+			service.link.Cut(faultproxy.Both)
+		}, here, there, service)
+
+		said := observe(t, logins, here, there, service)
+		pause(t.Context(), time.Until(end.Add(time.Second)))
+		there.mysql.Heal()
+		service.link.Heal()
+		pause(t.Context(), 2*w.bound)
+		said.stop()
+		for _, l := range logins {
+			said.notRefused(t, l, "a login that lives", time.Now())
+			w.agree(t, admin, l, here, there, service)
+		}
+	})
+}
+
+// TestALogoutByAnOldPolicyIsTrue: a logout on an instance that has not heard of a
+// longer lifetime, by which the login lives, ends it or is not acknowledged.
+func TestALogoutByAnOldPolicyIsTrue(t *testing.T) {
+	onShared(t, 2, func(t *testing.T, w *world) {
+		here, there := w.instances[0], w.instances[1]
+		logins, end := w.agedLogins(t, 4, func() { there.mysql.Cut(faultproxy.Both) }, here, there)
+		pause(t.Context(), time.Until(end.Add(50*time.Millisecond)))
+		var over []userLogin
+		for _, l := range logins {
+			if a := logoutOf(t, there, l); acknowledged(a.status) {
+				over = append(over, l)
+				if w.lives(t, l) {
+					t.Errorf("%s: %d by an instance that is cut off, and the login lives", a.who, a.status)
+				}
+			}
+		}
+		there.mysql.Heal()
+		pause(t.Context(), w.bound)
+		for _, l := range over {
+			if a := here.me(t.Context(), l, true); a.status == http.StatusOK {
+				t.Errorf("%v, after its logout was acknowledged by an instance that was cut off", a)
+			}
+		}
+
+		// Nothing is broken: in the moment between a change and the next poll.
+		const rounds, soon = 6, 150 * time.Millisecond
+		asked, lies := 0, 0
+		for range rounds {
+			w.policy(t, shortLife, shortLife, time.Minute)
+			heard(t, w.logins(t, 1, time.Minute, 0)[0], shortLife, here, there)
+			pair := w.logins(t, len(w.instances), shortLife-soon, 0)
+			end := pair[0].issued().Add(shortLife)
+			if changed := w.policy(t, longLife, longLife, time.Minute); !changed.Before(end) {
+				continue // this machine stood still: the logins are over
+			}
+			pause(t.Context(), time.Until(end.Add(5*time.Millisecond)))
+			for n, i := range w.instances {
+				if a := logoutOf(t, i, pair[n]); acknowledged(a.status) {
+					if asked++; w.lives(t, pair[n]) {
+						lies++
+					}
+				}
+			}
+		}
+		if lies > 0 {
+			t.Errorf("nothing is broken: of %d logouts that were acknowledged %d had done nothing, and the logins live", asked, lies)
+		}
+	})
+}
