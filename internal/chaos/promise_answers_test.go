@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 type answer struct {
 	attempt
 	expires, idleExpires time.Time
+	remote               bool // it is a Remote's, which says no more of what it cannot decide
 }
 
 // String is the answer as the message of a violation has it.
@@ -52,7 +54,7 @@ func (i *instance) me(ctx context.Context, l userLogin, passive bool) answer {
 		}
 	}
 	_ = json.Unmarshal(text, &body) // a refusal has none
-	return answer{a, body.Session.ExpiresAt, body.Session.IdleExpiresAt}
+	return answer{attempt: a, expires: body.Session.ExpiresAt, idleExpires: body.Session.IdleExpiresAt}
 }
 
 func (r *remote) called() string { return "a service with a Remote" }
@@ -65,7 +67,7 @@ func (r *remote) me(ctx context.Context, l userLogin, passive bool) answer {
 	if passive {
 		ctx = flakepass.NewPassiveContext(ctx)
 	}
-	a := answer{attempt: attempt{who: r.called(), sent: time.Now()}}
+	a := answer{attempt: attempt{who: r.called(), sent: time.Now()}, remote: true}
 	who, err := r.Verify(ctx, token)
 	a.received = time.Now()
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
@@ -101,7 +103,11 @@ func observe(t *testing.T, logins []userLogin, who ...asker) *answers {
 			})
 		}
 	}
-	said.stop = func() { cancel(); running.Wait() }
+	said.stop = sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		said.proper(t)
+	})
 	t.Cleanup(said.stop)
 	return said
 }
@@ -120,6 +126,19 @@ func (s *answers) about(l userLogin) []answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]answer(nil), s.of[l]...)
+}
+
+// proper fails the test if an instance has given an answer that is neither a
+// decision nor a word of when to come back.
+func (s *answers) proper(t *testing.T) {
+	t.Helper()
+	for l := range s.of {
+		s.count(t, l, func(a answer) (bool, string) {
+			when, err := strconv.Atoi(a.retryAfter)
+			later := a.status == http.StatusServiceUnavailable && (a.remote || err == nil && when > 0)
+			return a.status != http.StatusOK && a.status != http.StatusUnauthorized && !later && !a.away, fmt.Sprintf("no proper answer (%v)", a.err)
+		})
+	}
 }
 
 // notAccepted fails the test for each who has accepted the login and was asked
