@@ -72,8 +72,9 @@ func TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear(t *testing.T) {
 	})
 }
 
-// TestALogoutByAnOldPolicyIsTrue: a logout on an instance that has not heard of a
-// longer lifetime, by which the login lives, ends it or is not acknowledged.
+// TestALogoutByAnOldPolicyIsTrue: a logout on an instance that is cut off, and has
+// not heard of a longer lifetime by which the login lives, ends it or is not
+// acknowledged.
 func TestALogoutByAnOldPolicyIsTrue(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		here, there := w.instances[0], w.instances[1]
@@ -97,30 +98,45 @@ func TestALogoutByAnOldPolicyIsTrue(t *testing.T) {
 				t.Errorf("%v, after its logout was acknowledged by an instance that was cut off", a)
 			}
 		}
+	})
+}
 
-		// Nothing is broken: in the moment between a change and the next poll.
-		const rounds, soon = 6, 150 * time.Millisecond
-		asked, answered, lies := 0, 0, 0
+// TestNoAnswerIsFalseBeforeALongerPolicyIsHeard: nothing is broken. In the moment
+// between a change of the policy and the next poll of an instance, nobody says of a
+// login that the change has saved that it is over, and a logout that is acknowledged
+// ends it.
+func TestNoAnswerIsFalseBeforeALongerPolicyIsHeard(t *testing.T) {
+	onShared(t, 2, func(t *testing.T, w *world) {
+		const rounds, idle, soon = 6, shortLife / 2, 150 * time.Millisecond
+		asked, falseEnds, acknowledgements, lies := 0, 0, 0, 0
 		for range rounds {
-			w.policy(t, shortLife, shortLife, time.Minute)
-			heard(t, w.logins(t, 1, time.Minute, 0)[0], shortLife, here, there)
-			pair := w.logins(t, len(w.instances), shortLife-soon, 0)
-			end := pair[0].issued().Add(shortLife)
-			if changed := w.policy(t, longLife, longLife, time.Minute); !changed.Before(end) {
+			w.policy(t, idle, shortLife, time.Minute)
+			heard(t, w.logins(t, 1, time.Minute, 0)[0], shortLife, w.instances[0], w.instances[1])
+			aged := w.logins(t, len(w.instances), shortLife-soon, 0)
+			end := time.Now().Add(soon)
+			unused := w.logins(t, len(w.instances), idle, idle-soon)
+			if changed := w.policy(t, longLife, longLife, time.Minute); !changed.Before(aged[0].issued().Add(shortLife)) {
 				continue // this machine stood still: the logins are over
 			}
 			pause(t.Context(), time.Until(end.Add(5*time.Millisecond)))
 			for n, i := range w.instances {
-				asked++
-				if a := logoutOf(t, i, pair[n]); acknowledged(a.status) {
-					if answered++; w.lives(t, pair[n]) {
-						lies++
+				for _, l := range []userLogin{aged[n], unused[n]} {
+					if asked++; i.me(t.Context(), l, true).status == http.StatusUnauthorized {
+						falseEnds++
+					}
+					if a := logoutOf(t, i, l); acknowledged(a.status) {
+						if acknowledgements++; w.lives(t, l) {
+							lies++
+						}
 					}
 				}
 			}
 		}
-		if lies > 0 || answered < asked {
-			t.Errorf("nothing is broken: of %d logouts %d were acknowledged, of which %d had done nothing, and the logins live", asked, answered, lies)
+		if falseEnds > 0 {
+			t.Errorf("of %d logins that live %d were refused", asked, falseEnds)
+		}
+		if lies > 0 || acknowledgements < asked {
+			t.Errorf("of %d logouts %d were acknowledged, of which %d had done nothing, and the logins live", asked, acknowledgements, lies)
 		}
 	})
 }

@@ -18,8 +18,9 @@ import (
 )
 
 // A MySQLServer is a mysqld or mariadbd process of one test's own, with one empty
-// database. It keeps its data over Kill and Start, which is its crash recovery.
-// The methods end the test when they fail, so they are for the goroutine that runs
+// database.
+// It keeps its data over Kill and Start, which is its crash recovery. The
+// methods end the test when they fail, so they are for the goroutine that runs
 // the test.
 type MySQLServer struct {
 	// Addr is host:port. It stays the same for the server's whole life.
@@ -28,29 +29,22 @@ type MySQLServer struct {
 	Name string
 
 	t       testing.TB
-	kind    string   // as withservers names it
-	args    []string // more arguments
 	process *server.Process
 	db      *sql.DB
 }
 
 // OwnMySQL starts a mysqld, which takes some seconds, and returns when it
 // answers. It ends with the test. Its user is root, without a password.
-func OwnMySQL(t testing.TB) *MySQLServer {
-	t.Helper()
-	return own(t, "mysql", "a MySQL of its own")
-}
+func OwnMySQL(t testing.TB) *MySQLServer { t.Helper(); return own(t, "mysql") }
 
-// OwnMariaDB is [OwnMySQL] with a mariadbd, which has a binary log, as a MySQL has
-// by default.
-func OwnMariaDB(t testing.TB) *MySQLServer {
-	t.Helper()
-	return own(t, "mariadb", "a MariaDB of its own", "--log-bin=binlog", "--server-id=1", "--sync-binlog=1")
-}
+// OwnMariaDB is what [OwnMySQL] is, of MariaDB. KillConnections does not know its
+// connections.
+func OwnMariaDB(t testing.TB) *MySQLServer { t.Helper(); return own(t, "mariadb") }
 
-func own(t testing.TB, kind, what string, args ...string) *MySQLServer {
+// own starts the server that withservers has under that name.
+func own(t testing.TB, kind string) *MySQLServer {
 	t.Helper()
-	m := &MySQLServer{Name: "flakepass", t: t, kind: kind, args: args}
+	m := &MySQLServer{Name: "flakepass", t: t}
 	var err error
 	for range 3 { // somebody else may take the port meanwhile
 		dir := t.TempDir() // which goes after the server that runs in it
@@ -59,8 +53,8 @@ func own(t testing.TB, kind, what string, args ...string) *MySQLServer {
 				m.must(m.process.Kill()) // nobody will read what it would write out
 			}
 		})
-		if err = m.prepare(dir); errors.Is(err, server.ErrNoServers) {
-			absent(t, what)
+		if err = m.prepare(kind, dir); errors.Is(err, server.ErrNoServers) {
+			absent(t, "a server of its own: "+kind)
 		}
 		if err == nil {
 			if err = m.start(); err == nil {
@@ -74,13 +68,10 @@ func own(t testing.TB, kind, what string, args ...string) *MySQLServer {
 	return nil
 }
 
-func (m *MySQLServer) prepare(dir string) (err error) {
+func (m *MySQLServer) prepare(kind, dir string) (err error) {
 	port := FreePort(m.t)
 	m.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-	m.process, err = server.Prepare(m.t.Context(), m.kind, dir, port)
-	if err == nil {
-		m.process.Args = append(m.process.Args, m.args...)
-	}
+	m.process, err = server.Prepare(m.t.Context(), kind, dir, port)
 	return err
 }
 
@@ -122,8 +113,7 @@ func (m *MySQLServer) Pause() { m.t.Helper(); m.must(m.process.Pause()) }
 func (m *MySQLServer) Resume() { m.t.Helper(); m.must(m.process.Resume()) }
 
 // KillConnections ends every connection to the database from others than the
-// test itself, whatever it is in the middle of, and returns their number. It needs
-// a MySQL: a MariaDB keeps no list of threads in performance_schema by default.
+// test itself, whatever it is in the middle of, and returns their number.
 func (m *MySQLServer) KillConnections(ctx context.Context) (killed int, err error) {
 	conn, err := m.db.Conn(ctx)
 	if err != nil {
