@@ -10,6 +10,7 @@ package faultproxy
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -72,22 +73,34 @@ func Matching(parts ...string) func([]byte) bool {
 // test.
 func New(t testing.TB, to string) *Proxy {
 	t.Helper()
+	p, err := Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Open is New for a program that is no test; Close ends the proxy.
+func Open(to string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
 	if err != nil {
-		t.Fatalf("faultproxy: %v", err)
+		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
 	p := &Proxy{
 		Addr: listener.Addr().String(), to: to, listener: listener,
 		changed: make(chan struct{}), links: make(map[*link]struct{}),
 	}
 	p.running.Go(p.accept)
-	t.Cleanup(func() {
-		p.change(func() { p.over = true })
-		_ = listener.Close()
-		p.Reset()
-		p.running.Wait()
-	})
-	return p
+	return p, nil
+}
+
+// Close resets all connections, takes no more, and returns when none is left.
+func (p *Proxy) Close() {
+	p.change(func() { p.over = true })
+	_ = p.listener.Close()
+	p.Reset()
+	p.running.Wait()
 }
 
 // change makes a change, and wakes whoever waits for one.
