@@ -20,7 +20,11 @@ func (f Fault) String() string {
 	var b strings.Builder
 	_, _ = fmt.Fprintf(&b, "point %d, session %d: %s\n", f.Point, f.Session, f.Text)
 	for _, e := range f.Events {
-		_, _ = fmt.Fprintf(&b, "  %v\n", e)
+		_, _ = fmt.Fprintf(&b, "  %v", e)
+		if e.Op == List && e.Answer == Yes {
+			_, _ = fmt.Fprintf(&b, ", lists it: %v", e.Listed[f.Session])
+		}
+		_ = b.WriteByte('\n')
 	}
 	return b.String()
 }

@@ -109,14 +109,16 @@ func (s *session) tellers(r *Event) []*Event {
 	return some
 }
 
-// toldLater is an accept that has told an idle end after the answer r came.
-func (t *trial) toldLater(s *session, r *Event) *Event {
+// toldLater is the accept that has told the latest use, of those that have told
+// an idle end after the answer r came.
+func (t *trial) toldLater(s *session, r *Event) (latest *Event) {
+	last := time.Duration(0)
 	for _, a := range s.tellers(r) {
-		if _, end, ok := t.told(a); ok && end > r.End {
-			return a
+		if seen, end, ok := t.told(a); ok && end > r.End && (latest == nil || seen > last) {
+			latest, last = a, seen
 		}
 	}
-	return nil
+	return latest
 }
 
 // explained reports whether a policy that may have been in force can have ended

@@ -44,6 +44,7 @@ type Proxy struct {
 	cut     Direction
 	delay   time.Duration
 	refuse  bool
+	held    matcher // such requests wait
 	late    matcher // replies to such requests wait
 	lost    matcher // replies to such requests are lost
 	stopped matcher // such requests are lost
@@ -59,6 +60,7 @@ type matcher func(request []byte) bool
 type link struct {
 	client, server *net.TCPConn
 	dead           bool // for ever: nothing passes, and neither end is told
+	held           bool // such a request has come
 	late, doomed   bool // such a request has passed
 }
 
@@ -145,6 +147,12 @@ func (p *Proxy) Forget() {
 	})
 }
 
+// HoldRequests holds back requests that match, and what follows them on their
+// connections, until Heal: a commit that comes late.
+func (p *Proxy) HoldRequests(matching func(request []byte) bool) {
+	p.change(func() { p.held = matching })
+}
+
 // HoldReplies delivers requests that match and holds back everything that
 // comes on their connections from then on, until Heal.
 func (p *Proxy) HoldReplies(to func(request []byte) bool) {
@@ -182,9 +190,9 @@ func (p *Proxy) Lost() int {
 // so.
 func (p *Proxy) Heal() {
 	p.change(func() {
-		p.cut, p.delay, p.refuse, p.late, p.lost, p.stopped = 0, 0, false, nil, nil, nil
+		p.cut, p.delay, p.refuse, p.held, p.late, p.lost, p.stopped = 0, 0, false, nil, nil, nil, nil
 		for l := range p.links {
-			l.late, l.doomed = false, false
+			l.held, l.late, l.doomed = false, false, false
 		}
 		p.waiting = 0
 	})
