@@ -6,7 +6,7 @@
 // what lies between, writes down every request and answer, and has package judge
 // hold that history to the promise.
 //
-//	withservers -only redis -- campaign [-for 20m] [-seed 0] [-db sqlite,mysql,mariadb] [-redis on,off] [-bound 2s] [-program bin/flakepass]
+//	withservers -only redis -- campaign [-for 20m] [-seed n] [-db sqlite,mysql,mariadb] [-redis both] [-bound 1s] [-program bin/flakepass]
 //
 // It knows the product by its documents alone and imports of it only what other
 // services import. It exits with 1 and prints the shortest part of the history
@@ -27,6 +27,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -37,28 +38,42 @@ func main() {
 	databases := flag.String("db", "sqlite,mysql,mariadb", "the databases, separated by commas")
 	redis := flag.String("redis", "both", "on, off or both: with Redis, without, or each")
 	flag.DurationVar(&o.length, "for", 20*time.Minute, "how long all configurations take together")
-	flag.Uint64Var(&o.seed, "seed", 0, "decides what is done; 0 chooses one")
+	seed := flag.String("seed", "", "decides what is done; empty: one is chosen")
 	flag.DurationVar(&o.bound, "bound", time.Second, "the revocation bound of the instances, from 1s")
 	flag.StringVar(&o.program, "program", "bin/flakepass", "the flakepass program")
 	flag.BoolVar(&o.on, "on", false, "go on with a configuration after a fault was found in it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if o.seed == 0 {
-		o.seed = rand.Uint64()
+	var bad error
+	if o.seed, bad = seedOf(*seed); bad == nil {
+		o.configurations, bad = configurations(strings.Split(*databases, ","), *redis)
 	}
-	var err error
-	if o.configurations, err = configurations(strings.Split(*databases, ","), *redis); err == nil {
-		var broken bool
-		if broken, err = o.run(ctx, os.Stdout); broken {
-			err = errors.Join(err, errors.New("the promise is broken"))
-		}
+	if bad != nil {
+		fmt.Fprintln(os.Stderr, "campaign:", bad)
+		os.Exit(2)
+	}
+	broken, err := o.run(ctx, os.Stdout)
+	if broken {
+		err = errors.Join(err, errors.New("the promise is broken"))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "campaign:", err)
 		stop()
 		os.Exit(1)
 	}
+}
+
+// seedOf is the seed that text names; of an empty text, one by chance.
+func seedOf(text string) (uint64, error) {
+	if text == "" {
+		return 1 + rand.Uint64N(1<<62), nil //nolint:gosec // it is no secret
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the seed is %q; want the number that an earlier run printed", text)
+	}
+	return seed, nil
 }
 
 // A configuration is what the instances stand on.

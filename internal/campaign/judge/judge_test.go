@@ -147,9 +147,11 @@ func TestJudge(t *testing.T) {
 			[]judge.Event{policy(-1, 20, 50), login(0, 1, 20), policy(3, 10, 50), tells(ask(4.2, 1, judge.Yes), 0.05, 0.05, 20.05), refused(10, 1, "token_idle_timeout")}, 5},
 
 		// Point 6.
-		"idle, and alive again":    {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.3, 1, judge.Yes)}, 6},
-		"expired, and alive again": {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), refused(5, 1, "token_expired"), ask(5.3, 1, judge.Yes)}, 6},
-		"idle, and listed again":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
+		"idle, and alive again":                {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.3, 1, judge.Yes)}, 6},
+		"expired, and alive again":             {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), refused(5, 1, "token_expired"), ask(5.3, 1, judge.Yes)}, 6},
+		"not listed, and alive past the bound": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), ask(6.3, 1, judge.Yes)}, 6},
+		"not listed beside a use, and alive":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), tells(use(5.04, 1), 0.05, 5.04, 10.04), ask(6.3, 1, judge.Yes)}, 0},
+		"idle, and listed again":               {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
 		"idle, and alive for who has not heard of the shorter policy": {
 			[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), refused(10.2, 1, "token_idle_timeout"), ask(11, 1, judge.Yes)}, 0},
 		"alive beside the one who says idle": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.05, 1, judge.Yes)}, 0},

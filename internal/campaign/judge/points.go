@@ -98,15 +98,24 @@ func (t *trial) told(a *Event) (seen, end time.Duration, ok bool) {
 	return 0, 0, false
 }
 
-// tellers are the accepts of a session that began before the answer r came.
+// tellers are the accepts of a session that began before the answer r came. Of a
+// list those that were answered before it was asked for: a list refuses nobody,
+// and need not wait for uses that are under way.
 func (s *session) tellers(r *Event) []*Event {
 	some := []*Event{s.login}
 	for _, e := range s.asks {
-		if e.Answer == Yes && e.Begin < r.End {
+		if e.Answer == Yes && (r.Op == Ask && e.Begin < r.End || e.End <= r.Begin) {
 			some = append(some, e)
 		}
 	}
 	return some
+}
+
+// usedBeside reports whether a use was under way while r was.
+func (s *session) usedBeside(r *Event) bool {
+	return slices.ContainsFunc(s.asks, func(e *Event) bool {
+		return !e.Passive && e.Answer != No && e.Begin < r.End && r.Begin < e.End
+	})
 }
 
 // toldLater is the accept that has told the latest use, of those that have told
@@ -167,7 +176,7 @@ func (t *trial) finality(s *session, alive, dead []*Event) {
 				}
 				continue
 			}
-			if r.Op == List && a.Op == Ask && a.Begin <= r.End+t.Bound || t.spreading(r, a) {
+			if r.Op == List && (a.Op == Ask && a.Begin <= r.End+t.Bound || s.usedBeside(r)) || t.spreading(r, a) {
 				continue
 			}
 			point := 6
