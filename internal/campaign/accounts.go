@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,18 +16,25 @@ import (
 
 // How many people there are. Each request costs an instance little and each
 // login a password, so this and the pauses of people bound the load.
-const crowd = 8
+const (
+	crowd = 6
+	quiet = 4
+)
 
 const password = "a lantern above the harbour"
 
 // populate makes the accounts: people, an operator, and one for each Remote.
 func (w *world) populate(ctx context.Context, r *rand.Rand) error {
-	for n := range crowd {
+	for n := range crowd + quiet {
 		p := &person{name: fmt.Sprint("person", n), password: password, other: "seven green kites over the sea"}
 		if answer := w.ask(ctx, w.any(r), request{method: "POST", path: "/v1/register", body: credentials{p.name, p.password}}); answer.status != 201 {
 			return fmt.Errorf("register %s: %d %s", p.name, answer.status, answer.body)
 		}
-		w.people = append(w.people, p)
+		if n < crowd {
+			w.people = append(w.people, p)
+		} else {
+			w.quiet = append(w.quiet, p)
+		}
 	}
 	if _, _, err := w.shell(ctx, password, "user", "add", "root", "--role", "admin", "--password-stdin"); err != nil {
 		return err
@@ -52,7 +60,7 @@ func (w *world) populate(ctx context.Context, r *rand.Rand) error {
 		return fmt.Errorf("list users: %d %w", page.status, err)
 	}
 	for _, u := range users.Users {
-		for _, p := range w.people {
+		for _, p := range append(slices.Clip(w.people), w.quiet...) {
 			if p.name == u.Username {
 				p.id = u.ID
 			}

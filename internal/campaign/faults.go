@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
@@ -108,95 +107,4 @@ func (o *operator) revive(ctx context.Context, i *instance) {
 		}
 	}
 	i.away.Store(false)
-}
-
-// lateCommits has logouts be committed long after they were given up, and then
-// ends the same sessions once more, which is acknowledged. From a bound after
-// that nobody may accept them.
-func (o *operator) lateCommits(ctx context.Context) {
-	people, all := o.choose(2)
-	i := o.any(o.rand)
-	o.probe(ctx, all, o.bound/4, false) // all know them
-	release := func() {}
-	if i.database != nil && o.rand.IntN(3) > 0 {
-		i.database.HoldRequests(faultproxy.Matching("\x03COMMIT"))
-		release = i.database.Heal
-	} else {
-		var err error
-		within, cancel := context.WithTimeout(ctx, 3*time.Second)
-		release, err = o.database.stall(within)
-		defer cancel()
-		if err != nil {
-			return
-		}
-	}
-	mended := o.note("commits stalled")
-	var logouts sync.WaitGroup
-	for n, s := range all {
-		logouts.Go(func() { o.logoutAt(ctx, i, people[n], s) })
-	}
-	o.probe(ctx, all, max(4*time.Second, 3*o.bound)+o.some(4), false)
-	release()
-	mended()
-	logouts.Wait()
-	o.wait(ctx, o.some(1)/2)
-	for n, s := range all {
-		o.endAgain(ctx, people[n], s)
-	}
-	o.probe(ctx, all, 3*o.bound, true)
-}
-
-// sweepBesideUses makes the policy shorter and sweeps at once, while people use
-// what the sweep clears, and then ends the same sessions once more.
-func (o *operator) sweepBesideUses(ctx context.Context) {
-	if !o.long {
-		o.lengthen(ctx)
-	}
-	people, all := o.choose(3)
-	o.wait(ctx, time.Until(o.since.Add(short.idle)))
-	o.probe(ctx, all, o.bound/4, false)
-	var using sync.WaitGroup
-	using.Go(func() { o.probe(ctx, all, 2*o.bound, false) })
-	o.shorten(ctx)
-	o.sweep(ctx)
-	for n, s := range all {
-		o.endAgain(ctx, people[n], s)
-	}
-	using.Wait()
-	o.probe(ctx, all, 2*o.bound, true)
-}
-
-// unheardPolicy makes the policy longer while one instance cannot hear of it,
-// and has it asked about sessions that the policy before would have ended, and
-// to end some.
-func (o *operator) unheardPolicy(ctx context.Context) {
-	if o.long {
-		o.shorten(ctx)
-		o.wait(ctx, 2*o.bound)
-	}
-	people, all := o.choose(4)
-	// The oldest of them is about to expire.
-	oldest := time.Duration(0)
-	for _, s := range all {
-		oldest = max(oldest, time.Since(s.opened))
-	}
-	o.wait(ctx, min(short.absolute-oldest-time.Second/2, 8*time.Second))
-	i := o.any(o.rand)
-	cut := o.rand.IntN(3) > 0
-	if cut {
-		mended := o.note("%s cut off from the database and Redis", i.name)
-		defer mended()
-		for _, link := range append(links(i.database), links(i.redis)...) {
-			link.Cut(faultproxy.Both)
-			defer link.Heal()
-		}
-	}
-	o.lengthen(ctx)
-	var asking sync.WaitGroup
-	asking.Go(func() { o.probe(ctx, all, 2*time.Second+2*o.bound, false) })
-	for n, s := range all {
-		o.wait(ctx, o.some(1))
-		o.logoutAt(ctx, i, people[n], s)
-	}
-	asking.Wait()
 }

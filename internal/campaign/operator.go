@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -20,9 +19,9 @@ type rule struct{ idle, absolute, touch time.Duration }
 var (
 	// short is below what the API allows, so that a campaign sees ends of policy
 	// within seconds: see database.setPolicy.
-	short = rule{5 * time.Second, 20 * time.Second, 2 * time.Second}
+	short = rule{5 * time.Second, 12 * time.Second, 2 * time.Second}
 	// The others are set at the shell. Under the second, rows fall a minute behind.
-	longer = []rule{{5 * time.Minute, 10 * time.Minute, time.Second}, {time.Hour, 2 * time.Hour, time.Minute}}
+	longer = [2]rule{{5 * time.Minute, 10 * time.Minute, time.Second}, {time.Hour, 2 * time.Hour, time.Minute}}
 )
 
 // An operator changes, ends and breaks things, one after the other, but for one
@@ -31,7 +30,6 @@ type operator struct {
 	*world
 	rand  *rand.Rand
 	long  bool      // the policy is not the short one
-	since time.Time // of the policy
 	until time.Time // of this round: nothing waits longer
 	fault sync.WaitGroup
 	busy  chan struct{}
@@ -40,26 +38,28 @@ type operator struct {
 // act does one thing.
 func (o *operator) act(ctx context.Context) {
 	switch n := o.rand.IntN(100); {
-	case n < 8:
+	case n < 6:
 		o.disable(ctx, o.somebody())
-	case n < 16:
+	case n < 12:
 		o.endOne(ctx, o.somebody())
-	case n < 24:
+	case n < 18:
 		o.endUser(ctx, o.somebody())
-	case n < 26:
+	case n < 20:
 		o.endAll(ctx)
-	case n < 40:
+	case n < 32:
 		o.changePolicy(ctx)
-	case n < 48:
+	case n < 38:
 		o.sweep(ctx)
-	case n < 76:
+	case n < 64:
 		o.breakSomething(ctx)
-	case n < 84:
+	case n < 73:
 		o.lateCommits(ctx)
-	case n < 92:
+	case n < 82:
 		o.sweepBesideUses(ctx)
-	default:
+	case n < 91:
 		o.unheardPolicy(ctx)
+	default:
+		o.useAndLeave(ctx)
 	}
 }
 
@@ -114,12 +114,15 @@ func (o *operator) disable(ctx context.Context, p *person) judge.Answer {
 }
 
 func (o *operator) endOne(ctx context.Context, p *person) judge.Answer {
-	all := p.known()
-	if len(all) == 0 {
-		return judge.None
+	if all := p.known(); len(all) > 0 {
+		return o.endSession(ctx, all[len(all)-1])
 	}
-	s := all[len(all)-1]
-	about := judge.Event{Op: judge.EndOne, User: p.name, Session: s.id, What: fmt.Sprint("end of ", s.id)}
+	return judge.None
+}
+
+// endSession ends one session as an operator or a service can.
+func (o *operator) endSession(ctx context.Context, s *session) judge.Answer {
+	about := judge.Event{Op: judge.EndOne, User: s.user, Session: s.id, What: fmt.Sprint("end of ", s.id)}
 	switch o.rand.IntN(3) {
 	case 0:
 		return o.asAdmin(ctx, "DELETE", fmt.Sprint("/v1/admin/sessions/", s.id), nil, about)
@@ -162,7 +165,7 @@ func (o *operator) changePolicy(ctx context.Context) {
 	if o.long {
 		o.shorten(ctx)
 	} else {
-		o.lengthen(ctx)
+		o.lengthen(ctx, longer[o.rand.IntN(len(longer))])
 	}
 }
 
@@ -174,17 +177,16 @@ func (o *operator) shorten(ctx context.Context) {
 	defer cancel()
 	if o.database.setPolicy(within, short.idle, short.absolute, short.touch) == nil {
 		e.Answer = judge.Yes
-		o.long, o.since = false, time.Now()
+		o.long = false
 	}
 	e.End = o.now()
 	o.add(e)
 }
 
-func (o *operator) lengthen(ctx context.Context) {
-	to := longer[o.rand.IntN(len(longer))]
+func (o *operator) lengthen(ctx context.Context, to rule) {
 	about := judge.Event{What: "policy set", Op: judge.SetPolicy, Policy: judge.Policy{Idle: to.idle, Absolute: to.absolute}}
 	if o.atTheShell(ctx, about, "policy", "set", "--idle", to.idle.String(), "--absolute", to.absolute.String(), "--touch", to.touch.String(), "--yes") == judge.Yes {
-		o.long, o.since = true, time.Now()
+		o.long = true
 	}
 }
 
@@ -193,23 +195,6 @@ func (o *operator) sweep(ctx context.Context) {
 	note := o.note("flakepass sweep")
 	_, _, _ = o.shell(ctx, "", "sweep")
 	note()
-}
-
-// endAgain has what may be over already be over for certain, in one of the ways
-// in which an end is acknowledged.
-func (o *operator) endAgain(ctx context.Context, p *person, s *session) {
-	switch o.rand.IntN(5) {
-	case 0:
-		p.login(ctx, o.world, o.any(o.rand))
-	case 1:
-		o.disable(ctx, p)
-	case 2:
-		o.endUser(ctx, p)
-	case 3:
-		o.endOne(ctx, p)
-	default:
-		p.logout(ctx, o.world, o.rand, s)
-	}
 }
 
 // probe asks all instances and Remotes about sessions for that long.
@@ -237,14 +222,4 @@ func (o *operator) probe(ctx context.Context, all []*session, d time.Duration, p
 		})
 	}
 	asking.Wait()
-}
-
-// choose is some people who are logged in, and their sessions.
-func (o *operator) choose(n int) (people []*person, all []*session) {
-	for _, k := range o.rand.Perm(len(o.people)) {
-		if s := o.people[k].now(); s != nil && len(all) < n {
-			people, all = append(people, o.people[k]), append(all, s)
-		}
-	}
-	return people, slices.Clip(all)
 }

@@ -31,6 +31,7 @@ type world struct {
 	instances []*instance
 	remotes   []*remote
 	people    []*person
+	quiet     []*person // do only what the operator has them do
 	admin     *admin
 	closers   []func() // run last to first
 
@@ -69,7 +70,7 @@ func (o options) one(ctx context.Context, c configuration, length time.Duration,
 	r = row{configuration: c, seed: seed}
 	op := &operator{world: w, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1)}
 	for end := time.Now().Add(length); ctx.Err() == nil && time.Now().Before(end); {
-		op.until = time.Now().Add(min(max(15*time.Second, 15*w.bound), time.Until(end)))
+		op.until = time.Now().Add(min(max(20*time.Second, 15*w.bound), time.Until(end)))
 		for ctx.Err() == nil && time.Now().Before(op.until) {
 			op.act(ctx)
 			op.wait(ctx, op.some(1))
