@@ -10,30 +10,31 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
 // A policyLine is a policy as --json prints it, in the words of the API.
 type policyLine struct {
-	Idle      int64     `json:"idle_timeout_seconds"`
-	Absolute  int64     `json:"absolute_lifetime_seconds"`
-	Touch     int64     `json:"touch_interval_seconds"`
-	Schedule  string    `json:"sweep_schedule"`
-	Limits    limit.Doc `json:"limits"`
-	Version   int64     `json:"version"`
-	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	UpdatedBy string    `json:"updated_by,omitempty"`
-	Note      string    `json:"note"`
+	Idle      int64      `json:"idle_timeout_seconds"`
+	Absolute  int64      `json:"absolute_lifetime_seconds"`
+	Touch     int64      `json:"touch_interval_seconds"`
+	Schedule  string     `json:"sweep_schedule"`
+	Limits    limit.Doc  `json:"limits"`
+	Version   int64      `json:"version"`
+	UpdatedAt audit.Time `json:"updated_at,omitzero"`
+	UpdatedBy string     `json:"updated_by,omitempty"`
+	Note      string     `json:"note"`
 
 	limits limit.Limits // as Limits
 }
 
 func policyLineOf(p *policy.Policy) policyLine {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, time.Time{}, "", p.Note, p.Limits}
+	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, audit.Time{}, "", p.Note, p.Limits}
 	if p.Changed() {
-		l.UpdatedAt, l.UpdatedBy = p.UpdatedAt.UTC(), p.UpdatedBy
+		l.UpdatedAt, l.UpdatedBy = audit.Time{Time: p.UpdatedAt.UTC()}, p.UpdatedBy
 	}
 	return l
 }
@@ -142,6 +143,16 @@ func seconds(n int64) span { return span(time.Duration(n) * time.Second) }
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// printableLines is printable for a text of several lines and columns.
+func printableLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -10,6 +10,7 @@ import (
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 type userLinks struct {
@@ -37,8 +38,8 @@ type linkLine struct {
 	Username  string       `json:"username"`
 	IssuerID  *idworker.ID `json:"issuer_id"` // null for a command on the server
 	Issuer    string       `json:"issuer"`
-	IssuedAt  time.Time    `json:"issued_at"`
-	ExpiresAt time.Time    `json:"expires_at"`
+	IssuedAt  audit.Time   `json:"issued_at"`
+	ExpiresAt audit.Time   `json:"expires_at"`
 }
 
 func (c userLinks) Run(a *app) error {
@@ -79,7 +80,7 @@ func (c userLinks) Run(a *app) error {
 }
 
 func linkLineOf(id, user idworker.ID, name string, issuerID idworker.ID, issuer string, expires time.Time) linkLine {
-	l := linkLine{ID: id, UserID: user, Username: name, Issuer: issuer, IssuedAt: idworker.Default().Time(id), ExpiresAt: expires}
+	l := linkLine{ID: id, UserID: user, Username: name, Issuer: issuer, IssuedAt: audit.Time{Time: idworker.Default().Time(id)}, ExpiresAt: audit.Time{Time: expires}}
 	if issuerID != 0 {
 		l.IssuerID = &issuerID
 	}

@@ -86,7 +86,7 @@ func (c *UserChange) apply(u account.User, now time.Time) account.User {
 // A state is a user as the record has it.
 type state struct {
 	Role       account.Role `json:"role,omitempty"`
-	DisabledAt *time.Time   `json:"disabled_at,omitempty"`
+	DisabledAt *audit.Time  `json:"disabled_at,omitempty"`
 }
 
 func (c *UserChange) events(ctx context.Context, ready minted, before, after *account.User) (events []audit.Event, err error) {
@@ -103,9 +103,9 @@ func (c *UserChange) events(ctx context.Context, ready minted, before, after *ac
 	}
 	switch {
 	case before.Disabled() && !after.Disabled():
-		add(enable, audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
+		add(enable, audit.UserEnabled, state{DisabledAt: &audit.Time{Time: before.DisabledAt}}, state{})
 	case !before.Disabled() && after.Disabled():
-		add(disable, audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
+		add(disable, audit.UserDisabled, state{}, state{DisabledAt: &audit.Time{Time: after.DisabledAt}})
 	}
 	return events, err
 }

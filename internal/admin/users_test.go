@@ -74,7 +74,7 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	}
 	if want := []string{
 		`user.role_changed moved {"role":"user"} {"role":"admin"} by root`,
-		`user.disabled moved {} {"disabled_at":"2026-11-21T10:00:00Z"} by root`,
+		`user.disabled moved {} {"disabled_at":"2026-11-21T10:00:00.000Z"} by root`,
 	}; !slices.Equal(got, want) || len(ids) != 2 {
 		t.Errorf("events %q with %d IDs, want %q", got, len(ids), want)
 	}
