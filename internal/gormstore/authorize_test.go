@@ -34,6 +34,10 @@ func (w *world) makes(t testing.TB, by audit.By, need audit.Need) error {
 	if (err == nil) != (missing == nil) {
 		t.Errorf("told %v, and looking for the user says %v", err, missing)
 	}
+	// What changes nothing is refused alike.
+	if alone := w.users.Authorize(t.Context(), by, need); (alone == nil) != (err == nil) || errors.Is(alone, audit.ErrRole) != errors.Is(err, audit.ErrRole) {
+		t.Errorf("a change is told %v, and no change %v", err, alone)
+	}
 	return err
 }
 
