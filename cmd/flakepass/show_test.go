@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
@@ -39,6 +42,56 @@ func TestJSONHasTimesAsTheAPIHasThem(t *testing.T) {
 			if got != `"2026-11-22T19:24:00.000Z"` {
 				t.Errorf("%s --json has %s", what, got)
 			}
+		}
+	}
+}
+
+// TestLimitsThatCannotBeReadAreShownAsThat: the default ones, which count in their
+// place, are not what the policy says.
+func TestLimitsThatCannotBeReadAreShownAsThat(t *testing.T) {
+	t.Parallel()
+	good := policy.Policy{Version: 1, Limits: limit.Default()}
+	for what, p := range map[string]policy.Policy{
+		"here":  {Version: 2, Limits: limit.Default(), LimitsErr: errors.New("unexpected end of JSON input")},
+		"there": policyOf(apiclient.Policy{Version: 2}), // the server leaves them out
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var get, history, change strings.Builder
+			line := policyLineOf(&p)
+			if err := (policyGet{JSON: asJSON}).show(&get, line); err != nil {
+				t.Fatal(err)
+			}
+			if err := (policyHistory{JSON: asJSON}).show(&history, []policyLine{policyLineOf(&good), line, policyLineOf(&good)}); err != nil {
+				t.Fatal(err)
+			}
+			a := &app{out: &change}
+			if err := a.showChange(asJSON, madePolicy{policyLine: policyLineOf(&good), Outcome: changed}, &p, "now"); err != nil {
+				t.Fatal(err)
+			}
+			if asJSON {
+				if strings.Contains(get.String(), `"limits"`) || strings.Count(history.String(), `"limits"`) != 2 {
+					t.Errorf("%s: %s%s", what, get.String(), history.String())
+				}
+				continue
+			}
+			if strings.Count(get.String(), "unreadable") != len(limitNames) || strings.Count(history.String(), "unreadable") != 1 || strings.Count(change.String(), "was unreadable") != len(limitNames) {
+				t.Errorf("%s:\n%s\n%s\n%s", what, get.String(), history.String(), change.String())
+			}
+		}
+	}
+}
+
+// TestNoLinksAreSaidToBeNone in a sentence, and as an empty list in JSON.
+func TestNoLinksAreSaidToBeNone(t *testing.T) {
+	t.Parallel()
+	for want, c := range map[string]userLinks{
+		"no one-time link works now\n":                       {},
+		"no one-time link that \"ada\" gave out works now\n": {IssuedBy: "ada"},
+		"[]\n": {JSON: true},
+	} {
+		var out strings.Builder
+		if err := c.show(&out, []linkLine{}); err != nil || out.String() != want {
+			t.Errorf("%q, %v; want %q", out.String(), err, want)
 		}
 	}
 }

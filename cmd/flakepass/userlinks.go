@@ -89,6 +89,14 @@ func linkLineOf(id, user idworker.ID, name string, issuerID idworker.ID, issuer 
 
 func (c userLinks) show(out io.Writer, lines []linkLine) error {
 	return show(out, c.JSON, lines, func(w io.Writer) {
+		if len(lines) == 0 {
+			by := ""
+			if c.IssuedBy != "" {
+				by = fmt.Sprintf(" that %q gave out", printable(c.IssuedBy))
+			}
+			_, _ = fmt.Fprintf(w, "no one-time link%s works now\n", by)
+			return
+		}
 		_, _ = fmt.Fprintln(w, "FOR\tGIVEN OUT BY\tAT\tWORKS UNTIL")
 		for _, l := range lines {
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(l.Username), printable(l.Issuer), l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339))
