@@ -9,6 +9,8 @@ VULNDB       ?=
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
+CAMPAIGN     ?= 20m
+SEED         ?=
 SEEDS        ?= 100000
 WORLDS       ?= 10000
 DUP_IDS      ?= 1000000000
@@ -79,6 +81,10 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
 
+campaign: servers build ## attack the promise from outside for CAMPAIGN (20m), on each database, with and without Redis; SEED=n repeats what an earlier run did
+	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/campaign
+	$(WITHSERVERS) -only redis -- bin/campaign -program $(BIN) -for $(CAMPAIGN) -seed '$(SEED)'
+
 attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
 
@@ -146,4 +152,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race chaos attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

@@ -68,6 +68,8 @@ var support = []string{
 	"internal/bench",
 	"internal/lincheck",
 	"internal/scale",
+	"internal/campaign",
+	"internal/campaign/judge",
 	"internal/chaos",
 	"internal/dup",
 	"internal/fuzzall",

@@ -166,7 +166,19 @@ func (l *lives) login(rt *rapid.T) {
 			old.gone = "replaced"
 		}
 	}
-	l.logins = append(l.logins, &life{token: opened.Token, user: user, issued: idworker.Default().Time(opened.Token.ID())})
+	begun := &life{token: opened.Token, user: user, issued: idworker.Default().Time(opened.Token.ID())}
+	// By a clock that is far behind, it was issued before the last edit.
+	begun.over = !begun.issued.After(l.base(rt))
+	l.logins = append(l.logins, begun)
+}
+
+// base is the time at and before which every login that was issued is over.
+func (l *lives) base(rt *rapid.T) time.Time {
+	p, err := l.nodes[0].policies.Current(l.ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return p.AbsoluteBase
 }
 
 // wait lets time pass for all alike.
