@@ -19,7 +19,7 @@ func promises() []Mutant {
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
 		rule("the end of whoever has no login stamps nothing", store+"/endings.go",
-			"err != nil && e.ID == 0 {", "err != nil && e.ID == 0 && false {", store, "^TestActThatEndsNothing"),
+			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
 
 		// RowLeads.
 		rule("a use that is passed on counts at once", memory+"/memtier.go",
@@ -31,7 +31,7 @@ func promises() []Mutant {
 		rule("no tier hears what the rows say", domain+"/touchtier/touchtier.go",
 			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", domain+"/touchtier", "^TestWhatTheRowsSay"),
 		rule("a use is written whatever the policy says", store+"/touch.go",
-			`why != "" {`, `why == session.Expired && why != "" {`, store, "^TestRowRefusesAUse"),
+			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
 		rule("a Remote tells of a use that it has only passed on", "remote_uses.go",
 			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", ".", "^TestRemoteTellsWhatTheRowSays"),
 
@@ -74,7 +74,7 @@ func promises() []Mutant {
 
 		// SweepFence.
 		rule("a sweep goes by the policy with which it began", store+"/sweep.go",
-			"over(now.within(m), stage)", "over(m, stage)", store, "^TestSweepClearsNothing"),
+			"over(now.within(m), stage)", "over(m, stage+sweep.Stage(0*now.Now))", store, "^TestSweepClearsNothing"),
 
 		// Prove.
 		rule("a server that takes no writes decides", store+"/sessions.go",
