@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
@@ -56,6 +58,38 @@ func TestActThatEndsNothingStampsTheLastEndAnew(t *testing.T) {
 			must(t, act(s.UserID))
 			if end, ok := find(w.news(t, time.Time{}), s.UserID); !ok || end.Floor != s.ID {
 				t.Errorf("after %s the feeds read %+v; want the end of %v", name, end, s.ID)
+			}
+		}
+	})
+}
+
+// Such an act is stamped anew like any other if it was slow.
+func TestSlowActThatEndsNothingIsStampedAnew(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.SetLate(0)
+		for name, act := range map[string]func(user idworker.ID) error{
+			"a login": func(user idworker.ID) error {
+				_, err := w.sessions.Begin(t.Context(), w.opening(user))
+				return err
+			},
+			"another password": func(user idworker.ID) error {
+				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$"))
+				return err
+			},
+		} {
+			s := w.begin(t, w.user(t, name))
+			_, err := w.sessions.End(t.Context(), logout(s))
+			must(t, err)
+			undo := w.afterFirstEnd(t, func(db *gorm.DB) { // as if it had been stamped long ago
+				again := db.Session(&gorm.Session{NewDB: true})
+				if err := again.Exec("UPDATE users SET token_floor_at = 1 WHERE id = ?", int64(s.UserID)).Error; err != nil {
+					t.Error(err)
+				}
+			})
+			must(t, act(s.UserID))
+			undo()
+			if end, ok := find(w.news(t, time.Time{}), s.UserID); !ok || end.Floor != s.ID {
+				t.Errorf("after %s that took long the feeds read %+v; want the end of %v", name, end, s.ID)
 			}
 		}
 	})

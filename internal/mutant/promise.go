@@ -20,6 +20,10 @@ func promises() []Mutant {
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
 		rule("the end of whoever has no login stamps nothing", store+"/endings.go",
 			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
+		rule("a slow login that ends none is not stamped anew", store+"/sessions.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && begun.Replaced.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && ended.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 
 		// RowLeads.
 		rule("a use that is passed on counts at once", memory+"/memtier.go",
