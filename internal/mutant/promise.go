@@ -19,7 +19,11 @@ func promises() []Mutant {
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
 		rule("the end of whoever has no login stamps nothing", store+"/endings.go",
-			"err != nil && e.ID == 0 {", "err != nil && e.ID == 0 && false {", store, "^TestActThatEndsNothing"),
+			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
+		rule("a slow login that ends none is not stamped anew", store+"/sessions.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && begun.Replaced.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && ended.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 
 		// RowLeads.
 		rule("a use that is passed on counts at once", memory+"/memtier.go",
@@ -30,8 +34,12 @@ func promises() []Mutant {
 			"\tcase seen.IsZero():\n\t\tt.drop(id, e)\n", "\tcase seen.IsZero():\n", memory, "^TestWhatTheRowSays"),
 		rule("no tier hears what the rows say", domain+"/touchtier/touchtier.go",
 			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", domain+"/touchtier", "^TestWhatTheRowsSay"),
+		rule("memory does not hear what the rows say", "cmd/flakepass/tiers.go",
+			"Policy: rule, Written: t.written, Log: log", "Policy: rule, Log: log", "cmd/flakepass", "^TestMemoryHears"),
+		rule("what the rows have decided is heard by nobody", service,
+			"s.Settled != nil && got.ID != 0 &&", "s.Settled != nil && got.ID < 0 &&", domain, "^TestIdle|^TestTooOldByAPolicy"),
 		rule("a use is written whatever the policy says", store+"/touch.go",
-			`why != "" {`, `why == session.Expired && why != "" {`, store, "^TestRowRefusesAUse"),
+			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
 		rule("a Remote tells of a use that it has only passed on", "remote_uses.go",
 			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", ".", "^TestRemoteTellsWhatTheRowSays"),
 
@@ -74,7 +82,7 @@ func promises() []Mutant {
 
 		// SweepFence.
 		rule("a sweep goes by the policy with which it began", store+"/sweep.go",
-			"over(now.within(m), stage)", "over(m, stage)", store, "^TestSweepClearsNothing"),
+			"over(now.within(m), stage)", "over(m, stage+sweep.Stage(0*now.Now))", store, "^TestSweepClearsNothing"),
 
 		// Prove.
 		rule("a server that takes no writes decides", store+"/sessions.go",
