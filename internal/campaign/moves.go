@@ -110,8 +110,9 @@ func (o *operator) unheardPolicy(ctx context.Context) {
 	o.lengthen(ctx, longer[o.rand.IntN(len(longer))])
 	var ending sync.WaitGroup
 	for n, s := range all[:len(all)/2] {
+		late := time.Duration(1+o.rand.IntN(100)) * time.Millisecond
 		ending.Go(func() {
-			pause(ctx, time.Until(s.opened.Add(short.absolute)))
+			o.wait(ctx, time.Until(s.issued.Add(short.absolute+late)))
 			o.logoutAt(ctx, i, people[n], s)
 		})
 	}

@@ -124,6 +124,8 @@ func TestJudge(t *testing.T) {
 		"two disagree in calm": {[]judge.Event{long, login(0, 1, 3600), policy(5, 1, 50), audit(5.2, 7), list(5.3), ask(5.5, 1, judge.Yes)}, 4},
 		"two disagree in calm about an end that nobody has acknowledged": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1)}, 0},
+		"two disagree in calm about an end that is acknowledged later": {
+			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1), one(10, 1, judge.Yes)}, 0},
 		"and they still do after the life of a cache entry": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), refused(7.1, 1, "token_logged_out"), use(67.3, 1)}, 4},
 		"over in calm between two questions": {

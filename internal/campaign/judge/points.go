@@ -226,7 +226,7 @@ func (t *trial) agreement(s *session, alive, dead []*Event) {
 				r = e
 			}
 		}
-		if s.over(r.End) && s.acked == nil {
+		if s.over(r.End) && (s.acked == nil || s.acked.End > w.Begin) {
 			continue
 		}
 		for _, a := range alive {
