@@ -33,7 +33,7 @@ func TestPromiseHoldsFromOutside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(r.Faults) > 0 {
-				r.explain(t.Output())
+				r.explain(t.Output(), 2)
 				t.Error("the promise is broken")
 			}
 			if r.Accepts == 0 || r.Refusals == 0 || r.calms == 0 {

@@ -153,6 +153,10 @@ func TestJudge(t *testing.T) {
 		"expired, and alive again":             {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), refused(5, 1, "token_expired"), ask(5.3, 1, judge.Yes)}, 6},
 		"not listed, and alive past the bound": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), {Begin: at(0.1), End: at(0.2), Op: judge.Ask, Session: 1, Wait: true}, list(5.1), ask(6.3, 1, judge.Yes)}, 6},
 		"not listed beside a use, and alive":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), tells(use(5.04, 1), 0.05, 5.04, 10.04), ask(6.3, 1, judge.Yes)}, 0},
+		"not listed by who has not heard of the longer policy": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(4.5, 3600, 7200), list(5.1), list(7, 1), ask(7, 1, judge.Yes)}, 0},
+		"not listed though all have heard of the longer policy": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(3.5, 3600, 7200), list(5.1), ask(5.3, 1, judge.Yes)}, 2},
 		"idle, and listed again":               {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
 		"idle, and alive for who has not heard of the shorter policy": {
 			[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), refused(10.2, 1, "token_idle_timeout"), ask(11, 1, judge.Yes)}, 0},
