@@ -43,7 +43,7 @@ func (o *operator) lateCommits(ctx context.Context) {
 	people, all, _ := o.enter(ctx)
 	i := o.any(o.rand)
 	o.probe(ctx, all, o.bound/2, false) // all know them
-	release := func() {}
+	var release func()
 	if i.database != nil && o.rand.IntN(2) > 0 {
 		i.database.HoldRequests(faultproxy.Matching("\x03COMMIT"))
 		release = i.database.Heal

@@ -99,7 +99,7 @@ func (o *operator) atTheShell(ctx context.Context, about judge.Event, args ...st
 // disable keeps somebody out for a while.
 func (o *operator) disable(ctx context.Context, p *person) judge.Answer {
 	end := judge.Event{Op: judge.EndUser, User: p.name, What: "disable " + p.name}
-	answer := judge.None
+	var answer judge.Answer
 	if o.rand.IntN(2) == 0 {
 		answer = o.asAdmin(ctx, "PATCH", "/v1/admin/users/"+p.id, map[string]any{"disabled": true}, end)
 	} else {

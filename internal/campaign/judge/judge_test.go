@@ -157,7 +157,7 @@ func TestJudge(t *testing.T) {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(4.5, 3600, 7200), list(5.1), list(7, 1), ask(7, 1, judge.Yes)}, 0},
 		"not listed though all have heard of the longer policy": {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(3.5, 3600, 7200), list(5.1), ask(5.3, 1, judge.Yes)}, 2},
-		"idle, and listed again":               {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
+		"idle, and listed again": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
 		"idle, and alive for who has not heard of the shorter policy": {
 			[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), refused(10.2, 1, "token_idle_timeout"), ask(11, 1, judge.Yes)}, 0},
 		"alive beside the one who says idle": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.05, 1, judge.Yes)}, 0},
