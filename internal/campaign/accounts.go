@@ -45,7 +45,7 @@ func (w *world) populate(ctx context.Context, r *rand.Rand) error {
 		if _, _, err := w.shell(ctx, password, "user", "add", name, "--role", "service", "--password-stdin"); err != nil {
 			return err
 		}
-		if err := w.startRemote(w.instances[n], name); err != nil {
+		if err := w.startRemote(w.instances[n], name); err != nil { //nolint:contextcheck // a Remote asks for its credential with contexts of its own
 			return err
 		}
 	}

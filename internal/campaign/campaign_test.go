@@ -33,7 +33,7 @@ func TestPromiseHoldsFromOutside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(r.Faults) > 0 {
-				r.explain(t.Output())
+				r.explain(t.Output(), 2)
 				t.Error("the promise is broken")
 			}
 			if r.Accepts == 0 || r.Refusals == 0 || r.calms == 0 {
@@ -60,7 +60,7 @@ func TestSeedIsTakenOrChosen(t *testing.T) {
 // same seed.
 func TestSeedDecidesWhatIsDone(t *testing.T) {
 	draw := func(r *rand.Rand) [4]uint64 { return [4]uint64{r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64()} }
-	if draw(newRand(1, "person0")) != draw(newRand(1, "person0")) {
+	if a, b := draw(newRand(1, "person0")), draw(newRand(1, "person0")); a != b {
 		t.Error("the same seed and actor, and other numbers")
 	}
 	if draw(newRand(1, "person0")) == draw(newRand(1, "person1")) || draw(newRand(1, "person0")) == draw(newRand(2, "person0")) {

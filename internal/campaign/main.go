@@ -135,7 +135,11 @@ func (o options) run(ctx context.Context, w io.Writer) (broken bool, err error) 
 			return broken, fmt.Errorf("%v: %w", c, err)
 		}
 		rows = append(rows, r)
-		r.explain(w)
+		shown := 2
+		if o.on {
+			shown = 20
+		}
+		r.explain(w, shown)
 		broken = broken || len(r.Faults) > 0
 	}
 	return broken, nil

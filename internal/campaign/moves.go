@@ -43,7 +43,7 @@ func (o *operator) lateCommits(ctx context.Context) {
 	people, all, _ := o.enter(ctx)
 	i := o.any(o.rand)
 	o.probe(ctx, all, o.bound/2, false) // all know them
-	release := func() {}
+	var release func()
 	if i.database != nil && o.rand.IntN(2) > 0 {
 		i.database.HoldRequests(faultproxy.Matching("\x03COMMIT"))
 		release = i.database.Heal
@@ -110,8 +110,9 @@ func (o *operator) unheardPolicy(ctx context.Context) {
 	o.lengthen(ctx, longer[o.rand.IntN(len(longer))])
 	var ending sync.WaitGroup
 	for n, s := range all[:len(all)/2] {
+		late := time.Duration(1+o.rand.IntN(100)) * time.Millisecond
 		ending.Go(func() {
-			pause(ctx, time.Until(s.opened.Add(short.absolute)))
+			o.wait(ctx, time.Until(s.issued.Add(short.absolute+late)))
 			o.logoutAt(ctx, i, people[n], s)
 		})
 	}

@@ -30,7 +30,7 @@ type operator struct {
 	*world
 	rand  *rand.Rand
 	long  bool      // the policy is not the short one
-	until time.Time // of this round: nothing waits longer
+	until time.Time // the end of all: nothing waits longer
 	fault sync.WaitGroup
 	busy  chan struct{}
 }
@@ -70,7 +70,7 @@ func (o *operator) some(n int) time.Duration {
 	return time.Duration(o.rand.Int64N(int64(n) * int64(o.bound)))
 }
 
-// wait waits for that long, but not beyond the round.
+// wait waits for that long, but not beyond the end.
 func (o *operator) wait(ctx context.Context, d time.Duration) {
 	pause(ctx, min(d, time.Until(o.until)))
 }
@@ -99,7 +99,7 @@ func (o *operator) atTheShell(ctx context.Context, about judge.Event, args ...st
 // disable keeps somebody out for a while.
 func (o *operator) disable(ctx context.Context, p *person) judge.Answer {
 	end := judge.Event{Op: judge.EndUser, User: p.name, What: "disable " + p.name}
-	answer := judge.None
+	var answer judge.Answer
 	if o.rand.IntN(2) == 0 {
 		answer = o.asAdmin(ctx, "PATCH", "/v1/admin/users/"+p.id, map[string]any{"disabled": true}, end)
 	} else {

@@ -18,11 +18,10 @@ import (
 
 // A session is one login of a person, as the person knows it.
 type session struct {
-	id    uint64
-	token flakepass.Token
-	user  string
-	// opened is when the login was asked for.
-	opened time.Time
+	id     uint64
+	token  flakepass.Token
+	user   string
+	issued time.Time
 
 	mu      sync.Mutex
 	idleEnd time.Time // the latest that was told
@@ -211,7 +210,6 @@ func (t times) tell(w *world, e *judge.Event, s *session) {
 
 // login begins a session. It is nil if there was none, or nobody knows.
 func (p *person) login(ctx context.Context, w *world, i *instance) *session {
-	asked := time.Now()
 	password, _ := p.secrets()
 	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{p.name, password}})
 	e := r.Event
@@ -227,12 +225,12 @@ func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 		if err != nil {
 			break
 		}
-		s = &session{id: uint64(token.ID()), token: token, user: p.name, opened: asked}
+		s = &session{id: uint64(token.ID()), token: token, user: p.name}
 		e.Session = s.id
 		e.What += fmt.Sprint(": ", s.id)
 		// The answer has no issued_at. A token carries the time of its login.
 		opened.IssuedAt = idworker.Default().Time(token.ID())
-		opened.LastSeenAt = opened.IssuedAt
+		opened.LastSeenAt, s.issued = opened.IssuedAt, opened.IssuedAt
 		opened.tell(w, &e, s)
 	case r.Code == "credentials_invalid":
 		p.swap(password)

@@ -20,11 +20,8 @@ type row struct {
 	calms int // how often all was compared
 }
 
-// shown is how many faults of each point are printed with their history.
-const shown = 2
-
-// explain prints what was broken, and what shows it.
-func (r row) explain(w io.Writer) {
+// explain prints what was broken, and the history of so many faults of each point.
+func (r row) explain(w io.Writer, shown int) {
 	seen := map[int]int{}
 	for _, f := range r.Faults {
 		if seen[f.Point]++; seen[f.Point] <= shown {

@@ -68,10 +68,9 @@ func (o options) one(ctx context.Context, c configuration, length time.Duration,
 	}
 	living.Go(func() { w.look(ctx, newRand(seed, "list")) })
 	r = row{configuration: c, seed: seed}
-	op := &operator{world: w, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1)}
-	for end := time.Now().Add(length); ctx.Err() == nil && time.Now().Before(end); {
-		op.until = time.Now().Add(min(max(20*time.Second, 15*w.bound), time.Until(end)))
-		for ctx.Err() == nil && time.Now().Before(op.until) {
+	op := &operator{world: w, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1), until: time.Now().Add(length)}
+	for ctx.Err() == nil && time.Now().Before(op.until) {
+		for calm := time.Now().Add(max(20*time.Second, 15*w.bound)); ctx.Err() == nil && time.Now().Before(calm) && time.Now().Before(op.until); {
 			op.act(ctx)
 			op.wait(ctx, op.some(1))
 		}

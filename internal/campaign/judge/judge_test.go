@@ -124,6 +124,8 @@ func TestJudge(t *testing.T) {
 		"two disagree in calm": {[]judge.Event{long, login(0, 1, 3600), policy(5, 1, 50), audit(5.2, 7), list(5.3), ask(5.5, 1, judge.Yes)}, 4},
 		"two disagree in calm about an end that nobody has acknowledged": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1)}, 0},
+		"two disagree in calm about an end that is acknowledged later": {
+			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1), one(10, 1, judge.Yes)}, 0},
 		"and they still do after the life of a cache entry": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), refused(7.1, 1, "token_logged_out"), use(67.3, 1)}, 4},
 		"over in calm between two questions": {
@@ -151,7 +153,11 @@ func TestJudge(t *testing.T) {
 		"expired, and alive again":             {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), refused(5, 1, "token_expired"), ask(5.3, 1, judge.Yes)}, 6},
 		"not listed, and alive past the bound": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), {Begin: at(0.1), End: at(0.2), Op: judge.Ask, Session: 1, Wait: true}, list(5.1), ask(6.3, 1, judge.Yes)}, 6},
 		"not listed beside a use, and alive":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), tells(use(5.04, 1), 0.05, 5.04, 10.04), ask(6.3, 1, judge.Yes)}, 0},
-		"idle, and listed again":               {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
+		"not listed by who has not heard of the longer policy": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(4.5, 3600, 7200), list(5.1), list(7, 1), ask(7, 1, judge.Yes)}, 0},
+		"not listed though all have heard of the longer policy": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(3.5, 3600, 7200), list(5.1), ask(5.3, 1, judge.Yes)}, 2},
+		"idle, and listed again": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
 		"idle, and alive for who has not heard of the shorter policy": {
 			[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), refused(10.2, 1, "token_idle_timeout"), ask(11, 1, judge.Yes)}, 0},
 		"alive beside the one who says idle": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.05, 1, judge.Yes)}, 0},

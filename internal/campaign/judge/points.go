@@ -67,7 +67,7 @@ func (t *trial) surelyOver(s *session, a *Event) (over time.Duration, by span, o
 // refusals looks for points 2 and 5: what is over and has no reason to be.
 func (t *trial) refusals(s *session, dead []*Event) {
 	for _, r := range dead {
-		if s.over(r.End) || t.explained(s, r) {
+		if s.over(r.End) || t.explained(s, r, t.hearsay(r)) {
 			continue
 		}
 		if told := t.toldLater(s, r); told != nil && (r.Op == List || r.Code == idle) {
@@ -130,17 +130,30 @@ func (t *trial) toldLater(s *session, r *Event) (latest *Event) {
 	return latest
 }
 
-// explained reports whether a policy that may have been in force can have ended
-// the session before the answer r came. A use counts from where it was told to
+// hearsay is for how long r may follow a policy after it was replaced. A refusal
+// may not at all. A list refuses nobody, and an instance that lists may not have
+// heard of the change.
+func (t *trial) hearsay(r *Event) time.Duration {
+	if r.Op == List {
+		return t.Bound
+	}
+	return 0
+}
+
+// explained reports whether a policy that may have been in force, or was until
+// that long before, can have ended the session before the answer r came. A use counts from where it was told to
 // have been seen. The idle end that was told holds as well, unless the policy
 // was made shorter after that, or so shortly before that its bound was not over.
-func (t *trial) explained(s *session, r *Event) bool {
+func (t *trial) explained(s *session, r *Event, hearsay time.Duration) bool {
 	tellers := s.tellers(r)
 	for _, p := range t.spans {
 		if p.since >= r.End {
 			continue
 		}
-		until := min(r.End, p.until)
+		until := r.End
+		if p.until != never {
+			until = min(until, p.until+hearsay)
+		}
 		if t.earliest(s.login.Issued)+p.Absolute <= until {
 			return true
 		}
@@ -166,6 +179,9 @@ func (t *trial) explained(s *session, r *Event) bool {
 // and lives again.
 func (t *trial) finality(s *session, alive, dead []*Event) {
 	for _, r := range dead {
+		if r.Op == List && !s.over(r.End) && (s.usedBeside(r) || !t.explained(s, r, 0) && t.explained(s, r, t.Bound)) {
+			continue // it is not said for good
+		}
 		for _, a := range alive {
 			if a.Begin <= r.End {
 				continue
@@ -176,7 +192,7 @@ func (t *trial) finality(s *session, alive, dead []*Event) {
 				}
 				continue
 			}
-			if r.Op == List && (a.Op == Ask && a.Begin <= r.End+t.Bound || s.usedBeside(r)) || t.spreading(r, a) {
+			if r.Op == List && a.Op == Ask && a.Begin <= r.End+t.Bound || t.spreading(r, a) {
 				continue
 			}
 			point := 6
@@ -226,7 +242,7 @@ func (t *trial) agreement(s *session, alive, dead []*Event) {
 				r = e
 			}
 		}
-		if s.over(r.End) && s.acked == nil {
+		if s.over(r.End) && (s.acked == nil || s.acked.End > w.Begin) {
 			continue
 		}
 		for _, a := range alive {
