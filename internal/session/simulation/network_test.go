@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type wire struct {
 	mu   sync.Mutex
 	r    *rand.Rand
 	mood mood
+	dead atomic.Bool // whoever asks was killed
 }
 
 // A mood is what is wrong with a wire, as probabilities.
@@ -53,7 +55,7 @@ func (w *wire) fate() (there, back time.Duration, cut, lost bool) {
 func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (T, error) {
 	there, back, cut, lost := w.fate()
 	var none T
-	if cut {
+	if cut || w.dead.Load() {
 		<-ctx.Done()
 		return none, errors.Join(errCut, ctx.Err())
 	}
