@@ -45,7 +45,9 @@ func (w *world) client(ctx context.Context, r *rand.Rand) {
 		if r.IntN(40) == 0 && !pause(ctx, r, 45*second) {
 			return
 		}
-		w.verify(i, w.pick(r, user), r.IntN(4) == 0)
+		if l := w.pick(r, user); !w.verify(i, l, r.IntN(4) == 0) && r.IntN(2) == 0 {
+			w.login(w.some(r), user)
+		}
 	}
 }
 
@@ -191,10 +193,14 @@ func (w *world) endAll(i *instance) bool {
 	return true
 }
 
-func (w *world) verify(i *instance, l *login, passive bool) {
-	if l != nil {
-		w.judge.answered(l, w.ask(i, l, passive))
+// verify reports whether a login was accepted.
+func (w *world) verify(i *instance, l *login, passive bool) bool {
+	if l == nil {
+		return false
 	}
+	a := w.ask(i, l, passive)
+	w.judge.answered(l, a)
+	return a.err == nil
 }
 
 func (w *world) ask(i *instance, l *login, passive bool) answer {

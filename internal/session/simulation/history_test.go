@@ -46,6 +46,9 @@ const window = 5900 * time.Millisecond
 
 func (d *database) born(s session.Session) {
 	d.logins[s.ID] = &life{id: s.ID, user: s.UserID, seen: []seenAt{{time.Now(), s.Seen}}}
+	if s.ID <= d.global { // all were ended while it began
+		d.died(s.ID, d.now())
+	}
 }
 
 func (d *database) died(id idworker.ID, stamp time.Time) {

@@ -39,7 +39,7 @@ func planOf(seed uint64) plan {
 	p := plan{
 		seed: seed, bound: one(2*second, 5*second), span: between(40*second, 100*second),
 		instances: 2 + r.IntN(2), people: 1 + r.IntN(3), clients: 2 + r.IntN(2),
-		pace: one(700*time.Millisecond, 2*second, 5*second), ends: 2 + r.IntN(30),
+		pace: one(700*time.Millisecond, 2*second, 5*second), ends: 1 + r.IntN(1+r.IntN(30)),
 		redis: r.IntN(3) > 0, remote: r.IntN(6) == 0,
 		changes: one(0, 8*second, 20*second, 40*second), sweeps: one(0, 3*second, 15*second), trouble: one(2*second, 6*second, 15*second),
 		policy: policy.Default(),
