@@ -37,8 +37,8 @@ func (w *world) client(ctx context.Context, r *rand.Rand) {
 		}
 		i := w.some(r)
 		if r.IntN(100) < w.ends {
-			if !w.act(i, r, user) && r.IntN(2) == 0 && pause(ctx, r, 12*second) { // whoever gets no answer tries again
-				w.act(w.some(r), r, user)
+			for try := 0; !w.act(i, r, user) && try < 5 && pause(ctx, r, 8*second); try++ { // whoever gets no answer tries again
+				i = w.some(r)
 			}
 			continue
 		}
@@ -276,7 +276,7 @@ func (w *world) faults(ctx context.Context, r *rand.Rand) {
 	defer w.mend()
 	for life := 1; pause(ctx, r, w.trouble); {
 		p := w.places[r.IntN(len(w.places))]
-		switch r.IntN(19) {
+		switch r.IntN(21) {
 		case 0:
 			p.toDB.set(mood{cut: 1})
 		case 1:
@@ -311,6 +311,10 @@ func (w *world) faults(ctx context.Context, r *rand.Rand) {
 			} else {
 				w.db.slew((r.Float64() - 0.5) / 1000)
 			}
+		case 19:
+			p.toDB.set(mood{poll: 1})
+		case 20:
+			p.toDB.set(mood{poll: 0.9, slow: 3 * second})
 		case 12, 13, 14, 15:
 			w.db.set(dbMood{late: r.Float64() / 3, hang: r.Float64() / 3, lose: r.Float64() / 4, deaf: r.Float64()})
 		default:

@@ -15,6 +15,7 @@ type history struct {
 	policies []inForce
 	changes  []span // in which a change of the policy was under way
 	shorter  time.Time
+	cleared  []idworker.ID // that a sweep has cleared while they lived
 }
 
 // A life is that of one login.

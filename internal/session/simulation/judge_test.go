@@ -56,6 +56,9 @@ func (j *judge) blame(format string, args ...any) {
 func (j *judge) verdict() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if len(j.db.cleared) > 0 {
+		j.blame("NoFalseEnd: a sweep has cleared the rows of %v, which lived", j.db.cleared)
+	}
 	if len(j.wrong) == 0 {
 		return nil
 	}

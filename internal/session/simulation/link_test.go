@@ -96,6 +96,10 @@ func (l *link) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 }
 
 func (l *link) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
+	if l.wire.cutsPoll() {
+		<-ctx.Done()
+		return session.News{}, errCut
+	}
 	return ask(ctx, l.wire, func() (session.News, error) {
 		steady := l.steadyNow()
 		l.mu.Lock()

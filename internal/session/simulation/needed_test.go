@@ -12,7 +12,7 @@ import (
 func TestEachRuleIsNeeded(t *testing.T) {
 	for _, without := range []rule{
 		stampAlways, promptOrAgain, asOf, rowLeads, rowTells, writeNear, nearWrite, lockedNo, provenAge, oneRead, fence, sweepFence,
-		askLogout, baseLocked, settledHeard,
+		askLogout, baseLocked,
 	} {
 		t.Run(string(without), func(t *testing.T) {
 			seed, err := firstWrong(t, without, setting(t, "FLAKEPASS_SIM_NEEDED", 4000))

@@ -26,6 +26,8 @@ type plan struct {
 	changes   time.Duration // between two changes of the policy, at most; 0: there are none
 	sweeps    time.Duration // between two sweeps, at most; 0: there are none
 	trouble   time.Duration // between two faults, at most
+	mood      dbMood        // of the database at first
+	worst     mood          // of the connection that is bad at first
 }
 
 const second = time.Second
@@ -43,6 +45,17 @@ func planOf(seed uint64) plan {
 		redis: r.IntN(3) > 0, remote: r.IntN(6) == 0,
 		changes: one(0, 8*second, 20*second, 40*second), sweeps: one(0, 3*second, 15*second), trouble: one(2*second, 6*second, 15*second),
 		policy: policy.Default(),
+	}
+	switch r.IntN(5) {
+	case 0:
+		p.mood = dbMood{late: r.Float64() / 2, hang: r.Float64() / 2, lose: r.Float64() / 4, deaf: r.Float64() / 2}
+		p.ends += 10
+	case 1:
+		p.worst = mood{lose: r.Float64() / 2, slow: 3 * second, poll: r.Float64()}
+		p.pace = 700 * time.Millisecond
+	case 2:
+		p.mood = dbMood{hang: r.Float64(), deaf: 0.1}
+		p.changes, p.sweeps = 8*second, one(0, 3*second)
 	}
 	p.skew = make([]time.Duration, p.instances)
 	switch r.IntN(3) {
@@ -71,7 +84,7 @@ func planOf(seed uint64) plan {
 // times are those of a policy under which a login ends within a world.
 func (p *plan) times(r *rand.Rand) (idle, absolute, touch time.Duration) {
 	idle = time.Duration(20+r.IntN(21)) * second
-	absolute = time.Duration(60+r.IntN(61)) * second
+	absolute = time.Duration(40+r.IntN(81)) * second
 	touch = time.Duration(1+r.IntN(int(idle/second)/2)) * second
 	return idle, absolute, touch
 }

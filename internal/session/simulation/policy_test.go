@@ -310,6 +310,9 @@ func (l *link) Sweep(ctx context.Context, known policy.Policy, pause time.Durati
 
 // swept clears a row without a stamp.
 func (t *tx) swept(u *row, why session.Reason) {
+	if t.lives(t.logins[u.current.ID]) {
+		t.cleared = append(t.cleared, u.current.ID)
+	}
 	stamp := u.stamp
 	t.database.end(u, why, t.now())
 	u.stamp = stamp

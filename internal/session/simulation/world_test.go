@@ -191,6 +191,8 @@ func (w *world) restart(p *place, life int, kill bool) {
 // run lets clients and faults loose, then ends the faults, looks whether all tell
 // one story and the deployment recovers, and returns what was found wrong.
 func (w *world) run() error {
+	w.db.set(w.mood)
+	w.places[0].toDB.set(w.worst)
 	busy, stop := context.WithTimeout(w.ctx, w.span)
 	defer stop()
 	random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(w.seed, uint64(n))) }
