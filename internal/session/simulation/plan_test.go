@@ -32,7 +32,23 @@ type plan struct {
 
 const second = time.Second
 
+// A theme is what goes wrong most in a world.
+type theme int
+
+const (
+	hangs    theme = iota // commits of ends and logins
+	badLink               // one instance hears late, and loses answers
+	changing              // the policy, by commits that hang
+	deafPoll              // one instance cannot poll, and all else works
+	anything
+	themes = anything + 2
+)
+
 func planOf(seed uint64) plan {
+	return planWith(seed, theme(rand.New(rand.NewPCG(seed, 5001)).IntN(int(themes))))
+}
+
+func planWith(seed uint64, most theme) plan {
 	r := rand.New(rand.NewPCG(seed, 5000))
 	between := func(least, most time.Duration) time.Duration {
 		return (least + time.Duration(r.Int64N(int64(most-least+1)))).Truncate(time.Millisecond)
@@ -46,16 +62,19 @@ func planOf(seed uint64) plan {
 		changes: one(0, 8*second, 20*second, 40*second), sweeps: one(0, 3*second, 15*second), trouble: one(2*second, 6*second, 15*second),
 		policy: policy.Default(),
 	}
-	switch r.IntN(5) {
-	case 0:
+	switch most {
+	case hangs:
 		p.mood = dbMood{late: r.Float64() / 2, hang: r.Float64() / 2, lose: r.Float64() / 4, deaf: r.Float64() / 2}
 		p.ends += 10
-	case 1:
+	case badLink:
 		p.worst = mood{lose: r.Float64() / 2, slow: 3 * second, poll: r.Float64()}
 		p.pace = 700 * time.Millisecond
-	case 2:
+	case changing:
 		p.mood = dbMood{hang: r.Float64(), deaf: 0.1}
 		p.changes, p.sweeps = 8*second, one(0, 3*second)
+	case deafPoll:
+		p.worst, p.trouble = mood{poll: 1}, 15*second
+		p.changes, p.sweeps, p.ends, p.pace = 20*second, 0, 1, 700*time.Millisecond
 	}
 	p.skew = make([]time.Duration, p.instances)
 	switch r.IntN(3) {

@@ -203,9 +203,6 @@ func (l *link) SetPolicy(ctx context.Context, version int64, next policy.Policy)
 }
 
 func (t *tx) setPolicy(version int64, next policy.Policy) error {
-	t.mu.Lock()
-	before := t.now()
-	t.mu.Unlock()
 	if err := t.take(&t.settings, false); err != nil {
 		return err
 	}
@@ -217,11 +214,7 @@ func (t *tx) setPolicy(version int64, next policy.Policy) error {
 		t.mu.Unlock()
 		return policy.ErrVersion
 	}
-	at := t.now()
-	if !t.has(baseLocked) {
-		at = before
-	}
-	next = t.policy.Succeed(next, at)
+	next = t.policy.Succeed(next, t.now())
 	t.undo = append(t.undo, t.changing())
 	t.mu.Unlock()
 	if err := t.next(); err != nil {

@@ -18,8 +18,6 @@ const (
 	fence         rule = "Fence"
 	sweepFence    rule = "SweepFence"
 	askLogout     rule = "AskLogout"
-	baseLocked    rule = "the base of a change is computed under its lock"
-	settledHeard  rule = "what the rows have refused is remembered"
 )
 
 // rules are all of them but one.

@@ -163,10 +163,9 @@ func (i *instance) written(id idworker.ID, seen time.Time) {
 }
 
 func (i *instance) settled(s session.Session) {
-	switch {
-	case s.Alive():
+	if s.Alive() {
 		i.written(s.ID, s.Seen)
-	case i.has(settledHeard):
+	} else {
 		i.near.Note(s)
 	}
 }
