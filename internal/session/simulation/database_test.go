@@ -2,219 +2,189 @@
 package simulation
 
 import (
-	"context"
-	"maps"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// A database keeps one login per user, as gormstore does: an end is stamped by
-// its clock when the change is made, and visible when it is committed.
+// A database keeps one login per user and one policy, with the locks and the
+// isolation (READ COMMITTED) by which gormstore uses MySQL: a change is stamped
+// by the clock of its statement and visible when it is committed, and rows stay
+// locked until then.
 type database struct {
-	mu     sync.Mutex
-	r      *rand.Rand
-	back   time.Duration // how far its clock is behind
-	linger float64       // how often a commit takes long
-	global idworker.ID
-	users  map[idworker.ID]*row
-	last   idworker.ID
+	rules
+	mu    sync.Mutex
+	r     *rand.Rand
+	tau   time.Duration // how long a caller waits for a verb
+	mood  dbMood
+	marks []mark // of its clock
+	users []*row
+	last  idworker.ID // of those that were minted
+	busy  int         // changes that are under way
+
+	global   idworker.ID
+	policy   policy.Policy
+	settings lock
+
+	history
+}
+
+// A dbMood is what is wrong with the database, as probabilities.
+type dbMood struct {
+	late float64 // a commit takes up to 3 s
+	hang float64 // a commit takes up to 20 s
+	lose float64 // a commit is rolled back after that time
+	deaf float64 // of those that take long: it is visible at once, and only its answer is late
 }
 
 type row struct {
-	lock    chan struct{}   // has a token while a change is made
-	current session.Session // its ID is 0 if there is none
-	ended   session.Session
-	floor   idworker.ID
-	stamp   time.Time
+	id       idworker.ID
+	lock     lock
+	current  session.Session // its ID is 0 if there is none
+	ended    session.Session
+	floor    idworker.ID
+	stamp    time.Time
+	disabled bool
 }
 
-// late is what a change may take from its stamp to its commit without being
-// stamped anew.
-const late = time.Second
+const (
+	// late is what a change may take from its stamp to its commit without being
+	// stamped anew.
+	late = time.Second
+	// lockWait is how long a statement waits for a lock.
+	lockWait = 2 * time.Second
+)
 
-func newDatabase(seed uint64, users int) *database {
-	d := &database{r: rand.New(rand.NewPCG(seed, 1000)), users: map[idworker.ID]*row{}}
-	for i := range users {
-		d.users[idworker.ID(i+1)] = &row{lock: make(chan struct{}, 1)}
+var (
+	errMoved    = errors.New("simulation: the row changed meanwhile")
+	errDisabled = errors.New("simulation: the account is disabled")
+	errAborted  = errors.New("simulation: rolled back")
+	errLockWait = errors.New("simulation: waited too long for a lock")
+)
+
+func newDatabase(p plan, without rule) *database {
+	d := &database{
+		rules: rules{without}, r: rand.New(rand.NewPCG(p.seed, 1000)), tau: 3 * time.Second, policy: p.policy,
+		history: history{logins: map[idworker.ID]*life{}},
+	}
+	if without == promptOrAgain {
+		d.tau = 25 * time.Second // the limit, too, keeps what is acknowledged within the feed's window
+	}
+	now := time.Now()
+	d.marks = []mark{{now, now.Add(p.ahead), 0}}
+	d.policies = []inForce{{now, d.policy}}
+	for i := range p.people {
+		d.users = append(d.users, &row{id: idworker.ID(i + 1)})
 	}
 	return d
 }
 
-func (d *database) now() time.Time { return time.Now().Add(-d.back) }
+// A mark says what the clock showed then, and at which rate it ran on: 0 is the
+// rate of everybody else's.
+type mark struct {
+	at, shown time.Time
+	rate      float64
+}
+
+func (d *database) shown(at time.Time) time.Time {
+	i := len(d.marks) - 1
+	for i > 0 && d.marks[i].at.After(at) {
+		i--
+	}
+	m := d.marks[i]
+	ran := at.Sub(m.at)
+	return m.shown.Add(ran + time.Duration(m.rate*float64(ran))).Round(0).Truncate(time.Millisecond).UTC()
+}
+
+// now is what the clock shows. The caller holds mu.
+func (d *database) now() time.Time { return d.shown(time.Now()) }
+
+// slew makes the clock run at another rate.
+func (d *database) slew(rate float64) { d.step(0, rate) }
 
 // setBack is a failover to a server whose clock is behind.
-func (d *database) setBack(by time.Duration) { d.mu.Lock(); d.back = by; d.mu.Unlock() }
+func (d *database) setBack(by time.Duration) { d.step(-by, 0) }
 
-func (d *database) mint(above idworker.ID) idworker.ID {
+func (d *database) step(by time.Duration, rate float64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.last = max(d.last, above, idworker.Default().Smallest(time.Now())) + 1
+	now := time.Now()
+	m := d.marks[len(d.marks)-1]
+	ran := now.Sub(m.at)
+	d.marks = append(d.marks, mark{now, m.shown.Add(by + ran + time.Duration(m.rate*float64(ran))), rate})
+}
+
+func (d *database) set(m dbMood) { d.mu.Lock(); d.mood = m; d.mu.Unlock() }
+
+// between is the time between two statements of a transaction.
+func (d *database) between() {
+	d.mu.Lock()
+	pause := time.Duration(1 + d.r.Int64N(400_000))
+	d.mu.Unlock()
+	time.Sleep(pause)
+}
+
+func (d *database) mint(above idworker.ID, skew time.Duration) idworker.ID {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = max(d.last, above, idworker.Default().Smallest(time.Now().Add(skew))) + 1
 	return d.last
 }
 
-// commitTime is how long a commit takes.
-func (d *database) commitTime() time.Duration {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	most := 3 * time.Millisecond
-	if d.r.Float64() < d.linger {
-		most = 2900 * time.Millisecond
-	}
-	return time.Duration(1 + d.r.Int64N(int64(most)))
-}
-
-// finish commits change, after the time that it takes, with the stamp of before.
-func (d *database) finish(u *row, change func()) {
-	d.mu.Lock()
-	begin, stamp := time.Now(), d.now()
-	d.mu.Unlock()
-	time.Sleep(d.commitTime())
-	d.mu.Lock()
-	change()
-	u.stamp = stamp
-	d.mu.Unlock()
-	if time.Since(begin) >= late {
-		time.Sleep(d.commitTime() % (5 * time.Millisecond))
-		d.mu.Lock()
-		u.stamp = d.now()
-		d.mu.Unlock()
-	}
-}
-
-func (u *row) end(why session.Reason) session.Session {
-	u.floor = max(u.floor, u.current.ID)
-	u.ended, u.current = u.current, session.Session{}
-	u.ended.Ended = why
-	return u.ended
-}
-
-// holder is whose login that is, or was.
-func (d *database) holder(id idworker.ID) *row {
-	d.mu.Lock()
-	defer d.mu.Unlock()
+// holder is the row of that login: as the one that it has, or as the one that it
+// had before. The caller holds mu.
+func (d *database) holder(id idworker.ID, before bool) *row {
 	for _, u := range d.users {
-		if u.current.ID == id || u.ended.ID == id {
+		if !before && u.current.ID == id || before && u.ended.ID == id {
 			return u
 		}
 	}
 	return nil
 }
 
-// A link is the database as one instance sees it.
-type link struct {
-	*database
-	wire *wire
+// now is the login that the row has, as an instance reads it.
+func (d *database) currentOf(u *row, asOf time.Time) session.Session {
+	s := u.current
+	s.AsOf, s.Source = asOf, session.FromDatabase
+	switch {
+	case u.disabled:
+		s.Ended = session.Disabled
+	case s.ID <= max(u.floor, d.global):
+		s.Ended = session.Revoked
+	}
+	return s
 }
 
-func (l *link) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
-	asOf := time.Now()
-	return ask(ctx, l.wire, func() (s session.Session, err error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for _, u := range l.users {
-			switch id {
-			case u.current.ID:
-				if s = u.current; id <= l.global {
-					s.Ended = session.Revoked
-				}
-			case u.ended.ID:
-				s = u.ended
-			default:
-				continue
-			}
-			s.AsOf, s.Source = asOf, session.FromDatabase
-			return s, nil
-		}
-		return s, session.ErrNotFound
-	})
+func (d *database) endedOf(u *row, asOf time.Time) session.Session {
+	s := u.ended
+	s.AsOf, s.Source = asOf, session.FromDatabase
+	return s
 }
 
-func (l *link) Touch(context.Context, idworker.ID, time.Time) error { return nil }
-func (l *link) Hear(context.Context, session.Session) error         { return nil }
-
-func (l *link) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	asOf := time.Now()
-	return ask(ctx, l.wire, func() (begun session.Begun, err error) {
-		u := l.users[o.UserID]
-		u.lock <- struct{}{}
-		defer func() { <-u.lock }()
-		l.mu.Lock()
-		above := max(u.floor, u.current.ID, l.global)
-		l.mu.Unlock()
-		id, hash, err := o.Mint(context.WithoutCancel(ctx), above)
-		if err != nil {
-			return begun, err
-		}
-		l.finish(u, func() {
-			if u.current.ID != 0 {
-				begun.Replaced = u.end(session.Replaced)
-			}
-			u.current = session.Session{ID: id, UserID: o.UserID, Username: "u", Role: "user", Hash: hash, Seen: o.Seen, AsOf: asOf}
-			begun.Session = u.current
-		})
-		return begun, nil
-	})
+// highest is an ID that no login of this user has exceeded.
+func (d *database) highest(u *row) idworker.ID {
+	return max(u.current.ID, u.floor, u.ended.ID, d.global)
 }
 
-func (l *link) End(ctx context.Context, e session.Ending) (session.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	return ask(ctx, l.wire, func() (ended session.Session, err error) {
-		u := l.holder(e.ID)
-		if u == nil {
-			return ended, session.ErrNotFound
-		}
-		u.lock <- struct{}{}
-		defer func() { <-u.lock }()
-		switch e.ID {
-		case u.current.ID:
-			l.finish(u, func() { ended = u.end(e.Reason) })
-		case u.ended.ID:
-			ended = u.ended
-			l.finish(u, func() {}) // stamped anew
-		default:
-			return ended, session.ErrNotFound
-		}
-		return ended, nil
-	})
+// end is what an UPDATE that ends the login of a row sets.
+func (d *database) end(u *row, why session.Reason, stamp time.Time) {
+	if u.current.ID == 0 {
+		return
+	}
+	d.died(u.current.ID, stamp)
+	u.floor, u.stamp = max(u.floor, u.current.ID), stamp
+	u.ended, u.current = u.current, session.Session{}
+	u.ended.Ended = why
 }
 
-// endAll raises the global floor.
-func (l *link) endAll(ctx context.Context) error {
-	_, err := ask(ctx, l.wire, func() (struct{}, error) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		for u := range maps.Values(l.users) {
-			l.global = max(l.global, u.current.ID)
-		}
-		l.global = max(l.global, idworker.Default().Smallest(time.Now()))
-		return struct{}{}, nil
-	})
-	return err
-}
-
-func (l *link) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
-	return ask(ctx, l.wire, func() (session.News, error) {
-		l.mu.Lock()
-		news := session.News{Now: l.now(), Global: l.global}
-		l.mu.Unlock()
-		time.Sleep(l.commitTime() % time.Millisecond)
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if since.IsZero() {
-			since = news.Now.Add(-keep)
-		}
-		for id, u := range l.users {
-			if u.floor != 0 && !u.stamp.Before(since) {
-				news.Ends = append(news.Ends, session.End{UserID: id, Floor: u.floor, Reason: u.ended.Ended, At: u.stamp})
-			}
-		}
-		return news, nil
-	})
+// stampNow is what an UPDATE sets that ends no login.
+func (d *database) stampNow(u *row, stamp time.Time) {
+	if u.floor > 0 && d.has(stampAlways) {
+		u.stamp = stamp
+	}
 }

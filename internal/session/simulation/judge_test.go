@@ -11,34 +11,43 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// A judge knows what every client was told, and when, and says what should not
-// have happened.
+// A judge knows what every client was told, and when, and what the database
+// holds, and says what should not have happened.
 type judge struct {
+	plan
+	db *database
+
 	mu      sync.Mutex
 	logins  []*login
-	intents []*intent
 	newest  map[idworker.ID]*login // of each user
 	wrong   []string
 	accepts int
 	refused int
 	unsure  int
+	idle    int           // refusals by the policy
 	worst   time.Duration // how long after its end a login was believed
 }
 
-// A login is what is known of one.
+// A login is what clients were told of one.
 type login struct {
-	user  idworker.ID
+	*life
 	token flakepass.Token
-	// killed is when somebody first began to end it, which may or may not have
-	// succeeded; over is when somebody was told that it is, and by whom.
-	killed time.Time
-	over   time.Time
-	by     string
+	over  time.Time // somebody was told that it is
+	by    string    // by whom, if it was an instance that ended it itself
+	said  time.Time // somebody was told that the policy has ended it
 	// dead is when each instance first refused it.
 	dead map[string]time.Time
+	// told is until when it will not be idle, by the database's clock, as an answer
+	// at toldAt said; used is when a use began that was acknowledged.
+	told, toldAt, used time.Time
 }
 
-func newJudge() *judge { return &judge{newest: map[idworker.ID]*login{}} }
+// slack is what two clocks may differ by within a bound.
+const slack = 50 * time.Millisecond
+
+func newJudge(p plan, db *database) *judge {
+	return &judge{plan: p, db: db, newest: map[idworker.ID]*login{}}
+}
 
 func (j *judge) blame(format string, args ...any) {
 	j.wrong = append(j.wrong, fmt.Sprintf(format, args...))
@@ -47,133 +56,186 @@ func (j *judge) blame(format string, args ...any) {
 func (j *judge) verdict() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if len(j.db.cleared) > 0 {
+		j.blame("NoFalseEnd: a sweep has cleared the rows of %v, which lived", j.db.cleared)
+	}
 	if len(j.wrong) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%d times wrong, first: %s", len(j.wrong), j.wrong[0])
 }
 
-// An intent is somebody's attempt to end every login of a user, or of all if
-// user is 0. It may come true until it is over.
-type intent struct {
-	user        idworker.ID
-	start, over time.Time
-}
-
-// outlast is how long after it was given up an attempt may still come true:
-// longer than anything can be under way here.
-const outlast = 30 * time.Second
-
-// kill notes an attempt, and returns the logins that it is about.
-func (j *judge) kill(user idworker.ID) (*intent, []*login) {
+// began notes a login whose token somebody has.
+func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	k := &intent{user: user, start: time.Now()}
-	j.intents = append(j.intents, k)
-	var touched []*login
+	j.db.mu.Lock()
+	l := &login{life: j.db.logins[t.ID()], token: t, dead: map[string]time.Time{}}
+	j.db.mu.Unlock()
+	j.logins = append(j.logins, l)
+	if n := j.newest[user]; n == nil || n.id < l.id {
+		j.newest[user] = l
+	}
+	return l
+}
+
+// of is the logins of a user that are known now, or of everybody if it is 0.
+func (j *judge) of(user idworker.ID) (those []*login) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	for _, l := range j.logins {
 		if user == 0 || l.user == user {
-			l.mayDie(k.start)
-			touched = append(touched, l)
+			those = append(those, l)
 		}
 	}
-	return k, touched
+	return those
 }
 
-func (l *login) mayDie(at time.Time) {
-	if l.killed.IsZero() || at.Before(l.killed) {
-		l.killed = at
-	}
-}
-
-// done notes that an attempt has come to its end, or was given up.
-func (j *judge) done(k *intent, success bool) {
+// told notes that somebody was told that those are over. Then their rows say so.
+func (j *judge) told(by, what string, logins []*login) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if k.over = time.Now(); !success {
-		k.over = k.over.Add(outlast)
-	}
-}
-
-// told notes that somebody was told that those are over.
-func (j *judge) told(by string, logins []*login) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	for _, l := range logins {
-		if l.over.IsZero() {
-			l.over, l.by = time.Now(), by
-		}
-	}
-}
-
-// began notes a login that began by attempt own. Another attempt of which some
-// part fell into it, or came after it, may have ended it.
-func (j *judge) began(own *intent, t flakepass.Token) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	l := &login{user: own.user, token: t, dead: map[string]time.Time{}}
-	for _, k := range j.intents {
-		if k != own && (k.user == 0 || k.user == own.user) && (k.over.IsZero() || k.over.After(own.start)) {
-			l.mayDie(time.Now())
-		}
-	}
-	j.logins = append(j.logins, l)
-	if n := j.newest[own.user]; n == nil || n.token.ID() < t.ID() {
-		j.newest[own.user] = l
-	}
-}
-
-// answered looks at one answer to the question who holds a token.
-func (j *judge) answered(l *login, by string, asked time.Time, err error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.db.mu.Lock()
+	defer j.db.mu.Unlock()
 	now := time.Now()
-	_, refused := errors.AsType[*flakepass.Refusal](err)
+	for _, l := range logins {
+		if l.died.IsZero() {
+			j.blame("Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
+		}
+		if l.over.IsZero() {
+			l.over, l.by = now, by
+		}
+	}
+}
+
+// An answer is what came of the question who holds a token.
+type answer struct {
+	by      string
+	asked   time.Time
+	version int64 // of the policy that the instance knew before
+	passive bool
+	who     flakepass.Identity
+	err     error
+}
+
+func (j *judge) answered(l *login, a answer) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.db.mu.Lock()
+	defer j.db.mu.Unlock()
+	now := time.Now()
+	lives := j.db.lives(l.life)
+	_, refused := errors.AsType[*flakepass.Refusal](a.err)
 	switch {
-	case err == nil:
+	case a.err == nil:
 		j.accepts++
-		j.accepted(l, by, asked)
+		j.accepted(l, &a, now)
 	case refused:
 		j.refused++
-		if l.killed.IsZero() || l.killed.After(now) {
-			j.blame("%v of a login that lives, by %s: %v", err, by, l.token.ID())
-		}
-		if _, ok := l.dead[by]; !ok {
-			l.dead[by] = now
-		}
+		j.refusal(l, &a, now, lives)
 	default:
 		j.unsure++
 	}
+	if lives && !l.said.IsZero() {
+		j.blame("NoReturn: %v lives, of which somebody was told %v ago that the policy has ended it", l.id, now.Sub(l.said))
+	}
 }
 
-func (j *judge) accepted(l *login, by string, asked time.Time) {
-	if !l.over.IsZero() && asked.After(l.over) {
-		age := asked.Sub(l.over)
+func (j *judge) accepted(l *login, a *answer, now time.Time) {
+	if !l.over.IsZero() && a.asked.After(l.over) {
+		age := a.asked.Sub(l.over)
 		j.worst = max(j.worst, age)
-		if age > bound {
-			j.blame("%s believes %v asked %v after its end", by, l.token.ID(), age)
+		if age > j.bound {
+			j.blame("End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
 		}
-		if by == l.by {
-			j.blame("%s believes %v, whose end it has acknowledged itself", by, l.token.ID())
+		if a.by == l.by {
+			j.blame("End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
 		}
 	}
-	if at, ok := l.dead[by]; ok && asked.After(at) {
-		j.blame("%s believes %v, which it has refused before", by, l.token.ID())
+	if at, ok := l.dead[a.by]; ok && a.asked.After(at) {
+		j.blame("NoReturn: %s believes %v, which it has refused before", a.by, l.id)
+	}
+	if !l.said.IsZero() && a.asked.Sub(l.said) > j.bound {
+		j.blame("NoReturn: %s believes %v asked %v after somebody was told that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
+	}
+	if at := a.asked.Add(-j.bound - slack); at.After(l.seen[0].at) {
+		if why, certain := j.db.overThen(l.life, at); why != "" && certain {
+			j.blame("PolicyEnd: %s believes %v asked more than the bound after it was %s", a.by, l.id, why)
+		}
+	}
+	if !l.died.IsZero() && a.asked.Sub(l.died) > j.life(session.Life(j.bound)) {
+		j.blame("OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
+	}
+	if a.version != j.db.policy.Version {
+		return // it may not have heard of a shorter one
+	}
+	if j.db.shorter.After(l.toldAt) {
+		l.told, l.used = time.Time{}, time.Time{}
+	}
+	if l.toldAt = now; a.who.IdleExpiresAt.After(l.told) {
+		l.told = a.who.IdleExpiresAt
+	}
+	if !a.passive && a.asked.After(l.used) {
+		l.used = a.asked
+	}
+}
+
+func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
+	if lives {
+		j.blame("NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
+	}
+	if _, ok := l.dead[a.by]; !ok {
+		l.dead[a.by] = now
+	}
+	idle := errors.Is(a.err, flakepass.ErrIdle)
+	if !idle && !errors.Is(a.err, flakepass.ErrExpired) {
+		return
+	}
+	j.idle++
+	if l.said.IsZero() {
+		l.said = now
+	}
+	if !l.toldAt.After(j.db.shorter) || j.setBack {
+		return
+	}
+	if left := l.told.Sub(j.db.now()); left > slack {
+		j.blame("UseCounts: %v of %v by %s, %v before the end that was told", a.err, l.id, a.by, left)
+	}
+	if idle && now.Before(l.used.Add(j.bound)) {
+		j.blame("UseCounts: %v of %v by %s, %v after a use that was acknowledged", a.err, l.id, a.by, now.Sub(l.used))
 	}
 }
 
 // witness holds each accept to what it says that it relies on.
-func (j *judge) witness(w session.Witness) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	now := time.Now()
+func (j *judge) witness(w session.Witness, now time.Time) {
 	read, heard := session.Age(now, w.AsOf), session.Age(now, w.Horizon)
 	switch {
-	case read >= session.Life(bound)+bound:
-		j.blame("an accept of %v relies on a read of %v ago", w.ID, read)
-	case w.Horizon.IsZero() && read > bound+3*time.Second:
-		j.blame("an accept of %v relies on nothing but a read of %v ago", w.ID, read)
-	case !w.Horizon.IsZero() && heard > bound+3*time.Second:
-		j.blame("an accept of %v relies on a horizon of %v ago", w.ID, heard)
+	case read >= session.Life(j.bound)+j.bound:
+	case w.Horizon.IsZero() && read > j.bound+3*time.Second:
+	case !w.Horizon.IsZero() && heard > j.bound+3*time.Second:
+	default:
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.blame("End: an accept of %v relies on a read of %v ago and a horizon of %v", w.ID, read, w.Horizon)
+}
+
+// calm holds an answer that was given when nothing was broken for two bounds to
+// the row.
+func (j *judge) calm(l *login, a answer) {
+	lived := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }()
+	j.answered(l, a)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, refused := errors.AsType[*flakepass.Refusal](a.err)
+	spreads := l.late && l.over.IsZero() // acknowledged to nobody, and landed late
+	switch {
+	case a.err != nil && !refused:
+		j.blame("OneStory: %s cannot tell of %v, long after all trouble is over: %v", a.by, l.id, a.err)
+	case a.err == nil && !lived && !spreads:
+		if j.db.now().Sub(l.told).Abs() > second { // it may end just now
+			j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type wire struct {
 	mu   sync.Mutex
 	r    *rand.Rand
 	mood mood
+	dead atomic.Bool // whoever asks was killed
 }
 
 // A mood is what is wrong with a wire, as probabilities.
@@ -27,11 +29,19 @@ type mood struct {
 	cut  float64       // nothing gets through
 	lose float64       // what was asked happens, and the answer is lost
 	slow time.Duration // how much longer than usual a way may take
+	poll float64       // a poll of the feed does not get through, and all else does
 }
 
 func newWire(seed, who uint64) *wire { return &wire{r: rand.New(rand.NewPCG(seed, who))} }
 
 func (w *wire) set(m mood) { w.mu.Lock(); w.mood = m; w.mu.Unlock() }
+
+// cutsPoll decides whether a poll gets through.
+func (w *wire) cutsPoll() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.r.Float64() < w.mood.poll
+}
 
 // fate decides, for one question, how long each way takes and what is lost.
 func (w *wire) fate() (there, back time.Duration, cut, lost bool) {
@@ -53,7 +63,7 @@ func (w *wire) fate() (there, back time.Duration, cut, lost bool) {
 func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (T, error) {
 	there, back, cut, lost := w.fate()
 	var none T
-	if cut {
+	if cut || w.dead.Load() {
 		<-ctx.Done()
 		return none, errors.Join(errCut, ctx.Err())
 	}

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -18,26 +19,21 @@ import (
 	"github.com/flakepass/flakepass/internal/session/gatetier"
 	"github.com/flakepass/flakepass/internal/session/memtier"
 	"github.com/flakepass/flakepass/internal/session/redistier"
-)
-
-const (
-	bound     = 5 * time.Second
-	instances = 3
-	people    = 4
-	clients   = 6
+	"github.com/flakepass/flakepass/internal/session/touchtier"
 )
 
 // A world is a deployment, from its first instant to the last.
 type world struct {
+	plan
+	rules
 	t      testing.TB
-	seed   uint64
 	db     *database
 	redis  *shared
 	ctx    context.Context //nolint:containedctx // the life of everything here
 	end    context.CancelFunc
 	all    sync.WaitGroup
 	judge  *judge
-	places [instances]*place
+	places []*place
 }
 
 // A place is where an instance runs. It may be started again there.
@@ -50,100 +46,187 @@ type place struct {
 
 // An instance is the real thing, over simulated servers.
 type instance struct {
+	rules
 	name    string
 	service *session.Service
 	near    *memtier.Tier
+	rule    *policy.Live
+	feed    *feed.Feed
 	word    func([]byte)
 	db      *link
+	cancel  context.CancelFunc
 	stop    func()
 }
 
-type mint struct{ *database }
+type mint struct{ *link }
 
 func (m mint) NextAfter(_ context.Context, above idworker.ID) (idworker.ID, error) {
-	return m.mint(above), nil
+	return m.mint(above, max(min(m.skew, second), -second)), nil
 }
 
-func newWorld(t testing.TB, seed uint64) *world {
+func newWorld(t testing.TB, p plan, without rule) *world {
 	t.Helper()
 	// The layout of IDs begins later than a bubble does.
 	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
-	w := &world{t: t, seed: seed, db: newDatabase(seed, people), redis: newShared(seed), judge: newJudge()}
+	w := &world{plan: p, rules: rules{without}, t: t, db: newDatabase(p, without), redis: newShared(p.seed)}
+	w.judge = newJudge(p, w.db)
 	w.ctx, w.end = context.WithCancel(context.Background())
-	for i := range w.places {
-		p := &place{number: i, toDB: newWire(seed, uint64(i+1)), toRedis: newWire(seed, uint64(i+101))}
-		w.places[i] = p
+	for i := range p.instances {
+		place := &place{number: i, toDB: newWire(p.seed, uint64(i+1)), toRedis: newWire(p.seed, uint64(i+101))}
+		w.places = append(w.places, place)
 		w.redis.ears = append(w.redis.ears, func(text []byte) {
-			if i := p.instance.Load(); i != nil {
+			if i := place.instance.Load(); i != nil {
 				i.word(text)
 			}
 		})
-		w.start(p, 0)
+		w.start(place, 0)
+		time.Sleep(time.Duration(1_234_567 * (i + 1))) // so that they do not poll at the same instants
 	}
 	return w
 }
 
 // start puts the tiers together as the server does.
 func (w *world) start(p *place, life int) {
-	db := &link{database: w.db, wire: p.toDB}
-	i := &instance{name: fmt.Sprintf("%d.%d", p.number, life), db: db}
-	ends, err := feed.New(feed.Options{From: db, Bound: bound, Learn: func(n session.News) { i.near.Learn(n) }})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	truth := gatetier.New(db, 4)
-	common, err := redistier.NewOver(&sharedLink{w.redis, p.toRedis}, truth, redistier.Options{
-		Key: bytes.Repeat([]byte("k"), 32), Bound: bound, Feed: ends,
-	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	if i.near, err = memtier.New(common, memtier.Options{Entries: 100, Bound: bound, Feed: ends}); err != nil {
-		w.t.Fatal(err)
-	}
-	i.word = func(text []byte) {
-		if s, ok := common.Word(text); ok {
-			i.near.Note(s)
+	ctx, stop := context.WithCancel(w.ctx)
+	db := &link{database: w.db, wire: p.toDB, skew: w.skew[p.number]}
+	i := &instance{rules: w.rules, name: fmt.Sprintf("%d.%d", p.number, life), db: db, cancel: stop}
+	must := func(err error) {
+		if err != nil {
+			w.t.Fatal(err)
 		}
 	}
-	i.service = &session.Service{
-		Store: i.near, Truth: truth, Book: db, IDs: mint{w.db}, Policy: policy.Fixed(policy.Default()), Floor: ends, Now: time.Now,
-		Accepted: w.judge.witness,
+	var err error
+	i.rule, err = policy.NewLive(ctx, &started{link: db})
+	must(err)
+	i.feed, err = feed.New(feed.Options{
+		From: db, Policy: i.rule.Follow(slog.New(slog.DiscardHandler)), Bound: w.bound, Now: db.clock,
+		Learn: func(n session.News) { i.near.Learn(n) },
+	})
+	must(err)
+	var rows session.Rows = &feed.Rows{Reader: db, Policy: i.rule, Clock: i.feed}
+	if !w.has(oneRead) {
+		rows = db
 	}
-	ctx, stop := context.WithCancel(w.ctx)
+	truth := gatetier.New(rows, 4)
+	touches := touchtier.New(truth, touchtier.Options{To: db, Policy: i.rule, Written: i.written, Log: slog.New(slog.DiscardHandler)})
+	var behind session.Store = touches
+	if w.plan.redis {
+		common, err := redistier.NewOver(&sharedLink{w.redis, p.toRedis}, touches, redistier.Options{
+			Key: bytes.Repeat([]byte("k"), 32), Bound: w.bound, Feed: i.feed, Now: db.clock,
+		})
+		must(err)
+		behind = common
+		i.word = func(text []byte) {
+			if s, ok := common.Word(text); ok {
+				i.near.Note(s)
+			}
+		}
+	} else {
+		i.word = func([]byte) {}
+	}
+	i.near, err = memtier.New(behind, memtier.Options{Entries: 100, Bound: w.bound, Feed: i.feed, Now: db.clock})
+	must(err)
+	i.service = &session.Service{
+		Store: i.near, Rows: truth, Book: db, IDs: mint{db}, Policy: i.rule, Known: i.feed, Now: db.clock,
+		Near: w.bound + 5*second, Settled: i.settled,
+		Accepted: func(a session.Witness) { w.judge.witness(a, db.clock()) },
+	}
+	i.takeOut()
 	var running sync.WaitGroup
-	running.Go(func() { _ = ends.Poll(ctx); ends.Run(ctx) })
+	running.Go(func() { _ = i.feed.Poll(ctx); i.feed.Run(ctx) })
+	running.Go(func() { touches.Run(ctx, second) })
 	i.stop = func() { stop(); running.Wait(); i.near.Close() }
 	p.instance.Store(i)
 }
 
-// restart is a kill, and a new life.
-func (w *world) restart(p *place, life int) {
+// started is what a server reads its first policy from: it starts again until it
+// has one.
+type started struct {
+	*link
+	done atomic.Bool
+}
+
+func (s *started) LoadPolicy(ctx context.Context) (policy.Policy, error) {
+	if s.done.Swap(true) {
+		return s.link.LoadPolicy(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.policy, nil
+}
+
+// written and settled are as the server has them.
+func (i *instance) written(id idworker.ID, seen time.Time) {
+	if i.has(rowLeads) || !seen.IsZero() {
+		i.near.Written(id, seen)
+	}
+}
+
+func (i *instance) settled(s session.Session) {
+	if s.Alive() {
+		i.written(s.ID, s.Seen)
+	} else {
+		i.near.Note(s)
+	}
+}
+
+// restart is a new life in place of one that was stopped, or killed: nothing that
+// a killed one asks reaches anybody.
+func (w *world) restart(p *place, life int, kill bool) {
 	old := p.instance.Load()
+	if kill {
+		old.db.wire.dead.Store(true)
+		p.toDB = newWire(w.seed, uint64(1000*life+p.number))
+		p.toRedis = newWire(w.seed, uint64(1000*life+p.number+101))
+	}
 	w.start(p, life)
+	old.cancel()
 	w.all.Go(func() {
-		time.Sleep(10 * time.Second) // what it had begun still happens
+		time.Sleep(10 * second) // what it had begun still happens
 		old.stop()
 	})
 }
 
-// run lets clients and faults loose for that long, then ends the faults, looks
-// whether the deployment recovers, and returns what was found wrong.
-func (w *world) run(d time.Duration) error {
-	busy, stop := context.WithTimeout(w.ctx, d)
+// run lets clients and faults loose, then ends the faults, looks whether all tell
+// one story and the deployment recovers, and returns what was found wrong.
+func (w *world) run() error {
+	w.db.set(w.mood)
+	w.places[0].toDB.set(w.worst)
+	busy, stop := context.WithTimeout(w.ctx, w.span)
 	defer stop()
-	for c := range clients {
-		w.all.Go(func() { w.client(busy, rand.New(rand.NewPCG(w.seed, uint64(c+3000)))) })
+	random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(w.seed, uint64(n))) }
+	for c := range w.clients {
+		w.all.Go(func() { w.client(busy, random(3000+c)) })
 	}
-	w.all.Go(func() { w.faults(busy, rand.New(rand.NewPCG(w.seed, 4000))) })
+	if w.changes > 0 {
+		w.all.Go(func() { w.operator(busy, random(4001)) })
+	}
+	if w.sweeps > 0 {
+		w.all.Go(func() { w.sweeper(busy, random(4002)) })
+	}
+	w.all.Go(func() { w.faults(busy, random(4000)) })
 	<-busy.Done()
-	time.Sleep(15 * time.Second) // what is under way comes to its end; faults are over
+	w.settle()
+	w.oneStory()
 	w.recovered()
 	w.end()
 	for _, p := range w.places {
 		p.instance.Load().stop()
 	}
 	w.all.Wait()
-	time.Sleep(time.Minute) // for what still travels
+	time.Sleep(2 * time.Minute) // for what still travels
 	return w.judge.verdict()
+}
+
+// settle waits until nothing is under way, and for two bounds more.
+func (w *world) settle() {
+	for quiet := 0; quiet < 10; quiet++ {
+		time.Sleep(500 * time.Millisecond)
+		w.db.mu.Lock()
+		if w.db.busy > 0 {
+			quiet = 0
+		}
+		w.db.mu.Unlock()
+	}
+	time.Sleep(2 * w.bound)
 }

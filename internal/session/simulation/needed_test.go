@@ -1,0 +1,49 @@
+package simulation
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestEachRuleIsNeeded takes out one rule at a time, in the simulated database or
+// around the real parts, and holds that some world then breaks a promise.
+func TestEachRuleIsNeeded(t *testing.T) {
+	for without, in := range map[rule]theme{
+		stampAlways: hangs, promptOrAgain: hangs, asOf: badLink, rowLeads: hangs, rowTells: badLink, writeNear: badLink, nearWrite: badLink,
+		lockedNo: hangs, provenAge: changing, oneRead: deafPoll, fence: changing, sweepFence: changing, askLogout: changing,
+	} {
+		t.Run(string(without), func(t *testing.T) {
+			seed, err := firstWrong(t, without, in, setting(t, "FLAKEPASS_SIM_NEEDED", 4000))
+			if err == nil {
+				t.Fatal("no promise was broken")
+			}
+			t.Logf("in world %d: %v", seed, err)
+		})
+	}
+}
+
+// firstWrong is a world that breaks a promise without that rule.
+func firstWrong(t *testing.T, without rule, in theme, seeds uint64) (seed uint64, err error) {
+	t.Helper()
+	var (
+		mu      sync.Mutex
+		running sync.WaitGroup
+		next    atomic.Uint64
+	)
+	found := func() bool { mu.Lock(); defer mu.Unlock(); return err != nil }
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for n := next.Add(1) - 1; n < seeds && !found(); n = next.Add(1) - 1 {
+				if wrong, _ := one(t, planWith(n, in), without); wrong != nil {
+					mu.Lock()
+					seed, err = n, wrong
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	running.Wait()
+	return seed, err
+}
