@@ -77,7 +77,7 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
-	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
 
 attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
