@@ -17,12 +17,12 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv"
 )
 
-// An answer is what somebody said about a login, and until when it lives if it is
-// used no more.
+// An answer is what an asker said about a login: when it ends at the latest, and
+// when it ends if it is used no more.
 type answer struct {
 	attempt
 	expires, idleExpires time.Time
-	remote               bool // it is a Remote's, which says no more of what it cannot decide
+	remote               bool // a Remote's: it has no Retry-After
 }
 
 // String is the answer as the message of a violation has it.
@@ -80,7 +80,7 @@ func (r *remote) me(ctx context.Context, l userLogin, passive bool) answer {
 	return a
 }
 
-// Answers are all that was said about some logins.
+// The answers are all that were given about some logins.
 type answers struct {
 	mu   sync.Mutex
 	of   map[userLogin][]answer
@@ -114,7 +114,7 @@ func observe(t *testing.T, logins []userLogin, who ...asker) *answers {
 
 func (s *answers) note(ctx context.Context, l userLogin, a answer) {
 	if ctx.Err() != nil {
-		return // cut off by the end of the watch
+		return // cut off by stop
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,9 +177,8 @@ func (s *answers) count(t *testing.T, l userLogin, bad func(answer) (is bool, wh
 	}
 }
 
-// agree fails the test if those do not all say about a login what its row says, or
-// if an instance's list of logins does not. Nothing has been broken for some time;
-// who cannot tell is asked again.
+// agree fails the test if not all of them say about a login what its row says, or if
+// the list of logins of an instance does not. After a 503 it asks again.
 func (w *world) agree(t *testing.T, admin string, l userLogin, who ...asker) {
 	t.Helper()
 	for _, asked := range who {

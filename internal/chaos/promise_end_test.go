@@ -181,7 +181,7 @@ func (w *world) useWhileUnheard(t *testing.T, i *instance, service *remote, logi
 	}
 	i.mysql.Cut(faultproxy.Both)
 	for _, l := range logins {
-		// Who is slower than the bound is undecided, and nothing is used.
+		// A request that comes later than the bound is 503, and is no use.
 		for _, asked := range []asker{service, i} {
 			if a := asked.me(t.Context(), l, false); a.status != http.StatusOK {
 				t.Logf("not used: %v", a)

@@ -10,9 +10,9 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv"
 )
 
-// TestAUseThatTheRowDoesNotTakeIsForgotten: an instance lets people in, and has
-// not heard yet that the policy is shorter, by which their rows are idle. Twice the
-// bound after it can hear again, everybody says what the row says.
+// TestAUseThatTheRowDoesNotTakeIsForgotten: an instance accepts logins, and has not
+// read yet that the policy is shorter, by which their rows are idle. Twice the bound
+// after it can read again, all answers are what the row says.
 func TestAUseThatTheRowDoesNotTakeIsForgotten(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		here, there := w.instances[0], w.instances[1]
@@ -29,8 +29,8 @@ func TestAUseThatTheRowDoesNotTakeIsForgotten(t *testing.T) {
 }
 
 // TestAnIdleEndIsFinal: nothing is broken. Two instances have seen uses of a login,
-// and the row has one of them. Once somebody has said that the login is idle, no use
-// makes it good again.
+// and the row has one of them. Once an instance has answered that the login is idle,
+// no use makes it good again.
 func TestAnIdleEndIsFinal(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		const idle, touch = 10 * time.Second, 2500 * time.Millisecond

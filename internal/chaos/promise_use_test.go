@@ -10,9 +10,9 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
 )
 
-// TestNobodyIsIdleBeforeTheTimeThatWasTold: somebody has told until when a login
-// lives if it is used no more. The instance is killed, or loses the database, before
-// anything is written. Nobody is refused before that time.
+// TestNobodyIsIdleBeforeTheTimeThatWasTold: an answer has told when a login ends if
+// it is used no more. The instance is killed, or loses the database, before anything
+// is written. No login is refused before that time.
 func TestNobodyIsIdleBeforeTheTimeThatWasTold(t *testing.T) {
 	onShared(t, 3, func(t *testing.T, w *world) {
 		const idle, touch = 9 * time.Second, 2 * time.Second

@@ -86,9 +86,9 @@ func (w *world) admin(t *testing.T) (token string) {
 
 const databaseNow = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
 
-// policy changes the policy with the statement of the program, for it takes no
-// times that are as short. It returns when the change was committed. No sweep is
-// due.
+// policy changes the policy with the statement of the program, which itself takes no
+// idle timeout below five minutes. It returns when the change was committed. From
+// then on no sweep is due.
 func (w *world) policy(t *testing.T, idle, absolute, touch time.Duration) time.Time {
 	t.Helper()
 	base := func(column, timeout string) string {
@@ -110,8 +110,8 @@ func (w *world) lives(t *testing.T, l userLogin) bool {
 		"AND ? > GREATEST(s.absolute_base, "+databaseNow+" - s.absolute_lifetime_ms)", int64(l.user), int64(l.id), l.issued().UnixMilli()) == 1
 }
 
-// heard waits until those have heard of the absolute lifetime: until they tell
-// of it.
+// heard waits until all of them have read that absolute lifetime: what they answer
+// about l follows from it.
 func heard(t *testing.T, l userLogin, absolute time.Duration, who ...asker) {
 	t.Helper()
 	for _, asked := range who {
