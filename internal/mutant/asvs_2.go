@@ -41,7 +41,7 @@ func asvs2() []asvsBreak {
 		breaks("2.3.1", "a change that ends many logins needs no confirmation", "internal/admin/policies.go", "case effect.Drastic() && !c.Confirmed:", "case false:",
 			"internal/admin", "TestDrasticChangeHasToBeConfirmed"),
 		breaks("2.3.1", "the password alone begins a login", "internal/login/second.go",
-			"if errors.Is(err, secondfactor.ErrRequired) {\n\t\treturn &NeedsCodeError", "if errors.Is(err, secondfactor.ErrRequired) {\n\t\treturn nil\n\t}\n\tif err != nil && user.ID == 0 {\n\t\treturn &NeedsCodeError",
+			"if errors.Is(err, secondfactor.ErrRequired) {\n\t\tticket, err :=", "if errors.Is(err, secondfactor.ErrRequired) {\n\t\treturn nil\n\t}\n\tif err != nil && user.ID == 0 {\n\t\tticket, err :=",
 			"internal/login", "TestLoginAsksForTheCodeBehindThePassword"),
 		breaks("2.3.2", "another limit holds than is written down", "internal/limit/limit.go", "LoginAddress: Rule{120, time.Minute}", "LoginAddress: Rule{1200, time.Minute}",
 			"internal/throttle", "TestDocumentedLimits"),
