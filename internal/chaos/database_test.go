@@ -89,37 +89,21 @@ func (w *world) number(t testing.TB, query string, args ...any) (n int64) {
 	return n
 }
 
-// A stall lets nobody's logout be committed until the function that it returns is
-// called, and then commits the logouts of all but the admin.
-type stall func(t testing.TB, w *world) (end func())
+// A stall makes every COMMIT on a server wait: semi-synchronous replication waits
+// for a replica that there is not, before what was committed is visible.
+type stall struct{ install, begin, end string }
 
-// mysqlStall has semi-synchronous replication wait for a replica that there is
-// not, before what was committed is visible.
-func mysqlStall(t testing.TB, w *world) func() {
-	t.Helper()
-	w.exec(t, "INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'")
-	w.exec(t, "SET GLOBAL rpl_semi_sync_source_timeout = 3600000, GLOBAL rpl_semi_sync_source_wait_point = 'AFTER_SYNC', "+
-		"GLOBAL rpl_semi_sync_source_enabled = 1")
-	return func() { w.exec(t, "SET GLOBAL rpl_semi_sync_source_enabled = 0") }
-}
-
-// mariaDBStall does what an instance would have done whose COMMIT hangs. MariaDB's
-// semi-synchronous replication stops to wait beside polls that lock the settings for
-// reading, and a COMMIT that waits for a backup is undone when its client leaves.
-func mariaDBStall(t testing.TB, w *world) func() {
-	t.Helper()
-	tx, err := w.database.db.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
+var (
+	mysqlStall = stall{
+		"INSTALL PLUGIN rpl_semi_sync_source SONAME 'semisync_source.so'",
+		"SET GLOBAL rpl_semi_sync_source_timeout = 3600000, GLOBAL rpl_semi_sync_source_wait_point = 'AFTER_SYNC', " +
+			"GLOBAL rpl_semi_sync_source_enabled = 1",
+		"SET GLOBAL rpl_semi_sync_source_enabled = 0",
 	}
-	if _, err := tx.ExecContext(t.Context(), "UPDATE users SET token_floor = token_id, token_floor_at = CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED), "+
-		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = 'logged_out', "+
-		"token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE token_id IS NOT NULL AND username <> 'admin'"); err != nil {
-		t.Fatal(err)
+	mariaDBStall = stall{
+		"DO 1", // it is built in
+		"SET GLOBAL rpl_semi_sync_master_timeout = 3600000, GLOBAL rpl_semi_sync_master_wait_point = 'AFTER_SYNC', " +
+			"GLOBAL rpl_semi_sync_master_enabled = 1",
+		"SET GLOBAL rpl_semi_sync_master_enabled = 0",
 	}
-	return func() {
-		if err := tx.Commit(); err != nil {
-			t.Error(err)
-		}
-	}
-}
+)

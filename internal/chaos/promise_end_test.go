@@ -111,6 +111,7 @@ func TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit(t *testing.T) {
 			t.Parallel()
 			on := func(t testing.TB) database { return ownDatabase(s.own(t)) }
 			w := newWorld(t, recipe{instances: 2, bound: promiseBound, on: on, noRedis: s.noRedis})
+			w.exec(t, s.stall.install)
 			here, there := w.instances[0], w.instances[1]
 			admin := w.admin(t)
 			logins := w.logins(t, len(acts), time.Hour, time.Minute)
@@ -123,7 +124,7 @@ func TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit(t *testing.T) {
 				}
 			}
 
-			end := s.stall(t, w)
+			w.exec(t, s.stall.begin)
 			begun := time.Now()
 			var all sync.WaitGroup
 			for _, l := range logins {
@@ -136,7 +137,7 @@ func TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit(t *testing.T) {
 			all.Wait()
 			const late = 10 * time.Second
 			pause(t.Context(), time.Until(begun.Add(late)))
-			end()
+			w.exec(t, s.stall.end)
 			testenv.Eventually(t, patience, func() bool {
 				return w.number(t, "SELECT COUNT(*) FROM users WHERE token_id IS NOT NULL AND username <> 'admin'") == 0
 			}, "the logouts are committed")
