@@ -11,8 +11,9 @@ import (
 )
 
 // TestAUseThatTheRowDoesNotTakeIsForgotten: an instance accepts logins, and has not
-// read yet that the policy is shorter, by which their rows are idle. Twice the bound
-// after it can read again, all answers are what the row says.
+// read yet that the policy is shorter, by which their rows are idle. Another one has
+// answered so. Twice the bound after the first can read again, all answers are what
+// the row says, and the row says what was answered.
 func TestAUseThatTheRowDoesNotTakeIsForgotten(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		here, there := w.instances[0], w.instances[1]
@@ -20,10 +21,16 @@ func TestAUseThatTheRowDoesNotTakeIsForgotten(t *testing.T) {
 		logins := w.logins(t, 4, time.Hour, 2*time.Minute)
 		service := w.remote(t, there, admin)
 		w.useWhileUnheard(t, there, service, logins, func() { w.policy(t, time.Minute, time.Hour+time.Minute, 2*time.Second) })
+		for _, l := range logins {
+			testenv.Eventually(t, patience, func() bool { return here.me(t.Context(), l, true).status == http.StatusUnauthorized }, "the login is idle")
+		}
 		there.mysql.Heal()
 		pause(t.Context(), 2*w.bound)
 		for _, l := range logins {
 			w.agree(t, admin, l, here, there, service)
+			if w.lives(t, l) {
+				t.Errorf("the row of %s lives, after %s has answered that it is over", l.name, here.name)
+			}
 		}
 	})
 }
@@ -65,7 +72,7 @@ func TestAnIdleEndIsFinal(t *testing.T) {
 				}
 			}
 			if w.lives(t, l) {
-				t.Errorf("the row of %s lives, after somebody was told that it does not", l.name)
+				t.Errorf("the row of %s lives, after %s has answered that it is over", l.name, here.name)
 			}
 		}
 	})
