@@ -78,11 +78,12 @@ func (o *operator) sweepBesideUses(ctx context.Context) {
 	o.wait(ctx, time.Until(first.Add(short.idle+o.some(1))))
 	o.probe(ctx, all, o.bound/4, false)
 	var using sync.WaitGroup
-	using.Go(func() { o.probe(ctx, all, o.bound, false) })
+	passive := o.rand.IntN(3) > 0 // a use would be refused by the row, and show at once that it is over
+	using.Go(func() { o.probe(ctx, all, o.bound, passive) })
 	o.shorten(ctx)
 	o.sweep(ctx)
 	if o.rand.IntN(3) > 0 {
-		o.wait(ctx, o.some(1))
+		o.wait(ctx, o.some(1)/2)
 		o.endAllAgain(ctx, people, all)
 	}
 	using.Wait()
@@ -175,7 +176,7 @@ func (o *operator) endAllAgain(ctx context.Context, people []*person, all []*ses
 		case 0, 1:
 			people[n].login(ctx, o.world, o.any(o.rand))
 		case 2:
-			o.disable(ctx, people[n])
+			o.disable(ctx, people[n], 0)
 		case 3:
 			o.endUser(ctx, people[n])
 		case 4:

@@ -39,7 +39,7 @@ type operator struct {
 func (o *operator) act(ctx context.Context) {
 	switch n := o.rand.IntN(100); {
 	case n < 6:
-		o.disable(ctx, o.somebody())
+		o.disable(ctx, o.somebody(), o.some(1))
 	case n < 12:
 		o.endOne(ctx, o.somebody())
 	case n < 18:
@@ -96,21 +96,19 @@ func (o *operator) atTheShell(ctx context.Context, about judge.Event, args ...st
 	return e.Answer
 }
 
-// disable keeps somebody out for a while.
-func (o *operator) disable(ctx context.Context, p *person) judge.Answer {
+// disable keeps somebody out for that long.
+func (o *operator) disable(ctx context.Context, p *person, d time.Duration) {
 	end := judge.Event{Op: judge.EndUser, User: p.name, What: "disable " + p.name}
-	var answer judge.Answer
 	if o.rand.IntN(2) == 0 {
-		answer = o.asAdmin(ctx, "PATCH", "/v1/admin/users/"+p.id, map[string]any{"disabled": true}, end)
+		o.asAdmin(ctx, "PATCH", "/v1/admin/users/"+p.id, map[string]any{"disabled": true}, end)
 	} else {
-		answer = o.atTheShell(ctx, end, "user", "disable", p.name)
+		o.atTheShell(ctx, end, "user", "disable", p.name)
 	}
-	o.wait(ctx, o.some(1))
+	o.wait(ctx, d)
 	enable := judge.Event{Op: judge.MayEnd, User: p.name, What: "enable " + p.name}
 	for ctx.Err() == nil && o.atTheShell(ctx, enable, "user", "enable", p.name) != judge.Yes {
 		pause(ctx, 200*time.Millisecond)
 	}
-	return answer
 }
 
 func (o *operator) endOne(ctx context.Context, p *person) judge.Answer {
