@@ -10,6 +10,7 @@ LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
 CAMPAIGN     ?= 20m
+PROMISE_WORLDS ?= 1000000
 SEED         ?=
 SEEDS        ?= 100000
 WORLDS       ?= 10000
@@ -80,6 +81,11 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+
+promise: ## run all that guards the promise: the model, PROMISE_WORLDS (1000000) simulated deployments, and the campaign from outside for CAMPAIGN (20m)
+	@$(MAKE) --no-print-directory model
+	FLAKEPASS_SIM_SEEDS=$(PROMISE_WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
+	@$(MAKE) --no-print-directory campaign
 
 campaign: servers build ## attack the promise from outside for CAMPAIGN (20m), on each database, with and without Redis; SEED=n repeats what an earlier run did
 	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/campaign
@@ -152,4 +158,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

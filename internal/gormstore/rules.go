@@ -83,16 +83,9 @@ func scanRules(on *gorm.DB, query string) (ruleRow, error) {
 	return rows[0], nil
 }
 
-// rulesLocked reads the policy and keeps it as it is until the transaction ends.
-// It waits for a change that is under way.
-func (db *DB) rulesLocked(tx *gorm.DB) (ruleRow, error) {
-	r, err := scanRules(tx, db.ruleQuery("")+db.d.forShare)
-	r.steady = err == nil
-	return r, err
-}
-
-// rulesNow reads the policy in a transaction and waits for nobody: if a change is
-// under way, it is the policy of before, and not steady.
+// rulesNow reads the policy in a transaction, and keeps it as it is until that ends.
+// It waits for nobody: if a change is under way, it is the policy of before, and not
+// steady.
 func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
 	r, err := scanRules(tx, db.ruleQuery(also)+db.d.shareNow)
 	if err != nil && lockedNow(err) {
