@@ -223,8 +223,10 @@ func (j *judge) witness(w session.Witness, now time.Time) {
 
 // calm holds an answer that was given when nothing was broken for two bounds to
 // the row.
-func (j *judge) calm(l *login, a answer) {
-	lived := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }()
+func (j *judge) calm(l *login, ask func() answer) {
+	lives := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }
+	lived := lives()
+	a := ask()
 	j.answered(l, a)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -234,8 +236,6 @@ func (j *judge) calm(l *login, a answer) {
 	case a.err != nil && !refused:
 		j.blame("OneStory: %s cannot tell of %v, long after all trouble is over: %v", a.by, l.id, a.err)
 	case a.err == nil && !lived && !spreads:
-		if j.db.now().Sub(l.told).Abs() > second { // it may end just now
-			j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
-		}
+		j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
 	}
 }

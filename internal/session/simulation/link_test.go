@@ -234,7 +234,9 @@ func (l *link) endAs(ctx context.Context, e session.Ending, event bool) (session
 		}
 	}
 	if err != nil && errors.Is(err, session.ErrNotFound) && e.ID == 0 && l.has(stampAlways) {
-		err = errors.Join(err, l.stampAgain(ctx, e.UserID))
+		if again := l.stampAgain(ctx, e.UserID); again != nil {
+			err = again
+		}
 	}
 	if err == nil {
 		err = l.restamp(ctx, got.UserID, got.start)
