@@ -166,7 +166,7 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 	if !l.died.IsZero() && a.asked.Sub(l.died) > j.life(session.Life(j.bound)) {
 		j.blame("OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
 	}
-	if a.version != j.db.policy.Version {
+	if !j.knows(a) {
 		return // it may not have heard of a shorter one
 	}
 	if j.db.shorter.After(l.toldAt) {
@@ -178,6 +178,16 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 	if !a.passive && a.asked.After(l.used) {
 		l.used = a.asked
 	}
+}
+
+// knows reports whether an answer goes by the policy in force. A Remote does not
+// say by which it goes, except by the times that it tells.
+func (j *judge) knows(a *answer) bool {
+	if a.by != remoteName {
+		return a.version == j.db.policy.Version
+	}
+	p, who := &j.db.policy, &a.who
+	return who.ExpiresAt.Equal(p.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(p.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
 }
 
 func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {

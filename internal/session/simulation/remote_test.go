@@ -85,6 +85,8 @@ func (w *world) follow(p *place) {
 	w.all.Go(func() { w.remote.Run(w.ctx) })
 }
 
+const remoteName = "the Remote"
+
 // askRemote is what the service with the Remote is answered.
 func (w *world) askRemote(l *login, passive bool) answer {
 	ctx, cancel := context.WithTimeout(context.Background(), clientPatience)
@@ -92,7 +94,7 @@ func (w *world) askRemote(l *login, passive bool) answer {
 	if passive {
 		ctx = flakepass.NewPassiveContext(ctx)
 	}
-	a := answer{by: "remote", asked: time.Now(), passive: passive}
+	a := answer{by: remoteName, asked: time.Now(), passive: passive}
 	a.who, a.err = w.remote.Verify(ctx, l.token)
 	return a
 }
