@@ -234,7 +234,7 @@ func (l *link) endAs(ctx context.Context, e session.Ending, event bool) (session
 		}
 	}
 	if err != nil && errors.Is(err, session.ErrNotFound) && e.ID == 0 && l.has(stampAlways) {
-		if again := l.stampAgain(ctx, e.UserID); again != nil {
+		if again := l.stampAgain(ctx, e.UserID); again != nil && l.has(stampOrFail) {
 			err = again
 		}
 	}
