@@ -115,8 +115,11 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 	}
 	now, err := e.known(row.current(asOf))
 	if err != nil && e.ID == 0 {
-		// Nothing lives, which is an answer about all instances.
-		err = errors.Join(err, s.stampAgain(ctx, row.UserID))
+		// Nothing lives, which is an answer about all instances: without a stamp it
+		// must not be given.
+		if failed := s.stampAgain(ctx, row.UserID); failed != nil {
+			return session.Session{}, false, failed
+		}
 	}
 	if err != nil || !now.Alive() {
 		return now, true, err
