@@ -117,7 +117,7 @@ func (j *judge) told(by, what string, logins []*login) {
 		if l.died.IsZero() {
 			j.blameFor(l, "Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
 		}
-		if l.over.IsZero() {
+		if l.over.IsZero() && !l.forgotten {
 			l.over, l.by = now, by
 		}
 	}
@@ -203,6 +203,9 @@ func (j *judge) knows(a *answer) bool {
 		return a.version == j.db.policy.Version
 	}
 	p, who := &j.db.policy, &a.who
+	if a.asked.Sub(j.db.policies[len(j.db.policies)-1].at) < j.bound {
+		return false // one of before may have had the same times
+	}
 	return who.ExpiresAt.Equal(p.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(p.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
 }
 

@@ -267,6 +267,9 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		defer l.mu.Unlock()
 		u = l.holder(e.ID, true)
 		if u == nil || !u.ended.Hash.Equal(&e.Hash) {
+			if was := l.logins[e.ID]; was != nil {
+				was.forgotten = true
+			}
 			return got, session.ErrNotFound
 		}
 		got.Session, got.before = l.endedOf(u, asOf), true

@@ -40,7 +40,7 @@ const (
 	badLink               // one instance hears late, and loses answers
 	changing              // the policy, by commits that hang
 	deafPoll              // one instance cannot poll, and all else works
-	noAnswer // half of the commits take long or are lost, and one user is logged out again and again
+	noAnswer              // half of the commits take long or are lost, and one user is logged out again and again
 	anything
 	themes = anything + 2
 )
