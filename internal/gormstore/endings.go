@@ -88,8 +88,11 @@ func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error)
 	case err == nil:
 		err = s.restamp(ctx, int64(ended.UserID), start)
 	case errors.Is(err, session.ErrNotFound) && e.ID == 0:
-		// That nothing of this user lives is an answer about all instances.
-		err = errors.Join(err, s.stampAgain(ctx, int64(e.UserID)))
+		// That nothing of this user lives is an answer about all instances: it is not
+		// given without a stamp.
+		if failed := s.stampAgain(ctx, int64(e.UserID)); failed != nil {
+			err = failed
+		}
 	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("gormstore: end: %w", err)

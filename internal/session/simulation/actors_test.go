@@ -45,6 +45,9 @@ func (w *world) client(ctx context.Context, r *rand.Rand) {
 		if r.IntN(40) == 0 && !pause(ctx, r, 45*second) {
 			return
 		}
+		if r.IntN(3) == 0 {
+			w.verifyRemote(w.pick(r, user), r.IntN(4) == 0)
+		}
 		if l := w.pick(r, user); !w.verify(i, l, r.IntN(4) == 0) && r.IntN(2) == 0 {
 			w.login(w.some(r), user)
 		}
@@ -86,10 +89,11 @@ func (w *world) lookAgain(r *rand.Rand, about []*login) {
 	wait := w.bound + time.Duration(1+r.Int64N(int64(2*second)))
 	w.all.Go(func() {
 		<-time.After(wait)
-		for _, p := range w.places {
-			for _, l := range about {
+		for _, l := range about {
+			for _, p := range w.places {
 				w.verify(p.instance.Load(), l, true)
 			}
+			w.verifyRemote(l, true)
 		}
 	})
 }
@@ -201,6 +205,12 @@ func (w *world) verify(i *instance, l *login, passive bool) bool {
 	a := w.ask(i, l, passive)
 	w.judge.answered(l, a)
 	return a.err == nil
+}
+
+func (w *world) verifyRemote(l *login, passive bool) {
+	if l != nil && w.remote != nil {
+		w.judge.answered(l, w.askRemote(l, passive))
+	}
 }
 
 func (w *world) ask(i *instance, l *login, passive bool) answer {
@@ -321,6 +331,9 @@ func (w *world) faults(ctx context.Context, r *rand.Rand) {
 			w.restart(p, life, r.IntN(2) == 0)
 			life++
 		}
+		if w.network != nil && r.IntN(3) == 0 {
+			w.network.trouble(r.IntN(3) == 0, time.Duration(r.Int64N(int64(3*second))))
+		}
 		if r.IntN(3) == 0 {
 			w.mend()
 		}
@@ -337,13 +350,19 @@ func (w *world) mend() {
 	w.redis.drop = 0
 	w.redis.mu.Unlock()
 	w.db.set(dbMood{})
+	if w.network != nil {
+		w.network.trouble(false, 0)
+	}
 }
 
 // oneStory holds that every instance says of the last logins what the row says.
 func (w *world) oneStory() {
 	for _, l := range w.recent(6) {
 		for _, p := range w.places {
-			w.judge.calm(l, w.ask(p.instance.Load(), l, true))
+			w.judge.calm(l, func() answer { return w.ask(p.instance.Load(), l, true) })
+		}
+		if w.remote != nil {
+			w.judge.calm(l, func() answer { return w.askRemote(l, true) })
 		}
 	}
 }
@@ -360,7 +379,8 @@ func (w *world) recovered() {
 				w.judge.blame("OneStory: %s lets nobody log in, long after all trouble is over", i.name)
 				return
 			}
-			w.judge.calm(w.judge.newest[u.id], w.ask(i, w.judge.newest[u.id], false))
+			l := w.judge.newest[u.id]
+			w.judge.calm(l, func() answer { return w.ask(i, l, false) })
 		}
 	}
 }

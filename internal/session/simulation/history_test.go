@@ -26,6 +26,9 @@ type life struct {
 	uses []span    // in which a use was being written
 	died time.Time // its row said that it has ended; zero if it does not yet
 	late bool      // that was committed later than the feed looks back
+	// forgotten says that a logout found no row that knows the login: two others of
+	// its user have begun since. Nobody can stamp that end then.
+	forgotten bool
 }
 
 type (

@@ -40,6 +40,14 @@ type login struct {
 	// told is until when it will not be idle, by the database's clock, as an answer
 	// at toldAt said; used is when a use began that was acknowledged.
 	told, toldAt, used time.Time
+	story              []event
+}
+
+// An event is an answer about a login, or word to somebody that it is over.
+type event struct {
+	at     time.Time
+	what   string
+	answer answer
 }
 
 // slack is what two clocks may differ by within a bound.
@@ -51,6 +59,12 @@ func newJudge(p plan, db *database) *judge {
 
 func (j *judge) blame(format string, args ...any) {
 	j.wrong = append(j.wrong, fmt.Sprintf(format, args...))
+}
+
+// blameFor is blame, with the story of a login. The caller holds the database's
+// mu.
+func (j *judge) blameFor(l *login, format string, args ...any) {
+	j.blame("%s\n%s", fmt.Sprintf(format, args...), l.tell(j.db))
 }
 
 func (j *judge) verdict() error {
@@ -99,10 +113,11 @@ func (j *judge) told(by, what string, logins []*login) {
 	defer j.db.mu.Unlock()
 	now := time.Now()
 	for _, l := range logins {
+		l.story = append(l.story, event{at: now, what: what + " was acknowledged by " + by})
 		if l.died.IsZero() {
-			j.blame("Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
+			j.blameFor(l, "Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
 		}
-		if l.over.IsZero() {
+		if l.over.IsZero() && !l.forgotten {
 			l.over, l.by = now, by
 		}
 	}
@@ -125,6 +140,7 @@ func (j *judge) answered(l *login, a answer) {
 	defer j.db.mu.Unlock()
 	now := time.Now()
 	lives := j.db.lives(l.life)
+	l.story = append(l.story, event{at: now, answer: a})
 	_, refused := errors.AsType[*flakepass.Refusal](a.err)
 	switch {
 	case a.err == nil:
@@ -137,7 +153,7 @@ func (j *judge) answered(l *login, a answer) {
 		j.unsure++
 	}
 	if lives && !l.said.IsZero() {
-		j.blame("NoReturn: %v lives, of which somebody was told %v ago that the policy has ended it", l.id, now.Sub(l.said))
+		j.blameFor(l, "NoReturn: %v lives, of which somebody was told %v ago that the policy has ended it", l.id, now.Sub(l.said))
 	}
 }
 
@@ -146,27 +162,27 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 		age := a.asked.Sub(l.over)
 		j.worst = max(j.worst, age)
 		if age > j.bound {
-			j.blame("End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
+			j.blameFor(l, "End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
 		}
 		if a.by == l.by {
-			j.blame("End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
+			j.blameFor(l, "End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
 		}
 	}
 	if at, ok := l.dead[a.by]; ok && a.asked.After(at) {
-		j.blame("NoReturn: %s believes %v, which it has refused before", a.by, l.id)
+		j.blameFor(l, "NoReturn: %s believes %v, which it has refused before", a.by, l.id)
 	}
 	if !l.said.IsZero() && a.asked.Sub(l.said) > j.bound {
-		j.blame("NoReturn: %s believes %v asked %v after somebody was told that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
+		j.blameFor(l, "NoReturn: %s believes %v asked %v after somebody was told that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
 	}
 	if at := a.asked.Add(-j.bound - slack); at.After(l.seen[0].at) {
 		if why, certain := j.db.overThen(l.life, at); why != "" && certain {
-			j.blame("PolicyEnd: %s believes %v asked more than the bound after it was %s", a.by, l.id, why)
+			j.blameFor(l, "PolicyEnd: %s believes %v asked more than the bound after it was %s", a.by, l.id, why)
 		}
 	}
 	if !l.died.IsZero() && a.asked.Sub(l.died) > j.life(session.Life(j.bound)) {
-		j.blame("OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
+		j.blameFor(l, "OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
 	}
-	if a.version != j.db.policy.Version {
+	if !j.knows(a) {
 		return // it may not have heard of a shorter one
 	}
 	if j.db.shorter.After(l.toldAt) {
@@ -180,9 +196,22 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 	}
 }
 
+// knows reports whether an answer goes by the policy in force. A Remote does not
+// say by which it goes, except by the times that it tells.
+func (j *judge) knows(a *answer) bool {
+	if a.by != remoteName {
+		return a.version == j.db.policy.Version
+	}
+	p, who := &j.db.policy, &a.who
+	if a.asked.Sub(j.db.policies[len(j.db.policies)-1].at) < j.bound {
+		return false // one of before may have had the same times
+	}
+	return who.ExpiresAt.Equal(p.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(p.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
+}
+
 func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
 	if lives {
-		j.blame("NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
+		j.blameFor(l, "NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
 	}
 	if _, ok := l.dead[a.by]; !ok {
 		l.dead[a.by] = now
@@ -199,10 +228,10 @@ func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
 		return
 	}
 	if left := l.told.Sub(j.db.now()); left > slack {
-		j.blame("UseCounts: %v of %v by %s, %v before the end that was told", a.err, l.id, a.by, left)
+		j.blameFor(l, "UseCounts: %v of %v by %s, %v before the end that was told", a.err, l.id, a.by, left)
 	}
 	if idle && now.Before(l.used.Add(j.bound)) {
-		j.blame("UseCounts: %v of %v by %s, %v after a use that was acknowledged", a.err, l.id, a.by, now.Sub(l.used))
+		j.blameFor(l, "UseCounts: %v of %v by %s, %v after a use that was acknowledged", a.err, l.id, a.by, now.Sub(l.used))
 	}
 }
 
@@ -223,8 +252,10 @@ func (j *judge) witness(w session.Witness, now time.Time) {
 
 // calm holds an answer that was given when nothing was broken for two bounds to
 // the row.
-func (j *judge) calm(l *login, a answer) {
-	lived := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }()
+func (j *judge) calm(l *login, ask func() answer) {
+	lives := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }
+	lived := lives()
+	a := ask()
 	j.answered(l, a)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -234,8 +265,6 @@ func (j *judge) calm(l *login, a answer) {
 	case a.err != nil && !refused:
 		j.blame("OneStory: %s cannot tell of %v, long after all trouble is over: %v", a.by, l.id, a.err)
 	case a.err == nil && !lived && !spreads:
-		if j.db.now().Sub(l.told).Abs() > second { // it may end just now
-			j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
-		}
+		j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
 	}
 }

@@ -234,7 +234,9 @@ func (l *link) endAs(ctx context.Context, e session.Ending, event bool) (session
 		}
 	}
 	if err != nil && errors.Is(err, session.ErrNotFound) && e.ID == 0 && l.has(stampAlways) {
-		err = errors.Join(err, l.stampAgain(ctx, e.UserID))
+		if again := l.stampAgain(ctx, e.UserID); again != nil && l.has(stampOrFail) {
+			err = again
+		}
 	}
 	if err == nil {
 		err = l.restamp(ctx, got.UserID, got.start)
@@ -265,6 +267,9 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		defer l.mu.Unlock()
 		u = l.holder(e.ID, true)
 		if u == nil || !u.ended.Hash.Equal(&e.Hash) {
+			if was := l.logins[e.ID]; was != nil {
+				was.forgotten = true
+			}
 			return got, session.ErrNotFound
 		}
 		got.Session, got.before = l.endedOf(u, asOf), true

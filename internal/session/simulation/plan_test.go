@@ -40,6 +40,7 @@ const (
 	badLink               // one instance hears late, and loses answers
 	changing              // the policy, by commits that hang
 	deafPoll              // one instance cannot poll, and all else works
+	noAnswer              // half of the commits take long or are lost, and one user is logged out again and again
 	anything
 	themes = anything + 2
 )
@@ -66,6 +67,10 @@ func planWith(seed uint64, most theme) plan {
 	case hangs:
 		p.mood = dbMood{late: r.Float64() / 2, hang: r.Float64() / 2, lose: r.Float64() / 4, deaf: r.Float64() / 2}
 		p.ends += 10
+	case noAnswer:
+		p.mood, p.trouble = dbMood{hang: 0.2, late: 0.2, lose: 0.3}, 40*second
+		p.ends, p.clients, p.people, p.remote, p.redis, p.setBack = 40, 3, 1, false, false, false
+		p.pace, p.changes, p.sweeps = 2*second, 0, 0
 	case badLink:
 		p.worst = mood{lose: r.Float64() / 2, slow: 3 * second, poll: r.Float64()}
 		p.pace = 700 * time.Millisecond

@@ -18,6 +18,7 @@ const (
 	fence         rule = "Fence"
 	sweepFence    rule = "SweepFence"
 	askLogout     rule = "AskLogout"
+	stampOrFail   rule = "what could not be stamped is not acknowledged"
 )
 
 // rules are all of them but one.

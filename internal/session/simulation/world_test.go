@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/session/broadcast"
 	"github.com/flakepass/flakepass/internal/session/feed"
 	"github.com/flakepass/flakepass/internal/session/gatetier"
 	"github.com/flakepass/flakepass/internal/session/memtier"
@@ -34,6 +37,11 @@ type world struct {
 	all    sync.WaitGroup
 	judge  *judge
 	places []*place
+
+	// If there is a Remote.
+	mine    flakepass.Token
+	remote  *flakepass.Remote
+	network *network
 }
 
 // A place is where an instance runs. It may be started again there.
@@ -56,6 +64,11 @@ type instance struct {
 	db      *link
 	cancel  context.CancelFunc
 	stop    func()
+	gone    chan struct{} // closed when it is stopped or killed
+
+	// If there is a Remote.
+	news    *broadcast.Hub
+	handler http.Handler
 }
 
 type mint struct{ *link }
@@ -70,6 +83,7 @@ func newWorld(t testing.TB, p plan, without rule) *world {
 	time.Sleep(time.Until(time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)))
 	w := &world{plan: p, rules: rules{without}, t: t, db: newDatabase(p, without), redis: newShared(p.seed)}
 	w.judge = newJudge(p, w.db)
+	w.mine = flakepass.NewToken(1 << 61)
 	w.ctx, w.end = context.WithCancel(context.Background())
 	for i := range p.instances {
 		place := &place{number: i, toDB: newWire(p.seed, uint64(i+1)), toRedis: newWire(p.seed, uint64(i+101))}
@@ -89,7 +103,7 @@ func newWorld(t testing.TB, p plan, without rule) *world {
 func (w *world) start(p *place, life int) {
 	ctx, stop := context.WithCancel(w.ctx)
 	db := &link{database: w.db, wire: p.toDB, skew: w.skew[p.number]}
-	i := &instance{rules: w.rules, name: fmt.Sprintf("%d.%d", p.number, life), db: db, cancel: stop}
+	i := &instance{rules: w.rules, name: fmt.Sprintf("%d.%d", p.number, life), db: db, cancel: stop, gone: make(chan struct{})}
 	must := func(err error) {
 		if err != nil {
 			w.t.Fatal(err)
@@ -100,7 +114,7 @@ func (w *world) start(p *place, life int) {
 	must(err)
 	i.feed, err = feed.New(feed.Options{
 		From: db, Policy: i.rule.Follow(slog.New(slog.DiscardHandler)), Bound: w.bound, Now: db.clock,
-		Learn: func(n session.News) { i.near.Learn(n) },
+		Learn: i.learn,
 	})
 	must(err)
 	var rows session.Rows = &feed.Rows{Reader: db, Policy: i.rule, Clock: i.feed}
@@ -118,7 +132,7 @@ func (w *world) start(p *place, life int) {
 		behind = common
 		i.word = func(text []byte) {
 			if s, ok := common.Word(text); ok {
-				i.near.Note(s)
+				i.note(s)
 			}
 		}
 	} else {
@@ -132,10 +146,20 @@ func (w *world) start(p *place, life int) {
 		Accepted: func(a session.Witness) { w.judge.witness(a, db.clock()) },
 	}
 	i.takeOut()
+	if w.plan.remote && p.number == 0 {
+		w.serve(i)
+	}
 	var running sync.WaitGroup
 	running.Go(func() { _ = i.feed.Poll(ctx); i.feed.Run(ctx) })
 	running.Go(func() { touches.Run(ctx, second) })
-	i.stop = func() { stop(); running.Wait(); i.near.Close() }
+	i.stop = func() {
+		if i.news != nil {
+			i.news.Stop()
+		}
+		stop()
+		running.Wait()
+		i.near.Close()
+	}
 	p.instance.Store(i)
 }
 
@@ -166,7 +190,21 @@ func (i *instance) settled(s session.Session) {
 	if s.Alive() {
 		i.written(s.ID, s.Seen)
 	} else {
-		i.near.Note(s)
+		i.note(s)
+	}
+}
+
+func (i *instance) note(ended session.Session) {
+	i.near.Note(ended)
+	if i.news != nil {
+		i.news.Note(ended)
+	}
+}
+
+func (i *instance) learn(n session.News) {
+	i.near.Learn(n)
+	if i.news != nil {
+		i.news.Learn(n)
 	}
 }
 
@@ -180,6 +218,7 @@ func (w *world) restart(p *place, life int, kill bool) {
 		p.toRedis = newWire(w.seed, uint64(1000*life+p.number+101))
 	}
 	w.start(p, life)
+	close(old.gone)
 	old.cancel()
 	w.all.Go(func() {
 		time.Sleep(10 * second) // what it had begun still happens
@@ -194,6 +233,9 @@ func (w *world) run() error {
 	w.places[0].toDB.set(w.worst)
 	busy, stop := context.WithTimeout(w.ctx, w.span)
 	defer stop()
+	if w.plan.remote {
+		w.follow(w.places[0])
+	}
 	random := func(n int) *rand.Rand { return rand.New(rand.NewPCG(w.seed, uint64(n))) }
 	for c := range w.clients {
 		w.all.Go(func() { w.client(busy, random(3000+c)) })
@@ -209,6 +251,9 @@ func (w *world) run() error {
 	w.settle()
 	w.oneStory()
 	w.recovered()
+	if w.remote != nil {
+		w.remote.Close()
+	}
 	w.end()
 	for _, p := range w.places {
 		p.instance.Load().stop()
