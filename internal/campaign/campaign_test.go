@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // one. What is done differs from run to run, and FLAKEPASS_CAMPAIGN_SEED repeats
 // it.
 func TestPromiseHoldsFromOutside(t *testing.T) {
+	t.Parallel()
 	seed, err := seedOf(os.Getenv("FLAKEPASS_CAMPAIGN_SEED"))
 	if err != nil {
 		t.Fatal(err)
