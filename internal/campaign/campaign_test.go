@@ -18,11 +18,12 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // one. What is done differs from run to run, and FLAKEPASS_CAMPAIGN_SEED repeats
 // it.
 func TestPromiseHoldsFromOutside(t *testing.T) {
+	t.Parallel()
 	seed, err := seedOf(os.Getenv("FLAKEPASS_CAMPAIGN_SEED"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := options{bound: time.Second, seed: seed, program: testenv.Flakepass(t)}
+	o := options{bound: time.Second, seed: seed, moves: moves, program: testenv.Flakepass(t)}
 	for n, c := range []configuration{{"sqlite", false}, {"mysql", true}, {"mariadb", false}} {
 		t.Run(c.String(), func(t *testing.T) {
 			t.Parallel() // they wait most of the time
@@ -66,6 +67,17 @@ func TestSeedDecidesWhatIsDone(t *testing.T) {
 	}
 	if draw(newRand(1, "person0")) == draw(newRand(1, "person1")) || draw(newRand(1, "person0")) == draw(newRand(2, "person0")) {
 		t.Error("another seed or actor, and the same numbers")
+	}
+}
+
+func TestMovesAreChosenByName(t *testing.T) {
+	if some, err := choose("^late"); err != nil || len(some) != 1 || some[0].name != "late-commits" {
+		t.Errorf("%d moves, %v; want late-commits", len(some), err)
+	}
+	for _, bad := range []string{"(", "dance"} {
+		if _, err := choose(bad); err == nil {
+			t.Errorf("no error for -moves %s", bad)
+		}
 	}
 }
 

@@ -42,12 +42,16 @@ func main() {
 	flag.DurationVar(&o.bound, "bound", time.Second, "the revocation bound of the instances, from 1s")
 	flag.StringVar(&o.program, "program", "bin/flakepass", "the flakepass program")
 	flag.BoolVar(&o.on, "on", false, "go on with a configuration after a fault was found in it")
+	chosen := flag.String("moves", ".", "a regular expression: which moves the operator makes; see operator.go")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var bad error
 	if o.seed, bad = seedOf(*seed); bad == nil {
 		o.configurations, bad = configurations(strings.Split(*databases, ","), *redis)
+	}
+	if bad == nil {
+		o.moves, bad = choose(*chosen)
 	}
 	if bad != nil {
 		fmt.Fprintln(os.Stderr, "campaign:", bad)
@@ -110,6 +114,7 @@ func configurations(databases []string, redis string) (all []configuration, err 
 // options say what a campaign does.
 type options struct {
 	configurations []configuration
+	moves          []move
 	length         time.Duration // of all configurations together
 	bound          time.Duration
 	seed           uint64

@@ -69,24 +69,30 @@ func (o *operator) lateCommits(ctx context.Context) {
 	o.probe(ctx, all, 3*o.bound, true)
 }
 
-// sweepBesideUses makes the policy shorter and sweeps at once, while people use
-// what the sweep clears, and then ends the same sessions once more.
+// sweepBesideUses makes the policy shorter and sweeps at once what is idle by it,
+// has people use that where the change may not have been heard of, and then ends
+// the same sessions once more.
 func (o *operator) sweepBesideUses(ctx context.Context) {
-	o.lengthen(ctx, longer[1])
+	o.lengthen(ctx, longer[o.rand.IntN(len(longer))])
 	people, all, first := o.enter(ctx)
-	o.probe(ctx, all, o.bound/2, false)
-	o.wait(ctx, time.Until(first.Add(short.idle+o.some(1))))
-	o.probe(ctx, all, o.bound/4, false)
-	var using sync.WaitGroup
-	passive := o.rand.IntN(3) > 0 // a use would be refused by the row, and show at once that it is over
-	using.Go(func() { o.probe(ctx, all, o.bound, passive) })
+	o.probe(ctx, all, time.Until(first.Add(short.idle+time.Second/2)), true) // all know them, and nobody uses them
 	o.shorten(ctx)
-	o.sweep(ctx)
-	if o.rand.IntN(3) > 0 {
-		o.wait(ctx, o.some(1)/2)
+	if o.rand.IntN(4) > 0 {
+		o.sweep(ctx)
+	}
+	i := o.any(o.rand)
+	for range 1 + o.rand.IntN(2) {
+		for _, s := range all {
+			o.askAbout(ctx, i, s, false)
+		}
+	}
+	if o.rand.IntN(4) == 0 {
+		o.sweep(ctx)
+	}
+	if o.rand.IntN(4) > 0 {
+		o.wait(ctx, o.some(1)/4)
 		o.endAllAgain(ctx, people, all)
 	}
-	using.Wait()
 	o.probe(ctx, all, 3*o.bound, true)
 }
 

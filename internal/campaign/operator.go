@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"sync"
 	"time"
 
@@ -29,37 +30,63 @@ var (
 type operator struct {
 	*world
 	rand  *rand.Rand
+	moves []move
 	long  bool      // the policy is not the short one
 	until time.Time // the end of all: nothing waits longer
 	fault sync.WaitGroup
 	busy  chan struct{}
 }
 
-// act does one thing.
+// A move is one thing that the operator does, and how often among a hundred.
+type move struct {
+	name   string
+	weight int
+	do     func(*operator, context.Context)
+}
+
+var moves = []move{
+	{"disable", 6, func(o *operator, ctx context.Context) { o.disable(ctx, o.somebody(), o.some(1)) }},
+	{"end", 6, func(o *operator, ctx context.Context) { o.endOne(ctx, o.somebody()) }},
+	{"logout", 6, func(o *operator, ctx context.Context) { o.endUser(ctx, o.somebody()) }},
+	{"logout-all", 2, (*operator).endAll},
+	{"policy", 12, (*operator).changePolicy},
+	{"sweep", 6, (*operator).sweep},
+	{"fault", 26, (*operator).breakSomething},
+	{"late-commits", 9, (*operator).lateCommits},
+	{"sweep-beside-uses", 9, (*operator).sweepBesideUses},
+	{"unheard-policy", 9, (*operator).unheardPolicy},
+	{"use-and-leave", 9, (*operator).useAndLeave},
+}
+
+// choose is the moves whose names match.
+func choose(pattern string) (some []move, err error) {
+	expression, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("-moves: %w", err)
+	}
+	for _, m := range moves {
+		if expression.MatchString(m.name) {
+			some = append(some, m)
+		}
+	}
+	if len(some) == 0 {
+		return nil, fmt.Errorf("-moves is %q, which matches none", pattern)
+	}
+	return some, nil
+}
+
+// act makes one of the moves.
 func (o *operator) act(ctx context.Context) {
-	switch n := o.rand.IntN(100); {
-	case n < 6:
-		o.disable(ctx, o.somebody(), o.some(1))
-	case n < 12:
-		o.endOne(ctx, o.somebody())
-	case n < 18:
-		o.endUser(ctx, o.somebody())
-	case n < 20:
-		o.endAll(ctx)
-	case n < 32:
-		o.changePolicy(ctx)
-	case n < 38:
-		o.sweep(ctx)
-	case n < 64:
-		o.breakSomething(ctx)
-	case n < 73:
-		o.lateCommits(ctx)
-	case n < 82:
-		o.sweepBesideUses(ctx)
-	case n < 91:
-		o.unheardPolicy(ctx)
-	default:
-		o.useAndLeave(ctx)
+	all := 0
+	for _, m := range o.moves {
+		all += m.weight
+	}
+	n := o.rand.IntN(all)
+	for _, m := range o.moves {
+		if n -= m.weight; n < 0 {
+			m.do(o, ctx)
+			return
+		}
 	}
 }
 
@@ -111,43 +138,48 @@ func (o *operator) disable(ctx context.Context, p *person, d time.Duration) {
 	}
 }
 
-func (o *operator) endOne(ctx context.Context, p *person) judge.Answer {
+func (o *operator) endOne(ctx context.Context, p *person) {
 	if all := p.known(); len(all) > 0 {
-		return o.endSession(ctx, all[len(all)-1])
+		o.endSession(ctx, all[len(all)-1])
 	}
-	return judge.None
 }
 
 // endSession ends one session as an operator or a service can.
-func (o *operator) endSession(ctx context.Context, s *session) judge.Answer {
+func (o *operator) endSession(ctx context.Context, s *session) {
 	about := judge.Event{Op: judge.EndOne, User: s.user, Session: s.id, What: fmt.Sprint("end of ", s.id)}
 	switch o.rand.IntN(3) {
 	case 0:
-		return o.asAdmin(ctx, "DELETE", fmt.Sprint("/v1/admin/sessions/", s.id), nil, about)
+		o.asAdmin(ctx, "DELETE", fmt.Sprint("/v1/admin/sessions/", s.id), nil, about)
 	case 1:
 		about.What = fmt.Sprint("end at the shell of ", s.id)
-		return o.atTheShell(ctx, about, "session", "end", fmt.Sprint(s.id))
+		o.atTheShell(ctx, about, "session", "end", fmt.Sprint(s.id))
+	default:
+		o.revoke(ctx, s)
 	}
+}
+
+// revoke ends a session as a service does that has its token.
+func (o *operator) revoke(ctx context.Context, s *session) {
 	i := o.any(o.rand)
 	c, err := client.New(client.Options{URL: i.base, HTTP: o.http})
 	if err != nil {
 		panic(err) // the URL is ours
 	}
-	about.What, about.Where, about.Wait, about.Begin = fmt.Sprint("POST /v1/revoke of ", s.id), i.name, true, o.now()
+	about := judge.Event{Op: judge.EndOne, User: s.user, Session: s.id, What: fmt.Sprint("POST /v1/revoke of ", s.id), Where: i.name, Wait: true, Begin: o.now()}
 	if c.As(o.admin.token()).Revoke(ctx, s.token) == nil {
 		about.Answer = judge.Yes
 	}
 	about.End = o.now()
 	o.add(about)
-	return about.Answer
 }
 
-func (o *operator) endUser(ctx context.Context, p *person) judge.Answer {
+func (o *operator) endUser(ctx context.Context, p *person) {
 	about := judge.Event{Op: judge.EndUser, User: p.name, What: "logout by an operator of " + p.name}
 	if o.rand.IntN(2) == 0 {
-		return o.asAdmin(ctx, "POST", "/v1/admin/users/"+p.id+"/logout", nil, about)
+		o.asAdmin(ctx, "POST", "/v1/admin/users/"+p.id+"/logout", nil, about)
+		return
 	}
-	return o.atTheShell(ctx, about, "user", "logout", p.name)
+	o.atTheShell(ctx, about, "user", "logout", p.name)
 }
 
 func (o *operator) endAll(ctx context.Context) {

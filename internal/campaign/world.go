@@ -68,7 +68,7 @@ func (o options) one(ctx context.Context, c configuration, length time.Duration,
 	}
 	living.Go(func() { w.look(ctx, newRand(seed, "list")) })
 	r = row{configuration: c, seed: seed}
-	op := &operator{world: w, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1), until: time.Now().Add(length)}
+	op := &operator{world: w, moves: o.moves, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1), until: time.Now().Add(length)}
 	for ctx.Err() == nil && time.Now().Before(op.until) {
 		for calm := time.Now().Add(max(20*time.Second, 15*w.bound)); ctx.Err() == nil && time.Now().Before(calm) && time.Now().Before(op.until); {
 			op.act(ctx)
