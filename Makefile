@@ -9,6 +9,9 @@ VULNDB       ?=
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
+CAMPAIGN     ?= 20m
+PROMISE_WORLDS ?= 1000000
+SEED         ?=
 SEEDS        ?= 100000
 WORLDS       ?= 10000
 DUP_IDS      ?= 1000000000
@@ -77,7 +80,16 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
-	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+
+promise: ## run all that guards the promise: the model, PROMISE_WORLDS (1000000) simulated deployments, and the campaign from outside for CAMPAIGN (20m)
+	@$(MAKE) --no-print-directory model
+	FLAKEPASS_SIM_SEEDS=$(PROMISE_WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
+	@$(MAKE) --no-print-directory campaign
+
+campaign: servers build ## attack the promise from outside for CAMPAIGN (20m), on each database, with and without Redis; SEED=n repeats what an earlier run did
+	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/campaign
+	$(WITHSERVERS) -only redis -- bin/campaign -program $(BIN) -for $(CAMPAIGN) -seed '$(SEED)'
 
 attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
@@ -146,4 +158,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race chaos attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers

@@ -15,9 +15,9 @@ type Identity struct {
 	SessionID idworker.ID // of this login; public
 
 	IssuedAt      time.Time // when the login began; read from SessionID
-	LastSeenAt    time.Time // accurate to the policy's touch interval
+	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval
 	ExpiresAt     time.Time // when the absolute lifetime ends
-	IdleExpiresAt time.Time // when the idle timeout ends if no request comes
+	IdleExpiresAt time.Time // when the idle timeout ends if no further use is written
 }
 
 // A Verifier says who holds a token.

@@ -339,6 +339,31 @@ func TestRemoteUsesKeepALoginAlive(t *testing.T) {
 	}
 }
 
+// TestRemoteTellsWhatTheRowSays: a use that the server has taken note of counts
+// when the row has it.
+func TestRemoteTellsWhatTheRowSays(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		r := h.remote(newNetwork(h.places[0]), nil)
+		alice := h.login("alice", "user")
+		first := h.good(r, alice)
+		h.truth.lost.Store(true) // what was used since is not written
+		for range 90 {
+			time.Sleep(time.Second)
+			if got := h.good(r, alice); got != first {
+				t.Fatalf("got  %+v\nwant %+v", got, first)
+			}
+		}
+		h.truth.lost.Store(false)
+		for range 90 {
+			h.good(r, alice)
+			time.Sleep(time.Second)
+		}
+		if got := h.good(r, alice); !got.LastSeenAt.After(first.LastSeenAt) || got.LastSeenAt.After(h.truth.seen(alice.ID())) {
+			t.Errorf("last seen at %v; the row says %v", got.LastSeenAt, h.truth.seen(alice.ID()))
+		}
+	})
+}
+
 // TestRemotePassiveRequestsAreNoUses: a login that is only polled goes idle,
 // also if somebody asks in earnest about another at the same time, and one that
 // is used beside being polled does not.
@@ -372,7 +397,9 @@ func TestRemotePassiveRequestsAreNoUses(t *testing.T) {
 	})
 }
 
-// TestRemoteFollowsThePolicy: a change acts on what is remembered.
+// TestRemoteFollowsThePolicy: a change acts on what is remembered. What a policy
+// ends that a later one may save is the server's to say; what every later policy
+// ends, too, the Remote refuses by itself.
 func TestRemoteFollowsThePolicy(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		n := newNetwork(h.places[0])
@@ -391,12 +418,16 @@ func TestRemoteFollowsThePolicy(t *testing.T) {
 		time.Sleep(2500 * time.Millisecond)
 		before := n.calls.Load()
 		h.bad(r, alice, flakepass.ErrExpired)
-		if n.calls.Load() != before {
-			t.Error("the server was asked about a token whose ID proves that it has expired")
+		if n.calls.Load() == before {
+			t.Error("refused by a policy that another may have replaced; want the server asked")
 		}
 		h.truth.change(policy.Default()) // longer again: nothing comes back
 		time.Sleep(2500 * time.Millisecond)
+		before = n.calls.Load()
 		h.bad(r, alice, flakepass.ErrExpired)
+		if n.calls.Load() != before {
+			t.Error("the server was asked about a token that is too old under every policy to come")
+		}
 		h.good(r, h.login("bob", "user"))
 	})
 }

@@ -90,7 +90,7 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	ends, err := feed.New(feed.Options{From: p, Bound: remoteBound, With: rule.Refresh, Learn: func(n session.News) {
+	ends, err := feed.New(feed.Options{From: p, Bound: remoteBound, Policy: func(_ context.Context, read policy.Policy) { rule.Apply(read) }, Learn: func(n session.News) {
 		p.memory.Learn(n)
 		p.news.Learn(n)
 	}})
@@ -102,7 +102,7 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 		h.t.Fatal(err)
 	}
 	p.session = &session.Service{
-		Store: &broadcast.Tier{Store: p.memory, Hub: p.news}, Truth: p, Policy: rule, Floor: ends, Now: time.Now,
+		Store: &broadcast.Tier{Store: p.memory, Hub: p.news}, Rows: p, Policy: rule, Known: ends, Near: remoteBound,
 	}
 	if p.handler, err = httpapi.New(httpapi.Options{
 		Sessions: p.session, Recognition: recognition{p.session, rule, ends}, News: p.news,
@@ -110,7 +110,10 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 	}); err != nil {
 		h.t.Fatal(err)
 	}
-	running.Go(func() { _ = ends.Poll(ctx); ends.Run(ctx) })
+	if err := ends.Poll(ctx); err != nil { // a server answers nobody before
+		h.t.Fatal(err)
+	}
+	running.Go(func() { ends.Run(ctx) })
 	return p
 }
 
@@ -142,6 +145,13 @@ type recognition struct {
 
 func (r recognition) Current() *policy.Policy { return r.rule.Current() }
 func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
+
+func (r recognition) Clock() time.Time {
+	if now, ok := r.feed.Clock(); ok {
+		return now
+	}
+	return time.Now()
+}
 
 // login begins a login of a new user.
 func (h *house) login(name, role string) flakepass.Token {
@@ -187,6 +197,7 @@ type truth struct {
 	floor idworker.ID
 	count int64
 	asked atomic.Int64
+	lost  atomic.Bool // uses that are written behind
 }
 
 func (d *truth) LoadPolicy(context.Context) (policy.Policy, error) {
@@ -230,12 +241,43 @@ func (p *place) Get(_ context.Context, id idworker.ID) (session.Session, error) 
 	return s, nil
 }
 
-func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
+// Settle decides by the policy of the moment, and writes the use.
+func (p *place) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
+	s, err := p.Get(ctx, id)
+	if err != nil || !s.Alive() {
+		return s, err
+	}
 	p.truth.mu.Lock()
 	defer p.truth.mu.Unlock()
-	if row, ok := p.truth.rows[id]; ok && seen.After(row.Seen) && row.Seen.After(p.truth.rule.OldestSeen(time.Now())) {
-		row.Seen = seen
+	row, now := p.truth.rows[id], time.Now()
+	switch {
+	case p.truth.rule.Expired(idworker.Default().Time(id), now):
+		s.Ended = session.Expired
+	case p.truth.rule.Idled(row.Seen, now):
+		s.Ended = session.Idle
+	case used.Sub(row.Seen) >= p.truth.rule.Touch:
+		row.Seen = used
 	}
+	s.Seen = row.Seen
+	return s, nil
+}
+
+// Touch writes at once what an instance writes within a second or so.
+func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
+	if p.truth.lost.Load() {
+		return nil
+	}
+	p.truth.mu.Lock()
+	row, ok := p.truth.rows[id]
+	var now time.Time // zero if the row refuses the use
+	if ok && row.Alive() && !p.truth.rule.Idled(row.Seen, time.Now()) {
+		if seen.Sub(row.Seen) >= p.truth.rule.Touch {
+			row.Seen = seen
+		}
+		now = row.Seen
+	}
+	p.truth.mu.Unlock()
+	p.memory.Written(id, now)
 	return nil
 }
 
@@ -247,7 +289,7 @@ func (p *place) News(_ context.Context, since time.Time, _ time.Duration) (sessi
 	}
 	p.truth.mu.Lock()
 	defer p.truth.mu.Unlock()
-	news := session.News{Now: time.Now(), Global: p.truth.floor}
+	news := session.News{Now: time.Now(), Global: p.truth.floor, Policy: p.truth.rule, Steady: true}
 	for _, e := range p.truth.ends {
 		if !e.At.Before(since) {
 			news.Ends = append(news.Ends, e)

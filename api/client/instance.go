@@ -54,17 +54,24 @@ type wireInstances struct {
 
 func (w wireInstances) complete() bool { return w.Instances != nil && whole(w.Instances) }
 
+// A wireTime is written as the server does, with three digits of milliseconds.
+type wireTime struct{ time.Time }
+
+func (t wireTime) MarshalJSON() ([]byte, error) {
+	return []byte(t.UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
+}
+
 type wireInstance struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	Version    string    `json:"version"`
-	Worker     int       `json:"worker"`
-	StartedAt  time.Time `json:"started_at"`
-	SeenAt     time.Time `json:"seen_at"`
-	SilentMS   int64     `json:"silent_ms"`
-	NotHeardOf bool      `json:"not_heard_of"`
-	HorizonMS  *int64    `json:"horizon_age_ms,omitempty"`
-	BoundMS    int64     `json:"revocation_bound_ms"`
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Version    string   `json:"version"`
+	Worker     int      `json:"worker"`
+	StartedAt  wireTime `json:"started_at"`
+	SeenAt     wireTime `json:"seen_at"`
+	SilentMS   int64    `json:"silent_ms"`
+	NotHeardOf bool     `json:"not_heard_of"`
+	HorizonMS  *int64   `json:"horizon_age_ms,omitempty"`
+	BoundMS    int64    `json:"revocation_bound_ms"`
 	Answers    struct {
 		Memory   int64 `json:"memory"`
 		Redis    int64 `json:"redis"`
@@ -94,7 +101,7 @@ func (w wireInstance) complete() bool {
 func (w wireInstance) instance() Instance {
 	ms := func(n float64) time.Duration { return time.Duration(n * float64(time.Millisecond)) }
 	i := Instance{
-		ID: w.ID, Name: w.Name, Version: w.Version, Worker: w.Worker, StartedAt: w.StartedAt, SeenAt: w.SeenAt,
+		ID: w.ID, Name: w.Name, Version: w.Version, Worker: w.Worker, StartedAt: w.StartedAt.Time, SeenAt: w.SeenAt.Time,
 		Silent: time.Duration(w.SilentMS) * time.Millisecond, NotHeardOf: w.NotHeardOf, Horizon: -1, Bound: time.Duration(w.BoundMS) * time.Millisecond,
 		Memory: w.Answers.Memory, Redis: w.Answers.Redis, Database: w.Answers.Database, Remembered: w.Remembered,
 		DatabaseTook: ms(w.DatabaseMS), DatabaseFailed: w.DatabaseFailed, RedisState: w.Redis, RedisTook: ms(w.RedisMS),
@@ -125,7 +132,7 @@ func (i *Instance) UnmarshalJSON(b []byte) error {
 func (i *Instance) wire() wireInstance {
 	ms := func(d time.Duration) float64 { return float64(d.Round(time.Microsecond).Microseconds()) / 1000 }
 	w := wireInstance{
-		ID: i.ID, Name: i.Name, Version: i.Version, Worker: i.Worker, StartedAt: i.StartedAt, SeenAt: i.SeenAt,
+		ID: i.ID, Name: i.Name, Version: i.Version, Worker: i.Worker, StartedAt: wireTime{i.StartedAt}, SeenAt: wireTime{i.SeenAt},
 		SilentMS: i.Silent.Milliseconds(), NotHeardOf: i.NotHeardOf, BoundMS: i.Bound.Milliseconds(), Remembered: i.Remembered,
 		DatabaseMS: ms(i.DatabaseTook), DatabaseFailed: i.DatabaseFailed, Redis: i.RedisState, RedisMS: ms(i.RedisTook),
 		ClockMS: i.ClockAhead.Milliseconds(), Troubles: append([]string{}, i.Troubles...),

@@ -125,7 +125,7 @@ func (p pending) within() time.Duration { return time.Duration(p.WithinMS) * tim
 type Session struct {
 	ID            idworker.ID `json:"id"` // public
 	IssuedAt      time.Time   `json:"issued_at"`
-	LastSeenAt    time.Time   `json:"last_seen_at"` // accurate to the policy's touch interval
+	LastSeenAt    time.Time   `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
 	ExpiresAt     time.Time   `json:"expires_at"`
 	IdleExpiresAt time.Time   `json:"idle_expires_at"`
 }

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,7 +51,7 @@ func (c auditCommand) Run(a *app) error {
 				return errors.Join(err, p.end())
 			}
 			for i := range events {
-				if err := p.print(eventLineOf(&events[i])); err != nil {
+				if err := p.print(&events[i]); err != nil {
 					return err
 				}
 				f.Before = events[i].ID
@@ -67,7 +67,7 @@ func (c auditCommand) Run(a *app) error {
 // An eventLine is an event as --json prints it, in the words of the API.
 type eventLine struct {
 	ID        string          `json:"id"`
-	At        time.Time       `json:"at"`
+	At        audit.Time      `json:"at"`
 	Action    audit.Action    `json:"action"`
 	Actor     partyLine       `json:"actor"`
 	Via       string          `json:"via"`
@@ -91,7 +91,7 @@ type targetLine struct {
 
 func eventLineOf(e *audit.Event) eventLine {
 	return eventLine{
-		ID: e.ID.String(), At: idworker.Default().Time(e.ID), Action: e.Action, Actor: partyLine{idText(e.By.ID), e.By.Name}, Via: e.By.Via,
+		ID: e.ID.String(), At: e.At(), Action: e.Action, Actor: partyLine{idText(e.By.ID), e.By.Name}, Via: e.By.Via,
 		Target: targetLine{e.Target.Kind, partyLine{idText(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
 		RequestID: e.By.RequestID, Address: e.By.Address,
 	}
@@ -107,42 +107,53 @@ func idText(id idworker.ID) string {
 
 // An eventPrinter prints events as they come.
 type eventPrinter struct {
-	print func(eventLine) error
+	print func(*audit.Event) error
 	end   func() error
 }
 
 func (c auditCommand) printer(out io.Writer) eventPrinter {
-	const stamp = "2006-01-02T15:04:05.000Z07:00"
 	switch {
 	case c.JSON:
 		lines := json.NewEncoder(out)
-		return eventPrinter{func(l eventLine) error { return lines.Encode(l) }, func() error { return nil }}
+		return eventPrinter{func(e *audit.Event) error { return lines.Encode(eventLineOf(e)) }, func() error { return nil }}
 	case c.CSV:
-		w := csv.NewWriter(out)
-		_ = w.Write([]string{"id", "at", "action", "actor_id", "actor", "via", "target_kind", "target_id", "target", "reason", "old", "new", "request_id", "address"})
-		return eventPrinter{func(l eventLine) error {
-			return w.Write([]string{l.ID, l.At.Format(stamp), cell(string(l.Action)), l.Actor.ID, cell(l.Actor.Name), cell(l.Via), cell(l.Target.Kind), l.Target.ID,
-				cell(l.Target.Name), cell(l.Reason), cell(string(l.Old)), cell(string(l.New)), cell(l.RequestID), cell(l.Address)})
-		}, func() error { w.Flush(); return w.Error() }}
+		return csvPrinter(out)
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "ID\tAT\tACTION\tBY\tVIA\tTARGET\tREASON")
-	return eventPrinter{func(l eventLine) error {
-		target := l.Target.Kind
-		if l.Target.Name != "" {
-			target += " " + l.Target.Name
-		} else if l.Target.ID != "" {
-			target += " " + l.Target.ID
+	return eventPrinter{func(e *audit.Event) error {
+		target := e.Target.Kind
+		if e.Target.Name != "" {
+			target += " " + e.Target.Name
+		} else if e.Target.ID != 0 {
+			target += " " + e.Target.ID.String()
 		}
-		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Format(stamp), printable(string(l.Action)),
-			printable(l.Actor.Name), printable(l.Via), printable(target), printable(l.Reason)+times(l.New))
+		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.At(), printable(string(e.Action)),
+			printable(e.By.Name), printable(e.By.Via), printable(target), printable(e.Reason)+times(e.New))
 		return err
 	}, t.Flush}
 }
 
-// cell is a text that somebody else wrote, for a spreadsheet, which would take
-// one that begins like a formula for one, and for a terminal.
-func cell(s string) string { return printable(audit.SpreadsheetText(s)) }
+// csvPrinter prints CSV: to a file or another program as the console exports it, and
+// to a terminal without what a terminal obeys.
+func csvPrinter(out io.Writer) eventPrinter {
+	var rows bytes.Buffer
+	w := audit.NewCSV(&rows)
+	_ = w.Head() // a buffer takes it
+	end := func() error {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		text := rows.String()
+		rows.Reset()
+		if isTerminal(out) {
+			text = printableLines(text)
+		}
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	return eventPrinter{func(e *audit.Event) error { return errors.Join(w.Write(e), end()) }, end}
+}
 
 // times says how often something happened that is one event, if more than once.
 func times(value json.RawMessage) string {

@@ -20,8 +20,13 @@ type bar struct {
 }
 
 func (a *app) bar(total int64) *bar {
-	f, ok := a.errs.(*os.File)
-	return &bar{w: a.errs, terminal: ok && term.IsTerminal(int(f.Fd())), total: total, shown: time.Now()}
+	return &bar{w: a.errs, terminal: isTerminal(a.errs), total: total, shown: time.Now()}
+}
+
+// isTerminal reports whether a person reads what is written to w.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // show says that n are done.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/config"
 	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/telemetry"
@@ -151,16 +152,15 @@ func (c migrateStatus) Run(a *app) error {
 			return err
 		}
 		type line struct {
-			Number    int64      `json:"number"`
-			Name      string     `json:"name"`
-			AppliedAt *time.Time `json:"applied_at"`
+			Number    int64       `json:"number"`
+			Name      string      `json:"name"`
+			AppliedAt *audit.Time `json:"applied_at"`
 		}
 		lines := make([]line, len(states))
 		for i, s := range states {
 			lines[i] = line{Number: s.Number, Name: s.Name}
 			if !s.AppliedAt.IsZero() {
-				at := s.AppliedAt.UTC()
-				lines[i].AppliedAt = &at
+				lines[i].AppliedAt = &audit.Time{Time: s.AppliedAt.UTC()}
 			}
 		}
 		return show(a.out, c.JSON, lines, func(w io.Writer) {

@@ -10,32 +10,49 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/limit"
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// A policyLine is a policy as --json prints it, in the words of the API.
+// A policyLine is a policy as --json prints it, in the words of the API, which
+// leaves out limits that cannot be read.
 type policyLine struct {
-	Idle      int64     `json:"idle_timeout_seconds"`
-	Absolute  int64     `json:"absolute_lifetime_seconds"`
-	Touch     int64     `json:"touch_interval_seconds"`
-	Schedule  string    `json:"sweep_schedule"`
-	Limits    limit.Doc `json:"limits"`
-	Version   int64     `json:"version"`
-	UpdatedAt time.Time `json:"updated_at,omitzero"`
-	UpdatedBy string    `json:"updated_by,omitempty"`
-	Note      string    `json:"note"`
+	Idle      int64      `json:"idle_timeout_seconds"`
+	Absolute  int64      `json:"absolute_lifetime_seconds"`
+	Touch     int64      `json:"touch_interval_seconds"`
+	Schedule  string     `json:"sweep_schedule"`
+	Limits    *limit.Doc `json:"limits,omitempty"`
+	Version   int64      `json:"version"`
+	UpdatedAt audit.Time `json:"updated_at,omitzero"`
+	UpdatedBy string     `json:"updated_by,omitempty"`
+	Note      string     `json:"note"`
 
-	limits limit.Limits // as Limits
+	limits limit.Limits // as Limits; the default ones if that is nil
 }
 
 func policyLineOf(p *policy.Policy) policyLine {
 	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, limit.DocOf(&p.Limits), p.Version, time.Time{}, "", p.Note, p.Limits}
+	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, nil, p.Version, audit.Time{}, "", p.Note, limit.Default()}
+	if p.LimitsErr == nil && p.Limits != (limit.Limits{}) { // none at all is what a server leaves out
+		doc := limit.DocOf(&p.Limits)
+		l.Limits, l.limits = &doc, p.Limits
+	}
 	if p.Changed() {
-		l.UpdatedAt, l.UpdatedBy = p.UpdatedAt.UTC(), p.UpdatedBy
+		l.UpdatedAt, l.UpdatedBy = audit.Time{Time: p.UpdatedAt.UTC()}, p.UpdatedBy
 	}
 	return l
+}
+
+// limitsUnreadable is shown in the place of limits that cannot be read.
+const limitsUnreadable = "unreadable"
+
+// limit is a limit for a person.
+func (l *policyLine) limit(name string) string {
+	if l.Limits == nil {
+		return limitsUnreadable
+	}
+	return limitText(&l.limits, name)
 }
 
 // since says when a version came into force, and who set it: the first was there
@@ -97,7 +114,7 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, withi
 			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.Schedule), printable(before.Schedule))
 		}
 		for _, name := range limitNames {
-			if now, was := limitText(&made.limits, name), limitText(&before.limits, name); now != was {
+			if now, was := made.limit(name), before.limit(name); now != was {
 				_, _ = fmt.Fprintf(w, "  limit %s %s, was %s\n", name, now, was)
 			}
 		}
@@ -148,6 +165,16 @@ func printable(s string) string {
 	}, s)
 }
 
+// printableLines is printable for a text of several lines and columns.
+func printableLines(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
 type policyGet struct {
 	JSON bool `help:"Print JSON."`
 }
@@ -172,7 +199,7 @@ func (c policyGet) show(out io.Writer, l policyLine) error {
 		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s\n",
 			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), set)
 		for _, name := range limitNames {
-			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, limitText(&l.limits, name))
+			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, l.limit(name))
 		}
 		if l.Note != "" {
 			_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
@@ -210,11 +237,14 @@ func (c policyHistory) show(out io.Writer, lines []policyLine) error {
 		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tLIMITS\tSINCE\tBY\tNOTE")
 		for i, l := range lines {
 			before, same := limit.Default(), "default"
-			if i+1 < len(lines) {
+			if i+1 < len(lines) && lines[i+1].Limits != nil {
 				before, same = lines[i+1].limits, "as before"
 			}
 			since, by := l.since()
 			limits := cmp.Or(strings.Join(limitDifferences(&before, &l.limits), " "), same)
+			if l.Limits == nil {
+				limits = limitsUnreadable
+			}
 			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
 				printable(l.Schedule), limits, since, by, printable(l.Note))
 		}

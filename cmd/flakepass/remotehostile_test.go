@@ -55,7 +55,7 @@ func TestRemoteServerCannotWriteToTheTerminal(t *testing.T) {
 	vars := map[string]string{"HOME": t.TempDir(), remoteURL: s.URL, remoteToken: flakepass.NewToken(7).Reveal()}
 	for _, line := range []string{
 		"whoami", "policy get", "policy set --idle 5m --dry-run", "policy history", "user list", "user add abc --password-stdin", "session list", "audit",
-		"audit --csv", "sweep", "stats", "session end 7", "logout-all --yes",
+		"sweep", "stats", "session end 7", "logout-all --yes",
 	} {
 		r := command(t, vars, "violet tram sings at noon\n", append([]string{"remote"}, strings.Fields(line)...)...)
 		said := r.out + r.errs

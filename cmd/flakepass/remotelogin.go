@@ -12,6 +12,7 @@ import (
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 type remoteLogin struct {
@@ -124,10 +125,10 @@ func (c remoteWhoami) Run(a *app) error {
 			Username      string      `json:"username"`
 			Role          string      `json:"role"`
 			SessionID     idworker.ID `json:"session_id"`
-			IssuedAt      time.Time   `json:"issued_at"`
-			ExpiresAt     time.Time   `json:"expires_at"`
-			IdleExpiresAt time.Time   `json:"idle_expires_at"`
-		}{s.URL, me.Username, me.Role, l.ID, l.IssuedAt, l.ExpiresAt, l.IdleExpiresAt}, func(w io.Writer) {
+			IssuedAt      audit.Time  `json:"issued_at"`
+			ExpiresAt     audit.Time  `json:"expires_at"`
+			IdleExpiresAt audit.Time  `json:"idle_expires_at"`
+		}{s.URL, me.Username, me.Role, l.ID, audit.Time{Time: l.IssuedAt}, audit.Time{Time: l.ExpiresAt}, audit.Time{Time: l.IdleExpiresAt}}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "server\t%s\nusername\t%s\nrole\t%s\nlogin\t%s\nsince\t%s\nexpires\t%s\nidle at\t%s\n", s.URL, printable(me.Username),
 				printable(me.Role), l.ID, l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339), l.IdleExpiresAt.Format(time.RFC3339))
 		})

@@ -34,11 +34,13 @@ func (c remoteAudit) Run(a *app) error {
 	})
 }
 
-func farEvent(e apiclient.AuditEvent) eventLine {
-	return eventLine{
-		ID: e.ID.String(), At: e.At, Action: audit.Action(e.Action), Actor: partyLine{idText(e.Actor.ID), e.Actor.Name}, Via: e.Via,
-		Target: targetLine{e.Target.Kind, partyLine{idText(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
-		RequestID: e.RequestID, Address: e.Address,
+// farEvent is an event as the server has it. Its ID says when it was made, there as
+// here.
+func farEvent(e apiclient.AuditEvent) *audit.Event {
+	return &audit.Event{
+		ID: e.ID, Action: audit.Action(e.Action), Target: audit.Target{Kind: e.Target.Kind, ID: e.Target.ID, Name: e.Target.Name}, Reason: e.Reason,
+		By:  audit.By{ID: e.Actor.ID, Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
+		Old: e.Old, New: e.New,
 	}
 }
 

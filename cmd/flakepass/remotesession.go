@@ -21,7 +21,7 @@ func (c remoteSessionList) Run(a *app) error {
 	return a.remotely(func(ctx context.Context, s counter) error {
 		lines := []sessionLine{}
 		add := func(l apiclient.UserSession) {
-			lines = append(lines, sessionLine{l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.LastSeenAt, l.ExpiresAt, l.IdleExpiresAt})
+			lines = append(lines, sessionLineOf(l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.LastSeenAt, l.ExpiresAt, l.IdleExpiresAt))
 		}
 		if c.User != "" {
 			u, err := s.find(ctx, c.User)

@@ -9,6 +9,7 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 type remoteUser struct {
@@ -58,9 +59,9 @@ func (c remoteUserList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: u.CreatedAt}
+			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: audit.Time{Time: u.CreatedAt}}
 			if !u.DisabledAt.IsZero() {
-				l.DisabledAt = &u.DisabledAt
+				l.DisabledAt = &audit.Time{Time: u.DisabledAt}
 			}
 			lines = append(lines, l)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/admin"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -40,7 +41,7 @@ func (c sessionList) Run(a *app) error {
 		lines := make([]sessionLine, len(found))
 		for i := range found {
 			l := &found[i]
-			lines[i] = sessionLine{l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt}
+			lines[i] = sessionLineOf(l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt)
 		}
 		return c.show(a.out, lines)
 	})
@@ -52,10 +53,16 @@ type sessionLine struct {
 	UserID        idworker.ID `json:"user_id"`
 	Username      string      `json:"username"`
 	Role          string      `json:"role"`
-	IssuedAt      time.Time   `json:"issued_at"`
-	LastSeenAt    time.Time   `json:"last_seen_at"`
-	ExpiresAt     time.Time   `json:"expires_at"`
-	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+	IssuedAt      audit.Time  `json:"issued_at"`
+	LastSeenAt    audit.Time  `json:"last_seen_at"`
+	ExpiresAt     audit.Time  `json:"expires_at"`
+	IdleExpiresAt audit.Time  `json:"idle_expires_at"`
+}
+
+func sessionLineOf(id, user idworker.ID, name, role string, issued, seen, expires, idleExpires time.Time) sessionLine {
+	return sessionLine{
+		id, user, name, role, audit.Time{Time: issued}, audit.Time{Time: seen}, audit.Time{Time: expires}, audit.Time{Time: idleExpires},
+	}
 }
 
 func (c sessionList) show(out io.Writer, lines []sessionLine) error {
@@ -63,7 +70,7 @@ func (c sessionList) show(out io.Writer, lines []sessionLine) error {
 		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
 		for _, l := range lines {
 			ends := l.ExpiresAt
-			if l.IdleExpiresAt.Before(ends) {
+			if l.IdleExpiresAt.Before(ends.Time) {
 				ends = l.IdleExpiresAt
 			}
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(l.Role),

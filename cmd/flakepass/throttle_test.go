@@ -112,14 +112,16 @@ func TestGuessesAreCountedTogetherWithoutACache(t *testing.T) {
 	t.Error("ten times, one instance did not know what the other had counted")
 }
 
-// TestRegistrationsAreLimited for each address.
+// TestRegistrationsAreLimited for each address: those that ask for a name, taken or
+// not, and not those that no account can come of.
 func TestRegistrationsAreLimited(t *testing.T) {
 	t.Parallel()
 	d := onSQLite(t)
 	c := newClient(t, d.start(t, "FLAKEPASS_THROTTLE", "on").public)
-	refused := 0
-	for range 31 { // what is not acceptable costs an attempt, and no hashing
-		if a := c.do("POST", "/v1/register", object("username", "x", "password", "short")); a.status == 429 {
+	refused, password := 0, newPassword()
+	for range 31 { // one account, and then a name that is taken, which costs no hash
+		c.want(c.do("POST", "/v1/register", object("username", "x", "password", "short")), 422, "validation_failed")
+		if a := c.register("ada", password); a.status == 429 {
 			refused++
 			c.want(a, 429, "rate_limited")
 		}

@@ -10,6 +10,7 @@ import (
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 type userLinks struct {
@@ -37,8 +38,8 @@ type linkLine struct {
 	Username  string       `json:"username"`
 	IssuerID  *idworker.ID `json:"issuer_id"` // null for a command on the server
 	Issuer    string       `json:"issuer"`
-	IssuedAt  time.Time    `json:"issued_at"`
-	ExpiresAt time.Time    `json:"expires_at"`
+	IssuedAt  audit.Time   `json:"issued_at"`
+	ExpiresAt audit.Time   `json:"expires_at"`
 }
 
 func (c userLinks) Run(a *app) error {
@@ -79,7 +80,7 @@ func (c userLinks) Run(a *app) error {
 }
 
 func linkLineOf(id, user idworker.ID, name string, issuerID idworker.ID, issuer string, expires time.Time) linkLine {
-	l := linkLine{ID: id, UserID: user, Username: name, Issuer: issuer, IssuedAt: idworker.Default().Time(id), ExpiresAt: expires}
+	l := linkLine{ID: id, UserID: user, Username: name, Issuer: issuer, IssuedAt: audit.Time{Time: idworker.Default().Time(id)}, ExpiresAt: audit.Time{Time: expires}}
 	if issuerID != 0 {
 		l.IssuerID = &issuerID
 	}
@@ -88,6 +89,14 @@ func linkLineOf(id, user idworker.ID, name string, issuerID idworker.ID, issuer 
 
 func (c userLinks) show(out io.Writer, lines []linkLine) error {
 	return show(out, c.JSON, lines, func(w io.Writer) {
+		if len(lines) == 0 {
+			by := ""
+			if c.IssuedBy != "" {
+				by = fmt.Sprintf(" that %q gave out", printable(c.IssuedBy))
+			}
+			_, _ = fmt.Fprintf(w, "no one-time link%s works now\n", by)
+			return
+		}
 		_, _ = fmt.Fprintln(w, "FOR\tGIVEN OUT BY\tAT\tWORKS UNTIL")
 		for _, l := range lines {
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(l.Username), printable(l.Issuer), l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339))

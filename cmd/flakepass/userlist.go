@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 type userList struct {
@@ -20,8 +21,8 @@ type userLine struct {
 	Username   string       `json:"username"`
 	Role       account.Role `json:"role"`
 	HasFactor  bool         `json:"second_factor"`
-	DisabledAt *time.Time   `json:"disabled_at"`
-	CreatedAt  time.Time    `json:"created_at"`
+	DisabledAt *audit.Time  `json:"disabled_at"`
+	CreatedAt  audit.Time   `json:"created_at"`
 }
 
 func (c userList) Run(a *app) error {
@@ -34,9 +35,9 @@ func (c userList) Run(a *app) error {
 				return err
 			}
 			for _, u := range users {
-				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, HasFactor: u.HasSecondFactor(), CreatedAt: u.CreatedAt}
+				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, HasFactor: u.HasSecondFactor(), CreatedAt: audit.Time{Time: u.CreatedAt}}
 				if !u.DisabledAt.IsZero() {
-					l.DisabledAt = &u.DisabledAt
+					l.DisabledAt = &audit.Time{Time: u.DisabledAt}
 				}
 				lines = append(lines, l)
 				after = u.ID

@@ -111,6 +111,22 @@ func Impossible(username string, p Password) error {
 	return nil
 }
 
+// Unacceptable returns an [*InvalidError] with what is wrong with a new name and
+// password as such, and nil for all others. It asks nobody, neither for the name nor
+// in the list of stolen passwords, and hashes nothing: whoever counts registrations
+// need not count such a one.
+func Unacceptable(username string, p Password) error {
+	var all InvalidError
+	name, err := NormalizeUsername(username)
+	if bad, ok := errors.AsType[*InvalidError](err); ok {
+		all.Fields = append(all.Fields, bad.Fields...)
+	}
+	if all.Fields = append(all.Fields, passwordProblems(name, p.reveal(), minPassword)...); len(all.Fields) > 0 {
+		return &all
+	}
+	return nil
+}
+
 // lookup asks the store also for what is no name. Nobody has it, and the
 // question takes as long as for a name.
 func (s *Service) lookup(ctx context.Context, username string) (User, error) {

@@ -87,8 +87,8 @@ type User struct {
 
 	PasswordHash PHC
 	// PasswordVersion begins at 1 and grows with every change of password, and
-	// when a second factor begins or ceases to count, but not when the same
-	// password is hashed anew. A login that verified version 3 must not open when
+	// when a second factor begins or ceases to count or the role changes, but not
+	// when the same password is hashed anew. A login that verified version 3 must not open when
 	// the row is at 4.
 	PasswordVersion int64
 

@@ -42,11 +42,16 @@ func (u *Users) Change(ctx context.Context, id idworker.ID, c UserChange) (Perso
 			return Person{}, session.Session{}, fmt.Errorf("admin: change user: %w", err)
 		}
 	}
+	changes := false
 	_, _, ended, err := u.Register.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
 		after := c.apply(before, now)
 		events, err := c.events(ctx, ready, &before, &after)
+		changes = len(events) > 0
 		return after, events, err
 	})
+	if err == nil && !changes {
+		err = u.Sessions.unchanged(ctx, c.need())
+	}
 	if err != nil {
 		return Person{}, session.Session{}, fmt.Errorf("admin: change user: %w", err)
 	}
@@ -70,6 +75,22 @@ func (c *UserChange) check() error {
 	return CheckReason(c.Reason)
 }
 
+// need is what all that is asked for needs, also of what is so already.
+func (c *UserChange) need() audit.Need {
+	need := audit.NeedsAdmin
+	if c.Role != nil {
+		need = max(need, needs[changeRole])
+	}
+	switch {
+	case c.Disabled == nil:
+	case *c.Disabled:
+		need = max(need, needs[disable])
+	default:
+		need = max(need, needs[enable])
+	}
+	return need
+}
+
 func (c *UserChange) apply(u account.User, now time.Time) account.User {
 	if c.Role != nil {
 		u.Role = *c.Role
@@ -86,26 +107,26 @@ func (c *UserChange) apply(u account.User, now time.Time) account.User {
 // A state is a user as the record has it.
 type state struct {
 	Role       account.Role `json:"role,omitempty"`
-	DisabledAt *time.Time   `json:"disabled_at,omitempty"`
+	DisabledAt *audit.Time  `json:"disabled_at,omitempty"`
 }
 
 func (c *UserChange) events(ctx context.Context, ready minted, before, after *account.User) (events []audit.Event, err error) {
-	add := func(by verb, action audit.Action, from, to state) {
+	add := func(action audit.Action, from, to state) {
 		if err != nil {
 			return
 		}
 		var e audit.Event
-		e, err = audit.New(ctx, &ready, needs[by], action, userTarget(before), c.Reason, from, to)
+		e, err = audit.New(ctx, &ready, c.need(), action, userTarget(before), c.Reason, from, to)
 		events = append(events, e)
 	}
 	if before.Role != after.Role {
-		add(changeRole, audit.RoleChanged, state{Role: before.Role}, state{Role: after.Role})
+		add(audit.RoleChanged, state{Role: before.Role}, state{Role: after.Role})
 	}
 	switch {
 	case before.Disabled() && !after.Disabled():
-		add(enable, audit.UserEnabled, state{DisabledAt: &before.DisabledAt}, state{})
+		add(audit.UserEnabled, state{DisabledAt: &audit.Time{Time: before.DisabledAt}}, state{})
 	case !before.Disabled() && after.Disabled():
-		add(disable, audit.UserDisabled, state{}, state{DisabledAt: &after.DisabledAt})
+		add(audit.UserDisabled, state{}, state{DisabledAt: &audit.Time{Time: after.DisabledAt}})
 	}
 	return events, err
 }

@@ -52,6 +52,9 @@ func (u *Users) WithdrawIssued(ctx context.Context, issuer idworker.ID, reason s
 	withdrawn, before := 0, idworker.ID(0)
 	for {
 		open, err := u.ListResets(ctx, issuer, before, atATime)
+		if err == nil && len(open) == 0 && before == 0 {
+			err = u.Sessions.unchanged(ctx, needs[withdrawReset])
+		}
 		if err != nil || len(open) == 0 {
 			return withdrawn, err
 		}

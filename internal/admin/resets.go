@@ -31,7 +31,7 @@ type StartedReset struct {
 
 // resetState is a started reset as the record has it.
 type resetState struct {
-	ExpiresAt time.Time `json:"expires_at"`
+	ExpiresAt audit.Time `json:"expires_at"`
 }
 
 // StartReset gives out a token with which the user sets a password, once, within
@@ -136,7 +136,7 @@ func (i *inviter) Create(ctx context.Context, user account.User) error {
 // it, whose ID it has.
 func (u *Users) newReset(ctx context.Context, by verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	e, err := audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{s.ExpiresAt})
+	e, err := audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
 	return s, account.Reset{
 		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
 		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},

@@ -36,6 +36,10 @@ func (l *logins) Get(context.Context, idworker.ID) (session.Session, error) {
 	return session.Session{}, session.ErrNotFound
 }
 
+func (l *logins) Settle(context.Context, idworker.ID, time.Time) (session.Session, error) {
+	return session.Session{}, session.ErrNotFound
+}
+
 func (l *logins) Touch(context.Context, idworker.ID, time.Time) error { return nil }
 
 func (l *logins) Hear(_ context.Context, ended session.Session) error {
@@ -49,7 +53,7 @@ func (l *logins) Hear(_ context.Context, ended session.Session) error {
 func newRevocations() (*logins, *admin.Revocations, flakepass.Token) {
 	token := flakepass.NewToken(idworker.Default().Smallest(now.Add(-time.Hour)) + 1)
 	l := &logins{s: session.Session{ID: token.ID(), UserID: 42, Username: "ada", Hash: session.HashOf(token), Seen: now}}
-	service := &session.Service{Store: l, Truth: l, Policy: policy.Fixed(policy.Default()), Now: func() time.Time { return now }}
+	service := &session.Service{Store: l, Rows: l, Policy: policy.Fixed(policy.Default()), Now: func() time.Time { return now }}
 	return l, &admin.Revocations{Sessions: service, Book: l, IDs: &policyStore{}}, token
 }
 

@@ -35,7 +35,7 @@ func (u *Users) RemoveSecondFactor(ctx context.Context, id idworker.ID, reason s
 			return session.Session{}, fmt.Errorf("admin: remove second factor: %w", err)
 		}
 		if !user.HasSecondFactor() {
-			return session.Session{}, nil
+			return session.Session{}, u.Sessions.unchanged(ctx, needs[removeFactor])
 		}
 		e, err := audit.New(ctx, u.IDs, needs[removeFactor], audit.SecondFactorRemoved, userTarget(&user), reason, nil, nil)
 		if err != nil {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -43,6 +44,7 @@ type Sessions struct {
 	Counted func(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
 	// Store is told of what has ended: the nearest tier.
 	Store  Hearer
+	Rights Rights
 	Policy interface{ Current() *policy.Policy }
 	IDs    audit.IDs
 	Now    func() time.Time
@@ -154,6 +156,11 @@ func (s *Sessions) end(ctx context.Context, e session.Ending, target audit.Targe
 		to.Name = now.Username
 		return audit.New(ctx, &minted{id}, needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
 	})
+	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
+		if denied := s.unchanged(ctx, needs[endLogin]); denied != nil {
+			return session.Session{}, denied
+		}
+	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: end login: %w", err)
 	}

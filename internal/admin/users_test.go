@@ -74,7 +74,7 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	}
 	if want := []string{
 		`user.role_changed moved {"role":"user"} {"role":"admin"} by root`,
-		`user.disabled moved {} {"disabled_at":"2026-11-21T10:00:00Z"} by root`,
+		`user.disabled moved {} {"disabled_at":"2026-11-21T10:00:00.000Z"} by root`,
 	}; !slices.Equal(got, want) || len(ids) != 2 {
 		t.Errorf("events %q with %d IDs, want %q", got, len(ids), want)
 	}
@@ -210,6 +210,9 @@ type desk struct {
 	events []audit.Event
 	heard  []session.Session
 	deaf   error
+	open   []account.OpenReset
+	denied error        // what whoever acts is told of their rights
+	needed []audit.Need // of which the rights were checked where nothing changed
 	last   idworker.ID
 	floor  idworker.ID
 	rule   policy.Policy
@@ -219,11 +222,11 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{Users: &accounttest.Users{}, rule: policy.Default(), last: idworker.Default().Smallest(now)}
 	clock := func() time.Time { return now }
 	d.sessions = &admin.Sessions{
-		Logins: book{d}, Floor: d, Store: d, Policy: policy.Fixed(d.rule), IDs: d, Now: clock,
+		Logins: book{d}, Floor: d, Store: d, Rights: d, Policy: policy.Fixed(d.rule), IDs: d, Now: clock,
 		Counted: d.CountLogins,
 	}
 	d.users = &admin.Users{
-		Accounts: d, Register: d, Known: d.Users, Hasher: accounttest.NewHasher(t), Sessions: d.sessions, IDs: d, Now: clock,
+		Accounts: d, Register: d, Factors: d, Open: d, Known: d.Users, Hasher: accounttest.NewHasher(t), Sessions: d.sessions, IDs: d, Now: clock,
 	}
 	d.stats = &admin.Stats{Counter: d, Policy: d.sessions.Policy, Now: clock}
 	return d
@@ -315,6 +318,27 @@ func (d *desk) Change(_ context.Context, id idworker.ID, decide func(account.Use
 func (d *desk) ResetPassword(_ context.Context, id idworker.ID, _ int64, _ account.PHC, e audit.Event) (session.Session, error) {
 	d.events = append(d.events, e)
 	return d.end(func(s session.Session) bool { return s.UserID == id }), nil
+}
+
+func (d *desk) Authorize(_ context.Context, _ audit.By, need audit.Need) error {
+	d.needed = append(d.needed, need)
+	return d.denied
+}
+
+func (d *desk) RemoveAndEnd(_ context.Context, _ idworker.ID, _ int64, e audit.Event) (session.Session, error) {
+	d.events = append(d.events, e)
+	return session.Session{}, nil
+}
+
+func (d *desk) OpenResets(context.Context, idworker.ID, idworker.ID, int, time.Time) ([]account.OpenReset, error) {
+	open := d.open
+	d.open = nil
+	return open, nil
+}
+
+func (d *desk) WithdrawResets(_ context.Context, open []account.OpenReset, events []audit.Event) (int, error) {
+	d.events = append(d.events, events...)
+	return len(open), nil
 }
 
 func (d *desk) end(which func(session.Session) bool) session.Session {

@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -17,7 +16,7 @@ const (
 	exportTime = 20 * time.Second // for each page to reach the client
 )
 
-// exported is an event as it leaves the server.
+// exported is an event as a line of the NDJSON file has it.
 type exported struct {
 	ID         string          `json:"id"`
 	At         string          `json:"at"`
@@ -37,7 +36,7 @@ type exported struct {
 
 func export(e *audit.Event) exported {
 	x := exported{
-		ID: e.ID.String(), At: stamp(layout.Time(e.ID)), Actor: e.By.Name, Via: e.By.Via, Action: string(e.Action),
+		ID: e.ID.String(), At: e.At().String(), Actor: e.By.Name, Via: e.By.Via, Action: string(e.Action),
 		TargetKind: e.Target.Kind, Target: e.Target.Name, Reason: e.Reason, Old: e.Old, New: e.New,
 		RequestID: e.By.RequestID, Address: e.By.Address,
 	}
@@ -52,28 +51,18 @@ func export(e *audit.Event) exported {
 
 func (u *UI) exportNDJSON(v *visit) {
 	out := json.NewEncoder(v.w)
-	u.export(v, "application/x-ndjson", "audit.ndjson", nil, func(e exported) error { return out.Encode(e) }, nil)
+	u.export(v, "application/x-ndjson", "audit.ndjson", nil, func(e *audit.Event) error { return out.Encode(export(e)) }, nil)
 }
 
 func (u *UI) exportCSV(v *visit) {
-	out := csv.NewWriter(v.w)
-	head := func() error {
-		return out.Write([]string{"id", "at", "actor_id", "actor", "via", "action", "target_kind", "target_id", "target", "reason", "old", "new", "request_id", "address"})
-	}
-	row := func(e exported) error {
-		cells := []string{e.ID, e.At, e.ActorID, e.Actor, e.Via, e.Action, e.TargetKind, e.TargetID, e.Target, e.Reason, string(e.Old), string(e.New), e.RequestID, e.Address}
-		for i := range cells {
-			cells[i] = audit.SpreadsheetText(cells[i])
-		}
-		return out.Write(cells)
-	}
-	u.export(v, "text/csv; charset=utf-8", "audit.csv", head, row, func() error { out.Flush(); return out.Error() })
+	out := audit.NewCSV(v.w)
+	u.export(v, "text/csv; charset=utf-8", "audit.csv", out.Head, out.Write, out.Flush)
 }
 
 // export writes the events of the filter in the query, newest first. If that
 // fails half-way it breaks the connection off, so that nobody takes a part for
 // the whole.
-func (u *UI) export(v *visit, contentType, name string, head func() error, write func(exported) error, flush func() error) {
+func (u *UI) export(v *visit, contentType, name string, head func() error, write func(*audit.Event) error, flush func() error) {
 	filter, problems := readAudit(v.r.URL.Query()).filter(v.t)
 	if len(problems) > 0 {
 		v.message(http.StatusUnprocessableEntity, message{Title: v.t.Log.ProblemTitle, Lines: problems})
@@ -95,7 +84,7 @@ func (u *UI) export(v *visit, contentType, name string, head func() error, write
 		_ = control.SetWriteDeadline(time.Now().Add(exportTime)) // what cannot is not bounded
 		for i := range events {
 			if err == nil {
-				err = write(export(&events[i]))
+				err = write(&events[i])
 			}
 		}
 		if flush != nil && err == nil {

@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 	"github.com/flakepass/flakepass/internal/secondfactor"
 )
 
@@ -114,6 +115,7 @@ func (u *UI) known(v *visit, c code) bool {
 	case linkExpired:
 		v.message(http.StatusGone, v.t.Expired)
 	default:
+		v.glimpse("first admin refused", audit.Sighting{Action: audit.LoginFailed, Reason: "setup_code_invalid", Admin: true})
 		v.message(http.StatusNotFound, v.t.Unknown)
 	}
 	return false

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 func TestFirstAdminStory(t *testing.T) {
@@ -176,4 +177,34 @@ func TestAdminMadeElsewhereMeanwhileEndsTheLink(t *testing.T) {
 	if w.admins() != 0 {
 		t.Errorf("%d admins by this link, want none", w.admins())
 	}
+}
+
+// TestWrongSetupCodeIsOnRecord: with nothing of what was typed, and many as one line
+// of the log.
+func TestWrongSetupCodeIsOnRecord(t *testing.T) {
+	w := newWorld(t)
+	seen := &sights{}
+	w.ui.Sightings = seen
+	for range 3 {
+		wantStatus(t, w.get("/console/setup?code=guessed"), 404)
+	}
+	if len(seen.all) != 3 {
+		t.Fatalf("%d on record, want 3", len(seen.all))
+	}
+	for _, s := range seen.all {
+		if s.Action != audit.LoginFailed || s.Reason != "setup_code_invalid" || s.By.Via != audit.ViaConsole || s.By.Address == "" || s.Target != (audit.Target{}) {
+			t.Errorf("on record: %+v", s)
+		}
+	}
+	if log := w.log.String(); strings.Count(log, "setup_code_invalid") != 1 || strings.Contains(log, "guessed") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// sights are what was noted.
+type sights struct{ all []audit.Sighting }
+
+func (s *sights) Note(n audit.Sighting) (first bool) {
+	s.all = append(s.all, n)
+	return len(s.all) == 1
 }

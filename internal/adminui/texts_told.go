@@ -57,6 +57,7 @@ func chineseTold() map[string]string {
 		"current_code_invalid": "缺少验证码或验证码错误", "second_factor_required": "缺少验证码", "second_factor_invalid": "验证码错误",
 		"token_expired": "登录已过期", "token_idle_timeout": "登录闲置超时", "token_logged_out": "登录已退出", "token_replaced": "已被新的登录取代",
 		"token_revoked": "登录已被终止", "token_invalid": "令牌无效", "credentials_ambiguous": "一个请求中有两个凭据", "cross_origin": "其他网站的表单",
+		"validation_failed": "输入不符合要求", "username_taken": "用户名已被占用", "setup_code_invalid": "初始链接无效",
 		"the token was revoked": "令牌已被撤销",
 		"logged_out":            "退出", "replaced": "被新的登录取代", "revoked": "被终止", "password_changed": "更改密码", "disabled": "停用", "expired": "过期", "idle": "闲置超时",
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/flakepass/flakepass/internal/audit"
 )
 
 //go:embed pages
@@ -65,7 +67,7 @@ func percent(part, whole int64) string {
 }
 
 // stamp is an instant for a program: RFC 3339 in UTC, to the millisecond.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func stamp(t time.Time) string { return audit.Time{Time: t}.String() }
 
 // when is an instant for a person. A script writes it in the zone of the viewer
 // instead.

@@ -102,7 +102,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 	ids := &minter{}
 	users, store := &gormstore.Users{DB: db}, &gormstore.Sessions{DB: db}
-	sessions := &session.Service{Store: store, Truth: store, Book: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
+	sessions := &session.Service{Store: store, Rows: store, Book: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
 	var good, old []string
 	owners := map[string]idworker.ID{}
 	for i := range 100 {

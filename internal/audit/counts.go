@@ -177,13 +177,13 @@ func (c *counts) events() (all []Event) {
 
 // countedJSON is the value of an event that stands for several.
 type countedJSON struct {
-	Count int64     `json:"count"`
-	First time.Time `json:"first_at"`
-	Last  time.Time `json:"last_at"`
+	Count int64 `json:"count"`
+	First Time  `json:"first_at"`
+	Last  Time  `json:"last_at"`
 }
 
 func countedOf(n int64, first, last time.Time) countedJSON {
-	return countedJSON{n, first.UTC().Truncate(time.Millisecond), last.UTC().Truncate(time.Millisecond)}
+	return countedJSON{n, Time{first}, Time{last}}
 }
 
 // sumJSON is the value of a sum. Others is how many sightings are of none of the

@@ -15,18 +15,19 @@ const (
 	// Reauthenticated: password and code, once more, in a login that lives.
 	Reauthenticated Action = "login.reauthenticated"
 
-	LoginFailed       Action = "login.failed"    // wrong name or password, a disabled account, not an admin
-	LoginThrottled    Action = "login.throttled" // refused by a limit, unchecked
-	LoginNewPlace     Action = "login.new_place" // from none of the last 20 places of a user who has some
-	LoginAfterMisses  Action = "login.after_failures"
-	PasswordRefused   Action = "user.password_refused" // the current one, of somebody who is logged in
-	RegistrationHeld  Action = "user.registration_throttled"
-	TokenReused       Action = "token.reused"  // after its login was ended by somebody
-	TokenOutlived     Action = "token.expired" // after its login had expired or gone idle
-	TokenForged       Action = "token.forged"  // the ID of a login, with a secret that it never had
-	AccessForbidden   Action = "access.forbidden"
-	AccessAmbiguous   Action = "access.ambiguous" // two credentials in one request
-	CacheForeignValue Action = "cache.foreign_value"
+	LoginFailed         Action = "login.failed"    // wrong name or password, a disabled account, not an admin
+	LoginThrottled      Action = "login.throttled" // refused by a limit, unchecked
+	LoginNewPlace       Action = "login.new_place" // from none of the last 20 places of a user who has some
+	LoginAfterMisses    Action = "login.after_failures"
+	PasswordRefused     Action = "user.password_refused" // the current one, of somebody who is logged in
+	RegistrationHeld    Action = "user.registration_throttled"
+	RegistrationRefused Action = "user.registration_refused" // for its name or its password
+	TokenReused         Action = "token.reused"              // after its login was ended by somebody
+	TokenOutlived       Action = "token.expired"             // after its login had expired or gone idle
+	TokenForged         Action = "token.forged"              // the ID of a login, with a secret that it never had
+	AccessForbidden     Action = "access.forbidden"
+	AccessAmbiguous     Action = "access.ambiguous" // two credentials in one request
+	CacheForeignValue   Action = "cache.foreign_value"
 )
 
 // Actions are all that there are, in the order of [docs/logging.md].
@@ -36,7 +37,7 @@ func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
 		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
-		PasswordRefused, RegistrationHeld, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
+		PasswordRefused, RegistrationHeld, RegistrationRefused, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue,
 	}

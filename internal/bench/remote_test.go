@@ -108,6 +108,11 @@ type recognition struct {
 func (r recognition) Current() *policy.Policy { return r.rule.Current() }
 func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
 
+func (r recognition) Clock() time.Time {
+	now, _ := r.feed.Clock() // it was polled before
+	return now
+}
+
 // warmRemote is a Remote that remembers every session of the ledger, and that
 // follows a server on this machine until the benchmark is over.
 func warmRemote(tb testing.TB) (*flakepass.Remote, *ledger, []string) {

@@ -39,11 +39,16 @@ func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error)
 	return s, nil
 }
 
+// Settle is Get: nobody's login is near its end.
+func (l *ledger) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
+	return l.Get(ctx, id)
+}
+
 func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }
 func (l *ledger) Hear(context.Context, session.Session) error         { return nil }
 
 func (l *ledger) News(context.Context, time.Time, time.Duration) (session.News, error) {
-	return session.News{Now: time.Now()}, nil
+	return session.News{Now: time.Now(), Policy: hourly(), Steady: true}, nil
 }
 
 // mint makes the token of the i-th session that began at that time, and the
@@ -80,7 +85,7 @@ func warm(tb testing.TB) (*session.Service, *ledger, []string) {
 		tb.Fatal(err)
 	}
 	service := &session.Service{
-		Store: near, Truth: behind, Policy: policy.Fixed(hourly()), Floor: ends, Now: time.Now, Accepted: counting(),
+		Store: near, Rows: behind, Policy: policy.Fixed(hourly()), Known: ends, Near: bound, Accepted: counting(),
 	}
 	for _, text := range texts {
 		if _, err := check(service, text); err != nil {

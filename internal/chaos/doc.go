@@ -6,4 +6,7 @@
 // links of its own that can be cut. A ledger in the test knows what was
 // acknowledged, and when, by one clock that only runs forward. It has tests
 // only: `make chaos` runs the whole campaign, `make test` a short one.
+//
+// The files promise_*_test.go hold single promises, each in the order of events in
+// which it is hardest to keep, on a MySQL with Redis and on a MariaDB without.
 package chaos

@@ -22,7 +22,7 @@ type instance struct {
 	base    string // http://host:port, the same for all its lives
 	process server.Process
 	mysql   *faultproxy.Proxy
-	redis   *faultproxy.Proxy // nil with sentinels, who name the servers' own addresses
+	redis   *faultproxy.Proxy // nil without Redis, and with sentinels, who name the servers' own addresses
 	http    *http.Client
 	// away counts up when the process is killed or paused, and again when it is
 	// back: while it is odd, nobody expects an answer.
@@ -31,11 +31,12 @@ type instance struct {
 
 func (w *world) instance(t *testing.T, n int, program string, more ...string) *instance {
 	t.Helper()
-	i := &instance{name: fmt.Sprintf("instance %d", n), mysql: faultproxy.New(t, w.mysql.Addr)}
+	i := &instance{name: fmt.Sprintf("instance %d", n), mysql: faultproxy.New(t, w.database.addr)}
 	redis := ""
-	if w.sentinel != nil {
+	switch {
+	case w.sentinel != nil:
 		redis = w.sentinel.URL()
-	} else {
+	case w.redis != nil:
 		i.redis = faultproxy.New(t, w.redis.Addr)
 		redis = "redis://" + i.redis.Addr
 	}
@@ -44,7 +45,7 @@ func (w *world) instance(t *testing.T, n int, program string, more ...string) *i
 	i.base = "http://" + address
 	i.process = server.Process{Path: program, Args: []string{"serve"}, Dir: dir, Env: append([]string{
 		"FLAKEPASS_DATA_DIR=" + dir,
-		"FLAKEPASS_DATABASE=" + w.databaseURL(i.mysql.Addr),
+		"FLAKEPASS_DATABASE=" + w.database.url(i.mysql.Addr),
 		"FLAKEPASS_REDIS=" + redis,
 		"FLAKEPASS_LISTEN=" + address,
 		"FLAKEPASS_OPS_LISTEN=127.0.0.1:0",

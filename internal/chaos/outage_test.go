@@ -4,16 +4,11 @@ package chaos
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/testenv"
 	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
 )
@@ -85,7 +80,7 @@ func TestForgottenConnectionsAreFoundOutByThePoll(t *testing.T) {
 	const idle, few = 30, 10
 	w := newWorld(t, recipe{instances: 1, bound: time.Second})
 	i := w.instances[0]
-	tokens := strangers(t, w, idle)
+	tokens := tokensOf(w.logins(t, idle, time.Minute, 0))
 	w.redis.Kill()
 	(&scene{world: w, t: t}).connect(i, idle)
 	i.mysql.Forget()
@@ -111,7 +106,7 @@ func TestStampedeLeavesRoomForLogins(t *testing.T) {
 	w := newWorld(t, recipe{instances: 1, bound: time.Second})
 	i := w.instances[0]
 	who, _ := enter(t, i, "alice")
-	tokens := strangers(t, w, many)
+	tokens := tokensOf(w.logins(t, many, time.Minute, 0))
 	w.redis.Kill()
 	i.mysql.HoldReplies(faultproxy.Matching("FROM users WHERE token_id ="))
 	var all sync.WaitGroup
@@ -146,29 +141,4 @@ func TestStampedeLeavesRoomForLogins(t *testing.T) {
 		t.Errorf("%d of %d tokens were answered in the end", good.Load(), many)
 	}
 	t.Logf("%d times undecided meanwhile", undecided.Load())
-}
-
-// strangers puts that many users with a login each straight onto the rows.
-func strangers(t *testing.T, w *world, n int) (tokens []string) {
-	t.Helper()
-	var values []string
-	var args []any
-	now := time.Now()
-	for k := range n {
-		id, err := idworker.Default().Compose(idworker.Parts{Time: now.Add(-time.Minute), Worker: 1023, Sequence: int64(k)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		token := flakepass.NewToken(id)
-		hash := session.HashOf(token)
-		tokens = append(tokens, token.Reveal())
-		values = append(values, "(?, ?, '', 1, 'user', ?, ?, ?, ?, ?)")
-		args = append(args, int64(id), fmt.Sprintf("stranger%d", k), int64(id), hash[:], now.UnixMilli(), now.UnixMilli(), now.UnixMilli())
-	}
-	_, err := w.mysql.DB().ExecContext(t.Context(), "INSERT INTO users (id, username, password_hash, password_version, role, "+
-		"token_id, token_hash, token_seen_at, created_at, updated_at) VALUES "+strings.Join(values, ", "), args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tokens
 }

@@ -38,7 +38,12 @@ func (i *instance) ask(ctx context.Context, method, path, bearer string, body an
 	if bearer != "" {
 		req.Header.Set("Authorization", "Bearer "+bearer)
 	}
-	a := attempt{who: i.name + ", " + method + " " + path}
+	return i.send(req, method+" "+path)
+}
+
+// send sends a request, which what describes, and reads the answer.
+func (i *instance) send(req *http.Request, what string) (attempt, []byte) {
+	a := attempt{who: i.name + ", " + what}
 	away := i.away.Load()
 	a.sent = time.Now()
 	resp, err := i.http.Do(req)

@@ -3,7 +3,6 @@
 package chaos
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -19,12 +18,13 @@ import (
 // takes nearly as long; it is the limit on a machine that stands still.
 const patience = time.Minute
 
-// A world is a deployment: a MySQL, a Redis, and instances that reach both
+// A world is a deployment: a database, a Redis, and instances that reach both
 // through links of their own.
 type world struct {
 	bound     time.Duration
-	mysql     *testenv.MySQLServer
-	redis     *testenv.RedisServer // nil if sentinels watch a group of them
+	database  database
+	mysql     *testenv.MySQLServer // nil if others use the server of the database too
+	redis     *testenv.RedisServer // nil if there is none, or if sentinels watch a group of them
 	sentinel  *testenv.Sentinel    // or nil
 	instances []*instance
 }
@@ -33,6 +33,8 @@ type world struct {
 type recipe struct {
 	instances int
 	bound     time.Duration
+	on        func(testing.TB) database // nil: a MySQL of its own
+	noRedis   bool
 	sentinel  bool
 	program   string           // empty: as it is
 	more      map[int][]string // variables of single instances, as NAME=value
@@ -40,10 +42,17 @@ type recipe struct {
 
 func newWorld(t *testing.T, r recipe) *world {
 	t.Helper()
-	w := &world{bound: r.bound, mysql: testenv.OwnMySQL(t)}
-	if r.sentinel {
-		w.sentinel = testenv.RedisSentinel(t)
+	w := &world{bound: r.bound}
+	if r.on != nil {
+		w.database = r.on(t)
 	} else {
+		w.mysql = testenv.OwnMySQL(t)
+		w.database = ownDatabase(w.mysql)
+	}
+	switch {
+	case r.sentinel:
+		w.sentinel = testenv.RedisSentinel(t)
+	case !r.noRedis:
 		w.redis = testenv.Redis(t)
 	}
 	if r.program == "" {
@@ -110,8 +119,4 @@ func newRand(seed uint64, who string) *rand.Rand {
 		h = (h ^ uint64(b)) * 1099511628211
 	}
 	return rand.New(rand.NewPCG(seed, h))
-}
-
-func (w *world) databaseURL(addr string) string {
-	return fmt.Sprintf("mysql://root@%s/%s", addr, w.mysql.Name)
 }

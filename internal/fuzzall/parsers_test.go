@@ -155,7 +155,7 @@ var others = map[string]string{
 var (
 	readerName = regexp.MustCompile(`^([pP]arse|[uU]nmarshal|[dD]ecode|[rR]ead)([A-Z].*|)$`)
 	// What only tests run takes nothing from outside.
-	notServed = regexp.MustCompile(`^(api/apitest|idworker/internal/peers|internal/(testenv|mutant|dup|fuzzall|bench|scale|chaos|lincheck|proxies|interop|supply))(/|$)`)
+	notServed = regexp.MustCompile(`^(api/apitest|idworker/internal/peers|internal/(testenv|mutant|dup|fuzzall|bench|scale|campaign|chaos|lincheck|proxies|interop|supply))(/|$)`)
 )
 
 // functions lists the functions of the module by folder, receiver and name.

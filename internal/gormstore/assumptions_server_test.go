@@ -27,27 +27,38 @@ func TestServerSaysItsNameAndWhetherItIsReadOnly(t *testing.T) {
 	})
 }
 
-// The servers are the test's own, for everybody else on them would be refused.
+// The servers are the test's own, for all others on them would be refused. Two have
+// the same server_id, for nobody set one, and still different names.
 func TestReadOnlyServerSaysSo(t *testing.T) {
 	t.Parallel()
-	m, other := testenv.OwnMySQL(t), testenv.OwnMySQL(t)
-	w := newWorld(t, onServer(t, "root@tcp("+m.Addr+")/"+m.Name))
-	user := open(t, w.ordinary(t))
-	for _, mode := range []struct {
-		set  string
-		want bool
-	}{{"read_only = ON", true}, {"read_only = OFF", false}, {"super_read_only = ON", true}} {
-		if _, err := m.DB().ExecContext(t.Context(), "SET GLOBAL "+mode.set); err != nil {
-			t.Fatal(err)
-		}
-		if _, got := serverOf(t, user); got != mode.want {
-			t.Errorf("%s: read-only %v", mode.set, got)
-		}
-	}
-	// They have the same server_id, for nobody set one.
-	name, _ := serverOf(t, user)
-	if another, _ := serverOf(t, open(t, onServer(t, "root@tcp("+other.Addr+")/"+other.Name))); another == name {
-		t.Errorf("two servers are both %q", name)
+	for _, c := range []struct {
+		name  string
+		own   func(testing.TB) *testenv.MySQLServer
+		modes []string
+	}{
+		{"MySQL", testenv.OwnMySQL, []string{"read_only", "super_read_only"}},
+		{"MariaDB", testenv.OwnMariaDB, []string{"read_only"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			m, other := c.own(t), c.own(t)
+			w := newWorld(t, onServer(t, "root@tcp("+m.Addr+")/"+m.Name))
+			user := open(t, w.ordinary(t))
+			for _, mode := range c.modes {
+				run(t, m.DB(), "SET GLOBAL "+mode+" = ON")
+				if _, readOnly := serverOf(t, user); !readOnly {
+					t.Errorf("%s is on, and the server is not read-only", mode)
+				}
+				run(t, m.DB(), "SET GLOBAL read_only = OFF")
+				if _, readOnly := serverOf(t, user); readOnly {
+					t.Errorf("%s is off, and the server is read-only", mode)
+				}
+			}
+			name, _ := serverOf(t, user)
+			if another, _ := serverOf(t, open(t, onServer(t, "root@tcp("+other.Addr+")/"+other.Name))); another == name {
+				t.Errorf("two servers are both %q", name)
+			}
+		})
 	}
 }
 

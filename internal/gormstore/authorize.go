@@ -1,6 +1,7 @@
 package gormstore
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -53,6 +54,22 @@ func (db *DB) authorize(tx *gorm.DB, by audit.By, need audit.Need) (permit, erro
 		return permit{}, fmt.Errorf("gormstore: authorize: %w", err)
 	}
 	return p, nil
+}
+
+// Authorize checks, in a transaction of its own, what the transaction of a change
+// checks first, and with the same errors: for what has found nothing to change.
+func (u *Users) Authorize(ctx context.Context, by audit.By, need audit.Need) error {
+	if need == audit.NeedsNothing || by.Inside() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return u.DB.retry(ctx, func() error {
+		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			_, err := u.DB.authorize(tx, by, need)
+			return err
+		})
+	})
 }
 
 // authorizeAll is authorize for what writes several events of one actor, who needs

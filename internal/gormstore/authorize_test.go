@@ -61,6 +61,10 @@ func TestWhoMayWhat(t *testing.T) {
 				if err := w.makes(t, acts(s), need); (err == nil) != (i < may) || i >= may && !errors.Is(err, audit.ErrRole) {
 					t.Errorf("%s, need %d: %v", role, need, err)
 				}
+				// What changes nothing is refused alike.
+				if err := w.users.Authorize(t.Context(), acts(s), need); (err == nil) != (i < may) || i >= may && !errors.Is(err, audit.ErrRole) {
+					t.Errorf("%s, need %d, no change: %v", role, need, err)
+				}
 			}
 			if err := w.makes(t, acts(s), audit.NeedsNothing); err != nil {
 				t.Errorf("%s needs nothing: %v", role, err)

@@ -33,15 +33,16 @@ func TestEffectToldIsWhatHappens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rule.Now = func() time.Time { return now }
+		clock := func() time.Time { return now }
 		kept := unused{&gormstore.Sessions{DB: w.DB}}
-		service := &session.Service{Store: kept, Truth: kept, Policy: rule, Now: rule.Now}
+		service := &session.Service{Store: kept, Rows: kept, Policy: rule, Now: clock}
 		verbs := &admin.Policies{
-			Store: w.settings(), IDs: &auditIDs{}, Now: rule.Now, Schedule: func(string) error { return nil },
+			Store: w.settings(), IDs: &auditIDs{}, Now: clock, Schedule: func(string) error { return nil },
 			Changed: func(ctx context.Context) { _ = rule.Refresh(ctx) },
 		}
 		living := func() map[idworker.ID]bool {
 			t.Helper()
+			w.SetNow(now)
 			found := map[idworker.ID]bool{}
 			for _, token := range tokens {
 				_, err := service.Verify(t.Context(), token)
@@ -76,6 +77,7 @@ func TestEffectToldIsWhatHappens(t *testing.T) {
 			now = now.Add(time.Hour)
 			later := living()
 			now = at
+			w.SetNow(now)
 			want := policy.Effect{
 				Live: policy.Estimate{Count: int64(len(before))}, Ends: policy.Estimate{Count: int64(len(before) - len(after))},
 				Soon: policy.Estimate{Count: int64(len(after) - len(later))},
@@ -118,9 +120,13 @@ func (w *world) tokens(t *testing.T, r *rand.Rand, before time.Time, n int) (tok
 }
 
 // unused is a store in which no use is noted: who looks changes nothing.
-type unused struct{ session.Store }
+type unused struct{ *gormstore.Sessions }
 
 func (unused) Touch(context.Context, idworker.ID, time.Time) error { return nil }
+
+func (u unused) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
+	return u.Sessions.Settle(ctx, id, time.Time{})
+}
 
 type auditIDs struct{ last idworker.ID }
 

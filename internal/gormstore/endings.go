@@ -84,8 +84,15 @@ func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error)
 		ended.Before = before
 		return err
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		err = s.restamp(ctx, int64(ended.UserID), start)
+	case errors.Is(err, session.ErrNotFound) && e.ID == 0:
+		// That nothing of this user lives is an answer about all instances: without a
+		// stamp it must not be given.
+		if failed := s.stampAgain(ctx, int64(e.UserID)); failed != nil {
+			err = failed
+		}
 	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("gormstore: end: %w", err)
@@ -114,13 +121,6 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 		return row.ended(asOf), true, nil
 	}
 	now, err := e.known(row.current(asOf))
-	if err != nil && e.ID == 0 {
-		// Nothing lives, which is an answer about all instances: without a stamp it
-		// must not be given.
-		if failed := s.stampAgain(ctx, row.UserID); failed != nil {
-			return session.Session{}, false, failed
-		}
-	}
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}

@@ -19,9 +19,6 @@ type UserRow = userRow
 // SlowestChange is how long one change may take.
 const SlowestChange = tau
 
-// TouchBatch is how many rows one statement touches.
-const TouchBatch = touchBatch
-
 // SQLiteSource is the DSN for a file.
 func SQLiteSource(path string) string { return sqliteSource(path) }
 

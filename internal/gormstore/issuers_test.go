@@ -134,6 +134,48 @@ func TestLinkEndsWithItsIssuersRight(t *testing.T) {
 	})
 }
 
+// TestLinkEndsWhenTheRoleOfItsAccountChanges: who may give a link out was asked for
+// the role that the account had then. In the list it is not either, and a login whose
+// password was shown under the role of before does not open.
+func TestLinkEndsWhenTheRoleOfItsAccountChanges(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root := w.admin(t, "root")
+		for _, role := range []account.Role{account.RoleAdmin, account.RoleService} {
+			target := w.user(t, "target "+string(role))
+			for name, r := range map[string]account.Reset{"of an admin": w.resetBy(t, root, target), "of the shell": w.resetBy(t, 0, target)} {
+				r = w.resetBy(t, r.Issuer.ID, target) // the only one that counts is the last
+				if _, _, err := w.users.ByReset(t.Context(), r.Hash, start); err != nil {
+					t.Fatal(err)
+				}
+				before := w.row(t, target).Version
+				if _, _, _, err := w.users.Change(t.Context(), target, w.become(role)); err != nil {
+					t.Fatal(err)
+				}
+				w.dead(t, name+", now "+string(role), r)
+				if now := w.row(t, target).Version; now <= before {
+					t.Errorf("%s: version %d after %d", name, now, before)
+				}
+				if _, _, _, err := w.users.Change(t.Context(), target, w.become(account.RoleUser)); err != nil {
+					t.Fatal(err)
+				}
+				w.dead(t, name+", "+string(role)+" and back", r)
+			}
+		}
+		// To disable and enable is no change of the role.
+		target := w.user(t, "target")
+		r := w.resetBy(t, root, target)
+		if _, err := w.users.Disable(t.Context(), target, start); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.users.Enable(t.Context(), target); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := w.users.ByReset(t.Context(), r.Hash, start); err != nil {
+			t.Errorf("after the account was disabled and enabled: %v", err)
+		}
+	})
+}
+
 // With the clock of the database stopped, what changes within a millisecond is
 // told apart.
 func TestLinkEndsThoughTheClockStands(t *testing.T) {

@@ -95,6 +95,11 @@ func (u *Users) Change(ctx context.Context, id idworker.ID,
 			reason: session.Revoked, events: events,
 			losesAdmin: serves(before) && !serves(after),
 		}
+		if after.Role != before.Role {
+			// What was given out or shown for the role of before ends with it: one-time
+			// links, and passwords whose login has not opened yet.
+			c.set += ", password_version = password_version + 1"
+		}
 		if before.Disabled() || after.Disabled() {
 			c.reason = session.Disabled
 		}

@@ -76,8 +76,14 @@ func TestRoleChangeEndsTheLoginWithItsEvent(t *testing.T) {
 		if end, ok := find(w.news(t, time.Time{}), user); !ok || end.Floor != s.ID {
 			t.Errorf("the feed does not carry the end: %+v, %v", end, ok)
 		}
-		if begun := w.begin(t, user); begun.Role != string(account.RoleService) {
-			t.Errorf("the next login has the role %q", begun.Role)
+		// A password that was checked before is checked anew.
+		if _, err := w.sessions.Begin(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
+			t.Errorf("a login whose password was checked under the role of before: %v", err)
+		}
+		next := w.opening(user)
+		next.PasswordVersion = w.row(t, user).Version
+		if begun, err := w.sessions.Begin(t.Context(), next); err != nil || begun.Session.Role != string(account.RoleService) {
+			t.Errorf("the next login has the role %q, %v", begun.Session.Role, err)
 		}
 		if got := w.events(t); !slices.Equal(got, []audit.Action{audit.RoleChanged}) {
 			t.Errorf("events %v", got)

@@ -22,19 +22,18 @@ import (
 	"github.com/flakepass/flakepass/migrations"
 )
 
-// TestNothingThatIsOverReturns runs two instances on one database, with three
-// clocks that are set forward and back, through random edits of the policy,
-// sweeps, logins and uses. At every question it holds that
+// TestNothingThatIsOverReturns runs two instances on one database, whose own
+// clocks are set forward and back, through random edits of the policy, sweeps,
+// logins and uses. At every question it holds that
 //
+//   - what lives by its row and the policy in force is let in by everybody;
 //   - what was swept, or replaced, is refused for ever;
-//   - what was over when the policy was edited is refused by whoever knows of the
-//     edit, whatever any clock says later;
-//   - what an instance has refused it refuses until its clock is set back;
-//   - everything else is decided exactly by what is known: a shorter timeout ends
-//     what it should, a longer one extends what still lives.
+//   - what is over by the policy in force is refused by whoever knows of it, and
+//     whatever is edited later, it stays so;
+//   - the clock of an instance decides nothing: that of the database does.
 //
-// A login that an instance still lets in, because it has not heard of an edit or
-// its clock is behind, counts as used. That is not a return: it is a later use.
+// A login that an instance still lets in because it has not heard of an edit does
+// not count as used: the row refuses the use.
 func TestNothingThatIsOverReturns(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		other := open(t, w.options)
@@ -74,7 +73,6 @@ type lives struct {
 	db     time.Time // its clock
 	serial idworker.ID
 	logins []*life
-	edits  []mark
 }
 
 // A node is an instance.
@@ -84,33 +82,16 @@ type node struct {
 	service  *session.Service
 	policies *admin.Policies
 	now      time.Time
-	heard    []mark // what its own clock said when it heard of an edit
-}
-
-// A mark is a moment at which a policy was replaced, by some clock.
-type mark struct {
-	version        int64 // of the policy that came
-	at             time.Time
-	idle, absolute time.Duration // of the one that went
 }
 
 // A life is a login.
 type life struct {
-	token   flakepass.Token
-	user    idworker.ID
-	issued  time.Time
-	gone    string // why nobody may ever let it in
-	ended   []end
-	refused [2]refusedAt
+	token  flakepass.Token
+	user   idworker.ID
+	issued time.Time
+	gone   string // why nobody may ever let it in
+	over   bool   // once by the policy in force
 }
-
-// An end is what an edit found over: unless it is used later, it stays so.
-type end struct {
-	version int64
-	seen    time.Time
-}
-
-type refusedAt struct{ now, seen time.Time }
 
 func newLives(t *testing.T, rt *rapid.T, w *world, other *gormstore.DB) *lives {
 	l := &lives{ctx: byShell(t), w: w, db: start}
@@ -140,15 +121,22 @@ func newLives(t *testing.T, rt *rapid.T, w *world, other *gormstore.DB) *lives {
 		if n.rule, err = policy.NewLive(l.ctx, &gormstore.Settings{DB: db}); err != nil {
 			rt.Fatal(err)
 		}
-		n.rule.Now = func() time.Time { return n.now }
 		kept := &gormstore.Sessions{DB: db}
-		n.service = &session.Service{Store: kept, Truth: kept, Book: kept, IDs: clockIDs{l, n}, Policy: n.rule, Now: n.rule.Now}
+		n.service = &session.Service{Store: kept, Rows: kept, Book: kept, IDs: clockIDs{l, n}, Policy: n.rule, Known: heard{l}}
 		n.policies = &admin.Policies{
-			Store: &gormstore.Settings{DB: db}, IDs: eventIDs{l}, Now: n.rule.Now, Schedule: func(string) error { return nil },
+			Store: &gormstore.Settings{DB: db}, IDs: eventIDs{l}, Now: func() time.Time { return n.now }, Schedule: func(string) error { return nil },
 		}
 	}
 	return l
 }
+
+// heard is what an instance has heard of the database: its clock, and nothing
+// that is over for good.
+type heard struct{ l *lives }
+
+func (heard) Global() idworker.ID        { return 0 }
+func (heard) Watermark() time.Time       { return time.Time{} }
+func (h heard) Clock() (time.Time, bool) { return h.l.db, true }
 
 // clockIDs mints by an instance's clock.
 type clockIDs struct {
@@ -178,7 +166,19 @@ func (l *lives) login(rt *rapid.T) {
 			old.gone = "replaced"
 		}
 	}
-	l.logins = append(l.logins, &life{token: opened.Token, user: user, issued: idworker.Default().Time(opened.Token.ID())})
+	begun := &life{token: opened.Token, user: user, issued: idworker.Default().Time(opened.Token.ID())}
+	// By a clock that is far behind, it was issued before the last edit.
+	begun.over = !begun.issued.After(l.base(rt))
+	l.logins = append(l.logins, begun)
+}
+
+// base is the time at and before which every login that was issued is over.
+func (l *lives) base(rt *rapid.T) time.Time {
+	p, err := l.nodes[0].policies.Current(l.ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
+	return p.AbsoluteBase
 }
 
 // wait lets time pass for all alike.
@@ -188,13 +188,14 @@ func (l *lives) wait(rt *rapid.T) {
 	l.setDB(l.db.Add(d))
 }
 
-// step sets one clock, forward or back.
+// step sets the clock of an instance forward or back, or that of the database
+// forward. What it has said once would come back if that one were set back.
 func (l *lives) step(rt *rapid.T) {
 	d := time.Duration(rapid.OneOf(rapid.IntRange(-600, 600), rapid.IntRange(-10*24*3600, 10*24*3600)).Draw(rt, "seconds")) * time.Second
 	if which := rapid.IntRange(0, 2).Draw(rt, "clock"); which < 2 {
 		l.nodes[which].now = l.nodes[which].now.Add(d)
 	} else {
-		l.setDB(l.db.Add(d))
+		l.setDB(l.db.Add(d.Abs()))
 	}
 }
 
@@ -227,8 +228,7 @@ func (l *lives) revert(rt *rapid.T) {
 	})
 }
 
-// change is what both edits have in common: what is over by the policy that
-// goes, by the database's clock, is over for good.
+// change is what both edits have in common.
 func (l *lives) change(rt *rapid.T, do func(*node, admin.PolicyChange) error) {
 	i := l.pick(rt)
 	n := l.nodes[i]
@@ -236,73 +236,70 @@ func (l *lives) change(rt *rapid.T, do func(*node, admin.PolicyChange) error) {
 	if err != nil {
 		rt.Fatal(err)
 	}
-	m := mark{was.Version + 1, l.db, was.Idle, was.Absolute}
-	rows := l.rows(rt)
-	for _, login := range l.logins {
-		seen, ok := rows[login.token.ID()]
-		if !ok {
-			continue
-		}
-		if over := !login.issued.After(l.db.Add(-was.Absolute)) || !seen.After(l.db.Add(-was.Idle)); over {
-			login.ended = append(login.ended, end{m.version, seen})
-		}
-	}
+	l.settle(rt) // what is over by the policy that goes is over for good
 	if err := do(n, admin.PolicyChange{Version: was.Version, Confirmed: true}); err != nil {
 		rt.Fatal(err)
 	}
-	l.edits = append(l.edits, m)
 	l.hear(rt, i) // as Policies.Changed does
 }
 
 // hear lets an instance read the policy, as each poll does.
 func (l *lives) hear(rt *rapid.T, i int) {
-	n := l.nodes[i]
-	was := n.rule.Current()
-	if err := n.rule.Refresh(l.ctx); err != nil {
+	if err := l.nodes[i].rule.Refresh(l.ctx); err != nil {
 		rt.Fatal(err)
-	}
-	if is := n.rule.Current(); is.Version > was.Version {
-		n.heard = append(n.heard, mark{is.Version, n.now, was.Idle, was.Absolute})
 	}
 }
 
+// settle notes what is over now by the policy in force, and by nothing that the
+// code has computed: the timeouts, the clock of the database and the rows.
+func (l *lives) settle(rt *rapid.T) map[idworker.ID]time.Time {
+	var p struct{ Idle, Absolute int64 }
+	err := l.w.Gorm().WithContext(l.ctx).Raw("SELECT idle_timeout_ms AS idle, absolute_lifetime_ms AS absolute FROM settings").Scan(&p).Error
+	if err != nil {
+		rt.Fatal(err)
+	}
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	rows := l.rows(rt)
+	for _, login := range l.logins {
+		seen, held := rows[login.token.ID()]
+		if held && (!login.issued.After(l.db.Add(-ms(p.Absolute))) || !seen.After(l.db.Add(-ms(p.Idle)))) {
+			login.over = true
+		}
+	}
+	return rows
+}
+
 func (l *lives) sweep(rt *rapid.T) {
-	i := l.pick(rt)
-	n := l.nodes[i]
-	before := l.rows(rt)
+	n := l.nodes[l.pick(rt)]
+	before := l.settle(rt)
 	rule := n.rule.Current()
-	if _, err := (&world{DB: n.store}).sweep(l.ctx, rule.OldestIssued(n.now), rule.OldestSeen(n.now), 1000); err != nil {
+	if _, err := (&world{DB: n.store}).clear(l.ctx, rule.OldestIssued(n.now), rule.OldestSeen(n.now), 1000); err != nil {
 		rt.Fatal(err)
 	}
 	after := l.rows(rt)
 	for _, login := range l.logins {
-		seen, held := before[login.token.ID()]
+		_, held := before[login.token.ID()]
 		_, still := after[login.token.ID()]
-		if held && still == l.over(i, login, seen) {
-			rt.Fatalf("%v, swept by instance %d: still there is %v", login, i, still)
-		}
-		if held && !still {
+		switch {
+		case !held || still:
+			if held && login.over && l.knows(rt, n) && !n.now.Before(l.db) {
+				rt.Fatalf("%v is over, and a sweep leaves it", login)
+			}
+		case !login.over:
+			rt.Fatalf("%v, last used %v, lives at %v, and a sweep clears it", login, before[login.token.ID()], l.db)
+		default:
 			login.gone = "swept"
 		}
 	}
 }
 
-// over says by what is known, and by nothing that the code has computed, whether
-// a login is over for an instance.
-func (l *lives) over(i int, login *life, seen time.Time) bool {
-	n := l.nodes[i]
-	rule := n.rule.Current()
-	dead := func(at time.Time, idle, absolute time.Duration) bool {
-		return !login.issued.After(at.Add(-absolute)) || !seen.After(at.Add(-idle))
+// knows reports whether an instance has heard of the last edit.
+func (l *lives) knows(rt *rapid.T, n *node) bool {
+	p, err := n.policies.Current(l.ctx)
+	if err != nil {
+		rt.Fatal(err)
 	}
-	over := dead(n.now, rule.Idle, rule.Absolute)
-	for _, m := range l.edits {
-		over = over || m.version <= rule.Version && dead(m.at, m.idle, m.absolute)
-	}
-	for _, m := range n.heard {
-		over = over || dead(m.at, m.idle, m.absolute)
-	}
-	return over
+	return n.rule.Current().Version == p.Version
 }
 
 // rows is when the logins that the rows hold were last used.
@@ -323,15 +320,16 @@ func (l *lives) ask(rt *rapid.T) {
 	if len(l.logins) == 0 {
 		rt.Skip("nobody has logged in")
 	}
-	l.verify(rt, l.pick(rt), l.logins[rapid.IntRange(0, len(l.logins)-1).Draw(rt, "login")], l.rows(rt))
+	rows := l.settle(rt)
+	l.verify(rt, l.pick(rt), l.logins[rapid.IntRange(0, len(l.logins)-1).Draw(rt, "login")], rows)
 }
 
 // look asks about all that must never come back, which changes no row.
 func (l *lives) look(rt *rapid.T) {
-	rows := l.rows(rt)
+	rows := l.settle(rt)
 	for i := range l.nodes {
 		for _, login := range l.logins {
-			if seen, ok := rows[login.token.ID()]; !ok || l.over(i, login, seen) {
+			if _, held := rows[login.token.ID()]; !held || login.over {
 				l.verify(rt, i, login, rows)
 			}
 		}
@@ -342,28 +340,20 @@ func (l *lives) look(rt *rapid.T) {
 func (l *lives) verify(rt *rapid.T, i int, login *life, rows map[idworker.ID]time.Time) {
 	n := l.nodes[i]
 	seen, held := rows[login.token.ID()]
-	over := !held || l.over(i, login, seen)
 	_, err := n.service.Verify(l.ctx, login.token)
 	if _, refused := errors.AsType[*flakepass.Refusal](err); err != nil && !refused {
 		rt.Fatal(err)
 	}
-	if (err != nil) != over {
-		rt.Fatalf("%v, last used %v: instance %d at %v says %v; over is %v", login, seen, i, n.now, err, over)
-	}
-	if err != nil {
-		login.refused[i] = refusedAt{n.now, seen}
-		return
-	}
-	if login.gone != "" {
+	over := !held || login.over
+	switch {
+	case err != nil && !over:
+		rt.Fatalf("%v, last used %v, lives: instance %d, whose clock says %v while it is %v, says %v", login, seen, i, n.now, l.db, err)
+	case err == nil && login.gone != "":
 		rt.Fatalf("%v was %s, and instance %d lets it in", login, login.gone, i)
-	}
-	for _, e := range login.ended {
-		if e.version <= n.rule.Current().Version && e.seen.Equal(seen) {
-			rt.Fatalf("%v was over at the edit to version %d, and instance %d lets it in", login, e.version, i)
-		}
-	}
-	if r := login.refused[i]; !r.now.IsZero() && r.seen.Equal(seen) && !n.now.Before(r.now) {
-		rt.Fatalf("%v was refused by instance %d at %v, and is let in at %v", login, i, r.now, n.now)
+	case err == nil && over && l.knows(rt, n):
+		rt.Fatalf("%v, last used %v, is over by the policy that instance %d knows at %v, and is let in", login, seen, i, l.db)
+	case err == nil && over && !l.rows(rt)[login.token.ID()].Equal(seen):
+		rt.Fatalf("%v is over, and a use of it is written", login)
 	}
 }
 

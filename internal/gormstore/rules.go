@@ -63,9 +63,10 @@ func (r *ruleRow) use(seen, used time.Time) time.Time {
 	return fromMillis(used.UnixMilli())
 }
 
-func (db *DB) ruleQuery() string {
-	return "SELECT " + settingsColumns + ", s.global_floor, " + db.d.now + " AS now, " + db.d.server + " AS server, " +
-		db.d.readOnly + " AS read_only" + settingsTables
+// ruleQuery reads the policy, but for its limits, which judge no login.
+func (db *DB) ruleQuery(also string) string {
+	return "SELECT " + settingsColumns + also + ", s.global_floor, " + db.d.now + " AS now, " + db.d.server + " AS server, " +
+		db.d.readOnly + " AS read_only" + fromSettings
 }
 
 func scanRules(on *gorm.DB, query string) (ruleRow, error) {
@@ -82,45 +83,38 @@ func scanRules(on *gorm.DB, query string) (ruleRow, error) {
 	return rows[0], nil
 }
 
-// rulesLocked reads the policy and keeps it as it is until the transaction ends.
-// It waits for a change that is under way.
-func (db *DB) rulesLocked(tx *gorm.DB) (ruleRow, error) {
-	r, err := scanRules(tx, db.ruleQuery()+db.d.forShare)
-	r.steady = err == nil
-	return r, err
-}
-
-// rulesNow reads the policy in a transaction and waits for nobody: if a change is
-// under way, it is the policy of before, and not steady.
-func (db *DB) rulesNow(tx *gorm.DB) (ruleRow, error) {
-	r, err := scanRules(tx, db.ruleQuery()+db.d.shareNow)
+// rulesNow reads the policy in a transaction, and keeps it as it is until that ends.
+// It waits for nobody: if a change is under way, it is the policy of before, and not
+// steady.
+func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
+	r, err := scanRules(tx, db.ruleQuery(also)+db.d.shareNow)
 	if err != nil && lockedNow(err) {
-		return scanRules(tx, db.ruleQuery())
+		return scanRules(tx, db.ruleQuery(also))
 	}
 	r.steady = err == nil
 	return r, err
 }
 
-// rules is rulesNow without a transaction. In SQLite only the one who may write
+// rules is rulesNow without a transaction, with the limits. In SQLite only the one who may write
 // knows that nobody else does: if that is not the case at once, it is not steady.
 func (db *DB) rules(ctx context.Context) (ruleRow, error) {
 	on := db.gorm.WithContext(ctx)
 	if db.turn == nil {
-		return db.rulesNow(on)
+		return db.rulesNow(on, limitsColumn)
 	}
 	select {
 	case db.turn <- struct{}{}:
 		defer func() { <-db.turn }()
 	default:
-		return scanRules(on, db.ruleQuery())
+		return scanRules(on, db.ruleQuery(limitsColumn))
 	}
 	var r ruleRow
 	err := on.Transaction(func(tx *gorm.DB) (err error) {
-		r, err = db.rulesNow(tx)
+		r, err = db.rulesNow(tx, limitsColumn)
 		return err
 	})
 	if busy(err) {
-		return scanRules(on, db.ruleQuery())
+		return scanRules(on, db.ruleQuery(limitsColumn))
 	}
 	return r, err
 }

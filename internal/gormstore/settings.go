@@ -46,8 +46,9 @@ func (r *settingsRow) policy() policy.Policy {
 
 const (
 	settingsColumns = "s.version, s.idle_timeout_ms, s.absolute_lifetime_ms, s.touch_interval_ms, " +
-		"s.sweep_schedule, s.idle_base, s.absolute_base, s.updated_at, s.updated_by, s.note, p.limits"
-	settingsTables = " FROM settings s LEFT JOIN policies p ON p.scope = s.scope AND p.version = s.version WHERE s.scope = 'global'"
+		"s.sweep_schedule, s.idle_base, s.absolute_base, s.updated_at, s.updated_by, s.note"
+	limitsColumn = ", (SELECT limits FROM policies p WHERE p.scope = s.scope AND p.version = s.version) AS limits"
+	fromSettings = " FROM settings s WHERE s.scope = 'global'"
 )
 
 // LoadPolicy reads the policy in force.
@@ -55,7 +56,7 @@ func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []settingsRow
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT " + settingsColumns + settingsTables).Scan(&rows).Error
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT " + settingsColumns + limitsColumn + fromSettings).Scan(&rows).Error
 	if err == nil && len(rows) == 0 {
 		err = errNoSettings
 	}

@@ -62,7 +62,7 @@ func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used time.Time) (session.
 	if row.TokenID != found.TokenID {
 		return session.Session{}, errMoved
 	}
-	now, err := s.DB.rulesNow(tx)
+	now, err := s.DB.rulesNow(tx, "")
 	if err != nil {
 		return session.Session{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 )
 
@@ -24,6 +25,7 @@ func TestStorm(t *testing.T) {
 		for i := range 4 {
 			users = append(users, w.user(t, "user"+string(rune('a'+i))))
 		}
+		w.follow(t, policy.Policy{Idle: 5 * time.Millisecond, Absolute: 5 * time.Millisecond, Touch: time.Millisecond})
 		stop := w.watch(t)
 		var lasts sync.Map // user: the login that somebody saw begin
 		expected := []error{nil, session.ErrNotFound, account.ErrStale, account.ErrDisabled}
@@ -76,7 +78,7 @@ func step(ctx context.Context, w *world, what int, user idworker.ID, last sessio
 			err = w.users.Enable(ctx, user)
 		}
 	case 7:
-		_, err = w.sweep(ctx, time.Now().Add(-5*time.Millisecond), time.Now().Add(-5*time.Millisecond), 100)
+		_, err = w.clear(ctx, time.Now(), time.Now(), 100) // as far as the policy goes
 	case 8:
 		err = w.sessions.Touch(ctx, last.ID, time.Now())
 	}

@@ -140,9 +140,12 @@ func ended(ctx context.Context, err error) error {
 func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sweep.Login, events []idworker.ID) (int, error) {
 	// The policy is held as it is until this is committed, and has the last word: by
 	// one that was replaced meanwhile a login may be over that lives by its successor.
-	now, err := s.DB.rulesLocked(tx)
+	now, err := s.DB.rulesNow(tx, "")
 	if err != nil {
 		return 0, err
+	}
+	if !now.steady {
+		return 0, errMoved // to wait here would hold up logins if a change of the policy hangs
 	}
 	column, mark, why := over(now.within(m), stage)
 	still := " AND " + column + " + 0 <= ?"

@@ -95,7 +95,8 @@ func BenchmarkSweep(b *testing.B) {
 					for j := range 50 {
 						seen[townsman((k*50+j)*2%town+1)+aboveStale] = time.Now()
 					}
-					return w.sessions.TouchAll(b.Context(), seen, longAgo, time.Second)
+					_, err := w.sessions.TouchAll(b.Context(), seen, time.Second)
+					return err
 				})
 				b.StartTimer()
 				begun, cpu := time.Now(), w.cpu(b)
@@ -128,7 +129,7 @@ func (w *world) bench(b *testing.B, lanes int) (cleared int64) {
 	s := w.sweeper(b)
 	p := policy.Default()
 	p.AbsoluteBase = start.Add(time.Hour)
-	s.Policy, s.Limits = policy.Fixed(p), sweep.Limits{Lanes: lanes}
+	s.Policy, s.Limits = w.follow(b, p), sweep.Limits{Lanes: lanes}
 	for {
 		r := once(b, s)
 		cleared += r.Cleared

@@ -41,7 +41,7 @@ func (w *world) sweeper(t testing.TB) *sweep.Sweeper {
 	p := policy.Default()
 	p.AbsoluteBase = start.Add(time.Hour)
 	return &sweep.Sweeper{
-		Store: store, Book: store, Policy: policy.Fixed(p), IDs: w.ids, Log: slog.New(slog.DiscardHandler), Instance: t.Name(),
+		Store: store, Book: store, Policy: w.follow(t, p), IDs: w.ids, Log: slog.New(slog.DiscardHandler), Instance: t.Name(),
 		// A machine that is busy with other tests is not a database that is slow.
 		// One lane, as everywhere: of two, each passes by what the other holds for a
 		// moment, and the next pass finds it.
@@ -156,13 +156,13 @@ func TestNothingAliveIsEverCleared(t *testing.T) {
 		const people, enough = 40, 40
 		idle := 60 * time.Millisecond
 		p := policy.Default()
-		p.Idle = idle
+		p.Idle, p.Touch = idle, idle/2
 		users := make([]idworker.ID, people)
 		for i := range users {
 			users[i] = w.user(t, fmt.Sprintf("person%d", i))
 		}
 		s := w.sweeper(t)
-		s.Policy, s.Book = policy.Fixed(p), noBook{}
+		s.Policy, s.Book = w.follow(t, p), noBook{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var alive atomic.Int64 // answers
@@ -231,7 +231,7 @@ func TestDryRunCountsWhatAPassClears(t *testing.T) {
 		p.Absolute, p.Idle = 400*24*time.Hour, 400*24*time.Hour
 		w.exec(t, "UPDATE settings SET global_floor = ? WHERE scope = 'global'", int64(idworker.Default().Smallest(start.Add(15*time.Second))))
 		s := w.sweeper(t)
-		s.Policy = policy.Fixed(p)
+		s.Policy = w.follow(t, p)
 		before := w.number(t, "SELECT COUNT(*) FROM users WHERE token_id IS NOT NULL")
 		want, err := s.Count(t.Context(), nil)
 		if err != nil || want.Expired != 3000 || want.Revoked != 2000 || want.Idle == 0 || want.Total() >= before {

@@ -55,7 +55,7 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 	if err != nil {
 		return nil, err
 	}
-	now, err := scanRules(tx, s.DB.ruleQuery())
+	now, err := scanRules(tx, s.DB.ruleQuery(""))
 	if err != nil {
 		return nil, err
 	}

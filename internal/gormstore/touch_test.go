@@ -22,7 +22,7 @@ func TestTouchMovesOnlyForwardAndByTheGap(t *testing.T) {
 		at := func(d time.Duration) time.Time { return start.Add(d) }
 		for _, c := range []struct {
 			touch, want time.Time
-			oldest      time.Time
+			idle        time.Time
 		}{
 			{at(-time.Hour), start, longAgo},
 			{at(0), start, longAgo},
@@ -34,11 +34,20 @@ func TestTouchMovesOnlyForwardAndByTheGap(t *testing.T) {
 			{at(time.Hour), at(time.Hour), at(time.Minute - time.Millisecond)}, // idle a millisecond later
 			{at(time.Minute), at(time.Hour), longAgo},
 		} {
-			if err := w.sessions.TouchAll(t.Context(), map[idworker.ID]time.Time{s.ID: c.touch}, c.oldest, time.Minute); err != nil {
+			w.endedBefore(t, longAgo, c.idle)
+			rows, err := w.sessions.TouchAll(t.Context(), map[idworker.ID]time.Time{s.ID: c.touch}, time.Minute)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if got := w.row(t, user).Seen.Int64; got != c.want.UnixMilli() {
-				t.Errorf("touched at %v, with %v idle: seen at %v, want %v", c.touch, c.oldest, time.UnixMilli(got).UTC(), c.want)
+				t.Errorf("touched at %v, with %v idle: seen at %v, want %v", c.touch, c.idle, time.UnixMilli(got).UTC(), c.want)
+			}
+			want := c.want // what the row says; nothing of a session that is over
+			if !want.After(c.idle) {
+				want = time.Time{}
+			}
+			if got, ok := rows[s.ID]; !ok || !got.Equal(want) {
+				t.Errorf("touched at %v, with %v idle: told %v, want %v", c.touch, c.idle, got, want)
 			}
 		}
 	})
@@ -46,7 +55,8 @@ func TestTouchMovesOnlyForwardAndByTheGap(t *testing.T) {
 
 func TestTouchOfManyGivesEachItsOwnTime(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		logins := w.crowd(t, 9*gormstore.TouchBatch/2) // a third of them: one batch and a half
+		w.endedBefore(t, longAgo, longAgo)
+		logins := w.crowd(t, 900) // a third of them
 		seen := map[idworker.ID]time.Time{}
 		for i, id := range logins {
 			seen[id] = start.Add(time.Hour + time.Duration(i)*time.Second)
@@ -55,7 +65,7 @@ func TestTouchOfManyGivesEachItsOwnTime(t *testing.T) {
 		seen[ended] = start.Add(time.Hour)
 		seen[12345] = start.Add(time.Hour) // nobody
 		spy := w.spy(t)
-		if err := w.sessions.TouchAll(t.Context(), seen, longAgo, time.Minute); err != nil {
+		if _, err := w.sessions.TouchAll(t.Context(), seen, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		if n := spy.written("UPDATE"); n != int64(len(logins)) {
@@ -66,7 +76,7 @@ func TestTouchOfManyGivesEachItsOwnTime(t *testing.T) {
 				t.Fatalf("%d was seen at %d, want %d", id, got, seen[id].UnixMilli())
 			}
 		}
-		if err := w.sessions.TouchAll(t.Context(), nil, longAgo, time.Minute); err != nil {
+		if _, err := w.sessions.TouchAll(t.Context(), nil, time.Minute); err != nil {
 			t.Errorf("touch of none: %v", err)
 		}
 		w.sound(t)
@@ -76,6 +86,7 @@ func TestTouchOfManyGivesEachItsOwnTime(t *testing.T) {
 // Five instances that all saw the same logins write each row once.
 func TestOneWriteForEachGap(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
+		w.endedBefore(t, longAgo, longAgo)
 		logins := w.crowd(t, 300)
 		spy := w.spy(t)
 		atOnce(5, func(i int) {
@@ -83,7 +94,7 @@ func TestOneWriteForEachGap(t *testing.T) {
 			for _, id := range logins {
 				seen[id] = start.Add(time.Hour + time.Duration(rand.IntN(1000))*time.Millisecond)
 			}
-			if err := w.sessions.TouchAll(t.Context(), seen, longAgo, time.Minute); err != nil {
+			if _, err := w.sessions.TouchAll(t.Context(), seen, time.Minute); err != nil {
 				t.Errorf("%d: %v", i, err)
 			}
 		})

@@ -23,14 +23,20 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
+	password := account.NewPassword(string(in.Password))
+	if err := account.Unacceptable(string(in.Username), password); err != nil {
+		s.registrationRefused(c, err)
+		return err
+	}
 	from := s.address(c)
 	if err := s.Gate.Register(c.Request.Context(), from); err != nil {
 		s.sight(c, "registration refused", audit.Sighting{Action: audit.RegistrationHeld, Reason: reason(err)})
 		return err
 	}
 	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
-	user, err := s.Accounts.Register(ctx, account.Asker{Network: throttle.Network(from)}, string(in.Username), account.NewPassword(string(in.Password)), account.RoleUser)
+	user, err := s.Accounts.Register(ctx, account.Asker{Network: throttle.Network(from)}, string(in.Username), password, account.RoleUser)
 	if err != nil {
+		s.registrationRefused(c, err)
 		return err
 	}
 	s.event(c, "registered", "user_id", user.ID, "event", audit.UserCreated)

@@ -62,7 +62,7 @@ type eventBody struct {
 
 func eventOf(e *audit.Event) eventBody {
 	b := eventBody{
-		ID: e.ID.String(), At: stamp(idworker.Default().Time(e.ID)), Action: e.Action, Actor: partyOf(e.By.ID, e.By.Name), Via: e.By.Via,
+		ID: e.ID.String(), At: e.At().String(), Action: e.Action, Actor: partyOf(e.By.ID, e.By.Name), Via: e.By.Via,
 		Reason: e.Reason, Old: e.Old, New: e.New, RequestID: e.By.RequestID, Address: e.By.Address,
 	}
 	b.Target.Kind, b.Target.party = e.Target.Kind, partyOf(e.Target.ID, e.Target.Name)

@@ -166,6 +166,7 @@ func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ident
 func (w *world) Used(context.Context, session.Use) (bool, error) { return true, w.verb(w.used) }
 func (w *world) Current() *policy.Policy                         { p := policy.Default(); return &p }
 func (w *world) Horizon() time.Time                              { return time.Now() }
+func (w *world) Clock() time.Time                                { return time.Now() }
 
 func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(session.Bulletin) error) error {
 	if err := w.verb(w.follow); err != nil {

@@ -23,8 +23,9 @@ func (s *server) reauthenticate(c *gin.Context) error {
 		return err
 	}
 	about := proving{done: "reauthenticated", not: "not reauthenticated", event: audit.Reauthenticated}
-	return s.prove(c, about, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		err := s.Logins.Reauthenticate(ctx, by, who.UserID, account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code)))
+	given := account.NewPassword(string(in.Password))
+	return s.prove(c, about, given, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+		err := s.Logins.Reauthenticate(ctx, by, who.UserID, given, secondfactor.NewCode(string(in.Code)))
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }

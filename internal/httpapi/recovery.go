@@ -38,7 +38,7 @@ func (s *server) renewRecovery(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.prove(c, proving{"recovery codes renewed", factorUnchanged, audit.RecoveryCodesRenewed}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"recovery codes renewed", factorUnchanged, audit.RecoveryCodesRenewed}, in.current, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.RenewRecovery(ctx, by, who.UserID, in.current, in.code)
 		return func() { showRecovery(c, codes) }, err
 	})

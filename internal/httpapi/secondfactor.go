@@ -89,8 +89,9 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		e, err := s.SecondFactors.EnrolFactor(ctx, by, who.UserID, account.NewPassword(string(in.Current)))
+	given := account.NewPassword(string(in.Current))
+	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, given, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+		e, err := s.SecondFactors.EnrolFactor(ctx, by, who.UserID, given)
 		return func() {
 			c.JSON(http.StatusCreated, struct {
 				Secret string `json:"secret"`
@@ -107,7 +108,7 @@ func (s *server) confirmFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, func(ctx context.Context, _ account.Asker, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, account.Password{}, func(ctx context.Context, _ account.Asker, who flakepass.Identity) (func(), error) {
 		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
 		return func() { showRecovery(c, codes) }, err
 	})
@@ -118,7 +119,7 @@ func (s *server) removeFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
+	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, in.current, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
 		err := s.SecondFactors.RemoveFactor(ctx, by, who.UserID, in.current, in.code)
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
@@ -134,10 +135,15 @@ type proving struct {
 const factorUnchanged = "second factor not changed"
 
 // prove does what a person has to prove something for, which counts as an attempt
-// to log in: passwords and codes can be guessed here as well. What it returns
-// answers.
-func (s *server) prove(c *gin.Context, about proving, do func(context.Context, account.Asker, flakepass.Identity) (func(), error)) error {
+// to log in: passwords and codes can be guessed here as well. given is the password,
+// or the zero one where only a code is asked for: one that can be nobody's is no
+// guess, and costs nothing. What do returns answers.
+func (s *server) prove(c *gin.Context, about proving, given account.Password, do func(context.Context, account.Asker, flakepass.Identity) (func(), error)) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
+	if err := current(account.Impossible(who.Username, given)); err != nil {
+		s.passwordRefused(c, about.not, who, err)
+		return err
+	}
 	ctx := audit.NewContext(c.Request.Context(), actor(c, who))
 	try := s.attempt(c, who.Username)
 	taken, err := s.Gate.Login(ctx, try)

@@ -67,6 +67,20 @@ func (s *server) refused(c *gin.Context, err error) {
 	s.sight(c, "login refused", n, args...)
 }
 
+// registrationRefused tells of a registration that was refused for what it asks for: a
+// name that is taken, or what no account can have. What was typed is in neither the
+// log nor the record.
+func (s *server) registrationRefused(c *gin.Context, err error) {
+	why := reason(err)
+	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
+		why = "validation_failed"
+	} else if !errors.Is(err, account.ErrExists) { // nobody could tell
+		s.event(c, "registration refused", "reason", why)
+		return
+	}
+	s.glimpse(c, "registration refused", audit.Sighting{Action: audit.RegistrationRefused, Reason: why})
+}
+
 // passwordRefused tells of somebody who is logged in and has not shown the
 // password, or the code beside it.
 func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Identity, err error) {

@@ -52,6 +52,10 @@ func TestRefusalsAreSightings(t *testing.T) {
 		"wrong name":    {&world{login: account.ErrWrong}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, audit.LoginFailed, "credentials_invalid", "", ""},
 		"disabled":      {&world{login: &account.RefusedError{UserID: 7, Username: "zoë", Err: account.ErrDisabled}}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, audit.LoginFailed, "account_disabled", "zoë", ""},
 		"busy":          {&world{login: account.ErrBusy}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, "", "", "", ""},
+		"name taken":    {&world{register: account.ErrExists}, "POST", "/v1/register", `{"username":"zed","password":"violet tram sings at noon"}`, audit.RegistrationRefused, "username_taken", "", "registration refused"},
+		"no password":   {&world{}, "POST", "/v1/register", `{"username":"zed","password":"y"}`, audit.RegistrationRefused, "validation_failed", "", "registration refused"},
+		"stolen":        {&world{register: &account.InvalidError{Fields: []account.FieldError{{Field: "password", Code: "breached", Message: "is stolen"}}}}, "POST", "/v1/register", `{"username":"zed","password":"violet tram sings at noon"}`, audit.RegistrationRefused, "validation_failed", "", "registration refused"},
+		"queue full":    {&world{register: account.ErrBusy}, "POST", "/v1/register", `{"username":"zed","password":"violet tram sings at noon"}`, "", "", "", ""},
 		"database away": {&world{login: errors.New("away")}, "POST", "/v1/login", `{"username":"zed","password":"y"}`, "", "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

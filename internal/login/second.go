@@ -20,7 +20,8 @@ type Factors interface {
 	Remove(ctx context.Context, user *account.User) error
 	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
 	Renew(ctx context.Context, user *account.User) ([]secondfactor.RecoveryCode, error)
-	Ticket(h secondfactor.Holder) secondfactor.Ticket
+	CheckTicket(ctx context.Context, user *account.User, h secondfactor.Holder, code secondfactor.Code) error
+	Ticket(ctx context.Context, h secondfactor.Holder) (secondfactor.Ticket, error)
 	Redeem(text string) (secondfactor.Holder, error)
 }
 
@@ -48,9 +49,13 @@ func (s *Service) second(ctx context.Context, user *account.User, p account.Pass
 	}
 	err := s.code(ctx, user, code)
 	if errors.Is(err, secondfactor.ErrRequired) {
-		return &NeedsCodeError{s.Factors.Ticket(secondfactor.Holder{
+		ticket, err := s.Factors.Ticket(ctx, secondfactor.Holder{
 			UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion,
-		})}
+		})
+		if err != nil { // and the password was right
+			return account.Undecided(err)
+		}
+		return &NeedsCodeError{ticket}
 	}
 	return err
 }
@@ -76,8 +81,8 @@ func (s *Service) Holder(ticket string) (secondfactor.Holder, error) {
 
 // FinishAs is the second half of [Service.LoginAs]: the code, with the ticket that
 // says that the password was shown. It fails as that does, and with
-// [secondfactor.ErrTicket] if the ticket is too old, or if the password or the
-// factor has changed since.
+// [secondfactor.ErrTicket] if the ticket is too old, if a code was taken since, or if
+// the password or the factor has changed.
 func (s *Service) FinishAs(ctx context.Context, role account.Role, ticket string, code secondfactor.Code) (session.Opened, error) {
 	h, err := s.Holder(ticket)
 	if err != nil {
@@ -94,7 +99,7 @@ func (s *Service) FinishAs(ctx context.Context, role account.Role, ticket string
 	case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: secondfactor.ErrTicket}
 	}
-	if err := s.code(ctx, &user, code); err != nil {
+	if err := s.Factors.CheckTicket(ctx, &user, h, code); err != nil {
 		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
 	}
 	return s.open(ctx, &user, func(r account.Role) bool { return r == role })

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/login"
 	"github.com/flakepass/flakepass/internal/secondfactor"
@@ -31,6 +32,26 @@ func (f *factors) Check(_ context.Context, _ *account.User, code secondfactor.Co
 		return secondfactor.ErrInvalid
 	}
 	return nil
+}
+
+// Ticket is that of a factor of which no code was used.
+func (f *factors) Ticket(_ context.Context, h secondfactor.Holder) (secondfactor.Ticket, error) {
+	f.Store = noCodes{}
+	return f.Service.Ticket(context.Background(), h)
+}
+
+// noCodes is a store of a factor without codes.
+type noCodes struct{ secondfactor.Store }
+
+func (noCodes) Factor(context.Context, idworker.ID) (secondfactor.Factor, error) {
+	return secondfactor.Factor{}, nil
+}
+
+func (f *factors) CheckTicket(ctx context.Context, user *account.User, h secondfactor.Holder, code secondfactor.Code) error {
+	if h.UserID != user.ID {
+		return secondfactor.ErrTicket
+	}
+	return f.Check(ctx, user, code)
 }
 
 func (f *factors) Remove(context.Context, *account.User) error {

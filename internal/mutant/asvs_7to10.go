@@ -77,7 +77,7 @@ func asvs7to10() asvsTable {
 				"7.3.2", "no login expires", "internal/policy/policy.go",
 				"return !issued.After(p.OldestIssued(now))",
 				"return false",
-				"internal/session", "TestExpiredIsRefusedWithoutAskingAnybody", "",
+				"internal/session", "TestTooOldByAPolicyThatIsNotProvenIsSettled", "",
 			},
 			{
 				"7.3.2", "a longer lifetime revives", "internal/gormstore/policies.go",
@@ -167,7 +167,7 @@ func asvs7to10() asvsTable {
 				"7.5.1", "a token alone sets another's password", "internal/admin/needs.go",
 				"setPassword:      audit.NeedsProof,",
 				"setPassword:      audit.NeedsAdmin,",
-				"cmd/flakepass", "TestATokenAloneIsNotEnough", "",
+				"internal/admin", "TestEachVerbAsksForItsRights", "",
 			},
 			{
 				"7.5.1", "a proof without the password", "internal/login/login.go",

@@ -13,7 +13,7 @@ func rights() []Mutant {
 	verb := func(what, of string) Mutant {
 		return Mutant{
 			Name: "rights: a token alone " + what, File: "internal/admin/needs.go", Old: of + "audit.NeedsProof", New: of + "audit.NeedsAdmin",
-			Package: "cmd/flakepass", Test: "^TestATokenAlone",
+			Package: "internal/admin", Test: "^TestEachVerbAsksForItsRights$",
 		}
 	}
 	return []Mutant{

@@ -12,30 +12,26 @@ import (
 	"github.com/flakepass/flakepass/internal/policy"
 )
 
-// One loader after another, of which the last remains.
-type versions struct{ next policy.Policy }
+type versions struct{ first policy.Policy }
 
-func (v *versions) LoadPolicy(context.Context) (policy.Policy, error) { return v.next, nil }
+func (v versions) LoadPolicy(context.Context) (policy.Policy, error) { return v.first, nil }
 
 // Limits that cannot be read turn nothing off: the last good ones stay, and it is
 // said once.
 func TestLimitsThatCannotBeReadLeaveTheLastGoodOnes(t *testing.T) {
 	good := policy.Default()
 	good.Limits.Register.Count = 7
-	from := &versions{next: good}
-	live, err := policy.NewLive(t.Context(), from)
+	live, err := policy.NewLive(t.Context(), versions{good})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	poll := live.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	apply := live.Follow(slog.New(slog.NewTextHandler(&log, nil)))
 	for version := int64(2); version < 4; version++ {
-		from.next = policy.Default()
-		from.next.Version, from.next.Idle, from.next.LimitsErr = version, good.Idle/2, errors.New("no JSON")
+		next := policy.Default()
+		next.Version, next.Idle, next.LimitsErr = version, good.Idle/2, errors.New("no JSON")
 		for range 3 {
-			if err := poll(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			apply(t.Context(), next)
 		}
 		if p := live.Current(); p.Limits != good.Limits || p.Version != version || p.Idle != good.Idle/2 {
 			t.Errorf("in force: %+v", p)
@@ -44,10 +40,11 @@ func TestLimitsThatCannotBeReadLeaveTheLastGoodOnes(t *testing.T) {
 			t.Errorf("%d lines about %d versions\n%s", n, version-1, &log)
 		}
 	}
-	from.next = policy.Default()
-	from.next.Version = 4
-	if err := poll(t.Context()); err != nil || live.Current().Limits != limit.Default() {
-		t.Errorf("set anew: %+v, %v", live.Current().Limits, err)
+	next := policy.Default()
+	next.Version = 4
+	apply(t.Context(), next)
+	if live.Current().Limits != limit.Default() {
+		t.Errorf("set anew: %+v", live.Current().Limits)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/policy"
 )
@@ -83,33 +82,18 @@ func TestFixedNeverChanges(t *testing.T) {
 	}
 }
 
-func TestFollowLogsChangesAndTheFirstFailure(t *testing.T) {
-	from := &loader{p: version(1)}
-	l, err := policy.NewLive(t.Context(), from)
+func TestFollowAppliesAndLogsEachChangeOnce(t *testing.T) {
+	l, err := policy.NewLive(t.Context(), &loader{p: version(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	refresh := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
-	down := errors.New("no route")
+	apply := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
 	for i, c := range []struct {
-		read  int64
-		err   error
-		want  int64
-		lines int // so far
-	}{
-		{1, nil, 1, 0},
-		{2, nil, 2, 1},
-		{3, down, 2, 2},
-		{3, down, 2, 2},
-		{3, nil, 3, 3},
-		{4, down, 3, 4},
-		{4, nil, 4, 5},
-	} {
-		from.set(version(c.read), c.err)
-		if err := refresh(t.Context()); !errors.Is(err, c.err) {
-			t.Errorf("step %d: %v, want %v", i, err, c.err)
-		}
+		read, want int64
+		lines      int // so far
+	}{{1, 1, 0}, {2, 2, 1}, {2, 2, 1}, {1, 2, 1}, {4, 4, 2}, {3, 4, 2}, {5, 5, 3}} {
+		apply(t.Context(), version(c.read))
 		if got := l.Current().Version; got != c.want {
 			t.Errorf("step %d: version %d in force, want %d", i, got, c.want)
 		}
@@ -128,46 +112,40 @@ func TestFollowLogsWhatSomebodyElseHasRefreshed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	poll := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	apply := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
 	from.set(version(2), nil)
 	if err := l.Refresh(t.Context()); err != nil || l.Current().Version != 2 {
 		t.Fatalf("version %d in force, %v", l.Current().Version, err)
 	}
 	for range 3 {
-		if err := poll(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		apply(t.Context(), version(2))
 	}
 	if n := strings.Count(log.String(), "version=2"); n != 1 {
 		t.Errorf("%d lines:\n%s", n, &log)
 	}
 }
 
-// An instance whose clock is ahead of the one that raised the bases goes on
-// refusing what it has refused.
-func TestRefreshKeepsWhatThisClockHasEnded(t *testing.T) {
+// An instance that raised the bases by a clock of its own would refuse what
+// another accepts.
+func TestBasesStayAsTheyWereRead(t *testing.T) {
 	from := &loader{p: version(1)}
 	l, err := policy.NewLive(t.Context(), from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := noon
-	l.Now = func() time.Time { return now }
-	def := policy.Default()
 	next := version(2)
-	next.Idle, next.Absolute = 400*24*time.Hour, 400*24*time.Hour
-	next.IdleBase, next.AbsoluteBase = noon.Add(-time.Hour-def.Idle), noon.Add(-time.Hour-def.Absolute) // by a clock an hour behind
+	next.IdleBase, next.AbsoluteBase = noon.AddDate(-10, 0, 0), noon.AddDate(-11, 0, 0) // by a clock that is far behind
 	from.set(next, nil)
 	if err := l.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	now = noon.Add(-24 * time.Hour)
-	p := l.Current()
-	if !p.Idled(noon.Add(-def.Idle), now) || !p.Expired(noon.Add(-def.Absolute), now) {
-		t.Error("what was over by this clock lives again")
+	if p := l.Current(); !p.IdleBase.Equal(next.IdleBase) || !p.AbsoluteBase.Equal(next.AbsoluteBase) {
+		t.Errorf("refreshed: bases %v and %v, want %v and %v", p.IdleBase, p.AbsoluteBase, next.IdleBase, next.AbsoluteBase)
 	}
-	if p.Idled(noon.Add(time.Second-def.Idle), now) || p.Expired(noon.Add(time.Second-def.Absolute), now) {
-		t.Error("what lived is over")
+	next.Version = 3
+	l.Apply(next)
+	if p := l.Current(); p.Version != 3 || !p.IdleBase.Equal(next.IdleBase) || !p.AbsoluteBase.Equal(next.AbsoluteBase) {
+		t.Errorf("applied: %+v", p)
 	}
 }
 

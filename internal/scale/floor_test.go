@@ -44,12 +44,12 @@ func (d *deployment) floor(t testing.TB) {
 	rule, err := policy.NewLive(t.Context(), i.settings)
 	must(t, err)
 	ends, err := feed.New(feed.Options{
-		From: i.sessions, With: rule.Follow(slog.New(slog.DiscardHandler)), Learn: func(session.News) {}, Bound: bound,
+		From: i.sessions, Policy: rule.Follow(slog.New(slog.DiscardHandler)), Learn: func(session.News) {}, Bound: bound,
 	})
 	must(t, err)
 	memory, err := memtier.New(reader{i.sessions}, memtier.Options{Entries: 2 * sampled, Bound: bound, Feed: ends})
 	must(t, err)
-	service := &session.Service{Store: memory, Truth: i.sessions, Policy: rule, Floor: ends, Now: time.Now}
+	service := &session.Service{Store: memory, Rows: i.sessions, Policy: rule, Known: ends}
 	must(t, ends.Poll(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

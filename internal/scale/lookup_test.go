@@ -3,6 +3,7 @@ package scale
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
@@ -47,6 +48,7 @@ func (d *deployment) lookups(t testing.TB) {
 			d.quantiles("get by token, "+kind.name+", "+state, &w)
 		}
 	}
+	d.uses(t, times)
 	for column, id := range map[string]int64{"token_id": d.at(2).token, "ended_token_id": d.at(8).ended} {
 		_, err := d.sessions.Get(t.Context(), idworker.ID(id))
 		must(t, err)
@@ -78,6 +80,39 @@ func (d *deployment) lookups(t testing.TB) {
 		logins.lap(t, func() error { return d.begin(t.Context(), d.far(k)*10+3) })
 	}
 	d.quantiles("login, its transaction", &logins)
+}
+
+// uses measures what uses cost: one near the end of the idle timeout, which is
+// written before it is answered, and those that are written behind.
+func (d *deployment) uses(t testing.TB, times int) {
+	t.Helper()
+	living := func(k int) idworker.ID { return idworker.ID(d.at(d.far(k)*10 + 2).token) }
+	var near, behind stopwatch
+	for k := range times {
+		used := time.Now()
+		near.lap(t, func() error {
+			got, err := d.sessions.Settle(t.Context(), living(k), used)
+			if err == nil && !got.Alive() {
+				t.Fatalf("settled: %q, want it alive", got.Ended)
+			}
+			return err
+		})
+	}
+	for k := range times / 10 {
+		seen := make(map[idworker.ID]time.Time)
+		for i := range 200 {
+			seen[living(times+k*200+i)] = time.Now()
+		}
+		behind.lap(t, func() error {
+			rows, err := d.sessions.TouchAll(t.Context(), seen, time.Millisecond)
+			if err == nil && len(rows) != len(seen) {
+				t.Fatalf("%d of %d uses are written", len(rows), len(seen))
+			}
+			return err
+		})
+	}
+	d.quantiles("use near the idle end, written before its answer", &near)
+	d.quantiles("200 uses, written behind", &behind)
 }
 
 // far is a tenth of the people's numbers, the k-th of which lies far from the

@@ -154,7 +154,7 @@ func (d *deployment) follow(t testing.TB, polled func(time.Duration, int, error)
 	rule, err := policy.NewLive(t.Context(), i.settings)
 	must(t, err)
 	f, err := feed.New(feed.Options{
-		From: i.sessions, With: rule.Follow(slog.New(slog.DiscardHandler)), Learn: func(session.News) {}, Bound: bound, Polled: polled,
+		From: i.sessions, Policy: rule.Follow(slog.New(slog.DiscardHandler)), Learn: func(session.News) {}, Bound: bound, Polled: polled,
 	})
 	must(t, err)
 	return f

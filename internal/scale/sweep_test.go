@@ -150,7 +150,8 @@ func (d *deployment) amid(t testing.TB, what string, do func()) {
 			for j := range 50 {
 				seen[idworker.ID(d.at(d.far(k*50+j)*10+2).token)] = time.Now()
 			}
-			return d.sessions.TouchAll(ctx, seen, time.UnixMilli(0), time.Second)
+			_, err := d.sessions.TouchAll(ctx, seen, time.Second)
+			return err
 		})
 	})
 	do()

@@ -145,4 +145,13 @@ func (w *world) code(secret string, steps int) secondfactor.Code {
 	return secondfactor.NewCode(text)
 }
 
+func (w *world) ticket(h secondfactor.Holder) string {
+	w.t.Helper()
+	ticket, err := w.Ticket(w.t.Context(), h)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return ticket.Reveal()
+}
+
 func (w *world) check(c secondfactor.Code) error { return w.Check(w.t.Context(), &w.user, c) }

@@ -161,6 +161,18 @@ func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, co
 // [ErrNotEnrolled], and with [ErrSealed] if the secret cannot be read; a recovery
 // code is taken all the same.
 func (s *Service) Check(ctx context.Context, user *account.User, code Code) error {
+	return s.check(ctx, user, code, nil)
+}
+
+// CheckTicket is Check for who has shown a ticket in the place of the password. It
+// fails with [ErrTicket] as well, if any code was taken, or the recovery codes were
+// renewed, since the ticket was given: it works once. Of two codes that come with one
+// ticket at the same moment both may be taken.
+func (s *Service) CheckTicket(ctx context.Context, user *account.User, h Holder, code Code) error {
+	return s.check(ctx, user, code, &h.Uses)
+}
+
+func (s *Service) check(ctx context.Context, user *account.User, code Code, since *Uses) error {
 	if !code.Given() {
 		return s.count("required", ErrRequired)
 	}
@@ -171,6 +183,8 @@ func (s *Service) Check(ctx context.Context, user *account.User, code Code) erro
 			return fmt.Errorf("secondfactor: check: %w", err)
 		case f.At.IsZero():
 			return fmt.Errorf("secondfactor: check: %w", ErrNotEnrolled)
+		case since != nil && *since != f.uses():
+			return fmt.Errorf("secondfactor: check: %w", ErrTicket)
 		case tried != nil && bytes.Equal(tried, f.Sealed):
 			return s.count("invalid", ErrInvalid) // it was used at the same time
 		}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
@@ -192,8 +193,8 @@ func TestRemoveComparesThePassword(t *testing.T) {
 func TestATicketStandsForThePasswordForAWhile(t *testing.T) {
 	w := newWorld(t)
 	h := secondfactor.Holder{UserID: 7, Username: "zoë", PasswordVersion: 3}
-	text := w.Ticket(h).Reveal()
-	if got, err := w.Redeem(text); err != nil || got != h {
+	text := w.ticket(h)
+	if got, err := w.Redeem(text); err != nil || got.UserID != h.UserID || got.Username != h.Username || got.PasswordVersion != h.PasswordVersion {
 		t.Errorf("Redeem = %+v, %v", got, err)
 	}
 	for _, bad := range []string{"", "x", text[1:], text + "A", "B" + text[1:], strings.Repeat("A", 2000)} {
@@ -207,14 +208,62 @@ func TestATicketStandsForThePasswordForAWhile(t *testing.T) {
 	}
 }
 
+// TestATicketTakesOneCode: a wrong one leaves it good, and a code that was taken since
+// ends it, also one that came without it, and new recovery codes.
+func TestATicketTakesOneCode(t *testing.T) {
+	for name, use := range map[string]func(w *world, secret string, codes []secondfactor.RecoveryCode, take func(secondfactor.Code) error) error{
+		"of the app": func(w *world, secret string, _ []secondfactor.RecoveryCode, take func(secondfactor.Code) error) error {
+			return take(w.code(secret, 0))
+		},
+		"for recovery": func(_ *world, _ string, codes []secondfactor.RecoveryCode, take func(secondfactor.Code) error) error {
+			return take(secondfactor.NewCode(codes[0].Reveal()))
+		},
+		"without the ticket": func(w *world, secret string, _ []secondfactor.RecoveryCode, _ func(secondfactor.Code) error) error {
+			return w.check(w.code(secret, 0))
+		},
+		"renewed": func(w *world, _ string, _ []secondfactor.RecoveryCode, _ func(secondfactor.Code) error) error {
+			_, err := w.Renew(w.t.Context(), &w.user)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, secret, codes := enrolled(t)
+			h, err := w.Redeem(w.ticket(secondfactor.Holder{UserID: w.user.ID, Username: "alice"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			take := func(c secondfactor.Code) error { return w.CheckTicket(t.Context(), &w.user, h, c) }
+			for range 3 {
+				if err := take(secondfactor.NewCode("000000")); !errors.Is(err, secondfactor.ErrInvalid) {
+					t.Fatalf("a wrong code: %v", err)
+				}
+			}
+			if err := use(w, secret, codes, take); err != nil {
+				t.Fatal(err)
+			}
+			w.now = w.now.Add(time.Minute)
+			for what, again := range map[string]secondfactor.Code{"the app": w.code(secret, 0), "recovery": secondfactor.NewCode(codes[1].Reveal())} {
+				if err := take(again); !errors.Is(err, secondfactor.ErrTicket) {
+					t.Errorf("another code, of %s: %v, want ErrTicket", what, err)
+				}
+			}
+			if name != "renewed" {
+				if err := w.check(secondfactor.NewCode(codes[1].Reveal())); err != nil {
+					t.Errorf("a code that was refused with the ticket is used up: %v", err)
+				}
+			}
+		})
+	}
+}
+
 // Where no key is configured recovery codes still are of use, so the form that asks
 // for one needs a ticket: it is good with the process that gave it.
 func TestThereAreTicketsWithoutAKey(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	w.Keys, other.Keys = secondfactor.Keys{}, secondfactor.Keys{}
 	h := secondfactor.Holder{UserID: 7, Username: "zoë", PasswordVersion: 3}
-	text := w.Ticket(h).Reveal()
-	if got, err := w.Redeem(text); text == "" || err != nil || got != h {
+	text := w.ticket(h)
+	if got, err := w.Redeem(text); text == "" || err != nil || got.UserID != h.UserID || got.Username != h.Username || got.PasswordVersion != h.PasswordVersion {
 		t.Errorf("a ticket of %d letters: %+v, %v", len(text), got, err)
 	}
 	if _, err := other.Redeem(text); !errors.Is(err, secondfactor.ErrTicket) {
@@ -233,7 +282,11 @@ func TestNothingPrintsASecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	code := w.code(secret, 0)
-	for _, v := range []any{e, &e, codes, code, struct{ c secondfactor.Code }{code}, w.Ticket(secondfactor.Holder{UserID: 7}), w.Keys, picture} {
+	ticket, err := w.Ticket(t.Context(), secondfactor.Holder{UserID: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range []any{e, &e, codes, code, struct{ c secondfactor.Code }{code}, ticket, w.Keys, picture} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
 			text := strings.ToLower(fmt.Sprintf(verb, v))
 			for _, hidden := range []string{secret, e.Secret.Reveal(), e.URI.Reveal(), codes[0].Reveal(), code.Reveal(), "h1v1", "61616161"} {

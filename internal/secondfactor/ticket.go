@@ -1,7 +1,9 @@
 package secondfactor
 
 import (
+	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -30,14 +32,34 @@ type Holder struct {
 	Username string
 	// PasswordVersion is that of the password that was shown.
 	PasswordVersion int64
+	// Uses is what [Service.Ticket] found of the codes that had been used. A code that
+	// was taken since ends the ticket.
+	Uses Uses
 }
 
-// Ticket makes one. Without keys only the process that made it can read it.
-func (s *Service) Ticket(h Holder) Ticket {
+// Uses says which codes of a factor were used: whenever one is, or the recovery codes
+// are renewed, it is another. It is cut from a hash, and so shows none of them.
+type Uses [8]byte
+
+func (f *Factor) uses() (u Uses) {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64(nil, uint64(f.Step)), f.Recovery...))
+	copy(u[:], sum[:])
+	return u
+}
+
+// Ticket makes one; it sets the uses of h. Without keys only the process that made it
+// can read it.
+func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
+	f, err := s.Store.Factor(ctx, h.UserID)
+	if err != nil {
+		return Ticket{}, fmt.Errorf("secondfactor: ticket: %w", err)
+	}
+	h.Uses = f.uses()
 	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
-	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, append(b, h.Username...))))}
+	b = append(append(b, h.Uses[:]...), h.Username...)
+	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
 }
 
 // ticketKeys are the configured keys. Without any nobody's code can be checked, but
@@ -54,8 +76,9 @@ func (s *Service) ticketKeys() Keys {
 	return s.own
 }
 
-// Redeem reads a ticket, or returns [ErrTicket]. It may be read more than once:
-// the code is what works once.
+// Redeem reads a ticket, or returns [ErrTicket]. It may be read more than once: who
+// mistypes a code tries another, and each try counts against the limits of a login.
+// [Service.CheckTicket] takes one code for it.
 func (s *Service) Redeem(text string) (Holder, error) {
 	if len(text) > 1024 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
@@ -65,12 +88,12 @@ func (s *Service) Redeem(text string) (Holder, error) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
 	b, err := s.ticketKeys().open(forTicket, 0, sealed)
-	if err != nil || len(b) < 24 {
+	if err != nil || len(b) < 32 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
 	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
 	if s.Now().UnixMilli() >= read(0) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
-	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Username: string(b[24:])}, nil
+	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Uses: Uses(b[24:32]), Username: string(b[32:])}, nil
 }

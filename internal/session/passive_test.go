@@ -30,27 +30,26 @@ func TestPassiveNearTheEndOnlyAsksTheTruth(t *testing.T) {
 	for _, left := range []time.Duration{time.Millisecond, 5 * time.Second} {
 		w := newWorld(t)
 		seen := w.now.Add(left - w.rule().Idle)
-		for _, s := range []*store{w.near, w.truth} {
+		for _, s := range []*store{w.near, &w.truth.store} {
 			s.change(func(s *session.Session) { s.Seen = seen })
 		}
 		got, err := w.service.Verify(flakepass.NewPassiveContext(t.Context()), w.token)
 		if err != nil || !got.LastSeenAt.Equal(seen) {
 			t.Errorf("%v left: seen %v, error %v; want %v", left, got.LastSeenAt, err, seen)
 		}
-		// The near store learns what the truth knows, which is no use.
-		w.wantCalls(t, "near.Get truth.Get near.Touch ")
-		if !w.near.touched.Equal(seen) {
-			t.Errorf("%v left: the near store was touched at %v, want %v", left, w.near.touched, seen)
+		w.wantCalls(t, "near.Get truth.Settle ")
+		if !w.truth.used.IsZero() {
+			t.Errorf("%v left: the row was told of a use at %v", left, w.truth.used)
 		}
 	}
 }
 
 func TestPassiveIsRefusedAsAnyOther(t *testing.T) {
 	w := newWorld(t)
-	for _, s := range []*store{w.near, w.truth} {
+	for _, s := range []*store{w.near, &w.truth.store} {
 		s.change(func(s *session.Session) { s.Seen = w.now.Add(-w.rule().Idle) })
 	}
 	_, err := w.service.Verify(flakepass.NewPassiveContext(t.Context()), w.token)
 	refusedWith(t, err, flakepass.ErrIdle)
-	w.wantCalls(t, "near.Get truth.Get ")
+	w.wantCalls(t, "near.Get truth.Settle ")
 }

@@ -268,6 +268,9 @@ func (s *Service) Close(ctx context.Context, t flakepass.Token) (Session, error)
 // whose promises it keeps: for whoever writes a record together with the end.
 func (s *Service) CloseAs(ctx context.Context, t flakepass.Token, why Reason,
 	end func(context.Context, Ending) (Session, error)) (Session, error) {
+	if t.IsZero() {
+		return Session{}, nil
+	}
 	// The database is asked whatever is known here: that a login was over already
 	// is a promise about all other instances, too.
 	hash := HashOf(t)

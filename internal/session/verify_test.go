@@ -12,22 +12,74 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-func TestExpiredIsRefusedWithoutAskingAnybody(t *testing.T) {
+// What a poll has proven to be too old is refused without I/O, and nothing else
+// is: what only looks too old by the policy that is known here may live by a
+// longer one that is not.
+func TestOnlyWhatIsProvenTooOldIsRefusedWithoutAsking(t *testing.T) {
 	w := newWorld(t)
 	rule := w.service.Policy.Current()
+	w.known.watermark = w.now.Add(-rule.Absolute)
 	for _, age := range []time.Duration{rule.Absolute, rule.Absolute + time.Millisecond, 10 * rule.Absolute} {
 		token := flakepass.NewToken(idworker.Default().Smallest(w.now.Add(-age)))
 		_, err := w.service.Verify(t.Context(), token)
 		refusedWith(t, err, flakepass.ErrExpired)
-		if _, err := w.service.Close(t.Context(), token); err != nil {
-			t.Errorf("Close of an expired login: %v", err)
-		}
 	}
 	w.wantCalls(t, "")
 	// One millisecond younger is somebody's to answer.
 	_, err := w.service.Verify(t.Context(), flakepass.NewToken(idworker.Default().Smallest(w.now.Add(-rule.Absolute+time.Millisecond))))
 	refusedWith(t, err, flakepass.ErrInvalid)
 	w.wantCalls(t, "near.Get ")
+}
+
+// The policy that is known here says that the login is too old. Its row decides.
+func TestTooOldByAPolicyThatIsNotProvenIsSettled(t *testing.T) {
+	w := newWorld(t)
+	short := *w.rule()
+	short.Absolute = time.Hour
+	w.service.Policy = policy.Fixed(short)
+	_, err := w.service.Verify(t.Context(), w.token)
+	refusedWith(t, err, flakepass.ErrExpired)
+	w.wantCalls(t, "near.Get truth.Settle ")
+	if len(w.settled) != 1 || w.settled[0].Ended != session.Expired {
+		t.Errorf("heard of as settled: %+v, want the session, expired", w.settled)
+	}
+
+	w = newWorld(t) // it lives by a longer one
+	w.truth.world = newWorld(t)
+	w.service.Policy = policy.Fixed(short)
+	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
+		t.Errorf("alive by the policy in force: %v", err)
+	}
+
+	w = newWorld(t) // nobody can say
+	w.service.Policy = policy.Fixed(short)
+	w.truth.err = session.ErrUnsettled
+	_, err = w.service.Verify(t.Context(), w.token)
+	undecided(t, err, session.ErrUnsettled)
+}
+
+// A logout that says "it was over already" is a promise about all instances.
+func TestLogoutAlwaysAsksTheDatabase(t *testing.T) {
+	w := newWorld(t)
+	w.known.watermark = w.now
+	w.known.floor = w.token.ID()
+	if _, err := w.service.Close(t.Context(), w.token); err != nil {
+		t.Fatal(err)
+	}
+	w.wantCalls(t, "End near.Hear ")
+}
+
+func TestNothingIsDecidedBeforeTheDatabaseWasHeardOf(t *testing.T) {
+	w := newWorld(t)
+	w.known.clock = time.Time{}
+	if _, err := w.service.Verify(t.Context(), w.token); err == nil {
+		t.Error("Verify decides without a clock")
+	} else if _, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		t.Errorf("Verify: %v, want no refusal", err)
+	}
+	if _, err := w.service.Open(t.Context(), 42, 1); err == nil {
+		t.Error("Open makes a login without a clock")
+	}
 }
 
 func TestNoTokenIsRefusedWithoutAskingAnybody(t *testing.T) {
@@ -129,7 +181,7 @@ func TestUndecidedIsNoRefusal(t *testing.T) {
 	w.truth.err = down
 	_, err = w.service.Verify(t.Context(), w.token)
 	undecided(t, err, down)
-	w.wantCalls(t, "near.Get truth.Get ")
+	w.wantCalls(t, "near.Get truth.Settle ")
 
 	w = newWorld(t)
 	w.near.err = context.DeadlineExceeded
@@ -143,24 +195,28 @@ func TestIdleByAMemoryButSeenSinceIsAccepted(t *testing.T) {
 	w.truth.change(func(s *session.Session) { s.Seen = w.now.Add(-time.Second) })
 	got, err := w.service.Verify(t.Context(), w.token)
 	if err != nil || !got.LastSeenAt.Equal(w.now.Add(-time.Second)) {
-		t.Errorf("Verify: seen %v, error %v; want what the truth says", got.LastSeenAt, err)
+		t.Errorf("Verify: seen %v, error %v; want what the row says", got.LastSeenAt, err)
 	}
-	w.wantCalls(t, "near.Get truth.Get near.Touch ")
+	w.wantCalls(t, "near.Get truth.Settle ")
+	if len(w.settled) != 1 || !w.settled[0].Seen.Equal(w.now.Add(-time.Second)) {
+		t.Errorf("heard of as settled: %+v, want what the row says", w.settled)
+	}
 }
 
 func TestIdleInTruthIsRefused(t *testing.T) {
 	w := newWorld(t)
 	idle := w.now.Add(-w.rule().Idle)
-	for _, s := range []*store{w.near, w.truth} {
-		s.change(func(s *session.Session) { s.Seen = idle })
-	}
+	w.near.change(func(s *session.Session) { s.Seen = idle })
+	w.truth.change(func(s *session.Session) { s.Seen = idle })
 	_, err := w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrIdle)
-	w.wantCalls(t, "near.Get truth.Get ") // no touch: nothing is revived
-
-	for _, s := range []*store{w.near, w.truth} {
-		s.change(func(s *session.Session) { s.Seen = idle.Add(time.Millisecond) })
+	w.wantCalls(t, "near.Get truth.Settle ") // no touch: nothing is revived
+	if len(w.settled) != 1 || w.settled[0].Ended != session.Idle {
+		t.Errorf("heard of as settled: %+v, want the session, idle", w.settled)
 	}
+
+	w.near.change(func(s *session.Session) { s.Seen = idle.Add(time.Millisecond) })
+	w.truth.change(func(s *session.Session) { s.Seen = idle.Add(time.Millisecond) })
 	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
 		t.Errorf("a millisecond before it is idle: %v", err)
 	}
@@ -168,22 +224,46 @@ func TestIdleInTruthIsRefused(t *testing.T) {
 
 // A use in the last seconds before the timeout is not left to a write behind,
 // which would find the login idle by then.
-func TestUseJustBeforeTheTimeoutIsWrittenAtOnce(t *testing.T) {
+func TestUseJustBeforeTheTimeoutIsWrittenBeforeItIsAnswered(t *testing.T) {
 	for _, c := range []struct {
 		left  time.Duration
 		calls string
 	}{
-		{time.Millisecond, "near.Get truth.Touch truth.Get near.Touch "},
-		{5 * time.Second, "near.Get truth.Touch truth.Get near.Touch "},
-		{6 * time.Second, "near.Get near.Touch "},
+		{time.Millisecond, "near.Get truth.Settle "},
+		{5 * time.Second, "near.Get truth.Settle "},
+		{5*time.Second + time.Millisecond, "near.Get near.Touch "},
 	} {
 		w := newWorld(t)
-		w.near.change(func(s *session.Session) { s.Seen = w.now.Add(c.left - w.rule().Idle) })
-		if _, err := w.service.Verify(t.Context(), w.token); err != nil {
+		for _, s := range []*store{w.near, &w.truth.store} {
+			s.change(func(s *session.Session) { s.Seen = w.now.Add(c.left - w.rule().Idle) })
+		}
+		got, err := w.service.Verify(t.Context(), w.token)
+		if err != nil {
 			t.Fatal(err)
 		}
 		w.wantCalls(t, c.calls)
+		want := w.near.s.Seen // nothing is told that the row does not say
+		if c.left <= 5*time.Second {
+			want = w.now
+		}
+		if !got.IdleExpiresAt.Equal(want.Add(w.rule().Idle)) {
+			t.Errorf("%v left: idle at %v, want %v", c.left, got.IdleExpiresAt, want.Add(w.rule().Idle))
+		}
 	}
+}
+
+// With the shortest timeout there is less room than a long bound asks for.
+func TestNearTheEndIsAtMostHalfOfTheTimeout(t *testing.T) {
+	w := newWorld(t)
+	w.service.Near = time.Hour
+	short := *w.rule()
+	short.Idle = policy.MinIdle
+	w.service.Policy = policy.Fixed(short)
+	w.near.change(func(s *session.Session) { s.Seen = w.now.Add(time.Second - short.Idle/2) })
+	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
+		t.Fatal(err)
+	}
+	w.wantCalls(t, "near.Get near.Touch ")
 }
 
 // A sweep may have been faster than the use: the row is cleared, and nothing
@@ -194,16 +274,16 @@ func TestUseJustBeforeTheTimeoutIsRefusedIfTheSweepWasFaster(t *testing.T) {
 	w.truth.change(func(s *session.Session) { s.Ended = session.Idle })
 	_, err := w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrIdle)
-	w.wantCalls(t, "near.Get truth.Touch truth.Get ")
+	w.wantCalls(t, "near.Get truth.Settle ")
 }
 
 func TestGlobalFloorIsRefusedWithoutAskingAnybody(t *testing.T) {
 	w := newWorld(t)
-	w.service.Floor = floor(w.token.ID())
+	w.known.floor = w.token.ID()
 	_, err := w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrRevoked)
 	w.wantCalls(t, "")
-	w.service.Floor = floor(w.token.ID() - 1)
+	w.known.floor = w.token.ID() - 1
 	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
 		t.Errorf("above the floor: %v", err)
 	}
@@ -213,8 +293,11 @@ func TestGlobalFloorIsRefusedWithoutAskingAnybody(t *testing.T) {
 // that brought it.
 func TestRulesAreThoseOfTheAnswerNotOfTheQuestion(t *testing.T) {
 	w := newWorld(t)
-	late := &lateFloor{world: w}
-	w.service.Floor = late
+	w.known.late = func() {
+		if w.calls.Len() > 0 {
+			w.known.floor = w.token.ID()
+		}
+	}
 	_, err := w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrRevoked)
 	w.wantCalls(t, "near.Get ")
@@ -225,7 +308,7 @@ func TestRulesAreThoseOfTheAnswerNotOfTheQuestion(t *testing.T) {
 	w.service.Policy = &latePolicy{world: w, before: *w.rule(), after: short}
 	_, err = w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrExpired)
-	w.wantCalls(t, "near.Get ")
+	w.wantCalls(t, "near.Get truth.Settle ")
 }
 
 func TestAcceptsCarryTheirWitness(t *testing.T) {
@@ -273,12 +356,9 @@ func TestTouchOnlyOnceTheIntervalHasPassed(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wantCalls(t, c.calls)
-		want := w.now.Add(-c.since)
-		if c.since >= time.Minute {
-			want = w.now
-			if !w.near.touched.Equal(w.now) {
-				t.Errorf("touched at %v, want %v", w.near.touched, w.now)
-			}
+		want := w.now.Add(-c.since) // as the row says, which may refuse the use
+		if c.since >= time.Minute && !w.near.touched.Equal(w.now) {
+			t.Errorf("touched at %v, want %v", w.near.touched, w.now)
 		}
 		if !got.LastSeenAt.Equal(want) {
 			t.Errorf("seen %v ago: identity says %v, want %v", c.since, got.LastSeenAt, want)

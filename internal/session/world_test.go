@@ -23,12 +23,56 @@ var reasons = []session.Reason{
 type world struct {
 	service *session.Service
 	near    *store
-	truth   *store
+	truth   *rows
+	known   *known
 	book    *book
 	token   flakepass.Token
 	now     time.Time
 	calls   *strings.Builder
+	settled []session.Session
 }
+
+// rows are the store that decides, by the policy of the service.
+type rows struct {
+	store
+	world *world
+	used  time.Time
+}
+
+func (r *rows) Settle(_ context.Context, _ idworker.ID, used time.Time) (session.Session, error) {
+	r.calls.WriteString("truth.Settle ")
+	if r.err != nil {
+		return session.Session{}, r.err
+	}
+	s, rule := r.s, r.world.rule()
+	switch {
+	case !s.Alive():
+	case rule.Expired(r.world.issued(), r.world.known.clock):
+		s.Ended = session.Expired
+	case rule.Idled(s.Seen, r.world.known.clock):
+		s.Ended = session.Idle
+	case used.Sub(s.Seen) >= rule.Touch:
+		r.used, s.Seen = used, used
+	}
+	return s, nil
+}
+
+// known is what the polls have brought.
+type known struct {
+	floor     idworker.ID
+	watermark time.Time
+	clock     time.Time // zero: never read
+	late      func()    // called when the floor is looked at
+}
+
+func (k *known) Global() idworker.ID {
+	if k.late != nil {
+		k.late()
+	}
+	return k.floor
+}
+func (k *known) Watermark() time.Time     { return k.watermark }
+func (k *known) Clock() (time.Time, bool) { return k.clock, !k.clock.IsZero() }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
@@ -38,10 +82,12 @@ func newWorld(t *testing.T) *world {
 	s := session.Session{
 		ID: w.token.ID(), UserID: 42, Username: "ada", Role: "user", Hash: session.HashOf(w.token), Seen: now, AsOf: now,
 	}
-	w.near, w.truth = &store{name: "near", calls: w.calls, s: s}, &store{name: "truth", calls: w.calls, s: s}
+	w.near, w.truth = &store{name: "near", calls: w.calls, s: s}, &rows{store: store{name: "truth", calls: w.calls, s: s}, world: w}
+	w.known = &known{clock: now}
 	w.book = &book{calls: w.calls, s: s}
 	w.service = &session.Service{
-		Store: w.near, Truth: w.truth, Book: w.book, IDs: minter{now}, Policy: policy.Fixed(policy.Default()),
+		Store: w.near, Rows: w.truth, Book: w.book, IDs: minter{now}, Policy: policy.Fixed(policy.Default()),
+		Known: w.known, Near: 5 * time.Second, Settled: func(s session.Session) { w.settled = append(w.settled, s) },
 		Now: func() time.Time { return now },
 	}
 	return w
@@ -176,21 +222,6 @@ type counter struct{ next idworker.ID }
 func (c *counter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, error) {
 	c.next = max(c.next, floor) + 1
 	return c.next, nil
-}
-
-// A floor is a global floor.
-type floor idworker.ID
-
-func (f floor) Global() idworker.ID { return idworker.ID(f) }
-
-// A lateFloor rises above every ID once the near store was asked.
-type lateFloor struct{ *world }
-
-func (f *lateFloor) Global() idworker.ID {
-	if f.calls.Len() == 0 {
-		return 0
-	}
-	return f.token.ID()
 }
 
 // A latePolicy changes once the near store was asked.

@@ -36,7 +36,7 @@ func TestOnlyTheLogWrites(t *testing.T) {
 	root := filepath.Join("..", "..")
 	server := []string{"cmd/flakepass", "migrations", "api/client", "idworker", "internal/"}
 	tools := []string{
-		"idworker/internal/peers", "idworker/idworkertest", "internal/attack", "internal/bench", "internal/chaos", "internal/dup", "internal/fuzzall", "internal/interop",
+		"idworker/internal/peers", "idworker/idworkertest", "internal/attack", "internal/bench", "internal/campaign", "internal/chaos", "internal/dup", "internal/fuzzall", "internal/interop",
 		"internal/lincheck", "internal/mutant", "internal/proxies", "internal/scale", "internal/supply", "internal/testenv", "internal/tools",
 	}
 	in := func(name string, folders []string) bool {

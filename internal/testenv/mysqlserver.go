@@ -17,7 +17,8 @@ import (
 	"github.com/flakepass/flakepass/internal/testenv/server"
 )
 
-// A MySQLServer is a mysqld process of one test's own, with one empty database.
+// A MySQLServer is a mysqld or mariadbd process of one test's own, with one empty
+// database.
 // It keeps its data over Kill and Start, which is its crash recovery. The
 // methods end the test when they fail, so they are for the goroutine that runs
 // the test.
@@ -34,7 +35,14 @@ type MySQLServer struct {
 
 // OwnMySQL starts a mysqld, which takes some seconds, and returns when it
 // answers. It ends with the test. Its user is root, without a password.
-func OwnMySQL(t testing.TB) *MySQLServer {
+func OwnMySQL(t testing.TB) *MySQLServer { t.Helper(); return own(t, "mysql") }
+
+// OwnMariaDB is what [OwnMySQL] is, of MariaDB. KillConnections does not know its
+// connections.
+func OwnMariaDB(t testing.TB) *MySQLServer { t.Helper(); return own(t, "mariadb") }
+
+// own starts the server that withservers has under that name.
+func own(t testing.TB, kind string) *MySQLServer {
 	t.Helper()
 	m := &MySQLServer{Name: "flakepass", t: t}
 	var err error
@@ -45,8 +53,8 @@ func OwnMySQL(t testing.TB) *MySQLServer {
 				m.must(m.process.Kill()) // nobody will read what it would write out
 			}
 		})
-		if err = m.prepare(dir); errors.Is(err, server.ErrNoServers) {
-			absent(t, "a MySQL of its own")
+		if err = m.prepare(kind, dir); errors.Is(err, server.ErrNoServers) {
+			absent(t, "a server of its own: "+kind)
 		}
 		if err == nil {
 			if err = m.start(); err == nil {
@@ -56,14 +64,14 @@ func OwnMySQL(t testing.TB) *MySQLServer {
 			}
 		}
 	}
-	t.Fatalf("testenv: mysql: %v", err)
+	t.Fatalf("testenv: %s: %v", kind, err)
 	return nil
 }
 
-func (m *MySQLServer) prepare(dir string) (err error) {
+func (m *MySQLServer) prepare(kind, dir string) (err error) {
 	port := FreePort(m.t)
 	m.Addr = fmt.Sprintf("127.0.0.1:%d", port)
-	m.process, err = server.Prepare(m.t.Context(), "mysql", dir, port)
+	m.process, err = server.Prepare(m.t.Context(), kind, dir, port)
 	return err
 }
 

@@ -3,6 +3,8 @@
 package testenv_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,5 +66,19 @@ func TestOwnMySQLKeepsWhatItCommitted(t *testing.T) {
 	}
 	if err := conn.PingContext(t.Context()); err == nil {
 		t.Error("a connection that was killed answers")
+	}
+}
+
+// A test that sets what is global to a server has it to itself.
+func TestOwnMariaDBIsAMariaDB(t *testing.T) {
+	t.Parallel()
+	m := testenv.OwnMariaDB(t)
+	var version, name string
+	if err := m.DB().QueryRowContext(t.Context(), "SELECT VERSION(), DATABASE()").Scan(&version, &name); err != nil ||
+		!strings.Contains(version, "MariaDB") || name != m.Name {
+		t.Errorf("%s, %s, %v", version, name, err)
+	}
+	if shared := os.Getenv("FLAKEPASS_TEST_MARIADB"); strings.Contains(shared, m.Addr) {
+		t.Errorf("it is the one that all tests share: %s", shared)
 	}
 }

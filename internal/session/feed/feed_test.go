@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/feed"
 )
@@ -139,18 +140,111 @@ func TestDatabaseClockSetBackReadsAllAgain(t *testing.T) {
 	}
 }
 
-func TestHorizonCoversThePolicyToo(t *testing.T) {
+// The horizon covers the policy: who relies on it judges by one that is as new.
+func TestPolicyIsAppliedBeforeTheHorizonMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &database{}
-		unread := errors.New("settings not read")
-		f, err := feed.New(feed.Options{
-			From: db, Learn: db.learn, Bound: bound, With: func(context.Context) error { return unread },
-		})
+		db.rule = policy.Default()
+		db.rule.Version = 7
+		var f *feed.Feed
+		var applied int64
+		f, err := feed.New(feed.Options{From: db, Learn: db.learn, Bound: bound, Policy: func(_ context.Context, p policy.Policy) {
+			if applied = p.Version; !f.Horizon().IsZero() {
+				t.Error("the horizon has moved, and the policy is not applied")
+			}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Poll(t.Context()); !errors.Is(err, unread) || f.Fresh() {
-			t.Errorf("Poll: %v, fresh %v; want what the policy's reader said, and no horizon", err, f.Fresh())
+		if err := f.Poll(t.Context()); err != nil || applied != 7 {
+			t.Errorf("Poll: %v, version %d applied, want 7", err, applied)
+		}
+	})
+}
+
+// Nothing is too old for good before a poll has proven it, and no poll proves
+// anything while the policy is being changed.
+func TestWatermarkIsProvenAndOnlyGrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{}
+		db.rule = policy.Default()
+		f := open(t, db)
+		poll := func() time.Time {
+			t.Helper()
+			if err := f.Poll(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return f.Watermark()
+		}
+		if at := poll(); !at.IsZero() {
+			t.Errorf("during a change of the policy: watermark %v, want none", at)
+		}
+		db.steady = true
+		first := time.Now().Add(-db.rule.Absolute)
+		if at := poll(); !at.Equal(first) {
+			t.Errorf("watermark %v, want %v", at, first)
+		}
+		time.Sleep(time.Hour)
+		if at := f.Watermark(); !at.Equal(first) {
+			t.Errorf("watermark %v without a poll, want %v", at, first)
+		}
+		db.rule.Absolute *= 2 // as a change with a base that is too low would
+		if at := poll(); !at.Equal(first) {
+			t.Errorf("watermark %v, want still %v", at, first)
+		}
+		db.rule.AbsoluteBase = first.Add(time.Minute)
+		if at := poll(); !at.Equal(first.Add(time.Minute)) {
+			t.Errorf("watermark %v, want the base", at)
+		}
+	})
+}
+
+// The clock is the database's, also between polls, and never behind it.
+func TestClockIsThatOfTheDatabase(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{slow: 300 * time.Millisecond}
+		db.setBack(time.Hour)
+		f := open(t, db)
+		if _, ok := f.Clock(); ok {
+			t.Error("a clock before it was read")
+		}
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		now, ok := f.Clock()
+		if ahead := now.Sub(db.now()); !ok || ahead < 0 || ahead > db.slow {
+			t.Errorf("%v ahead of the database's clock, want at most the time of the poll", ahead)
+		}
+		// This machine has slept, and somebody has read the clock since.
+		f.Saw(now.Add(time.Hour), time.Now())
+		if later, _ := f.Clock(); !later.Equal(now.Add(time.Hour)) {
+			t.Errorf("clock %v, want what was seen, %v", later, now.Add(time.Hour))
+		}
+		f.Saw(now, time.Now())
+		if later, _ := f.Clock(); !later.Equal(now.Add(time.Hour)) {
+			t.Errorf("clock %v, want it not to go back to %v", later, now)
+		}
+	})
+}
+
+// A replica that was promoted may apply an end late that the old primary had
+// stamped: its stamp lies before the window.
+func TestAnotherServerIsReadFromTheBeginning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &database{server: "a"}
+		f := open(t, db)
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second)
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		db.end(7, time.Now().Add(-20*time.Second))
+		db.server = "b"
+		if err := f.Poll(t.Context()); err != nil || !db.heard(7) {
+			t.Errorf("Poll of another server: %v, heard of the end: %v", err, db.heard(7))
 		}
 	})
 }
@@ -233,8 +327,11 @@ func run(t *testing.T, f *feed.Feed) (stop func()) {
 // A database keeps ends, stamped by a clock of its own, and what was learnt of
 // them.
 type database struct {
-	slow  time.Duration
-	floor idworker.ID
+	slow   time.Duration
+	floor  idworker.ID
+	rule   policy.Policy
+	steady bool
+	server string
 
 	mu     sync.Mutex
 	back   time.Duration
@@ -264,7 +361,7 @@ func (d *database) News(ctx context.Context, since time.Time, keep time.Duration
 	case <-ctx.Done():
 		return session.News{}, ctx.Err()
 	}
-	news := session.News{Now: d.now(), Global: d.floor}
+	news := session.News{Now: d.now(), Global: d.floor, Policy: d.rule, Steady: d.steady, Server: d.server}
 	if since.IsZero() {
 		since = news.Now.Add(-keep)
 	}

@@ -21,8 +21,15 @@ func TestNoMoreThanTheRoomAtATime(t *testing.T) {
 		var all sync.WaitGroup
 		for id := range idworker.ID(100) {
 			all.Go(func() {
-				if s, err := gate.Get(t.Context(), id); err != nil || s.ID != id {
-					t.Errorf("Get of %v: %v, %v", id, s.ID, err)
+				// Deciding takes a connection as reading does.
+				ask := gate.Get
+				if id%2 == 1 {
+					ask = func(ctx context.Context, id idworker.ID) (session.Session, error) {
+						return gate.Settle(ctx, id, time.Time{})
+					}
+				}
+				if s, err := ask(t.Context(), id); err != nil || s.ID != id {
+					t.Errorf("asked for %v: %v, %v", id, s.ID, err)
 				}
 			})
 		}
@@ -55,6 +62,9 @@ func TestWhoWaitsTooLongIsUndecidedAndLeavesTheRoomToOthers(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, session.ErrNotFound) {
 			t.Errorf("Get without room: %v, want the error of its context", err)
 		}
+		if _, err := gate.Settle(ctx, 2, time.Time{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Settle without room: %v, want the error of its context", err)
+		}
 		close(next.answer)
 		if err := <-first; err != nil {
 			t.Error(err)
@@ -78,6 +88,11 @@ func (s *slow) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 	}
 	<-s.answer
 	return session.Session{ID: id}, nil
+}
+
+// Settle is Get, and takes the same time.
+func (s *slow) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
+	return s.Get(ctx, id)
 }
 
 func (*slow) Touch(context.Context, idworker.ID, time.Time) error { return nil }

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/memtier"
 )
@@ -231,9 +230,7 @@ func TestRenewalKeepsTheLaterTimeOfUse(t *testing.T) {
 		time.Sleep(session.Life(bound) / 2)
 		h.poll()
 		used := time.Now().Truncate(time.Millisecond)
-		if err := tier.Touch(t.Context(), idworker.ID(7), used); err != nil {
-			t.Fatal(err)
-		}
+		tier.Written(7, used)
 		mustBe(t, tier, 7, "")
 		synctest.Wait()
 		if got, err := tier.Get(t.Context(), 7); err != nil || !got.Seen.Equal(used) {

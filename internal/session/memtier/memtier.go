@@ -197,7 +197,7 @@ func (t *Tier) believe(e *entry) (session.Session, bool) {
 func (t *Tier) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
 	if e, ok := t.cache.GetIfPresent(id); ok {
 		at, ms := e.used.Load(), seen.UnixMilli()
-		if ms < at+usePause.Milliseconds() || !e.used.CompareAndSwap(at, ms) {
+		if (at <= ms && ms < at+usePause.Milliseconds()) || !e.used.CompareAndSwap(at, ms) {
 			return nil
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/session/memtier"
 )
@@ -285,31 +286,58 @@ func TestHearRefusesAlthoughTheNextTierFails(t *testing.T) {
 	})
 }
 
-func TestTouchMovesTheRememberedTimeForwardOnly(t *testing.T) {
+// A use that the row may refuse moves nothing here: nobody would be idle by the
+// row and alive by this memory.
+func TestUseIsPassedOnAndNotRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.set(alive(7))
+		tier := open(t, next)
+		mustBe(t, tier, 7, "")
+		before := time.Now()
+		touch := func(id idworker.ID, after time.Duration, want int) {
+			t.Helper()
+			if err := tier.Touch(t.Context(), id, before.Add(after)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := tier.Get(t.Context(), 7); err != nil || got.Seen.After(before) {
+				t.Errorf("seen %v, %v; want what the row said", got.Seen, err)
+			}
+			if n := next.touched(); n != want {
+				t.Errorf("touched after %v: %d uses passed on, want %d", after, n, want)
+			}
+		}
+		touch(7, time.Minute, 1)
+		touch(7, time.Minute+500*time.Millisecond, 1) // before the row can have the first
+		touch(7, time.Minute+time.Second, 2)
+		touch(7, -time.Hour, 3) // the database's clock was set back
+		touch(99, time.Minute, 4)
+		if _, err := tier.Get(t.Context(), 99); !errors.Is(err, session.ErrNotFound) { // it makes nothing
+			t.Errorf("Get of a touched unknown: %v", err)
+		}
+	})
+}
+
+func TestWhatTheRowSaysOfAUseIsRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &fake{}
 		next.set(alive(7))
 		tier := open(t, next)
 		mustBe(t, tier, 7, "")
 		later := time.Now().Add(time.Minute).Truncate(time.Millisecond)
-		for _, at := range []time.Time{later, later.Add(-time.Hour)} {
-			if err := tier.Touch(t.Context(), 7, at); err != nil {
-				t.Fatal(err)
+		for _, at := range []time.Time{later, later.Add(-time.Hour)} { // the row only moves forward
+			tier.Written(7, at)
+			if got, err := tier.Get(t.Context(), 7); err != nil || !got.Seen.Equal(later) || got.Seen.Location() != time.UTC {
+				t.Errorf("seen %v (%v), want %v in UTC", got.Seen, err, later)
 			}
 		}
-		got, err := tier.Get(t.Context(), 7)
-		if err != nil || !got.Seen.Equal(later) || got.Seen.Location() != time.UTC {
-			t.Errorf("seen %v (%v), want %v in UTC", got.Seen, err, later)
+		if n := next.asked(); n != 1 {
+			t.Errorf("the next tier was asked %d times, want once", n)
 		}
-		if next.touched() != 2 || next.asked() != 1 {
-			t.Errorf("next tier touched %d times, asked %d; want 2 and 1", next.touched(), next.asked())
-		}
-		if err := tier.Touch(t.Context(), 99, later); err != nil { // makes nothing
-			t.Fatal(err)
-		}
-		if _, err := tier.Get(t.Context(), 99); !errors.Is(err, session.ErrNotFound) {
-			t.Errorf("Get of a touched unknown: %v", err)
-		}
+		// It has refused a use: what is remembered is not believed any more.
+		next.set(gone(7, session.Idle))
+		tier.Written(7, time.Time{})
+		mustBe(t, tier, 7, session.Idle)
 	})
 }
 

@@ -27,8 +27,8 @@ type user struct {
 }
 
 var (
-	_ session.Store = (*Memory)(nil)
-	_ session.Book  = (*Memory)(nil)
+	_ session.Rows = (*Memory)(nil)
+	_ session.Book = (*Memory)(nil)
 )
 
 // errStale is what Begin fails with if the password is another by now.
@@ -75,13 +75,25 @@ func (m *Memory) Touch(_ context.Context, id idworker.ID, seen time.Time) error 
 }
 
 // TouchAll touches many sessions, as a tier that writes behind wants it.
-func (m *Memory) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, _ time.Time, _ time.Duration) error {
+func (m *Memory) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, _ time.Duration) (map[idworker.ID]time.Time, error) {
+	rows := make(map[idworker.ID]time.Time, len(seen))
 	for id, at := range seen {
-		if err := m.Touch(ctx, id, at); err != nil {
-			return err
+		s, err := m.Settle(ctx, id, at)
+		if err == nil && s.Alive() {
+			rows[id] = s.Seen
+		} else {
+			rows[id] = time.Time{}
 		}
 	}
-	return nil
+	return rows, nil
+}
+
+// Settle implements [session.Rows]. No policy ends anything here.
+func (m *Memory) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
+	if err := m.Touch(ctx, id, used); err != nil {
+		return session.Session{}, err
+	}
+	return m.Get(ctx, id)
 }
 
 // Hear does nothing: what it is told was read here.

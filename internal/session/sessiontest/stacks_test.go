@@ -63,7 +63,7 @@ func touch(_ *testing.T, base opener) opener {
 		s := base(t)
 		p := policy.Default()
 		p.Touch = time.Millisecond
-		tier := touchtier.New(s.Store, s.Store.(touchtier.Writer), policy.Fixed(p), slog.New(slog.DiscardHandler))
+		tier := touchtier.New(s.Store, touchtier.Options{To: s.Store.(touchtier.Writer), Policy: policy.Fixed(p), Log: slog.New(slog.DiscardHandler)})
 		s.Store = tier
 		s.Settle = func(t *testing.T) {
 			t.Helper()

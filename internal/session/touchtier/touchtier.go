@@ -16,10 +16,11 @@ import (
 )
 
 // A Writer writes many times of last use at once, and returns the time of last
-// use that each row has afterwards. A session that is missing there has ended, or
-// is over by the policy of that moment, and was left alone. A row is written only
-// if that moves its time forward by at least gap, so that any number of instances
-// write a row at most once per gap. After an error it may be written or not.
+// use that each row has afterwards: zero for a session that has ended, or is over
+// by the policy of that moment. One that is missing is held by somebody else, and
+// is to be tried again. A row is written only if that moves its time forward by at
+// least gap, so that any number of instances write a row at most once per gap.
+// After an error it may be written or not.
 type Writer interface {
 	TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error)
 }
@@ -113,19 +114,25 @@ func (t *Tier) Flush(ctx context.Context) error {
 		}
 		rows, err := t.To.TouchAll(ctx, part, t.Policy.Current().Touch)
 		if err != nil {
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			for id, at := range uses {
-				t.note(id, at)
-			}
+			t.keep(uses)
 			return err
 		}
-		for _, id := range ids {
-			if t.Written != nil {
-				t.Written(id, rows[id])
-			}
+		for id, seen := range rows {
 			delete(uses, id)
+			if t.Written != nil {
+				t.Written(id, seen)
+			}
 		}
 	}
+	t.keep(uses)
 	return nil
+}
+
+// keep takes uses back that came to nothing yet.
+func (t *Tier) keep(uses map[idworker.ID]time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, at := range uses {
+		t.note(id, at)
+	}
 }

@@ -37,20 +37,49 @@ func TestTouchesOfOneSessionBecomeOneWrite(t *testing.T) {
 	}
 }
 
-func TestWriterIsToldTheWatermarkAndTheGap(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &writer{}
-		p := policy.Default()
-		p.Idle, p.Touch = time.Hour, 17*time.Second
-		tier := touchtier.New(nil, w, policy.Fixed(p), slog.New(slog.DiscardHandler))
-		touch(t, tier, 7, time.Now())
+func TestWriterIsToldTheTouchInterval(t *testing.T) {
+	w := &writer{}
+	p := policy.Default()
+	p.Touch = 17 * time.Second
+	tier := touchtier.New(nil, touchtier.Options{To: w, Policy: policy.Fixed(p), Log: slog.New(slog.DiscardHandler)})
+	touch(t, tier, 7, time.Now())
+	if err := tier.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.gap != p.Touch {
+		t.Errorf("gap %v, want %v", w.gap, p.Touch)
+	}
+}
+
+// TestWhatTheRowsSayIsPassedOn: who remembers a session hears what its row says,
+// and that a use was refused. A row that somebody else holds is tried again.
+func TestWhatTheRowsSayIsPassedOn(t *testing.T) {
+	at := time.UnixMilli(1_800_000_000_000)
+	w := &writer{refuses: map[idworker.ID]bool{8: true}, held: map[idworker.ID]bool{9: true}}
+	told := map[idworker.ID]time.Time{}
+	tier := touchtier.New(nil, touchtier.Options{
+		To: w, Policy: policy.Fixed(policy.Default()), Log: slog.New(slog.DiscardHandler),
+		Written: func(id idworker.ID, seen time.Time) { told[id] = seen },
+	})
+	flush := func() {
+		t.Helper()
 		if err := tier.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if want := time.Now().Add(-time.Hour); !w.oldest.Equal(want) || w.gap != p.Touch {
-			t.Errorf("oldest %v, gap %v; want %v and %v", w.oldest, w.gap, want, p.Touch)
-		}
-	})
+	}
+	w.seen = map[idworker.ID]time.Time{7: at.Add(time.Hour)} // by another instance
+	for id := range idworker.ID(3) {
+		touch(t, tier, 7+id, at)
+	}
+	flush()
+	if want := map[idworker.ID]time.Time{7: at.Add(time.Hour), 8: {}}; !maps.EqualFunc(told, want, time.Time.Equal) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+	w.held = nil
+	flush()
+	if !told[9].Equal(at) {
+		t.Errorf("of a row that was held: told %v, want %v", told[9], at)
+	}
 }
 
 func TestRunWritesAtMostOncePerInterval(t *testing.T) {
@@ -77,7 +106,7 @@ func TestFailingWriterLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		w := &writer{err: errors.New("no route")}
-		tier := touchtier.New(nil, w, policy.Fixed(policy.Default()), slog.New(slog.NewTextHandler(&log, nil)))
+		tier := touchtier.New(nil, touchtier.Options{To: w, Policy: policy.Fixed(policy.Default()), Log: slog.New(slog.NewTextHandler(&log, nil))})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { tier.Run(ctx, time.Second) })
@@ -201,7 +230,7 @@ func TestConcurrentTouchAndFlush(t *testing.T) {
 }
 
 func open(w touchtier.Writer) *touchtier.Tier {
-	return touchtier.New(nil, w, policy.Fixed(policy.Default()), slog.New(slog.DiscardHandler))
+	return touchtier.New(nil, touchtier.Options{To: w, Policy: policy.Fixed(policy.Default()), Log: slog.New(slog.DiscardHandler)})
 }
 
 func touch(t *testing.T, tier *touchtier.Tier, id idworker.ID, at time.Time) {
@@ -217,14 +246,15 @@ type writer struct {
 	hang   bool
 	during func()
 
-	mu     sync.Mutex
-	calls  int
-	seen   map[idworker.ID]time.Time
-	oldest time.Time
-	gap    time.Duration
+	mu    sync.Mutex
+	calls int
+	seen  map[idworker.ID]time.Time
+	gap   time.Duration
+
+	refuses, held map[idworker.ID]bool
 }
 
-func (w *writer) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, oldest time.Time, gap time.Duration) error {
+func (w *writer) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.during != nil {
@@ -232,22 +262,30 @@ func (w *writer) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, o
 	}
 	if w.hang {
 		<-ctx.Done()
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	w.calls++
 	if w.err != nil {
-		return w.err
+		return nil, w.err
 	}
 	if w.seen == nil {
 		w.seen = map[idworker.ID]time.Time{}
 	}
+	rows := make(map[idworker.ID]time.Time)
 	for id, at := range seen {
-		if at.After(w.seen[id]) {
-			w.seen[id] = at
+		switch {
+		case w.held[id]:
+		case w.refuses[id]:
+			rows[id] = time.Time{}
+		default:
+			if at.After(w.seen[id]) {
+				w.seen[id] = at
+			}
+			rows[id] = w.seen[id]
 		}
 	}
-	w.oldest, w.gap = oldest, gap
-	return nil
+	w.gap = gap
+	return rows, nil
 }
 
 func (w *writer) set(err error, during func()) {

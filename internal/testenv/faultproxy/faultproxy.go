@@ -10,6 +10,7 @@ package faultproxy
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
@@ -43,6 +44,7 @@ type Proxy struct {
 	cut     Direction
 	delay   time.Duration
 	refuse  bool
+	held    matcher // such requests wait
 	late    matcher // replies to such requests wait
 	lost    matcher // replies to such requests are lost
 	stopped matcher // such requests are lost
@@ -58,6 +60,7 @@ type matcher func(request []byte) bool
 type link struct {
 	client, server *net.TCPConn
 	dead           bool // for ever: nothing passes, and neither end is told
+	held           bool // such a request has come
 	late, doomed   bool // such a request has passed
 }
 
@@ -72,22 +75,34 @@ func Matching(parts ...string) func([]byte) bool {
 // test.
 func New(t testing.TB, to string) *Proxy {
 	t.Helper()
+	p, err := Open(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// Open is New for a program that is no test; Close ends the proxy.
+func Open(to string) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it does not wait
 	if err != nil {
-		t.Fatalf("faultproxy: %v", err)
+		return nil, fmt.Errorf("faultproxy: %w", err)
 	}
 	p := &Proxy{
 		Addr: listener.Addr().String(), to: to, listener: listener,
 		changed: make(chan struct{}), links: make(map[*link]struct{}),
 	}
 	p.running.Go(p.accept)
-	t.Cleanup(func() {
-		p.change(func() { p.over = true })
-		_ = listener.Close()
-		p.Reset()
-		p.running.Wait()
-	})
-	return p
+	return p, nil
+}
+
+// Close resets all connections, takes no more, and returns when none is left.
+func (p *Proxy) Close() {
+	p.change(func() { p.over = true })
+	_ = p.listener.Close()
+	p.Reset()
+	p.running.Wait()
 }
 
 // change makes a change, and wakes whoever waits for one.
@@ -132,6 +147,12 @@ func (p *Proxy) Forget() {
 	})
 }
 
+// HoldRequests holds back requests that match, and what follows them on their
+// connections, until Heal: a commit that comes late.
+func (p *Proxy) HoldRequests(matching func(request []byte) bool) {
+	p.change(func() { p.held = matching })
+}
+
 // HoldReplies delivers requests that match and holds back everything that
 // comes on their connections from then on, until Heal.
 func (p *Proxy) HoldReplies(to func(request []byte) bool) {
@@ -169,9 +190,9 @@ func (p *Proxy) Lost() int {
 // so.
 func (p *Proxy) Heal() {
 	p.change(func() {
-		p.cut, p.delay, p.refuse, p.late, p.lost, p.stopped = 0, 0, false, nil, nil, nil
+		p.cut, p.delay, p.refuse, p.held, p.late, p.lost, p.stopped = 0, 0, false, nil, nil, nil, nil
 		for l := range p.links {
-			l.late, l.doomed = false, false
+			l.held, l.late, l.doomed = false, false, false
 		}
 		p.waiting = 0
 	})

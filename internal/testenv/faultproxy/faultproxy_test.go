@@ -173,6 +173,22 @@ func TestLostRequestIsResetAndNotHeard(t *testing.T) {
 	}
 }
 
+func TestHeldRequestComesLateAndSoDoesWhatFollowsIt(t *testing.T) {
+	p, heard := echo(t)
+	p.HoldRequests(faultproxy.Matching("COMMIT"))
+	one, other := dial(t, p), dial(t, p)
+	one.say("COMMIT")
+	one.silent()
+	one.say("more")
+	one.silent()
+	other.say("ask")
+	other.wants("ask")
+	received(t, heard, "ask")
+	p.Heal()
+	one.wants("COMMIT")
+	one.wants("more")
+}
+
 func TestHeldRepliesAreCountedWhileTheirClientsWait(t *testing.T) {
 	p, heard := echo(t)
 	p.HoldReplies(faultproxy.Matching("read"))

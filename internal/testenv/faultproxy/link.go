@@ -91,6 +91,7 @@ func (p *Proxy) pump(l *link, d Direction) {
 func (p *Proxy) pass(l *link, d Direction, bytes []byte) bool {
 	p.mu.Lock()
 	if d == Requests {
+		l.held = l.held || p.held != nil && p.held(bytes)
 		if p.late != nil && p.late(bytes) && !l.late {
 			l.late = true
 			p.waiting++
@@ -105,7 +106,7 @@ func (p *Proxy) pass(l *link, d Direction, bytes []byte) bool {
 	}
 	due := time.Now().Add(p.delay)
 	for {
-		held := l.dead || p.cut&d != 0 || d == Replies && l.late
+		held := l.dead || p.cut&d != 0 || d == Requests && l.held || d == Replies && l.late
 		switch {
 		case p.over, l.dead && bytes == nil, d == Replies && l.doomed && !l.dead:
 			if !p.over && !l.dead && len(bytes) > 0 {

@@ -44,9 +44,11 @@ func prepareMariaDB(ctx context.Context, dir string) (plan, error) {
 		version: "mariadbd " + number,
 		path:    path,
 		args: func(port int) ([]string, error) {
-			return append(common[:len(common):len(common)], sqlArgs(dir, port)...), nil
+			args := append(common[:len(common):len(common)], sqlArgs(dir, port)...)
+			// As MySQL has it by default, and whoever has replicas.
+			return append(args, "--log-bin=binlog", "--sync-binlog=1"), nil
 		},
-		hasty:   hastySQL(),
+		hasty:   append(hastySQL(), "--skip-log-bin"),
 		address: sqlAddress,
 		ready:   sqlReady(dir),
 	}, nil

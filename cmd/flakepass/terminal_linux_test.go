@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/flakepass/flakepass/internal/testenv"
+)
+
+// A terminal is a command that runs on a pseudo-terminal, and all that a person sees
+// there, what is echoed of the typing too.
+type terminal struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	master *os.File
+	seen   bytes.Buffer
+}
+
+// onTerminal starts a command on a pseudo-terminal, which is its standard input,
+// output and error.
+func onTerminal(t *testing.T, vars map[string]string, args ...string) *terminal {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = master.Close() })
+	var unlock, number int32
+	control(t, master, syscall.TIOCSPTLCK, unsafe.Pointer(&unlock))
+	control(t, master, syscall.TIOCGPTN, unsafe.Pointer(&number))
+	slave, err := os.OpenFile("/dev/pts/"+strconv.Itoa(int(number)), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
+	t.Cleanup(cancel)
+	x := &terminal{t: t, cmd: exec.CommandContext(ctx, binary(t), args...), master: master}
+	x.cmd.Env, x.cmd.Stdin, x.cmd.Stdout, x.cmd.Stderr = environ(vars), slave, slave, slave
+	x.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := x.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func control(t *testing.T, f *os.File, request uintptr, value unsafe.Pointer) {
+	t.Helper()
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(value)); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
+// until reads until the command has written that, or fails the test when it ends.
+func (x *terminal) until(prompt string) {
+	x.t.Helper()
+	for part := make([]byte, 4096); !strings.Contains(x.seen.String(), prompt); {
+		n, err := x.master.Read(part)
+		x.seen.Write(part[:n])
+		if err != nil {
+			x.t.Fatalf("ended before it asked %q: %q, %v", prompt, x.seen.String(), err)
+		}
+	}
+}
+
+// types types a secret, once the terminal does not show it: a person is slower than
+// the command, which asks first.
+func (x *terminal) types(text string) {
+	x.t.Helper()
+	testenv.Eventually(x.t, patience, func() bool {
+		var mode syscall.Termios
+		control(x.t, x.master, syscall.TCGETS, unsafe.Pointer(&mode))
+		return mode.Lflag&syscall.ECHO == 0
+	}, "the terminal does not show what is typed")
+	if _, err := x.master.WriteString(text + "\n"); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// end waits for the command, and returns all that was seen, and its exit code.
+func (x *terminal) end() result {
+	for part := make([]byte, 4096); ; {
+		n, err := x.master.Read(part) // EIO when nobody has the other side
+		x.seen.Write(part[:n])
+		if err != nil {
+			break
+		}
+	}
+	_ = x.cmd.Wait()
+	return result{out: x.seen.String(), code: x.cmd.ProcessState.ExitCode()}
+}
+
+// TestRemoteAsksOnTheTerminal: where the server wants password and code, the command
+// asks a person for both, shows neither, and goes on; a wrong one is told, and nothing
+// is done.
+func TestRemoteAsksOnTheTerminal(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	i := d.start(t)
+	password, home := newPassword(), t.TempDir()
+	vars := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home}
+	must(t, d.vars, password+"\n", "user", "add", "root", "--role", "admin", "--password-stdin")
+	must(t, d.vars, password+"\n", "user", "add", "ada", "--password-stdin")
+	c := newClient(t, i.public)
+	_, codes := enrolByAPI(t, c, c.login("root", password), password)
+	code := func(n int) string { text, _ := codes[n].(string); return text }
+	must(t, vars, password+"\n", "remote", "login", "http://"+i.public, "root", "--password-stdin", "--code", code(0))
+	db := d.sql(t)
+	role := func() int {
+		return count(t, db, "SELECT COUNT(*) FROM users WHERE username = 'ada' AND role = 'service'")
+	}
+	for _, turn := range []struct {
+		what, password, code string
+		want                 int
+	}{
+		{"a wrong password", "not the right passphrase", "", 1},
+		{"a wrong code", password, "000000", 1},
+		{"both", password, code(1), 0},
+	} {
+		execute(t, db, "UPDATE users SET token_proved_at = 1") // long ago
+		x := onTerminal(t, vars, "remote", "user", "role", "ada", "service")
+		x.until("Your password: ")
+		x.types(turn.password)
+		if turn.code != "" {
+			x.until("Code of the second factor: ")
+			x.types(turn.code)
+		}
+		r := x.end()
+		if r.code != turn.want || role() != 1-turn.want {
+			t.Errorf("%s: exit code %d, done %d times\n%s", turn.what, r.code, role(), r.out)
+		}
+		if strings.Contains(r.out, turn.password) || turn.code != "" && strings.Contains(r.out, turn.code) {
+			t.Errorf("%s: shown on the terminal:\n%s", turn.what, r.out)
+		}
+	}
+	// Within ten minutes it does not ask again.
+	if r := onTerminal(t, vars, "remote", "user", "role", "ada", "user").end(); r.code != 0 || strings.Contains(r.out, "password") || role() != 0 {
+		t.Errorf("once more: exit code %d\n%s", r.code, r.out)
+	}
+}
+
+// TestCSVOnATerminalCommandsNothing: what goes to a file is whole, and what goes to a
+// terminal is without what that obeys.
+func TestCSVOnATerminalCommandsNothing(t *testing.T) {
+	t.Parallel()
+	d := onSQLite(t)
+	must(t, d.vars, newPassword()+"\n", "user", "add", "root", "--role", "admin", "--password-stdin")
+	execute(t, d.sql(t), "INSERT INTO audit_events (id, actor, via, action, target_kind, target, reason, old_value, new_value, request_id, address) "+
+		"VALUES (?, '', 'cli', 'user.disabled', 'user', '', ?, X'', X'', '', '')", time.Now().UnixMilli()<<22, "x\x1b[2J\ttwo\nlines")
+	if out := must(t, d.vars, "", "audit", "--csv").out; !strings.Contains(out, "\"x\x1b[2J\ttwo\nlines\"") {
+		t.Errorf("to a file: %q", out)
+	}
+	r := onTerminal(t, d.vars, "audit", "--csv").end()
+	if r.code != 0 || strings.Contains(r.out, "\x1b") || !strings.Contains(r.out, "x\ufffd[2J") || !strings.Contains(r.out, "lines\"") {
+		t.Errorf("to a terminal: exit code %d, %q", r.code, r.out)
+	}
+}

@@ -1,0 +1,138 @@
+package judge
+
+import (
+	"slices"
+	"time"
+)
+
+// A session is what the history says of one login that was acknowledged.
+type session struct {
+	id     uint64
+	login  *Event
+	asks   []*Event // about its token, in the order in which they began
+	ends   []*Event // that may have ended it, whatever came of them
+	acked  *Event   // the first answer to say that it is over
+	lists  []*Event // that were asked for after the login and answered
+	audits []*Event
+	uses   bool // a use got no answer: nobody knows until when it may have been used
+}
+
+// over reports whether an explicit end may have happened before that instant.
+func (s *session) over(by time.Duration) bool {
+	return slices.ContainsFunc(s.ends, func(e *Event) bool { return e.Begin < by })
+}
+
+// acks reports whether the event says that a session is over.
+func acks(e *Event, s *session) bool {
+	if e.Answer != Yes {
+		return false
+	}
+	before := s.login.End <= e.Begin
+	switch e.Op {
+	case Login:
+		return e.User == s.login.User && e.Session > s.id
+	case EndOne:
+		return e.Session == s.id
+	case EndUser:
+		return e.User == s.login.User && before
+	case EndAll:
+		return before
+	}
+	return false
+}
+
+// mayEnd reports whether the event can be why a session is over. What was
+// acknowledged was done between its begin and its end; anything else may still be done.
+func mayEnd(e *Event, s *session) bool {
+	if e.Answer == No {
+		return false
+	}
+	early := e.Answer != Yes || s.login.Begin < e.End
+	switch e.Op {
+	case Login:
+		return e.User == s.login.User && e != s.login && (e.Answer != Yes || e.Session > s.id)
+	case EndOne:
+		return e.Session == s.id
+	case EndUser, MayEnd:
+		return e.User == s.login.User && early
+	case EndAll:
+		return early
+	}
+	return false
+}
+
+// sessions sorts the history by session. events are in the order of Begin.
+func sessions(events []Event) []*session {
+	byID, byUser := map[uint64]*session{}, map[string][]*session{}
+	var all []*session
+	for i := range events {
+		if e := &events[i]; e.Op == Login && e.Answer == Yes {
+			s := &session{id: e.Session, login: e}
+			all = append(all, s)
+			byID[s.id], byUser[e.User] = s, append(byUser[e.User], s)
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		var concerned []*session
+		switch e.Op {
+		case Ask, EndOne:
+			if s := byID[e.Session]; s != nil {
+				concerned = []*session{s}
+			}
+		case Login, EndUser, MayEnd:
+			concerned = byUser[e.User]
+		case EndAll, List, Audit:
+			concerned = all
+		}
+		for _, s := range concerned {
+			s.add(e)
+		}
+	}
+	return all
+}
+
+func (s *session) add(e *Event) {
+	switch e.Op {
+	case Ask:
+		s.asks = append(s.asks, e)
+		s.uses = s.uses || e.Answer == None && !e.Passive
+	case List:
+		if e.Answer == Yes && s.login.End < e.Begin {
+			s.lists = append(s.lists, e)
+		}
+	case Audit:
+		s.audits = append(s.audits, e)
+	default:
+		if mayEnd(e, s) {
+			s.ends = append(s.ends, e)
+		}
+		if acks(e, s) && (s.acked == nil || e.End < s.acked.End) {
+			s.acked = e
+		}
+	}
+}
+
+// verdicts is what was said of the session: that it lives, and that it is over.
+// A list that shows it, or does not, says so too.
+func (s *session) verdicts() (alive, dead []*Event) {
+	for _, e := range s.asks {
+		switch e.Answer {
+		case Yes:
+			alive = append(alive, e)
+		case No:
+			dead = append(dead, e)
+		}
+	}
+	for _, e := range s.lists {
+		if e.Listed[s.id] {
+			alive = append(alive, e)
+		} else {
+			dead = append(dead, e)
+		}
+	}
+	byBegin := func(a, b *Event) int { return int(a.Begin - b.Begin) }
+	slices.SortStableFunc(alive, byBegin)
+	slices.SortStableFunc(dead, byBegin)
+	return alive, dead
+}

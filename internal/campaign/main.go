@@ -1,0 +1,146 @@
+//go:build unix
+
+// Command campaign attacks the promise of docs/guarantees.md from outside. It
+// starts instances of the flakepass program on one database, lets people and
+// operators do at random what they can do over HTTP and at the shell, breaks
+// what lies between, writes down every request and answer, and has package judge
+// hold that history to the promise.
+//
+//	withservers -only redis -- campaign [-for 20m] [-seed n] [-db sqlite,mysql,mariadb] [-redis both] [-bound 1s] [-program bin/flakepass]
+//
+// It knows the product by its documents alone and imports of it only what other
+// services import. It exits with 1 and prints the shortest part of the history
+// that shows what was wrong if an answer broke the promise, and the seed. The
+// seed decides what is done, not when the processes are scheduled: a fault may
+// need several runs to come again.
+//
+// Clocks that differ are not part of it: its servers share the clock of the
+// machine. "make chaos" sets clocks.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	o := options{}
+	databases := flag.String("db", "sqlite,mysql,mariadb", "the databases, separated by commas")
+	redis := flag.String("redis", "both", "on, off or both: with Redis, without, or each")
+	flag.DurationVar(&o.length, "for", 20*time.Minute, "how long all configurations take together")
+	seed := flag.String("seed", "", "decides what is done; empty: one is chosen")
+	flag.DurationVar(&o.bound, "bound", time.Second, "the revocation bound of the instances, from 1s")
+	flag.StringVar(&o.program, "program", "bin/flakepass", "the flakepass program")
+	flag.BoolVar(&o.on, "on", false, "go on with a configuration after a fault was found in it")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var bad error
+	if o.seed, bad = seedOf(*seed); bad == nil {
+		o.configurations, bad = configurations(strings.Split(*databases, ","), *redis)
+	}
+	if bad != nil {
+		fmt.Fprintln(os.Stderr, "campaign:", bad)
+		os.Exit(2)
+	}
+	broken, err := o.run(ctx, os.Stdout)
+	if broken {
+		err = errors.Join(err, errors.New("the promise is broken"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "campaign:", err)
+		stop()
+		os.Exit(1)
+	}
+}
+
+// seedOf is the seed that text names; of an empty text, one by chance.
+func seedOf(text string) (uint64, error) {
+	if text == "" {
+		return 1 + rand.Uint64N(1<<62), nil //nolint:gosec // it is no secret
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("the seed is %q; want the number that an earlier run printed", text)
+	}
+	return seed, nil
+}
+
+// A configuration is what the instances stand on.
+type configuration struct {
+	database string // sqlite, mysql or mariadb
+	redis    bool
+}
+
+func (c configuration) String() string {
+	if c.redis {
+		return c.database + " and Redis"
+	}
+	return c.database
+}
+
+func configurations(databases []string, redis string) (all []configuration, err error) {
+	for _, name := range databases {
+		if name != "sqlite" && name != "mysql" && name != "mariadb" {
+			return nil, fmt.Errorf("-db: no database is called %q; there are sqlite, mysql and mariadb", name)
+		}
+		if redis != "on" && redis != "off" && redis != "both" {
+			return nil, fmt.Errorf("-redis is %q; want on, off or both", redis)
+		}
+		if redis != "on" {
+			all = append(all, configuration{name, false})
+		}
+		if redis != "off" {
+			all = append(all, configuration{name, true})
+		}
+	}
+	return all, nil
+}
+
+// options say what a campaign does.
+type options struct {
+	configurations []configuration
+	length         time.Duration // of all configurations together
+	bound          time.Duration
+	seed           uint64
+	program        string
+	on             bool
+}
+
+// run runs one configuration after the other and prints a table at the end. The
+// error says what kept it from running; what the promise lacks is broken.
+func (o options) run(ctx context.Context, w io.Writer) (broken bool, err error) {
+	var rows []row
+	defer func() { fmt.Fprint(w, table(rows, o)) }()
+	for n, c := range o.configurations {
+		if ctx.Err() != nil {
+			return broken, ctx.Err()
+		}
+		r, err := o.one(ctx, c, o.length/time.Duration(len(o.configurations)), o.seed+uint64(n))
+		if errors.Is(err, errAbsent) {
+			fmt.Fprintf(w, "%v: skipped: %v\n", c, err)
+			continue
+		}
+		if err != nil {
+			return broken, fmt.Errorf("%v: %w", c, err)
+		}
+		rows = append(rows, r)
+		shown := 2
+		if o.on {
+			shown = 20
+		}
+		r.explain(w, shown)
+		broken = broken || len(r.Faults) > 0
+	}
+	return broken, nil
+}
