@@ -117,7 +117,7 @@ func (j *judge) told(by, what string, logins []*login) {
 		if l.died.IsZero() {
 			j.blameFor(l, "Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
 		}
-		if l.over.IsZero() && !l.forgotten {
+		if l.over.IsZero() && (by == "" || !l.forgotten) {
 			l.over, l.by = now, by
 		}
 	}
