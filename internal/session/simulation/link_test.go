@@ -432,7 +432,7 @@ func (l *link) EndAll(ctx context.Context) error {
 		t.mu.Lock()
 		var highest idworker.ID
 		for _, u := range t.users {
-			highest = max(highest, u.current.ID)
+			highest = max(highest, u.current.ID, u.floor)
 		}
 		if there := t.now(); there.Before(now) {
 			now = there
