@@ -1,4 +1,3 @@
-//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package simulation
 
 import (
@@ -448,9 +447,9 @@ func (l *link) EndAll(ctx context.Context) error {
 			return struct{}{}, err
 		}
 		return struct{}{}, t.commit(func() {
-			t.database.global = max(t.database.global, highest, idworker.Default().Smallest(now))
+			t.global = max(t.global, highest, idworker.Default().Smallest(now))
 			for _, u := range t.users {
-				if u.current.ID != 0 && u.current.ID <= t.database.global {
+				if u.current.ID != 0 && u.current.ID <= t.global {
 					t.died(u.current.ID, t.now()) // each poll brings the floor
 				}
 			}
