@@ -372,7 +372,10 @@ func (w *world) recovered() {
 	for _, p := range w.places {
 		i := p.instance.Load()
 		for _, u := range w.db.users {
-			if u.disabled {
+			w.db.mu.Lock()
+			disabled := u.disabled
+			w.db.mu.Unlock()
+			if disabled {
 				continue
 			}
 			if !w.login(i, u.id) {

@@ -256,8 +256,9 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 	} else {
 		u = l.holder(e.ID, false)
 	}
+	var last session.Session
 	if u != nil {
-		got.Session = l.currentOf(u, asOf)
+		got.Session, last = l.currentOf(u, asOf), l.endedOf(u, asOf)
 	}
 	l.mu.Unlock()
 	if u == nil {
@@ -275,10 +276,8 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		return got, nil
 	}
 	switch {
-	case got.ID == 0 && event && u.ended.Ended == e.Reason:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		got.Session, got.before = l.endedOf(u, asOf), true
+	case got.ID == 0 && event && last.Ended == e.Reason:
+		got.Session, got.before = last, true
 		return got, nil
 	case got.ID == 0, !event && !got.Hash.Equal(&e.Hash):
 		return got, session.ErrNotFound
