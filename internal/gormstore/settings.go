@@ -118,12 +118,19 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
 				return err
 			}
+			// A login whose end was committed late may still be believed somewhere, and its
+			// row has none any more.
+			var ended int64
+			if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM users WHERE token_floor_at >= ?",
+				head.At-believed.Milliseconds()).Scan(&ended).Error; err != nil {
+				return err
+			}
 			begun := now
 			if there := fromMillis(head.At); there.Before(begun) {
 				begun = there
 			}
 			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
-				s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, int64(layout.Smallest(begun))))
+				s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
 			if done.Error == nil && done.RowsAffected == 0 {
 				return errNoSettings
 			}
@@ -143,5 +150,9 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 	}
 	return idworker.ID(floor), nil
 }
+
+// believed is longer than anybody believes a login after its end, and than a
+// commit of an end may hang before.
+const believed = time.Hour
 
 const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"

@@ -166,7 +166,7 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 		used = time.Time{}
 	}
 	if s.unsure(&got, rule, issued, now) {
-		if got, err = s.settle(ctx, id, &hash, used); err != nil {
+		if got, err = s.settle(ctx, got, &hash, used); err != nil {
 			return flakepass.Identity{}, Witness{}, err
 		}
 	} else if !used.IsZero() && now.Sub(got.Seen) >= rule.Touch {
@@ -211,9 +211,15 @@ func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Tim
 	return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
 }
 
-// settle lets the row decide.
-func (s *Service) settle(ctx context.Context, id idworker.ID, hash *Hash, used time.Time) (Session, error) {
-	got, err := s.Rows.Settle(ctx, id, used)
+// settle lets the row decide about a login that known remembers. One that no row
+// knows any more has been replaced more than once: what is remembered must not
+// answer again, should a longer policy come.
+func (s *Service) settle(ctx context.Context, known Session, hash *Hash, used time.Time) (Session, error) {
+	got, err := s.Rows.Settle(ctx, known.ID, used)
+	if errors.Is(err, ErrNotFound) {
+		got, err = known, nil
+		got.Ended = Replaced
+	}
 	if got, err = held(got, err, hash); s.Settled != nil && got.ID != 0 && (err == nil || refused(err)) {
 		s.Settled(got)
 	}

@@ -277,6 +277,19 @@ func TestUseJustBeforeTheTimeoutIsRefusedIfTheSweepWasFaster(t *testing.T) {
 	w.wantCalls(t, "near.Get truth.Settle ")
 }
 
+// What is remembered of it must not answer again when a longer timeout comes.
+func TestLoginThatNoRowKnowsAnyMoreIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	w.near.s.Seen = w.now.Add(-w.rule().Idle)
+	w.truth.err = session.ErrNotFound
+	if _, err := w.service.Verify(t.Context(), w.token); !errors.Is(err, flakepass.ErrReplaced) {
+		t.Errorf("Verify: %v, want %v", err, flakepass.ErrReplaced)
+	}
+	if len(w.settled) != 1 || w.settled[0].Ended != session.Replaced || w.settled[0].UserID != 42 {
+		t.Errorf("memory was told %+v, want that the login has ended", w.settled)
+	}
+}
+
 func TestGlobalFloorIsRefusedWithoutAskingAnybody(t *testing.T) {
 	w := newWorld(t)
 	w.known.floor = w.token.ID()

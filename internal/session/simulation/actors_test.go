@@ -226,7 +226,7 @@ func (w *world) ask(i *instance, l *login, passive bool) answer {
 
 // operator changes the policy: to a shorter one, a longer one, or one of before.
 func (w *world) operator(ctx context.Context, r *rand.Rand) {
-	past := []policy.Policy{w.plan.policy}
+	past := []policy.Policy{w.policy}
 	for pause(ctx, r, w.changes) {
 		i := w.some(r)
 		call, cancel := context.WithTimeout(context.Background(), clientPatience)
@@ -316,7 +316,7 @@ func (w *world) faults(ctx context.Context, r *rand.Rand) {
 			w.redis.drop = r.Float64()
 			w.redis.mu.Unlock()
 		case 11:
-			if w.plan.setBack {
+			if w.setBack {
 				w.db.setBack(time.Duration(r.Int64N(int64(20 * time.Second))))
 			} else {
 				w.db.slew((r.Float64() - 0.5) / 1000)
@@ -372,7 +372,10 @@ func (w *world) recovered() {
 	for _, p := range w.places {
 		i := p.instance.Load()
 		for _, u := range w.db.users {
-			if u.disabled {
+			w.db.mu.Lock()
+			disabled := u.disabled
+			w.db.mu.Unlock()
+			if disabled {
 				continue
 			}
 			if !w.login(i, u.id) {

@@ -65,11 +65,14 @@
 //     that is set back, and no commit that was acknowledged is lost.
 //   - There is no SQLite, and no deadlock that a database breaks.
 //   - The clock of a database that is set back, together with policies that end logins.
-//   - An account that is known only by a token whose row has forgotten it. When two newer
+//   - A logout by a token that its row has forgotten is not held to the bound. When two newer
 //     logins were committed late and acknowledged to nobody, a logout by the old token
 //     finds no row, and nothing says whose stamp to renew. It is acknowledged, and
 //     another instance may believe the token for as long as its memory keeps the answer.
 //     The judge leaves these logouts out.
+//   - The refusal of a token whose row has forgotten it, by an instance that does not
+//     remember it, is noted by nobody. Until the bound after its end, an old copy in
+//     Redis may yet have it accepted there. The judge allows that.
 //   - No machine sleeps. The IDs are minted by a clock that is off by a second at most.
 //   - The list of sessions and the counts of the console are not asked.
 package simulation

@@ -213,7 +213,9 @@ func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
 	if lives {
 		j.blameFor(l, "NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
 	}
-	if _, ok := l.dead[a.by]; !ok {
+	// Of a login that no row knows any more nobody can note that it is over: see the
+	// package's documentation.
+	if _, ok := l.dead[a.by]; !ok && !errors.Is(a.err, flakepass.ErrInvalid) {
 		l.dead[a.by] = now
 	}
 	idle := errors.Is(a.err, flakepass.ErrIdle)

@@ -1,4 +1,3 @@
-//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package simulation
 
 import (
@@ -257,8 +256,9 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 	} else {
 		u = l.holder(e.ID, false)
 	}
+	var last session.Session
 	if u != nil {
-		got.Session = l.currentOf(u, asOf)
+		got.Session, last = l.currentOf(u, asOf), l.endedOf(u, asOf)
 	}
 	l.mu.Unlock()
 	if u == nil {
@@ -276,10 +276,8 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		return got, nil
 	}
 	switch {
-	case got.ID == 0 && event && u.ended.Ended == e.Reason:
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		got.Session, got.before = l.endedOf(u, asOf), true
+	case got.ID == 0 && event && last.Ended == e.Reason:
+		got.Session, got.before = last, true
 		return got, nil
 	case got.ID == 0, !event && !got.Hash.Equal(&e.Hash):
 		return got, session.ErrNotFound
@@ -432,7 +430,7 @@ func (l *link) EndAll(ctx context.Context) error {
 		t.mu.Lock()
 		var highest idworker.ID
 		for _, u := range t.users {
-			highest = max(highest, u.current.ID)
+			highest = max(highest, u.current.ID, u.floor)
 		}
 		if there := t.now(); there.Before(now) {
 			now = there
@@ -448,9 +446,9 @@ func (l *link) EndAll(ctx context.Context) error {
 			return struct{}{}, err
 		}
 		return struct{}{}, t.commit(func() {
-			t.database.global = max(t.database.global, highest, idworker.Default().Smallest(now))
+			t.global = max(t.global, highest, idworker.Default().Smallest(now))
 			for _, u := range t.users {
-				if u.current.ID != 0 && u.current.ID <= t.database.global {
+				if u.current.ID != 0 && u.current.ID <= t.global {
 					t.died(u.current.ID, t.now()) // each poll brings the floor
 				}
 			}

@@ -89,7 +89,7 @@ func (t *tx) end() {
 		release()
 	}
 	t.mu.Lock()
-	t.database.busy--
+	t.busy--
 	t.mu.Unlock()
 }
 

@@ -38,7 +38,7 @@ func firstWrong(t *testing.T, without rule, in theme, seeds uint64) (seed uint64
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for n := next.Add(1) - 1; n < seeds && !found(); n = next.Add(1) - 1 {
-				if wrong, _ := one(t, planWith(n, in), without); wrong != nil {
+				if _, wrong := one(t, planWith(n, in), without); wrong != nil {
 					mu.Lock()
 					seed, err = n, wrong
 					mu.Unlock()

@@ -81,7 +81,7 @@ func (t *tx) settle(id idworker.ID, used, asOf time.Time) (got session.Session, 
 	steady := !t.has(fence) || t.takeNow(&t.settings, true)
 	t.mu.Lock()
 	rule, now := t.policy, t.now()
-	if id <= t.database.global {
+	if id <= t.global {
 		got.Ended = session.Revoked
 	}
 	if !got.Alive() {
@@ -222,7 +222,7 @@ func (t *tx) setPolicy(version int64, next policy.Policy) error {
 	}
 	return t.commit(func() {
 		shorter := next.Idle < t.policy.Idle || next.Absolute < t.policy.Absolute
-		t.database.policy = next
+		t.policy = next
 		t.inForceNow(next, shorter)
 	})
 }

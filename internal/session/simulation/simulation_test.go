@@ -26,7 +26,7 @@ func TestRevocationHolds(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
 			for n := next.Add(1) - 1; n < seeds && !t.Failed(); n = next.Add(1) - 1 {
-				err, sum := one(t, planOf(first+n), "")
+				sum, err := one(t, planOf(first+n), "")
 				if err != nil {
 					t.Errorf("FLAKEPASS_SIM_FIRST=%d FLAKEPASS_SIM_SEEDS=1: %v", first+n, err)
 				}
@@ -48,14 +48,14 @@ func TestRevocationHolds(t *testing.T) {
 }
 
 // one lives through one world, without one of the rules if that is not empty.
-func one(t *testing.T, p plan, without rule) (err error, sum totals) { //nolint:revive // the error is the result
+func one(t *testing.T, p plan, without rule) (sum totals, err error) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p, without)
 		err = w.run()
 		sum = totals{accepts: w.judge.accepts, refused: w.judge.refused, unsure: w.judge.unsure, idle: w.judge.idle, worst: w.judge.worst}
 	})
-	return err, sum
+	return sum, err
 }
 
 // totals are what happened in many worlds.
