@@ -152,7 +152,7 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 }
 
 // believed is longer than anybody believes a login after its end, and than a
-// commit of an end may hang before.
-const believed = time.Hour
+// commit of an end usually hangs before. Each end of that time is looked at.
+const believed = 10 * time.Minute
 
 const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"
