@@ -25,7 +25,7 @@ func (d *deployment) client(t testing.TB) *redis.Client {
 
 // reads reports whether a statement asks for the login of a token.
 func reads(statement string) bool {
-	return strings.HasPrefix(statement, "SELECT") && strings.Contains(statement, "FROM users WHERE token_id = ")
+	return strings.HasPrefix(statement, "SELECT") && strings.Contains(statement, "LEFT JOIN users ON token_id = ")
 }
 
 // TestLogoutVsFill: an instance was told by the database that a login lives, and

@@ -108,7 +108,7 @@ func TestStampedeLeavesRoomForLogins(t *testing.T) {
 	who, _ := enter(t, i, "alice")
 	tokens := tokensOf(w.logins(t, many, time.Minute, 0))
 	w.redis.Kill()
-	i.mysql.HoldReplies(faultproxy.Matching("FROM users WHERE token_id ="))
+	i.mysql.HoldReplies(faultproxy.Matching("LEFT JOIN users ON token_id ="))
 	var all sync.WaitGroup
 	var good, undecided atomic.Int64
 	for _, token := range tokens {

@@ -140,10 +140,11 @@ func (f *Feed) Clock() (time.Time, bool) {
 func (c *reading) at(now time.Time) time.Time { return c.showed.Add(now.Sub(c.asked)) }
 
 // Saw is told what the clock of the database showed to somebody who had asked for
-// it at asked. It moves the clock forward only: after this machine has slept.
+// it at asked. It moves the clock forward only: before the first poll, and after
+// this machine has slept.
 func (f *Feed) Saw(showed, asked time.Time) {
 	c := f.clock.Load()
-	if c != nil && showed.After(c.at(f.Now())) {
+	if c == nil || showed.After(c.at(f.Now())) {
 		f.clock.CompareAndSwap(c, &reading{showed, asked}) // if it fails, a poll has read it
 	}
 }

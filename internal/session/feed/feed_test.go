@@ -208,6 +208,11 @@ func TestClockIsThatOfTheDatabase(t *testing.T) {
 		if _, ok := f.Clock(); ok {
 			t.Error("a clock before it was read")
 		}
+		other := open(t, db) // one that cannot poll has the clock from the rows
+		other.Saw(db.now(), time.Now())
+		if now, ok := other.Clock(); !ok || !now.Equal(db.now()) {
+			t.Errorf("clock %v, want what a row was read with", now)
+		}
 		if err := f.Poll(t.Context()); err != nil {
 			t.Fatal(err)
 		}
