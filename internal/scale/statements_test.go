@@ -63,13 +63,15 @@ func (d *deployment) plan(t testing.TB, beginning string) (access, index string)
 	for i := range cells {
 		into[i] = &cells[i]
 	}
-	must(t, rows.Scan(into...))
-	for i, name := range names {
-		switch name {
-		case "type":
-			access = cells[i].String
-		case "key":
-			index = cells[i].String
+	for more := true; more; more = rows.Next() {
+		must(t, rows.Scan(into...))
+		for i, name := range names { // of the last table
+			switch name {
+			case "type":
+				access = cells[i].String
+			case "key":
+				index = cells[i].String
+			}
 		}
 	}
 	return access, index
