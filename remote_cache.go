@@ -49,6 +49,14 @@ func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono s
 	return e.identity(rule, seen), streamed && r.due(e, now), nil
 }
 
+// learn takes a policy, and forgets all answers by the one before: what the server
+// said of a login may be another by now.
+func (r *Remote) learn(p *rule) {
+	if r.known.learn(p) {
+		r.cache.clear()
+	}
+}
+
 // nearEnd is how long before the end of its idle timeout the server is asked
 // about a login: longer than word of a use takes.
 const nearEnd = 10 * time.Second

@@ -73,7 +73,7 @@ func (r *Remote) post(ctx context.Context, questions []*question, told []use) (a
 	_, arrived := r.clock.now()
 	r.known.clock.Store(&serverClock{a.now, sent, arrived})
 	r.known.bound(a.bound)
-	r.known.learn(a.rule)
+	r.learn(a.rule)
 	for i, q := range questions {
 		r.answer(q, &a.verdicts[i], sent)
 	}

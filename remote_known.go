@@ -61,12 +61,14 @@ func (k *knowledge) init() {
 }
 
 // learn takes the policy and the bound that came with an answer or a stream.
-func (k *knowledge) learn(p *rule) {
+// It reports whether the policy is another than before.
+func (k *knowledge) learn(p *rule) bool {
 	for old := k.rule.Load(); old == nil || old.version < p.version; old = k.rule.Load() {
 		if k.rule.CompareAndSwap(old, p) {
-			return
+			return old != nil
 		}
 	}
+	return false
 }
 
 func (k *knowledge) bound(b time.Duration) { k.trust.Store(int64(trusted(b))) }

@@ -135,7 +135,7 @@ func (s *stream) take(ev *event) error {
 	case floorEvent:
 		s.known.raise(idworker.ID(said))
 	case *rule:
-		s.known.learn(said)
+		s.learn(said)
 	case beatEvent:
 		s.beat(&said, now, mono)
 	}

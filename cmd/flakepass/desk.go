@@ -28,7 +28,7 @@ func newOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, has
 	users, settings := &gormstore.Users{DB: db}, &gormstore.Settings{DB: db}
 	sessions := &admin.Sessions{
 		Logins: &gormstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
-		Store: told, Rights: users, Policy: rule, IDs: ids, Now: clock, Raised: raised,
+		Store: told, Rights: users, Policy: rule, IDs: ids, Now: time.Now, Clock: clock, Raised: raised,
 	}
 	return &operatorDesk{
 		users: &admin.Users{

@@ -128,9 +128,7 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 
 // note is told of endings on other instances.
 func (t *tiers) note(ended session.Session) {
-	if t.memory != nil {
-		t.memory.Note(ended)
-	}
+	t.memory.Note(ended)
 	t.news.Note(ended)
 }
 
@@ -146,9 +144,12 @@ func (t *tiers) written(id idworker.ID, seen time.Time) {
 func (t *tiers) settled(s session.Session) {
 	if s.Alive() {
 		t.written(s.ID, s.Seen)
-	} else {
-		t.note(s)
+		return
 	}
+	if t.memory != nil {
+		t.memory.Settled(s)
+	}
+	t.news.Note(s)
 }
 
 // clock is the database's clock, as far as it was read, and otherwise this

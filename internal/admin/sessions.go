@@ -47,7 +47,10 @@ type Sessions struct {
 	Rights Rights
 	Policy interface{ Current() *policy.Policy }
 	IDs    audit.IDs
-	Now    func() time.Time
+	// Now tells the time by which this machine mints IDs.
+	Now func() time.Time
+	// Clock is that of the database, by which logins end. nil means Now.
+	Clock func() time.Time
 	// Raised, if set, is called after all logins were ended, so that this instance
 	// knows of it at once.
 	Raised func(ctx context.Context)
@@ -80,7 +83,7 @@ const MaxLook = 2000
 // all the same, where many logins are idle and the sweep has not been there yet.
 func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Page, error) {
 	p := Page{Next: before}
-	now, rule := s.Now(), s.Policy.Current()
+	now, rule := s.clock(), s.Policy.Current()
 	// What is older has expired: no row behind it is looked at.
 	above := max(layout.Smallest(rule.OldestIssued(now)), 1) - 1
 	if before == 0 {
@@ -110,13 +113,20 @@ func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Pag
 	return p, nil
 }
 
+func (s *Sessions) clock() time.Time {
+	if s.Clock != nil {
+		return s.Clock()
+	}
+	return s.Now()
+}
+
 var layout = idworker.Default()
 
 // Get returns one login that lives, or [session.ErrNotFound].
 func (s *Sessions) Get(ctx context.Context, id idworker.ID) (Login, error) {
 	rule := s.Policy.Current()
 	got, err := s.Logins.Get(ctx, id)
-	if err == nil && !lives(&got, rule, s.Now()) {
+	if err == nil && !lives(&got, rule, s.clock()) {
 		err = session.ErrNotFound
 	}
 	if err != nil {
@@ -177,7 +187,7 @@ func (s *Sessions) tell(ctx context.Context, ended session.Session) (session.Ses
 	if err != nil {
 		err = fmt.Errorf("admin: tell of an end: %w", err)
 	}
-	return session.OverBefore(ended, s.Policy.Current(), s.Now()), err
+	return session.OverBefore(ended, s.Policy.Current(), s.clock()), err
 }
 
 // An EndedAll is what ending all logins did.
@@ -198,10 +208,9 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 	if err := CheckReason(reason); err != nil {
 		return EndedAll{}, err
 	}
-	now := s.Now()
 	var lived *policy.Estimate
 	var record any
-	if n, err := s.count(ctx, now); err == nil {
+	if n, err := s.count(ctx, s.clock()); err == nil {
 		lived = &n
 		record = struct {
 			Lived int64 `json:"ended"`
@@ -212,7 +221,7 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 	if err != nil {
 		return EndedAll{}, err
 	}
-	floor, err := s.Floor.EndAll(ctx, now, e)
+	floor, err := s.Floor.EndAll(ctx, s.Now(), e)
 	if err != nil {
 		return EndedAll{}, fmt.Errorf("admin: end all logins: %w", err)
 	}

@@ -115,7 +115,7 @@ func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
 		return Person{}, fmt.Errorf("admin: get user: %w", err)
 	}
 	p := Person{User: user}
-	if rule := u.Sessions.Policy.Current(); lives(&login, rule, u.Sessions.Now()) {
+	if rule := u.Sessions.Policy.Current(); lives(&login, rule, u.Sessions.clock()) {
 		p.Login = loginOf(login, rule)
 	}
 	return p, nil

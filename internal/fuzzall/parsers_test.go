@@ -115,7 +115,9 @@ var parsers = map[string]string{
 	"internal/config.parseProxies":          "- the operator sets it, and net/netip takes it apart",
 	"internal/config.parseProxy":            "- the operator sets it, and net/netip takes it apart",
 
-	"internal/limit.Decode":          "internal/limit.FuzzDecode",
+	"internal/limit.Decode":            "internal/limit.FuzzDecode",
+	"internal/gormstore.Sessions.Read": "- it reads a row of the database",
+
 	"internal/gormstore.readLimits":  "- it hands on bytes to limit.Decode",
 	"internal/gormstore.MySQLSource": "internal/gormstore.FuzzMySQLSource",
 

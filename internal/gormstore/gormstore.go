@@ -11,9 +11,11 @@ package gormstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -49,6 +51,7 @@ type DB struct {
 	// database lets changes run beside each other.
 	turn chan struct{}
 	late time.Duration // what a change may take before it is stamped anew
+	left atomic.Int64  // when the connections were left last, see demoted
 	// conns is the most connections there are, in use or idle.
 	conns int
 
@@ -111,18 +114,24 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return db, nil
 }
 
-// detect asks a MySQL whether it is a MariaDB.
+// detect asks a MySQL whether it is a MariaDB. One that undoes a transaction when a
+// statement has waited too long for a lock would let a row go that is judged.
 func (db *DB) detect(ctx context.Context) error {
 	if db.d.name != migrations.MySQL {
 		return nil
 	}
 	var version string
-	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION()").Scan(&version); err != nil {
+	var undoes bool
+	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION(), @@global.innodb_rollback_on_timeout").Scan(&version, &undoes); err != nil {
 		return fmt.Errorf("gormstore: ask the database for its version: %w", err)
 	}
-	if strings.Contains(version, "MariaDB") {
-		db.d.shareNow = mariaDBShareNow
+	if !strings.Contains(version, "MariaDB") {
+		return nil
 	}
+	if undoes {
+		return errors.New("gormstore: the server has innodb_rollback_on_timeout=ON; start it with OFF, which is the default")
+	}
+	db.d.shareNow = mariaDBShareNow
 	return nil
 }
 
@@ -158,6 +167,19 @@ func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 func (db *DB) LeaveIdle() {
 	db.sql.SetMaxIdleConns(0)
 	db.sql.SetMaxIdleConns(db.conns)
+}
+
+// demoted returns err. If it says that the server takes no writes, it leaves the
+// idle connections, at most once a second: new ones may lead to the server that has
+// its place. It is called when err's own connection is idle again.
+func (db *DB) demoted(err error) error {
+	if errors.Is(err, errReadOnly) {
+		now, last := time.Now().UnixMilli(), db.left.Load()
+		if now-last >= 1000 && db.left.CompareAndSwap(last, now) {
+			db.LeaveIdle()
+		}
+	}
+	return err
 }
 
 // Close closes all connections.

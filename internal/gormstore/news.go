@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/session"
 )
@@ -16,39 +18,49 @@ import (
 func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
 	news, err := s.news(ctx, since, keep)
 	if err != nil {
-		return session.News{}, fmt.Errorf("gormstore: news: %w", err)
+		return session.News{}, fmt.Errorf("gormstore: news: %w", s.DB.demoted(err))
 	}
 	return news, nil
 }
 
-func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
-	db := s.DB.gorm.WithContext(ctx)
-	// The clock first, and the ends after: what commits in between is stamped
-	// later than the clock, or within the next window's overlap.
-	now, err := s.DB.rules(ctx)
-	if err != nil {
-		return session.News{}, err
-	}
-	news := session.News{
-		Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server,
-	}
-	if since.IsZero() {
-		since = news.Now.Add(-keep)
-	}
-	rows, err := db.Raw("SELECT id, token_floor, token_floor_at, ended_token_id, ended_reason FROM users WHERE token_floor_at >= ?",
+// news reads all on one connection: the server that says that it takes writes is the
+// one that the ends come from.
+func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (news session.News, err error) {
+	err = s.DB.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
+		conn = conn.Session(&gorm.Session{NewDB: true}) // each statement has its own error
+		// The clock first, and the ends after: what commits in between is stamped
+		// later than the clock, or within the next window's overlap.
+		now, err := s.DB.rules(conn)
+		if err != nil {
+			return err
+		}
+		news = session.News{
+			Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server,
+		}
+		if since.IsZero() {
+			since = news.Now.Add(-keep)
+		}
+		news.Ends, err = ends(conn, since)
+		return err
+	})
+	return news, err
+}
+
+func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {
+	rows, err := conn.Raw("SELECT id, token_floor, token_floor_at, ended_token_id, ended_reason FROM users WHERE token_floor_at >= ?",
 		since.UnixMilli()).Rows()
 	if err != nil {
-		return session.News{}, err
+		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // rows.Err tells
 	for rows.Next() {
 		end, err := scanEnd(rows)
 		if err != nil {
-			return session.News{}, err
+			return nil, err
 		}
-		news.Ends = append(news.Ends, end)
+		all = append(all, end)
 	}
-	return news, rows.Err()
+	return all, rows.Err()
 }
 
 var errNoSettings = errors.New("the settings have no row of scope 'global'; run `flakepass migrate up`")

@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/account"
 	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/gormstore"
 	"github.com/flakepass/flakepass/internal/policy"
 	"github.com/flakepass/flakepass/internal/session"
 	"github.com/flakepass/flakepass/internal/testenv"
@@ -188,6 +189,28 @@ func TestReadOnlyServerDecidesNothing(t *testing.T) {
 		w.SetReadOnly("0")
 		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
 			t.Errorf("again by a server that takes writes: %q, %v", got.Ended, err)
+		}
+	})
+}
+
+// After a switchover the old server may stay up for long. What was connected to it
+// is left, so that the next questions go where new connections lead.
+func TestConnectionsOfADemotedServerAreLeft(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		s := w.begin(t, w.user(t, "ada"))
+		for name, ask := range map[string]func() error{
+			"a login": func() error { _, err := w.sessions.Get(t.Context(), s.ID); return err },
+			"a poll":  func() error { _, err := w.sessions.News(t.Context(), time.Time{}, keep); return err },
+		} {
+			db := open(t, w.options) // at most once a second for each
+			w.sessions = &gormstore.Sessions{DB: db}
+			db.SetReadOnly("1")
+			if err := ask(); err == nil {
+				t.Fatalf("%s: no error", name)
+			}
+			if n := db.SQL().Stats().OpenConnections; n != 0 {
+				t.Errorf("%s: %d connections are kept", name, n)
+			}
 		}
 	})
 }

@@ -2,6 +2,7 @@ package gormstore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"gorm.io/gorm"
@@ -41,11 +42,16 @@ func (r *ruleRow) within(m sweep.Marks) sweep.Marks {
 // policy is under way that may save the login, that is not certain.
 func (r *ruleRow) judge(issued, seen time.Time) (why session.Reason, certain bool) {
 	rule, now := r.policy(), fromMillis(r.Now)
+	expired, idle := rule.Expired(issued, now), rule.Idled(seen, now)
 	switch {
-	case rule.Expired(issued, now):
-		return session.Expired, r.steady || !issued.After(rule.AbsoluteBase)
-	case rule.Idled(seen, now):
-		return session.Idle, r.steady || !seen.After(rule.IdleBase)
+	case expired && (r.steady || !issued.After(rule.AbsoluteBase)):
+		return session.Expired, true
+	case idle && (r.steady || !seen.After(rule.IdleBase)):
+		return session.Idle, true
+	case expired:
+		return session.Expired, false
+	case idle:
+		return session.Idle, false
 	}
 	return "", true
 }
@@ -95,26 +101,34 @@ func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
 	return r, err
 }
 
-// rules is rulesNow without a transaction, with the limits. In SQLite only the one who may write
-// knows that nobody else does: if that is not the case at once, it is not steady.
-func (db *DB) rules(ctx context.Context) (ruleRow, error) {
-	on := db.gorm.WithContext(ctx)
+// rules is rulesNow without a transaction, with the limits, on a connection that
+// nobody else has. In SQLite only the one who may write knows that nobody else does:
+// if that is not the case at once, it is not steady.
+func (db *DB) rules(conn *gorm.DB) (ruleRow, error) {
 	if db.turn == nil {
-		return db.rulesNow(on, limitsColumn)
+		return db.rulesNow(conn, limitsColumn)
 	}
 	select {
 	case db.turn <- struct{}{}:
 		defer func() { <-db.turn }()
 	default:
-		return scanRules(on, db.ruleQuery(limitsColumn))
+		return scanRules(conn, db.ruleQuery(limitsColumn))
+	}
+	// The end of a context does not end a wait for another process.
+	if err := conn.Exec("PRAGMA busy_timeout = 0").Error; err != nil {
+		return ruleRow{}, err
 	}
 	var r ruleRow
-	err := on.Transaction(func(tx *gorm.DB) (err error) {
+	err := conn.Transaction(func(tx *gorm.DB) (err error) {
 		r, err = db.rulesNow(tx, limitsColumn)
 		return err
 	})
+	restore := conn.WithContext(context.WithoutCancel(conn.Statement.Context))
+	if failed := restore.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait.Milliseconds())).Error; failed != nil {
+		return ruleRow{}, failed
+	}
 	if busy(err) {
-		return scanRules(on, db.ruleQuery(limitsColumn))
+		return scanRules(conn, db.ruleQuery(limitsColumn))
 	}
 	return r, err
 }

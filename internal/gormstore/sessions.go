@@ -55,7 +55,7 @@ func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, s
 			return row.ended(asOf), row.basis(), nil
 		}
 	}
-	return session.Session{}, session.Basis{}, fmt.Errorf("gormstore: get: %w", err)
+	return session.Session{}, session.Basis{}, fmt.Errorf("gormstore: get: %w", s.DB.demoted(err))
 }
 
 func (r *tokenRow) basis() session.Basis {

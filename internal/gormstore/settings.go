@@ -55,15 +55,11 @@ const (
 func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	var rows []settingsRow
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT " + settingsColumns + limitsColumn + fromSettings).Scan(&rows).Error
-	if err == nil && len(rows) == 0 {
-		err = errNoSettings
-	}
+	rule, err := scanRules(s.DB.gorm.WithContext(ctx), s.DB.ruleQuery(limitsColumn))
 	if err != nil {
-		return policy.Policy{}, fmt.Errorf("gormstore: load policy: %w", err)
+		return policy.Policy{}, fmt.Errorf("gormstore: load policy: %w", s.DB.demoted(err))
 	}
-	return rows[0].policy(), nil
+	return rule.policy(), nil
 }
 
 // CacheKey is the key under which this deployment's instances sign what they
@@ -109,6 +105,9 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 	var floor int64
 	err := s.DB.retry(ctx, func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if err := s.DB.lockSettings(tx); err != nil { // as all do that change them
+				return err
+			}
 			may, err := s.DB.authorizeAll(tx, events)
 			if err != nil {
 				return err

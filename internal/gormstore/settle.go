@@ -37,7 +37,7 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 		})
 	})
 	if err != nil {
-		return session.Session{}, fmt.Errorf("gormstore: settle: %w", err)
+		return session.Session{}, fmt.Errorf("gormstore: settle: %w", s.DB.demoted(err))
 	}
 	return got, nil
 }

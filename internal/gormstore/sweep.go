@@ -113,12 +113,16 @@ func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
 func (s *Sweeps) Clear(ctx context.Context, m sweep.Marks, stage sweep.Stage, logins []sweep.Login, events []idworker.ID) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	cleared := 0
+	cleared, tries := 0, 0
 	err := s.DB.again(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			cleared, err = s.clear(tx, m, stage, logins, events)
 			return err
 		})
+		if tries++; errors.Is(err, errPolicyChanges) && tries < settleTries {
+			return errMoved // a change takes milliseconds, unless its commit hangs
+		}
+		return err
 	})
 	if err != nil {
 		if ctx.Err() == nil && ofRow(err) {
@@ -145,7 +149,7 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 		return 0, err
 	}
 	if !now.steady {
-		return 0, errMoved // to wait here would hold up logins if a change of the policy hangs
+		return 0, errPolicyChanges // to wait here would hold up others if its commit hangs
 	}
 	column, mark, why := over(now.within(m), stage)
 	still := " AND " + column + " + 0 <= ?"
@@ -188,6 +192,8 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 	}
 	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return events[tokens[int64(l.User)]] })
 }
+
+var errPolicyChanges = errors.New("the policy is being changed; the next pass goes on")
 
 // list is numbers as SQL has them. A placeholder for each costs more than the
 // row.

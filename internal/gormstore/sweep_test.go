@@ -97,10 +97,11 @@ func TestSweepVsSweep(t *testing.T) {
 		logins := w.crowd(t, 1500)
 		stop := w.watch(t)
 		var cleared atomic.Int64
+		w.endedBefore(t, start.Add(time.Hour), longAgo)
 		atOnce(4, func(i int) {
 			for n := 100; n == 100; {
 				var err error
-				if n, err = w.sweep(t.Context(), start.Add(time.Hour), longAgo, 100); err != nil {
+				if n, err = w.clear(t.Context(), start.Add(time.Hour), longAgo, 100); err != nil {
 					t.Errorf("%d: %v", i, err)
 				}
 				cleared.Add(int64(n))
@@ -137,7 +138,7 @@ func TestSweepVsTouch(t *testing.T) {
 			}
 			for n := 20; n == 20; {
 				var err error
-				if n, err = w.sweep(t.Context(), longAgo, idle, 20); err != nil {
+				if n, err = w.clear(t.Context(), longAgo, idle, 20); err != nil {
 					t.Error(err)
 				}
 			}
@@ -186,12 +187,13 @@ func TestSweepVsLogin(t *testing.T) {
 			user := w.user(t, "ada"+string(rune('a'+round)))
 			w.beginAt(t, user, start, start)
 			var begun session.Begun
+			w.endedBefore(t, start.Add(time.Millisecond), start.Add(time.Millisecond))
 			atOnce(4, func(i int) {
 				var err error
 				if i == 0 {
 					begun, err = w.sessions.Begin(t.Context(), w.opening(user))
 				} else {
-					_, err = w.sweep(t.Context(), start.Add(time.Millisecond), start.Add(time.Millisecond), 10)
+					_, err = w.clear(t.Context(), start.Add(time.Millisecond), start.Add(time.Millisecond), 10)
 				}
 				if err != nil {
 					t.Errorf("%d: %v", i, err)

@@ -32,7 +32,7 @@ func (s *Sessions) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time,
 		})
 	})
 	if err != nil {
-		return nil, fmt.Errorf("gormstore: touch: %w", err)
+		return nil, fmt.Errorf("gormstore: touch: %w", s.DB.demoted(err))
 	}
 	return rows, nil
 }

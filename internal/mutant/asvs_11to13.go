@@ -205,7 +205,7 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"13.1.2", "questions to the database without a limit", "internal/session/gatetier/gatetier.go",
-				"make(chan struct{}, max(most, 1))",
+				"make(chan struct{}, max(most-settling, 1))",
 				"make(chan struct{}, 1<<20)",
 				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},

@@ -100,7 +100,7 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.2.2", "cold tokens take every connection to the database", "internal/session/gatetier/gatetier.go",
-				"make(chan struct{}, max(most, 1))",
+				"make(chan struct{}, max(most-settling, 1))",
 				"make(chan struct{}, 1<<20)",
 				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
@@ -264,7 +264,7 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"15.4.4", "cold tokens take every connection to the database", "internal/session/gatetier/gatetier.go",
-				"make(chan struct{}, max(most, 1))",
+				"make(chan struct{}, max(most-settling, 1))",
 				"make(chan struct{}, 1<<20)",
 				"internal/session/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},

@@ -135,8 +135,8 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.4.5", "the end of all ends none", "internal/gormstore/settings.go",
-				"max(head.Highest, int64(layout.Smallest(begun))))",
-				"int64(0))",
+				"max(head.Highest, ended, int64(layout.Smallest(begun))))",
+				"0*ended)",
 				"internal/gormstore", "TestGlobalFloorEndsEveryLoginThereIs", "",
 			},
 			{

@@ -11,7 +11,7 @@ func doors() []Mutant {
 	}
 	return []Mutant{
 		passive("a passive request is a use", "} else if !used.IsZero() && now.Sub(", "} else if now.Sub("),
-		passive("a passive request is a use in the last seconds", "s.settle(ctx, id, &hash, used); err != nil", "s.settle(ctx, id, &hash, now); err != nil"),
+		passive("a passive request is a use in the last seconds", "s.unsure(&got, rule, issued, now, !used.IsZero())", "s.unsure(&got, rule, issued, now, true)"),
 		door("no word of passive requests to the verifier", "guard.go", "if g.passive || passive(r.Header) {", "if g.passive {", "^TestPassive"),
 		door("a route for nobody is for everybody", "guard.go", "append([]string{}, roles...)", "append([]string(nil), roles...)", "^TestOnly"),
 		door("roles are not checked", "guard.go", "g.roles != nil && !slices.Contains(g.roles, who.Role)", "g.roles != nil && len(g.roles) == 0 && !slices.Contains(g.roles, who.Role)", "^TestOnly"),

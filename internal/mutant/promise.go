@@ -68,13 +68,19 @@ func promises() []Mutant {
 
 		// OneRead.
 		rule("a row is answered by an older policy", feed+"/rows.go",
-			"if basis.Version > r.Policy.Current().Version {", "if basis.Version < 0 {", feed, "^TestRowIsAnswered"),
+			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", feed, "^TestRowIsAnswered"),
 
 		// Fence.
 		rule("a refusal is certain whatever is being changed", store+"/settle.go",
 			"case !certain:", "case !certain && why == \"\":", store, "^TestNothingIsDecided"),
 		rule("a policy that is being changed is certain", store+"/rules.go",
-			"return session.Expired, r.steady || !issued.After(rule.AbsoluteBase)", "return session.Expired, true", store, "^TestWhatACh"),
+			"return session.Expired, false", "return session.Expired, true", store, "^TestWhatACh"),
+		rule("the policy that was read may be older than the row", feed+"/rows.go",
+			"Current().Version { // it came", "Current().Version && false { // it came", feed, "^TestRow"),
+		rule("the connections of a demoted server are kept", store+"/gormstore.go",
+			"db.left.CompareAndSwap(last, now) {", "db.left.CompareAndSwap(last, now) && err == nil {", store, "^TestConnectionsOfADemotedServer"),
+		rule("a passive request near the end takes a lock", "internal/session/service.go",
+			"|| rule.Idled(got.Seen, now)\n", "|| rule.Idled(got.Seen, now.Add(s.Near))\n", "internal/session", "^TestPassiveNear"),
 		rule("a poll proves a policy that is being changed", store+"/news.go",
 			"Steady: now.steady", "Steady: true", store, "^TestNewsDuringAChange"),
 		rule("bases are computed before the settings are locked", store+"/policies.go",

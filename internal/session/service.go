@@ -165,7 +165,7 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 	if flakepass.IsPassive(ctx) {
 		used = time.Time{}
 	}
-	if s.unsure(&got, rule, issued, now) {
+	if s.unsure(&got, rule, issued, now, !used.IsZero()) {
 		if got, err = s.settle(ctx, got, &hash, used); err != nil {
 			return flakepass.Identity{}, Witness{}, err
 		}
@@ -203,12 +203,15 @@ func (s *Service) clock() (time.Time, error) {
 	return now, nil
 }
 
-// unsure reports whether the row has to be asked if a login is over by the
-// policy, or whether it is so near to the end of its idle timeout that a use must
+// unsure reports whether the row has to be asked: if a login looks over by the
+// policy; or if it is used so near to the end of its idle timeout that the use must
 // be on the row before it is answered. Written behind, it could come too late, and
 // the login would be over although it was used in time.
-func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Time) bool {
-	return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
+func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Time, use bool) bool {
+	if use {
+		return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
+	}
+	return rule.Expired(issued, now) || rule.Idled(got.Seen, now)
 }
 
 // settle lets the row decide about a login that known remembers. One that no row

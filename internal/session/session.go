@@ -205,9 +205,9 @@ type Rows interface {
 	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
 }
 
-// ErrUnsettled means that the policy is being changed, or the row is held by
-// somebody else, so that nobody can say for good whether a session is over.
-var ErrUnsettled = errors.New("the policy or the session is being changed")
+// ErrUnsettled means that the policy is being changed, so that nobody can say for
+// good whether a session is over.
+var ErrUnsettled = errors.New("the policy is being changed")
 
 // A Basis is what was read in the same statement as a row.
 type Basis struct {

@@ -36,7 +36,7 @@ func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
 	}
 	got, err := s.ask(ctx, u.ID, &u.Hash)
 	rule := s.Policy.Current()
-	if err == nil && s.unsure(&got, rule, issued, now) {
+	if err == nil && s.unsure(&got, rule, issued, now, true) {
 		got, err = s.settle(ctx, got, &u.Hash, u.At)
 	}
 	switch {

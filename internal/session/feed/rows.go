@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -52,6 +53,11 @@ func (r *Rows) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 		if err := r.Policy.Refresh(ctx); err != nil {
 			return session.Session{}, err
 		}
+		if basis.Version > r.Policy.Current().Version { // it came from another server
+			return session.Session{}, errOlder
+		}
 	}
 	return s, nil
 }
+
+var errOlder = errors.New("feed: the policy that was read is older than the row")

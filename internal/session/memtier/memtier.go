@@ -237,6 +237,12 @@ func (t *Tier) Note(ended session.Session) {
 	}
 }
 
+// Settled refuses a session that the rows have decided about here, and tells
+// nobody.
+func (t *Tier) Settled(ended session.Session) {
+	t.graves.add(t.now(), ended.UserID, ended.ID, ended.Ended)
+}
+
 // Learn notes the ends that a poll of the database brought, and tells nobody.
 func (t *Tier) Learn(news session.News) {
 	now := t.now()
