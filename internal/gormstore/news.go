@@ -30,7 +30,7 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 		conn = conn.Session(&gorm.Session{NewDB: true}) // each statement has its own error
 		// The clock first, and the ends after: what commits in between is stamped
 		// later than the clock, or within the next window's overlap.
-		now, err := s.DB.rules(conn)
+		now, err := s.DB.rules(ctx, conn)
 		if err != nil {
 			return err
 		}

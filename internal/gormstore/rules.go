@@ -104,7 +104,7 @@ func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
 // rules is rulesNow without a transaction, with the limits, on a connection that
 // nobody else has. In SQLite only the one who may write knows that nobody else does:
 // if that is not the case at once, it is not steady.
-func (db *DB) rules(conn *gorm.DB) (ruleRow, error) {
+func (db *DB) rules(ctx context.Context, conn *gorm.DB) (ruleRow, error) {
 	if db.turn == nil {
 		return db.rulesNow(conn, limitsColumn)
 	}
@@ -123,7 +123,7 @@ func (db *DB) rules(conn *gorm.DB) (ruleRow, error) {
 		r, err = db.rulesNow(tx, limitsColumn)
 		return err
 	})
-	restore := conn.WithContext(context.WithoutCancel(conn.Statement.Context))
+	restore := conn.WithContext(context.WithoutCancel(ctx))
 	if failed := restore.Exec(fmt.Sprintf("PRAGMA busy_timeout = %d", busyWait.Milliseconds())).Error; failed != nil {
 		return ruleRow{}, failed
 	}
