@@ -76,10 +76,12 @@ func campaign(ctx context.Context, rows []kind, dir string, ids uint64, limit ti
 		}
 	}
 	var failed error
-	over, left := time.Now().Add(limit), ids
+	left := ids
 	for i, k := range rows {
-		// What one row leaves of the time, or of the IDs, is for the others.
-		goal, share := uint64(firstTwice), time.Until(over)/time.Duration(len(rows)-i)
+		// What one row leaves of the time, or of the IDs, is for the others. Servers
+		// that start, and the search for what is there twice, take none of it: on a slow
+		// disk the last row would have had none.
+		goal, share := uint64(firstTwice), limit/time.Duration(len(rows)-i)
 		if k.fenced {
 			goal = left / fenced
 			if ids > 0 {
@@ -91,6 +93,7 @@ func campaign(ctx context.Context, rows []kind, dir string, ids uint64, limit ti
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
+		limit -= min(limit, r.took)
 		if k.fenced {
 			left -= min(left, r.result.IDs)
 		}
