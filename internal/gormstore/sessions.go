@@ -46,16 +46,24 @@ func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, s
 	defer cancel()
 	asOf := s.now()
 	db := s.DB.gorm.WithContext(ctx)
-	row, err := s.DB.find(db, "token_id = ?", id)
-	if err == nil {
-		return row.current(asOf), row.basis(), nil
+	row, ended, err := s.DB.findLogin(db, id)
+	switch {
+	case err != nil:
+		return session.Session{}, session.Basis{}, fmt.Errorf("gormstore: get: %w", s.DB.demoted(err))
+	case ended:
+		return row.ended(asOf), row.basis(), nil
 	}
+	return row.current(asOf), row.basis(), nil
+}
+
+// findLogin finds the row that has a login, or that had it last; then it has ended.
+func (db *DB) findLogin(on *gorm.DB, id idworker.ID) (row tokenRow, ended bool, err error) {
+	row, err = db.find(on, "token_id = ?", id)
 	if errors.Is(err, session.ErrNotFound) {
-		if row, err = s.DB.find(db, "ended_token_id = ?", id); err == nil {
-			return row.ended(asOf), row.basis(), nil
-		}
+		row, err = db.find(on, "ended_token_id = ?", id)
+		return row, true, err
 	}
-	return session.Session{}, session.Basis{}, fmt.Errorf("gormstore: get: %w", s.DB.demoted(err))
+	return row, false, err
 }
 
 func (r *tokenRow) basis() session.Basis {

@@ -12,9 +12,19 @@ import (
 	"github.com/flakepass/flakepass/internal/session"
 )
 
-// settleTries is how often a session is looked at whose policy is being changed.
-// A change takes milliseconds, unless its commit hangs.
+// settleTries is how often something is tried while the policy is being changed. A
+// change takes milliseconds, unless its commit hangs.
 const settleTries = 5
+
+// lostOrUnsettled is lost for one series of tries that a change of the policy stops
+// as well, but for so many only.
+func lostOrUnsettled() func(error) bool {
+	tries := 0
+	return func(err error) bool {
+		tries++
+		return lost(err) || errors.Is(err, session.ErrUnsettled) && tries < settleTries
+	}
+}
 
 // Settle decides about a session for good: see [session.Rows].
 //
@@ -25,12 +35,7 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var got session.Session
-	tries := 0
-	again := func(err error) bool {
-		tries++
-		return lost(err) || errors.Is(err, session.ErrUnsettled) && tries < settleTries
-	}
-	err := s.DB.retryIf(ctx, again, func() error {
+	err := s.DB.retryIf(ctx, lostOrUnsettled(), func() error {
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			got, err = s.settle(tx, id, used)
 			return err
@@ -44,14 +49,12 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 
 func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used time.Time) (session.Session, error) {
 	asOf := s.now()
-	found, err := s.DB.find(tx, "token_id = ?", id)
-	if errors.Is(err, session.ErrNotFound) {
-		if found, err = s.DB.find(tx, "ended_token_id = ?", id); err == nil {
-			return found.ended(asOf), nil
-		}
-	}
-	if err != nil {
+	found, ended, err := s.DB.findLogin(tx, id)
+	switch {
+	case err != nil:
 		return session.Session{}, err
+	case ended:
+		return found.ended(asOf), nil
 	}
 	// By its key, as every other change locks it: by the index of tokens it would
 	// lock that first and the row second, which a login does the other way round.

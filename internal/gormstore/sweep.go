@@ -113,16 +113,12 @@ func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
 func (s *Sweeps) Clear(ctx context.Context, m sweep.Marks, stage sweep.Stage, logins []sweep.Login, events []idworker.ID) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	cleared, tries := 0, 0
+	cleared := 0
 	err := s.DB.again(ctx, func() error {
-		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			cleared, err = s.clear(tx, m, stage, logins, events)
 			return err
 		})
-		if tries++; errors.Is(err, errPolicyChanges) && tries < settleTries {
-			return errMoved // a change takes milliseconds, unless its commit hangs
-		}
-		return err
 	})
 	if err != nil {
 		if ctx.Err() == nil && ofRow(err) {
@@ -193,7 +189,7 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return events[tokens[int64(l.User)]] })
 }
 
-var errPolicyChanges = errors.New("the policy is being changed; the next pass goes on")
+var errPolicyChanges = fmt.Errorf("%w; the next pass goes on", session.ErrUnsettled)
 
 // list is numbers as SQL has them. A placeholder for each costs more than the
 // row.
@@ -208,11 +204,11 @@ func list(ids []int64) string {
 	return string(b)
 }
 
-// again is retry for a batch: what two rows have twice is for its caller to find
+// again is retry for a batch, which a change of the policy may stop: what two rows have twice is for its caller to find
 // out, one by one.
 func (db *DB) again(ctx context.Context, f func() error) error {
 	var twice error
-	err := db.retry(ctx, func() error {
+	err := db.retryIf(ctx, lostOrUnsettled(), func() error {
 		err := f()
 		if errors.Is(err, gorm.ErrDuplicatedKey) {
 			twice = err
