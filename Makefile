@@ -18,10 +18,10 @@ DUP_IDS      ?= 1000000000
 DUP_FOR      ?= 15m
 FRESH_TEST   ?=
 RACE_COUNT   ?= 50
-RACED        ?= . ./api/... ./idworker ./internal/account ./internal/activity ./internal/admin ./internal/adminui ./internal/audit \
-                ./internal/breached ./internal/clientaddr ./internal/config ./internal/firstadmin ./internal/fleet ./internal/httpapi \
-                ./internal/keypair ./internal/limit ./internal/login ./internal/policy ./internal/problem ./internal/secondfactor \
-                ./internal/session/... ./internal/sweep ./internal/telemetry ./internal/throttle/... ./migrations
+RACED        ?= ./api/... ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/admin ./internal/edge/adminui ./internal/domain/audit \
+                ./internal/store/breached ./internal/edge/clientaddr ./internal/server/config ./internal/domain/firstadmin ./internal/domain/fleet ./internal/edge/httpapi \
+                ./internal/server/keypair ./internal/domain/limit ./internal/domain/login ./internal/domain/policy ./api/problem ./internal/domain/secondfactor \
+                ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/throttle/... ./migrations
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # Two test binaries at a time: each may have servers of its own.
@@ -35,7 +35,7 @@ export GORACE ?= atexit_sleep_ms=20
 # that make no instance of a generic function of others can be here (go tool nm):
 # the linker might take theirs for all.
 # The search of the model has one goroutine, and takes five times as long.
-UNRACED      := github.com/flakepass/flakepass/internal/session/model modernc.org/sqlite/lib modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
+UNRACED      := github.com/flakepass/flakepass/internal/proof/model modernc.org/sqlite/lib modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE         := -race $(UNRACED:%=-gcflags=%=-race=false)
 GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
 CYCLONEDX    := $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
@@ -44,7 +44,7 @@ PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
 # What takes longest begins first, so that nothing long is left alone at the end.
 # "make lint" vets all of it.
-DEAR         := ./cmd/flakepass ./internal/gormstore ./internal/chaos ./internal/attack ./internal/supply ./internal/proxies
+DEAR         := ./cmd/flakepass ./internal/store/gormstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
 # What the tests need and the machine does not have; install.sh looks there too.
 TESTCACHE    := $(or $(FLAKEPASS_TEST_CACHE),$(HOME)/.cache/flakepass-test)
 # Not "go run": it would die of a SIGTERM and leave the servers' owner behind.
@@ -67,7 +67,7 @@ sbom: build ## write what bin/flakepass is made of to bin/flakepass.cdx.json (Cy
 	$(CYCLONEDX) bin -json -std -noserial -notimestamp -version "v$$($(BIN) version --short)" -output $(BIN).cdx.json $(BIN)
 
 licences: ## write docs/licences.md, and the texts that the program carries, from what is linked into it
-	$(GO) test -tags $(TAGS) -count 1 -run '^TestLicencesOfWhatIsShipped$$' ./internal/supply -update
+	$(GO) test -tags $(TAGS) -count 1 -run '^TestLicencesOfWhatIsShipped$$' ./internal/proof/supply -update
 
 vuln: ## look for known vulnerabilities in what the code calls; VULNDB names a copy of the database
 	@$(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
@@ -80,36 +80,36 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
 chaos: servers ## break everything that the server stands on, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
-	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/chaos
+	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/proof/chaos
 
 promise: ## run all that guards the promise: the model, PROMISE_WORLDS (1000000) simulated deployments, and the campaign from outside for CAMPAIGN (20m)
 	@$(MAKE) --no-print-directory model
-	FLAKEPASS_SIM_SEEDS=$(PROMISE_WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
+	FLAKEPASS_SIM_SEEDS=$(PROMISE_WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/proof/simulation
 	@$(MAKE) --no-print-directory campaign
 
 campaign: servers build ## attack the promise from outside for CAMPAIGN (20m), on each database, with and without Redis; SEED=n repeats what an earlier run did
-	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/campaign
+	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/proof/campaign
 	$(WITHSERVERS) -only redis -- bin/campaign -program $(BIN) -for $(CAMPAIGN) -seed '$(SEED)'
 
 attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
-	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/attack
+	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/proof/attack
 
 mutants: servers ## take each protection out of the code, one at a time, and name the test that notices; MUTANTS=regexp chooses
-	$(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/mutant -only '$(MUTANTS)' -tags $(TAGS)
+	$(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/proof/mutant -only '$(MUTANTS)' -tags $(TAGS)
 
 dup: servers ## try to make real processes mint an ID twice, until they have minted DUP_IDS (a billion) or for DUP_FOR (15m)
-	$(GO) build -tags $(TAGS) -o bin/dup ./internal/dup
+	$(GO) build -tags $(TAGS) -o bin/dup ./internal/proof/dup
 	FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' bin/dup -ids $(DUP_IDS) -for $(DUP_FOR)
 
 sim: ## simulate ID workers for SEEDS seeds (100000) and deployments for WORLDS (10000), each with other clocks, kills and outages
 	GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 24h -run '^TestSimulationMintsNothingTwice$$' -v ./idworker -seeds $(SEEDS)
-	FLAKEPASS_SIM_SEEDS=$(WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/session/simulation
+	FLAKEPASS_SIM_SEEDS=$(WORLDS) GOGC=400 $(GO) test -tags $(TAGS) -count 1 -timeout 48h -run '^TestRevocationHolds$$' -v ./internal/proof/simulation
 
 model: ## look at every order of events in the larger worlds of docs/model.md: some five minutes, up to 8 GiB of memory
-	FLAKEPASS_MODEL=whole $(GO) test -tags $(TAGS) -count 1 -v -timeout 2h -run '^TestRulesKeepThePromises$$' ./internal/session/model
+	FLAKEPASS_MODEL=whole $(GO) test -tags $(TAGS) -count 1 -v -timeout 2h -run '^TestRulesKeepThePromises$$' ./internal/proof/model
 
 fresh: ## do what a new machine does with the current commit: a clone, empty caches, the README's two commands; FRESH_TEST=command instead of "make test"
-	bash internal/testenv/fresh.sh $(if $(FRESH_TEST),'$(FRESH_TEST)')
+	bash internal/proof/testenv/fresh.sh $(if $(FRESH_TEST),'$(FRESH_TEST)')
 
 race: ## run the tests of RACED (those without servers) RACE_COUNT (50) times with the race detector, one package at a time
 	@status=0; for p in $(RACED); do $(GO) test $(RACE) -vet=off -tags $(TAGS) -p 1 -count $(RACE_COUNT) -timeout 2h $$p || status=1; done; exit $$status
@@ -132,7 +132,7 @@ fmt: ## format every Go file
 	gofmt -s -w .
 
 bench: ## compare with the plainest thing that does the same work (docs/performance.md); BENCH=regexp chooses
-	$(GO) test -tags $(TAGS) -run '^$$' -bench '$(BENCH)' -timeout 15m ./internal/bench
+	$(GO) test -tags $(TAGS) -run '^$$' -bench '$(BENCH)' -timeout 15m ./internal/proof/bench
 
 peers: ## compare idworker with other ID generators, in about six minutes (docs/performance.md); PEERSFLAGS=-help says more
 	@mkdir -p bin
@@ -141,20 +141,20 @@ peers: ## compare idworker with other ID generators, in about six minutes (docs/
 
 scale: servers ## build 1 and then 10 million users in a MySQL of its own and measure (docs/performance.md); SCALE=n,n chooses
 	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -durable -- \
-		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/scale
+		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/proof/scale
 
 fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp chooses; inputs are kept in the cache of the tests
-	$(GO) build -o bin/fuzzall ./internal/fuzzall
+	$(GO) build -o bin/fuzzall ./internal/proof/fuzzall
 	bin/fuzzall -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
 
 install-servers: ## install the servers that the tests need (Debian; as root or with sudo)
-	sh internal/testenv/install.sh
+	sh internal/proof/testenv/install.sh
 
 clean: ## remove what the other targets made in this folder
 	rm -rf bin flakepass-data
 
 servers: install-servers
-	$(GO) build -o $(WITHSERVERS) ./internal/testenv/withservers
+	$(GO) build -o $(WITHSERVERS) ./internal/proof/testenv/withservers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 

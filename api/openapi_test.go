@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/flakepass/flakepass/api"
-	"github.com/flakepass/flakepass/api/apitest"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 func TestSpecIsValidOpenAPI(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/api/apitest"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // TestProblemsPageAndSpecAgree holds docs/problems.md, to which the type of

@@ -12,7 +12,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // maxAnswer is how much of an answer is read, in bytes: a page of 200 events, each

@@ -49,7 +49,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A Client calls one flakepass server. It may be used by many goroutines, and

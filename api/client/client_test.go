@@ -14,8 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 func TestNewSaysWhatIsWrong(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/flakepass/flakepass"
 	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // auth stands for a flakepass server: it answers as the one of alice and root

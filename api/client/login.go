@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 )
 

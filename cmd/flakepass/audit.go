@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 type auditCommand struct {

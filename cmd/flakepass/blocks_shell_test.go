@@ -16,7 +16,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/flakepass/flakepass/api"
-	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 // judges say what is wrong with a call of a program in a block. They get its
@@ -24,7 +24,7 @@ import (
 // not here, and not in tools, may not be used.
 var judges = map[string]func(t *testing.T, args, env []string) error{
 	"flakepass": judgeFlakepass, "curl": judgeCurl, "make": judgeMake, "go": judgeGo,
-	"npx":                       nobody, // internal/interop generates a client so, with a version that is fixed
+	"npx":                       nobody, // internal/proof/interop generates a client so, with a version that is fixed
 	"dotnet":                    nobody, // it would install a program of others
 	"haveibeenpwned-downloader": nobody, // it would fetch 40 GB
 }

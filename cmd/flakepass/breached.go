@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/breached"
-	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/breached"
 )
 
 // openBreached opens the list of stolen passwords, until closeList; without one

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // stolenList is a file with these passwords, as Pwned Passwords has them.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/api/apitest"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // A client is an app. Every answer that it gets is held to the contract.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // logoutReaches logs out on a and fails the test unless b refuses the token in

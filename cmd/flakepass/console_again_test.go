@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // What was done is told once, the way back shows what is in force, and whoever

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // TestConsoleWithoutTheKeyOfASecondFactor: who has the passphrase and a second

@@ -7,8 +7,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // Everything that a page has to press or to fill in is reached with the Tab key

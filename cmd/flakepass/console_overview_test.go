@@ -7,10 +7,10 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/fleet"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // TestConsoleDoesNotWaitForACount: while the database takes its time to count, the

@@ -5,9 +5,9 @@ import (
 	"errors"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/adminui"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/edge/adminui"
 )
 
 // consolePeople are the verbs about users, in the words of the console.

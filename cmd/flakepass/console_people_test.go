@@ -5,7 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // An admin makes a user, looks at a login and ends it, disables the user, and

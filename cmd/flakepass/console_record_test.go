@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // A twin is a deployment that is used over the API, or as the console is: the same

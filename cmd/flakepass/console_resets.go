@@ -6,13 +6,13 @@ import (
 	"net/netip"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/adminui"
-	"github.com/flakepass/flakepass/internal/httpapi"
-	"github.com/flakepass/flakepass/internal/login"
-	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/throttle"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/edge/adminui"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
 )
 
 // consoleResets are the verbs about one-time links, in the words of the console,

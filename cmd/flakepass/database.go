@@ -13,8 +13,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 

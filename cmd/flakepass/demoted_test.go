@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // TestADemotedAdminMakesNobodyElsewhere: an admin is disabled and demoted at one

@@ -4,13 +4,13 @@ import (
 	"context"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/httpapi"
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/session/feed"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/store/feed"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // An operatorDesk is what an operator can do to users and logins, through any

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 
-	"github.com/flakepass/flakepass/internal/session/redistier"
+	"github.com/flakepass/flakepass/internal/store/redistier"
 )
 
 // An eviction knows whether Redis removes keys before their time. Redis need keep

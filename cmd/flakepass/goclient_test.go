@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/api/apitest"
 	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // notInClient is the operations for which the Go client has no method, and why.

@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // patience is how long a test waits for what has to come. Nothing that works

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestPasswordsAreHashedBeside: the program hashes in a process of its own,

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 )
 

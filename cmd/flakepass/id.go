@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 type idCommand struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/flakepass/flakepass/idworker/redisworker"
 	"github.com/flakepass/flakepass/idworker/sqlworker"
 	"github.com/flakepass/flakepass/idworker/zkworker"
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
 // limitNames are those of the limits as a person writes them, in order.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/limit"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestLimitsActAtOnceOnEveryProcess: a change of the policy holds at the next

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/limit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
 // What is shown of a limit can be typed as it is.

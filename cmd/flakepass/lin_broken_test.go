@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/lincheck"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/lincheck"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A breakage takes one protection out of the program, as replacements of what its
@@ -21,11 +21,11 @@ type breakage struct {
 }
 
 var breakages = []breakage{
-	{"memory that believes whatever has ended", "internal/session/memtier/memtier.go", []string{
+	{"memory that believes whatever has ended", "internal/store/memtier/memtier.go", []string{
 		"if why, dead := t.graves.find(s.UserID, s.ID); dead {", "if why, dead := t.graves.find(s.UserID, s.ID); dead && false {",
 		"return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound", "return s, age < t.life",
 	}},
-	{"ends without a stamp", "internal/gormstore/endings.go", []string{
+	{"ends without a stamp", "internal/store/gormstore/endings.go", []string{
 		`token_floor_at = " + d.now + ", " +`, `token_floor_at = token_floor_at, " +`,
 	}},
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/lincheck"
+	"github.com/flakepass/flakepass/internal/proof/lincheck"
 )
 
 // A cohort is people who log in and out on several instances, each a process,

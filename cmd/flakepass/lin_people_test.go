@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/lincheck"
+	"github.com/flakepass/flakepass/internal/proof/lincheck"
 )
 
 // run lets everybody act for that long, while during does to the system what it

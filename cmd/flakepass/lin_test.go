@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/lincheck"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/lincheck"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // How long each history is, and the seed of what its people do. "make lin" sets

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 func main() {

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 

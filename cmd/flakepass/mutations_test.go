@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // What a route needs of whoever calls it. TestEveryRouteIsHeldToItsRight has one

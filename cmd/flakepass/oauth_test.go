@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // service is the token of an account with that name and the role service.

@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // policiesOf are the verbs about the policy in that database. ids and rule are

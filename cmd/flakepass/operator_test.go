@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // operatorsRequests is a chapter of the story: what an operator does over HTTP

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestWhatPeopleDoToTheirOwnAccountsIsInTheRecord: who made an account, in

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/config"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 // newHasher is the pool in which passwords are hashed: as many at a time as is

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestPassiveRequestsDoNotKeepALoginAlive polls a login until it is idle: through

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // password is a new one, for this database.

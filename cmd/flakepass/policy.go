@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 type policyCommand struct {

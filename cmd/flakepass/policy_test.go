@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A policyWorld is two server processes on one database, an operator, and logins

@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/limit"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // A policyLine is a policy as --json prints it, in the words of the API, which

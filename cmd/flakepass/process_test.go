@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A process is the program as an operator runs it.

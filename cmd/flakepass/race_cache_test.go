@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // client is a connection to the deployment's Redis, without the program.

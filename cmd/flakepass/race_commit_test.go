@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // ends reports whether a statement ends a login: it stamps the floor.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A value is what Redis holds of the login of a token, to be put back later.

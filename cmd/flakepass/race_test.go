@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A client logs out with a token of the login before the last, which the database

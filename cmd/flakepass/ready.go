@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/gormstore"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestReadyNeedsMoreThanAnAnswer: a database that answers, and lacks what is

@@ -3,8 +3,8 @@ package main
 import (
 	"time"
 
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/session"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // A recognition answers for the tokens that other services are shown.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // recorded are the events of an action, each as "target reason new", oldest

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestRedisThatCannotBeUsedIsToldAtTheStart: in the greeting and in the log, by

@@ -8,9 +8,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 type userSecondFactorRekey struct {

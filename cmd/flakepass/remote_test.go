@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
-	"github.com/flakepass/flakepass/internal/testenv/faultproxy"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
 )
 
 // An example is cmd/example-api as a process of its own.

@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // The commands below remote do over HTTP what those without it do in the database,

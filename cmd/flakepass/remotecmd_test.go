@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestRemoteShowsNoToken: no command that uses the login prints its secret, on

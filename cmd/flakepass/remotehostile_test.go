@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // TestRemoteServerCannotWriteToTheTerminal: whatever a server puts into its

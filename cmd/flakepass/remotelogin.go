@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/flakepass/flakepass"
 	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 type remoteLogin struct {

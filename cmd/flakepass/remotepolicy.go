@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/admin"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 type remotePolicy struct {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/sweep"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 type remoteAudit struct{ auditCommand }

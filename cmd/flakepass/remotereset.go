@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 type remoteUserReset struct{ userReset }

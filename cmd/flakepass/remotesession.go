@@ -7,7 +7,7 @@ import (
 	"io"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 type remoteSession struct {

@@ -12,7 +12,7 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A target is a server elsewhere, and the token with which it is called.

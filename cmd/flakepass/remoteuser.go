@@ -8,8 +8,8 @@ import (
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 type remoteUser struct {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 var resetText = regexp.MustCompile(`fpr_[A-Z2-7]{26}[0-9a-f]{8}`)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 // TestRefusedResetsAreOnRecord: through both doors, counted by reason and door,

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/httpapi"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // newRights starts an instance that goes on believing what it has read, for as

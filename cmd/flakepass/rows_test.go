@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 // TestInstanceThatDoesNotPollAsksForThePolicy: one that stands still, or whose

@@ -13,8 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // enrolByAPI gives a user a second factor, and returns its secret, whose code of

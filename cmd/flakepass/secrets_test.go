@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/secondfactor"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A secretive is a deployment on a MySQL and a Redis of its own, with all their

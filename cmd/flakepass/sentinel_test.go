@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestLogoutOverSentinel: two instances share a Redis that sentinels watch, and

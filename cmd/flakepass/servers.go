@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/connlimit"
-	"github.com/flakepass/flakepass/internal/keypair"
-	"github.com/flakepass/flakepass/internal/throttle"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/connlimit"
+	"github.com/flakepass/flakepass/internal/server/keypair"
 )
 
 // newServer bounds what one client can hold on to.

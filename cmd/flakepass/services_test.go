@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // person registers somebody and logs them in, with that role.

@@ -10,9 +10,9 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/limit"
-	"github.com/flakepass/flakepass/internal/policy"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // TestJSONHasTimesAsTheAPIHasThem: in UTC with three digits of milliseconds, also

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 // A held body is sent when its test lets go.

@@ -8,7 +8,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver of deployment.sql
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // setups are the deployments on which the API must behave the same.

@@ -12,7 +12,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A terminal is a command that runs on a pseudo-terminal, and all that a person sees

@@ -4,14 +4,14 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/limit"
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/telemetry"
-	"github.com/flakepass/flakepass/internal/throttle"
-	"github.com/flakepass/flakepass/internal/throttle/memlimit"
-	"github.com/flakepass/flakepass/internal/throttle/redislimit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/memlimit"
+	"github.com/flakepass/flakepass/internal/store/redislimit"
 )
 
 // gate bounds what strangers may try: at each account in the database, and by

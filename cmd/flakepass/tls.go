@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
 )
 
 // renewEvery is how often the files of the certificate are looked at.

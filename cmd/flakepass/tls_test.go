@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestServeTLS: with a certificate the API speaks HTTPS only, with the versions

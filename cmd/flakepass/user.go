@@ -8,14 +8,14 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
-	"github.com/flakepass/flakepass/internal/config"
-	"github.com/flakepass/flakepass/internal/gormstore"
-	"github.com/flakepass/flakepass/internal/policy"
-	"github.com/flakepass/flakepass/internal/session"
-	"github.com/flakepass/flakepass/internal/session/redistier"
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/redistier"
 )
 
 type userCommand struct {

@@ -9,8 +9,8 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/account"
-	"github.com/flakepass/flakepass/internal/audit"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 type userLinks struct {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/account"
+	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 type userSecondFactor struct {

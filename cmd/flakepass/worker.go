@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/telemetry"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
 )
 
 // workerMetrics is how the worker is doing, in the words of telemetry.

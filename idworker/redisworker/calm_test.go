@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/idworkertest"
 	"github.com/flakepass/flakepass/idworker/redisworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestFirstStartWaitsForTheCalm: an empty Redis may be one that forgot.

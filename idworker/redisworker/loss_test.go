@@ -14,7 +14,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/idworkertest"
 	"github.com/flakepass/flakepass/idworker/redisworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A loss is how Redis forgets. What is there when old is called may come back

@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/idworkertest"
 	"github.com/flakepass/flakepass/idworker/redisworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestLenderKeepsThePromise also with one number for everybody, and with changes

@@ -16,7 +16,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/idworkertest"
 	"github.com/flakepass/flakepass/idworker/zkworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestKeyedKeepsThePromise is one key on many machines. The file of a process

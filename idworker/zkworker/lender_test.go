@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/idworkertest"
 	"github.com/flakepass/flakepass/idworker/zkworker"
-	"github.com/flakepass/flakepass/internal/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 func TestLenderKeepsThePromise(t *testing.T) {

@@ -1,0 +1,487 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package flakepass_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// in runs a test in a house of that many instances.
+func in(t *testing.T, instances int, do func(t *testing.T, h *house)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t, instances)
+		defer func() { h.stop() }()
+		do(t, h)
+	})
+}
+
+// TestRemoteAnswersAsTheServerDoes: it answers as the server does.
+func TestRemoteAnswersAsTheServerDoes(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		r := h.remote(newNetwork(h.places[0]), nil)
+		alice, bob := h.login("zoë", "user"), h.login("bob", "user")
+		h.logout(bob, h.places[0], true)
+		want := h.good(h.places[0].session, alice)
+		for range 2 { // asked, and remembered
+			if got := h.good(r, alice); got != want {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
+		}
+		h.bad(r, bob, flakepass.ErrLoggedOut)
+		h.bad(r, flakepass.NewToken(alice.ID()), flakepass.ErrInvalid)
+		h.bad(r, flakepass.NewToken(alice.ID()+1), flakepass.ErrInvalid)
+		h.bad(r, flakepass.Token{}, flakepass.ErrMissing)
+	})
+}
+
+// TestRemoteRepeatsWhatItKnows: with the stream, what is in use costs a few calls
+// a minute.
+func TestRemoteRepeatsWhatItKnows(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		alice := h.login("alice", "user")
+		h.good(r, alice)
+		time.Sleep(2 * time.Second)
+		before := n.calls.Load()
+		for range 600 {
+			h.good(r, alice)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if calls := n.calls.Load() - before; calls > 10 {
+			t.Errorf("%d calls for one token in a minute", calls)
+		}
+	})
+}
+
+// TestRemoteWithoutTheStreamAsksEveryMaxStale: then MaxStale is the limit.
+func TestRemoteWithoutTheStreamAsksEveryMaxStale(t *testing.T) {
+	for _, c := range []struct {
+		maxStale time.Duration
+		calls    int64
+	}{{0, 10}, {-1, 100}, {2 * time.Second, 5}, {time.Hour, 3}} { // at 4 s and something the bound is near
+		in(t, 1, func(t *testing.T, h *house) {
+			n := newNetwork(h.places[0])
+			r, end := h.remoteAlone(n, func(o *flakepass.RemoteOptions) { o.MaxStale = c.maxStale })
+			defer end()
+			alice := h.login("alice", "user")
+			time.Sleep(1500 * time.Millisecond)
+			for range 100 {
+				h.good(r, alice)
+				time.Sleep(100 * time.Millisecond)
+			}
+			if got := n.calls.Load(); got < c.calls-1 || got > c.calls+1 {
+				t.Errorf("MaxStale %v: %d calls in 10 s, want about %d", c.maxStale, got, c.calls)
+			}
+		})
+	}
+}
+
+// TestRemoteHearsOfALogout: at once, whichever instance it was at.
+func TestRemoteHearsOfALogout(t *testing.T) {
+	in(t, 2, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		n.back = 3 * time.Millisecond
+		r := h.remote(n, nil)
+		tokens := h.people(2)
+		for i, token := range tokens {
+			h.good(r, token)
+			time.Sleep(3 * time.Second)
+			before := n.calls.Load()
+			h.logout(token, h.places[i], true)
+			time.Sleep(5 * time.Millisecond)
+			h.bad(r, token, flakepass.ErrLoggedOut)
+			if n.calls.Load() != before {
+				t.Error("the server was asked; want the stream to tell")
+			}
+		}
+	})
+}
+
+// TestRemoteHoldsTheBoundWhateverIsLost: with everything lost that can be.
+func TestRemoteHoldsTheBoundWhateverIsLost(t *testing.T) {
+	for name, trouble := range map[string]func(*house, *network){
+		"nothing":               func(*house, *network) {},
+		"stream held back":      func(_ *house, n *network) { n.hold() },
+		"all down":              func(_ *house, n *network) { n.set(func(n *network) { n.down = true }); n.cut() },
+		"answers slow":          func(_ *house, n *network) { n.set(func(n *network) { n.back = 1500 * time.Millisecond }) },
+		"stream cut":            func(_ *house, n *network) { n.cut() },
+		"instance without news": func(h *house, _ *network) { h.places[0].away.Store(true) },
+		"blind, and slow": func(h *house, n *network) {
+			h.places[0].away.Store(true)
+			n.set(func(n *network) { n.back = 1500 * time.Millisecond })
+		},
+		"blind, slow, no stream": func(h *house, n *network) {
+			h.places[0].away.Store(true)
+			n.set(func(n *network) { n.back = 1500 * time.Millisecond })
+			n.hold()
+		},
+		"to another, blind one": func(h *house, n *network) {
+			h.places[1].away.Store(true)
+			n.set(func(n *network) { n.to = h.places[1] })
+			n.cut()
+		},
+	} {
+		for _, maxStale := range []time.Duration{0, time.Hour} {
+			t.Run(fmt.Sprintf("%s, %v", name, maxStale), func(t *testing.T) {
+				in(t, 3, func(t *testing.T, h *house) { holdsTheBound(t, h, maxStale, trouble) })
+			})
+		}
+	}
+}
+
+func holdsTheBound(t *testing.T, h *house, maxStale time.Duration, trouble func(*house, *network)) {
+	t.Helper()
+	n := newNetwork(h.places[0])
+	r := h.remote(n, func(o *flakepass.RemoteOptions) { o.MaxStale = maxStale })
+	alice := h.login("alice", "user")
+	for range 100 {
+		h.good(r, alice)
+		time.Sleep(100 * time.Millisecond)
+	}
+	trouble(h, n)
+	h.logout(alice, h.places[2], false) // the others find out by their polls
+	acknowledged := time.Now()
+	var clients sync.WaitGroup
+	for c := range 2 { // of whom one may join the question of the other
+		clients.Go(func() {
+			for time.Since(acknowledged) < 4*remoteBound {
+				asked := time.Now()
+				_, err := r.Verify(context.Background(), alice)
+				if late := asked.Sub(acknowledged); err == nil && late >= remoteBound {
+					t.Errorf("accepted %v after the logout was acknowledged", late)
+					return
+				}
+				time.Sleep(time.Duration(37+13*c) * time.Millisecond)
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// TestRemoteGapIsNoticed: a stream that begins anew does not vouch for what
+// ended between the last and itself.
+func TestRemoteGapIsNoticed(t *testing.T) {
+	for _, instances := range []int{1, 2} { // the same again, and another
+		in(t, instances, func(t *testing.T, h *house) {
+			n := newNetwork(h.places[0])
+			r := h.remote(n, nil)
+			tokens := h.people(2)
+			for range 50 {
+				for _, token := range tokens {
+					h.good(r, token)
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			n.set(func(n *network) { n.down = true })
+			n.cut()
+			time.Sleep(2 * time.Second)
+			h.logout(tokens[0], h.places[0], true)
+			time.Sleep(25 * time.Second) // no instance tells of that by itself any more
+			n.set(func(n *network) { n.to, n.down = h.places[instances-1], false })
+			time.Sleep(6 * time.Second)
+			h.bad(r, tokens[0], flakepass.ErrLoggedOut)
+			h.good(r, tokens[1])
+		})
+	}
+}
+
+// TestRemoteStreamsJoinWithoutAGap: what is remembered outlasts a stream that
+// breaks off, also when the next comes from another instance.
+func TestRemoteStreamsJoinWithoutAGap(t *testing.T) {
+	in(t, 2, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, func(o *flakepass.RemoteOptions) { o.MaxStale = -1 })
+		alice := h.login("alice", "user")
+		time.Sleep(3 * time.Second)
+		h.good(r, alice)
+		time.Sleep(3 * time.Second)
+		before := n.calls.Load()
+		for i := range 8 {
+			n.set(func(n *network) { n.to = h.places[i%2] })
+			n.cut()
+			time.Sleep(1500 * time.Millisecond)
+			h.good(r, alice)
+		}
+		if calls := n.calls.Load() - before; calls != 0 {
+			t.Errorf("asked %d times, want what was remembered to be good on", calls)
+		}
+	})
+}
+
+// TestRemoteSlowAnswerDoesNotRevive: an answer from before the end, which comes
+// after word of the end.
+func TestRemoteSlowAnswerDoesNotRevive(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		alice := h.login("alice", "user")
+		time.Sleep(3300 * time.Millisecond) // between two beats, which must not be slow
+		n.set(func(n *network) { n.back = 1500 * time.Millisecond })
+		answer := make(chan error)
+		go func() { _, err := r.Verify(context.Background(), alice); answer <- err }()
+		time.Sleep(10 * time.Millisecond) // it is on its way back
+		n.set(func(n *network) { n.back = 0 })
+		h.logout(alice, h.places[0], true)
+		if err := <-answer; !errors.Is(err, flakepass.ErrLoggedOut) {
+			t.Errorf("the slow answer: %v, want that the end was heard", err)
+		}
+		for range 20 {
+			h.bad(r, alice, flakepass.ErrLoggedOut)
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// TestRemoteIsGoodForTheBoundWithoutTheServer: what is in use stays good for about the bound, then
+// nobody can tell; and no 401 ever.
+func TestRemoteIsGoodForTheBoundWithoutTheServer(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		alice := h.login("alice", "user")
+		for range 100 {
+			h.good(r, alice)
+			time.Sleep(100 * time.Millisecond)
+		}
+		n.set(func(n *network) { n.down = true })
+		n.cut()
+		gone := time.Now()
+		var lasted time.Duration
+		for time.Since(gone) < 2*remoteBound {
+			_, err := r.Verify(context.Background(), alice)
+			if _, refused := errors.AsType[*flakepass.Refusal](err); refused {
+				t.Fatalf("refused while the server is away: %v", err)
+			}
+			if err == nil {
+				lasted = time.Since(gone)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if lasted < remoteBound-2200*time.Millisecond || lasted > remoteBound {
+			t.Errorf("good for %v without the server, want a little less than %v", lasted, remoteBound)
+		}
+		n.set(func(n *network) { n.down = false })
+		h.good(r, alice)
+	})
+}
+
+// TestRemoteAsksTogether: many tokens at once are few calls, and many questions
+// about one are one.
+func TestRemoteAsksTogether(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		n.out = 5 * time.Millisecond
+		r, end := h.remoteAlone(n, nil)
+		defer end()
+		tokens := h.people(400)
+		var all sync.WaitGroup
+		for _, token := range tokens {
+			for range 3 {
+				all.Go(func() { h.good(r, token) })
+			}
+		}
+		all.Wait()
+		if calls := n.calls.Load(); calls > 8 {
+			t.Errorf("%d calls for 1,200 questions about 400 tokens", calls)
+		}
+	})
+}
+
+// TestRemoteDoesNotWaitWhenIdle: one question goes at once.
+func TestRemoteDoesNotWaitWhenIdle(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		r, end := h.remoteAlone(newNetwork(h.places[0]), nil)
+		defer end()
+		alice := h.login("alice", "user")
+		before := time.Now()
+		h.good(r, alice)
+		if d := time.Since(before); d > 0 {
+			t.Errorf("waited %v for nobody", d)
+		}
+	})
+}
+
+// TestRemoteUsesKeepALoginAlive: one that is used through a Remote alone does
+// not go idle, and one that is not used does.
+func TestRemoteUsesKeepALoginAlive(t *testing.T) {
+	for _, touch := range []time.Duration{time.Second, time.Minute, 150 * time.Second} {
+		in(t, 1, func(t *testing.T, h *house) {
+			p := policy.Default()
+			p.Idle, p.Touch = 5*time.Minute, touch
+			h.truth.change(p)
+			time.Sleep(2 * time.Second)
+			r := h.remote(newNetwork(h.places[0]), nil)
+			used, rare, unused := h.login("used", "user"), h.login("rare", "user"), h.login("unused", "user")
+			h.good(r, unused)
+			h.good(r, rare)
+			for i := range 60 * 30 {
+				h.good(r, used)
+				if i%270 == 269 {
+					h.good(r, rare)
+				}
+				time.Sleep(time.Second)
+				if age := time.Since(h.truth.seen(used.ID())); age > touch+5*time.Second {
+					t.Fatalf("touch %v: last seen %v ago, used all the time", touch, age)
+				}
+			}
+			h.bad(r, unused, flakepass.ErrIdle)
+		})
+	}
+}
+
+// TestRemoteTellsWhatTheRowSays: a use that the server has taken note of counts
+// when the row has it.
+func TestRemoteTellsWhatTheRowSays(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		r := h.remote(newNetwork(h.places[0]), nil)
+		alice := h.login("alice", "user")
+		first := h.good(r, alice)
+		h.truth.lost.Store(true) // what was used since is not written
+		for range 90 {
+			time.Sleep(time.Second)
+			if got := h.good(r, alice); got != first {
+				t.Fatalf("got  %+v\nwant %+v", got, first)
+			}
+		}
+		h.truth.lost.Store(false)
+		for range 90 {
+			h.good(r, alice)
+			time.Sleep(time.Second)
+		}
+		if got := h.good(r, alice); !got.LastSeenAt.After(first.LastSeenAt) || got.LastSeenAt.After(h.truth.seen(alice.ID())) {
+			t.Errorf("last seen at %v; the row says %v", got.LastSeenAt, h.truth.seen(alice.ID()))
+		}
+	})
+}
+
+// TestRemotePassiveRequestsAreNoUses: a login that is only polled goes idle,
+// also if somebody asks in earnest about another at the same time, and one that
+// is used beside being polled does not.
+func TestRemotePassiveRequestsAreNoUses(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		p := policy.Default()
+		p.Idle, p.Touch = 5*time.Minute, time.Second
+		h.truth.change(p)
+		time.Sleep(2 * time.Second)
+		r := h.remote(newNetwork(h.places[0]), nil)
+		polled, both := h.login("polled", "user"), h.login("both", "user")
+		passive := flakepass.NewPassiveContext(t.Context())
+		for i := range 280 {
+			var all sync.WaitGroup
+			all.Go(func() { _, _ = r.Verify(passive, polled) })
+			all.Go(func() { _, _ = r.Verify(passive, both) })
+			if i%30 == 29 {
+				all.Go(func() { h.good(r, both) })
+			}
+			all.Wait()
+			time.Sleep(time.Second)
+		}
+		if _, err := r.Verify(passive, polled); err != nil {
+			t.Errorf("before its time: %v", err)
+		}
+		time.Sleep(21 * time.Second)
+		if _, err := r.Verify(passive, polled); !errors.Is(err, flakepass.ErrIdle) {
+			t.Errorf("polled for longer than the idle timeout: %v", err)
+		}
+		h.good(r, both)
+	})
+}
+
+// TestRemoteFollowsThePolicy: a change acts on what is remembered. What a policy
+// ends that a later one may save is the server's to say; what every later policy
+// ends, too, the Remote refuses by itself.
+func TestRemoteFollowsThePolicy(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		alice := h.login("alice", "user")
+		for range 600 {
+			h.good(r, alice)
+			time.Sleep(time.Second)
+		}
+		h.renewed()
+		n.cut()
+		time.Sleep(time.Second)
+		p := policy.Default()
+		p.Idle, p.Absolute = 5*time.Minute, 5*time.Minute
+		h.truth.change(p)
+		time.Sleep(2500 * time.Millisecond)
+		before := n.calls.Load()
+		h.bad(r, alice, flakepass.ErrExpired)
+		if n.calls.Load() == before {
+			t.Error("refused by a policy that another may have replaced; want the server asked")
+		}
+		h.truth.change(policy.Default()) // longer again: nothing comes back
+		time.Sleep(2500 * time.Millisecond)
+		before = n.calls.Load()
+		h.bad(r, alice, flakepass.ErrExpired)
+		if n.calls.Load() != before {
+			t.Error("the server was asked about a token that is too old under every policy to come")
+		}
+		h.good(r, h.login("bob", "user"))
+	})
+}
+
+// TestRemoteHearsOfTheFloor: everybody can be logged out.
+func TestRemoteHearsOfTheFloor(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		alice := h.login("alice", "user")
+		h.good(r, alice)
+		time.Sleep(time.Millisecond)
+		h.renewed()
+		n.cut()
+		time.Sleep(2 * time.Second)
+		h.truth.mu.Lock()
+		h.truth.floor = alice.ID()
+		h.truth.mu.Unlock()
+		time.Sleep(2500 * time.Millisecond)
+		h.bad(r, alice, flakepass.ErrRevoked)
+	})
+}
+
+// TestRemoteWhoseOwnCredentialIsDead: that is nobody else's 401.
+func TestRemoteWhoseOwnCredentialIsDead(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		var failed []error
+		var mu sync.Mutex
+		r := h.remote(newNetwork(h.places[0]), func(o *flakepass.RemoteOptions) {
+			o.Failed = func(err error) { mu.Lock(); failed = append(failed, err); mu.Unlock() }
+		})
+		alice := h.login("alice", "user")
+		h.good(r, alice)
+		h.logout(h.mine(), h.places[0], true)
+		time.Sleep(2 * remoteBound)
+		_, err := r.Verify(context.Background(), alice)
+		if _, refused := errors.AsType[*flakepass.Refusal](err); refused || !errors.Is(err, flakepass.ErrCredential) {
+			t.Errorf("got %v, want that the credential is refused", err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if len(failed) == 0 || !errors.Is(failed[len(failed)-1], flakepass.ErrCredential) {
+			t.Errorf("Failed heard %v", failed)
+		}
+	})
+	// What keeps the credential may be a Remote's own user, with a refusal.
+	in(t, 1, func(t *testing.T, h *house) {
+		r, end := h.remoteAlone(newNetwork(h.places[0]), func(o *flakepass.RemoteOptions) {
+			o.Credential = func(context.Context) (flakepass.Token, error) { return flakepass.Token{}, flakepass.ErrLoggedOut }
+		})
+		defer end()
+		_, err := r.Verify(context.Background(), h.login("alice", "user"))
+		if _, refused := errors.AsType[*flakepass.Refusal](err); err == nil || refused {
+			t.Errorf("got %v, want an error that is no refusal", err)
+		}
+	})
+}

@@ -1,0 +1,138 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account/internal/cheap"
+)
+
+// A Hasher hashes passwords with Argon2id, a few at a time. Its memory is
+// bounded: the hashes that run together use at most workers times
+// Params.MemoryKiB; one stored with more memory than that, up to 256 MiB, runs
+// alone. Its queue is bounded too, and shared out fairly: a login that would wait
+// behind too many is better told so at once.
+type Hasher struct {
+	params Params
+	decoy  PHC
+
+	queue *queue
+	size  int64 // of the memory for all, in KiB
+
+	engine Engine
+}
+
+// NewHasher returns a Hasher that runs workers hashes at a time and lets queue
+// more wait. A good number of workers is that of the CPUs; a queue is good for
+// queue/workers times the duration of a hash. It returns an error for
+// parameters weaker than every setting of the OWASP Password Storage Cheat
+// Sheet or beyond what the Hasher agrees to verify.
+func NewHasher(p Params, workers, queue int) (*Hasher, error) {
+	return NewHasherOn(Here{}, p, workers, queue)
+}
+
+// NewHasherOn is NewHasher with another way to compute.
+func NewHasherOn(e Engine, p Params, workers, queue int) (*Hasher, error) {
+	if err := p.checkMinimum(); err != nil {
+		return nil, fmt.Errorf("account: hasher: %w", err)
+	}
+	return newHasher(e, p, workers, queue)
+}
+
+// NewCheapHasher is NewHasher without the minimum. It is for tests, which
+// cannot afford honest hashes: only packages below internal/domain/account can name a
+// [cheap.Key], and accounttest hands the result to others.
+func NewCheapHasher(_ cheap.Key, p Params, workers, queue int) (*Hasher, error) {
+	return newHasher(Here{}, p, workers, queue)
+}
+
+func newHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
+	err := p.check()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("account: hasher: %w", err)
+	case workers < 1 || workers > 1<<16 || queue < 0 || queue > 1<<16:
+		return nil, fmt.Errorf("account: hasher: %d workers and a queue of %d, want 1 to 65536 and 0 to 65536", workers, queue)
+	}
+	size := int64(workers) * int64(p.MemoryKiB)
+	return &Hasher{params: p, decoy: newDecoy(p), queue: newQueue(size, queue), size: size, engine: e}, nil
+}
+
+// newDecoy draws salt and key at random, which costs nothing: the result is a
+// valid hash with the costs of a new one, and of no password.
+func newDecoy(p Params) PHC {
+	b := make([]byte, saltLength+keyLength)
+	_, _ = rand.Read(b) // never fails
+	return NewPHC(encode(p.argon2id(), b[:saltLength], b[saltLength:]))
+}
+
+// Hash hashes p with a new salt. It returns [ErrBusy] without waiting when the
+// queue has no place for by, when another network gets that place, after 5 s in
+// the queue, and ErrBusy together with the error of ctx when ctx ends in the
+// queue. It does not ask whether p is a good password; [CheckPassword] does. A
+// hash that has begun is not interrupted.
+func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
+	var phc string
+	err := h.run(ctx, by, h.params.MemoryKiB, func() (err error) {
+		phc, err = h.engine.Create(p.reveal(), h.params)
+		return err
+	})
+	if err != nil {
+		return PHC{}, fmt.Errorf("account: hash: %w", err)
+	}
+	return NewPHC(phc), nil
+}
+
+// Verify reports whether phc is a hash of p, in constant time, and, if it is,
+// whether it should be replaced since the parameters have risen. It returns
+// [ErrBadHash] for a malformed hash or one that asks for too much memory or
+// time, without computing it, and [ErrBusy] as [Hasher.Hash] does.
+func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok, rehash bool, err error) {
+	stored, err := decode(phc.reveal())
+	if err != nil {
+		return false, false, fmt.Errorf("account: verify: %w: %w", ErrBadHash, err)
+	}
+	err = h.run(ctx, by, stored.Memory, func() (err error) {
+		ok, err = h.engine.Compare(p.reveal(), phc.reveal())
+		return err
+	})
+	if err != nil {
+		return false, false, fmt.Errorf("account: verify: %w", err)
+	}
+	weaker := stored.Memory < h.params.MemoryKiB || stored.Iterations < h.params.Iterations ||
+		stored.SaltLength < saltLength || stored.KeyLength < keyLength
+	return ok, ok && weaker, nil
+}
+
+// Decoy does the work of [Hasher.Verify] for a name that nobody has, so that
+// the time of the answer does not tell that nobody has it. The hash it verifies
+// against is a valid one of the current parameters, and takes the same way
+// through the pool.
+func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
+	_, _, err := h.Verify(ctx, by, p, h.decoy)
+	return err
+}
+
+// patience is how long a hash waits for its turn. A queue that is full is good
+// for about two seconds, on a machine that does what it should; who has waited
+// for longer is told so while there is somebody to tell, for the server gives an
+// answer up after 15 s.
+const patience = 5 * time.Second
+
+// run calls f when it is the turn of by and the memory is free. Each hash uses at
+// least the memory of a new one, so that no more run than there are workers.
+func (h *Hasher) run(ctx context.Context, by Asker, kib uint32, f func() error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrBusy, err)
+	}
+	weight := min(int64(max(kib, h.params.MemoryKiB)), h.size)
+	turn, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := h.queue.acquire(turn, by, weight); err != nil {
+		return err
+	}
+	defer h.queue.release(weight)
+	return f()
+}

@@ -1,0 +1,24 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// Rights says whether by has what is needed, by the same check as the transaction
+// of a change, and with the same errors.
+type Rights interface {
+	Authorize(ctx context.Context, by audit.By, need audit.Need) error
+}
+
+// unchanged is asked where a verb has found that nothing is to change, and so began
+// no transaction that checks the rights of whoever acts in ctx: who may not do
+// something is told so, and not that it is done.
+func (s *Sessions) unchanged(ctx context.Context, need audit.Need) error {
+	if err := s.Rights.Authorize(ctx, audit.From(ctx), need); err != nil {
+		return fmt.Errorf("admin: check the rights: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package login_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+const (
+	oldPassword = "correct horse battery staple"
+	newPassword = "another long passphrase here"
+)
+
+func TestLoginOpensForTheRightPassword(t *testing.T) {
+	w := newWorld(t)
+	opened, err := w.login.Login(t.Context(), account.Asker{}, "Alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	if err != nil || opened.Identity.UserID != w.user.ID {
+		t.Fatalf("Login = %v, %v; want alice's", opened, err)
+	}
+	if got, want := w.sessions.version, w.user.PasswordVersion; got != want {
+		t.Errorf("opened with version %d of the password, want %d: the one that was checked", got, want)
+	}
+}
+
+func TestLoginRefusesTheWrongPasswordWithoutOpening(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"alice", "nobody"} {
+		if _, err := w.login.Login(t.Context(), account.Asker{}, name, account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+			t.Errorf("Login(%q) = %v, want ErrWrong", name, err)
+		}
+	}
+	if w.sessions.opened != 0 {
+		t.Errorf("%d sessions opened, want none", w.sessions.opened)
+	}
+}
+
+// A password that was right when it was checked is wrong when it has changed,
+// or its user has gone, before the session opens.
+func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
+	for _, moved := range []error{account.ErrStale, account.ErrNotFound} {
+		w := newWorld(t)
+		w.sessions.err = moved
+		if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+			t.Errorf("Login = %v after %v, want ErrWrong", err, moved)
+		}
+	}
+}
+
+// Whoever keeps a log learns which account it was, also when the password was
+// right and the account refused afterwards.
+func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range []struct {
+		name, password string
+		open           error
+		known          bool
+	}{
+		{"alice", "not the right passphrase", nil, true},
+		{"alice", oldPassword, account.ErrDisabled, true},
+		{"alice", oldPassword, account.ErrStale, true},
+		{"nobody", oldPassword, nil, false},
+	} {
+		w.sessions.err = c.open
+		_, err := w.login.Login(t.Context(), account.Asker{}, c.name, account.NewPassword(c.password), secondfactor.Code{})
+		refused, known := errors.AsType[*account.RefusedError](err)
+		if err == nil || known != c.known || known && refused.UserID != w.user.ID {
+			t.Errorf("%s, %v: %v, known: %v", c.name, c.open, err, known)
+		}
+	}
+}
+
+func TestLoginDoesNotCallAnOutageAWrongPassword(t *testing.T) {
+	w := newWorld(t)
+	w.sessions.err = errors.New("the database is away")
+	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err == nil || errors.Is(err, account.ErrWrong) {
+		t.Errorf("Login = %v, want the outage", err)
+	}
+}
+
+func TestChangePasswordEndsTheLoginAndSaysSo(t *testing.T) {
+	w := newWorld(t)
+	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
+	if err := w.change(oldPassword, newPassword); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.heard) != 1 || w.heard[0].ID != 7 {
+		t.Errorf("heard %v, want the session that ended", w.heard)
+	}
+	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(newPassword), secondfactor.Code{}); err != nil {
+		t.Errorf("the new password does not open: %v", err)
+	}
+}
+
+func TestChangePasswordWithoutALoginTellsNobody(t *testing.T) {
+	w := newWorld(t)
+	if err := w.change(oldPassword, newPassword); err != nil || len(w.heard) != 0 {
+		t.Errorf("ChangePassword = %v and %v was heard, want no error and nothing", err, w.heard)
+	}
+}
+
+func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
+	w := newWorld(t)
+	if err := w.change("not the right passphrase", newPassword); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("with a wrong current password: %v, want ErrWrong", err)
+	}
+	if _, invalid := errors.AsType[*account.InvalidError](w.change(oldPassword, "short")); !invalid {
+		t.Error("a short new password was not refused as invalid")
+	}
+	w.users.err = account.ErrStale
+	if err := w.change(oldPassword, newPassword); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("when it changed meanwhile: %v, want ErrWrong", err)
+	}
+	if w.users.changed != 0 || len(w.heard) != 0 {
+		t.Errorf("%d changes and %v heard, want none", w.users.changed, w.heard)
+	}
+}
+
+func TestChangePasswordTellsThatWordIsUnderWay(t *testing.T) {
+	w := newWorld(t)
+	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
+	w.hearErr = session.ErrUntold
+	if err := w.change(oldPassword, newPassword); !errors.Is(err, session.ErrUntold) {
+		t.Errorf("ChangePassword = %v, want ErrUntold", err)
+	}
+}
+
+// A world is a login service with one user, over fakes.
+type world struct {
+	t        *testing.T
+	login    *login.Service
+	user     account.User
+	users    *users
+	sessions *sessions
+	heard    []session.Session
+	hearErr  error
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}}
+	accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: &counter{}, Now: time.Now}
+	var err error
+	if w.user, err = accounts.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
+		t.Fatal(err)
+	}
+	w.login = &login.Service{Accounts: accounts, Sessions: w.sessions, Users: w.users, Store: w}
+	return w
+}
+
+func (w *world) change(current, next string) error {
+	return w.login.ChangePassword(w.t.Context(), account.Asker{}, w.user.ID, account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
+}
+
+func (w *world) Hear(_ context.Context, ended session.Session) error {
+	w.heard = append(w.heard, ended)
+	return w.hearErr
+}
+
+type counter struct{ last idworker.ID }
+
+func (c *counter) Next(context.Context) (idworker.ID, error) { c.last++; return c.last, nil }
+
+type users struct {
+	*accounttest.Users
+	ended   session.Session
+	err     error
+	changed int
+	proved  int64 // the version of the password of the last proof
+}
+
+func (u *users) ChangePassword(_ context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
+	if u.err != nil {
+		return session.Session{}, u.err
+	}
+	u.changed++
+	u.Change(id, func(user *account.User) { user.PasswordHash, user.PasswordVersion = hash, version+1 })
+	return u.ended, nil
+}
+
+func (u *users) Prove(_ context.Context, _ idworker.ID, version int64) error {
+	if u.err == nil {
+		u.proved = version
+	}
+	return u.err
+}
+
+type sessions struct {
+	opened  int
+	version int64
+	err     error
+}
+
+func (s *sessions) Open(_ context.Context, user idworker.ID, version int64) (session.Opened, error) {
+	if s.err != nil {
+		return session.Opened{}, s.err
+	}
+	s.opened++
+	s.version = version
+	return session.Opened{Identity: flakepass.Identity{UserID: user}}, nil
+}

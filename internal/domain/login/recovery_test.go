@@ -1,0 +1,62 @@
+package login_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+)
+
+func (f *factors) State(context.Context, idworker.ID) (secondfactor.State, error) {
+	return secondfactor.State{Enrolled: true, Left: 4}, nil
+}
+
+func (f *factors) Renew(context.Context, *account.User) ([]secondfactor.RecoveryCode, error) {
+	if f.staleRemoval {
+		return nil, account.ErrStale
+	}
+	f.renewed++
+	return make([]secondfactor.RecoveryCode, secondfactor.RecoveryCodes), nil
+}
+
+func TestRenewalAsksForEverything(t *testing.T) {
+	w, f := newGuarded(t)
+	renew := func(password string, code secondfactor.Code) error {
+		codes, err := w.login.RenewRecovery(t.Context(), account.Asker{}, w.user.ID, account.NewPassword(password), code)
+		if (len(codes) > 0) != (err == nil) {
+			t.Errorf("%d codes beside %v", len(codes), err)
+		}
+		return err
+	}
+	if err := renew("not the right passphrase", good); !errors.Is(err, account.ErrWrong) || f.asked != 0 {
+		t.Errorf("with a wrong password: %v, and %d codes looked at", err, f.asked)
+	}
+	if err := renew(oldPassword, secondfactor.Code{}); !errors.Is(err, secondfactor.ErrRequired) {
+		t.Errorf("without a code: %v", err)
+	}
+	if err := renew(oldPassword, secondfactor.NewCode("999999")); !errors.Is(err, secondfactor.ErrInvalid) {
+		t.Errorf("with a wrong code: %v", err)
+	}
+	f.staleRemoval = true
+	if err := renew(oldPassword, good); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("when the password changed meanwhile: %v", err)
+	}
+	f.staleRemoval = false
+	if f.renewed != 0 {
+		t.Fatal("they were renewed")
+	}
+	if err := renew(oldPassword, good); err != nil || f.renewed != 1 {
+		t.Errorf("Renew = %v, %d times", err, f.renewed)
+	}
+	if s, err := w.login.FactorState(t.Context(), w.user.ID); err != nil || s.Left != 4 {
+		t.Errorf("FactorState = %+v, %v", s, err)
+	}
+	w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = time.Time{} })
+	if err := renew(oldPassword, good); !errors.Is(err, secondfactor.ErrNotEnrolled) {
+		t.Errorf("without a factor: %v", err)
+	}
+}

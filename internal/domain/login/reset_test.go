@@ -1,0 +1,121 @@
+package login_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// started is one reset, in memory.
+type started struct {
+	token account.ResetToken
+	user  account.User
+	ended session.Session
+	used  account.PHC
+	find  error
+	use   error
+	heard []session.Session
+	deaf  error
+}
+
+func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
+	if s.find == nil && hash != s.token.Hash() {
+		return account.User{}, account.Issuer{}, account.ErrReset
+	}
+	return s.user, account.Issuer{ID: 7, Name: "root"}, s.find
+}
+
+func (s *started) UseReset(_ context.Context, _ account.ResetHash, u account.User, _ account.Issuer, hash account.PHC, _ time.Time) (session.Session, error) {
+	if s.use != nil {
+		return session.Session{}, s.use
+	}
+	s.used = hash
+	return s.ended, nil
+}
+
+func (s *started) Hear(_ context.Context, ended session.Session) error {
+	s.heard = append(s.heard, ended)
+	return s.deaf
+}
+
+// hashes counts what is hashed.
+type hashes struct {
+	login.Accounts
+	n int
+}
+
+func (h *hashes) NewHash(ctx context.Context, by account.Asker, name string, p account.Password) (account.PHC, error) {
+	h.n++
+	return h.Accounts.NewHash(ctx, by, name, p)
+}
+
+func newReset(t *testing.T) (*login.Resets, *started, *hashes) {
+	t.Helper()
+	w := newWorld(t)
+	s := &started{token: account.NewResetToken(), user: w.user, ended: session.Session{ID: 9, UserID: w.user.ID}}
+	h := &hashes{Accounts: w.login.Accounts}
+	return &login.Resets{Accounts: h, Users: s, Store: s, Now: time.Now}, s, h
+}
+
+// The end of the login is told before the answer, so that the token of before is
+// dead by then.
+func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
+	r, s, _ := newReset(t)
+	u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword))
+	if err != nil || u.ID != s.user.ID || s.used.IsZero() || len(s.heard) != 1 || s.heard[0].ID != 9 {
+		t.Errorf("%v, %v, heard %v", u.ID, err, s.heard)
+	}
+	s.ended, s.heard = session.Session{}, nil // who had no login
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); err != nil || len(s.heard) != 0 {
+		t.Errorf("%v, heard %v", err, s.heard)
+	}
+	s.ended.ID, s.deaf = 9, session.ErrUntold
+	if u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, session.ErrUntold) || u.ID != s.user.ID {
+		t.Errorf("untold: %v, %v", u.ID, err)
+	}
+}
+
+// Who has no token learns nothing of the account, and costs no hash.
+func TestTokenIsLookedAtFirst(t *testing.T) {
+	r, s, h := newReset(t)
+	for _, p := range []string{"x", "alice alice alice alice", newPassword} {
+		if _, err := r.Use(t.Context(), account.Asker{}, account.NewResetToken(), account.NewPassword(p)); !errors.Is(err, account.ErrReset) {
+			t.Errorf("%q: %v, want ErrReset", p, err)
+		}
+	}
+	s.user.DisabledAt = time.Now()
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, account.ErrDisabled) {
+		t.Errorf("disabled: %v", err)
+	} else if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != s.user.ID {
+		t.Errorf("disabled: %+v, which says of nobody", known)
+	}
+	if h.n != 0 || len(s.heard) != 0 {
+		t.Errorf("%d hashes, heard %v", h.n, s.heard)
+	}
+}
+
+func TestResetKeepsWhatItCannotDecide(t *testing.T) {
+	r, s, _ := newReset(t)
+	_, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword("short"))
+	if _, ok := errors.AsType[*account.InvalidError](err); !ok || !s.used.IsZero() {
+		t.Errorf("a short password: %v", err)
+	}
+	for _, away := range []error{context.DeadlineExceeded, account.ErrReset, account.ErrDisabled} {
+		s.use = away
+		if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, away) {
+			t.Errorf("%v, want %v", err, away)
+		}
+	}
+	s.find = context.DeadlineExceeded
+	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
+		t.Errorf("database away: %v", err)
+	}
+	if len(s.heard) != 0 {
+		t.Errorf("heard %v", s.heard)
+	}
+}

@@ -1,0 +1,62 @@
+package login_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+)
+
+// Whoever comes to a door that is not theirs keeps the login that they have
+// elsewhere.
+func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleAdmin, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	if refused, known := errors.AsType[*account.RefusedError](err); !errors.Is(err, login.ErrRole) || !known || refused.UserID != w.user.ID {
+		t.Errorf("LoginAs = %v, want ErrRole, about alice", err)
+	}
+	if _, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleAdmin, "alice", account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("with a wrong password: %v, want ErrWrong: the role is told to who knows the password", err)
+	}
+	if w.sessions.opened != 0 {
+		t.Errorf("%d sessions opened, want none", w.sessions.opened)
+	}
+	if opened, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err != nil || opened.Identity.UserID != w.user.ID {
+		t.Errorf("LoginAs with the role = %v, %v", opened, err)
+	}
+}
+
+// TestReauthenticationAsksForThePassword: what was not shown is not noted, and
+// what was is, for the password of that version. The login that is over is told as
+// that.
+func TestReauthenticationAsksForThePassword(t *testing.T) {
+	w := newWorld(t)
+	again := func(id idworker.ID, password string) error {
+		return w.login.Reauthenticate(t.Context(), account.Asker{}, id, account.NewPassword(password), secondfactor.Code{})
+	}
+	if err := again(w.user.ID, "not the right passphrase"); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("with a wrong password: %v, want ErrWrong", err)
+	}
+	if err := again(12345, oldPassword); err == nil {
+		t.Error("nobody was taken for somebody")
+	}
+	if w.users.proved != 0 {
+		t.Error("noted without a password")
+	}
+	if err := again(w.user.ID, oldPassword); err != nil || w.users.proved != w.user.PasswordVersion {
+		t.Errorf("%v, noted for version %d of the password; want %d", err, w.users.proved, w.user.PasswordVersion)
+	}
+	for told, want := range map[error]error{account.ErrStale: account.ErrWrong, flakepass.ErrRevoked: flakepass.ErrRevoked} {
+		w.users.err = told
+		if err := again(w.user.ID, oldPassword); !errors.Is(err, want) {
+			t.Errorf("after %v: %v, want %v", told, err, want)
+		}
+	}
+	if err := again(w.user.ID, oldPassword); !errors.Is(err, account.ErrUndecided) && !errors.Is(err, account.ErrWrong) {
+		t.Errorf("%v counts as a guess", err)
+	}
+}

@@ -1,0 +1,35 @@
+package login_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+)
+
+// TestRightPasswordIsNoGuess: whoever knows it and is not let in, because
+// something else fails, has not guessed.
+func TestRightPasswordIsNoGuess(t *testing.T) {
+	outage := errors.New("no route")
+	w := newWorld(t)
+	for err, undecided := range map[error]bool{outage: true, account.ErrDisabled: true, account.ErrStale: false, account.ErrNotFound: false} {
+		w.sessions.err = err
+		if _, got := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); errors.Is(got, account.ErrUndecided) != undecided {
+			t.Errorf("Login after %v: %v", err, got)
+		}
+		if _, got := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword("not the right passphrase"), secondfactor.Code{}); errors.Is(got, account.ErrUndecided) {
+			t.Errorf("a wrong password: %v", got)
+		}
+		w.users.err = err
+		if got := w.change(oldPassword, newPassword); errors.Is(got, account.ErrUndecided) != undecided {
+			t.Errorf("ChangePassword after %v: %v", err, got)
+		}
+		if got := w.change("not the right passphrase", newPassword); errors.Is(got, account.ErrUndecided) {
+			t.Errorf("a wrong current password: %v", got)
+		}
+	}
+	if err := w.login.Reauthenticate(t.Context(), account.Asker{}, 12345, account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
+		t.Errorf("nobody to confirm: %v", err)
+	}
+}

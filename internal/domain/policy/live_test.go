@@ -1,0 +1,175 @@
+package policy_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+func TestNewLiveReadsOrFails(t *testing.T) {
+	down := errors.New("no route")
+	if _, err := policy.NewLive(t.Context(), &loader{err: down}); !errors.Is(err, down) {
+		t.Errorf("NewLive: %v, want what the loader said", err)
+	}
+	l, err := policy.NewLive(t.Context(), &loader{p: version(3)})
+	if err != nil || l.Current().Version != 3 {
+		t.Errorf("NewLive: %v, %v", l, err)
+	}
+}
+
+func TestRefreshNeverGoesBack(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ read, want int64 }{{5, 5}, {4, 5}, {5, 5}, {1, 5}, {6, 6}, {5, 6}} {
+		from.set(version(c.read), nil)
+		if err := l.Refresh(t.Context()); err != nil || l.Current().Version != c.want {
+			t.Errorf("read version %d: %d in force, %v; want %d", c.read, l.Current().Version, err, c.want)
+		}
+	}
+	down := errors.New("no route")
+	from.set(version(7), down)
+	if err := l.Refresh(t.Context()); !errors.Is(err, down) || l.Current().Version != 6 {
+		t.Errorf("failed read: %v, version %d in force; want what the loader said, and 6", err, l.Current().Version)
+	}
+}
+
+func TestConcurrentRefreshKeepsTheNewest(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const newest = 200
+	var all sync.WaitGroup
+	for w := range 4 {
+		all.Go(func() {
+			last := int64(0)
+			for v := range int64(newest) {
+				if w == 0 {
+					from.set(version(v+1), nil)
+				}
+				if err := l.Refresh(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if now := l.Current().Version; now < last {
+					t.Errorf("version %d after %d", now, last)
+				} else {
+					last = now
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got := l.Current().Version; got != newest {
+		t.Errorf("version %d in force, want %d", got, newest)
+	}
+}
+
+func TestFixedNeverChanges(t *testing.T) {
+	p := version(4)
+	l := policy.Fixed(p)
+	p.Idle = 1
+	if got := l.Current(); got.Version != 4 || got.Idle == 1 {
+		t.Errorf("in force: %+v, want what was given", got)
+	}
+}
+
+func TestFollowAppliesAndLogsEachChangeOnce(t *testing.T) {
+	l, err := policy.NewLive(t.Context(), &loader{p: version(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	apply := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	for i, c := range []struct {
+		read, want int64
+		lines      int // so far
+	}{{1, 1, 0}, {2, 2, 1}, {2, 2, 1}, {1, 2, 1}, {4, 4, 2}, {3, 4, 2}, {5, 5, 3}} {
+		apply(t.Context(), version(c.read))
+		if got := l.Current().Version; got != c.want {
+			t.Errorf("step %d: version %d in force, want %d", i, got, c.want)
+		}
+		if n := strings.Count(log.String(), "\n"); n != c.lines {
+			t.Errorf("step %d: %d lines, want %d:\n%s", i, n, c.lines, &log)
+		}
+	}
+}
+
+// A change that was made on this instance is in force before the next poll, which
+// logs it all the same, and once.
+func TestFollowLogsWhatSomebodyElseHasRefreshed(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	apply := l.Follow(slog.New(slog.NewTextHandler(&log, nil)))
+	from.set(version(2), nil)
+	if err := l.Refresh(t.Context()); err != nil || l.Current().Version != 2 {
+		t.Fatalf("version %d in force, %v", l.Current().Version, err)
+	}
+	for range 3 {
+		apply(t.Context(), version(2))
+	}
+	if n := strings.Count(log.String(), "version=2"); n != 1 {
+		t.Errorf("%d lines:\n%s", n, &log)
+	}
+}
+
+// An instance that raised the bases by a clock of its own would refuse what
+// another accepts.
+func TestBasesStayAsTheyWereRead(t *testing.T) {
+	from := &loader{p: version(1)}
+	l, err := policy.NewLive(t.Context(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := version(2)
+	next.IdleBase, next.AbsoluteBase = noon.AddDate(-10, 0, 0), noon.AddDate(-11, 0, 0) // by a clock that is far behind
+	from.set(next, nil)
+	if err := l.Refresh(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if p := l.Current(); !p.IdleBase.Equal(next.IdleBase) || !p.AbsoluteBase.Equal(next.AbsoluteBase) {
+		t.Errorf("refreshed: bases %v and %v, want %v and %v", p.IdleBase, p.AbsoluteBase, next.IdleBase, next.AbsoluteBase)
+	}
+	next.Version = 3
+	l.Apply(next)
+	if p := l.Current(); p.Version != 3 || !p.IdleBase.Equal(next.IdleBase) || !p.AbsoluteBase.Equal(next.AbsoluteBase) {
+		t.Errorf("applied: %+v", p)
+	}
+}
+
+func version(n int64) policy.Policy {
+	p := policy.Default()
+	p.Version = n
+	return p
+}
+
+// A loader answers what it is told to.
+type loader struct {
+	mu  sync.Mutex
+	p   policy.Policy
+	err error
+}
+
+func (l *loader) set(p policy.Policy, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.p, l.err = p, err
+}
+
+func (l *loader) LoadPolicy(context.Context) (policy.Policy, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.p, l.err
+}

@@ -1,0 +1,281 @@
+package secondfactor
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+var (
+	// ErrOff means that nobody can enrol here, for no key is configured.
+	ErrOff = errors.New("no second factor can be enrolled: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+	// ErrEnrolled means that the user has a second factor already.
+	ErrEnrolled = errors.New("there is a second factor already")
+	// ErrNotEnrolled means that the user has none, or none to confirm.
+	ErrNotEnrolled = errors.New("there is no second factor")
+	// ErrRequired means that the password is right, and that no code came with it.
+	ErrRequired = errors.New("a code of the second factor is needed")
+	// ErrUnchecked goes with another error of somebody who has a second factor: no
+	// code was looked at yet, so this is no proof of anybody, and no attempt may be
+	// forgiven by it.
+	ErrUnchecked = errors.New("the second factor was not checked")
+	// ErrInvalid means that a code is wrong, too old, or was used before.
+	ErrInvalid = errors.New("the code of the second factor is not valid")
+)
+
+// A Factor is what is kept of one user's second factor.
+type Factor struct {
+	Sealed   []byte    // the secret, encrypted; nil if none
+	At       time.Time // when it was confirmed; zero while it is not
+	Step     int64     // the last time step whose code was used
+	Recovery []byte    // hashes of the recovery codes that are left
+}
+
+// A Store keeps second factors with their users. Each verb that writes compares
+// as it writes, so that of two at the same time one finds the row changed.
+type Store interface {
+	// Factor is what is kept, or [account.ErrNotFound] where there is no such user.
+	Factor(ctx context.Context, user idworker.ID) (Factor, error)
+	// Enrol keeps a secret that is not confirmed, in the place of any other that is
+	// not. by needs a login. It returns false, and changes nothing, if one is confirmed.
+	Enrol(ctx context.Context, by audit.By, user idworker.ID, sealed []byte) (bool, error)
+	// Confirm makes the kept secret count, if it is still sealed and not confirmed,
+	// else it returns false. It raises the version of the password: a login that
+	// had its password checked before does not begin without a code.
+	Confirm(ctx context.Context, user idworker.ID, sealed []byte, f Factor, e audit.Event) (bool, error)
+	// UseStep notes that the code of step was used. It returns false if that or a
+	// later one was, or if the secret is another.
+	UseStep(ctx context.Context, user idworker.ID, sealed []byte, step int64) (bool, error)
+	// UseRecovery leaves the codes left in the place of those in had. It returns
+	// false if had is not what is kept.
+	UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error)
+	// RenewRecovery leaves next in the place of all recovery codes, if the version of
+	// the password is still version and there is a factor; else it returns false.
+	RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error)
+	// Remove forgets the factor and raises the version of the password, if that is
+	// still version and there is a factor; else it returns false.
+	Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error)
+}
+
+// A Service enrols second factors and checks their codes. Set the fields once,
+// before use; only Checked may be nil.
+type Service struct {
+	Store  Store
+	Keys   Keys // none: nobody can enrol, and whoever has is told that it cannot be checked
+	IDs    audit.IDs
+	Now    func() time.Time // by which codes count (OWASP ASVS 5.0, 6.5.8)
+	Issuer string           // what an app shows beside the account
+
+	// Checked hears what came of each code: code, recovery, required or invalid.
+	Checked func(outcome string)
+
+	once sync.Once
+	own  Keys // of tickets, without other keys
+}
+
+// An Enrolment is shown once.
+type Enrolment struct {
+	Secret Secret
+	URI    URI
+}
+
+// Enrol makes a secret for a user, who is to show a code of it to
+// [Service.Confirm] before it counts. Another that was not confirmed is forgotten.
+// It fails with [ErrOff] or [ErrEnrolled].
+func (s *Service) Enrol(ctx context.Context, user *account.User) (Enrolment, error) {
+	if s.Keys.None() {
+		return Enrolment{}, fmt.Errorf("secondfactor: enrol: %w", ErrOff)
+	}
+	secret := newSecret()
+	uri, err := secret.uri(s.Issuer, user.Username)
+	if err != nil {
+		return Enrolment{}, err
+	}
+	ok, err := s.Store.Enrol(ctx, byUser(ctx, user), user.ID, s.Keys.seal(forSecret, user.ID, secret.bytes()))
+	if err == nil && !ok {
+		err = ErrEnrolled
+	}
+	if err != nil {
+		return Enrolment{}, fmt.Errorf("secondfactor: enrol: %w", err)
+	}
+	return Enrolment{secret, uri}, nil
+}
+
+// Confirm makes the secret count of which code is one, and returns the recovery
+// codes, of which only hashes are kept. It fails with [ErrRequired],
+// [ErrInvalid], [ErrNotEnrolled] or [ErrEnrolled].
+func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([]RecoveryCode, error) {
+	for tried := []byte(nil); ; {
+		f, err := s.Store.Factor(ctx, user.ID)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("secondfactor: confirm: %w", err)
+		case !f.At.IsZero():
+			return nil, fmt.Errorf("secondfactor: confirm: %w", ErrEnrolled)
+		case f.Sealed == nil:
+			return nil, fmt.Errorf("secondfactor: confirm: %w", ErrNotEnrolled)
+		case !code.Given():
+			return nil, s.count("required", ErrRequired)
+		case tried != nil && bytes.Equal(tried, f.Sealed):
+			return nil, s.count("invalid", ErrInvalid)
+		}
+		codes, err := s.confirm(ctx, user, &f, code)
+		if err != nil || codes != nil {
+			return codes, err
+		}
+		tried = f.Sealed // another by now; if it is the same secret under another key, the code is good
+	}
+}
+
+// confirm makes the factor f count. It returns no codes if f is not what is kept.
+func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, code Code) ([]RecoveryCode, error) {
+	step, err := s.stepOf(user.ID, f, code)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorEnrolled, user, nil)
+	if err != nil {
+		return nil, err
+	}
+	codes, kept := newRecovery(user.ID)
+	at := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
+	ok, err := s.Store.Confirm(ctx, user.ID, f.Sealed, Factor{Sealed: f.Sealed, At: at, Step: step, Recovery: kept}, e)
+	if err != nil {
+		return nil, fmt.Errorf("secondfactor: confirm: %w", err)
+	}
+	if !ok {
+		return nil, nil
+	}
+	return codes, s.count("code", nil)
+}
+
+// Check takes a code of the user's second factor, which is used up by that, even
+// if what it was for fails. It fails with [ErrRequired], [ErrInvalid] or
+// [ErrNotEnrolled], and with [ErrSealed] if the secret cannot be read; a recovery
+// code is taken all the same.
+func (s *Service) Check(ctx context.Context, user *account.User, code Code) error {
+	return s.check(ctx, user, code, nil)
+}
+
+// CheckTicket is Check for who has shown a ticket in the place of the password. It
+// fails with [ErrTicket] as well, if any code was taken, or the recovery codes were
+// renewed, since the ticket was given: it works once. Of two codes that come with one
+// ticket at the same moment both may be taken.
+func (s *Service) CheckTicket(ctx context.Context, user *account.User, h Holder, code Code) error {
+	return s.check(ctx, user, code, &h.Uses)
+}
+
+func (s *Service) check(ctx context.Context, user *account.User, code Code, since *Uses) error {
+	if !code.Given() {
+		return s.count("required", ErrRequired)
+	}
+	for tried := []byte(nil); ; {
+		f, err := s.Store.Factor(ctx, user.ID)
+		switch {
+		case err != nil:
+			return fmt.Errorf("secondfactor: check: %w", err)
+		case f.At.IsZero():
+			return fmt.Errorf("secondfactor: check: %w", ErrNotEnrolled)
+		case since != nil && *since != f.uses():
+			return fmt.Errorf("secondfactor: check: %w", ErrTicket)
+		case tried != nil && bytes.Equal(tried, f.Sealed):
+			return s.count("invalid", ErrInvalid) // it was used at the same time
+		}
+		if left, ok := code.without(user.ID, f.Recovery); ok {
+			again, err := s.recover(ctx, user, f.Recovery, left)
+			if again {
+				continue // another code was used at the same time, and this one may be left
+			}
+			return err
+		}
+		step, err := s.stepOf(user.ID, &f, code)
+		if err != nil {
+			return err
+		}
+		ok, err := s.Store.UseStep(ctx, user.ID, f.Sealed, step)
+		if err != nil {
+			return fmt.Errorf("secondfactor: check: %w", err)
+		}
+		if ok {
+			return s.count("code", nil)
+		}
+		tried = f.Sealed // if it is under another key by now, the code was not looked at
+	}
+}
+
+// recover uses up a recovery code. again means that the row has changed.
+func (s *Service) recover(ctx context.Context, user *account.User, had, left []byte) (again bool, err error) {
+	e, err := s.event(ctx, audit.NeedsNothing, audit.RecoveryCodeUsed, user, map[string]int{"left": len(left) / 32})
+	if err != nil {
+		return false, err
+	}
+	ok, err := s.Store.UseRecovery(ctx, user.ID, had, left, e)
+	if err != nil {
+		return false, fmt.Errorf("secondfactor: recovery code: %w", err)
+	}
+	if !ok {
+		return true, nil
+	}
+	return false, s.count("recovery", nil)
+}
+
+// stepOf is the time step whose code this is, or [ErrInvalid].
+func (s *Service) stepOf(user idworker.ID, f *Factor, code Code) (int64, error) {
+	if code.kind != ofApp {
+		return 0, s.count("invalid", ErrInvalid)
+	}
+	secret, err := s.Keys.open(forSecret, user, f.Sealed)
+	if err != nil {
+		return 0, err
+	}
+	step, ok := code.step(secretOf(secret), s.Now().Unix()/stepSeconds, f.Step)
+	if !ok {
+		return 0, s.count("invalid", ErrInvalid)
+	}
+	return step, nil
+}
+
+// Remove forgets the factor of a user whose password, in the version that user
+// has, and whose code were checked. It fails with [account.ErrStale] if either
+// changed meanwhile.
+func (s *Service) Remove(ctx context.Context, user *account.User) error {
+	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorRemoved, user, nil)
+	if err != nil {
+		return err
+	}
+	ok, err := s.Store.Remove(ctx, user.ID, user.PasswordVersion, e)
+	if err == nil && !ok {
+		err = account.ErrStale
+	}
+	if err != nil {
+		return fmt.Errorf("secondfactor: remove: %w", err)
+	}
+	return nil
+}
+
+// event is one about a user's own factor, by that user, who needs that for it.
+func (s *Service) event(ctx context.Context, need audit.Need, action audit.Action, user *account.User, after any) (audit.Event, error) {
+	return audit.New(audit.NewContext(ctx, byUser(ctx, user)), s.IDs, need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
+}
+
+// byUser is the user as who acts in ctx.
+func byUser(ctx context.Context, user *account.User) audit.By {
+	by := audit.From(ctx)
+	by.ID, by.Name = user.ID, user.Username
+	return by
+}
+
+// count tells of an outcome, and returns err.
+func (s *Service) count(outcome string, err error) error {
+	if s.Checked != nil {
+		s.Checked(outcome)
+	}
+	return err
+}

@@ -1,0 +1,238 @@
+package session_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+var reasons = []session.Reason{
+	session.LoggedOut, session.Replaced, session.Revoked, session.PasswordChanged,
+	session.Disabled, session.Expired, session.Idle,
+}
+
+// A world is a service over two stores that hold one living session, seen just
+// now, and a book; all write their calls into one list.
+type world struct {
+	service *session.Service
+	near    *store
+	truth   *rows
+	known   *known
+	book    *book
+	token   flakepass.Token
+	now     time.Time
+	calls   *strings.Builder
+	settled []session.Session
+}
+
+// rows are the store that decides, by the policy of the service.
+type rows struct {
+	store
+	world *world
+	used  time.Time
+}
+
+func (r *rows) Settle(_ context.Context, _ idworker.ID, used time.Time) (session.Session, error) {
+	r.calls.WriteString("truth.Settle ")
+	if r.err != nil {
+		return session.Session{}, r.err
+	}
+	s, rule := r.s, r.world.rule()
+	switch {
+	case !s.Alive():
+	case rule.Expired(r.world.issued(), r.world.known.clock):
+		s.Ended = session.Expired
+	case rule.Idled(s.Seen, r.world.known.clock):
+		s.Ended = session.Idle
+	case used.Sub(s.Seen) >= rule.Touch:
+		r.used, s.Seen = used, used
+	}
+	return s, nil
+}
+
+// known is what the polls have brought.
+type known struct {
+	floor     idworker.ID
+	watermark time.Time
+	clock     time.Time // zero: never read
+	late      func()    // called when the floor is looked at
+}
+
+func (k *known) Global() idworker.ID {
+	if k.late != nil {
+		k.late()
+	}
+	return k.floor
+}
+func (k *known) Watermark() time.Time     { return k.watermark }
+func (k *known) Clock() (time.Time, bool) { return k.clock, !k.clock.IsZero() }
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	now := time.UnixMilli(1_800_000_000_000).UTC()
+	w := &world{now: now, calls: &strings.Builder{}}
+	w.token = flakepass.NewToken(idworker.Default().Smallest(now.Add(-48*time.Hour)) + 12345)
+	s := session.Session{
+		ID: w.token.ID(), UserID: 42, Username: "ada", Role: "user", Hash: session.HashOf(w.token), Seen: now, AsOf: now,
+	}
+	w.near, w.truth = &store{name: "near", calls: w.calls, s: s}, &rows{store: store{name: "truth", calls: w.calls, s: s}, world: w}
+	w.known = &known{clock: now}
+	w.book = &book{calls: w.calls, s: s}
+	w.service = &session.Service{
+		Store: w.near, Rows: w.truth, Book: w.book, IDs: minter{now}, Policy: policy.Fixed(policy.Default()),
+		Known: w.known, Near: 5 * time.Second, Settled: func(s session.Session) { w.settled = append(w.settled, s) },
+		Now: func() time.Time { return now },
+	}
+	return w
+}
+
+func (w *world) rule() *policy.Policy { return w.service.Policy.Current() }
+
+func (w *world) issued() time.Time { return idworker.Default().Time(w.token.ID()) }
+
+func (w *world) wantCalls(t *testing.T, want string) {
+	t.Helper()
+	if got := w.calls.String(); got != want {
+		t.Errorf("calls: %q, want %q", got, want)
+	}
+}
+
+// A store holds one session.
+type store struct {
+	name     string
+	calls    *strings.Builder
+	s        session.Session
+	err      error
+	touchErr error
+	hearErr  error
+	touched  time.Time
+	heard    session.Session
+}
+
+func (s *store) change(f func(*session.Session)) { f(&s.s) }
+
+func (s *store) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+	s.calls.WriteString(s.name + ".Get ")
+	if s.err != nil {
+		return session.Session{}, s.err
+	}
+	if id != s.s.ID {
+		return session.Session{}, session.ErrNotFound
+	}
+	return s.s, nil
+}
+
+func (s *store) Touch(_ context.Context, _ idworker.ID, seen time.Time) error {
+	s.calls.WriteString(s.name + ".Touch ")
+	s.touched = seen
+	return s.touchErr
+}
+
+func (s *store) Hear(_ context.Context, ended session.Session) error {
+	s.calls.WriteString(s.name + ".Hear ")
+	s.heard = ended
+	return s.hearErr
+}
+
+// A book has one session, of user 42.
+type book struct {
+	calls   *strings.Builder
+	s       session.Session
+	err     error
+	opening session.Opening
+	minted  []idworker.ID
+}
+
+func (b *book) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+	b.calls.WriteString("Begin ")
+	b.opening = o
+	if b.err != nil {
+		return session.Begun{}, b.err
+	}
+	// Twice, as a book does that loses a race the first time.
+	first, _, err := o.Mint(ctx, b.s.ID)
+	if err != nil {
+		return session.Begun{}, err
+	}
+	id, hash, err := o.Mint(ctx, b.s.ID)
+	if err != nil {
+		return session.Begun{}, err
+	}
+	b.minted = []idworker.ID{first, id}
+	begun := session.Begun{Session: session.Session{
+		ID: id, UserID: o.UserID, Username: "ada", Role: "user", Hash: hash, Seen: o.Seen, AsOf: o.Seen,
+	}}
+	if b.s.ID != 0 {
+		begun.Replaced = b.s
+		begun.Replaced.Ended = session.Replaced
+	}
+	return begun, nil
+}
+
+func (b *book) End(_ context.Context, e session.Ending) (session.Session, error) {
+	b.calls.WriteString("End ")
+	switch {
+	case b.err != nil:
+		return session.Session{}, b.err
+	case e.ID == 0 && e.UserID != b.s.UserID, e.ID != 0 && (e.ID != b.s.ID || !e.Hash.Equal(&b.s.Hash)):
+		return session.Session{}, session.ErrNotFound
+	}
+	ended := b.s
+	ended.Before = !b.s.Alive()
+	if b.s.Alive() {
+		b.s.Ended = e.Reason
+		ended.Ended = e.Reason
+	}
+	return ended, nil
+}
+
+type minter struct{ now time.Time }
+
+var errNoID = errors.New("no ID")
+
+func (m minter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, error) {
+	if m.now.IsZero() {
+		return 0, errNoID
+	}
+	return max(floor+1, idworker.Default().Smallest(m.now)), nil
+}
+
+// A keeper keeps the hash of the session that began.
+type keeper struct {
+	*book
+	hash *session.Hash
+}
+
+func (k keeper) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+	begun, err := k.book.Begin(ctx, o)
+	*k.hash = begun.Session.Hash
+	return begun, err
+}
+
+// A counter mints IDs one after the other.
+type counter struct{ next idworker.ID }
+
+func (c *counter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, error) {
+	c.next = max(c.next, floor) + 1
+	return c.next, nil
+}
+
+// A latePolicy changes once the near store was asked.
+type latePolicy struct {
+	*world
+	before, after policy.Policy
+}
+
+func (p *latePolicy) Current() *policy.Policy {
+	if p.calls.Len() == 0 {
+		return &p.before
+	}
+	return &p.after
+}

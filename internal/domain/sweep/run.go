@@ -1,0 +1,270 @@
+package sweep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// A job is a pass that has the lease and is to begin.
+type job struct {
+	report Report
+	from   Cursor
+}
+
+// Run sweeps on the policy's schedule until ctx ends, and follows changes of
+// the schedule within a second. It never sweeps at its start. A pass that is
+// still running when the next is due makes that one wait for its next turn. Run
+// returns when the last pass has stopped.
+func (s *Sweeper) Run(ctx context.Context) {
+	inbox := s.open()
+	var requested sync.WaitGroup
+	defer requested.Wait()
+	defer s.shut(func(j job) { s.run(ctx, j) })
+
+	c := cron.New(cron.WithLocation(time.UTC), cron.WithLogger(cron.DiscardLogger))
+	// Recover is the inner one: outside SkipIfStillRunning, a panic would leave
+	// the job marked as running for ever.
+	job := cron.NewChain(cron.SkipIfStillRunning(cron.DiscardLogger), s.recovered()).Then(cron.FuncJob(func() { s.scheduled(ctx) }))
+
+	var entry cron.EntryID
+	var known string
+	follow := func() {
+		spec := s.Policy.Current().Schedule
+		if spec == known {
+			return
+		}
+		known = spec
+		schedule, err := ParseSchedule(spec)
+		if err != nil {
+			s.Log.ErrorContext(ctx, "sweep schedule not usable; the last one stays in force", "err", err)
+			return
+		}
+		c.Remove(entry)
+		entry = c.Schedule(schedule, job)
+	}
+	follow()
+	c.Start()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	wall, since := s.now(), time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			<-c.Stop().Done() // the pass sees ctx too, and stops between two batches
+			return
+		case j := <-inbox:
+			requested.Go(func() { s.run(ctx, j) })
+		case <-tick.C:
+			// cron waits by a clock that knows no steps: after one, what it waits for
+			// is another moment.
+			at := s.now()
+			if stepped := at.Round(0).Sub(wall.Round(0)) - time.Since(since); stepped.Abs() > maxStep {
+				known = ""
+			}
+			wall, since = at, time.Now()
+			follow()
+		}
+	}
+}
+
+// maxStep is by how much the clock on the wall may be set without notice.
+const maxStep = 2 * time.Second
+
+func (s *Sweeper) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}
+
+// open lets requests in, shut lets no more in and ends what came last.
+func (s *Sweeper) open() <-chan job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inbox = make(chan job, 1)
+	return s.inbox
+}
+
+func (s *Sweeper) shut(end func(job)) {
+	s.mu.Lock()
+	inbox := s.inbox
+	s.inbox = nil
+	s.mu.Unlock()
+	select {
+	case j := <-inbox:
+		end(j)
+	default:
+	}
+}
+
+// Request has a pass begin now, on this instance, and returns as soon as it is
+// certain to. Whoever acts in ctx is on record. It fails with [ErrRunning], or
+// with [ErrStopped] where nothing runs the sweeper.
+func (s *Sweeper) Request(ctx context.Context) (Report, error) {
+	s.mu.Lock()
+	stopped := s.inbox == nil
+	s.mu.Unlock()
+	if stopped {
+		return Report{}, ErrStopped
+	}
+	j, err := s.take(ctx, true)
+	if err != nil {
+		return Report{}, err
+	}
+	if s.hand(j) {
+		return j.report, nil
+	}
+	j.report.Finished, j.report.Outcome = time.Now(), Stopped
+	return Report{}, errors.Join(ErrStopped, s.Book.Finish(ctx, j.report, j.from))
+}
+
+// hand gives a pass to Run, and reports false if that has ended meanwhile.
+// There is room: nobody else has the lease.
+func (s *Sweeper) hand(j job) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.inbox <- j:
+		return true
+	default:
+		return false
+	}
+}
+
+// Once runs a pass now and returns when it has ended. Whoever acts in ctx is on
+// record. It fails with [ErrRunning]; what went wrong later is in the report.
+func (s *Sweeper) Once(ctx context.Context) (Report, error) {
+	j, err := s.take(ctx, true)
+	if err != nil {
+		return Report{}, err
+	}
+	return s.run(ctx, j), nil
+}
+
+// scheduled runs a pass unless there is one already.
+func (s *Sweeper) scheduled(ctx context.Context) {
+	j, err := s.take(ctx, false)
+	switch {
+	case err == nil:
+		s.run(ctx, j)
+	case errors.Is(err, ErrRunning):
+		if s.Skipped != nil {
+			s.Skipped()
+		}
+	case ctx.Err() == nil:
+		s.Log.WarnContext(ctx, "sweep not begun; the next one is tried", "err", err)
+		if s.Swept != nil {
+			now := time.Now()
+			s.Swept(Report{Instance: s.Instance, Started: now, Finished: now, Outcome: Failed})
+		}
+	}
+}
+
+// take gets the lease for a new pass.
+func (s *Sweeper) take(ctx context.Context, requested bool) (job, error) {
+	id, err := s.IDs.Next(ctx)
+	if err != nil {
+		return job{}, fmt.Errorf("sweep: %w", err)
+	}
+	r := Report{ID: id, Instance: s.Instance, Started: time.Now(), Outcome: Running}
+	var event *audit.Event
+	if requested {
+		r.RequestedBy = cmp.Or(audit.From(ctx).Name, "unknown")
+		e, err := audit.New(ctx, s.IDs, audit.NeedsAdmin, audit.SweepRequested, audit.Target{Kind: "sweep", ID: id}, "", nil, nil)
+		if err != nil {
+			return job{}, fmt.Errorf("sweep: %w", err)
+		}
+		event = &e
+	}
+	from, err := s.Book.Take(ctx, r, event, s.Limits.orDefault().Lease)
+	if err != nil {
+		return job{}, fmt.Errorf("sweep: %w", err)
+	}
+	return job{r, from}, nil
+}
+
+// run walks, and notes how it ended.
+func (s *Sweeper) run(ctx context.Context, j job) Report {
+	limits := s.Limits.orDefault()
+	p := &pass{Sweeper: s, limits: limits, pace: newPace(limits), report: j.report, cursor: j.from, kept: j.report.Started}
+	err := p.recoverable(ctx)
+	r, next := &p.report, p.cursor
+	r.Finished = time.Now()
+	switch {
+	case err == nil:
+		r.Outcome, next = Done, Cursor{}
+	case errors.Is(err, errCeiling):
+		r.Outcome = Ceiling
+	case errors.Is(err, errSlow):
+		r.Outcome = Slow
+	case errors.Is(err, errBehind):
+		r.Outcome, r.Detail = Slow, err.Error()
+	case errors.Is(err, ErrLost):
+		r.Outcome = TakenOver
+	case ctx.Err() != nil:
+		r.Outcome = Stopped
+	default:
+		r.Outcome, r.Detail = Failed, "the database failed; the log of the instance says how"
+		switch {
+		case errors.Is(err, errTooMany):
+			r.Detail = errTooMany.Error()
+		case errors.Is(err, errPanic):
+			r.Detail = "a fault of the program; the log of the instance has it"
+		}
+	}
+	if err := s.Book.Finish(context.WithoutCancel(ctx), *r, next); err != nil {
+		s.Log.WarnContext(ctx, "the end of a sweep is not on record", "sweep_id", r.ID, "err", err)
+	}
+	if s.Swept != nil {
+		s.Swept(*r)
+	}
+	s.tell(ctx, r, err)
+	if s.After != nil && (r.Outcome == Done || r.Outcome == Ceiling) {
+		s.After(ctx)
+	}
+	return *r
+}
+
+// tell logs what is worth a line.
+func (s *Sweeper) tell(ctx context.Context, r *Report, err error) {
+	about := []any{"sweep_id", r.ID, "cleared", r.Cleared, "failed_rows", r.FailedRows, "took", r.Took(), "longest_batch", r.Longest}
+	switch {
+	case errors.Is(err, errPanic):
+		s.Log.ErrorContext(ctx, "sweep panicked; the next one goes on", append(about, "panic", err)...)
+	case r.Outcome == Failed, r.Outcome == Slow, r.Outcome == TakenOver:
+		s.Log.WarnContext(ctx, "sweep stopped early; the next one goes on", append(about, "outcome", r.Outcome, "err", err)...)
+	case r.Cleared > 0:
+		s.Log.InfoContext(ctx, "swept", append(about, "outcome", r.Outcome)...)
+	}
+}
+
+func (p *pass) recoverable(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %v", errPanic, r)
+		}
+	}()
+	return p.walk(ctx)
+}
+
+// recovered keeps a panic in one pass from ending the process.
+func (s *Sweeper) recovered() cron.JobWrapper {
+	return func(j cron.Job) cron.Job {
+		return cron.FuncJob(func() {
+			defer func() {
+				if r := recover(); r != nil {
+					s.Log.Error("sweep panicked; the next one goes on", "panic", fmt.Sprint(r))
+				}
+			}()
+			j.Run()
+		})
+	}
+}

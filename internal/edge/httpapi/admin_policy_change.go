@@ -1,0 +1,258 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// errNoCondition means that a change does not say what it replaces.
+var errNoCondition = errors.New("no If-Match")
+
+// wanted is a policy as a client asks for it. What is nil was left out.
+type wanted struct {
+	Idle     *int64     `json:"idle_timeout_seconds"`
+	Absolute *int64     `json:"absolute_lifetime_seconds"`
+	Touch    *int64     `json:"touch_interval_seconds"`
+	Schedule *text      `json:"sweep_schedule"`
+	Limits   limitsJSON `json:"limits"`
+	Note     text       `json:"note"`
+	Confirm  bool       `json:"confirm"`
+}
+
+// limitsJSON are limits that may be left out. null is none: it could be meant to
+// take them away.
+type limitsJSON struct{ doc *limit.Doc }
+
+// UnmarshalJSON takes an object with known names.
+func (l *limitsJSON) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return errBody
+	}
+	l.doc = new(limit.Doc)
+	return json.Unmarshal(b, l.doc, json.RejectUnknownMembers(true))
+}
+
+// over returns what is wanted, and what was left out, which is as it is in
+// force: a PUT says all of it, and nothing is guessed. Only the limits may be left
+// out as a whole: who speaks of times need not know of them.
+func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []account.FieldError) {
+	next = inForce
+	required := func(field string) {
+		missing = append(missing, account.FieldError{Field: field, Code: account.CodeRequired, Message: "must be given; what is to stay is sent as it is"})
+	}
+	for _, f := range []struct {
+		field string
+		from  *int64
+		to    *time.Duration
+	}{
+		{"idle_timeout_seconds", w.Idle, &next.Idle},
+		{"absolute_lifetime_seconds", w.Absolute, &next.Absolute},
+		{"touch_interval_seconds", w.Touch, &next.Touch},
+	} {
+		if f.from == nil {
+			required(f.field)
+			continue
+		}
+		// Beyond any limit, and far from where a duration overflows.
+		const most = 1e9
+		*f.to = time.Duration(min(max(*f.from, -most), most)) * time.Second
+	}
+	if w.Schedule == nil {
+		required("sweep_schedule")
+	} else {
+		next.Schedule = string(*w.Schedule)
+	}
+	if w.Limits.doc != nil {
+		limits, wrong := w.Limits.doc.Limits()
+		for _, f := range policy.LimitFields(wrong) {
+			missing = append(missing, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
+		}
+		if len(wrong) == 0 {
+			next.Limits, next.LimitsErr = limits, nil
+		}
+	}
+	return next, missing
+}
+
+func (s *server) setPolicy(c *gin.Context) error {
+	return s.changePolicy(c, func(ctx context.Context, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+		var in wanted
+		if err := bind(c, &in); err != nil {
+			return policy.Policy{}, policy.Effect{}, err
+		}
+		var missing []account.FieldError
+		change.Next, missing = in.over(inForce)
+		change.Note, change.Confirmed = string(in.Note), in.Confirm
+		change.DryRun = change.DryRun || len(missing) > 0
+		p, effect, err := s.Policies.Set(ctx, change)
+		if len(missing) > 0 {
+			err = alsoMissing(missing, err)
+		}
+		return p, effect, err
+	})
+}
+
+// alsoMissing is what is missing, with what else err says is wrong with the
+// fields that are there.
+func alsoMissing(missing []account.FieldError, err error) error {
+	wrong, _ := errors.AsType[*account.InvalidError](renamedPolicy(err))
+	all := &account.InvalidError{Fields: missing}
+	if wrong != nil {
+		for _, f := range wrong.Fields {
+			if !slices.ContainsFunc(missing, func(m account.FieldError) bool { return m.Field == f.Field }) {
+				all.Fields = append(all.Fields, f)
+			}
+		}
+	}
+	return all
+}
+
+func (s *server) revertPolicy(c *gin.Context) error {
+	return s.changePolicy(c, func(ctx context.Context, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+		var in struct {
+			Version *int64 `json:"version"`
+			Note    text   `json:"note"`
+			Confirm bool   `json:"confirm"`
+		}
+		if err := bind(c, &in); err != nil {
+			return policy.Policy{}, policy.Effect{}, err
+		}
+		if in.Version == nil {
+			return policy.Policy{}, policy.Effect{}, wrongField("version", account.CodeRequired, "must be given")
+		}
+		change.Note, change.Confirmed = string(in.Note), in.Confirm
+		p, effect, err := s.Policies.Revert(ctx, *in.Version, change)
+		if errors.Is(err, admin.ErrNoVersion) {
+			err = wrongField("version", "unknown", "must be one that the history lists")
+		}
+		return p, effect, err
+	})
+}
+
+// A policyVerb changes the policy in force, or asks what that would do.
+type policyVerb func(ctx context.Context, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+
+// changePolicy is around both ways to change the policy: what must be as it was,
+// whether it is only a question, and what is told of the outcome.
+func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
+	ctx := c.Request.Context()
+	inForce, change, err := s.replaces(c)
+	if err != nil {
+		return err
+	}
+	p, effect, err := do(ctx, inForce, change)
+	told := effectOf(&effect)
+	switch {
+	case errors.Is(err, admin.ErrUnconfirmed):
+		p, _ := lookup(err)
+		p.Effect = told
+		problem.Write(c.Writer, p)
+		return nil
+	case err != nil:
+		return renamedPolicy(err)
+	}
+	tag := tagOf(p.Version)
+	if change.DryRun {
+		tag = tagOf(change.Version) // of the policy that is still in force
+	} else {
+		s.acted(c, "policy set", "version", p.Version)
+	}
+	c.Header("ETag", tag)
+	c.JSON(http.StatusOK, struct {
+		policyBody
+		DryRun bool       `json:"dry_run"`
+		Effect effectBody `json:"effect"`
+	}{bodyOf(&p), change.DryRun, told})
+	return nil
+}
+
+// replaces reads which policy a request replaces, and whether it only asks.
+func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change admin.PolicyChange, err error) {
+	if change.DryRun, err = policyDryRun(c); err != nil {
+		return inForce, change, err
+	}
+	match, given, ok := conditionOf(c.Request.Header, "If-Match")
+	switch {
+	case !ok:
+		return inForce, change, wrongField("if_match", "malformed", `must be the ETag of the policy as it was read, with its quotes, such as "7"`)
+	case !given:
+		return inForce, change, errNoCondition
+	}
+	inForce, err = s.Policies.Current(c.Request.Context())
+	if err == nil && !match.strong(tagOf(inForce.Version)) {
+		err = policy.ErrVersion
+	}
+	change.Version = inForce.Version
+	return inForce, change, err
+}
+
+type estimateBody struct {
+	Count int64 `json:"count"`
+	Error int64 `json:"error"`
+}
+
+type effectBody struct {
+	Live estimateBody `json:"live"`
+	Ends estimateBody `json:"ends_now"`
+	Soon estimateBody `json:"ends_within_hour"`
+}
+
+func effectOf(e *policy.Effect) effectBody {
+	return effectBody{estimateBody(e.Live), estimateBody(e.Ends), estimateBody(e.Soon)}
+}
+
+// renamedPolicy is what is wrong with a policy, in the words of this API.
+func renamedPolicy(err error) error {
+	wrong, ok := errors.AsType[*policy.InvalidError](err)
+	if !ok {
+		return err
+	}
+	out := &account.InvalidError{}
+	for _, f := range wrong.Fields {
+		out.Fields = append(out.Fields, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
+	}
+	return out
+}
+
+// wrongField says what is wrong with one field.
+func wrongField(field, code, message string) error {
+	return &account.InvalidError{Fields: []account.FieldError{{Field: field, Code: code, Message: message}}}
+}
+
+// policyDryRun reads the one parameter of a change: ?dry_run=true only asks. Anything
+// but true and false, and any other name, is refused: who mistyped it would
+// change what they wanted to look at.
+func policyDryRun(c *gin.Context) (bool, error) {
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	if err != nil {
+		return false, wrongField("query", "malformed", "must be escaped as RFC 3986 says")
+	}
+	for name := range values {
+		if name != "dry_run" {
+			return false, wrongField("query", "unknown", "has a parameter other than dry_run")
+		}
+	}
+	given := values["dry_run"]
+	switch {
+	case len(given) == 0:
+		return false, nil
+	case len(given) > 1:
+		return false, wrongField("dry_run", "repeated", "must come once")
+	case given[0] != "true" && given[0] != "false":
+		return false, wrongField("dry_run", "malformed", "must be true or false")
+	}
+	return given[0] == "true", nil
+}

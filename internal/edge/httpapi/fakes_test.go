@@ -1,0 +1,220 @@
+package httpapi_test
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+)
+
+// A world answers every question with what a test has set, and notes what it
+// was asked. The API asks from several goroutines for one request, so notes are
+// taken under a lock. A test reads them when its request is answered.
+type world struct {
+	noting sync.Mutex
+
+	register, login, change, verify, end, used, follow error
+
+	returned int // attempts that were given back
+
+	limit     error // of every attempt
+	tries     []throttle.Attempt
+	known     []throttle.Attempt  // those that were right
+	identity  *flakepass.Identity // of who verifies; nil: who
+	asked     []idworker.ID       // IDs of the tokens that were verified
+	passive   []idworker.ID       // those that were verified without a use
+	revoked   []idworker.ID
+	target    error  // what Verify says of any token but the caller's
+	role      string // of who asks; empty for a user
+	sweep     error  // of what is asked of the sweep
+	passes    []sweep.Report
+	requested []audit.By
+
+	before  bool     // what is closed had ended before
+	panics  any      // if set, every verb panics with it
+	reasons []string // why it is not ready
+}
+
+// note adds what was asked to one of the lists of w.
+func note[T any](w *world, list *[]T, what T) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	*list = append(*list, what)
+}
+
+func (w *world) verb(err error) error {
+	if w.panics != nil {
+		panic(w.panics)
+	}
+	return err
+}
+
+func (w *world) Register(_ context.Context, _ account.Asker, name string, _ account.Password, role account.Role) (account.User, error) {
+	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
+}
+
+func (w *world) Login(context.Context, account.Asker, string, account.Password, secondfactor.Code) (session.Opened, error) {
+	if err := w.verb(w.login); err != nil {
+		return session.Opened{}, err
+	}
+	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
+}
+
+func (w *world) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
+	return w.verb(w.change)
+}
+
+func (w *world) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
+	return w.verb(w.change)
+}
+
+func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
+	note(w, &w.asked, t.ID())
+	if flakepass.IsPassive(ctx) {
+		note(w, &w.passive, t.ID())
+	}
+	if t.ID() != who.SessionID {
+		return other, w.verb(w.target)
+	}
+	if w.identity != nil {
+		return *w.identity, w.verb(w.verify)
+	}
+	as := who
+	as.Role = cmp.Or(w.role, who.Role)
+	return as, w.verb(w.verify)
+}
+
+func (w *world) Request(ctx context.Context) (sweep.Report, error) {
+	note(w, &w.requested, audit.From(ctx))
+	return sweep.Report{ID: 9, Instance: "here", RequestedBy: "zoë", Started: at, Outcome: sweep.Running}, w.verb(w.sweep)
+}
+
+func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]sweep.Report, error) {
+	var page []sweep.Report
+	for _, p := range w.passes {
+		if (before == 0 || p.ID < before) && len(page) < limit {
+			page = append(page, p)
+		}
+	}
+	return page, w.verb(w.sweep)
+}
+
+func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
+	note(w, &w.revoked, t.ID())
+	return session.Session{ID: t.ID(), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
+}
+
+func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
+	return session.Session{ID: t.ID(), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
+}
+
+// A gateWorld is the gate of a world.
+type gateWorld struct{ *world }
+
+func (gateWorld) NewDevice(a throttle.Attempt) throttle.DeviceCredential {
+	return (&throttle.Gate{Key: []byte("secret")}).NewDevice(a)
+}
+
+func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
+	note(w.world, &w.tries, a)
+	return throttle.Taken{Attempt: a}, w.limit
+}
+
+func (w gateWorld) Return(context.Context, throttle.Taken) {
+	w.noting.Lock()
+	defer w.noting.Unlock()
+	w.returned++
+}
+
+func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
+
+func (w gateWorld) LoggedIn(_ context.Context, t throttle.Taken, _ idworker.ID) {
+	note(w.world, &w.known, t.Attempt)
+}
+
+func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
+func (w gateWorld) Reset(context.Context, netip.Addr) error    { return w.limit }
+
+func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { note(w.world, &w.known, a) }
+
+func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+	who, err := w.Verify(ctx, t)
+	if err == nil {
+		err = w.verb(w.verify)
+	}
+	now := time.Now()
+	return who, session.Witness{ID: t.ID(), At: now, AsOf: now}, err
+}
+
+func (w *world) Used(context.Context, session.Use) (bool, error) { return true, w.verb(w.used) }
+func (w *world) Current() *policy.Policy                         { p := policy.Default(); return &p }
+func (w *world) Horizon() time.Time                              { return time.Now() }
+func (w *world) Clock() time.Time                                { return time.Now() }
+
+func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(session.Bulletin) error) error {
+	if err := w.verb(w.follow); err != nil {
+		return err
+	}
+	if err := tell(session.Bulletin{Start: &session.Start{Every: time.Second, Mark: "x-1"}}); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
+
+var who = flakepass.Identity{
+	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001,
+	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
+}
+
+// other is who holds any token but that of who.
+var other = flakepass.Identity{
+	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002,
+	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
+}
+
+// handler is the API in front of w, as cmd/flakepass makes it.
+func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
+	t.Helper()
+	o := httpapi.Options{
+		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w, Sweeps: w, Recognition: w, News: w,
+		Ready:            func(context.Context) []string { return w.reasons },
+		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
+	}
+	if edit != nil {
+		edit(&o)
+	}
+	h, err := httpapi.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// direct sends requests to a handler without a network.
+type direct struct{ http.Handler }
+
+func (d direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	d.ServeHTTP(w, r)
+	return w.Result(), nil
+}

@@ -1,0 +1,206 @@
+// Package httpapi is the HTTP face of flakepass: the same verbs, over HTTP. It
+// is the only package that knows the router. api/openapi.yaml is the truth of
+// what it answers.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+)
+
+// Accounts make users.
+type Accounts interface {
+	Register(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
+}
+
+// Logins begin logins, take the proof of one that it is its holder's once more, and
+// change passwords.
+type Logins interface {
+	Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
+	Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error
+	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+}
+
+// Sessions recognise logins and end them.
+type Sessions interface {
+	flakepass.Verifier
+	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
+}
+
+// Revocations end the login of a token that somebody else was shown. Revoke is
+// Close with a record; who acts is in ctx.
+type Revocations interface {
+	Revoke(ctx context.Context, t flakepass.Token) (session.Session, error)
+}
+
+// Options is what a Server is made of.
+type Options struct {
+	Accounts Accounts
+	Logins   Logins
+	Sessions Sessions
+	Gate     Gate
+	Resets   Resets
+
+	Revocations Revocations
+	Policies    Policies
+	Events      Events
+	Sightings   Sightings // nil records none
+	People      People
+	Sweeps      Sweeps
+	Instances   Instances
+
+	SecondFactors    SecondFactors
+	AdminsNeedFactor bool // an admin without a second factor can do nothing but add one
+
+	// For services that keep no store of their own.
+	Recognition Recognition
+	News        News
+
+	// Ready says why the server should get no requests; nil or empty means it
+	// should.
+	Ready func(ctx context.Context) []string
+	// Warnings are what an operator of a server that is ready should know; nil or
+	// empty means nothing.
+	Warnings func() []string
+
+	RegistrationOpen bool
+	TokenHeader      string               // one more header for the token; may be empty
+	ForwardKey       flakepass.ForwardKey // signs what a proxy is told; may be zero
+	Bound            time.Duration        // told to a client whose logout is under way
+	PublicURL        string               // where people reach the server, without a path; empty: unknown
+	TrustedProxies   []netip.Prefix       // whose word on the address of a client is believed
+	Spec             []byte               // api/openapi.yaml
+	Log              *slog.Logger
+}
+
+type server struct {
+	Options
+	guard *flakepass.Guard
+
+	doubted map[error]*sync.Once // what is wrong with the headers of proxies, told once each
+}
+
+// New returns the handler of all routes.
+func New(o Options) (http.Handler, error) {
+	s := &server{Options: o, doubted: map[error]*sync.Once{clientaddr.ErrStrange: {}, clientaddr.ErrDisagree: {}}}
+	s.guard = &flakepass.Guard{Verifier: o.Sessions, Header: o.TokenHeader, Undecided: s.undecided}
+	proxied := *s.guard
+	proxied.HideTimes = true // verify sets them with the rest
+	e, err := s.engine()
+	if err != nil {
+		return nil, err
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} { // probes send either
+		e.Handle(method, "/healthz", s.do(s.healthz))
+		e.Handle(method, "/readyz", s.do(s.readyz))
+	}
+	e.GET("/openapi.yaml", s.do(s.spec))
+
+	v1 := e.Group("/v1")
+	v1.POST("/register", s.do(s.register))
+	v1.POST("/login", s.do(s.login))
+	v1.POST("/password-resets", s.do(s.useReset))
+	v1.POST("/logout", s.do(s.logout)) // needs a token, but not a living one
+
+	mine := v1.Group("", s.admit)
+	mine.GET("/me", s.do(s.me))
+	mine.PUT("/me/password", s.do(s.changePassword))
+	mine.POST("/me/reauthenticate", s.do(s.reauthenticate))
+	s.factorRoutes(mine)
+	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
+	s.oauthRoutes(v1)
+	s.serviceRoutes(v1)
+
+	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
+	s.policyRoutes(admins)
+	s.auditRoutes(admins)
+	s.peopleRoutes(admins)
+	s.sweepRoutes(admins)
+	s.instanceRoutes(admins)
+	return e, nil
+}
+
+// Routes lists the method and the path of every route of h, a handler made by
+// [New], as the contract spells them.
+func Routes(h http.Handler) [][2]string {
+	e, ok := h.(*gin.Engine)
+	if !ok {
+		return nil
+	}
+	var list [][2]string
+	for _, r := range e.Routes() {
+		list = append(list, [2]string{r.Method, parameter.ReplaceAllString(r.Path, "/{$1}")})
+	}
+	return list
+}
+
+var parameter = regexp.MustCompile(`/:([a-z_]+)`)
+
+func (s *server) engine() (*gin.Engine, error) {
+	gin.SetMode(gin.ReleaseMode)
+	e := gin.New()
+	e.HandleMethodNotAllowed = true
+	e.ForwardedByClientIP = false   // only clientaddr reads what proxies say
+	e.RedirectTrailingSlash = false // a redirect would take the token along
+	if err := e.SetTrustedProxies(nil); err != nil {
+		return nil, err
+	}
+	e.Use(s.begin)
+	e.NoRoute(s.do(func(*gin.Context) error { return errNotFound }))
+	e.NoMethod(s.do(func(*gin.Context) error { return errMethod }))
+	return e, nil
+}
+
+// do runs a handler and answers for the error that it returns.
+func (s *server) do(h func(*gin.Context) error) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		if err := h(c); err != nil {
+			s.fail(c, err)
+		}
+	}
+}
+
+// admit is the guard of most routes, as a link of gin's chain.
+func (s *server) admit(c *gin.Context) { s.admitTo(c, s.guard) }
+
+// admitBy is another guard, as a link of gin's chain.
+func (s *server) admitBy(g *flakepass.Guard) gin.HandlerFunc {
+	return func(c *gin.Context) { s.admitTo(c, g) }
+}
+
+func (s *server) admitTo(c *gin.Context, g *flakepass.Guard) {
+	noStore(c)
+	r, err := g.Check(c.Writer, c.Request)
+	if err != nil {
+		s.credentialRefused(c, err)
+		g.Refuse(c.Writer, c.Request, err)
+		c.Abort()
+		return
+	}
+	c.Request = r
+}
+
+func (s *server) undecided(r *http.Request, err error) {
+	if ctx := r.Context(); ctx.Err() == nil { // else nobody is waiting
+		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err,
+			"request_id", r.Header.Get(problem.RequestIDHeader))
+	}
+}
+
+// noStore keeps what was said to one caller out of every cache.
+func noStore(c *gin.Context) { c.Writer.Header()["Cache-Control"] = nostore }

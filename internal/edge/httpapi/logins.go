@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// AdminSessions looks at logins and ends them.
+type AdminSessions interface {
+	List(ctx context.Context, before idworker.ID, limit int) (admin.Page, error)
+	Get(ctx context.Context, id idworker.ID) (admin.Login, error)
+	End(ctx context.Context, id idworker.ID, reason string) (session.Session, error)
+	EndAll(ctx context.Context, reason string) (admin.EndedAll, error)
+}
+
+// AdminStats counts.
+type AdminStats interface {
+	Count(ctx context.Context) (admin.Numbers, error)
+}
+
+// A login is one as an operator sees it.
+type login struct {
+	mySession
+	UserID   string `json:"user_id"`
+	Username string `json:"username"`
+	Role     string `json:"role"`
+}
+
+func loginOf(l *admin.Login) login {
+	return login{
+		mySession{l.ID.String(), stamp(l.IssuedAt), stamp(l.Seen), stamp(l.ExpiresAt), stamp(l.IdleExpiresAt)},
+		l.UserID.String(), l.Username, l.Role,
+	}
+}
+
+func (s *server) listSessions(c *gin.Context) error {
+	p, _, err := query(c)
+	if err != nil {
+		return err
+	}
+	found, err := s.People.Sessions.List(c.Request.Context(), p.Cursor, p.Limit)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Sessions   []login `json:"sessions"`
+		NextCursor string  `json:"next_cursor,omitempty"`
+	}
+	out.Sessions = make([]login, len(found.Logins))
+	for i := range found.Logins {
+		out.Sessions[i] = loginOf(&found.Logins[i])
+	}
+	if found.Next != 0 {
+		out.NextCursor = found.Next.String()
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+func (s *server) getSession(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	l, err := s.People.Sessions.Get(c.Request.Context(), id)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, loginOf(&l))
+	return nil
+}
+
+func (s *server) endSession(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	ended, err := s.People.Sessions.End(c.Request.Context(), id, reason)
+	return s.ended(c, ended, err)
+}
+
+func (s *server) logoutAll(c *gin.Context) error {
+	reason, err := reasonOf(c)
+	if err != nil {
+		return err
+	}
+	done, err := s.People.Sessions.EndAll(c.Request.Context(), reason)
+	if err != nil {
+		return err
+	}
+	s.acted(c, "all logins ended", "floor", done.Floor)
+	var out struct {
+		Ended    *estimate `json:"ended,omitempty"`
+		WithinMS int64     `json:"effective_within_ms"`
+	}
+	if out.WithinMS = s.Bound.Milliseconds(); done.Lived != nil {
+		n := estimateOf(*done.Lived)
+		out.Ended = &n
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+// An estimate is a number and how far off it may be.
+type estimate struct {
+	Count int64 `json:"count"`
+	Error int64 `json:"error"`
+}
+
+func estimateOf(e policy.Estimate) estimate { return estimate{e.Count, e.Error} }
+
+func (s *server) stats(c *gin.Context) error {
+	n, err := s.People.Stats.Count(c.Request.Context())
+	if err != nil {
+		return err
+	}
+	of := estimateOf
+	type roles struct {
+		User    estimate `json:"user"`
+		Service estimate `json:"service"`
+		Admin   estimate `json:"admin"`
+	}
+	c.JSON(http.StatusOK, struct {
+		Users    estimate `json:"users"`
+		Roles    roles    `json:"roles"`
+		Disabled estimate `json:"disabled"`
+		Live     estimate `json:"live_logins"`
+	}{
+		of(n.Users), roles{of(n.Roles[account.RoleUser]), of(n.Roles[account.RoleService]), of(n.Roles[account.RoleAdmin])},
+		of(n.Disabled), of(n.Live),
+	})
+	return nil
+}
+
+// pathID is the ID in the path; what is none names nothing.
+func pathID(c *gin.Context) (idworker.ID, error) {
+	id, err := idworker.ParseID(c.Param("id"))
+	if err != nil {
+		return 0, errNotFound
+	}
+	return id, nil
+}
+
+// reasonOf is the reason in a body that need not be there.
+func reasonOf(c *gin.Context) (string, error) {
+	if c.Request.ContentLength == 0 {
+		return "", nil
+	}
+	var in struct {
+		Reason text `json:"reason"`
+	}
+	err := bind(c, &in)
+	return string(in.Reason), err
+}
+
+// idAndReason are of a request to do something to what the path names.
+func idAndReason(c *gin.Context) (id idworker.ID, reason string, err error) {
+	if id, err = pathID(c); err != nil {
+		return 0, "", err
+	}
+	reason, err = reasonOf(c)
+	return id, reason, err
+}
+
+// A given is a value that a request may leave out: null is none.
+type given[T any] struct{ value *T }
+
+// UnmarshalJSON takes what T takes, and not null.
+func (g *given[T]) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return errBody
+	}
+	g.value = new(T)
+	return json.Unmarshal(b, g.value)
+}

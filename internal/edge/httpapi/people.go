@@ -1,0 +1,238 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// People are an operator's verbs about users and their logins. *admin.Users,
+// *admin.Sessions and *admin.Stats have them.
+type People struct {
+	Users    AdminUsers
+	Logout   AdminLogout
+	Resets   AdminResets
+	Open     AdminOpenResets
+	Sessions AdminSessions
+	Stats    AdminStats
+	Factors  AdminSecondFactors
+}
+
+// AdminUsers looks at users and changes them.
+type AdminUsers interface {
+	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	Get(ctx context.Context, id idworker.ID) (admin.Person, error)
+	Create(ctx context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error)
+}
+
+// AdminLogout ends the login of a user.
+type AdminLogout interface {
+	Logout(ctx context.Context, user idworker.ID, reason string) (session.Session, error)
+}
+
+func (s *server) peopleRoutes(g gin.IRouter) {
+	g.GET("/users", s.do(s.listUsers))
+	g.POST("/users", s.do(s.createUser))
+	g.GET("/users/:id", s.do(s.getUser))
+	g.PATCH("/users/:id", s.do(s.changeUser))
+	g.POST("/users/:id/logout", s.do(s.logoutUser))
+	g.POST("/users/:id/password-reset", s.do(s.startReset))
+	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
+	g.DELETE("/users/:id/issued-password-resets", s.do(s.withdrawIssued))
+	g.GET("/password-resets", s.do(s.listResets))
+	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
+	g.GET("/sessions", s.do(s.listSessions))
+	g.GET("/sessions/:id", s.do(s.getSession))
+	g.DELETE("/sessions/:id", s.do(s.endSession))
+	g.POST("/logout-all", s.do(s.logoutAll))
+	g.GET("/stats", s.do(s.stats))
+}
+
+type user struct {
+	ID         string `json:"id"`
+	Username   string `json:"username"`
+	Role       string `json:"role"`
+	HasFactor  bool   `json:"second_factor"`
+	DisabledAt string `json:"disabled_at,omitempty"`
+	CreatedAt  string `json:"created_at"`
+	UpdatedAt  string `json:"updated_at"`
+}
+
+func userOf(u *account.User) user {
+	out := user{
+		ID: u.ID.String(), Username: u.Username, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
+		CreatedAt: stamp(u.CreatedAt), UpdatedAt: stamp(u.UpdatedAt),
+	}
+	if u.Disabled() {
+		out.DisabledAt = stamp(u.DisabledAt)
+	}
+	return out
+}
+
+// A person is a user with the login that lives.
+type person struct {
+	user
+	Session *mySession `json:"session,omitempty"`
+}
+
+func personOf(p *admin.Person) person {
+	out := person{user: userOf(&p.User)}
+	if p.Login.ID != 0 {
+		login := loginOf(&p.Login).mySession
+		out.Session = &login
+	}
+	return out
+}
+
+func (s *server) listUsers(c *gin.Context) error {
+	p, values, err := query(c, "name")
+	if err != nil {
+		return err
+	}
+	// One more says whether there is a next page.
+	users, err := s.People.Users.List(c.Request.Context(), values.Get("name"), p.Cursor, p.Limit+1)
+	if err != nil {
+		return err
+	}
+	var out struct {
+		Users      []user `json:"users"`
+		NextCursor string `json:"next_cursor,omitempty"`
+	}
+	out.Users = make([]user, min(len(users), p.Limit))
+	for i := range out.Users {
+		out.Users[i] = userOf(&users[i])
+	}
+	if len(users) > p.Limit {
+		out.NextCursor = out.Users[p.Limit-1].ID
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+func (s *server) createUser(c *gin.Context) error {
+	var in struct {
+		Username text        `json:"username"`
+		Password given[text] `json:"password"`
+		Role     text        `json:"role"`
+		Reason   text        `json:"reason"`
+		resetWish
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	if in.Password.value == nil {
+		return s.inviteUser(c, string(in.Username), account.Role(in.Role), in.life(), string(in.Reason))
+	}
+	if in.Lifetime.value != nil {
+		return errUninvited
+	}
+	u, err := s.People.Users.Create(c.Request.Context(), string(in.Username), account.NewPassword(string(*in.Password.value)),
+		account.Role(in.Role), string(in.Reason))
+	if err != nil {
+		return err
+	}
+	s.acted(c, "user created", "user_id", u.ID, "role", u.Role)
+	c.JSON(http.StatusCreated, userOf(&u))
+	return nil
+}
+
+func (s *server) getUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	p, err := s.People.Users.Get(c.Request.Context(), id)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, personOf(&p))
+	return nil
+}
+
+func (s *server) changeUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Role     given[text] `json:"role"`
+		Disabled given[bool] `json:"disabled"`
+		Reason   text        `json:"reason"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	change := admin.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
+	if in.Role.value != nil {
+		role := account.Role(*in.Role.value)
+		change.Role = &role
+	}
+	p, _, err := s.People.Users.Change(c.Request.Context(), id, change)
+	switch {
+	case errors.Is(err, session.ErrUntold):
+		s.acted(c, "user changed, word under way", "user_id", id, "err", err)
+		s.pending(c)
+	case err != nil:
+		return gone(err)
+	default:
+		s.acted(c, "user changed", "user_id", id, "role", p.Role, "disabled", p.Disabled())
+		c.JSON(http.StatusOK, personOf(&p))
+	}
+	return nil
+}
+
+func (s *server) logoutUser(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	ended, err := s.People.Logout.Logout(c.Request.Context(), id, reason)
+	return s.ended(c, ended, err)
+}
+
+// ended answers for a login that was ended.
+func (s *server) ended(c *gin.Context, ended session.Session, err error) error {
+	switch {
+	case errors.Is(err, session.ErrUntold):
+		s.acted(c, "login ended, word under way", "user_id", ended.UserID, "session_id", ended.ID, "err", err)
+		s.pending(c)
+	case err != nil:
+		return gone(err)
+	default:
+		if ended.ID != 0 {
+			s.acted(c, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
+		}
+		c.Status(http.StatusNoContent)
+	}
+	return nil
+}
+
+// pending says that what was done is effective within the bound.
+func (s *server) pending(c *gin.Context) {
+	c.JSON(http.StatusAccepted, struct {
+		EffectiveWithinMS int64 `json:"effective_within_ms"`
+	}{s.Bound.Milliseconds()})
+}
+
+// acted logs what an operator did.
+func (s *server) acted(c *gin.Context, what string, args ...any) {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	s.event(c, what, append(args, "by", who.UserID)...)
+}
+
+// gone makes what is not there a resource that is not there.
+func gone(err error) error {
+	if errors.Is(err, account.ErrNotFound) || errors.Is(err, session.ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}

@@ -1,0 +1,176 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+)
+
+// What can go wrong before any domain is asked.
+var (
+	errNotFound  = errors.New("no such route")
+	errMethod    = errors.New("no such method on this route")
+	errMediaType = errors.New("body is not application/json")
+	errCoding    = errors.New("body has a content coding")
+	errTooLarge  = errors.New("body too large")
+	errBody      = errors.New("body is not the JSON that is expected")
+	errClosed    = errors.New("registration is closed")
+	errCurrent   = errors.New("current password is wrong")
+	errFollowers = errors.New("too many follow already")
+)
+
+var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
+
+var forbidden = problem.Problem{
+	Status: 403, Code: "forbidden", Title: "not allowed for this role", Detail: "use the token of an account whose role may do this",
+}
+
+// told is the whole mapping from errors to what a client is told. An error that
+// is not in it could not be helped: 503, with its cause in the log only.
+var told = append([]toldProblem{
+	{errNotFound, problem.Problem{Status: 404, Code: "not_found", Title: "no such resource"}},
+	{errMethod, problem.Problem{Status: 405, Code: "method_not_allowed", Title: "method not allowed",
+		Detail: "the Allow header lists the methods of this resource"}},
+	{errMediaType, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "media type not supported",
+		Detail: "send Content-Type: application/json"}},
+	{errCoding, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "content coding not supported",
+		Detail: "send the body as it is, without Content-Encoding"}},
+	{errTooLarge, problem.Problem{Status: 413, Code: "body_too_large", Title: "body too large",
+		Detail: "a body may have at most 8192 bytes"}},
+	{errBody, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send one JSON object in UTF-8 with exactly the documented fields, each once"}},
+	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
+		Detail: "ask an administrator for an account"}},
+	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{errForbidden, forbidden},
+	{audit.ErrRole, forbidden},
+	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",
+		Detail: "show them at POST /v1/me/reauthenticate, and send this again within ten minutes"}},
+	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send a form that is encoded as application/x-www-form-urlencoded"}},
+	{errNoToken, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send the text to ask about as the parameter token"}},
+	{errRepeated, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
+		Detail: "send each parameter once"}},
+	{errTwoClients, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
+		Detail: "send in the form the client_secret of the header Authorization, or none"}},
+	{errFormType, problem.Problem{Status: 415, Code: "media_type_unsupported", Title: "media type not supported",
+		Detail: "send Content-Type: application/x-www-form-urlencoded"}},
+	{errInURL, problem.Problem{Status: 400, Code: "token_in_url", Title: "token in the URL",
+		Detail: "send it in the body; what was in a URL is in logs, so revoke it"}},
+	{flakepass.ErrAmbiguous, problem.Problem{Status: 400, Code: "credentials_ambiguous", Title: "more than one credential",
+		Detail: "send exactly one token, in one header"}},
+	{errNoCondition, problem.Problem{Status: 428, Code: "precondition_required", Title: "what is to be replaced is not said",
+		Detail: "read the policy, and send its ETag as If-Match"}},
+	{policy.ErrVersion, problem.Problem{Status: 412, Code: "version_conflict", Title: "changed meanwhile",
+		Detail: "read the policy again, and decide again"}},
+	{admin.ErrUnconfirmed, problem.Problem{Status: 409, Code: "confirmation_required", Title: "many logins would end",
+		Detail: "more than one login in twenty would end at once; if that is meant, send it again with confirm: true"}},
+	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
+		Detail: "choose another username"}},
+	{account.ErrLastAdmin, problem.Problem{Status: 409, Code: "last_admin", Title: "the last enabled admin",
+		Detail: "make somebody else an admin first"}},
+	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
+	{account.ErrReset, problem.Problem{Status: 403, Code: "reset_token_invalid", Title: "reset token not valid",
+		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},
+	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
+		Detail: "ask an administrator"}},
+	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
+		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
+		Detail: "wait until it has ended; GET /v1/admin/sweeps shows it"}},
+	{errFollowers, problem.Problem{Status: 503, Code: "followers_full", Title: "too many streams at once",
+		Detail: "close a stream that is not needed, or try another instance", RetryAfter: 5 * time.Second}},
+	{idworker.ErrTooFarAhead, problem.Unavailable(5 * time.Second)},
+}, toldFactor...)
+
+// A toldProblem is an error, and what a client is told of it.
+type toldProblem struct {
+	err error
+	p   problem.Problem
+}
+
+// lookup is what a client is told of err, if that is in the table.
+func lookup(err error) (problem.Problem, bool) {
+	for _, t := range told {
+		if errors.Is(err, t.err) {
+			return t.p, true
+		}
+	}
+	return problem.Problem{}, false
+}
+
+// challenged are the problems of the table that come with a challenge for a
+// bearer token, by their codes, with its error (RFC 6750 section 3.1).
+var challenged = map[string]string{
+	"credentials_invalid":    problem.NoError,
+	"second_factor_required": problem.NoError,
+	"second_factor_invalid":  problem.NoError,
+	"credentials_ambiguous":  problem.InvalidRequest,
+	"forbidden":              problem.InsufficientScope,
+	"second_factor_missing":  problem.InsufficientScope,
+}
+
+// fail answers for an error.
+func (s *server) fail(c *gin.Context, err error) {
+	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+		p := problem.Problem{Status: http.StatusUnprocessableEntity, Code: "validation_failed", Title: "not acceptable as it is"}
+		for _, f := range invalid.Fields {
+			p.Errors = append(p.Errors, problem.Field{Field: f.Field, Code: f.Code, Message: f.Message})
+		}
+		tell(c, p)
+		return
+	}
+	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
+		limited(c, e)
+		return
+	}
+	if p, ok := lookup(err); ok {
+		// OAuth clients read their error in the body; oauth4webapi, for one, does not
+		// look there if a 403 has a challenge.
+		if code, ok := challenged[p.Code]; ok && (code != problem.InsufficientScope || c.GetString(scheme) == "") {
+			c.Header(problem.ChallengeHeader, problem.Bearer(code, ""))
+		}
+		tell(c, p)
+		return
+	}
+	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		s.loginOver(c, refusal, err)
+		return
+	}
+	if ctx := c.Request.Context(); ctx.Err() == nil {
+		s.Log.ErrorContext(ctx, "request not answered", "route", c.FullPath(), "err", err,
+			"request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+	}
+	tell(c, problem.Unavailable(time.Second))
+}
+
+// loginOver answers for a login that was over when something was to be changed by
+// it, although this instance believed the token a moment ago: as the guard of the
+// route would have.
+func (s *server) loginOver(c *gin.Context, refusal *flakepass.Refusal, err error) {
+	s.credentialRefused(c, err)
+	if how := c.GetString(scheme); how != "" {
+		s.refuseClient(c, how, refusal)
+		return
+	}
+	s.guard.Refuse(c.Writer, c.Request, err)
+}
+
+// tell answers with p, in the words of those whom the route is for.
+func tell(c *gin.Context, p problem.Problem) {
+	p.OAuth = oauthError(c, p)
+	problem.Write(c.Writer, p)
+}

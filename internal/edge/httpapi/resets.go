@@ -1,0 +1,161 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+)
+
+// resetPage is where a person sets a password in a browser. The token goes into
+// the fragment, which a browser sends to nobody.
+const resetPage = "/console/password"
+
+// AdminResets start resets of passwords and withdraw them, and add users who set
+// their first password themselves. *admin.Users is one.
+type AdminResets interface {
+	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
+	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
+	Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
+}
+
+// Resets set the password of whoever has the token of a reset. *login.Resets is
+// one.
+type Resets interface {
+	Use(ctx context.Context, by account.Asker, t account.ResetToken, p account.Password) (account.User, error)
+}
+
+// A resetWish is for how long a reset is to be usable.
+type resetWish struct {
+	Lifetime given[int64] `json:"reset_lifetime_seconds"`
+}
+
+// life is 0 for one that was not said. What is too short or too
+// long stays so.
+func (w resetWish) life() time.Duration {
+	if w.Lifetime.value == nil {
+		return 0
+	}
+	seconds := min(max(*w.Lifetime.value, 0), int64(account.MaxResetLife/time.Second)+1)
+	return max(time.Duration(seconds)*time.Second, 1) // 0 would be one that was not said
+}
+
+type startedReset struct {
+	Token     string `json:"reset_token"`
+	URL       string `json:"url,omitempty"`
+	ExpiresAt string `json:"expires_at"`
+}
+
+func (s *server) resetOf(r admin.StartedReset) startedReset {
+	out := startedReset{Token: r.Token.Reveal(), ExpiresAt: stamp(r.ExpiresAt)}
+	if s.PublicURL != "" {
+		out.URL = s.PublicURL + resetPage + "#" + out.Token
+	}
+	return out
+}
+
+func (s *server) startReset(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		resetWish
+		Reason text `json:"reason"`
+	}
+	if c.Request.ContentLength != 0 {
+		if err := bind(c, &in); err != nil {
+			return err
+		}
+	}
+	r, err := s.People.Resets.StartReset(c.Request.Context(), id, in.life(), string(in.Reason))
+	if err != nil {
+		return gone(err)
+	}
+	s.acted(c, "password reset started", "user_id", id, "expires_at", r.ExpiresAt)
+	c.JSON(http.StatusCreated, s.resetOf(r))
+	return nil
+}
+
+func (s *server) withdrawReset(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	if err := s.People.Resets.WithdrawReset(c.Request.Context(), id, reason); err != nil {
+		return gone(err)
+	}
+	s.acted(c, "password reset withdrawn", "user_id", id)
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// inviteUser answers for a new account whose owner sets the first password.
+func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life time.Duration, reason string) error {
+	u, r, err := s.People.Resets.Invite(c.Request.Context(), name, role, life, reason)
+	if err != nil {
+		return err
+	}
+	s.acted(c, "user invited", "user_id", u.ID, "role", u.Role, "expires_at", r.ExpiresAt)
+	c.JSON(http.StatusCreated, struct {
+		user
+		Reset startedReset `json:"password_reset"`
+	}{userOf(&u), s.resetOf(r)})
+	return nil
+}
+
+// errUninvited is of a request that says for how long a reset is to be usable,
+// and gives a password.
+var errUninvited = &account.InvalidError{Fields: []account.FieldError{
+	{Field: "reset_lifetime_seconds", Code: "invalid", Message: "is for an account without a password; leave out one of the two"},
+}}
+
+// useReset sets a password for whoever shows the token of a reset. Every attempt
+// counts against the address, since each that is good costs a hash.
+func (s *server) useReset(c *gin.Context) error {
+	noStore(c)
+	var in struct {
+		Token text `json:"reset_token"`
+		New   text `json:"new_password"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	from := s.address(c)
+	if err := s.Gate.Reset(c.Request.Context(), from); err != nil {
+		s.resetRefused(c, err)
+		return err
+	}
+	t, err := account.ParseResetToken(string(in.Token))
+	var u account.User
+	if err == nil {
+		ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // who acts is whose reset it is
+		u, err = s.Resets.Use(ctx, account.Asker{Network: throttle.Network(from)}, t, account.NewPassword(string(in.New)))
+	}
+	switch invalid, isInvalid := errors.AsType[*account.InvalidError](err); {
+	case isInvalid:
+		return renamed(invalid)
+	case errors.Is(err, account.ErrReset), errors.Is(err, account.ErrDisabled):
+		s.resetRefused(c, err)
+		return err
+	case errors.Is(err, session.ErrUntold): // set, and effective everywhere within the bound
+		s.event(c, "password reset, word under way", "user_id", u.ID, "err", err, "event", audit.ResetUsed)
+	case err != nil:
+		return err
+	default:
+		s.event(c, "password reset", "user_id", u.ID, "event", audit.ResetUsed)
+	}
+	s.Gate.WasReset(c.Request.Context(), s.attempt(c, u.Username))
+	c.Status(http.StatusNoContent)
+	return nil
+}

@@ -1,0 +1,169 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+const (
+	// writePatience is how long a follower may take to accept what it is told.
+	writePatience = 5 * time.Second
+	// maxMark is the length of the longest mark that is looked at.
+	maxMark = 64
+)
+
+// errOver means that the one who follows may no longer.
+var errOver = errors.New("the follower's own login is over")
+
+// revocations streams what this instance hears about logins, as server-sent
+// events, for as long as the caller's own login lives.
+func (s *server) revocations(c *gin.Context) error {
+	token, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
+	if err != nil {
+		return err // admit has found it before
+	}
+	mark := c.GetHeader("Last-Event-ID")
+	if len(mark) > maxMark {
+		mark = ""
+	}
+	stream := &eventStream{
+		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), clock: s.Recognition.Clock, bound: s.Bound,
+		still: func(ctx context.Context) error { return s.stillService(ctx, token) },
+	}
+	// The server's limit on a request is meant for those that end.
+	_ = stream.limit.SetReadDeadline(time.Time{})
+	ctx := c.Request.Context()
+	who, _ := flakepass.FromContext(ctx)
+	err = s.News.Follow(ctx, who.UserID, mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
+	switch {
+	case stream.open: // it is over, and the follower sees that
+		s.Log.DebugContext(ctx, "stream of revocations ended", "why", err)
+		return nil
+	case errors.Is(err, session.ErrFollowers):
+		return errFollowers
+	case errors.Is(err, session.ErrStopping): // no fault, and another instance can
+		problem.Write(c.Writer, problem.Unavailable(time.Second))
+		return nil
+	default:
+		return err
+	}
+}
+
+// stillService is nil as long as the login of that token lives and may follow.
+func (s *server) stillService(ctx context.Context, t flakepass.Token) error {
+	who, err := s.Sessions.Verify(ctx, t)
+	if err == nil && !slices.Contains([]account.Role{account.RoleService, account.RoleAdmin}, account.Role(who.Role)) {
+		err = errOver
+	}
+	return err
+}
+
+// An eventStream writes bulletins as server-sent events (WHATWG HTML, section
+// 9.2).
+type eventStream struct {
+	w     http.ResponseWriter
+	limit *http.ResponseController
+	began time.Time // no earlier than the request was sent
+	bound time.Duration
+	clock func() time.Time // of the database
+	still func(context.Context) error
+	open  bool // the header is written
+	buf   []byte
+}
+
+func (e *eventStream) tell(ctx context.Context, b session.Bulletin) error {
+	e.buf = e.buf[:0]
+	if b.Start != nil {
+		e.start(b.Start)
+	}
+	for i := range b.Ends {
+		last := ""
+		if i == len(b.Ends)-1 { // the mark comes with the last, or a part would count as all
+			last = b.Last
+		}
+		end := &b.Ends[i]
+		e.event(last, "end", struct {
+			UserID string `json:"user_id"`
+			Floor  string `json:"floor"`
+			Code   string `json:"code"`
+		}{end.UserID.String(), end.Floor.String(), session.RefusalOf(end.Reason).Code()})
+	}
+	if b.Global != 0 {
+		e.event("", "floor", struct {
+			Floor string `json:"floor"`
+		}{b.Global.String()})
+	}
+	if b.Policy != nil {
+		e.event("", "policy", policyOf(b.Policy))
+	}
+	if b.Beat {
+		// Whoever follows uses its own login, and loses the stream with it.
+		if err := e.still(ctx); err != nil {
+			return err
+		}
+		e.beat(b.Horizon)
+	}
+	if err := e.limit.SetWriteDeadline(time.Now().Add(writePatience)); err != nil {
+		return err
+	}
+	if _, err := e.w.Write(e.buf); err != nil {
+		return err
+	}
+	return e.limit.Flush()
+}
+
+func (e *eventStream) start(s *session.Start) {
+	h := e.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no") // nginx would hold events back
+	e.w.WriteHeader(http.StatusOK)
+	e.open = true
+	kind := "reset"
+	if s.Resumed {
+		kind = "resumed"
+	}
+	e.event(s.Mark, kind, struct {
+		CoversMS int64 `json:"covers_ms"`
+		BoundMS  int64 `json:"bound_ms"`
+		EveryMS  int64 `json:"every_ms"`
+	}{s.Covers.Milliseconds(), e.bound.Milliseconds(), s.Every.Milliseconds()})
+}
+
+// beat says how long the stream has lasted, rounded down, and how old the
+// horizon is, rounded up: so nobody takes what is told for newer than it is.
+func (e *eventStream) beat(horizon time.Time) {
+	var age *int64
+	now := time.Now()
+	if !horizon.IsZero() {
+		ms := ceilMS(max(session.Age(now, horizon), 0))
+		age = &ms
+	}
+	e.event("", "beat", struct {
+		ElapsedMS  int64  `json:"elapsed_ms"`
+		HorizonAge *int64 `json:"horizon_age_ms,omitempty"`
+		Now        string `json:"now"`
+	}{now.Sub(e.began).Milliseconds(), age, stamp(e.clock())})
+}
+
+func (e *eventStream) event(id, kind string, data any) {
+	text, err := json.Marshal(data)
+	if err != nil { // strings and numbers always marshal
+		panic(err)
+	}
+	if id != "" {
+		e.buf = append(append(append(e.buf, "id: "...), id...), '\n')
+	}
+	e.buf = append(append(append(e.buf, "event: "...), kind...), "\ndata: "...)
+	e.buf = append(append(e.buf, text...), "\n\n"...)
+}

@@ -1,0 +1,53 @@
+package httpapi
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+)
+
+// errForbidden means that the caller is known, and has none of the roles that
+// the route is for.
+var errForbidden = errors.New("role not allowed here")
+
+// only lets those through who have one of the roles. It stands behind admit,
+// and notes who acts, for the record.
+func (s *server) only(roles ...account.Role) gin.HandlerFunc {
+	return s.do(func(c *gin.Context) error {
+		who, _ := flakepass.FromContext(c.Request.Context())
+		if !slices.Contains(roles, account.Role(who.Role)) {
+			c.Abort()
+			s.forbidden(c, who)
+			return errForbidden
+		}
+		if err := s.needsFactor(c, who); err != nil {
+			c.Abort()
+			return err
+		}
+		by := actor(c, who)
+		by.Address = clientaddr.Text(s.address(c))
+		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))
+		return nil
+	})
+}
+
+// forbidden tells of somebody who may not do this (OWASP ASVS 5.0, 16.3.2).
+func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
+	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), actor(c, who)))
+	s.sight(c, "forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}, "user_id", who.UserID, "role", who.Role)
+}
+
+// actor is who acts by this request, for the record. Where people are who act on
+// their own accounts is not kept there.
+func actor(c *gin.Context, who flakepass.Identity) audit.By {
+	return audit.By{
+		ID: who.UserID, Session: who.SessionID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
+	}
+}

@@ -1,0 +1,140 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
+)
+
+// asService is a handler whose caller has the role service.
+func asService(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
+	return handler(t, w, func(o *httpapi.Options) {
+		o.Sessions = asked{w}
+		if edit != nil {
+			edit(o)
+		}
+	})
+}
+
+type asked struct{ *world }
+
+func (a asked) Verify(context.Context, flakepass.Token) (flakepass.Identity, error) {
+	service := who
+	service.Role = "service"
+	return service, nil
+}
+
+func send(t testing.TB, h http.Handler, method, path, body string) (status int, text string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://x"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.GetBody = nil
+	req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(7).Reveal())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var all bytes.Buffer
+	_, _ = all.ReadFrom(resp.Body)
+	return resp.StatusCode, all.String()
+}
+
+// TestUndecidedIsNoRefusal: of one token, and of all.
+func TestUndecidedIsNoRefusal(t *testing.T) {
+	good := flakepass.NewToken(9).Reveal()
+	h := asService(t, &world{target: errors.New("the database is away")}, nil)
+	status, text := send(t, h, "POST", "/v1/verifications", `{"tokens":["`+good+`","x"]}`)
+	if status != http.StatusOK || !strings.Contains(text, `{"state":"undecided"},{"state":"refused","code":"token_malformed"`) {
+		t.Errorf("one undecided, one refused: %d %s", status, text)
+	}
+	if status, _ := send(t, h, "POST", "/v1/verifications", `{"tokens":["`+good+`","`+good+`"]}`); status != http.StatusServiceUnavailable {
+		t.Errorf("all undecided: %d", status)
+	}
+	h = asService(t, &world{used: errors.New("the database is away")}, nil)
+	use := `{"session_id":"9","proof":"` + strings.Repeat("A", 43) + `","ago_ms":5}`
+	if status, _ := send(t, h, "POST", "/v1/verifications", `{"used":[`+use+`]}`); status != http.StatusServiceUnavailable {
+		t.Errorf("a use that could not be noted: %d", status)
+	}
+}
+
+// TestAgeOfAnAnswerIsThatOfTheOlder: of the row, and of what is known of the
+// policy.
+func TestAgeOfAnAnswerIsThatOfTheOlder(t *testing.T) {
+	for _, c := range []struct {
+		asOf, horizon time.Duration // ago
+		relies        bool          // on the horizon
+		want          string
+	}{
+		{0, 2 * time.Second, false, `"as_of_age_ms":20`},
+		{3 * time.Second, 2 * time.Second, false, `"as_of_age_ms":30`},
+		{30 * time.Second, 2 * time.Second, true, `"as_of_age_ms":20`},
+		{0, 50 * 365 * 24 * time.Hour, false, `"as_of_age_ms":120000`},
+	} {
+		w := &world{}
+		h := asService(t, w, func(o *httpapi.Options) { o.Recognition = aged{w, c.asOf, c.horizon, c.relies} })
+		status, text := send(t, h, "POST", "/v1/verifications", `{"tokens":["`+flakepass.NewToken(9).Reveal()+`"]}`)
+		if status != http.StatusOK || !strings.Contains(text, c.want) {
+			t.Errorf("%+v: %d %s", c, status, text)
+		}
+	}
+}
+
+type aged struct {
+	*world
+	asOf, horizon time.Duration
+	relies        bool
+}
+
+func (a aged) Horizon() time.Time { return time.Now().Add(-a.horizon) }
+
+func (a aged) Examine(context.Context, flakepass.Token) (flakepass.Identity, session.Witness, error) {
+	w := session.Witness{AsOf: time.Now().Add(-a.asOf)}
+	if a.relies {
+		w.Horizon = time.Now()
+	}
+	return who, w, nil
+}
+
+// TestStreamsThatCannotBegin: too many, or an instance that stops.
+func TestStreamsThatCannotBegin(t *testing.T) {
+	for err, want := range map[error]string{
+		session.ErrFollowers: `"code":"followers_full"`, errors.New("stopping"): `"code":"unavailable"`,
+	} {
+		status, text := send(t, asService(t, &world{follow: err}, nil), "GET", "/v1/revocations", "")
+		if status != http.StatusServiceUnavailable || !strings.Contains(text, want) {
+			t.Errorf("%v: %d %s", err, status, text)
+		}
+	}
+}
+
+// FuzzVerifications: no body is a 5xx, and each token has its answer.
+func FuzzVerifications(f *testing.F) {
+	use := `{"session_id":"9","proof":"` + strings.Repeat("A", 43) + `","ago_ms":5}`
+	for _, body := range []string{
+		`{"tokens":["` + flakepass.NewToken(9).Reveal() + `"]}`, `{"tokens":["x",""]}`, `{"used":[` + use + `]}`,
+		`{"tokens":null}`, `{"tokens":[null]}`, `{"tokens":{}}`, `{"used":[{}]}`, `{"tokens":[],"used":[]}`, `{"used":[null]}`,
+		strings.Replace(`{"used":[`+use+`]}`, "5", "-9223372036854775808", 1), strings.Replace(`{"used":[`+use+`]}`, "5", "1e300", 1),
+		strings.Replace(`{"used":[`+use+`]}`, "AAA", "==\u00e9", 1), `{"tokens":[` + strings.Repeat(`"",`, 100) + `""]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		status, _ := send(t, asService(t, &world{}, nil), "POST", "/v1/verifications", string(body))
+		if status >= 500 {
+			t.Errorf("answered %d", status)
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package httpapi_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+)
+
+// A meeting is a world whose Examine goes on only when as many goroutines as
+// all counts are in it.
+type meeting struct {
+	*world
+	all *sync.WaitGroup
+}
+
+func (m meeting) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+	m.all.Done()
+	m.all.Wait()
+	return m.world.Examine(ctx, t)
+}
+
+// TestTokensOfOneQuestionAreExaminedAtTheSameTime: were they examined one after
+// the other, the bubble would report a deadlock. The race detector looks at what
+// the goroutines of one request share, of the API and of the fakes.
+func TestTokensOfOneQuestionAreExaminedAtTheSameTime(t *testing.T) {
+	for name, target := range map[string]error{
+		"alive":   nil,
+		"refused": &session.RefusedError{ID: 9, UserID: 7, Username: "zoë", Err: flakepass.ErrLoggedOut},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const tokens = 4
+				w := &world{target: target}
+				m := meeting{w, &sync.WaitGroup{}}
+				m.all.Add(tokens)
+				h := asService(t, w, func(o *httpapi.Options) {
+					o.Recognition, o.Log = m, slog.New(slog.NewTextHandler(t.Output(), nil))
+				})
+				list := strings.Repeat(`,"`+flakepass.NewToken(9).Reveal()+`"`, tokens)[1:]
+				if status, text := send(t, h, "POST", "/v1/verifications", `{"tokens":[`+list+`]}`); status != http.StatusOK {
+					t.Errorf("%d %s", status, text)
+				}
+				if len(w.asked) != tokens {
+					t.Errorf("examined %d tokens, want %d", len(w.asked), tokens)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,150 @@
+package arch_test
+
+import (
+	"os"
+	"testing"
+)
+
+// TestMain runs the tests in the root of the module, which they read.
+func TestMain(m *testing.M) {
+	if err := os.Chdir("../../.."); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// An arrow says which packages of ours a package may import, and why no
+// others. Folders are separated by spaces; "." is the public package.
+type arrow struct{ from, to, why string }
+
+var arrows = []arrow{
+	{"api/flakepass", "idworker api/problem", "other services import it, so it brings nothing but the standard library"},
+	{"api", "", "the contract is data"},
+	{"api/client", "api/flakepass idworker", "others import it to call a server, so it brings nothing but the standard library"},
+	{"migrations", "", "the schema knows no Go type"},
+	{"cmd/flakepass", anything, "it puts everything together"},
+	{"cmd/example-api", "api/flakepass", "it shows what a service of others needs"},
+
+	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
+	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/fileworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
+	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
+	{"idworker/zkworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
+	{"idworker/internal/durable", "", "it keeps bytes"},
+
+	{"internal/domain/limit", "", "how much strangers may try is a value"},
+	{"internal/domain/policy", "internal/domain/limit", "when a login is over is a pure question; the limits are in the same document"},
+	{"api/problem", "", "the public package imports it, so it brings nothing but the standard library"},
+	{"internal/domain/session", "api/flakepass idworker internal/domain/policy", "the domain knows no store, no tier and no router"},
+	{"internal/domain/activity", "", "a count knows no store and no door"},
+	{"internal/domain/fleet", "", "what an instance says of itself knows no store and no door"},
+	{"internal/domain/audit", "idworker", "an event knows no store and no door"},
+	{"internal/domain/admin", "api/flakepass idworker internal/domain/account internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/session", "what an operator can do, whichever door it comes through; it knows no store and no router"},
+	{"internal/domain/account", "idworker internal/domain/account/internal/cheap", "the domain knows no store, no session and no router"},
+	{"internal/domain/account/internal/cheap", "", "it is one switch"},
+	{"internal/server/hashproc", "internal/domain/account", "it computes what account asks for, elsewhere, and decides nothing"},
+	{"internal/domain/login", "idworker internal/domain/account internal/domain/secondfactor internal/domain/session", "a login joins the three, and knows no store and no router"},
+	{"internal/domain/secondfactor", "idworker internal/domain/account internal/domain/audit", "the domain knows no store, no login and no router"},
+
+	{"internal/store/broadcast", "idworker internal/domain/policy internal/domain/session", "it carries word from whatever is heard here to whoever follows"},
+	{"internal/store/feed", "idworker internal/domain/policy internal/domain/session", "it carries word from whatever is polled, the policy too, to whoever listens"},
+	{"internal/store/gatetier", "idworker internal/domain/session", "a tier knows the next one only as session.Rows"},
+	{"internal/store/memtier", "idworker internal/domain/session", "a tier knows the next one only as a session.Store"},
+	{"internal/store/redistier", "idworker internal/domain/session", "a tier knows the next one only as a session.Store"},
+	{"internal/store/touchtier", "idworker internal/domain/policy internal/domain/session", "a tier knows the next one only as a session.Store"},
+	{"internal/domain/throttle", "idworker internal/domain/limit", "what strangers may try is counted wherever it is kept"},
+	{"internal/store/memlimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},
+	{"internal/store/redislimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},
+	{"internal/store/gormstore", "idworker internal/domain/account internal/domain/activity internal/domain/audit internal/domain/limit internal/domain/fleet internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle migrations", "the last tier knows what it keeps and nothing above it"},
+	{"internal/domain/firstadmin", "internal/domain/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
+	{"internal/domain/sweep", "idworker internal/domain/audit internal/domain/policy", "the sweep names the methods it needs, and knows no store"},
+
+	{"internal/edge/httpapi", "api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/edge/clientaddr internal/domain/limit internal/domain/fleet internal/domain/policy api/problem internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/edge/adminui", "api/flakepass idworker internal/domain/account internal/domain/activity internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/fleet internal/edge/clientaddr internal/domain/login internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/store/breached", "", "a file of hashes, whoever asks about them"},
+	{"internal/server/connlimit", "", "a connection is one whoever opens it"},
+	{"internal/edge/clientaddr", "", "who is connected is a question about one request"},
+	{"internal/server/keypair", "", "a certificate and its key, whoever shows them"},
+	{"internal/server/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
+	{"internal/server/telemetry", "", "only cmd knows where numbers and lines go"},
+}
+
+// support is the packages that exist for tests. Only tests, and each other,
+// may import them; they may import what they test.
+var support = []string{
+	"internal/proof/apitest",
+	"idworker/idworkertest",
+	"internal/domain/account/accounttest",
+	"internal/proof/arch",
+	"internal/proof/attack",
+	"internal/proof/bench",
+	"internal/proof/lincheck",
+	"internal/proof/scale",
+	"internal/proof/campaign",
+	"internal/proof/campaign/judge",
+	"internal/proof/chaos",
+	"internal/proof/dup",
+	"internal/proof/fuzzall",
+	"internal/proof/interop",
+	"internal/proof/dup/ledger",
+	"internal/proof/mutant",
+	"internal/proof/proxies",
+	"internal/proof/sessiontest",
+	"internal/proof/model",
+	"internal/proof/simulation",
+	"internal/proof/supply",
+	"internal/proof/testenv",
+	"internal/proof/throttletest",
+	"internal/proof/testenv/faultproxy",
+	"internal/proof/testenv/migrated",
+	"internal/proof/testenv/server",
+	"internal/proof/testenv/withservers",
+}
+
+// A home says which packages may import a dependency, and why no others. The
+// one that constructs everything, cmd/flakepass, may as well; so may tests.
+type home struct{ dep, homes, why string }
+
+var homes = []home{
+	{"github.com/alecthomas/kong", "cmd/flakepass", "only the command knows its line"},
+	{"github.com/alexedwards/argon2id", "internal/domain/account", "only account knows how a password is hashed"},
+	{"github.com/anishathalye/porcupine", onlyTests, "it judges recorded histories"},
+	{"github.com/boombuler/barcode", "internal/domain/secondfactor", "only the second factor is handed over as a picture"},
+	{"github.com/chromedp", onlyTests, "it drives a real Chromium over the console"},
+	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
+	{"github.com/gin-gonic/gin", "internal/edge/httpapi", "only the edge knows the router"},
+	{"github.com/go-json-experiment/json", "internal/edge/httpapi", "only the edge reads JSON that a stranger wrote"},
+	{"github.com/go-sql-driver/mysql", "internal/store/gormstore", "only the last tier knows SQL"},
+	{"github.com/go-zookeeper/zk", "idworker/zkworker", "only the lender that uses it knows ZooKeeper"},
+	{"github.com/goccy/go-yaml", "internal/server/config", "only the configuration is YAML"},
+	{"github.com/aclements/go-moremath", onlyTests, "its test of Mann and Whitney says whether the time of a refusal tells anything"},
+	{"github.com/golang-jwt/jwt/v5", onlyTests, "it is what others do, to measure against"},
+	{"github.com/google/go-cmp", onlyTests, "it panics on what it does not know"},
+	{"github.com/libtnb/sqlite", "internal/store/gormstore", "only the last tier knows SQL"},
+	{"github.com/maypok86/otter/v2", "internal/store/memtier", "only the memory tier keeps a cache"},
+	{"github.com/pquerna/otp", "internal/domain/secondfactor", "only the second factor computes codes"},
+	{"github.com/pressly/goose/v3", "migrations", "only migrations change the schema"},
+	{"github.com/prometheus/client_golang", "internal/server/telemetry", "packages name a Recorder of their own; only telemetry knows what counts"},
+	{"github.com/redis/go-redis/v9", "idworker/redisworker internal/store/redistier internal/store/redislimit", "only what instances share knows Redis"},
+	{"github.com/robfig/cron/v3", "internal/domain/sweep", "only the sweep has a schedule"},
+	{"github.com/rogpeppe/go-internal", onlyTests, "scripts drive the command as a person would"},
+	{"github.com/sony/gobreaker/v2", "internal/store/redistier internal/store/redislimit", "only what instances share must do without its server"},
+	{"go.uber.org/goleak", onlyTests, "it finds goroutines left behind"},
+	{"golang.org/x/crypto", "internal/domain/account", "only account knows how a password is hashed"},
+	{"golang.org/x/net", onlyTests, "it speaks HTTP/2 frame by frame"},
+	{"golang.org/x/sync", onlyTests, "it runs fuzz targets at the same time"},
+	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
+	{"golang.org/x/text", "internal/domain/account", "only account knows which names are the same"},
+	{"pgregory.net/rapid", onlyTests, "it looks for counterexamples to properties"},
+	{"modernc.org/sqlite", onlyTests, "gormstore has its own dialect of it; only tests open a file directly"},
+	{"gorm.io", "internal/store/gormstore", "only the last tier knows SQL"},
+}
+
+// TestArrowsPointInward holds the whole module to the tables above. A package
+// or a dependency that they do not know fails, and so does a line about one
+// that is gone.
+func TestArrowsPointInward(t *testing.T) {
+	for _, v := range violations(readModule(t, "."), arrows, support, homes) {
+		t.Error(v)
+	}
+}

@@ -1,0 +1,64 @@
+//go:build unix
+
+package chaos
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
+)
+
+// TestNobodyIsIdleBeforeTheTimeThatWasTold: an answer has told when a login ends if
+// it is used no more. The instance is killed, or loses the database, before anything
+// is written. No login is refused before that time.
+func TestNobodyIsIdleBeforeTheTimeThatWasTold(t *testing.T) {
+	onShared(t, 3, func(t *testing.T, w *world) {
+		const idle, touch = 9 * time.Second, 2 * time.Second
+		here, killed, cut := w.instances[0], w.instances[1], w.instances[2]
+		service := w.remote(t, cut, w.admin(t))
+		probe := w.logins(t, 1, time.Hour, 0)[0]
+		w.policy(t, idle, 2*time.Hour, touch)
+		heard(t, probe, 2*time.Hour, here, killed, cut, service)
+
+		askers := []asker{cut, service, killed}
+		logins := w.logins(t, 4*len(askers), time.Hour, touch+100*time.Millisecond)
+		end := time.Now().Add(idle - touch) // by what the rows have now
+		of := func(n int) asker { return askers[n%len(askers)] }
+		told := make([]time.Time, len(logins))
+		use := func(who asker) {
+			for n, l := range logins {
+				if of(n) == who {
+					if a := who.me(t.Context(), l, false); a.status == http.StatusOK && a.idleExpires.After(told[n]) {
+						told[n] = a.idleExpires
+					}
+				}
+			}
+		}
+		for n, l := range logins {
+			of(n).me(t.Context(), l, true)
+		}
+		cut.mysql.Cut(faultproxy.Both)
+		use(cut)
+		// A Remote tells more once the instance has acknowledged a use.
+		for begun := time.Now(); time.Since(begun) < w.bound-500*time.Millisecond; pause(t.Context(), 50*time.Millisecond) {
+			use(service)
+		}
+		use(killed)
+		killed.without(func() {
+			if err := killed.process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			said := observe(t, logins, here)
+			pause(t.Context(), time.Until(end.Add(time.Second)))
+			said.stop()
+			for n, l := range logins {
+				said.notRefused(t, l, of(n).called()+" has told until when it lives", told[n])
+				if of(n) == killed && told[n].IsZero() {
+					t.Errorf("%s, which nothing had cut off, did not tell until when %s lives", killed.name, l.name)
+				}
+			}
+		})
+	})
+}

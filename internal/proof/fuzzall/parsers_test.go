@@ -1,0 +1,263 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parsers is everything that takes apart what comes from outside, and the
+// targets that fuzz it; or, after a dash, why none does. A function is named by
+// its folder, its receiver if it has one, and its name.
+var parsers = map[string]string{
+	"api/flakepass.ParseToken":      "api/flakepass.FuzzParseToken",
+	"api/flakepass.parseBase62":     "api/flakepass.FuzzParseToken",
+	"api/flakepass.Credential":      "api/flakepass.FuzzCredential",
+	"api/flakepass.claimsOf":        "api/flakepass.FuzzForwarded",
+	"api/flakepass.claims.identity": "api/flakepass.FuzzForwarded",
+	"api/flakepass.readAnswer":      "api/flakepass.FuzzRemoteAnswer",
+	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
+
+	"api/client.readProblem":            "api/client.FuzzProblem",
+	"api/client.decode":                 "api/client.FuzzAnswers",
+	"api/client.token.UnmarshalJSON":    "api/client.FuzzAnswers",
+	"api/client.read":                   "- it makes a request",
+	"api/client.Instance.UnmarshalJSON": "api/client.FuzzInstance",
+
+	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
+	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
+
+	"cmd/flakepass.readDevice":                       "- it reads a file that only this program writes, and sends on a text of it as it is",
+	"internal/domain/throttle.ParseDeviceCredential": "internal/domain/throttle.FuzzParseDeviceCredential",
+	"cmd/flakepass.readTarget":                       "- it reads a file for parseTarget",
+	"cmd/flakepass.parseTarget":                      "cmd/flakepass.FuzzTarget",
+	"cmd/flakepass.span.UnmarshalText":               "cmd/flakepass.FuzzSpan",
+	"cmd/flakepass.instant.UnmarshalText":            "- whoever starts the command types it, and it is one call of time.Parse for each form",
+	"cmd/flakepass.epoch.UnmarshalText":              "cmd/flakepass.FuzzEpoch",
+
+	"cmd/flakepass.limitChange.UnmarshalText": "cmd/flakepass.FuzzLimitChange",
+	"cmd/flakepass.readRule":                  "cmd/flakepass.FuzzLimitChange",
+	"cmd/flakepass.readKey":                   "- it reads a file that only this program writes, and encoding/hex takes it apart",
+
+	"idworker.ParseID":                    "idworker.FuzzParseID",
+	"idworker.parse":                      "idworker.FuzzParseID",
+	"idworker.ID.UnmarshalText":           "idworker.FuzzParseID",
+	"idworker.Worker.read":                "- it reads a clock",
+	"idworker.Layout.Decompose":           "idworker.FuzzLayoutTakesApartAndPutsTogether",
+	"idworker/fileworker.parseRecord":     "idworker/fileworker.FuzzParseRecord",
+	"idworker/fileworker.read":            "- it reads two copies for parseRecord",
+	"idworker/internal/durable.File.Read": "- it hands on bytes as they are",
+	"idworker/redisworker.parse":          "idworker/redisworker.FuzzParse",
+	"idworker/redisworker.answerOf":       "idworker/redisworker.FuzzField",
+	"idworker/zkworker.parseNode":         "idworker/zkworker.FuzzParseNode",
+	"idworker/zkworker.parseReserve":      "idworker/zkworker.FuzzParseReserve",
+
+	"internal/domain/account.ParseRole":         "- it compares with three words",
+	"internal/domain/account.decode":            "internal/domain/account.FuzzVerify",
+	"internal/domain/account.NormalizeUsername": "internal/domain/account.FuzzNormalizeUsername",
+	"internal/domain/account.NormalizePrefix":   "internal/domain/account.FuzzPrefix",
+	"internal/domain/account.NewPassword":       "internal/domain/account.FuzzNewPassword",
+
+	"internal/edge/adminui.visit.readLife": "- it is one call of strconv.Atoi between two bounds",
+
+	"internal/domain/account.ParseResetToken": "internal/domain/account.FuzzParseResetToken",
+	"internal/store/breached.ordered.read":    "internal/store/breached.FuzzList",
+	"internal/store/breached.parseLine":       "internal/store/breached.FuzzList",
+	"internal/edge/clientaddr.parse":          "internal/edge/clientaddr.FuzzAppendedAddressCounts",
+
+	"internal/edge/adminui.figures.read": "- it reads what is in memory",
+	"internal/edge/adminui.UI.address":   "internal/edge/adminui.FuzzAddress",
+	"internal/edge/adminui.language":     "internal/edge/adminui.FuzzLanguage",
+	"internal/edge/adminui.safePath":     "internal/edge/adminui.FuzzSafePath",
+	"internal/edge/adminui.readForm":     "internal/edge/adminui.FuzzForm",
+	"internal/edge/adminui.readSetup":    "internal/edge/adminui.FuzzForm",
+	"internal/edge/adminui.readSpan":     "internal/edge/adminui.FuzzSpan",
+	"internal/edge/adminui.readDial":     "internal/edge/adminui.FuzzTyped",
+	"internal/edge/adminui.readAudit":    "internal/edge/adminui.FuzzTyped",
+	"internal/edge/adminui.readLimits":   "internal/edge/adminui.FuzzLimits",
+	"internal/edge/adminui.readNote":     "internal/edge/adminui.FuzzLimits",
+	"internal/edge/adminui.readVersion":  "internal/edge/adminui.FuzzLimits",
+	"internal/edge/adminui.parsePages":   "- the templates are in the program",
+
+	"internal/server/config.parseFile":             "internal/server/config.FuzzFile",
+	"internal/server/config.parseTokens":           "internal/server/config.FuzzFile",
+	"internal/server/config.read":                  "internal/server/config.FuzzFile",
+	"internal/server/config.loader.readConfigFile": "- it reads a file for parseFile",
+	"internal/server/config.loader.readSecret":     "- it reads a file of the operator's as it is",
+	"internal/server/config.readFile":              "- it reads a file of the operator's as it is",
+	"internal/server/config.parseDatabase":         "internal/server/config.FuzzURLs",
+	"internal/server/config.parseSQLite":           "internal/server/config.FuzzURLs",
+	"internal/server/config.parseMySQL":            "internal/server/config.FuzzURLs",
+	"internal/server/config.ParseRedis":            "internal/server/config.FuzzURLs",
+	"internal/server/config.parseRedisSetting":     "internal/server/config.FuzzURLs",
+	"internal/server/config.Redis.parseQuery":      "internal/server/config.FuzzURLs",
+	"internal/server/config.Redis.parsePath":       "internal/server/config.FuzzURLs",
+	"internal/server/config.ParseZooKeeper":        "internal/server/config.FuzzURLs",
+	"internal/server/config.parseWorker":           "internal/server/config.FuzzURLs",
+	"internal/server/config.parseReplicas":         "internal/server/config.FuzzURLs",
+	"internal/server/config.parsePublicURL":        "internal/server/config.FuzzURLs",
+	"internal/server/config.parseSecondFactorKeys": "internal/server/config.FuzzURLs",
+	"internal/server/config.parseRetention":        "- the operator sets it, and time.ParseDuration takes it apart",
+	"internal/server/config.parseListen":           "- the operator sets it, and net.SplitHostPort takes it apart",
+	"internal/server/config.parsePath":             "- the operator sets it, and it is kept as it is",
+	"internal/server/config.parseSwitch":           "- it compares with two words",
+	"internal/server/config.parseLevel":            "- it compares with four words",
+	"internal/server/config.parseHeader":           "- the operator sets it, and it is compared with a list",
+	"internal/server/config.parseForwardKey":       "- the operator sets it, and its length is checked",
+	"internal/server/config.parseProxies":          "- the operator sets it, and net/netip takes it apart",
+	"internal/server/config.parseProxy":            "- the operator sets it, and net/netip takes it apart",
+
+	"internal/domain/limit.Decode":           "internal/domain/limit.FuzzDecode",
+	"internal/store/gormstore.Sessions.Read": "- it reads a row of the database",
+
+	"internal/store/gormstore.readLimits":  "- it hands on bytes to limit.Decode",
+	"internal/store/gormstore.MySQLSource": "internal/store/gormstore.FuzzMySQLSource",
+
+	"internal/edge/httpapi.read":                "internal/edge/httpapi.FuzzBody",
+	"internal/edge/httpapi.given.UnmarshalJSON": "internal/edge/httpapi.FuzzBody",
+	"internal/edge/httpapi.text.UnmarshalJSON":  "internal/edge/httpapi.FuzzBody",
+
+	"internal/edge/httpapi.limitsJSON.UnmarshalJSON": "- encoding/json reads it into the limit.Doc of limit.Decode, for admins only",
+
+	"internal/edge/httpapi.tokenOf":           "internal/edge/httpapi.FuzzForm",
+	"internal/edge/httpapi.conditionOf":       "internal/edge/httpapi.FuzzCondition",
+	"internal/edge/httpapi.requestID":         "internal/edge/httpapi.FuzzRequestID",
+	"internal/edge/httpapi.query":             "internal/edge/httpapi.FuzzQuery internal/edge/httpapi.FuzzAuditQuery",
+	"internal/edge/httpapi.bindVerifications": "internal/edge/httpapi.FuzzVerifications",
+	"internal/edge/httpapi.server.readyz":     "- it takes nothing",
+
+	"internal/server/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",
+	"internal/server/keypair.readFile":  "- it reads files of the operator's for crypto/tls",
+
+	"internal/store/broadcast.Hub.read":     "- it reads a list in memory",
+	"internal/server/connlimit.conn.Read":   "- it hands on bytes as they are",
+	"internal/store/redistier.parsePolicy":  "internal/store/redistier.FuzzParsePolicy",
+	"internal/store/redistier.codec.decode": "internal/store/redistier.FuzzDecode internal/store/redistier.FuzzDecodeSigned",
+	"internal/domain/sweep.ParseSchedule":   "internal/domain/sweep.FuzzParseSchedule",
+	"migrations.runner.read":                "- it reads a table that only this program writes",
+	"migrations.record.read":                "- it reads a table that only this program writes",
+}
+
+// others are targets that look for something else than how input is taken apart.
+var others = map[string]string{
+	"internal/domain/secondfactor.FuzzNewCode":  "whatever somebody types as a code is a code or none",
+	"internal/domain/secondfactor.FuzzRedeem":   "no text is a code that was not given",
+	"internal/proof/lincheck.FuzzCheck":         "a quick judge of histories is compared with a slow one",
+	"internal/domain/audit.FuzzSpreadsheetText": "no text in an export begins a formula",
+}
+
+var (
+	readerName = regexp.MustCompile(`^([pP]arse|[uU]nmarshal|[dD]ecode|[rR]ead)([A-Z].*|)$`)
+	// What only tests run takes nothing from outside.
+	notServed = regexp.MustCompile(`^(idworker/internal/peers|internal/proof)(/|$)`)
+)
+
+// functions lists the functions of the module by folder, receiver and name.
+func functions(t *testing.T, root string) map[string]bool {
+	t.Helper()
+	all := make(map[string]bool)
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		below = filepath.ToSlash(below)
+		folder := path.Dir(below)
+		switch base := entry.Name(); {
+		case entry.IsDir() && below != "." && (base == "testdata" || base[0] == '.' || notServed.MatchString(below)):
+			return fs.SkipDir
+		case entry.IsDir() || filepath.Ext(base) != ".go" || strings.HasSuffix(base, "_test.go"):
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok {
+				all[folder+"."+receiver(f)+f.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return ""
+	}
+	of := f.Recv.List[0].Type
+	if p, ok := of.(*ast.StarExpr); ok {
+		of = p.X
+	}
+	if g, ok := of.(*ast.IndexExpr); ok {
+		of = g.X
+	}
+	if name, ok := of.(*ast.Ident); ok {
+		return name.Name + "."
+	}
+	return ""
+}
+
+// TestEveryParserIsFuzzed: whatever is named like a parser is in the table, the
+// table names nothing that is gone, and each target is there for something.
+func TestEveryParserIsFuzzed(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	all := functions(t, root)
+	if len(all) < 500 {
+		t.Fatalf("%d functions found: that is not the whole module", len(all))
+	}
+	targets, err := find(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unused := make(map[string]bool)
+	for _, target := range targets {
+		unused[target.String()] = true
+	}
+	exists := maps.Clone(unused)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		last := name[strings.LastIndex(name, ".")+1:]
+		if readerName.MatchString(last) && parsers[name] == "" {
+			t.Errorf("%s reads something: fuzz it and say so in this table, or say why not", name)
+		}
+	}
+	for name, by := range parsers {
+		if !all[name] {
+			t.Errorf("the table names %s, which does not exist", name)
+		}
+		if strings.HasPrefix(by, "- ") {
+			continue
+		}
+		for target := range strings.FieldsSeq(by) {
+			if !exists[target] {
+				t.Errorf("%s is fuzzed by %s, which does not exist", name, target)
+			}
+			delete(unused, target)
+		}
+	}
+	for target := range others {
+		if !exists[target] {
+			t.Errorf("the table names %s, which does not exist", target)
+		}
+		delete(unused, target)
+	}
+	for target := range unused {
+		t.Errorf("%s fuzzes something that the table does not name", target)
+	}
+}

@@ -1,0 +1,322 @@
+package main
+
+// asvs11to13 is what the lines of V11 to V13 rest on.
+func asvs11to13() asvsTable {
+	return asvsTable{
+		First: 11, Last: 13,
+		Static: map[string]string{
+			"11.5.2": "Go's crypto/rand ends the process when the system has no random numbers; no code of ours stands between",
+		},
+		Breaks: []asvsBreak{
+			// V11 Cryptography
+			{
+				"11.1.1", "an old key does not decrypt", "internal/domain/secondfactor/key.go",
+				"\tfor _, one := range k.all {\n",
+				"\tfor _, one := range k.all[:min(1, len(k.all))] {\n",
+				"internal/domain/secondfactor", "TestALostKeyLeavesTheRecoveryCodes", "",
+			},
+			{
+				"11.1.1", "each instance makes a key of its own", "internal/store/gormstore/settings.go",
+				"\t\tif len(keys) == 1 {\n\t\t\treturn keys[0], nil\n\t\t}\n",
+				"",
+				"internal/store/gormstore", "TestAllInstancesShareOneCacheKey", "",
+			},
+			{
+				"11.1.2", "a package uses an algorithm that is not listed", "internal/domain/sweep/pass.go",
+				"import (\n",
+				"import (\n\t_ \"crypto/sha512\"\n",
+				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
+			},
+			{
+				"11.2.1", "a package has a cipher from elsewhere", "internal/domain/secondfactor/key.go",
+				"import (\n",
+				"import (\n\t_ \"golang.org/x/crypto/chacha20poly1305\"\n",
+				"internal/proof/arch", "TestArrowsPointInward", "",
+			},
+			{
+				"11.2.2", "an old hash of a password stays", "internal/domain/account/hasher.go",
+				"return ok, ok && weaker, nil",
+				"return ok, ok && weaker && false, nil",
+				"internal/domain/account", "TestRehashWhenParametersRise", "",
+			},
+			{
+				"11.2.2", "the hash of a token has no version", "internal/domain/session/session.go",
+				"\th[0] = hashVersion\n\tcopy(h[1:], sum[:])\n\treturn h\n",
+				"\tcopy(h[1:], sum[:])\n\treturn h\n",
+				"internal/domain/session", "TestHashIsVersionedAndOfTheWholeText", "",
+			},
+			{
+				"11.2.2", "nothing is encrypted anew", "internal/domain/secondfactor/rekey.go",
+				"if with == nil || with == newest {",
+				"if with == nil || with == newest || len(rows) == 0 {",
+				"internal/domain/secondfactor", "TestRekeyLeavesNothingUnderAnOldKey", "",
+			},
+			{
+				"11.2.3", "half of a token's secret is fixed", "api/flakepass/token.go",
+				"b = append(b, rand.Text()...)",
+				`b = append(b, "AAAAAAAAAAAAA"+rand.Text()[13:]...)`,
+				"api/flakepass", "TestEveryLetterOfTheSecretIsDrawn", "",
+			},
+			{
+				"11.2.3", "64 bits of the hash of a token", "internal/domain/session/session.go",
+				"\tcopy(h[1:], sum[:])\n\treturn h\n",
+				"\tcopy(h[1:], sum[:8])\n\treturn h\n",
+				"internal/domain/session", "TestHashIsTheWholeSHA256", "",
+			},
+			{
+				"11.2.3", "64 bits of MAC", "internal/store/redistier/codec.go",
+				"macLen       = 16",
+				"macLen       = 8",
+				"internal/store/redistier", "TestMACIsHMACSHA256Of128Bits", "",
+			},
+			{
+				"11.2.3", "half of a key", "internal/domain/secondfactor/key.go",
+				"aes.NewCipher(k)",
+				"aes.NewCipher(k[:16])",
+				"internal/domain/secondfactor", "TestSealIsAES256GCM", "",
+			},
+			{
+				"11.2.4", "hashes are compared with ==", "internal/domain/session/session.go",
+				"return subtle.ConstantTimeCompare(h[:], o[:]) == 1",
+				"_ = subtle.ConstantTimeEq; return *h == *o",
+				"internal/proof/chaos", "TestSecretsAreComparedInConstantTime", "",
+			},
+			{
+				"11.2.4", "tokens can be compared with ==", "api/flakepass/token.go",
+				"\t_ [0]func() // not comparable\n",
+				"",
+				"api/flakepass", "TestTokensCannotBeCompared", "",
+			},
+			{
+				"11.3.1, 11.3.2", "the proof is shorter", "internal/domain/secondfactor/key.go",
+				"cipher.NewGCM(block)",
+				"cipher.NewGCMWithTagSize(block, 12)",
+				"internal/domain/secondfactor", "TestSealIsAES256GCM", "",
+			},
+			{
+				"11.3.1, 11.3.2", "DES", "internal/domain/secondfactor/key.go",
+				"\t\"crypto/sha256\"\n",
+				"\t_ \"crypto/des\"\n\t\"crypto/sha256\"\n",
+				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
+			},
+			{
+				"11.3.3", "the user is not bound", "internal/domain/secondfactor/key.go",
+				"uint64(user))\n}",
+				"0)\n}",
+				"internal/domain/secondfactor", "TestEveryChangeOfWhatIsSealedIsNoticed", "",
+			},
+			{
+				"11.3.3", "another user's secret is good", "internal/domain/secondfactor/key.go",
+				"uint64(user))\n}",
+				"0)\n}",
+				"internal/domain/secondfactor", "TestASecretIsBoundToItsUser", "",
+			},
+			{
+				"11.3.4", "one nonce for all", "internal/domain/secondfactor/key.go",
+				"_, _ = rand.Read(nonce) // never fails",
+				"_ = rand.Reader",
+				"internal/domain/secondfactor", "TestNoNonceComesTwice", "",
+			},
+			{
+				"11.4.1", "MD5", "internal/domain/throttle/gate.go",
+				"\t\"crypto/hmac\"\n",
+				"\t\"crypto/hmac\"\n\t_ \"crypto/md5\"\n",
+				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
+			},
+			{
+				"11.4.2", "half of the memory", "internal/domain/account/params.go",
+				"return Params{MemoryKiB: 19456,",
+				"return Params{MemoryKiB: 9728,",
+				"internal/domain/account", "TestDefaultHashIsOWASP", "",
+			},
+			{
+				"11.4.2", "the least cost is not checked", "internal/domain/account/hasher.go",
+				"if err := p.checkMinimum(); err != nil {",
+				"if err := p.check(); err != nil {",
+				"internal/domain/account", "TestHasherRefusesWeakAndHugeParameters", "",
+			},
+			{
+				"11.4.3", "128 bits of the hash of a token", "internal/domain/session/session.go",
+				"\tcopy(h[1:], sum[:])\n\treturn h\n",
+				"\tcopy(h[1:], sum[:16])\n\treturn h\n",
+				"internal/domain/session", "TestHashIsTheWholeSHA256", "",
+			},
+			{
+				"11.5.1", "half of the secret is fixed", "api/flakepass/token.go",
+				"b = append(b, rand.Text()...)",
+				`b = append(b, "AAAAAAAAAAAAA"+rand.Text()[13:]...)`,
+				"api/flakepass", "TestEveryLetterOfTheSecretIsDrawn", "",
+			},
+			{
+				"11.5.1", "numbers that can be guessed, where secrets are made", "internal/domain/account/reset.go",
+				"\t\"crypto/rand\"\n",
+				"\t\"crypto/rand\"\n\t_ \"math/rand/v2\"\n",
+				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
+			},
+			// V12 Secure communication
+			{
+				"12.1.1", "TLS 1.0", "internal/server/keypair/keypair.go",
+				"MinVersion: tls.VersionTLS12,",
+				"MinVersion: tls.VersionTLS10,",
+				"internal/server/keypair", "TestOldVersionsAreRefused", "",
+			},
+			{
+				"12.1.1", "the server has versions of its own", "cmd/flakepass/servers.go",
+				"\t\td.servers[0].TLSConfig = d.pair.Config()\n",
+				"\t\td.servers[0].TLSConfig = d.pair.Config()\n\t\td.servers[0].TLSConfig.MinVersion = 0x0301\n",
+				"cmd/flakepass", "TestServeTLS", "",
+			},
+			{
+				"12.1.2", "a suite without forward secrecy", "internal/server/keypair/keypair.go",
+				"\t\tMinVersion: tls.VersionTLS12,\n",
+				"\t\tMinVersion: tls.VersionTLS12, CipherSuites: []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256},\n",
+				"internal/server/keypair", "TestWeakSuitesAreRefused", "",
+			},
+			{
+				"12.3.2", "the database may be anybody", "internal/server/config/database.go",
+				`if tls := params.Get("tls"); params.Has("tls") && tls != "true" && tls != "false" {`,
+				`if tls := params.Get("tls"); tls == "preferred" {`,
+				"internal/server/config", "TestBadValues", "",
+			},
+			{
+				"12.3.2", "Redis may be anybody", "internal/store/redistier/open.go",
+				"&tls.Config{MinVersion: tls.VersionTLS12}",
+				"&tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}",
+				"internal/proof/chaos", "TestEveryCertificateIsChecked", "",
+			},
+			// V13 Configuration
+			{
+				"13.1.1", "a setting is not written down", "docs/configuration.md",
+				"| `FLAKEPASS_REPLICAS` |",
+				"| `FLAKEPASS_REPLICA` |",
+				"internal/server/config", "TestEverySettingIsDocumented", "",
+			},
+			{
+				"13.1.2", "idle connections keep their places", "internal/server/connlimit/connlimit.go",
+				"\tif c == nil {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
+				"\tif c == nil || c.limit == l {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
+				"cmd/flakepass", "TestIdleConnectionsMakeRoom", "",
+			},
+			{
+				"13.1.2", "a connection with a request is taken for an idle one", "internal/server/connlimit/connlimit.go",
+				"\tcase state == http.StateActive:\n",
+				"\tcase state == http.StateActive && c.limit == nil:\n",
+				"internal/server/connlimit", "TestConnectionWithARequestStays", "",
+			},
+			{
+				"13.1.2", "questions to the database without a limit", "internal/store/gatetier/gatetier.go",
+				"make(chan struct{}, max(most-settling, 1))",
+				"make(chan struct{}, 1<<20)",
+				"internal/store/gatetier", "TestNoMoreThanTheRoomAtATime", "",
+			},
+			{
+				"13.1.3", "a question to the database waits for ever", "internal/store/gormstore/users.go",
+				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithTimeout(ctx, tau)",
+				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithCancel(ctx)",
+				"internal/store/gormstore", "TestHungDatabaseTakesOneLimit", "",
+			},
+			{
+				"13.1.3", "a Redis that does not answer is asked for ever", "internal/store/redistier/breaker.go",
+				"return c.ConsecutiveFailures >= trips && since != nil",
+				"return c.ConsecutiveFailures < 0 && since != nil",
+				"internal/store/redistier", "TestBreakerOpens", "",
+			},
+			{
+				"13.2.2", "who serves can take the tables away", "docs/rights.md",
+				"GRANT SELECT, INSERT, UPDATE, DELETE ON",
+				"GRANT ALL ON",
+				"cmd/flakepass", "TestTheRightsOfServingAreEnough", "",
+			},
+			{
+				"13.2.3", "a key has a default", "internal/server/config/settings.go",
+				`key: "forward_key", secret: true, empty: true,`,
+				`key: "forward_key", secret: true, empty: true, def: "0123456789abcdef0123456789abcdef",`,
+				"internal/server/config", "TestNoSecretHasADefault", "",
+			},
+			{
+				"13.2.3", "all deployments have one password", "docs/deploy/make-secrets.sh",
+				`password() { od -An -N20 -tx1 /dev/urandom | tr -d ' \n'; }`,
+				"password() { printf '%040d' 1; }",
+				"internal/proof/supply", "TestMadeSecretsAreRandomAndShut", "",
+			},
+			{
+				"13.2.4, 13.2.5", "the network of the database leads outside", "docker-compose.yml",
+				"data: { internal: true }",
+				"data: {}",
+				"internal/proof/supply", "TestComposeFileFitsTheImage", "",
+			},
+			{
+				"13.3.1", "a secret cannot come from a file", "internal/server/config/load.go",
+				"\tcase s.secret && named:\n",
+				"\tcase s.secret && named && path == \"\":\n",
+				"internal/server/config", "TestSecretFromFile", "",
+			},
+			{
+				"13.3.1", "a key in the sources", "docs/deploy/make-secrets.sh",
+				"set -eu\n",
+				"set -eu\nkey='-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA0123456789abcdef0123456789abcdef0123456789ab'\n",
+				"internal/proof/supply", "TestNoKeyIsInTheSources", "",
+			},
+			{
+				"13.3.1", "Git takes the secrets of a checkout", ".gitignore",
+				"/secrets/\n",
+				"",
+				"internal/proof/supply", "TestSecretsOfACheckoutStayInIt", "",
+			},
+			{
+				"13.3.1", "a password in the compose file", "docker-compose.yml",
+				"MYSQL_PASSWORD_FILE: /run/secrets/mysql_password",
+				"MYSQL_PASSWORD: changeme",
+				"internal/proof/supply", "TestComposeFileHasNoSecret", "",
+			},
+			{
+				"13.3.2", "a service is not given its secret", "docker-compose.yml",
+				"secrets: [database_url, redis_url]",
+				"secrets: [redis_url]",
+				"internal/proof/supply", "TestComposeFileFitsTheImage", "",
+			},
+			{
+				"13.4.1", "the checkout is in the image", "cmd/flakepass/Dockerfile",
+				"COPY --from=build /flakepass /usr/local/bin/flakepass",
+				"COPY --from=build /flakepass /usr/local/bin/flakepass\nCOPY .git /data/.git",
+				"internal/proof/supply", "TestImageHasNothingButTheProgram", "",
+			},
+			{
+				"13.4.2", "profiles on the operators' port", "cmd/flakepass/servers.go",
+				"\tmux.Handle(\"GET /metrics\", metrics)\n",
+				"\tmux.Handle(\"GET /metrics\", metrics)\n\tmux.Handle(\"GET /debug/pprof/\", metrics)\n",
+				"cmd/flakepass", "TestOperatorsPortServesThreePaths", "",
+			},
+			{
+				"13.4.2", "variables on the API's", "internal/edge/httpapi/httpapi.go",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n\te.GET(\"/debug/vars\", s.do(s.healthz))\n",
+				"internal/edge/httpapi", "TestRoutesAreTheContract", "",
+			},
+			{
+				"13.4.3", "the files of the console are listed", "internal/edge/adminui/adminui.go",
+				"\tu.at(mux, \"/console/assets/{file}\", func(v *visit) { u.asset(v.w, v.r) }, nil)",
+				"\tmux.HandleFunc(\"/console/assets/\", http.StripPrefix(\"/console/\", http.FileServerFS(assetFiles)).ServeHTTP)",
+				"internal/edge/adminui", "TestUnknownPathsArePages", "",
+			},
+			{
+				"13.4.4", "TRACE", "internal/edge/httpapi/httpapi.go",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n\te.Handle(http.MethodTrace, \"/v1/me\", s.do(s.healthz))\n",
+				"internal/edge/httpapi", "TestRoutesAreTheContract", "",
+			},
+			{
+				"13.4.4", "TRACE on the operators' port", "cmd/flakepass/servers.go",
+				"\tmux.Handle(\"GET /healthz\", api)\n",
+				"\tmux.Handle(\"GET /healthz\", api)\n\tmux.Handle(\"TRACE /healthz\", api)\n",
+				"cmd/flakepass", "TestOperatorsPortServesThreePaths", "",
+			},
+			{
+				"13.4.5", "metrics on the API's port", "internal/edge/httpapi/httpapi.go",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n",
+				"\te.GET(\"/openapi.yaml\", s.do(s.spec))\n\te.GET(\"/metrics\", s.do(s.healthz))\n",
+				"internal/edge/httpapi", "TestRoutesAreTheContract", "",
+			},
+		},
+	}
+}

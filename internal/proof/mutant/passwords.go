@@ -1,0 +1,46 @@
+package main
+
+// passwords are protections of how a password comes to be: the list of stolen
+// ones, and one-time links.
+func passwords() []Mutant {
+	const store, account, breached = "internal/store/gormstore", "internal/domain/account", "internal/store/breached"
+	return []Mutant{
+		{
+			Name: "passwords: a link works after a change of the password", File: store + "/resets.go",
+			Old: "AND r.password_version = u.password_version ", New: "", Package: store, Test: "^TestResetIsOverWith$",
+		}, {
+			Name: "passwords: a withdrawn link sets a password", File: store + "/resets.go",
+			Old: "if err == nil && len(found) == 0 {", New: "if err == nil && len(found) > 1 {", Package: store, Test: "^TestResetIsOverWith$",
+		}, {
+			Name: "passwords: a link opens a disabled account", File: store + "/resets.go",
+			Old: "case row.DisabledAt.Valid:", New: "case false:", Package: store, Test: "^TestResetDoesNotEnable$",
+		}, {
+			Name: "passwords: an invited admin is the last one", File: store + "/accounts.go",
+			Old: "AND password_hash <> '' ", New: "", Package: store, Test: "^TestInvitedAdminIsNotTheLast$",
+		}, {
+			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
+			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
+		}, {
+			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/short.go",
+			Old: "s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p)", New: "passwordProblems(username, p.reveal(), minBeside)",
+			Package: account, Test: "^TestStolenShortPassword",
+		}, {
+			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/second.go",
+			Old: "case user.PasswordVersion != h.PasswordVersion, !user", New: "case !user", Package: "internal/domain/login", Test: "^TestATicketFinishes",
+		}, {
+			Name: "passwords: a list that cannot be read refuses everybody", File: account + "/breached.go",
+			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
+		}, {
+			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",
+			Old: "lo = end", New: "lo = end + 1", Package: breached, Test: "^TestListIsASet$",
+		}, {
+			Name: "passwords: a link is given for a wrong password", File: "internal/edge/adminui/proof.go",
+			Old: "if form.Get(\"confirm_password\") != \"\" {", New: "if false {",
+			Package: "internal/edge/adminui", Test: "^TestOnlyAConfirmedAdmin",
+		}, {
+			Name: "passwords: uses of links are not bounded", File: "internal/edge/httpapi/resets.go",
+			Old: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil {", New: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil && false {",
+			Package: "internal/edge/httpapi", Test: "^TestUseOfAReset$",
+		},
+	}
+}

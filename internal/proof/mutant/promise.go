@@ -1,0 +1,109 @@
+package main
+
+// promises are the rules of docs/model.md: each one taken out of the code.
+func promises() []Mutant {
+	rule := func(name, file, old, change, folder, test string) Mutant {
+		return Mutant{Name: "rule: " + name, File: file, Old: old, New: change, Package: folder, Test: test}
+	}
+	const (
+		domain  = "internal/domain/session"
+		service = domain + "/service.go"
+		feed    = "internal/store/feed"
+		memory  = "internal/store/memtier"
+		store   = "internal/store/gormstore"
+	)
+	mutants := []Mutant{
+		// StampAlways and PromptOrAgain.
+		rule("a login that ends none stamps nothing", store+"/sessions.go",
+			`stamp := ", " + s.DB.d.stampNow()`, `stamp := ""`, store, "^TestActThatEndsNothing"),
+		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
+			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
+		rule("the end of whoever has no login stamps nothing", store+"/endings.go",
+			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
+		rule("a slow login that ends none is not stamped anew", store+"/sessions.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && begun.Replaced.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && ended.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+
+		// RowLeads.
+		rule("a use that is passed on counts at once", memory+"/memtier.go",
+			"at, ms := e.used.Load(), seen.UnixMilli()\n", "at, ms := e.used.Load(), seen.UnixMilli()\n\t\te.seen.Store(ms)\n", memory, "^TestUseIsPassedOn"),
+		rule("what the row has is not remembered", memory+"/memtier.go",
+			"\tcase !ok:\n\tcase seen.IsZero():", "\tcase !ok || !seen.IsZero():\n\tcase seen.IsZero():", memory, "^TestWhatTheRowSays"),
+		rule("a use that the row refuses is not forgotten", memory+"/memtier.go",
+			"\tcase seen.IsZero():\n\t\tt.drop(id, e)\n", "\tcase seen.IsZero():\n", memory, "^TestWhatTheRowSays"),
+		rule("no tier hears what the rows say", "internal/store/touchtier/touchtier.go",
+			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", "internal/store/touchtier", "^TestWhatTheRowsSay"),
+		rule("memory does not hear what the rows say", "cmd/flakepass/tiers.go",
+			"Policy: rule, Written: t.written, Log: log", "Policy: rule, Log: log", "cmd/flakepass", "^TestMemoryHears"),
+		rule("what the rows have decided is heard by nobody", service,
+			"s.Settled != nil && got.ID != 0 &&", "s.Settled != nil && got.ID < 0 &&", domain, "^TestIdle|^TestTooOldByAPolicy"),
+		rule("a use is written whatever the policy says", store+"/touch.go",
+			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
+		rule("a Remote tells of a use that it has only passed on", "api/flakepass/remote_uses.go",
+			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "api/flakepass", "^TestRemoteTellsWhatTheRowSays"),
+
+		// WriteNear.
+		rule("no use is written before it is answered", service,
+			"now.Add(min(s.Near, rule.Idle/2))", "now", domain, "^TestUseJustBefore"),
+
+		// LockedNo.
+		rule("a refusal does not wait for a use", store+"/settle.go",
+			`FROM users WHERE id = ?"+s.DB.d.forRead, found.UserID)`, `FROM users WHERE id = ?", found.UserID)`, store, "^TestRefusalWaitsForAUse"),
+
+		// ProvenAge.
+		rule("too old by the policy that is known here", service,
+			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
+		rule("a Remote refuses by the policy that it knows", "api/flakepass/remote_known.go",
+			"layout.UnixMilli(id) <= rule.bornBase", "layout.UnixMilli(id) <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "api/flakepass", "^TestRemoteFollowsThePolicy"),
+		rule("any poll proves a watermark", feed+"/feed.go",
+			"news.Steady && proven.After(k.watermark)", "proven.After(k.watermark)", feed, "^TestWatermark"),
+		rule("a watermark falls", feed+"/feed.go",
+			"news.Steady && proven.After(k.watermark)", "news.Steady && !proven.IsZero()", feed, "^TestWatermark"),
+		rule("the clock is that of this machine", feed+"/feed.go",
+			"return c.at(f.Now()), true", "return f.Now(), true", feed, "^TestClockIs"),
+		rule("a clock of this machine raises the bases", "internal/domain/policy/live.go",
+			"if known != nil && p.LimitsErr != nil {", "if known != nil {\n\t\t\tp.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(time.Now()))\n\t\t}\n\t\tif known != nil && p.LimitsErr != nil {",
+			"internal/domain/policy", "^TestBasesStay"),
+
+		// OneRead.
+		rule("a row is answered by an older policy", feed+"/rows.go",
+			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", feed, "^TestRowIsAnswered"),
+
+		// Fence.
+		rule("a refusal is certain whatever is being changed", store+"/settle.go",
+			"case !certain:", "case !certain && why == \"\":", store, "^TestNothingIsDecided"),
+		rule("a policy that is being changed is certain", store+"/rules.go",
+			"return session.Expired, false", "return session.Expired, true", store, "^TestWhatACh"),
+		rule("the policy that was read may be older than the row", feed+"/rows.go",
+			"Current().Version { // it came", "Current().Version && false { // it came", feed, "^TestRow"),
+		rule("the connections of a demoted server are kept", store+"/gormstore.go",
+			"db.left.CompareAndSwap(last, now) {", "db.left.CompareAndSwap(last, now) && err == nil {", store, "^TestConnectionsOfADemotedServer"),
+		rule("a passive request near the end takes a lock", "internal/domain/session/service.go",
+			"|| rule.Idled(got.Seen, now)\n", "|| rule.Idled(got.Seen, now.Add(s.Near))\n", "internal/domain/session", "^TestPassiveNear"),
+		rule("a poll proves a policy that is being changed", store+"/news.go",
+			"Steady: now.steady", "Steady: true", store, "^TestNewsDuringAChange"),
+		rule("bases are computed before the settings are locked", store+"/policies.go",
+			"\tif err := s.DB.lockSettings(tx); err != nil {\n\t\treturn err\n\t}\n", "", store, "^TestBasesAreOfTheTime"),
+
+		// SweepFence.
+		rule("a sweep goes by the policy with which it began", store+"/sweep.go",
+			"over(now.within(m), stage)", "over(m, stage+sweep.Stage(0*now.Now))", store, "^TestSweepClearsNothing"),
+
+		// Prove.
+		rule("a server that takes no writes decides", store+"/sessions.go",
+			"\tcase row.ReadOnly:", "\tcase row.ReadOnly && row.UserID < 0:", store, "^TestReadOnlyServerDecidesNothing"),
+		rule("another server goes on where the last one was", feed+"/feed.go",
+			"err == nil && (f.setBack(news.Now, start) || f.moved(news.Server))", "err == nil && f.setBack(news.Now, start)", feed, "^TestAnotherServer"),
+
+		// AskLogout.
+		rule("a logout by age asks nobody", service,
+			"\thash := HashOf(t)\n\tended, err := end(", "\tif s.over(t.ID(), layout.Time(t.ID())) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := end(", domain, "^TestLogoutAlwaysAsks"),
+	}
+	for i := range mutants {
+		if mutants[i].File == "internal/domain/policy/live.go" {
+			mutants[i].Also = [][2]string{{"\t\"sync/atomic\"\n", "\t\"sync/atomic\"\n\t\"time\"\n"}}
+		}
+	}
+	return mutants
+}

@@ -1,0 +1,272 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// A judge knows what every client was told, and when, and what the database
+// holds, and says what should not have happened.
+type judge struct {
+	plan
+	db *database
+
+	mu      sync.Mutex
+	logins  []*login
+	newest  map[idworker.ID]*login // of each user
+	wrong   []string
+	accepts int
+	refused int
+	unsure  int
+	idle    int           // refusals by the policy
+	worst   time.Duration // how long after its end a login was believed
+}
+
+// A login is what clients were told of one.
+type login struct {
+	*life
+	token flakepass.Token
+	over  time.Time // somebody was told that it is
+	by    string    // by whom, if it was an instance that ended it itself
+	said  time.Time // somebody was told that the policy has ended it
+	// dead is when each instance first refused it.
+	dead map[string]time.Time
+	// told is until when it will not be idle, by the database's clock, as an answer
+	// at toldAt said; used is when a use began that was acknowledged.
+	told, toldAt, used time.Time
+	story              []event
+}
+
+// An event is an answer about a login, or word to somebody that it is over.
+type event struct {
+	at     time.Time
+	what   string
+	answer answer
+}
+
+// slack is what two clocks may differ by within a bound.
+const slack = 50 * time.Millisecond
+
+func newJudge(p plan, db *database) *judge {
+	return &judge{plan: p, db: db, newest: map[idworker.ID]*login{}}
+}
+
+func (j *judge) blame(format string, args ...any) {
+	j.wrong = append(j.wrong, fmt.Sprintf(format, args...))
+}
+
+// blameFor is blame, with the story of a login. The caller holds the database's
+// mu.
+func (j *judge) blameFor(l *login, format string, args ...any) {
+	j.blame("%s\n%s", fmt.Sprintf(format, args...), l.tell(j.db))
+}
+
+func (j *judge) verdict() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.db.cleared) > 0 {
+		j.blame("NoFalseEnd: a sweep has cleared the rows of %v, which lived", j.db.cleared)
+	}
+	if len(j.wrong) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d times wrong, first: %s", len(j.wrong), j.wrong[0])
+}
+
+// began notes a login whose token somebody has.
+func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.db.mu.Lock()
+	l := &login{life: j.db.logins[t.ID()], token: t, dead: map[string]time.Time{}}
+	j.db.mu.Unlock()
+	j.logins = append(j.logins, l)
+	if n := j.newest[user]; n == nil || n.id < l.id {
+		j.newest[user] = l
+	}
+	return l
+}
+
+// of is the logins of a user that are known now, or of everybody if it is 0.
+func (j *judge) of(user idworker.ID) (those []*login) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, l := range j.logins {
+		if user == 0 || l.user == user {
+			those = append(those, l)
+		}
+	}
+	return those
+}
+
+// told notes that somebody was told that those are over. Then their rows say so.
+func (j *judge) told(by, what string, logins []*login) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.db.mu.Lock()
+	defer j.db.mu.Unlock()
+	now := time.Now()
+	for _, l := range logins {
+		l.story = append(l.story, event{at: now, what: what + " was acknowledged by " + by})
+		if l.died.IsZero() {
+			j.blameFor(l, "Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
+		}
+		if l.over.IsZero() && (by == "" || !l.forgotten) {
+			l.over, l.by = now, by
+		}
+	}
+}
+
+// An answer is what came of the question who holds a token.
+type answer struct {
+	by      string
+	asked   time.Time
+	version int64 // of the policy that the instance knew before
+	passive bool
+	who     flakepass.Identity
+	err     error
+}
+
+func (j *judge) answered(l *login, a answer) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.db.mu.Lock()
+	defer j.db.mu.Unlock()
+	now := time.Now()
+	lives := j.db.lives(l.life)
+	l.story = append(l.story, event{at: now, answer: a})
+	_, refused := errors.AsType[*flakepass.Refusal](a.err)
+	switch {
+	case a.err == nil:
+		j.accepts++
+		j.accepted(l, &a, now)
+	case refused:
+		j.refused++
+		j.refusal(l, &a, now, lives)
+	default:
+		j.unsure++
+	}
+	if lives && !l.said.IsZero() {
+		j.blameFor(l, "NoReturn: %v lives, of which somebody was told %v ago that the policy has ended it", l.id, now.Sub(l.said))
+	}
+}
+
+func (j *judge) accepted(l *login, a *answer, now time.Time) {
+	if !l.over.IsZero() && a.asked.After(l.over) {
+		age := a.asked.Sub(l.over)
+		j.worst = max(j.worst, age)
+		if age > j.bound {
+			j.blameFor(l, "End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
+		}
+		if a.by == l.by {
+			j.blameFor(l, "End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
+		}
+	}
+	if at, ok := l.dead[a.by]; ok && a.asked.After(at) {
+		j.blameFor(l, "NoReturn: %s believes %v, which it has refused before", a.by, l.id)
+	}
+	if !l.said.IsZero() && a.asked.Sub(l.said) > j.bound {
+		j.blameFor(l, "NoReturn: %s believes %v asked %v after somebody was told that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
+	}
+	if at := a.asked.Add(-j.bound - slack); at.After(l.seen[0].at) {
+		if why, certain := j.db.overThen(l.life, at); why != "" && certain {
+			j.blameFor(l, "PolicyEnd: %s believes %v asked more than the bound after it was %s", a.by, l.id, why)
+		}
+	}
+	if !l.died.IsZero() && a.asked.Sub(l.died) > j.life(session.Life(j.bound)) {
+		j.blameFor(l, "OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
+	}
+	if !j.knows(a) {
+		return // it may not have heard of a shorter one
+	}
+	if j.db.shorter.After(l.toldAt) {
+		l.told, l.used = time.Time{}, time.Time{}
+	}
+	if l.toldAt = now; a.who.IdleExpiresAt.After(l.told) {
+		l.told = a.who.IdleExpiresAt
+	}
+	if !a.passive && a.asked.After(l.used) {
+		l.used = a.asked
+	}
+}
+
+// knows reports whether an answer goes by the policy in force. A Remote does not
+// say by which it goes, except by the times that it tells.
+func (j *judge) knows(a *answer) bool {
+	if a.by != remoteName {
+		return a.version == j.db.policy.Version
+	}
+	p, who := &j.db.policy, &a.who
+	if a.asked.Sub(j.db.policies[len(j.db.policies)-1].at) < j.bound {
+		return false // one of before may have had the same times
+	}
+	return who.ExpiresAt.Equal(p.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(p.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
+}
+
+func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
+	if lives {
+		j.blameFor(l, "NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
+	}
+	// Of a login that no row knows any more nobody can note that it is over: see the
+	// package's documentation.
+	if _, ok := l.dead[a.by]; !ok && !errors.Is(a.err, flakepass.ErrInvalid) {
+		l.dead[a.by] = now
+	}
+	idle := errors.Is(a.err, flakepass.ErrIdle)
+	if !idle && !errors.Is(a.err, flakepass.ErrExpired) {
+		return
+	}
+	j.idle++
+	if l.said.IsZero() {
+		l.said = now
+	}
+	if !l.toldAt.After(j.db.shorter) || j.setBack {
+		return
+	}
+	if left := l.told.Sub(j.db.now()); left > slack {
+		j.blameFor(l, "UseCounts: %v of %v by %s, %v before the end that was told", a.err, l.id, a.by, left)
+	}
+	if idle && now.Before(l.used.Add(j.bound)) {
+		j.blameFor(l, "UseCounts: %v of %v by %s, %v after a use that was acknowledged", a.err, l.id, a.by, now.Sub(l.used))
+	}
+}
+
+// witness holds each accept to what it says that it relies on.
+func (j *judge) witness(w session.Witness, now time.Time) {
+	read, heard := session.Age(now, w.AsOf), session.Age(now, w.Horizon)
+	switch {
+	case read >= session.Life(j.bound)+j.bound:
+	case w.Horizon.IsZero() && read > j.bound+3*time.Second:
+	case !w.Horizon.IsZero() && heard > j.bound+3*time.Second:
+	default:
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.blame("End: an accept of %v relies on a read of %v ago and a horizon of %v", w.ID, read, w.Horizon)
+}
+
+// calm holds an answer that was given when nothing was broken for two bounds to
+// the row.
+func (j *judge) calm(l *login, ask func() answer) {
+	lives := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }
+	lived := lives()
+	a := ask()
+	j.answered(l, a)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	_, refused := errors.AsType[*flakepass.Refusal](a.err)
+	spreads := l.late && l.over.IsZero() // acknowledged to nobody, and landed late
+	switch {
+	case a.err != nil && !refused:
+		j.blame("OneStory: %s cannot tell of %v, long after all trouble is over: %v", a.by, l.id, a.err)
+	case a.err == nil && !lived && !spreads:
+		j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
+	}
+}

@@ -1,0 +1,264 @@
+//go:build unix
+
+package faultproxy_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
+)
+
+const patience = 30 * time.Second
+
+// echo is a server that answers each line with itself, and says so on heard
+// first.
+func echo(t *testing.T) (p *faultproxy.Proxy, heard chan string) {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	heard = make(chan string, 100)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					heard <- lines.Text()
+					if _, err := io.WriteString(conn, lines.Text()+"\n"); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	return faultproxy.New(t, l.Addr().String()), heard
+}
+
+// A peer is a client.
+type peer struct {
+	net.Conn
+	t     *testing.T
+	lines *bufio.Reader
+}
+
+func dial(t *testing.T, p *faultproxy.Proxy) *peer {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &peer{conn, t, bufio.NewReader(conn)}
+}
+
+func (c *peer) say(line string) {
+	c.t.Helper()
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// hear returns the next line, waiting at most that long.
+func (c *peer) hear(atMost time.Duration) (string, error) {
+	_ = c.SetReadDeadline(time.Now().Add(atMost))
+	line, err := c.lines.ReadString('\n')
+	return line, err
+}
+
+func (c *peer) wants(line string) {
+	c.t.Helper()
+	if got, err := c.hear(patience); got != line+"\n" {
+		c.t.Fatalf("heard %q, %v; want %q", got, err, line)
+	}
+}
+
+// silent fails the test if anything comes, an end included.
+func (c *peer) silent() {
+	c.t.Helper()
+	if got, err := c.hear(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("heard %q, %v; want nothing", got, err)
+	}
+}
+
+func received(t *testing.T, heard <-chan string, want string) {
+	t.Helper()
+	select {
+	case got := <-heard:
+		if got != want {
+			t.Fatalf("the server heard %q, want %q", got, want)
+		}
+	case <-time.After(patience):
+		t.Fatalf("the server did not hear %q", want)
+	}
+}
+
+// TestCutIsLateAndLosesNothing: which side hears depends on the direction, and
+// what was held back comes when the link is whole again, also from a client who
+// has gone.
+func TestCutIsLateAndLosesNothing(t *testing.T) {
+	p, heard := echo(t)
+	c := dial(t, p)
+	c.say("one")
+	received(t, heard, "one")
+	c.wants("one")
+
+	p.Cut(faultproxy.Replies)
+	c.say("two")
+	received(t, heard, "two")
+	c.silent()
+	p.Heal()
+	c.wants("two")
+
+	p.Cut(faultproxy.Requests)
+	c.say("three")
+	gone := dial(t, p)
+	gone.say("from beyond")
+	_ = gone.Close()
+	c.silent()
+	if len(heard) > 0 {
+		t.Fatalf("the server heard %q over a cut", <-heard)
+	}
+	p.Heal()
+	got := map[string]bool{<-heard: true, <-heard: true}
+	if !got["three"] || !got["from beyond"] {
+		t.Errorf("the server heard %v", got)
+	}
+	c.wants("three")
+}
+
+func TestLostReplyWasMadeAndIsReset(t *testing.T) {
+	p, heard := echo(t)
+	c, other := dial(t, p), dial(t, p)
+	p.LoseReplies(faultproxy.Matching("COM", "MIT"))
+	other.say("select")
+	other.wants("select")
+	received(t, heard, "select")
+	c.say("COMMIT")
+	received(t, heard, "COMMIT")
+	if got, err := c.hear(patience); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("heard %q, %v; want a reset", got, err)
+	}
+	if p.Lost() != 1 {
+		t.Errorf("%d replies lost, want 1", p.Lost())
+	}
+}
+
+func TestLostRequestIsResetAndNotHeard(t *testing.T) {
+	p, heard := echo(t)
+	c := dial(t, p)
+	p.LoseRequests(faultproxy.Matching("COMMIT"))
+	c.say("select")
+	c.wants("select")
+	received(t, heard, "select")
+	c.say("COMMIT")
+	if got, err := c.hear(patience); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("heard %q, %v; want a reset", got, err)
+	}
+	if p.Lost() != 1 || len(heard) != 0 {
+		t.Errorf("%d requests lost, want 1; the server heard %d", p.Lost(), len(heard))
+	}
+}
+
+func TestHeldRequestComesLateAndSoDoesWhatFollowsIt(t *testing.T) {
+	p, heard := echo(t)
+	p.HoldRequests(faultproxy.Matching("COMMIT"))
+	one, other := dial(t, p), dial(t, p)
+	one.say("COMMIT")
+	one.silent()
+	one.say("more")
+	one.silent()
+	other.say("ask")
+	other.wants("ask")
+	received(t, heard, "ask")
+	p.Heal()
+	one.wants("COMMIT")
+	one.wants("more")
+}
+
+func TestHeldRepliesAreCountedWhileTheirClientsWait(t *testing.T) {
+	p, heard := echo(t)
+	p.HoldReplies(faultproxy.Matching("read"))
+	first, second, third := dial(t, p), dial(t, p), dial(t, p)
+	for _, c := range []*peer{first, second} {
+		c.say("read")
+		received(t, heard, "read")
+		c.silent()
+	}
+	third.say("write")
+	third.wants("write")
+	if now, most := p.Waiting(); now != 2 || most != 2 {
+		t.Errorf("%d wait, %d at most; want 2 and 2", now, most)
+	}
+	_ = second.Close()
+	testenv.Eventually(t, patience, func() bool { now, _ := p.Waiting(); return now == 1 }, "who has gone does not wait")
+	p.Heal()
+	first.wants("read")
+	if now, most := p.Waiting(); now != 0 || most != 2 {
+		t.Errorf("%d wait, %d at most; want 0 and 2", now, most)
+	}
+}
+
+func TestForgottenConnectionIsSilentForEver(t *testing.T) {
+	p, heard := echo(t)
+	old := dial(t, p)
+	old.say("one")
+	received(t, heard, "one")
+	old.wants("one")
+	p.Forget()
+	p.Heal()
+	old.say("two")
+	old.silent()
+	c := dial(t, p)
+	c.say("three")
+	received(t, heard, "three")
+	c.wants("three")
+}
+
+func TestRefusedUntilHealed(t *testing.T) {
+	p, _ := echo(t)
+	old := dial(t, p)
+	old.say("one")
+	old.wants("one")
+	p.Refuse()
+	if got, err := old.hear(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("heard %q, %v; want an end", got, err)
+	}
+	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr); err == nil { // it may be reset that soon
+		c := &peer{conn, t, bufio.NewReader(conn)}
+		if got, err := c.hear(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("heard %q, %v; want an end", got, err)
+		}
+		_ = conn.Close()
+	}
+	p.Heal()
+	c := dial(t, p)
+	c.say("two")
+	c.wants("two")
+}
+
+func TestDelayIsEachWay(t *testing.T) {
+	p, _ := echo(t)
+	c := dial(t, p)
+	const d = 30 * time.Millisecond
+	p.Delay(d)
+	start := time.Now()
+	c.say("one")
+	c.wants("one")
+	if took := time.Since(start); took < 2*d {
+		t.Errorf("there and back took %v, want at least %v", took, 2*d)
+	}
+}

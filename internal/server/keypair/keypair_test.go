@@ -1,0 +1,153 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package keypair_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/server/keypair"
+)
+
+func TestLoadSaysWhichFileIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := write(t, dir, "good", time.Now().Add(time.Hour))
+	_, other := write(t, dir, "other", time.Now().Add(time.Hour))
+	old, oldKey := write(t, dir, "old", time.Now().Add(-time.Hour))
+	empty := filepath.Join(dir, "empty.pem")
+	if err := os.WriteFile(empty, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, cert, key, want string }{
+		{"both are good", cert, key, ""},
+		{"no certificate", filepath.Join(dir, "none"), key, "none"},
+		{"no key", cert, filepath.Join(dir, "none"), "none"},
+		{"the key of another", cert, other, "no pair"},
+		{"the wrong way round", key, cert, "no pair"},
+		{"empty", empty, key, "no pair"},
+		{"over", old, oldKey, "ended on"},
+		{"a folder", dir, key, dir},
+	} {
+		p, err := keypair.Load(c.cert, c.key)
+		switch {
+		case c.want == "" && (err != nil || p.NotAfter().Before(time.Now())):
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v; want a word about %q", c.name, err, c.want)
+		}
+	}
+}
+
+func TestRenewedCertificateIsShown(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cert, key := write(t, dir, "it", time.Now().Add(time.Hour))
+		p, err := keypair.Load(cert, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told []error
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			p.Watch(ctx, time.Second, func(err error) { told = append(told, err) })
+		}()
+		wait := func() { time.Sleep(5 * time.Second); synctest.Wait() }
+		first := shown(t, p)
+		wait()
+		if len(told) != 0 {
+			t.Errorf("nothing has changed: %v", told)
+		}
+
+		write(t, dir, "it", time.Now().Add(2*time.Hour))
+		wait()
+		if second := shown(t, p); len(told) != 1 || told[0] != nil || second.NotAfter.Equal(first.NotAfter) {
+			t.Errorf("renewed: told %v, shown until %v", told, second.NotAfter)
+		}
+
+		// Half of a renewal, a broken one and one that is over leave what was good.
+		second := shown(t, p)
+		_, other := write(t, dir, "other", time.Now().Add(time.Hour))
+		if err := os.Rename(other, key); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if err := os.WriteFile(cert, []byte("-----BEGIN CERTIFICATE-----\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		if err := os.Remove(cert); err != nil {
+			t.Fatal(err)
+		}
+		wait()
+		write(t, dir, "it", time.Now().Add(-time.Minute))
+		wait()
+		if !shown(t, p).Equal(second) || len(told) != 5 {
+			t.Errorf("four bad renewals: told %v", told)
+		}
+		for _, err := range told[1:] {
+			if err == nil || strings.Contains(err.Error(), "PRIVATE") {
+				t.Errorf("told %v", err)
+			}
+		}
+
+		write(t, dir, "it", time.Now().Add(3*time.Hour))
+		wait()
+		if len(told) != 6 || told[5] != nil || shown(t, p).Equal(second) {
+			t.Errorf("good again: told %v", told)
+		}
+		cancel()
+		<-done
+	})
+}
+
+// shown is the certificate that a client would be shown.
+func shown(t *testing.T, p *keypair.Pair) *x509.Certificate {
+	t.Helper()
+	c, err := p.Config().GetCertificate(&tls.ClientHelloInfo{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.Leaf
+}
+
+// write makes a certificate and its key.
+func write(t *testing.T, dir, name string, notAfter time.Time) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name},
+		NotBefore: notAfter.Add(-24 * time.Hour), NotAfter: notAfter,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}

@@ -1,0 +1,212 @@
+// Package broadcast tells other services what this instance hears about logins:
+// every end, the global floor and the policy, each as soon as it is known here,
+// and how old this instance's horizon is.
+//
+// What was heard lies in one ring, which all followers read at their own pace.
+// So a slow follower costs no memory: the ring overtakes it, and it has to
+// begin anew.
+package broadcast
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// ErrSlow is what ends [Hub.Follow] for who does not keep up.
+var ErrSlow = errors.New("broadcast: the follower is too slow")
+
+// Beside it there are these.
+var (
+	errFull     = fmt.Errorf("broadcast: %w", session.ErrFollowers)
+	errStopping = fmt.Errorf("broadcast: %w", session.ErrStopping)
+)
+
+// Options says what a [Hub] tells, and to how many.
+type Options struct {
+	// Feed knows the horizon and the global floor.
+	Feed interface {
+		Horizon() time.Time
+		Global() idworker.ID
+		Every() time.Duration
+	}
+	// Policy is in force.
+	Policy interface{ Current() *policy.Policy }
+	// Bound is how old knowledge may be that anybody relies on.
+	Bound time.Duration
+	// Most is how many may follow at once. 0 means 1000.
+	Most int
+	// Ring is how many ends are remembered. 0 means 65,536, of about 64 bytes each.
+	Ring int
+}
+
+// A Hub remembers what was heard of late, and tells it. Make one with [New].
+// The methods may be called at the same time.
+type Hub struct {
+	Options
+	name string // of this hub, in marks
+	done chan struct{}
+
+	mu        sync.Mutex
+	stopped   bool
+	followers int
+	streams   map[idworker.ID][]*stream // of each account that follows; the oldest first
+	ring      []heard                   // of at most Ring; event n lies at n % Ring
+	next      uint64                    // number of the event to come; the first is 1
+	complete  time.Time                 // since when the ring holds whatever was heard
+	more      chan struct{}             // closed when there is another event
+	known     [2]map[idworker.ID]idworker.ID
+	turned    time.Time // when known[0] was begun
+}
+
+type heard struct {
+	session.End
+	at time.Time // by this process's clock, after it was known
+}
+
+const (
+	// turn is how long an end is recognised at least, so that followers are told
+	// once of what a message and several polls bring. A follower that is told
+	// twice takes no harm.
+	turn = 20 * time.Second
+	// atOnce is how many ends are in one bulletin at most.
+	atOnce = 256
+)
+
+// New returns a hub that has heard nothing. It must hear of everything from now
+// on, or what it says of itself is not true.
+func New(o Options) *Hub {
+	if o.Most == 0 {
+		o.Most = 1000
+	}
+	if o.Ring == 0 {
+		o.Ring = 1 << 16
+	}
+	now := time.Now()
+	h := &Hub{
+		Options: o, name: rand.Text(), done: make(chan struct{}), next: 1, complete: now, turned: now,
+		more: make(chan struct{}), streams: make(map[idworker.ID][]*stream),
+	}
+	h.known[0] = make(map[idworker.ID]idworker.ID)
+	return h
+}
+
+// Learn is told what a poll brought, before its horizon counts.
+func (h *Hub) Learn(news session.News) {
+	for _, e := range news.Ends {
+		h.add(e)
+	}
+}
+
+// Note is told of a session that ended, here or elsewhere.
+func (h *Hub) Note(ended session.Session) {
+	h.add(session.End{UserID: ended.UserID, Floor: ended.ID, Reason: ended.Ended})
+}
+
+func (h *Hub) add(e session.End) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	if now.Sub(h.turned) > turn || len(h.known[0]) >= h.Ring {
+		h.known = [2]map[idworker.ID]idworker.ID{make(map[idworker.ID]idworker.ID), h.known[0]}
+		h.turned = now
+	}
+	if h.known[0][e.UserID] >= e.Floor || h.known[1][e.UserID] >= e.Floor {
+		return
+	}
+	h.known[0][e.UserID] = e.Floor
+	if len(h.ring) < h.Ring {
+		h.ring = append(h.ring, heard{e, now})
+	} else {
+		old := &h.ring[h.slot(h.next)]
+		h.complete = old.at // of what was heard at that instant, something is gone
+		*old = heard{e, now}
+	}
+	h.next++
+	close(h.more)
+	h.more = make(chan struct{})
+}
+
+func (h *Hub) slot(n uint64) int { return int((n - 1) % uint64(h.Ring)) }
+
+// oldest is the number of the oldest event that is remembered, or next.
+func (h *Hub) oldest() uint64 { return h.next - uint64(len(h.ring)) }
+
+// Followers is how many there are.
+func (h *Hub) Followers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.followers
+}
+
+// Stop ends all that follow, and lets nobody follow any more.
+func (h *Hub) Stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.stopped {
+		h.stopped = true
+		close(h.done)
+	}
+}
+
+// mark names the place before the event n.
+func (h *Hub) mark(n uint64) string { return h.name + "-" + strconv.FormatUint(n, 10) }
+
+// place is where a follower that brings that mark goes on, or false if it
+// cannot.
+func (h *Hub) place(mark string) (uint64, bool) {
+	name, number, _ := strings.Cut(mark, "-")
+	n, err := strconv.ParseUint(number, 10, 64)
+	return n, err == nil && name == h.name && n >= h.oldest() && n <= h.next
+}
+
+// reach is how far back a follower is told that brings no mark: longer than a
+// follower needs to come here from another instance.
+func (h *Hub) reach() time.Duration { return 2*h.Bound + 5*time.Second }
+
+// enter lets one more follow, from after that mark if that is possible.
+func (h *Hub) enter(account idworker.ID, after string) (*stream, session.Start, uint64, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.stopped:
+		return nil, session.Start{}, 0, errStopping
+	case h.followers >= h.Most && !h.makeRoom(account):
+		return nil, session.Start{}, 0, errFull
+	}
+	s := h.open(account)
+	now := time.Now()
+	start := session.Start{Every: h.Feed.Every(), Covers: min(h.reach(), now.Sub(h.complete))}
+	at, ok := h.place(after)
+	if ok {
+		start.Resumed = true
+	} else {
+		// One that was heard earlier than what is promised is of no use, and no harm.
+		for at = h.next; at > h.oldest() && now.Sub(h.ring[h.slot(at-1)].at) <= start.Covers; {
+			at--
+		}
+	}
+	start.Mark = h.mark(at)
+	return s, start, at, nil
+}
+
+// read is what happened from the event at on, or [ErrSlow].
+func (h *Hub) read(at uint64) (ends []session.End, next uint64, more <-chan struct{}, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at < h.oldest() {
+		return nil, 0, nil, ErrSlow
+	}
+	for next = at; next < h.next && len(ends) < atOnce; next++ {
+		ends = append(ends, h.ring[h.slot(next)].End)
+	}
+	return ends, next, h.more, nil
+}

@@ -1,0 +1,16 @@
+package memlimit_test
+
+import (
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/proof/throttletest"
+	"github.com/flakepass/flakepass/internal/store/memlimit"
+)
+
+func TestStore(t *testing.T) {
+	throttletest.Conformance(t, func(t *testing.T) throttle.Store {
+		t.Helper()
+		return &memlimit.Store{}
+	})
+}

@@ -1,0 +1,134 @@
+// Package redislimit keeps buckets in Redis, where all instances count together.
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+)
+
+const (
+	// prefix is before each key of a sketch.
+	prefix = "fp:limit:"
+	// patience is how long an attempt waits for Redis before it does without.
+	patience = 100 * time.Millisecond
+	// pause is how long Redis is left alone after it failed several times.
+	pause = time.Second
+	// trips is how many failures in a row that takes.
+	trips = 3
+)
+
+// A Store asks Redis after a store of this process, and refuses what either
+// refuses. So while Redis is away every instance still knows its own share, and
+// neither is there no limit, nor is anybody refused for it. Make one with [New].
+type Store struct {
+	rdb     redis.UniversalClient
+	key     []byte
+	near    throttle.Store
+	periods throttle.Periods
+	learnt  sync.Map // kinds and periods that Redis has been told of
+	breaker *gobreaker.CircuitBreaker[[]int64]
+}
+
+var _ throttle.Store = (*Store)(nil)
+
+// New returns a store in front of Redis. key is that of the deployment: it decides
+// which buckets share cells, which strangers must not know. log hears when Redis
+// is given up, and when it answers again.
+func New(rdb redis.UniversalClient, near throttle.Store, key []byte, log *slog.Logger) *Store {
+	return &Store{
+		rdb: rdb, key: key, near: near,
+		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
+			Timeout:     pause,
+			ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= trips },
+			// A caller who leaves says nothing about Redis.
+			IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
+			OnStateChange: func(_ string, from, to gobreaker.State) {
+				switch {
+				case from == gobreaker.StateClosed:
+					log.Warn("redis does not count attempts; each instance counts by itself")
+				case to == gobreaker.StateClosed:
+					log.Info("redis counts attempts again")
+				}
+			},
+		}),
+	}
+}
+
+// Take takes attempts out of a bucket, here and in Redis. What Redis refuses
+// takes nothing here.
+func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
+	own := s.near.Take(ctx, b)
+	if !own.Allowed || b.Rule.None() {
+		return own
+	}
+	all, err := s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		if err := s.learn(ctx, throttle.Kind(b.Key), b.Rule.Per); err != nil {
+			return nil, err
+		}
+		return s.take(ctx, b, s.periods.Donors(b, time.Now()))
+	})
+	if err != nil || len(all) != 3 {
+		return own
+	}
+	at, used, interval := time.UnixMicro(all[1]), time.Duration(all[2])*time.Microsecond, b.Rule.Interval()
+	if all[0] == 0 {
+		s.near.Return(ctx, b, own)
+		return throttle.Verdict{Retry: max(0, used+b.Cost()-b.Rule.Per), Reset: max(own.Reset, min(used, b.Rule.Per))}
+	}
+	after := used + b.Cost()
+	return throttle.Verdict{
+		Allowed: true, Remaining: min(own.Remaining, int(max(0, b.Rule.Per-after+interval/100)/interval)), Reset: max(own.Reset, after),
+		Near: own.Near, Shared: throttle.Receipt{At: at, Used: used},
+	}
+}
+
+// Return puts attempts back, here, and in Redis if that has said that it
+// counted it: who could make it lose an answer would else have more attempts
+// than there are.
+func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdict) {
+	s.near.Return(ctx, b, v)
+	if v.Shared.At.IsZero() {
+		return
+	}
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		at := s.at(b.Key)
+		return nil, giveBack.Run(ctx, s.rdb, []string{at.name(b.Rule.Per)}, append(at.cells(), b.Cost().Microseconds(),
+			v.Shared.At.UnixMicro(), v.Shared.Used.Microseconds(), b.Rule.Per.Milliseconds())...).Err()
+	})
+}
+
+// Forget fills all buckets of a key up, here and in Redis, also those that only
+// others have counted by. If Redis cannot be told, they fill up by themselves in
+// time.
+func (s *Store) Forget(ctx context.Context, key string) {
+	s.near.Forget(ctx, key)
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		periods, err := s.all(ctx, key)
+		if err != nil || len(periods) == 0 {
+			return nil, err
+		}
+		at := s.at(key)
+		names, args := make([]string, len(periods)), at.cells()
+		for i, per := range periods {
+			names[i], args = at.name(per), append(args, per.Milliseconds())
+		}
+		return nil, forget.Run(ctx, s.rdb, names, args...).Err()
+	})
+}
+
+// ask asks Redis, unless it is given up.
+func (s *Store) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) ([]int64, error) {
+	return s.breaker.Execute(func() ([]int64, error) {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return f(ctx)
+	})
+}
