@@ -41,7 +41,7 @@ func eventsOf(db *gormstore.DB) *gormstore.Audit { return &gormstore.Audit{DB: d
 // firstAdminsEvent records that somebody has made the first admin, in the console.
 func firstAdminsEvent(ids audit.IDs) func(context.Context, account.User) (string, []any, error) {
 	return func(ctx context.Context, u account.User) (string, []any, error) {
-		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.By{Via: audit.ViaConsole}), ids, u)
+		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.Actor{Via: audit.ViaConsole}), ids, u)
 		if err != nil {
 			return "", nil, err
 		}
@@ -65,7 +65,7 @@ func operatorName() string {
 
 // byOperator is ctx, in which the one who types this command acts.
 func byOperator(ctx context.Context) context.Context {
-	return audit.NewContext(ctx, audit.By{Name: operatorName(), Via: audit.ViaCLI})
+	return audit.NewContext(ctx, audit.Actor{Name: operatorName(), Via: audit.ViaCLI})
 }
 
 // withIDs opens what mints the IDs of events while f runs.

@@ -79,7 +79,7 @@ func foreign(metrics *telemetry.Metrics, tally *audit.Tally) func(context.Contex
 		metrics.Foreign(ctx)
 		// The request on whose behalf it was found has nothing to do with it.
 		tally.Note(audit.Sighting{
-			Action: audit.CacheForeignValue, Reason: "foreign_value", Target: audit.Target{Kind: "cache"}, By: audit.By{Name: "flakepass", Via: audit.ViaServer},
+			Action: audit.CacheForeignValue, Reason: "foreign_value", Target: audit.Target{Kind: "cache"}, By: audit.Actor{Name: "flakepass", Via: audit.ViaServer},
 		})
 	}
 }

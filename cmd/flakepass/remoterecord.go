@@ -39,7 +39,7 @@ func (c remoteAudit) Run(a *app) error {
 func farEvent(e apiclient.AuditEvent) *audit.Event {
 	return &audit.Event{
 		ID: e.ID, Action: audit.Action(e.Action), Target: audit.Target{Kind: e.Target.Kind, ID: e.Target.ID, Name: e.Target.Name}, Reason: e.Reason,
-		By:  audit.By{ID: e.Actor.ID, Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
+		By:  audit.Actor{ID: e.Actor.ID, Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
 		Old: e.Old, New: e.New,
 	}
 }

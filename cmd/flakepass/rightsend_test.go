@@ -79,7 +79,7 @@ func (f *rightsTest) resetBy(issuer, id idworker.ID) {
 	err = f.users.StartReset(f.t.Context(), account.Reset{
 		ID: event, UserID: id, Hash: sha256.Sum256([]byte(id.String())), ExpiresAt: time.Now().Add(time.Hour),
 		Issuer: account.Issuer{ID: issuer, Name: "x"},
-	}, audit.Event{ID: event, By: audit.By{Name: "x", Via: audit.ViaCLI}, Action: audit.ResetStarted})
+	}, audit.Event{ID: event, By: audit.Actor{Name: "x", Via: audit.ViaCLI}, Action: audit.ResetStarted})
 	if err != nil {
 		f.t.Fatal(err)
 	}

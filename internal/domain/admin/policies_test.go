@@ -22,7 +22,7 @@ func TestPolicyIsSetWithItsEvent(t *testing.T) {
 	p.Changed = func(context.Context) { changed++ }
 	next := s.inForce
 	next.Idle = time.Hour
-	ctx := audit.NewContext(t.Context(), audit.By{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"})
+	ctx := audit.NewContext(t.Context(), audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"})
 	got, effect, err := p.Set(ctx, admin.PolicyChange{Version: 1, Next: next, Note: "too many idle"})
 	if err != nil || got.Version != 2 || got.Idle != time.Hour || effect != s.effect || changed != 1 {
 		t.Fatalf("Set: %+v, %+v, %v, told %d times", got, effect, err, changed)

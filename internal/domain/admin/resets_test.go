@@ -110,7 +110,7 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 // The record says who started, used and withdrew a reset, and never has a token.
 func TestResetsLeaveARecord(t *testing.T) {
 	d := newDrawer(t)
-	ctx := audit.NewContext(t.Context(), audit.By{ID: 5, Name: "root", Via: audit.ViaAPI})
+	ctx := audit.NewContext(t.Context(), audit.Actor{ID: 5, Name: "root", Via: audit.ViaAPI})
 	u, r, err := d.users.Invite(ctx, "Bob", account.RoleService, 0, "new here")
 	if err != nil || u.Username != "bob" || d.live[u.ID].Hash != r.Token.Hash() {
 		t.Fatalf("%+v, %v", u, err)
@@ -122,15 +122,15 @@ func TestResetsLeaveARecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := &admin.OwnResets{ResetUser: d, IDs: d}
-	there := audit.NewContext(t.Context(), audit.By{Via: audit.ViaConsole, RequestID: "r"})
+	there := audit.NewContext(t.Context(), audit.Actor{Via: audit.ViaConsole, RequestID: "r"})
 	if _, err := own.UseReset(there, r.Token.Hash(), u, account.Issuer{ID: 5, Name: "root"}, account.PHC{}, now); err != nil {
 		t.Fatal(err)
 	}
 	want := []audit.Event{
-		{By: audit.By{Name: "root"}, Action: audit.UserCreated, Reason: "new here"},
-		{By: audit.By{Name: "root"}, Action: audit.ResetStarted, Reason: "new here"},
-		{By: audit.By{Name: "root"}, Action: audit.ResetWithdrawn, Reason: "found it"},
-		{By: audit.By{Name: "bob"}, Action: audit.ResetUsed},
+		{By: audit.Actor{Name: "root"}, Action: audit.UserCreated, Reason: "new here"},
+		{By: audit.Actor{Name: "root"}, Action: audit.ResetStarted, Reason: "new here"},
+		{By: audit.Actor{Name: "root"}, Action: audit.ResetWithdrawn, Reason: "found it"},
+		{By: audit.Actor{Name: "bob"}, Action: audit.ResetUsed},
 	}
 	got := append(d.events, d.by)
 	if len(got) != len(want) {

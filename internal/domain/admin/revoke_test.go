@@ -63,7 +63,7 @@ func TestRevocationIsAnEndAndItsRecord(t *testing.T) {
 	for _, untold := range []bool{false, true} {
 		l, r, token := newRevocations()
 		l.untold = untold
-		ctx := audit.NewContext(t.Context(), audit.By{ID: 7, Name: "billing", Via: audit.ViaAPI, RequestID: "r1"})
+		ctx := audit.NewContext(t.Context(), audit.Actor{ID: 7, Name: "billing", Via: audit.ViaAPI, RequestID: "r1"})
 		ended, err := r.Revoke(ctx, token)
 		if errors.Is(err, session.ErrUntold) != untold || err != nil && !untold {
 			t.Fatalf("Revoke: %v", err)

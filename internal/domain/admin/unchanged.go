@@ -10,7 +10,7 @@ import (
 // Rights says whether by has what is needed, by the same check as the transaction
 // of a change, and with the same errors.
 type Rights interface {
-	Authorize(ctx context.Context, by audit.By, need audit.Need) error
+	Authorize(ctx context.Context, by audit.Actor, need audit.Need) error
 }
 
 // unchanged is asked where a verb has found that nothing is to change, and so began

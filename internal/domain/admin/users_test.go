@@ -21,7 +21,7 @@ import (
 const passphrase = "violet tram sings at noon"
 
 // by is who acts in these tests.
-var by = audit.By{ID: 7, Name: "root", Via: audit.ViaAPI, RequestID: "r1", Address: "192.0.2.7"}
+var by = audit.Actor{ID: 7, Name: "root", Via: audit.ViaAPI, RequestID: "r1", Address: "192.0.2.7"}
 
 func acting(t *testing.T) context.Context { return audit.NewContext(t.Context(), by) }
 
@@ -320,7 +320,7 @@ func (d *desk) ResetPassword(_ context.Context, id idworker.ID, _ int64, _ accou
 	return d.end(func(s session.Session) bool { return s.UserID == id }), nil
 }
 
-func (d *desk) Authorize(_ context.Context, _ audit.By, need audit.Need) error {
+func (d *desk) Authorize(_ context.Context, _ audit.Actor, need audit.Need) error {
 	d.needed = append(d.needed, need)
 	return d.denied
 }

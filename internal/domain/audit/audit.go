@@ -46,9 +46,9 @@ const (
 	ViaServer  = "server" // found by the program itself
 )
 
-// A By says who acts, and through which door. ID is 0 for somebody who is no
+// An Actor says who acts, and through which door. ID is 0 for somebody who is no
 // user, such as the operator of a shell; Name says who that is.
-type By struct {
+type Actor struct {
 	ID        idworker.ID
 	Session   idworker.ID // the login by which a user acts; 0 where there is none. It is not kept
 	Name      string
@@ -59,7 +59,7 @@ type By struct {
 
 // Inside reports whether by is nobody who came in through a door: the program
 // itself, or the operator of a shell, who has the database anyway.
-func (by By) Inside() bool {
+func (by Actor) Inside() bool {
 	return by.ID == 0 && (by.Via == ViaCLI || by.Via == ViaSweep || by.Via == ViaServer)
 }
 
@@ -69,7 +69,7 @@ type byKey struct{}
 // request has one.
 type byContext struct {
 	context.Context //nolint:containedctx // it is one
-	by              By
+	by              Actor
 }
 
 // Value is who acts, or what the context around has.
@@ -81,14 +81,14 @@ func (c *byContext) Value(key any) any {
 }
 
 // NewContext returns a context in which by acts.
-func NewContext(ctx context.Context, by By) context.Context { return &byContext{ctx, by} }
+func NewContext(ctx context.Context, by Actor) context.Context { return &byContext{ctx, by} }
 
-// From is who acts in ctx. The zero By acts where nobody said who.
-func From(ctx context.Context) By {
-	if by, ok := ctx.Value(byKey{}).(*By); ok {
+// From is who acts in ctx. The zero Actor acts where nobody said who.
+func From(ctx context.Context) Actor {
+	if by, ok := ctx.Value(byKey{}).(*Actor); ok {
 		return *by
 	}
-	return By{}
+	return Actor{}
 }
 
 // A Target is what something was done to. Kind is "user", "login", "policy",
@@ -102,7 +102,7 @@ type Target struct {
 // An Event is one entry. Its ID, in the order of time, says when it was made.
 type Event struct {
 	ID     idworker.ID
-	By     By
+	By     Actor
 	Need   Need // what must be true of By when this is written. It is not kept
 	Action Action
 	Target Target

@@ -43,7 +43,7 @@ type room struct {
 type sightingKind struct {
 	reason string
 	target Target
-	by     By // without the request
+	by     Actor // without the request
 }
 
 type sightings struct {
@@ -166,7 +166,7 @@ func (c *counts) events() (all []Event) {
 			all = append(all, Event{By: s.By, Action: k.action, Target: s.Target, Reason: s.Reason, New: value})
 		}
 		for of, s := range r.sums {
-			all = append(all, Event{By: By{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value()})
+			all = append(all, Event{By: Actor{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value()})
 		}
 	}
 	slices.SortFunc(all, func(a, b Event) int {

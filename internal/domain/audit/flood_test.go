@@ -15,7 +15,7 @@ import (
 // stale is a refused token, from the nth of many addresses.
 func stale(n int) audit.Sighting {
 	return audit.Sighting{
-		Action: audit.TokenOutlived, Reason: "token_expired", By: audit.By{Via: audit.ViaAPI, Address: fmt.Sprintf("198.51.%d.%d", n/250, n%250)},
+		Action: audit.TokenOutlived, Reason: "token_expired", By: audit.Actor{Via: audit.ViaAPI, Address: fmt.Sprintf("198.51.%d.%d", n/250, n%250)},
 	}
 }
 
@@ -147,7 +147,7 @@ func TestSumNamesWhoActed(t *testing.T) {
 	s := &table{}
 	tally := s.tally()
 	for i := range 600 {
-		tally.Note(audit.Sighting{Action: audit.AccessForbidden, Reason: "GET /v1/admin/users", By: audit.By{ID: idworker.ID(i + 1), Name: "u", Via: audit.ViaAPI}})
+		tally.Note(audit.Sighting{Action: audit.AccessForbidden, Reason: "GET /v1/admin/users", By: audit.Actor{ID: idworker.ID(i + 1), Name: "u", Via: audit.ViaAPI}})
 	}
 	tally.Close(t.Context())
 	for _, e := range s.events {

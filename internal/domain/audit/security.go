@@ -49,7 +49,7 @@ type Sighting struct {
 	Action Action
 	Reason string // a code, such as credentials_invalid; never what somebody typed
 	Target Target // zero where nobody is known to be meant
-	By     By     // Address is where it came from
+	By     Actor  // Address is where it came from
 	// Admin says that the target or the actor is an admin, as far as is known. Such
 	// sightings have room of their own, which no flood about others takes.
 	Admin bool

@@ -64,7 +64,7 @@ func (s *table) tally() *audit.Tally {
 func failed(user idworker.ID, address, request string) audit.Sighting {
 	return audit.Sighting{
 		Action: audit.LoginFailed, Reason: "credentials_invalid", Target: audit.AboutUser(user, "alice"),
-		By: audit.By{Via: audit.ViaAPI, Address: address, RequestID: request},
+		By: audit.Actor{Via: audit.ViaAPI, Address: address, RequestID: request},
 	}
 }
 

@@ -30,7 +30,7 @@ func (m *memory) Factor(context.Context, idworker.ID) (secondfactor.Factor, erro
 	return m.kept, nil
 }
 
-func (m *memory) Enrol(_ context.Context, _ audit.By, _ idworker.ID, sealed []byte) (bool, error) {
+func (m *memory) Enrol(_ context.Context, _ audit.Actor, _ idworker.ID, sealed []byte) (bool, error) {
 	return m.set(func() bool { return m.kept.At.IsZero() }, func() { m.kept = secondfactor.Factor{Sealed: sealed} })
 }
 

@@ -45,7 +45,7 @@ type Store interface {
 	Factor(ctx context.Context, user idworker.ID) (Factor, error)
 	// Enrol keeps a secret that is not confirmed, in the place of any other that is
 	// not. by needs a login. It returns false, and changes nothing, if one is confirmed.
-	Enrol(ctx context.Context, by audit.By, user idworker.ID, sealed []byte) (bool, error)
+	Enrol(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error)
 	// Confirm makes the kept secret count, if it is still sealed and not confirmed,
 	// else it returns false. It raises the version of the password: a login that
 	// had its password checked before does not begin without a code.
@@ -266,7 +266,7 @@ func (s *Service) event(ctx context.Context, need audit.Need, action audit.Actio
 }
 
 // byUser is the user as who acts in ctx.
-func byUser(ctx context.Context, user *account.User) audit.By {
+func byUser(ctx context.Context, user *account.User) audit.Actor {
 	by := audit.From(ctx)
 	by.ID, by.Name = user.ID, user.Username
 	return by

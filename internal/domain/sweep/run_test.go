@@ -284,7 +284,7 @@ func TestRequestIsOnRecordAndRunsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, "@every 1h")
 		w.store.fill(sweep.Expired, 12)
-		ctx, gone := context.WithCancel(audit.NewContext(t.Context(), audit.By{ID: 5, Name: "ada", Via: audit.ViaAPI}))
+		ctx, gone := context.WithCancel(audit.NewContext(t.Context(), audit.Actor{ID: 5, Name: "ada", Via: audit.ViaAPI}))
 		r, err := w.Request(ctx)
 		gone() // who asked does not wait
 		if err != nil || r.ID == 0 || r.Outcome != sweep.Running || r.RequestedBy != "ada" {

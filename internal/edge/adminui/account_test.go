@@ -133,7 +133,7 @@ type halfway struct {
 	adminui.Logins // which nobody asks more of
 
 	err error
-	by  audit.By
+	by  audit.Actor
 }
 
 func (*halfway) Holder(string) (secondfactor.Holder, error) {

@@ -20,7 +20,7 @@ func happened(n int) (events []audit.Event) {
 	for i := n; i > 0; i-- {
 		events = append(events, audit.Event{
 			ID: idworker.Default().Smallest(begin.Add(time.Duration(i)*time.Second)) + 1, Action: audit.LoginEnded,
-			By:     audit.By{ID: 7, Name: "ada", Via: audit.ViaCLI, Address: "192.0.2.9"},
+			By:     audit.Actor{ID: 7, Name: "ada", Via: audit.ViaCLI, Address: "192.0.2.9"},
 			Target: audit.Target{Kind: "user", ID: idworker.ID(1000 + i), Name: "bob"}, Reason: "lost phone",
 		})
 	}
@@ -32,7 +32,7 @@ func TestRecordIsRead(t *testing.T) {
 	c := w.enter()
 	w.record.events = []audit.Event{{
 		ID: idworker.Default().Smallest(time.Date(2026, 2, 1, 9, 30, 0, 0, time.UTC)), Action: audit.PolicyChanged,
-		By: audit.By{Name: "root@host", Via: audit.ViaCLI}, Target: audit.Target{Kind: "policy", Name: "global"},
+		By: audit.Actor{Name: "root@host", Via: audit.ViaCLI}, Target: audit.Target{Kind: "policy", Name: "global"},
 		Old: json.RawMessage(`{"version":1,"idle_timeout_seconds":1209600,"sweep_schedule":"@every 1m"}`),
 		New: json.RawMessage(`{"version":2,"idle_timeout_seconds":3600,"sweep_schedule":"@every 1m"}`), Reason: "<b>why</b>",
 	}}
@@ -142,7 +142,7 @@ func TestExportedCellsAreNoFormulas(t *testing.T) {
 	const formula = " \uff1dHYPERLINK(1)"
 	w.record.events = happened(1)
 	e := &w.record.events[0]
-	e.By = audit.By{ID: 1, Name: formula, Via: formula, RequestID: formula, Address: formula}
+	e.By = audit.Actor{ID: 1, Name: formula, Via: formula, RequestID: formula, Address: formula}
 	e.Action, e.Reason, e.Target = formula, formula, audit.Target{Kind: formula, ID: 2, Name: formula}
 	e.Old, e.New = json.RawMessage(formula), json.RawMessage(formula)
 	rows, err := csv.NewReader(w.see(c, "/console/audit.csv").Body).ReadAll()

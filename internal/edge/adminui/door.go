@@ -76,7 +76,7 @@ func (v *visit) enter() bool {
 		v.unavailable("cannot tell whether a token is good", err)
 		return false
 	case account.Role(v.who.Role) != account.RoleAdmin:
-		v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
+		v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.Actor{
 			ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
 		}))
 		v.sight("forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: v.r.Method + " " + v.r.Pattern}, "user_id", v.who.UserID.String(), "role", v.who.Role)
@@ -94,7 +94,7 @@ func (v *visit) enter() bool {
 			return false
 		}
 	}
-	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.By{
+	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.Actor{
 		ID: v.who.UserID, Session: v.who.SessionID, Name: v.who.Username, Via: audit.ViaConsole,
 		RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r),
 	}))

@@ -61,7 +61,7 @@ func TestPagesKeepTheirOwnPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.populate(2)
 	c := w.enter()
-	w.record.events = []audit.Event{{ID: 5, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Action: audit.PolicyChanged, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}}}
+	w.record.events = []audit.Event{{ID: 5, By: audit.Actor{ID: 7, Name: "ada", Via: audit.ViaConsole}, Action: audit.PolicyChanged, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}}}
 	w.giveResets()
 	w.giveOpenLinks(30)
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son[a-z]+=|<script[^>]*>[^<]|javascript:|<base|<(?:object|embed|applet|i?frame|frameset|portal)\b`)

@@ -58,7 +58,7 @@ func (u *UI) postPassword(v *visit) {
 		return
 	}
 	from, _ := netip.ParseAddr(u.address(v.r)) // all who have none count together
-	ctx := audit.NewContext(v.r.Context(), audit.By{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader)})
+	ctx := audit.NewContext(v.r.Context(), audit.Actor{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader)})
 	// What is no token counts as well: so many attempts, whatever they are.
 	user, held, err := u.Resets.UseReset(ctx, from, token, account.NewPassword(form.Get("password")))
 	switch {

@@ -23,7 +23,7 @@ type resets struct {
 	w     *world
 	live  map[idworker.ID]account.ResetToken
 	calls []string
-	by    audit.By
+	by    audit.Actor
 	from  netip.Addr
 	wait  time.Duration
 	err   error

@@ -21,7 +21,7 @@ type Sightings interface {
 // its behalf says so.
 func named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		by := audit.By{Via: audit.ViaConsole, RequestID: w.Header().Get(requestIDHeader)}
+		by := audit.Actor{Via: audit.ViaConsole, RequestID: w.Header().Get(requestIDHeader)}
 		next.ServeHTTP(w, r.WithContext(audit.NewContext(r.Context(), by)))
 	})
 }

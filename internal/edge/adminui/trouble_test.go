@@ -109,14 +109,14 @@ func TestRecordTellsMoments(t *testing.T) {
 	c := w.enter()
 	w.record.events = []audit.Event{
 		{
-			ID: 5, Action: audit.UserDisabled, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"},
+			ID: 5, Action: audit.UserDisabled, By: audit.Actor{ID: 7, Name: "ada", Via: audit.ViaConsole}, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"},
 			Old: json.RawMessage(`{}`), New: json.RawMessage(`{"disabled_at":"2026-11-21T18:45:22.225Z"}`),
 		},
 		{
-			ID: 4, Action: audit.RoleChanged, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaConsole}, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"},
+			ID: 4, Action: audit.RoleChanged, By: audit.Actor{ID: 7, Name: "ada", Via: audit.ViaConsole}, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"},
 			Old: json.RawMessage(`{"role":"user","brand_new_seconds":60}`), New: json.RawMessage(`{"role":"admin"}`),
 		},
-		{ID: 3, Action: audit.AllLoginsEnded, By: audit.By{ID: 7, Name: "ada"}, Target: audit.Target{Kind: "login"}},
+		{ID: 3, Action: audit.AllLoginsEnded, By: audit.Actor{ID: 7, Name: "ada"}, Target: audit.Target{Kind: "login"}},
 	}
 	wantText(t, w.see(c, "/console/audit"), `disabled: <ins><time datetime="2026-11-21T18:45:22.225Z" title="2026-11-21 18:45:22 UTC">`,
 		"role: <del>User</del> → <ins>Admin</ins>", "brand new: <del>1 minute</del> → –", ">logins<")

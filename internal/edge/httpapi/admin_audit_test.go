@@ -15,9 +15,9 @@ import (
 func TestEventsAreTold(t *testing.T) {
 	f := newOperators()
 	f.events = []audit.Event{
-		{ID: 1573758316474007552, By: audit.By{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "RQ7K3XW5M2VTR6JH", Address: "192.0.2.7"},
+		{ID: 1573758316474007552, By: audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "RQ7K3XW5M2VTR6JH", Address: "192.0.2.7"},
 			Action: audit.PolicyChanged, Target: audit.Target{Kind: "policy", Name: "global"}, Reason: "r", Old: []byte(`{"version":7}`), New: []byte(`{"version":8}`)},
-		{ID: 7, By: audit.By{Name: "root@box", Via: audit.ViaCLI}, Action: audit.UserDisabled, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}},
+		{ID: 7, By: audit.Actor{Name: "root@box", Via: audit.ViaCLI}, Action: audit.UserDisabled, Target: audit.Target{Kind: "user", ID: 9, Name: "bob"}},
 	}
 	a := f.send(t, "GET", "/v1/admin/audit", "")
 	const want = `{"events":[{"id":"1573758316474007552","at":"2026-11-21T09:53:41.663Z","action":"policy.changed","actor":{"id":"7","name":"ada"},"via":"api",` +

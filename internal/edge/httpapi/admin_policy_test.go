@@ -246,7 +246,7 @@ type operators struct {
 	asked, sets int
 	change      admin.PolicyChange
 	reverted    int64
-	by          audit.By
+	by          audit.Actor
 }
 
 func newOperators() *operators {

@@ -38,7 +38,7 @@ func (s *server) begin(c *gin.Context) {
 	// Whoever is handed the request only, as the guard is, calls it the same.
 	c.Request.Header[problem.RequestIDHeader] = name
 	// So does whatever logs, or records an event, on its behalf.
-	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.By{Via: audit.ViaAPI, RequestID: id}))
+	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), audit.Actor{Via: audit.ViaAPI, RequestID: id}))
 	h["X-Content-Type-Options"] = nosniff
 	h["Content-Security-Policy"] = noPage
 	h["Referrer-Policy"] = noReferrer

@@ -45,7 +45,7 @@ type world struct {
 	role      string // of who asks; empty for a user
 	sweep     error  // of what is asked of the sweep
 	passes    []sweep.Report
-	requested []audit.By
+	requested []audit.Actor
 
 	before  bool     // what is closed had ended before
 	panics  any      // if set, every verb panics with it

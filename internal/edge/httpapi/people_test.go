@@ -27,7 +27,7 @@ type staff struct {
 	users []account.User
 	open  []account.OpenReset
 
-	by     audit.By
+	by     audit.Actor
 	asked  string
 	change admin.UserChange
 }

@@ -46,8 +46,8 @@ func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
 
 // actor is who acts by this request, for the record. Where people are who act on
 // their own accounts is not kept there.
-func actor(c *gin.Context, who flakepass.Identity) audit.By {
-	return audit.By{
+func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
+	return audit.Actor{
 		ID: who.UserID, Session: who.SessionID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
 	}
 }

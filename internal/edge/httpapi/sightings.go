@@ -40,7 +40,7 @@ func (s *server) note(c *gin.Context, n audit.Sighting) (first bool) {
 	if s.Sightings == nil {
 		return true
 	}
-	if n.By == (audit.By{}) {
+	if n.By == (audit.Actor{}) {
 		n.By = audit.From(c.Request.Context())
 	}
 	n.By.Address = clientaddr.Text(s.address(c))

@@ -119,7 +119,7 @@ func (a *Audit) List(ctx context.Context, f audit.Filter) ([]audit.Event, error)
 func (r *eventRow) event() audit.Event {
 	e := audit.Event{
 		ID: idworker.ID(r.ID), Action: audit.Action(r.Action), Reason: r.Reason,
-		By:     audit.By{Name: r.Actor, Via: r.Via, RequestID: r.RequestID, Address: r.Address},
+		By:     audit.Actor{Name: r.Actor, Via: r.Via, RequestID: r.RequestID, Address: r.Address},
 		Target: audit.Target{Kind: r.TargetKind, Name: r.Target},
 	}
 	if r.ActorID != nil {

@@ -20,7 +20,7 @@ func TestManyEventsAreWrittenAllOrNone(t *testing.T) {
 		record := &gormstore.Audit{DB: w.DB}
 		var many []audit.Event
 		for range 250 {
-			many = append(many, audit.Event{ID: w.ids.next(0), By: audit.By{Via: audit.ViaAPI, Address: "192.0.2.1"}, Action: audit.LoginFailed,
+			many = append(many, audit.Event{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI, Address: "192.0.2.1"}, Action: audit.LoginFailed,
 				Target: audit.AboutUser(7, "ada"), Reason: "credentials_invalid", New: []byte(`{"count":3}`)})
 		}
 		broken := append([]audit.Event{}, many...)

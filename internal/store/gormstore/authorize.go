@@ -20,7 +20,7 @@ import (
 // cannot write its event.
 type permit struct {
 	tx   *gorm.DB
-	by   audit.By
+	by   audit.Actor
 	need audit.Need
 }
 
@@ -38,7 +38,7 @@ var errNobodySaid = errors.New("gormstore: a change by somebody of whom nobody h
 //
 // It fails with the refusal of a login that is over, [audit.ErrRole] or
 // [audit.ErrUnproven].
-func (db *DB) authorize(tx *gorm.DB, by audit.By, need audit.Need) (permit, error) {
+func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
 	p := permit{tx, by, need}
 	switch {
 	case need == audit.NeedsNothing || by.Inside():
@@ -58,7 +58,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.By, need audit.Need) (permit, erro
 
 // Authorize checks, in a transaction of its own, what the transaction of a change
 // checks first, and with the same errors: for what has found nothing to change.
-func (u *Users) Authorize(ctx context.Context, by audit.By, need audit.Need) error {
+func (u *Users) Authorize(ctx context.Context, by audit.Actor, need audit.Need) error {
 	if need == audit.NeedsNothing || by.Inside() {
 		return nil
 	}

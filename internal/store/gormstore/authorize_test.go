@@ -19,12 +19,12 @@ import (
 )
 
 // acts is the admin of that login as who acts.
-func acts(s session.Session) audit.By {
-	return audit.By{ID: s.UserID, Session: s.ID, Name: s.Username, Via: audit.ViaAPI}
+func acts(s session.Session) audit.Actor {
+	return audit.Actor{ID: s.UserID, Session: s.ID, Name: s.Username, Via: audit.ViaAPI}
 }
 
 // makes adds a user for by, who needs that for it.
-func (w *world) makes(t testing.TB, by audit.By, need audit.Need) error {
+func (w *world) makes(t testing.TB, by audit.Actor, need audit.Need) error {
 	t.Helper()
 	id := w.ids.next(0)
 	u := account.User{ID: id, Username: "u" + id.String(), Role: account.RoleUser, PasswordHash: account.NewPHC("$first"), PasswordVersion: 1}
@@ -72,7 +72,7 @@ func TestWhoMayWhat(t *testing.T) {
 		}
 
 		s := login(account.RoleAdmin)
-		for what, by := range map[string]audit.By{
+		for what, by := range map[string]audit.Actor{
 			"no login": {ID: s.UserID, Via: audit.ViaAPI}, "nobody, through a door": {Via: audit.ViaAPI}, "nobody at all": {}, "a stranger's login": {Session: s.ID, Via: audit.ViaAPI},
 		} {
 			if err := w.makes(t, by, audit.NeedsLogin); err == nil {
@@ -281,16 +281,16 @@ func TestNoEventWithoutItsPermit(t *testing.T) {
 		s, other := w.begin(t, w.admin(t, "ada")), w.begin(t, w.admin(t, "bob"))
 		again := acts(s)
 		again.Session++
-		event := func(by audit.By, need audit.Need) audit.Event {
+		event := func(by audit.Actor, need audit.Need) audit.Event {
 			return audit.Event{ID: w.ids.next(0), By: by, Need: need, Action: audit.SweepRequested}
 		}
 		for what, err := range map[string]error{
 			"of somebody else":           w.Record(acts(other), audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
 			"of another login":           w.Record(again, audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
 			"for less":                   w.Record(acts(s), audit.NeedsAdmin, event(acts(s), audit.NeedsProof)),
-			"without any":                w.Record(audit.By{}, 0, event(acts(s), audit.NeedsLogin)),
+			"without any":                w.Record(audit.Actor{}, 0, event(acts(s), audit.NeedsLogin)),
 			"that says of no need":       w.Record(acts(s), audit.NeedsProof, event(acts(s), 0)),
-			"of nobody, through a door":  w.Record(audit.By{Via: audit.ViaAPI}, 0, event(audit.By{Via: audit.ViaAPI}, 0)),
+			"of nobody, through a door":  w.Record(audit.Actor{Via: audit.ViaAPI}, 0, event(audit.Actor{Via: audit.ViaAPI}, 0)),
 			"of the shell, for somebody": w.Record(shell, audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
 		} {
 			if err == nil {
@@ -299,7 +299,7 @@ func TestNoEventWithoutItsPermit(t *testing.T) {
 		}
 		for _, err := range []error{
 			w.Record(acts(s), audit.NeedsProof, event(acts(s), audit.NeedsAdmin)), w.Record(shell, 0, event(shell, 0)),
-			w.Record(audit.By{}, 0, event(acts(s), audit.NeedsNothing)),
+			w.Record(audit.Actor{}, 0, event(acts(s), audit.NeedsNothing)),
 		} {
 			if err != nil {
 				t.Error(err)

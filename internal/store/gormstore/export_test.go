@@ -62,7 +62,7 @@ func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
 func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
 
 // Record writes e by a permit for by, who needs that.
-func (db *DB) Record(by audit.By, need audit.Need, e audit.Event) error {
+func (db *DB) Record(by audit.Actor, need audit.Need, e audit.Event) error {
 	return permit{db.gorm, by, need}.record(e)
 }
 

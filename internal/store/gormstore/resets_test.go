@@ -18,7 +18,7 @@ import (
 
 func (w *world) eventOf(action audit.Action, user idworker.ID) audit.Event {
 	return audit.Event{
-		ID: w.ids.next(0), By: audit.By{Name: "root", Via: audit.ViaCLI}, Action: action,
+		ID: w.ids.next(0), By: audit.Actor{Name: "root", Via: audit.ViaCLI}, Action: action,
 		Target: audit.Target{Kind: "user", ID: user, Name: "x"},
 	}
 }

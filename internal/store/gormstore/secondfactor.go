@@ -47,7 +47,7 @@ func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfac
 
 // Enrol keeps a secret that does not count yet, for by, who needs a login. It
 // returns false if one counts.
-func (s *SecondFactors) Enrol(ctx context.Context, by audit.By, user idworker.ID, sealed []byte) (bool, error) {
+func (s *SecondFactors) Enrol(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error) {
 	return s.set(ctx, &by, nil, "second_factor_secret = ?", []any{sealed}, "id = ? AND second_factor_at IS NULL", int64(user))
 }
 
@@ -123,7 +123,7 @@ func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
 // set writes columns of a row that is as where says, with an event or without, and
 // reports whether there was one. Without an event, by needs a login; nil is for
 // what proves itself.
-func (s *SecondFactors) set(ctx context.Context, by *audit.By, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
+func (s *SecondFactors) set(ctx context.Context, by *audit.Actor, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	found := false

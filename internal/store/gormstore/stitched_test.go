@@ -154,7 +154,7 @@ func TestNoTextOfACallerIsInAStatement(t *testing.T) {
 		ctx, now := t.Context(), time.Now()
 		event := func() audit.Event {
 			return audit.Event{
-				ID: w.ids.next(0), Need: audit.NeedsNothing, Action: audit.Action(hostile[:40]), By: audit.By{Name: hostile, Via: hostile[:16], RequestID: hostile, Address: hostile},
+				ID: w.ids.next(0), Need: audit.NeedsNothing, Action: audit.Action(hostile[:40]), By: audit.Actor{Name: hostile, Via: hostile[:16], RequestID: hostile, Address: hostile},
 				Target: audit.Target{Kind: hostile[:16], Name: hostile}, Reason: hostile, Old: json.RawMessage(`"x' OR 1=1 --MARK"`),
 			}
 		}

@@ -385,7 +385,7 @@ func TestRequestedPassIsInTheHistory(t *testing.T) {
 		book := &gormstore.Sweeps{DB: w.DB}
 		take := func(lease time.Duration) (sweep.Report, audit.Event, error) {
 			r := sweep.Report{ID: w.ids.next(0), Instance: "web-1:7", RequestedBy: "ada", Started: start, Outcome: sweep.Running}
-			e := audit.Event{ID: w.ids.next(0), Action: audit.SweepRequested, By: audit.By{Name: "ada", Via: audit.ViaCLI}, Target: audit.Target{Kind: "sweep", ID: r.ID}}
+			e := audit.Event{ID: w.ids.next(0), Action: audit.SweepRequested, By: audit.Actor{Name: "ada", Via: audit.ViaCLI}, Target: audit.Target{Kind: "sweep", ID: r.ID}}
 			_, err := book.Take(t.Context(), r, &e, lease)
 			return r, e, err
 		}

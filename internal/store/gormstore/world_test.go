@@ -108,7 +108,7 @@ func (w *world) user(t testing.TB, name string) idworker.ID {
 
 // shell is who acts in these tests, if nothing else is said: somebody who has the
 // database anyway.
-var shell = audit.By{Name: "root@host", Via: audit.ViaCLI}
+var shell = audit.Actor{Name: "root@host", Via: audit.ViaCLI}
 
 // byShell is the context of a test, in which the shell acts.
 func byShell(t testing.TB) context.Context {
