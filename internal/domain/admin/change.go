@@ -116,7 +116,7 @@ func (c *UserChange) events(ctx context.Context, ready minted, before, after *ac
 			return
 		}
 		var e audit.Event
-		e, err = audit.New(ctx, &ready, c.need(), action, userTarget(before), c.Reason, from, to)
+		e, err = audit.New(ctx, &ready, audit.From(ctx), c.need(), action, userTarget(before), c.Reason, from, to)
 		events = append(events, e)
 	}
 	if before.Role != after.Role {

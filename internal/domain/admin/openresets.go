@@ -61,7 +61,7 @@ func (u *Users) WithdrawIssued(ctx context.Context, issuer idworker.ID, reason s
 		events := make([]audit.Event, len(open))
 		for i, r := range open {
 			target := audit.AboutUser(r.UserID, r.Username)
-			if events[i], err = audit.New(ctx, u.IDs, needs[withdrawReset], audit.ResetWithdrawn, target, reason, issueOf(r.Issuer), nil); err != nil {
+			if events[i], err = audit.New(ctx, u.IDs, audit.From(ctx), needs[withdrawReset], audit.ResetWithdrawn, target, reason, issueOf(r.Issuer), nil); err != nil {
 				return withdrawn, err
 			}
 		}

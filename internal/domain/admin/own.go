@@ -37,7 +37,7 @@ func (o *OwnAccounts) Create(ctx context.Context, u account.User) error {
 // changes nothing. Who acts in ctx is the user.
 func (o *OwnAccounts) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
 	target := audit.Target{Kind: "user", ID: id, Name: audit.From(ctx).Name}
-	e, err := audit.New(ctx, o.IDs, audit.NeedsLogin, audit.PasswordChanged, target, "", nil, nil)
+	e, err := audit.New(ctx, o.IDs, audit.From(ctx), audit.NeedsLogin, audit.PasswordChanged, target, "", nil, nil)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -49,7 +49,7 @@ func (o *OwnAccounts) ChangePassword(ctx context.Context, id idworker.ID, versio
 func (o *OwnAccounts) Prove(ctx context.Context, id idworker.ID, version int64) error {
 	by := audit.From(ctx)
 	by.ID = id
-	e, err := audit.New(audit.NewContext(ctx, by), o.IDs, audit.NeedsLogin, audit.Reauthenticated, audit.AboutLogin(by.Session, by.Name), "", nil, nil)
+	e, err := audit.New(ctx, o.IDs, by, audit.NeedsLogin, audit.Reauthenticated, audit.AboutLogin(by.Session, by.Name), "", nil, nil)
 	if err != nil {
 		return err
 	}
@@ -61,5 +61,5 @@ func (o *OwnAccounts) Prove(ctx context.Context, id idworker.ID, version int64) 
 func CreatedOwn(ctx context.Context, ids audit.IDs, u account.User) (audit.Event, error) {
 	by := audit.From(ctx)
 	by.ID, by.Name = u.ID, u.Username
-	return audit.New(audit.NewContext(ctx, by), ids, audit.NeedsNothing, audit.UserCreated, userTarget(&u), "", nil, state{Role: u.Role})
+	return audit.New(ctx, ids, by, audit.NeedsNothing, audit.UserCreated, userTarget(&u), "", nil, state{Role: u.Role})
 }

@@ -47,7 +47,7 @@ func (o *OwnLogins) Begin(ctx context.Context, open session.Opening) (session.Be
 		if was := session.OverBefore(b.Replaced, o.Policy.Current(), o.Now()); was.ID != 0 {
 			before = endedLogin{was.ID, was.Ended}
 		}
-		return audit.New(audit.NewContext(ctx, by), given(b.Session.ID), audit.NeedsNothing, audit.LoginBegan, audit.AboutLogin(b.Session.ID, b.Session.Username), "", before, nil)
+		return audit.New(ctx, given(b.Session.ID), by, audit.NeedsNothing, audit.LoginBegan, audit.AboutLogin(b.Session.ID, b.Session.Username), "", before, nil)
 	})
 }
 
@@ -66,7 +66,7 @@ func (o *OwnLogins) End(ctx context.Context, e session.Ending) (session.Session,
 		if was := session.OverBefore(now, o.Policy.Current(), o.Now()); was.Before {
 			action, after = audit.LoginExpired, endedLogin{was.ID, was.Ended}
 		}
-		return audit.New(audit.NewContext(ctx, by), given(id), audit.NeedsNothing, action, audit.AboutLogin(now.ID, now.Username), "", nil, after)
+		return audit.New(ctx, given(id), by, audit.NeedsNothing, action, audit.AboutLogin(now.ID, now.Username), "", nil, after)
 	})
 }
 

@@ -31,7 +31,7 @@ type OwnResets struct {
 func (o *OwnResets) UseReset(ctx context.Context, reset account.ResetHash, u account.User, issuer account.Issuer, hash account.PHC, now time.Time) (session.Session, error) {
 	by := audit.From(ctx)
 	by.ID, by.Name = u.ID, u.Username
-	e, err := audit.New(audit.NewContext(ctx, by), o.IDs, audit.NeedsNothing, audit.ResetUsed, userTarget(&u), "", nil, issueOf(issuer))
+	e, err := audit.New(ctx, o.IDs, by, audit.NeedsNothing, audit.ResetUsed, userTarget(&u), "", nil, issueOf(issuer))
 	if err != nil {
 		return session.Session{}, err
 	}

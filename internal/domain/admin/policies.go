@@ -103,7 +103,7 @@ func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, poli
 	case effect.Drastic() && !c.Confirmed:
 		return next, effect, ErrUnconfirmed
 	}
-	event, err := audit.New(ctx, p.IDs, needs[setPolicy], audit.PolicyChanged, audit.Target{Kind: "policy", Name: "global"}, c.Note, terms(&old), terms(&next))
+	event, err := audit.New(ctx, p.IDs, audit.From(ctx), needs[setPolicy], audit.PolicyChanged, audit.Target{Kind: "policy", Name: "global"}, c.Note, terms(&old), terms(&next))
 	if err != nil {
 		return policy.Policy{}, effect, err
 	}

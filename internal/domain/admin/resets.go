@@ -77,7 +77,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	if err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
-	e, err := audit.New(ctx, u.IDs, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ type inviter struct {
 
 // Create is what [account.Service.Invite] calls last.
 func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.by.IDs, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := audit.New(ctx, i.by.IDs, audit.From(ctx), needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (i *inviter) Create(ctx context.Context, user account.User) error {
 // it, whose ID it has.
 func (u *Users) newReset(ctx context.Context, by verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	e, err := audit.New(ctx, u.IDs, needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
+	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
 	return s, account.Reset{
 		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
 		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},

@@ -37,7 +37,7 @@ func (u *Users) RemoveSecondFactor(ctx context.Context, id idworker.ID, reason s
 		if !user.HasSecondFactor() {
 			return session.Session{}, u.Sessions.unchanged(ctx, needs[removeFactor])
 		}
-		e, err := audit.New(ctx, u.IDs, needs[removeFactor], audit.SecondFactorRemoved, userTarget(&user), reason, nil, nil)
+		e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[removeFactor], audit.SecondFactorRemoved, userTarget(&user), reason, nil, nil)
 		if err != nil {
 			return session.Session{}, err
 		}

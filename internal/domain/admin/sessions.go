@@ -164,7 +164,7 @@ func (s *Sessions) end(ctx context.Context, e session.Ending, target audit.Targe
 	ended, err := s.Logins.Revoke(ctx, e, func(now session.Session) (audit.Event, error) {
 		to := target
 		to.Name = now.Username
-		return audit.New(ctx, &minted{id}, needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
+		return audit.New(ctx, &minted{id}, audit.From(ctx), needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
 	})
 	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
 		if denied := s.unchanged(ctx, needs[endLogin]); denied != nil {
@@ -217,7 +217,7 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 			Error int64 `json:"ended_error"`
 		}{n.Count, n.Error}
 	}
-	e, err := audit.New(ctx, s.IDs, needs[endAllLogins], audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
+	e, err := audit.New(ctx, s.IDs, audit.From(ctx), needs[endAllLogins], audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
 	if err != nil {
 		return EndedAll{}, err
 	}

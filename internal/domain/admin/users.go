@@ -144,7 +144,7 @@ type recorder struct {
 
 // Create is what [account.Service.Register] calls last.
 func (r recorder) Create(ctx context.Context, user account.User) error {
-	e, err := audit.New(ctx, r.by.IDs, needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
+	e, err := audit.New(ctx, r.by.IDs, audit.From(ctx), needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, err
 	}
-	e, err := audit.New(ctx, u.IDs, needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return session.Session{}, err
 	}

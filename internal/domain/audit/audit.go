@@ -122,12 +122,11 @@ type IDs interface {
 	Next(ctx context.Context) (idworker.ID, error)
 }
 
-// New makes an event by whoever acts in ctx, who needs that for it. It mints its
-// ID, which must not be done while a row is locked. Old and new become JSON; nil
-// is none. It fails if no ID can be had, or if a value cannot be JSON or is too
-// long.
-func New(ctx context.Context, ids IDs, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
-	e := Event{By: From(ctx), Need: need, Action: action, Target: target, Reason: reason}
+// New makes an event by that actor, who needs that for it. It mints its ID, which
+// must not be done while a row is locked. Old and new become JSON; nil is none. It
+// fails if no ID can be had, or if a value cannot be JSON or is too long.
+func New(ctx context.Context, ids IDs, by Actor, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
+	e := Event{By: by, Need: need, Action: action, Target: target, Reason: reason}
 	for _, v := range []struct {
 		from any
 		to   *json.RawMessage

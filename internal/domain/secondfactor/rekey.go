@@ -144,7 +144,7 @@ func (r *Rekeyer) reseal(secrets []SealedSecret, done *Rekeyed) (rows []Reseal) 
 
 func (r *Rekeyer) write(ctx context.Context, rows []Reseal, reason string) (int, error) {
 	target := audit.Target{Kind: "key", Name: r.Keys.all[0].name()}
-	e, err := audit.New(ctx, r.IDs, audit.NeedsAdmin, audit.SecondFactorsRekeyed, target, reason, nil, nil)
+	e, err := audit.New(ctx, r.IDs, audit.From(ctx), audit.NeedsAdmin, audit.SecondFactorsRekeyed, target, reason, nil, nil)
 	if err != nil {
 		return 0, err
 	}

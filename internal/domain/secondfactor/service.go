@@ -262,7 +262,7 @@ func (s *Service) Remove(ctx context.Context, user *account.User) error {
 
 // event is one about a user's own factor, by that user, who needs that for it.
 func (s *Service) event(ctx context.Context, need audit.Need, action audit.Action, user *account.User, after any) (audit.Event, error) {
-	return audit.New(audit.NewContext(ctx, byUser(ctx, user)), s.IDs, need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
+	return audit.New(ctx, s.IDs, byUser(ctx, user), need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
 }
 
 // byUser is the user as who acts in ctx.

@@ -178,7 +178,7 @@ func (s *Sweeper) take(ctx context.Context, requested bool) (job, error) {
 	var event *audit.Event
 	if requested {
 		r.RequestedBy = cmp.Or(audit.From(ctx).Name, "unknown")
-		e, err := audit.New(ctx, s.IDs, audit.NeedsAdmin, audit.SweepRequested, audit.Target{Kind: "sweep", ID: id}, "", nil, nil)
+		e, err := audit.New(ctx, s.IDs, audit.From(ctx), audit.NeedsAdmin, audit.SweepRequested, audit.Target{Kind: "sweep", ID: id}, "", nil, nil)
 		if err != nil {
 			return job{}, fmt.Errorf("sweep: %w", err)
 		}
