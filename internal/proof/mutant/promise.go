@@ -32,6 +32,8 @@ func promises() []Mutant {
 			"\tcase !ok:\n\tcase seen.IsZero():", "\tcase !ok || !seen.IsZero():\n\tcase seen.IsZero():", memory, "^TestWhatTheRowSays"),
 		rule("a use that the row refuses is not forgotten", memory+"/memtier.go",
 			"\tcase seen.IsZero():\n\t\tt.drop(id, e)\n", "\tcase seen.IsZero():\n", memory, "^TestWhatTheRowSays"),
+		rule("an end that was read is forgotten with its entry", memory+"/memtier.go",
+			"if !s.Alive() {\n\t\tt.graves.add(", "if !s.Alive() && s.ID == 0 {\n\t\tt.graves.add(", memory, "^TestEndThatWasRead"),
 		rule("no tier hears what the rows say", "internal/store/touchtier/touchtier.go",
 			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", "internal/store/touchtier", "^TestWhatTheRowsSay"),
 		rule("memory does not hear what the rows say", "cmd/flakepass/tiers.go",

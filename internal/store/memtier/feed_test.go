@@ -221,6 +221,31 @@ func TestRenewalThatFindsAnEndRefuses(t *testing.T) {
 	})
 }
 
+// Redis may hold an answer from before an end that was committed late, and that is
+// asked again when the row has refused a use.
+func TestEndThatWasReadOutlivesItsEntry(t *testing.T) {
+	for _, renewed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			next.set(alive(7))
+			tier, h := openFed(t, next)
+			if renewed {
+				mustBe(t, tier, 7, "")
+				time.Sleep(session.Life(bound) / 2)
+				h.poll()
+				next.set(gone(7, session.LoggedOut))
+				mustBe(t, tier, 7, "") // the last time; it asks
+				synctest.Wait()
+			}
+			next.set(gone(7, session.LoggedOut))
+			mustBe(t, tier, 7, session.LoggedOut)
+			next.set(alive(7))
+			tier.Written(7, time.Time{})
+			mustBe(t, tier, 7, session.LoggedOut)
+		})
+	}
+}
+
 func TestRenewalKeepsTheLaterTimeOfUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &fake{}

@@ -106,16 +106,24 @@ func New(next session.Store, o Options) (*Tier, error) {
 	// A slow load may come to rest after the end of its session was heard. It
 	// is remembered until the as-of of such a load is too old, and some.
 	t.graves.keep = 2*t.life + 2*o.Load + 30*time.Second
-	t.loader = otter.LoaderFunc[idworker.ID, *entry](func(ctx context.Context, id idworker.ID) (*entry, error) {
-		ctx, cancel := context.WithTimeout(ctx, o.Load)
-		defer cancel()
-		s, err := next.Get(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		return newEntry(s), nil
-	})
+	t.loader = otter.LoaderFunc[idworker.ID, *entry](t.ask)
 	return t, nil
+}
+
+// ask is one question to the next tier. An end that comes with the answer stays known
+// here after the entry has been forgotten: Redis may still hold an answer from before
+// the end, which was fresh enough to be believed.
+func (t *Tier) ask(ctx context.Context, id idworker.ID) (*entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.load)
+	defer cancel()
+	s, err := t.next.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Alive() {
+		t.graves.add(t.now(), s.UserID, s.ID, s.Ended)
+	}
+	return newEntry(s), nil
 }
 
 // Close ends the goroutine of the cache. The tier must not be used any more.

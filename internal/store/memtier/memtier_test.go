@@ -113,7 +113,9 @@ func TestNextTierDownIsUndecidedNotUnknown(t *testing.T) {
 		down := errors.New("no route")
 		next := &fake{}
 		next.set(alive(7))
-		next.set(gone(9, session.Disabled))
+		other := gone(9, session.Disabled)
+		other.UserID++
+		next.set(other)
 		tier := open(t, next)
 		mustBe(t, tier, 7, "")
 		mustBe(t, tier, 9, session.Disabled)

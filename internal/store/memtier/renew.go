@@ -36,15 +36,12 @@ func (t *Tier) renewAhead(id idworker.ID, e *entry) {
 	}
 	go func() {
 		defer func() { <-t.ahead }()
-		ctx, cancel := context.WithTimeout(context.Background(), t.load)
-		defer cancel()
-		s, err := t.next.Get(ctx, id)
+		fresh, err := t.ask(context.Background(), id)
 		if err != nil {
 			return // it answers on, for as long as it may
 		}
-		fresh := newEntry(s)
 		t.cache.ComputeIfPresent(id, func(held *entry) (*entry, otter.ComputeOp) {
-			if held != e || (s.Alive() && !s.AsOf.After(e.AsOf)) {
+			if held != e || (fresh.Alive() && !fresh.AsOf.After(e.AsOf)) {
 				return held, otter.CancelOp
 			}
 			if seen := e.seen.Load(); seen > fresh.seen.Load() {
