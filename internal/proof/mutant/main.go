@@ -17,7 +17,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	only := flag.String("only", "", "a regular `expression` for the names of the mutants to try")
-	root := flag.String("root", "api/flakepass", "the `folder` of the module")
+	root := flag.String("root", ".", "the `folder` of the module")
 	tags := flag.String("tags", "nomsgpack", "build `tags`")
 	flag.Parse()
 	if err := run(ctx, os.Stdout, *root, *tags, *only); err != nil {
