@@ -61,7 +61,7 @@ run: ## run the server with nothing configured: SQLite, no Redis
 # The same sources, the same Go and the same VERSION make the same bytes,
 # whatever the folder and the state of Git: neither is put into the program.
 build: ## build bin/flakepass, without cgo; BIN is where, VERSION is what it says it is
-	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags '-s -w -X main.stamped=$(VERSION)' -o $(BIN) ./cmd/flakepass
+	CGO_ENABLED=0 $(GO) build -tags $(TAGS) -trimpath -buildvcs=false -ldflags '-s -w -X github.com/flakepass/flakepass/internal/server/release.stamped=$(VERSION)' -o $(BIN) ./cmd/flakepass
 
 sbom: build ## write what bin/flakepass is made of to bin/flakepass.cdx.json (CycloneDX)
 	$(CYCLONEDX) bin -json -std -noserial -notimestamp -version "v$$($(BIN) version --short)" -output $(BIN).cdx.json $(BIN)

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
@@ -59,7 +60,7 @@ func others(t testing.TB, d *deployment) {
 	t.Helper()
 	store := &gormstore.Instances{DB: d.open(t)}
 	well := fleet.Report{
-		ID: "1", Name: "auth-1.example.org:4711", Version: buildVersion(), Worker: 3, Up: 76 * time.Hour, Horizon: 840 * time.Millisecond, Bound: 5 * time.Second,
+		ID: "1", Name: "auth-1.example.org:4711", Version: release.Version(), Worker: 3, Up: 76 * time.Hour, Horizon: 840 * time.Millisecond, Bound: 5 * time.Second,
 		Answers: fleet.Answers{Memory: 181220, Redis: 5902, Database: 611}, Remembered: 48211, DatabaseTook: 1842 * time.Microsecond,
 		Redis: fleet.RedisGood, RedisTook: 311 * time.Microsecond, Clock: 4 * time.Millisecond,
 	}

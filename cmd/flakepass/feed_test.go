@@ -6,6 +6,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
@@ -60,7 +61,7 @@ func TestGlobalFloorReachesEveryInstance(t *testing.T) {
 	token := here.login("ada", password)
 	there.alive(token)
 
-	db, err := connect(t.Context(), d.config(t), telemetry.NewLog(t.Output(), config.LogText, 0), false)
+	db, err := run.Connect(t.Context(), d.config(t), telemetry.NewLog(t.Output(), config.LogText, 0), false)
 	if err != nil {
 		t.Fatal(err)
 	}

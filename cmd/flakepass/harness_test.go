@@ -14,6 +14,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
@@ -131,7 +132,7 @@ func (d *deployment) startLoud(t testing.TB, more ...string) *instance {
 	var result error
 	go func() {
 		defer close(ended)
-		result = serve(ctx, cfg, i.out, i.log, func(public, ops string) {
+		result = run.Serve(ctx, cfg, i.out, i.log, func(public, ops string) {
 			i.public, i.ops = public, ops
 			close(ready)
 		})
@@ -179,7 +180,7 @@ func (d *deployment) open(t testing.TB) *gormstore.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := connect(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
+	db, err := run.Connect(t.Context(), cfg, slog.New(slog.DiscardHandler), false)
 	if err != nil {
 		t.Fatal(err)
 	}

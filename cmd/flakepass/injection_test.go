@@ -15,6 +15,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // evil is what people put into fields whose text ends up in a log, a terminal or
@@ -224,7 +226,7 @@ func wellFormed(t *testing.T, fields map[string]string, line string) {
 	if l := fields["level"]; l != "DEBUG" && l != "INFO" && l != "WARN" && l != "ERROR" {
 		t.Errorf("no level: %s", line)
 	}
-	if fields["instance"] != holder() {
+	if fields["instance"] != run.Holder() {
 		t.Errorf("not of this instance: %s", line)
 	}
 	if fields["msg"] == "" || strings.Contains(fields["msg"], "forged") && fields["level"] != "WARN" {

@@ -13,6 +13,8 @@ import (
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/release"
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // TestConsolesShowEveryInstance: whichever is asked shows all that run. One that
@@ -78,7 +80,7 @@ func TestConsolesShowEveryInstance(t *testing.T) {
 
 // holderOf is the name under which a process reports.
 func holderOf(p *process) string {
-	host, _, _ := strings.Cut(holder(), ":")
+	host, _, _ := strings.Cut(run.Holder(), ":")
 	return host + ":" + strconv.Itoa(p.cmd.Process.Pid)
 }
 
@@ -113,7 +115,7 @@ func callInstances(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 		list = step[[]apiclient.Instance](t, "instances")(admin.Instances(ctx))
 		return len(list) > 0
 	}, "the instance has reported")
-	if i := list[0]; len(list) != 1 || i.Name != holder() || i.Version != buildVersion() || i.NotHeardOf || i.RedisState != "none" || i.Horizon < 0 ||
+	if i := list[0]; len(list) != 1 || i.Name != run.Holder() || i.Version != release.Version() || i.NotHeardOf || i.RedisState != "none" || i.Horizon < 0 ||
 		i.Bound != bound || i.StartedAt.IsZero() || i.SeenAt.Before(i.StartedAt) || i.DatabaseTook <= 0 || i.ClockAhead.Abs() > time.Minute || len(i.Troubles) != 0 {
 		t.Errorf("instances: %+v", list)
 	}

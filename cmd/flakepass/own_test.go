@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // TestWhatPeopleDoToTheirOwnAccountsIsInTheRecord: who made an account, in
@@ -40,7 +41,7 @@ func TestWhatPeopleDoToTheirOwnAccountsIsInTheRecord(t *testing.T) {
 			c.want(change(next), 403, "current_password_invalid")
 			c.want(change(password), 204, "")
 
-			events, err := eventsOf(d.open(t)).List(t.Context(), audit.Filter{Limit: 10})
+			events, err := run.EventsOf(d.open(t)).List(t.Context(), audit.Filter{Limit: 10})
 			if err != nil {
 				t.Fatal(err)
 			}

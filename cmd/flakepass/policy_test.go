@@ -15,6 +15,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // A policyWorld is two server processes on one database, an operator, and logins
@@ -229,7 +230,7 @@ func (w *policyWorld) onRecord(t *testing.T) {
 			}
 		}
 	}
-	events, err := eventsOf(w.open(t)).List(t.Context(), audit.Filter{Limit: 1000})
+	events, err := run.EventsOf(w.open(t)).List(t.Context(), audit.Filter{Limit: 1000})
 	if err != nil || len(events) < 5 {
 		t.Fatalf("%d events, %v", len(events), err)
 	}

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -50,32 +46,5 @@ func TestReadyNeedsMoreThanAnAnswer(t *testing.T) {
 			execute(t, db, "DROP TABLE settings")
 			refused("migrate up")
 		})
-	}
-}
-
-// sick is a worker with that state of health.
-type sick struct{ error }
-
-func (s sick) Healthy() error { return s.error }
-
-func TestReadyNeedsAWorkerNumber(t *testing.T) {
-	t.Parallel()
-	d := onSQLite(t)
-	if err := d.start(t).stop(); err != nil {
-		t.Fatal(err)
-	}
-	db := d.open(t)
-	for _, c := range []struct {
-		health error
-		want   int
-	}{
-		{nil, 0},
-		{fmt.Errorf("failing for 1s: %w: disk full", idworker.ErrNoGrant), 1},
-		{idworker.ErrClockBehind, 0}, // requests are answered, and logins wait for the clock
-		{errors.Join(idworker.ErrNoGrant, context.DeadlineExceeded), 1},
-	} {
-		if got := (&readiness{db: db, ids: sick{c.health}}).reasons(t.Context()); len(got) != c.want {
-			t.Errorf("worker %v: reasons %q, want %d", c.health, got, c.want)
-		}
 	}
 }

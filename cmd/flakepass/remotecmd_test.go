@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -37,17 +38,17 @@ func TestRemoteShowsNoToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := parseTarget("x", first)
-	if err != nil {
+	var f struct{ Token string }
+	if err := json.Unmarshal(first, &f); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range []string{
 		"whoami", "whoami --json", "policy get --json", "policy history", "policy set --idle 9d", "user list --json", "user add x", "session list --json",
-		"session end " + f.Token.ID().String() + " --reason x", "whoami", "stats", "audit --json", "logout", "whoami",
+		"session end " + idOf(f.Token) + " --reason x", "whoami", "stats", "audit --json", "logout", "whoami",
 	} {
 		run(strings.Fields(args)...)
 	}
-	secret := f.Token.Reveal()[14:40]
+	secret := f.Token[14:40]
 	if strings.Contains(said.String(), secret) || strings.Contains(said.String(), password) {
 		t.Errorf("a secret was printed:\n%s", said.String())
 	}
@@ -77,7 +78,7 @@ func TestRemoteKeepsTheTokenOffTheCommandLine(t *testing.T) {
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	cmd := exec.CommandContext(ctx, binary(t), "remote", "whoami")
-	cmd.Env = environ(map[string]string{remoteURL: s.URL, remoteToken: token, "HOME": t.TempDir()})
+	cmd.Env = environ(map[string]string{"FLAKEPASS_REMOTE_URL": s.URL, "FLAKEPASS_REMOTE_TOKEN": token, "HOME": t.TempDir()})
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,40 +101,4 @@ func TestRemoteKeepsTheTokenOffTheCommandLine(t *testing.T) {
 	if strings.Contains(string(line), token) || !strings.Contains(string(line), "whoami") {
 		t.Errorf("the command line is %q", line)
 	}
-}
-
-// TestRemoteRefusesToSendInTheClear: whatever the way to write a host that is not
-// this machine.
-func TestRemoteRefusesToSendInTheClear(t *testing.T) {
-	t.Parallel()
-	for url, want := range map[string]bool{
-		"https://auth.example.org": true, "https://10.0.0.1:8443/below": true, "http://127.0.0.1:8080": true, "http://localhost": true, "http://[::1]:80": true,
-		"http://127.1.2.3": true,
-		"http://auth":      false, "http://10.0.0.1": false, "http://localhost.example.org": false, "http://127.0.0.1.example.org": false,
-		"http://2130706433": false, "http://0.0.0.0:8080": false, "http://[::]": false, "HTTP://auth": false, "http://127.0.0.1@auth": false,
-		"http://user:x@127.0.0.1": false, "ftp://127.0.0.1": false, "": false, "auth": false, "https://": false, "https://a?x": false,
-	} {
-		if err := checkURL(url, false); (err == nil) != want {
-			t.Errorf("%q: %v", url, err)
-		}
-	}
-	if err := checkURL("http://auth", true); err != nil {
-		t.Errorf("--insecure: %v", err)
-	}
-}
-
-// FuzzTarget: what is read of the file is a server and its token, or an error
-// that repeats neither.
-func FuzzTarget(f *testing.F) {
-	f.Add([]byte(`{"url":"https://auth.example.org","username":"root","token":"` + flakepass.NewToken(7).Reveal() + `"}`))
-	f.Add([]byte(`{"url":"https://a:b@c","username":"root","token":"fp_canary"}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		got, err := parseTarget("path", b)
-		switch {
-		case err == nil && (got.Token.IsZero() || got.Username == "" || checkURL(got.URL, true) != nil):
-			t.Errorf("half a target: %+v", got)
-		case err != nil && err.Error() != "path is damaged; remove it, and say `flakepass remote login URL NAME`":
-			t.Errorf("the error is %q", err)
-		}
-	})
 }

@@ -52,7 +52,7 @@ func TestRemoteServerCannotWriteToTheTerminal(t *testing.T) {
 	}
 	s := httptest.NewServer(mux)
 	defer s.Close()
-	vars := map[string]string{"HOME": t.TempDir(), remoteURL: s.URL, remoteToken: flakepass.NewToken(7).Reveal()}
+	vars := map[string]string{"HOME": t.TempDir(), "FLAKEPASS_REMOTE_URL": s.URL, "FLAKEPASS_REMOTE_TOKEN": flakepass.NewToken(7).Reveal()}
 	for _, line := range []string{
 		"whoami", "policy get", "policy set --idle 5m --dry-run", "policy history", "user list", "user add abc --password-stdin", "session list", "audit",
 		"sweep", "stats", "session end 7", "logout-all --yes",

@@ -3,18 +3,17 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // enrolByAPI gives a user a second factor, and returns its secret, whose code of
@@ -101,49 +100,6 @@ func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) { //nolin
 	}
 }
 
-// The key that is made with SQLite: one, whole, and for its owner's eyes; and no
-// other in its place once it has closed something.
-func TestTheKeyFileIsMadeOnce(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "data", "second-factor.key")
-	yes := func() error { return nil }
-	var all sync.WaitGroup
-	keys := make([][]byte, 16)
-	for i := range keys {
-		all.Go(func() {
-			var err error
-			if keys[i], err = keyFile(path, yes); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	for _, k := range keys {
-		if len(k) != 32 || !bytes.Equal(k, keys[0]) {
-			t.Fatal("the keys differ")
-		}
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v; want 0600", info.Mode(), err)
-	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".second-factor-*")); err != nil || len(left) != 0 {
-		t.Errorf("left behind: %v, %v", left, err)
-	}
-	if err := os.WriteFile(path, []byte("planted"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := keyFile(path, yes); err == nil || strings.Contains(err.Error(), "planted") || !strings.Contains(err.Error(), "restore it") {
-		t.Errorf("a damaged file: %v", err)
-	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	not := errors.New("there are second factors")
-	if _, err := keyFile(path, func() error { return not }); !errors.Is(err, not) {
-		t.Errorf("a new key though the old one is needed: %v", err)
-	}
-}
-
 // A lost key file is told at the start, not to the next person who logs in.
 func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
 	t.Parallel()
@@ -157,7 +113,7 @@ func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what
 	if err := os.Remove(filepath.Join(d.vars["FLAKEPASS_DATA_DIR"], "second-factor.key")); err != nil {
 		t.Fatal(err)
 	}
-	err := serve(context.Background(), d.config(t), &bytes.Buffer{}, &bytes.Buffer{}, nil)
+	err := run.Serve(context.Background(), d.config(t), &bytes.Buffer{}, &bytes.Buffer{}, nil)
 	if err == nil || !strings.Contains(err.Error(), "restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY") {
 		t.Errorf("serve = %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // A held body is sent when its test lets go.
@@ -129,7 +130,7 @@ func TestStopDuringStart(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), took*time.Duration(n)/moments)
 		ended := make(chan error, 1)
 		var log testenv.Journal
-		go func() { ended <- serve(ctx, cfg, &testenv.Journal{}, &log, nil) }()
+		go func() { ended <- run.Serve(ctx, cfg, &testenv.Journal{}, &log, nil) }()
 		select {
 		case err := <-ended:
 			if err != nil && !errors.Is(err, context.DeadlineExceeded) {

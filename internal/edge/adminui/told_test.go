@@ -15,8 +15,8 @@ import (
 func TestWhatOthersSayIsTranslated(t *testing.T) {
 	zh := chinese()
 	for file, form := range map[string]string{
-		"../../../cmd/flakepass/ready.go":             `append\(reasons, "([^"]+)"\)`,
-		"../../../cmd/flakepass/report.go":            `append\(report.Troubles, "([^"]+)"\)`,
+		"../../server/run/ready.go":                   `append\(reasons, "([^"]+)"\)`,
+		"../../server/run/report.go":                  `append\(report.Troubles, "([^"]+)"\)`,
 		"../../store/redistier/check.go":              `errors.New\("([^"]+)"\)`,
 		"../../../idworker/lender.go":                 `Err(?:Lost|NoNumber) = errors.New\("([^"]+)"\)`,
 		"../../../idworker/mint.go":                   `ErrNoGrant = errors.New\("([^"]+)"\)`,

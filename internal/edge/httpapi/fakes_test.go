@@ -192,7 +192,7 @@ var other = flakepass.Identity{
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
-// handler is the API in front of w, as cmd/flakepass makes it.
+// handler is the API in front of w, as internal/server/run makes it.
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{

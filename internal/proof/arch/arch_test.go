@@ -22,7 +22,10 @@ var arrows = []arrow{
 	{"api", "", "the contract is data"},
 	{"api/client", "api/flakepass idworker", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
-	{"cmd/flakepass", anything, "it puts everything together"},
+	{"cmd/flakepass", "internal/edge/cli", "it calls the command line"},
+	{"internal/edge/cli", "api/client api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/gormstore internal/store/redistier migrations", "a command opens what the server opens, and calls the same verbs"},
+	{"internal/server/run", anything, "it puts everything together"},
+	{"internal/server/release", "", "the version and the licences are what the build wrote"},
 	{"cmd/example-api", "api/flakepass", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
@@ -102,11 +105,11 @@ var support = []string{
 }
 
 // A home says which packages may import a dependency, and why no others. The
-// one that constructs everything, cmd/flakepass, may as well; so may tests.
+// one that constructs everything, internal/server/run, may as well; so may tests.
 type home struct{ dep, homes, why string }
 
 var homes = []home{
-	{"github.com/alecthomas/kong", "cmd/flakepass", "only the command knows its line"},
+	{"github.com/alecthomas/kong", "internal/edge/cli", "only the command knows its line"},
 	{"github.com/alexedwards/argon2id", "internal/domain/account", "only account knows how a password is hashed"},
 	{"github.com/anishathalye/porcupine", onlyTests, "it judges recorded histories"},
 	{"github.com/boombuler/barcode", "internal/domain/secondfactor", "only the second factor is handed over as a picture"},
@@ -114,7 +117,7 @@ var homes = []home{
 	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
 	{"github.com/gin-gonic/gin", "internal/edge/httpapi", "only the edge knows the router"},
 	{"github.com/go-json-experiment/json", "internal/edge/httpapi", "only the edge reads JSON that a stranger wrote"},
-	{"github.com/go-sql-driver/mysql", "internal/store/gormstore", "only the last tier knows SQL"},
+	{"github.com/go-sql-driver/mysql", "internal/store/gormstore internal/server/run", "only the last tier knows SQL"},
 	{"github.com/go-zookeeper/zk", "idworker/zkworker", "only the lender that uses it knows ZooKeeper"},
 	{"github.com/goccy/go-yaml", "internal/server/config", "only the configuration is YAML"},
 	{"github.com/aclements/go-moremath", onlyTests, "its test of Mann and Whitney says whether the time of a refusal tells anything"},
@@ -125,7 +128,7 @@ var homes = []home{
 	{"github.com/pquerna/otp", "internal/domain/secondfactor", "only the second factor computes codes"},
 	{"github.com/pressly/goose/v3", "migrations", "only migrations change the schema"},
 	{"github.com/prometheus/client_golang", "internal/server/telemetry", "packages name a Recorder of their own; only telemetry knows what counts"},
-	{"github.com/redis/go-redis/v9", "idworker/redisworker internal/store/redistier internal/store/redislimit", "only what instances share knows Redis"},
+	{"github.com/redis/go-redis/v9", "idworker/redisworker internal/server/run internal/store/redistier internal/store/redislimit", "only what instances share knows Redis, and what opens it"},
 	{"github.com/robfig/cron/v3", "internal/domain/sweep", "only the sweep has a schedule"},
 	{"github.com/rogpeppe/go-internal", onlyTests, "scripts drive the command as a person would"},
 	{"github.com/sony/gobreaker/v2", "internal/store/redistier internal/store/redislimit", "only what instances share must do without its server"},
@@ -133,7 +136,7 @@ var homes = []home{
 	{"golang.org/x/crypto", "internal/domain/account", "only account knows how a password is hashed"},
 	{"golang.org/x/net", onlyTests, "it speaks HTTP/2 frame by frame"},
 	{"golang.org/x/sync", onlyTests, "it runs fuzz targets at the same time"},
-	{"golang.org/x/term", "cmd/flakepass", "only the command speaks to a terminal"},
+	{"golang.org/x/term", "internal/edge/cli", "only the command speaks to a terminal"},
 	{"golang.org/x/text", "internal/domain/account", "only account knows which names are the same"},
 	{"pgregory.net/rapid", onlyTests, "it looks for counterexamples to properties"},
 	{"modernc.org/sqlite", onlyTests, "gormstore has its own dialect of it; only tests open a file directly"},

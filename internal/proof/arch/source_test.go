@@ -119,7 +119,7 @@ func TestTheServerStartsNothingButItself(t *testing.T) {
 			if !starts {
 				return
 			}
-			if started++; s.name != "cmd/flakepass/hashing.go" || len(c.Args) != 2 {
+			if started++; s.name != "internal/server/run/hashing.go" || len(c.Args) != 2 {
 				t.Errorf("%s starts a program", s.at(c))
 				return
 			}
@@ -160,7 +160,7 @@ func TestNoInputIsAPattern(t *testing.T) {
 	for _, s := range sources(t) {
 		s.calls(func(pkg, name string, c *ast.CallExpr) {
 			if pkg == "regexp" && name != "QuoteMeta" {
-				if found++; !literal(c.Args[0]) && filepath.ToSlash(s.name) != "cmd/flakepass/errors.go" { // of a literal and a constant
+				if found++; !literal(c.Args[0]) && filepath.ToSlash(s.name) != "internal/edge/cli/errors.go" { // of a literal and a constant
 					t.Errorf("%s makes a regular expression of what is no literal", s.at(c))
 				}
 			}
@@ -212,7 +212,7 @@ var formatAt = map[string]int{"Sprintf": 0, "Errorf": 0, "Printf": 0, "Fprintf":
 func TestNoInputIsAFormat(t *testing.T) {
 	// Each chooses among literals that stand beside it, or is handed on.
 	also := []string{
-		"cmd/flakepass/policyshow.go head", "cmd/flakepass/redis.go format", "idworker/zkworker/client.go format", "internal/edge/adminui/expiry_effect.go line",
+		"internal/edge/cli/policyshow.go head", "internal/server/run/redis.go format", "idworker/zkworker/client.go format", "internal/edge/adminui/expiry_effect.go line",
 		"internal/edge/adminui/limits_words.go OncePerMinute", "internal/domain/limit/check.go format", "internal/domain/policy/change.go format",
 	}
 	found := 0
@@ -250,7 +250,7 @@ func TestNoInputIsAFormat(t *testing.T) {
 // where a secret is made.
 func TestSecretsAreNotPseudorandom(t *testing.T) {
 	spread := []string{
-		"api/client/retry.go", "cmd/flakepass/eventids.go", "idworker/fileworker/fileworker.go", "idworker/options.go", "idworker/sqlworker/choose.go",
+		"api/client/retry.go", "internal/server/run/eventids.go", "idworker/fileworker/fileworker.go", "idworker/options.go", "idworker/sqlworker/choose.go",
 		"idworker/sqlworker/sqlworker.go", "idworker/zkworker/choose.go", "idworker/zkworker/tree.go", "internal/store/gormstore/retry.go",
 		"internal/store/gormstore/sample.go", "internal/edge/httpapi/begin.go", "api/flakepass/remote.go", "api/flakepass/remote_call.go", "api/flakepass/remote_stream.go",
 	}

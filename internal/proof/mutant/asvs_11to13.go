@@ -161,7 +161,7 @@ func asvs11to13() asvsTable {
 				"internal/server/keypair", "TestOldVersionsAreRefused", "",
 			},
 			{
-				"12.1.1", "the server has versions of its own", "cmd/flakepass/servers.go",
+				"12.1.1", "the server has versions of its own", "internal/server/run/servers.go",
 				"\t\td.servers[0].TLSConfig = d.pair.Config()\n",
 				"\t\td.servers[0].TLSConfig = d.pair.Config()\n\t\td.servers[0].TLSConfig.MinVersion = 0x0301\n",
 				"cmd/flakepass", "TestServeTLS", "",
@@ -282,10 +282,10 @@ func asvs11to13() asvsTable {
 				"internal/proof/supply", "TestImageHasNothingButTheProgram", "",
 			},
 			{
-				"13.4.2", "profiles on the operators' port", "cmd/flakepass/servers.go",
+				"13.4.2", "profiles on the operators' port", "internal/server/run/servers.go",
 				"\tmux.Handle(\"GET /metrics\", metrics)\n",
 				"\tmux.Handle(\"GET /metrics\", metrics)\n\tmux.Handle(\"GET /debug/pprof/\", metrics)\n",
-				"cmd/flakepass", "TestOperatorsPortServesThreePaths", "",
+				"internal/server/run", "TestOperatorsPortServesThreePaths", "",
 			},
 			{
 				"13.4.2", "variables on the API's", "internal/edge/httpapi/httpapi.go",
@@ -306,10 +306,10 @@ func asvs11to13() asvsTable {
 				"internal/edge/httpapi", "TestRoutesAreTheContract", "",
 			},
 			{
-				"13.4.4", "TRACE on the operators' port", "cmd/flakepass/servers.go",
+				"13.4.4", "TRACE on the operators' port", "internal/server/run/servers.go",
 				"\tmux.Handle(\"GET /healthz\", api)\n",
 				"\tmux.Handle(\"GET /healthz\", api)\n\tmux.Handle(\"TRACE /healthz\", api)\n",
-				"cmd/flakepass", "TestOperatorsPortServesThreePaths", "",
+				"internal/server/run", "TestOperatorsPortServesThreePaths", "",
 			},
 			{
 				"13.4.5", "metrics on the API's port", "internal/edge/httpapi/httpapi.go",

@@ -105,10 +105,10 @@ func asvs14to17() asvsTable {
 				"internal/store/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
 			{
-				"15.2.2", "who never ends a header stays", "cmd/flakepass/servers.go",
+				"15.2.2", "who never ends a header stays", "internal/server/run/servers.go",
 				"\t\tReadHeaderTimeout: 5 * time.Second,\n",
 				"\t\tReadHeaderTimeout: time.Hour,\n",
-				"cmd/flakepass", "TestEveryWaitForAClientHasAnEnd", "",
+				"internal/server/run", "TestEveryWaitForAClientHasAnEnd", "",
 			},
 			{
 				"15.2.3", "the server has code for tests", "internal/domain/sweep/pass.go",

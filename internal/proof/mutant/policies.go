@@ -22,7 +22,7 @@ func policies() []Mutant {
 		revives("a base falls", store+"/policies.go",
 			`s.DB.d.max + "(" + column + ", "`, `s.DB.d.max + "(0, "`),
 		policy("an instance that does not poll asks for none", "internal/store/feed/rows.go",
-			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", "cmd/flakepass", "^TestInstanceThatDoesNotPoll"),
+			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", "internal/server/run", "^TestInstanceThatDoesNotPoll"),
 		policy("a preview counts nobody idle", store+"/effect.go",
 			"Count: expire.Count + idle.Count", "Count: expire.Count", store, "^TestEffectToldIsWhatHappens$/^SQLite$"),
 		policy("a preview takes the idle for living", store+"/effect.go",

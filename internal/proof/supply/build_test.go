@@ -16,7 +16,7 @@ import (
 
 const stamp = "9.8.7-test"
 
-var update = flag.Bool("update", false, "write docs/licences.md and cmd/flakepass/licences.txt")
+var update = flag.Bool("update", false, "write docs/licences.md and internal/server/release/licences.txt")
 
 var cold = flag.Bool("cold", false, "compile what is not ours anew, too, where two builds are compared")
 

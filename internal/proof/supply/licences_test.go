@@ -38,7 +38,7 @@ func TestLicencesOfWhatIsShipped(t *testing.T) {
 		t.Skip("the page is about the program for Linux")
 	}
 	linked := modules(t)
-	page, texts := filepath.Join(root(t), "docs", "licences.md"), filepath.Join(root(t), "cmd", "flakepass", "licences.txt")
+	page, texts := filepath.Join(root(t), "docs", "licences.md"), filepath.Join(root(t), "internal", "server", "release", "licences.txt")
 	if *update {
 		write(t, page, table(linked, classify(t)))
 		write(t, texts, licenceTexts(t, linked))
@@ -66,10 +66,10 @@ func TestLicencesOfWhatIsShipped(t *testing.T) {
 		}
 	}
 	if read(t, texts) != licenceTexts(t, linked) {
-		t.Error("cmd/flakepass/licences.txt has not the texts of these versions; run: make licences")
+		t.Error("internal/server/release/licences.txt has not the texts of these versions; run: make licences")
 	}
 	if got := mustRun(t, t.TempDir(), environment(), program(t), "version", "--licences"); !*update && got != read(t, texts) {
-		t.Error("flakepass version --licences prints something else than cmd/flakepass/licences.txt")
+		t.Error("flakepass version --licences prints something else than internal/server/release/licences.txt")
 	}
 }
 
@@ -129,7 +129,7 @@ func table(linked map[string]string, licences map[string][]string) string {
 	return page.String()
 }
 
-// licenceTexts is the text of cmd/flakepass/licences.txt: each text once, under
+// licenceTexts is the text of internal/server/release/licences.txt: each text once, under
 // the names of all that have it. It reads the module cache, so that a text
 // cannot stay behind when a version moves on.
 func licenceTexts(t *testing.T, linked map[string]string) string {

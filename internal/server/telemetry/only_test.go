@@ -25,12 +25,12 @@ var writers = map[string][]string{
 
 // mayWrite are the files of the server that write by themselves, with the reason.
 var mayWrite = map[string]string{
-	"cmd/flakepass/main.go":    "it hands the streams of the process to what runs",
-	"cmd/flakepass/hashing.go": "the process that hashes writes to the standard error of the server",
+	"cmd/flakepass/main.go":          "it hands the streams of the process to what runs",
+	"internal/server/run/hashing.go": "the process that hashes writes to the standard error of the server",
 }
 
 // TestOnlyTheLogWrites: what the server writes goes to the logger that it is given,
-// which writes to standard error (NewLog in cmd/flakepass), or into the record, and
+// which writes to standard error (NewLog in internal/server/run), or into the record, and
 // nowhere else. What is not part of the server may print.
 func TestOnlyTheLogWrites(t *testing.T) {
 	root := filepath.Join("..", "..", "..")

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/server/run"
+)
+
+type auditCommand struct {
+	Action string  `help:"Only events of this action, such as policy.changed."`
+	Actor  string  `help:"Only what this one did: a name, or an ID." placeholder:"NAME"`
+	Target string  `help:"Only what was done to this one: a name, or an ID." placeholder:"NAME"`
+	Since  instant `help:"Only events of this instant or later: RFC 3339, or how long ago, such as 2h." placeholder:"WHEN"`
+	Until  instant `help:"Only events before this instant." placeholder:"WHEN"`
+	Limit  int     `help:"The most events to show; 0 shows all." default:"100"`
+	JSON   bool    `help:"Print JSON, one event on a line." xor:"form"`
+	CSV    bool    `name:"csv" help:"Print CSV." xor:"form"`
+}
+
+// Validate is called by kong.
+func (c auditCommand) Validate() error {
+	if c.Limit < 0 {
+		return errors.New("--limit must not be below 0")
+	}
+	return nil
+}
+
+func (c auditCommand) Run(a *app) error {
+	f := audit.Filter{Action: audit.Action(c.Action), Since: c.Since.time(time.Now()), Until: c.Until.time(time.Now())}
+	f.Actor, f.ActorName = admin.Party(c.Actor)
+	f.Target, f.TargetName = admin.Party(c.Target)
+	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
+		p := c.printer(a.out)
+		const page = 500
+		for left := c.Limit; c.Limit == 0 || left > 0; {
+			f.Limit = page
+			if c.Limit > 0 {
+				f.Limit = min(page, left)
+			}
+			events, err := run.EventsOf(o.db).List(ctx, f)
+			if err != nil {
+				return errors.Join(err, p.end())
+			}
+			for i := range events {
+				if err := p.print(&events[i]); err != nil {
+					return err
+				}
+				f.Before = events[i].ID
+			}
+			if left -= len(events); len(events) < f.Limit {
+				break
+			}
+		}
+		return p.end()
+	})
+}
+
+// An eventLine is an event as --json prints it, in the words of the API.
+type eventLine struct {
+	ID        string          `json:"id"`
+	At        audit.Time      `json:"at"`
+	Action    audit.Action    `json:"action"`
+	Actor     partyLine       `json:"actor"`
+	Via       string          `json:"via"`
+	Target    targetLine      `json:"target"`
+	Reason    string          `json:"reason"`
+	Old       json.RawMessage `json:"old,omitempty"`
+	New       json.RawMessage `json:"new,omitempty"`
+	RequestID string          `json:"request_id,omitempty"`
+	Address   string          `json:"address,omitempty"`
+}
+
+type partyLine struct {
+	ID   string `json:"id,omitempty"`
+	Name string `json:"name"`
+}
+
+type targetLine struct {
+	Kind string `json:"kind"`
+	partyLine
+}
+
+func eventLineOf(e *audit.Event) eventLine {
+	return eventLine{
+		ID: e.ID.String(), At: e.At(), Action: e.Action, Actor: partyLine{idText(e.By.ID), e.By.Name}, Via: e.By.Via,
+		Target: targetLine{e.Target.Kind, partyLine{idText(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
+		RequestID: e.By.RequestID, Address: e.By.Address,
+	}
+}
+
+// idText is an ID, or nothing for none.
+func idText(id idworker.ID) string {
+	if id == 0 {
+		return ""
+	}
+	return id.String()
+}
+
+// An eventPrinter prints events as they come.
+type eventPrinter struct {
+	print func(*audit.Event) error
+	end   func() error
+}
+
+func (c auditCommand) printer(out io.Writer) eventPrinter {
+	switch {
+	case c.JSON:
+		lines := json.NewEncoder(out)
+		return eventPrinter{func(e *audit.Event) error { return lines.Encode(eventLineOf(e)) }, func() error { return nil }}
+	case c.CSV:
+		return csvPrinter(out)
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(t, "ID\tAT\tACTION\tBY\tVIA\tTARGET\tREASON")
+	return eventPrinter{func(e *audit.Event) error {
+		target := e.Target.Kind
+		if e.Target.Name != "" {
+			target += " " + e.Target.Name
+		} else if e.Target.ID != 0 {
+			target += " " + e.Target.ID.String()
+		}
+		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.At(), printable(string(e.Action)),
+			printable(e.By.Name), printable(e.By.Via), printable(target), printable(e.Reason)+times(e.New))
+		return err
+	}, t.Flush}
+}
+
+// csvPrinter prints CSV: to a file or another program as the console exports it, and
+// to a terminal without what a terminal obeys.
+func csvPrinter(out io.Writer) eventPrinter {
+	var rows bytes.Buffer
+	w := audit.NewCSV(&rows)
+	_ = w.Head() // a buffer takes it
+	end := func() error {
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		text := rows.String()
+		rows.Reset()
+		if isTerminal(out) {
+			text = printableLines(text)
+		}
+		_, err := io.WriteString(out, text)
+		return err
+	}
+	return eventPrinter{func(e *audit.Event) error { return errors.Join(w.Write(e), end()) }, end}
+}
+
+// times says how often something happened that is one event, if more than once.
+func times(value json.RawMessage) string {
+	var counted struct {
+		Count int64 `json:"count"`
+	}
+	if err := json.Unmarshal(value, &counted); err != nil || counted.Count < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d times)", counted.Count)
+}

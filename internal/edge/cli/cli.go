@@ -1,0 +1,91 @@
+// Package cli is the command line of flakepass: it reads what an operator types, calls
+// one verb of the domain, in this deployment's database or on a server over HTTP, and
+// prints what came of it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/release"
+)
+
+// An app is what every command gets.
+type app struct {
+	ctx       context.Context //nolint:containedctx // kong binds one value; it lives as long as the command
+	file      string
+	in        io.Reader
+	out, errs io.Writer
+	insecure  bool // of remote
+}
+
+type commands struct {
+	Print  kong.VersionFlag `name:"version" help:"Print the version."`
+	Config string           `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
+
+	Serve   serveCommand   `cmd:"" help:"Run the server."`
+	Ready   readyCommand   `cmd:"" help:"Ask the server on this machine whether it is ready; for health checks."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database to this program's version, or back."`
+	User    userCommand    `cmd:"" help:"Add, list, disable, enable and log out users; set roles and passwords."`
+	Session sessionCommand `cmd:"" help:"List and end logins."`
+	Sweep   sweepCommand   `cmd:"" help:"Clear all logins that are over, now."`
+	Policy  policyCommand  `cmd:"" help:"Show and change how long logins last."`
+	Audit   auditCommand   `cmd:"" help:"Show who did what, the newest first."`
+	Remote  remoteCommand  `cmd:"" help:"Do most of this on a server elsewhere, over HTTP, as an admin."`
+	ID      idCommand      `cmd:"" name:"id" help:"Mint IDs, and take them apart."`
+	Conf    configCommand  `cmd:"" name:"config" help:"Print the effective settings, with secrets hidden."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+	Hash    hashCommand    `cmd:"" hidden:"" help:"Hash passwords for a server, which starts this by itself."`
+}
+
+// Run is main without the process: it returns the exit code, 0 for done, 1 for
+// failed, 2 for a command line or a configuration that cannot be used.
+func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	a := &app{ctx: ctx, in: in, out: out, errs: errs}
+	var c commands
+	helped := false
+	parser, err := kong.New(&c,
+		kong.Name("flakepass"),
+		kong.Description("The login-state backend: log in, be recognised, log out, expire."),
+		kong.Writers(out, errs),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Exit(func(int) { helped = true }),
+		kong.Bind(a),
+		kong.Vars{"version": "flakepass " + release.Version()},
+	)
+	if err != nil {
+		_, _ = fmt.Fprintln(errs, "flakepass:", err)
+		return 2
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if helped {
+		return 0
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(errs, "flakepass: %s\nTry: flakepass --help\n", mistyped(err))
+		return 2
+	}
+	a.file = c.Config
+	if err := parsed.Run(); err != nil {
+		_, _ = fmt.Fprintln(errs, "flakepass:", plain(err))
+		_, settings := errors.AsType[config.Problems](err)
+		if _, line := errors.AsType[misuse](err); line || settings {
+			return 2
+		}
+		return 1
+	}
+	return 0
+}
+
+// load reads the configuration from the file of --config and the environment.
+func (a *app) load() (config.Config, error) {
+	return config.Load(config.Options{File: a.file})
+}

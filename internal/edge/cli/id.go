@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/server/run"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+)
+
+type idCommand struct {
+	Next   idNext   `cmd:"" help:"Mint IDs, under a worker number of the command's own."`
+	Decode idDecode `cmd:"" help:"Say when and by which worker an ID was minted."`
+}
+
+type idNext struct {
+	N int `short:"n" help:"How many, one on a line." default:"1"`
+}
+
+// Validate is called by kong.
+func (c idNext) Validate() error {
+	if c.N < 1 {
+		return errors.New("-n is at least 1")
+	}
+	return nil
+}
+
+func (c idNext) Run(a *app) error {
+	return a.withWorker(func(ctx context.Context, w *idworker.Worker) error {
+		out := bufio.NewWriter(a.out)
+		for range c.N {
+			id, err := w.Next(ctx)
+			if err != nil {
+				// What is minted already is good, and is not kept back.
+				return errors.Join(err, out.Flush())
+			}
+			if _, err := fmt.Fprintln(out, id); err != nil {
+				return err
+			}
+		}
+		return out.Flush()
+	})
+}
+
+// withWorker opens the database only if the worker number comes from there.
+func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	var db *gormstore.DB
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	if run.LendsFromDatabase(cfg) {
+		if db, err = run.OpenExisting(a.ctx, cfg, log); err != nil {
+			return err
+		}
+		defer func() { _ = db.Close() }()
+	}
+	w, closeLender, err := run.OpenWorker(a.ctx, cfg, db, log, false, nil)
+	if err != nil {
+		return err
+	}
+	defer closeLender()
+	defer func() { _ = w.Close(context.WithoutCancel(a.ctx)) }()
+	return f(a.ctx, w)
+}
+
+type idDecode struct {
+	ID     idworker.ID `arg:"" help:"The ID, in decimal."`
+	Layout string      `help:"One of ${enum}." enum:"default,twitter,leaf,baidu,sonyflake" default:"default"`
+	Epoch  *epoch      `help:"Where the time of the IDs begins, if not where the layout has it: RFC 3339, or milliseconds since 1970." placeholder:"TIME"`
+	JSON   bool        `help:"Print JSON."`
+}
+
+// Validate is called by kong.
+func (c idDecode) Validate() error {
+	if err := c.layout().Validate(); err != nil {
+		return fmt.Errorf("--epoch: %w", err)
+	}
+	return nil
+}
+
+func (c idDecode) layout() idworker.Layout {
+	l := map[string]func() idworker.Layout{
+		"default": idworker.Default, "twitter": idworker.Twitter, "leaf": idworker.Leaf,
+		"baidu": idworker.Baidu, "sonyflake": idworker.Sonyflake,
+	}[c.Layout]()
+	if c.Epoch != nil {
+		l.Epoch = c.Epoch.Time
+	}
+	return l
+}
+
+func (c idDecode) Run(a *app) error {
+	l := c.layout()
+	p := l.Decompose(c.ID)
+	v := struct {
+		ID         idworker.ID `json:"id"`
+		Layout     string      `json:"layout"`
+		Epoch      time.Time   `json:"epoch"`
+		Time       time.Time   `json:"time"`
+		Datacenter int64       `json:"datacenter"`
+		Worker     int64       `json:"worker"`
+		Sequence   int64       `json:"sequence"`
+	}{c.ID, c.Layout, l.Epoch, p.Time, p.Datacenter, p.Worker, p.Sequence}
+	return show(a.out, c.JSON, v, func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "id\t%s\nlayout\t%s\nepoch\t%s\ntime\t%s\ndatacenter\t%d\nworker\t%d\nsequence\t%d\n",
+			v.ID, v.Layout, v.Epoch.Format(time.RFC3339Nano), v.Time.Format(time.RFC3339Nano), v.Datacenter, v.Worker, v.Sequence)
+	})
+}

@@ -1,0 +1,63 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+)
+
+// password is a new one, for this database.
+func (a *app) password(fromInput bool) (account.Password, error) {
+	text, err := a.newPassword(fromInput)
+	return account.NewPassword(text), err
+}
+
+// newPassword reads one line from standard input, or asks a person twice, without
+// showing what is typed.
+func (a *app) newPassword(fromInput bool) (string, error) {
+	text, err := a.typed(fromInput)
+	if err != nil || fromInput {
+		return text, err
+	}
+	again, err := a.hidden("Again: ")
+	if err != nil {
+		return "", err
+	}
+	if text != again {
+		return "", errors.New("the two are not the same; nothing was changed")
+	}
+	return text, nil
+}
+
+// typed reads one line from standard input, or asks a person once.
+func (a *app) typed(fromInput bool) (string, error) {
+	if !fromInput {
+		return a.hidden("Password: ")
+	}
+	line, err := bufio.NewReader(io.LimitReader(a.in, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r"), nil
+}
+
+// hidden asks a person, without showing what is typed.
+func (a *app) hidden(prompt string) (string, error) {
+	f, ok := a.terminal()
+	if !ok {
+		return "", errors.New("no terminal to ask for the password; pipe it in and say --password-stdin")
+	}
+	_, _ = fmt.Fprint(a.errs, prompt)
+	b, err := term.ReadPassword(int(f.Fd()))
+	_, _ = fmt.Fprintln(a.errs)
+	if err != nil {
+		return "", fmt.Errorf("read the password: %w", err)
+	}
+	return string(b), nil
+}

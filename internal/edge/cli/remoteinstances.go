@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	apiclient "github.com/flakepass/flakepass/api/client"
+)
+
+type remoteInstances struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c remoteInstances) Run(a *app) error {
+	return a.remotely(func(ctx context.Context, s counter) error {
+		list, err := s.Instances(ctx)
+		if err != nil {
+			return err
+		}
+		return show(a.out, c.JSON, list, func(w io.Writer) {
+			_, _ = fmt.Fprintln(w, "NAME\tWORKER\tVERSION\tUP FOR\tKNOWS ENDS UP TO\tMEMORY\tREDIS\tDATABASE\tSTATE")
+			for i := range list {
+				_, _ = fmt.Fprintln(w, instanceText(&list[i]))
+			}
+		})
+	})
+}
+
+// instanceText is the line for a person. Where the tokens of the last minute were
+// answered is in percent.
+func instanceText(l *apiclient.Instance) string {
+	sum := l.Memory + l.Redis + l.Database
+	part := func(n int64) string {
+		if sum == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%.0f%%", 100*float64(n)/float64(sum))
+	}
+	horizon := "never"
+	if l.Horizon >= 0 {
+		horizon = fmt.Sprintf("%.1fs ago", l.Horizon.Seconds())
+	}
+	up := l.SeenAt.Sub(l.StartedAt).Round(time.Second)
+	return fmt.Sprintf("%s\t%d\t%s\t%v\t%s\t%s\t%s\t%s\t%s", printable(l.Name), l.Worker, printable(l.Version), up, horizon,
+		part(l.Memory), part(l.Redis), part(l.Database), printable(instanceState(l)))
+}
+
+// instanceState is what somebody should look at, or that all is well.
+func instanceState(l *apiclient.Instance) string {
+	var says []string
+	if l.NotHeardOf {
+		says = append(says, fmt.Sprintf("not heard of for %v", l.Silent.Round(time.Second)))
+	}
+	says = append(says, l.Troubles...)
+	if l.Horizon < 0 || l.Horizon > l.Bound {
+		says = append(says, "does not believe what it remembers")
+	}
+	if l.DatabaseFailed > 0 {
+		says = append(says, fmt.Sprintf("the database did not take %d reports of the last minute", l.DatabaseFailed))
+	}
+	if l.RedisState != "ok" && l.RedisState != "none" {
+		says = append(says, "redis "+l.RedisState)
+	}
+	if d := l.ClockAhead; d > time.Second || d < -time.Second {
+		says = append(says, fmt.Sprintf("its clock is %+.1fs off the database's", d.Seconds()))
+	}
+	if says == nil {
+		return "well"
+	}
+	return strings.Join(says, "; ")
+}

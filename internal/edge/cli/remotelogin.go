@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+type remoteLogin struct {
+	URL           string `arg:"" help:"Where the server answers, such as https://auth.example.org."`
+	Name          string `arg:"" help:"The username, of an admin."`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
+}
+
+func (c remoteLogin) Run(a *app) error {
+	api, err := a.calls(c.URL)
+	if err != nil {
+		return err
+	}
+	who := apiclient.Credentials{Username: c.Name, Code: c.Code}
+	switch old, err := readTarget(); {
+	case err == nil && (old.URL != c.URL || !sameName(old.Username, c.Name)): // it would live on, and nobody could end it from here
+		return fmt.Errorf("still logged in to %s as %s; say `flakepass remote logout` first", printable(old.URL), printable(old.Username))
+	case err == nil:
+		who.Last = old.Token
+	}
+	who.Device = readDevice(c.URL, c.Name)
+	text, err := a.typed(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	who.Password = apiclient.NewPassword(text)
+	in, err := api.Login(a.ctx, who)
+	if errors.Is(err, apiclient.SecondFactorRequired) {
+		return errors.New("the account has a second factor; say it again with --code and the code that the app shows, or a recovery code")
+	}
+	if err != nil {
+		return remoteError(err)
+	}
+	mine := api.As(in.Token)
+	me, err := mine.Me(a.ctx)
+	if err == nil {
+		err = writeTarget(target{c.URL, me.Username, in.Token})
+	}
+	if err == nil {
+		err = writeDevice(c.URL, me.Username, in.Device)
+	}
+	if err != nil { // a login that nobody can use is none
+		_, _ = mine.Logout(context.WithoutCancel(a.ctx))
+		return remoteError(err)
+	}
+	_, _ = fmt.Fprintf(a.out, "logged in to %s as %s, role %s\n", c.URL, printable(me.Username), printable(me.Role))
+	if me.Role != string(account.RoleAdmin) {
+		_, _ = fmt.Fprintln(a.errs, "flakepass: the server takes the commands of an operator from the role admin only")
+	}
+	return nil
+}
+
+// sameName compares a name as the server keeps it with one that somebody typed.
+func sameName(kept, typed string) bool {
+	normal, err := account.NormalizeUsername(typed)
+	return err == nil && normal == kept
+}
+
+type remoteLogout struct {
+	Forget bool `help:"Only forget the login, which goes on at the server until it is over."`
+}
+
+func (c remoteLogout) Run(a *app) error {
+	if c.Forget {
+		if err := forgetTarget(); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(a.out, "forgotten; the login goes on at the server until it is over")
+		return err
+	}
+	return a.remotely(func(ctx context.Context, s counter) error {
+		within, err := s.Logout(ctx)
+		p, told := errors.AsType[*apiclient.Problem](err)
+		if err != nil && (!told || p.Status != http.StatusUnauthorized || p.Code == "") {
+			return fmt.Errorf("%w. The login may go on; say it again, or `flakepass remote logout --forget`", err)
+		}
+		if s.Username != "" { // of the file, not of the environment
+			if err := forgetTarget(); err != nil {
+				return err
+			}
+		}
+		_, err = fmt.Fprintf(a.out, "logged out, %s\n", everywhere(within))
+		return err
+	})
+}
+
+// everywhere is by when every instance acts by what was done: at once if the
+// server could tell the others, else within.
+func everywhere(within time.Duration) string {
+	if within == 0 {
+		return "on every instance as soon as it hears of it, within the revocation bound of the server at the latest"
+	}
+	return fmt.Sprintf("within %v on every instance", within)
+}
+
+type remoteWhoami struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c remoteWhoami) Run(a *app) error {
+	return a.remotely(func(ctx context.Context, s counter) error {
+		me, err := s.Me(flakepass.NewPassiveContext(ctx)) // to ask is no use
+		if err != nil {
+			return err
+		}
+		l := me.Session
+		return show(a.out, c.JSON, struct {
+			URL           string      `json:"url"`
+			Username      string      `json:"username"`
+			Role          string      `json:"role"`
+			SessionID     idworker.ID `json:"session_id"`
+			IssuedAt      audit.Time  `json:"issued_at"`
+			ExpiresAt     audit.Time  `json:"expires_at"`
+			IdleExpiresAt audit.Time  `json:"idle_expires_at"`
+		}{s.URL, me.Username, me.Role, l.ID, audit.Time{Time: l.IssuedAt}, audit.Time{Time: l.ExpiresAt}, audit.Time{Time: l.IdleExpiresAt}}, func(w io.Writer) {
+			_, _ = fmt.Fprintf(w, "server\t%s\nusername\t%s\nrole\t%s\nlogin\t%s\nsince\t%s\nexpires\t%s\nidle at\t%s\n", s.URL, printable(me.Username),
+				printable(me.Role), l.ID, l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339), l.IdleExpiresAt.Format(time.RFC3339))
+		})
+	})
+}

@@ -1,0 +1,308 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/run"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/redistier"
+)
+
+type userCommand struct {
+	Add     userAdd     `cmd:"" help:"Add a user."`
+	List    userList    `cmd:"" help:"List all users, in the order in which they came."`
+	Role    userRole    `cmd:"" help:"Give a user another role, and end the login."`
+	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
+	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
+	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
+	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
+	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
+	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
+
+	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost; encrypt the secrets of all under a new key."`
+}
+
+// An office is what the commands on users and logins work with: the database
+// itself, and Redis, if there is one, to tell the running instances at once.
+type office struct {
+	*run.OperatorDesk
+	cfg   config.Config
+	log   *slog.Logger
+	db    *gormstore.DB
+	known *gormstore.Users
+	tells bool // there is something to tell them by
+}
+
+// An opener opens the database, as far as its command may change it.
+type opener func(context.Context, config.Config, *slog.Logger) (*gormstore.DB, error)
+
+// withOffice is for a command that looks only, or looks before it decides whether
+// to change anything. One that changes users or logins says by whom in the
+// record, and mints the number of its entry: it takes withDesk. One that makes a
+// user mints under a worker number of its own, or not at all: it takes withMint.
+func (a *app) withOffice(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, nil, f)
+}
+
+func (a *app) withDesk(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, run.OpenEventIDs, f)
+}
+
+func (a *app) withMint(open opener, f func(ctx context.Context, o *office) error) error {
+	return a.office(open, run.OpenIDs, f)
+}
+
+// A minter opens what mints IDs for a command, until close.
+type minter func(context.Context, config.Config, *gormstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
+
+func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *office) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	run.LogRedis(log)
+	db, err := open(a.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	common, err := run.Shared(a.ctx, cfg, db, &gormstore.Sessions{DB: db}, redistier.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	rule, err := policy.NewLive(a.ctx, &gormstore.Settings{DB: db})
+	if err != nil {
+		return err
+	}
+	now, err := db.Clock(a.ctx)
+	if err != nil {
+		return err
+	}
+	read := time.Now()
+	clock := func() time.Time { return now.Add(time.Since(read)) }
+	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
+	if mint != nil {
+		if hasher, err = run.NewHasher(cfg, account.Here{}); err != nil {
+			return err
+		}
+		var closeIDs func()
+		if ids, closeIDs, err = mint(ctx, cfg, db, log); err != nil {
+			return err
+		}
+		defer closeIDs()
+		ctx = byOperator(ctx)
+	}
+	return f(ctx, &office{
+		OperatorDesk: run.NewOperatorDesk(db, common.Store, rule, hasher, ids, nil, clock),
+		cfg:          cfg, log: log, db: db, known: &gormstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
+	})
+}
+
+// withUser is withDesk for a command about one user.
+func (a *app) withUser(name string, f func(ctx context.Context, o *office, u account.User) error) error {
+	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
+		u, err := o.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(ctx, o, u)
+	})
+}
+
+// find looks a user up by the name as a person types it.
+func (o *office) find(ctx context.Context, name string) (account.User, error) {
+	normal, err := account.NormalizeUsername(name)
+	if err != nil {
+		return account.User{}, err
+	}
+	u, err := o.known.ByUsername(ctx, normal)
+	if errors.Is(err, account.ErrNotFound) {
+		return u, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
+	}
+	return u, err
+}
+
+// over says which login has ended, and by when every instance knows. err is what
+// came of the change: that it was done and nobody could be told is no failure.
+func (o *office) over(w io.Writer, ended session.Session, err error) error {
+	if err != nil && !errors.Is(err, session.ErrUntold) {
+		return err
+	}
+	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", o.cfg.RevocationBound)
+	if err != nil || !o.tells {
+		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
+	}
+	switch {
+	case ended.ID == 0:
+		_, err = fmt.Fprintln(w, "there was no login to end")
+	case ended.Before:
+		_, err = fmt.Fprintf(w, "login %s was over before: %s\n", ended.ID, ended.Ended)
+	default:
+		_, err = fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
+	}
+	return err
+}
+
+// done reports whether a change was made, whoever could be told of it.
+func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }
+
+// because is the flag of every command that leaves an entry in the record.
+type because struct {
+	Reason string `help:"Why, for the record: at most 1000 characters." placeholder:"TEXT"`
+}
+
+type userAdd struct {
+	because
+	Name          string        `arg:"" help:"The username."`
+	Role          string        `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
+	PasswordStdin bool          `help:"Read the password from standard input instead of asking for it." xor:"first"`
+	Invite        bool          `help:"Ask for no password: print a one-time link with which the user sets it." xor:"first"`
+	For           time.Duration `help:"How long the link of --invite works: 10m to 24h." default:"1h" placeholder:"DURATION"`
+}
+
+// Validate is called by kong.
+func (c userAdd) Validate() error { return checkLife(c.For) }
+
+func (c userAdd) Run(a *app) error {
+	if c.Invite {
+		return c.invite(a)
+	}
+	p, err := a.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+		return run.OpenOrMake(ctx, cfg, log, a.out)
+	}
+	return a.withMint(orMake, func(ctx context.Context, o *office) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
+		u, err := o.Users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
+		if errors.Is(err, account.ErrExists) {
+			return errTaken(c.Name, "flakepass")
+		}
+		if err != nil {
+			return err
+		}
+		return added(a.out, u.Username, u.Role)
+	})
+}
+
+// errTaken says that a name is. command is what a person types before user.
+func errTaken(name, command string) error {
+	return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", name, command)
+}
+
+func added(w io.Writer, name string, role account.Role) error {
+	_, err := fmt.Fprintf(w, "user %q added, role %s\n", name, printable(string(role)))
+	return err
+}
+
+type userPasswd struct {
+	because
+	Name          string `arg:"" help:"The username."`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+}
+
+func (c userPasswd) Run(a *app) error {
+	p, err := a.password(c.PasswordStdin)
+	if err != nil {
+		return err
+	}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
+		closeList, err := o.refuseStolen()
+		if err != nil {
+			return err
+		}
+		defer closeList()
+		ended, err := o.Users.SetPassword(ctx, u.ID, p, c.Reason)
+		if errors.Is(err, account.ErrStale) {
+			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
+		}
+		if done(err) {
+			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
+		}
+		return o.over(a.out, ended, err)
+	})
+}
+
+type userLogout struct {
+	because
+	Name      string `arg:"" optional:"" help:"The username."`
+	Everybody bool   `help:"End every login that has begun so far."`
+	Yes       bool   `help:"Do not ask, with --everybody."`
+}
+
+// Validate is called by kong.
+func (c userLogout) Validate() error {
+	if c.Everybody == (c.Name != "") {
+		return errors.New("say whose login to end: a username, or --everybody")
+	}
+	return nil
+}
+
+func (c userLogout) Run(a *app) error {
+	if c.Everybody {
+		return c.everybody(a)
+	}
+	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
+		ended, err := o.Users.Logout(ctx, u.ID, c.Reason)
+		return o.over(a.out, ended, err)
+	})
+}
+
+// everybody raises the global floor, of which the instances learn from the
+// database. No number is borrowed while a person thinks.
+func (c userLogout) everybody(a *app) error {
+	if !c.Yes {
+		err := a.withOffice(run.OpenExisting, func(_ context.Context, o *office) error {
+			return a.confirm("About to end every login in " + run.Place(o.cfg) + ". Everybody has to log in again.")
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
+		all, err := o.Sessions.EndAll(ctx, c.Reason)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance\n",
+			all.Floor, lived(all.Lived), o.cfg.RevocationBound)
+		return err
+	})
+}
+
+// lived is how many logins did, as a person reads it.
+func lived(e *policy.Estimate) string {
+	switch {
+	case e == nil:
+		return ""
+	case e.Error == 0:
+		return fmt.Sprintf(", of which %d lived", e.Count)
+	}
+	return fmt.Sprintf(", of which %d lived (give or take %d)", e.Count, e.Error)
+}
+
+// refuseStolen makes o refuse stolen passwords, until closeList. It is for the
+// commands that set one: the others must not need the list.
+func (o *office) refuseStolen() (closeList func(), err error) {
+	o.Users.Breached, closeList, err = run.OpenBreached(o.cfg, o.log, nil)
+	return closeList, err
+}

@@ -1,0 +1,44 @@
+// Package release says which version the program is, and under which licences its
+// parts are.
+package release
+
+import (
+	_ "embed"
+	"runtime/debug"
+)
+
+// version is the version of a build that was not made from a tagged module and
+// was not told one.
+const version = "0.1.0-dev"
+
+// stamped is the version that the linker was told: make build VERSION=1.2.3.
+// Nothing else of the build goes into the program, so that the same sources
+// give the same bytes.
+var stamped string
+
+// Licences has the licence texts of all that is linked into the program; make
+// licences writes it. Most of them ask to be passed on with the program, and the
+// program is all that an image has.
+//
+//go:embed licences.txt
+var Licences string
+
+func Version() string {
+	v := Number()
+	if info, ok := debug.ReadBuildInfo(); ok {
+		v += " " + info.GoVersion
+	}
+	return v
+}
+
+func Number() string {
+	if stamped != "" {
+		return stamped
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if m := info.Main.Version; m != "" && m != "(devel)" {
+			return m
+		}
+	}
+	return version
+}

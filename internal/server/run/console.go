@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/firstadmin"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/edge/adminui"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/release"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+)
+
+// consoleParts are what the pages for people look at, and act on.
+type consoleParts struct {
+	cfg      config.Config
+	log      *slog.Logger
+	db       *gormstore.DB
+	users    *gormstore.Users
+	ids      *idworker.Worker
+	hasher   *account.Hasher
+	rule     *policy.Live
+	tiers    *tiers
+	metrics  *telemetry.Metrics
+	logins   adminui.Logins
+	sessions adminui.Sessions
+	ready    *readiness
+	start    time.Time
+	limits   httpapi.Gate
+	desk     *OperatorDesk
+	sweeps   SweepDoor
+	instance string // the ID of this run of the process
+	tally    *audit.Tally
+	resets   *login.Resets
+	own      adminui.Own
+}
+
+func newConsole(p consoleParts) *adminui.UI {
+	first := &account.Service{
+		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect(), Event: firstAdminsEvent(p.ids)},
+		Hasher: p.hasher, Breached: p.desk.Users.Breached, IDs: p.ids, Now: time.Now,
+	}
+	settings := &gormstore.Settings{DB: p.db}
+	return adminui.New(adminui.Options{
+		HasAdmin: p.users.HasAdmin, Now: time.Now, Log: p.log, TrustedProxies: p.cfg.TrustedProxies,
+		Create: func(ctx context.Context, name string, password account.Password) (account.User, error) {
+			return first.Register(ctx, account.Asker{Known: true}, name, password, account.RoleAdmin)
+		},
+		Logins: p.logins, Sessions: p.sessions,
+		Policies: PoliciesOf(p.db, p.ids, p.rule, p.log), Gate: p.limits, Sightings: p.tally,
+		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: EventsOf(p.db),
+		Status: p.status, People: consolePeople{p.desk.Users}, Living: consoleLogins{p.desk.Sessions},
+		Instances: &gormstore.Instances{DB: p.db},
+		Resets:    consoleResets{p.desk.Users, p.resets, p.limits}, Open: p.desk.Users, PublicURL: p.cfg.PublicURL,
+		Own: p.own, Factors: p.desk.Users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,
+	})
+}
+
+// nextSweep is when the sweep comes next by that schedule.
+func nextSweep(spec string, after time.Time) (time.Time, error) {
+	schedule, err := sweep.ParseSchedule(spec)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return schedule.Next(after.UTC()), nil
+}
+
+// status is how this instance is doing.
+func (p consoleParts) status(ctx context.Context) adminui.State {
+	return adminui.State{
+		Reasons: append(p.ready.reasons(ctx), unfit(p.ids)...), Version: release.Version(), Up: time.Since(p.start),
+		Database: Place(p.cfg), Redis: p.tiers.common.state(ctx), Worker: p.ids.Number(),
+		Horizon: p.tiers.horizonAge(), Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
+		Self: p.instance, Answers: answersOf(p.metrics),
+	}
+}
+
+// lastSweeps are the last passes on all instances; none if they cannot be read,
+// which the reasons tell.
+func (p consoleParts) lastSweeps(ctx context.Context) (last []adminui.Sweep) {
+	passes, err := p.sweeps.Passes(ctx, 0, 5)
+	if err != nil {
+		return nil
+	}
+	for i := range passes {
+		r := &passes[i]
+		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows}
+		if !r.Finished.IsZero() {
+			s.Took = r.Took().Round(time.Millisecond)
+		}
+		last = append(last, s)
+	}
+	return last
+}

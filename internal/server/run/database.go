@@ -1,0 +1,190 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// openDatabase connects to the configured database, makes it if there is none,
+// and brings its schema to this program's version, which costs one read when it
+// is there already. It is for the server.
+func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+	made, err := MakeDatabase(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if made {
+		log.InfoContext(ctx, "database created", "path", absolute(cfg.Database.Path))
+	}
+	db, err := Connect(ctx, cfg, log, true)
+	if err != nil {
+		return nil, err
+	}
+	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
+	_ = db.Close()
+	if err != nil {
+		return nil, err
+	}
+	if len(applied) > 0 {
+		log.InfoContext(ctx, "database migrated", "steps", len(applied))
+	}
+	return Connect(ctx, cfg, log, false)
+}
+
+// OpenExisting connects to a database that is there and has the schema of this
+// program. It changes nothing: a command typed in the wrong folder, or by an
+// operator who is about to roll back, must not.
+func OpenExisting(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+	if err := FindDatabase(cfg); err != nil {
+		return nil, err
+	}
+	db, err := Connect(ctx, cfg, log, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := migrations.Check(ctx, db.SQL(), db.Dialect()); err != nil {
+		_ = db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// OpenOrMake is openExisting for a command that may be the first of all: it
+// makes a database where there is none, or an empty one, and says where.
+func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (*gormstore.DB, error) {
+	if _, err := MakeDatabase(cfg); err != nil {
+		return nil, err
+	}
+	db, err := Connect(ctx, cfg, log, true)
+	if err != nil {
+		return nil, err
+	}
+	have, err := Applied(ctx, db)
+	if err == nil && len(have) == 0 {
+		if _, err = migrations.Up(ctx, db.SQL(), db.Dialect()); err == nil {
+			_, err = fmt.Fprintf(out, "database created: %s\n", Place(cfg))
+		}
+	}
+	_ = db.Close()
+	if err != nil {
+		return nil, err
+	}
+	return OpenExisting(ctx, cfg, log)
+}
+
+// MakeDatabase makes the data directory and an empty SQLite database if they
+// are missing, and reports whether the database was.
+func MakeDatabase(cfg config.Config) (made bool, err error) {
+	if cfg.Database.Kind == config.SQLite || cfg.Worker.Kind == config.WorkerFile {
+		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+			return false, fmt.Errorf("data directory (FLAKEPASS_DATA_DIR): %w", err)
+		}
+	}
+	if cfg.Database.Kind != config.SQLite {
+		return false, nil
+	}
+	_, missing := os.Stat(cfg.Database.Path)
+	// SQLite would make it readable for everybody, and gives its other files
+	// the permissions of this one.
+	f, err := os.OpenFile(cfg.Database.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return false, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+	}
+	return errors.Is(missing, fs.ErrNotExist), f.Close()
+}
+
+// FindDatabase returns nil if the database is there, as far as that can be told
+// without a connection.
+func FindDatabase(cfg config.Config) error {
+	if cfg.Database.Kind != config.SQLite {
+		return nil // its server will say
+	}
+	_, err := os.Stat(cfg.Database.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		setting := "FLAKEPASS_DATABASE"
+		if cfg.Database.Path == filepath.Join(cfg.DataDir, "flakepass.db") {
+			setting = "FLAKEPASS_DATA_DIR"
+		}
+		return fmt.Errorf("no database at %s; is %s right? `flakepass serve` and `flakepass migrate up` make a new one",
+			absolute(cfg.Database.Path), setting)
+	}
+	if err != nil {
+		return fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+	}
+	return nil
+}
+
+// Connect opens the configured database as it is; patient if it is to be
+// migrated.
+func Connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient bool) (*gormstore.DB, error) {
+	o := gormstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Patient: patient, Log: log}
+	if cfg.Database.Kind == config.MySQL {
+		source, err := gormstore.MySQLSource(cfg.Database.URL.Reveal())
+		if err != nil {
+			return nil, err
+		}
+		o.Dialect, o.Source = migrations.MySQL, source
+	}
+	db, err := gormstore.Open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, remedy(err))
+	}
+	return db, nil
+}
+
+// remedy says what to do about a database that cannot be opened.
+func remedy(err error) string {
+	const noSuchDatabase, accessDenied, databaseDenied = 1049, 1045, 1044
+	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		switch refused.Number {
+		case noSuchDatabase:
+			return "; make it on the server (CREATE DATABASE ... CHARACTER SET utf8mb4), or correct the name"
+		case accessDenied, databaseDenied:
+			return "; correct the user or the password, or grant the user the database"
+		}
+	}
+	if _, ok := errors.AsType[net.Error](err); ok {
+		return "; is the server running, and are host and port right?"
+	}
+	return ""
+}
+
+// Applied are the steps that the database has, oldest first.
+func Applied(ctx context.Context, db *gormstore.DB) (list []migrations.State, err error) {
+	states, err := migrations.Status(ctx, db.SQL(), db.Dialect())
+	for _, s := range states {
+		if !s.AppliedAt.IsZero() {
+			list = append(list, s)
+		}
+	}
+	return list, err
+}
+
+// Place is where the database is, for a person: the absolute path of its file,
+// or its URL with the password hidden.
+func Place(cfg config.Config) string {
+	if cfg.Database.Kind == config.SQLite {
+		return absolute(cfg.Database.Path)
+	}
+	return cfg.Database.String()
+}
+
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
+}

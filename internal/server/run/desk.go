@@ -1,0 +1,100 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/store/feed"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+)
+
+// An OperatorDesk is what an operator can do to users and logins, through any
+// door.
+type OperatorDesk struct {
+	Users    *admin.Users
+	Sessions *admin.Sessions
+	stats    *admin.Stats
+}
+
+// NewOperatorDesk makes one over the database. told is told of what ends; clock is
+// that of the database, by which logins end.
+func NewOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, hasher *account.Hasher, ids audit.IDs,
+	raised func(context.Context), clock func() time.Time) *OperatorDesk {
+	users, settings := &gormstore.Users{DB: db}, &gormstore.Settings{DB: db}
+	sessions := &admin.Sessions{
+		Logins: &gormstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
+		Store: told, Rights: users, Policy: rule, IDs: ids, Now: time.Now, Clock: clock, Raised: raised,
+	}
+	return &OperatorDesk{
+		Users: &admin.Users{
+			Accounts: users, Register: users, Resets: users, Open: users, Known: users, Hasher: hasher, Factors: &gormstore.SecondFactors{DB: db}, Sessions: sessions, IDs: ids, Now: time.Now,
+		},
+		Sessions: sessions,
+		stats:    &admin.Stats{Counter: settings, Policy: rule, Now: clock},
+	}
+}
+
+// people are the verbs as the API has them.
+func (d *OperatorDesk) people() httpapi.People {
+	return httpapi.People{Users: d.Users, Logout: d.Users, Resets: d.Users, Open: d.Users, Sessions: d.Sessions, Stats: d.stats, Factors: d.Users}
+}
+
+// heardOf returns what makes this instance read the ends of logins, and waits
+// until it has, or for a second: whoever ended all logins is not told so before
+// this instance refuses them.
+func heardOf(f *feed.Feed) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		asked := time.Now()
+		f.Soon()
+		for !f.Horizon().After(asked) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}
+}
+
+// PoliciesOf are the verbs about the policy in that database. ids and rule are
+// nil for a command: it opens a worker only to change something, and there is
+// nobody here to act by the change.
+func PoliciesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Logger) *admin.Policies {
+	p := &admin.Policies{
+		Store: &gormstore.Settings{DB: db}, IDs: ids, Now: time.Now,
+		Schedule: func(spec string) error { _, err := sweep.ParseSchedule(spec); return err },
+	}
+	if rule != nil {
+		p.Changed = func(ctx context.Context) {
+			// Also for a client that is gone. If it fails, the next poll does it.
+			if err := rule.Refresh(context.WithoutCancel(ctx)); err != nil {
+				log.WarnContext(ctx, "policy changed, and not read again; the next poll will", "err", err)
+			}
+		}
+	}
+	return p
+}
+
+// EventsOf is the record in that database.
+func EventsOf(db *gormstore.DB) *gormstore.Audit { return &gormstore.Audit{DB: db} }
+
+// firstAdminsEvent records that somebody has made the first admin, in the console.
+func firstAdminsEvent(ids audit.IDs) func(context.Context, account.User) (string, []any, error) {
+	return func(ctx context.Context, u account.User) (string, []any, error) {
+		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.Actor{Via: audit.ViaConsole}), ids, u)
+		if err != nil {
+			return "", nil, err
+		}
+		insert, args := gormstore.EventRow(e)
+		return insert, args, nil
+	}
+}

@@ -1,0 +1,103 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/fileworker"
+	"github.com/flakepass/flakepass/idworker/redisworker"
+	"github.com/flakepass/flakepass/idworker/sqlworker"
+	"github.com/flakepass/flakepass/idworker/zkworker"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// OpenWorker opens a worker under the configured lender. A command that runs
+// beside a server never asks for the server's own number. closeLender is for
+// after the worker's Close, and may be called in any case. recorder may be nil.
+func OpenWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool, recorder idworker.Recorder) (
+	w *idworker.Worker, closeLender func(), err error) {
+	l, closeLender, err := lender(ctx, cfg, db, log, server)
+	if err == nil {
+		w, err = idworker.Open(ctx, l, idworker.Options{Recorder: recorder})
+	}
+	if err != nil {
+		closeLender()
+		return nil, nil, fmt.Errorf("worker number (FLAKEPASS_WORKER): %w", err)
+	}
+	return w, closeLender, nil
+}
+
+// LendsFromDatabase reports whether lender needs the database.
+func LendsFromDatabase(cfg config.Config) bool {
+	return cfg.Worker.Kind == config.WorkerSQL || cfg.Worker.Kind == config.WorkerStatic
+}
+
+// lender says who lends the worker number.
+func lender(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+	nothing := func() {}
+	switch cfg.Worker.Kind {
+	case config.WorkerFile:
+		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}, nothing, nil
+	case config.WorkerRedis:
+		return fromRedis(ctx, cfg, log)
+	case config.WorkerZooKeeper:
+		return fromZooKeeper(cfg, log, server)
+	}
+	s := &sqlworker.Lender{DB: db.SQL(), Dialect: sqlworker.MySQL, Holder: Holder()}
+	if db.Dialect() == migrations.SQLite {
+		s.Dialect = sqlworker.SQLite
+	}
+	if cfg.Worker.Kind == config.WorkerStatic && server {
+		number := cfg.Worker.Number
+		s.Only = &number
+	}
+	return s, nothing, nil
+}
+
+// fromRedis lends from the Redis that the tiers share, over connections of its
+// own. A Redis that is empty has to be waited for: it may have forgotten what it
+// lent.
+func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func(), err error) {
+	rdb, _, err := openRedis(cfg)
+	if err != nil {
+		return nil, func() {}, err
+	}
+	return &redisworker.Lender{
+		Client: rdb, Holder: Holder(),
+		Waiting: func(until time.Time) {
+			log.WarnContext(ctx, "redis is new or has lost its data; waiting until no number that it lent before can be in use",
+				"wait", time.Until(until).Round(time.Millisecond))
+		},
+	}, func() { _ = rdb.Close() }, nil
+}
+
+// fromZooKeeper lends for as long as the session lives, and a server that has a
+// key the number that the key remembers.
+func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+	z, err := config.ParseZooKeeper(cfg.Worker.URL.Reveal())
+	if err != nil {
+		return nil, func() {}, err
+	}
+	client := &zkworker.Client{Servers: z.Addrs, User: z.Username, Password: z.Password.Reveal(), Log: log}
+	if z.Key == "" || !server {
+		return &zkworker.Lender{Client: client, Root: z.Path, Holder: Holder()}, func() { _ = client.Close() }, nil
+	}
+	k := &zkworker.Keyed{
+		Client: client, Root: z.Path, Key: z.Key, Holder: Holder(),
+		File: filepath.Join(cfg.DataDir, "zookeeper-reserve"),
+	}
+	return k, func() { _ = k.Close(); _ = client.Close() }, nil
+}
+
+// Holder tells people who has a number.
+func Holder() string {
+	host, _ := os.Hostname()
+	return fmt.Sprintf("%s:%d", host, os.Getpid())
+}

@@ -1,0 +1,54 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// readiness says why no load balancer should send requests here.
+type readiness struct {
+	db       *gormstore.DB
+	ids      interface{ Healthy() error }
+	draining atomic.Bool
+}
+
+// reasons lists what keeps this instance from doing all of its work. It asks
+// anew each time, for a second at most, and changes nothing.
+func (r *readiness) reasons(ctx context.Context) (reasons []string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if r.draining.Load() {
+		reasons = append(reasons, "stopping")
+	}
+	// An answer is not enough: a server that was restored or failed over may
+	// answer without the tables, or without their rows.
+	if r.db.Ping(ctx) != nil {
+		reasons = append(reasons, "the database does not answer")
+	} else if _, err := (&gormstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
+		reasons = append(reasons, "the settings cannot be read from the database; `flakepass migrate up` brings it to this program's version")
+	} else if !r.writable(ctx) {
+		reasons = append(reasons, "the database takes no writes; it may be a replica, or set to read only")
+	}
+	// It writes as well, now and then: to the database, or beside SQLite's file.
+	if errors.Is(r.ids.Healthy(), idworker.ErrNoGrant) {
+		reasons = append(reasons, "the range of the worker number cannot be extended; the disk or the database may take no writes")
+	}
+	return reasons
+}
+
+// writable reports whether the database lets this instance write at all. It
+// refuses a statement that would change rows before it looks for any, and there
+// is no row with this ID. To ask SQLite so would mean to wait for its one writer.
+func (r *readiness) writable(ctx context.Context) bool {
+	if r.db.Dialect() == migrations.SQLite {
+		return true
+	}
+	_, err := r.db.SQL().ExecContext(ctx, "UPDATE users SET role = role WHERE id = 0")
+	return err == nil
+}

@@ -1,0 +1,33 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// sick is a worker with that state of health.
+type sick struct{ error }
+
+func (s sick) Healthy() error { return s.error }
+
+func TestReadyNeedsAWorkerNumber(t *testing.T) {
+	t.Parallel()
+	_, db := opened(t)
+	for _, c := range []struct {
+		health error
+		want   int
+	}{
+		{nil, 0},
+		{fmt.Errorf("failing for 1s: %w: disk full", idworker.ErrNoGrant), 1},
+		{idworker.ErrClockBehind, 0}, // requests are answered, and logins wait for the clock
+		{errors.Join(idworker.ErrNoGrant, context.DeadlineExceeded), 1},
+	} {
+		if got := (&readiness{db: db, ids: sick{c.health}}).reasons(t.Context()); len(got) != c.want {
+			t.Errorf("worker %v: reasons %q, want %d", c.health, got, c.want)
+		}
+	}
+}

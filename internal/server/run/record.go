@@ -1,0 +1,85 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+)
+
+// OfInstance is log, with the name of this instance and, on what is logged for
+// a request, the name of the request.
+func OfInstance(log *slog.Logger) *slog.Logger {
+	return telemetry.Named(log, Holder(), func(ctx context.Context) string { return audit.From(ctx).RequestID })
+}
+
+// newTally counts the refusals of this instance for the record.
+func newTally(db *gormstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Tally {
+	return &audit.Tally{
+		Store: EventsOf(db), IDs: ids, Now: time.Now, Log: log, Summed: metrics.Summed(),
+		Place: func(address string) string {
+			at, err := netip.ParseAddr(address)
+			if err != nil {
+				return address
+			}
+			return throttle.Place(at)
+		},
+	}
+}
+
+// bookOf is where logins begin and end, with their events or without.
+func bookOf(cfg config.Config, kept *gormstore.Sessions, ids audit.IDs, rule *policy.Live) session.Book {
+	if !cfg.AuditLogins {
+		return kept
+	}
+	return &admin.OwnLogins{Book: kept, IDs: ids, Policy: rule, Now: time.Now}
+}
+
+// Retention deletes what was on record for long enough.
+func Retention(cfg config.Config, db *gormstore.DB, log *slog.Logger) *audit.Retention {
+	return &audit.Retention{Store: EventsOf(db), Keep: cfg.AuditRetention, Now: time.Now, Log: log}
+}
+
+// noticed puts on record what was unusual about a right password, and logs it.
+func noticed(tally *audit.Tally, users *gormstore.Users, log *slog.Logger) func(context.Context, throttle.Notice) {
+	return func(ctx context.Context, n throttle.Notice) {
+		// The name is for those who search by it; without it the ID says who.
+		user, _ := users.ByID(ctx, n.User)
+		about := audit.AboutUser(n.User, user.Username)
+		tell := func(action audit.Action, reason string, more ...any) {
+			log.InfoContext(ctx, "login to look at", append([]any{"user_id", n.User, "from", clientaddr.Text(n.Address), "reason", reason, "event", action}, more...)...)
+			s := audit.SightingBy(ctx, action, reason, about)
+			s.By.Address, s.Admin = clientaddr.Text(n.Address), user.Role == account.RoleAdmin
+			tally.Note(s)
+		}
+		if n.NewPlace {
+			tell(audit.LoginNewPlace, "new_place")
+		}
+		if n.Failures > 0 {
+			tell(audit.LoginAfterMisses, "after_failures", "failures", n.Failures)
+		}
+	}
+}
+
+// foreign counts a value in Redis that this deployment did not write.
+func foreign(metrics *telemetry.Metrics, tally *audit.Tally) func(context.Context) {
+	return func(ctx context.Context) {
+		metrics.Foreign(ctx)
+		// The request on whose behalf it was found has nothing to do with it.
+		tally.Note(audit.Sighting{
+			Action: audit.CacheForeignValue, Reason: "foreign_value", Target: audit.Target{Kind: "cache"}, By: audit.Actor{Name: "flakepass", Via: audit.ViaServer},
+		})
+	}
+}

@@ -1,0 +1,118 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/redistier"
+)
+
+// LogRedis makes the Redis client, which would write to standard error in its
+// own way, write to log. It is one logger for the whole process, so only
+// commands call this, before they do anything else.
+func LogRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
+
+// A redisLog passes on what the Redis client has to say: of servers and
+// connections, never of values. It says it again for every connection that it
+// tries; what an operator has to know the shared tier logs itself, once.
+type redisLog struct{ log *slog.Logger }
+
+// Printf is what the client calls.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.log.DebugContext(ctx, "redis client", "says", fmt.Sprintf(format, v...))
+}
+
+// A sharedTier is the tier that all instances share, or its absence.
+type sharedTier struct {
+	session.Store                 // the tier, or the next one if there is no Redis
+	redis         *redistier.Tier // nil if there is no Redis
+	rdb           redis.UniversalClient
+	where         string // the place of Redis, without anything secret
+}
+
+// Shared puts the tier that all instances share in front of next, if Redis is
+// configured. Otherwise it is absent. It does not talk to Redis. o need hold no
+// more than hooks and the log.
+func Shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, o redistier.Options) (sharedTier, error) {
+	if cfg.Redis.IsZero() {
+		return sharedTier{Store: next}, nil
+	}
+	o.Bound = cfg.RevocationBound
+	var err error
+	if o.Key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx); err != nil {
+		return sharedTier{}, err
+	}
+	rdb, where, err := openRedis(cfg)
+	if err != nil {
+		return sharedTier{}, err
+	}
+	tier, err := redistier.New(rdb, next, o)
+	if err != nil {
+		return sharedTier{}, errors.Join(err, rdb.Close())
+	}
+	return sharedTier{Store: tier, redis: tier, rdb: rdb, where: where}, nil
+}
+
+// openRedis returns a client for the configured Redis, and its place without
+// anything secret. It does not connect.
+func openRedis(cfg config.Config) (rdb redis.UniversalClient, where string, err error) {
+	r, err := config.ParseRedis(cfg.Redis.Reveal())
+	if err != nil {
+		return nil, "", fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
+	}
+	return redistier.Open(redistier.Server{
+		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
+		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
+		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword.Reveal(),
+	}), r.Where(), nil
+}
+
+func (s sharedTier) Close() {
+	if s.rdb != nil {
+		_ = s.rdb.Close()
+	}
+}
+
+// redisPatience is how long the start waits for the first answer of Redis.
+const redisPatience = 500 * time.Millisecond
+
+// greet asks Redis once, logs what keeps it from being used, and returns how it
+// is, for the greeting. That is no reason not to start: it may come back, and
+// everything works without.
+func (s sharedTier) greet(ctx context.Context, bound time.Duration, log *slog.Logger) string {
+	if s.rdb == nil {
+		return "none"
+	}
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	err := redistier.Check(ctx, s.rdb)
+	if err == nil {
+		return "yes"
+	}
+	why := redistier.Trouble(err)
+	log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything works without it, "+
+		"but a logout reaches other instances within the bound instead of at once, and each asks the database by itself",
+		"redis", why, "at", s.where, "bound", bound, "err", err)
+	return fmt.Sprintf("%s (%s)", why, s.where)
+}
+
+// state is how Redis is doing now; empty if there is none.
+func (s sharedTier) state(ctx context.Context) string {
+	if s.rdb == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	if err := redistier.Check(ctx, s.rdb); err != nil {
+		return fmt.Sprintf("%s (%s)", redistier.Trouble(err), s.where)
+	}
+	return s.where
+}

@@ -1,0 +1,129 @@
+package run
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+)
+
+// newFactors is what checks second factors, under the keys that are configured.
+func newFactors(ctx context.Context, cfg config.Config, db *gormstore.DB, ids audit.IDs, log *slog.Logger, metrics *telemetry.Metrics) (*secondfactor.Service, error) {
+	store := &gormstore.SecondFactors{DB: db}
+	keys, err := factorKeys(ctx, cfg, store, log)
+	if err != nil {
+		return nil, err
+	}
+	return &secondfactor.Service{
+		Store: store, Keys: keys, IDs: ids, Now: time.Now, Issuer: "flakepass", Checked: metrics.SecondFactors(),
+	}, nil
+}
+
+// KeyName is the file of the key that is made with SQLite, in the data directory.
+const KeyName = "second-factor.key"
+
+// GivenKeys are those of the setting.
+func GivenKeys(cfg config.Config) (secondfactor.Keys, error) {
+	raw := make([][]byte, len(cfg.SecondFactorKeys))
+	for i, k := range cfg.SecondFactorKeys {
+		raw[i] = []byte(k.Reveal())
+	}
+	return secondfactor.NewKeys(raw...)
+}
+
+// factorKeys are those of the configuration. With SQLite and none there, it is one
+// in the data directory, which is made the first time.
+func factorKeys(ctx context.Context, cfg config.Config, store *gormstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
+	path := filepath.Join(cfg.DataDir, KeyName)
+	switch {
+	case len(cfg.SecondFactorKeys) > 0:
+	case cfg.Database.Kind == config.SQLite:
+		key, err := keyFile(path, func() error {
+			// A new key would not open what the old one has closed.
+			if has, err := store.Any(ctx); err != nil || has {
+				return errors.Join(err, fmt.Errorf("%s is missing, and the database has second factors that only it opens; "+
+					"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then whoever has one needs a recovery code, or an admin who removes it", path))
+			}
+			return nil
+		})
+		if err != nil {
+			return secondfactor.Keys{}, fmt.Errorf("serve: %w", err)
+		}
+		return secondfactor.NewKeys(key)
+	default:
+		log.InfoContext(ctx, "nobody can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+	}
+	return GivenKeys(cfg)
+}
+
+// keyFile reads the key in a file, in hexadecimal, and makes the file if it is
+// missing and may allows it. Of several processes that make it at once, one does.
+func keyFile(path string, may func() error) ([]byte, error) {
+	key, err := ReadKey(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := may(); err != nil {
+		return nil, err
+	}
+	fresh := make([]byte, secondfactor.KeyLength)
+	_, _ = rand.Read(fresh) // never fails
+	if err := writeOnce(path, hex.EncodeToString(fresh)+"\n"); err != nil {
+		return nil, fmt.Errorf("cannot make the key of second factors: %w; make the data directory writable, or set FLAKEPASS_SECOND_FACTOR_KEY", err)
+	}
+	return ReadKey(path)
+}
+
+func ReadKey(path string) ([]byte, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // a fixed name in the operator's directory
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != secondfactor.KeyLength {
+		return nil, fmt.Errorf("%s is damaged: it must hold 64 hexadecimal digits; restore it from a backup", path) // and the cause could repeat it
+	}
+	return key, nil
+}
+
+// writeOnce makes a file that only its owner reads, whole and on the disk before
+// it has its name. A file that is there already stays.
+func writeOnce(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".second-factor-*") // with mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	_, err = f.WriteString(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Link(f.Name(), path)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}

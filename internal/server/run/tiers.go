@@ -1,0 +1,186 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/broadcast"
+	"github.com/flakepass/flakepass/internal/store/feed"
+	"github.com/flakepass/flakepass/internal/store/gatetier"
+	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/touchtier"
+)
+
+// tiers are the stores that stand in front of the user rows, and what keeps
+// them informed.
+type tiers struct {
+	near     session.Store // what a request asks
+	truth    session.Rows  // the user rows, through the gate
+	feed     *feed.Feed
+	news     *broadcast.Hub // what other services are told
+	common   sharedTier
+	accepted func(session.Witness)
+
+	touches *touchtier.Tier
+	memory  *memtier.Tier // nil if nothing is cached
+	auditor *session.Auditor
+}
+
+func (t *tiers) close() {
+	if t.memory != nil {
+		t.memory.Close()
+	}
+	t.common.Close()
+}
+
+// stack puts the tiers together: the gate nearest to the rows, memory nearest
+// to the request. Without Redis that tier is absent; with no room for entries
+// nothing is cached at all.
+func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gormstore.Sessions, rule *policy.Live,
+	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
+	t := &tiers{}
+	// Half of the connections are for reading, half for those who log in and out.
+	rows := &feed.Rows{Reader: kept, Policy: rule}
+	t.truth = gatetier.New(rows, db.SQL().Stats().MaxOpenConnections/2)
+	t.touches = touchtier.New(t.truth, touchtier.Options{To: kept, Policy: rule, Written: t.written, Log: log})
+	t.near = t.touches
+
+	var err error
+	t.feed, err = feed.New(feed.Options{
+		From: kept, Policy: rule.Follow(log), Bound: cfg.RevocationBound, Log: log,
+		Polled: func(took time.Duration, ends int, err error) {
+			metrics.Polled(took, ends, err)
+			if errors.Is(err, context.DeadlineExceeded) {
+				db.LeaveIdle() // who polls finds out first, and before any request has to
+			}
+		},
+		Learn: func(news session.News) {
+			if t.memory != nil {
+				t.memory.Learn(news)
+			}
+			t.news.Learn(news)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows.Clock = t.feed
+	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
+	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
+	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
+	metrics.Horizon(func() float64 { return session.Age(time.Now(), t.feed.Horizon()).Seconds() })
+	t.auditor = session.NewAuditor(t.truth, 1000, metrics.StaleAccept)
+	t.accepted = witness(metrics, t.auditor)
+	if cfg.CacheEntries == 0 {
+		// Nothing is kept in Redis; attempts are counted there all the same.
+		if !cfg.Redis.IsZero() {
+			if t.common.rdb, t.common.where, err = openRedis(cfg); err != nil {
+				return nil, err
+			}
+		}
+		t.near = &broadcast.Tier{Store: t.near, Hub: t.news}
+		return t, nil
+	}
+
+	hooks := redistier.Options{Feed: t.feed, Untold: metrics.Untold, Foreign: foreign(metrics, tally), Log: log}
+	if !cfg.Redis.IsZero() {
+		hooks.Listening = metrics.RedisListening()
+		hooks.Gap = func(time.Time) { t.feed.Soon() }
+	}
+	if t.common, err = Shared(ctx, cfg, db, t.near, hooks); err != nil {
+		return nil, err
+	}
+	t.memory, err = memtier.New(t.common, memtier.Options{
+		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Heard: metrics.Heard,
+	})
+	if err != nil {
+		t.common.Close()
+		return nil, err
+	}
+	t.near = &broadcast.Tier{Store: t.memory, Hub: t.news}
+	return t, nil
+}
+
+// run keeps the tiers informed until ctx ends.
+func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
+	// Until the first poll nothing that is cached is believed. If it fails, the
+	// next may not.
+	_ = t.feed.Poll(ctx)
+	running.Go(func() { t.feed.Run(ctx) })
+	running.Go(func() { t.touches.Run(ctx, time.Second) })
+	running.Go(func() { t.auditor.Run(ctx) })
+	if t.common.redis != nil {
+		running.Go(func() { t.common.redis.Listen(ctx, t.note) })
+	}
+}
+
+// note is told of endings on other instances.
+func (t *tiers) note(ended session.Session) {
+	t.memory.Note(ended)
+	t.news.Note(ended)
+}
+
+// written is told what the row of a session says after a use of it.
+func (t *tiers) written(id idworker.ID, seen time.Time) {
+	if t.memory != nil {
+		t.memory.Written(id, seen)
+	}
+}
+
+// settled is told what the rows have decided about a session. What is over is over
+// for good, so whoever follows this instance hears of it as of any other end.
+func (t *tiers) settled(s session.Session) {
+	if s.Alive() {
+		t.written(s.ID, s.Seen)
+		return
+	}
+	if t.memory != nil {
+		t.memory.Settled(s)
+	}
+	t.news.Note(s)
+}
+
+// clock is the database's clock, as far as it was read, and otherwise this
+// machine's.
+func (t *tiers) clock() time.Time {
+	if now, ok := t.feed.Clock(); ok {
+		return now
+	}
+	return time.Now()
+}
+
+// nearEnd is how long before the end of its idle timeout a use is written before
+// it is answered, beside the bound: longer than what is written behind takes, with
+// one attempt that fails.
+const nearEnd = 5 * time.Second
+
+// witness counts who answered for the tokens that were accepted, and looks at
+// some of them more closely.
+func witness(metrics *telemetry.Metrics, auditor *session.Auditor) func(session.Witness) {
+	const one = 64 // accepts to each whose age is observed
+	count := [...]func(){
+		session.FromDatabase: metrics.Accepts(session.FromDatabase.String()),
+		session.FromRedis:    metrics.Accepts(session.FromRedis.String()),
+		session.FromMemory:   metrics.Accepts(session.FromMemory.String()),
+	}
+	var n atomic.Uint64
+	return func(w session.Witness) {
+		count[w.Source]()
+		if n.Add(1)%one == 0 {
+			metrics.AcceptAge(session.Age(w.At, w.AsOf))
+		}
+		auditor.Accepted(w)
+	}
+}

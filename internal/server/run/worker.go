@@ -1,0 +1,67 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+)
+
+// workerMetrics is how the worker is doing, in the words of telemetry.
+func workerMetrics(w *idworker.Worker) func() telemetry.Worker {
+	return func() telemetry.Worker {
+		s := w.Stats()
+		return telemetry.Worker{
+			Number: s.Number, Healthy: w.Healthy() == nil,
+			Minted: s.Minted, Waits: s.Waits, RangeWaits: s.RangeWaits, Rollbacks: s.Rollbacks,
+			Lead: s.Lead, RangeLeft: s.FenceLeft, FenceAge: s.FenceAge, LeaseAge: s.LeaseAge,
+		}
+	}
+}
+
+// unfit says why no IDs can be counted on. What a database said is left out:
+// the answer is for everybody, and the log has it.
+func unfit(w interface{ Healthy() error }) (reasons []string) {
+	err := w.Healthy()
+	if err == nil {
+		return nil
+	}
+	for _, known := range []error{idworker.ErrNoNumber, idworker.ErrLost, idworker.ErrNoGrant} {
+		if errors.Is(err, known) {
+			err = known
+			break
+		}
+	}
+	return []string{"the ID worker is not healthy: " + err.Error()}
+}
+
+// A workerLog tells the log what happens to the worker, an outage once.
+type workerLog struct {
+	log     *slog.Logger
+	failing atomic.Bool
+}
+
+var _ idworker.Recorder = (*workerLog)(nil)
+
+// Waited implements [idworker.Recorder]. The metrics count it.
+func (*workerLog) Waited(time.Duration) {}
+
+// SteppedBack implements [idworker.Recorder].
+func (l *workerLog) SteppedBack(d time.Duration) {
+	l.log.WarnContext(context.Background(), "the wall clock went back; IDs go on without it", "by", d)
+}
+
+// Renewed implements [idworker.Recorder].
+func (l *workerLog) Renewed(s idworker.Stats, err error) {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, idworker.ErrClosed): // told to stop
+	case err != nil && l.failing.CompareAndSwap(false, true):
+		l.log.WarnContext(context.Background(), "range of ID time not extended; trying again", "left", s.FenceLeft, "err", err)
+	case err == nil && l.failing.CompareAndSwap(true, false):
+		l.log.InfoContext(context.Background(), "range of ID time extended again", "worker", s.Number)
+	}
+}
