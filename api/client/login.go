@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // Register makes an account with the role user, and returns its name as the
@@ -52,9 +51,9 @@ type Credentials struct {
 // A Login has begun. The token is the only copy: the server keeps a hash.
 type Login struct {
 	Token         flakepass.Token
-	SessionID     idworker.ID // public
-	ExpiresAt     time.Time   // when the absolute lifetime ends
-	IdleExpiresAt time.Time   // when the idle timeout ends if no request comes
+	SessionID     flakepass.ID // public
+	ExpiresAt     time.Time    // when the absolute lifetime ends
+	IdleExpiresAt time.Time    // when the idle timeout ends if no request comes
 	// Device is to be kept, also after a logout, for [Credentials]. It is the zero one
 	// if the server gives none.
 	Device DeviceCredential
@@ -82,11 +81,11 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 }
 
 type wireLogin struct {
-	Token         token       `json:"token"`
-	SessionID     idworker.ID `json:"session_id"`
-	ExpiresAt     time.Time   `json:"expires_at"`
-	IdleExpiresAt time.Time   `json:"idle_expires_at"`
-	Device        string      `json:"device_credential"`
+	Token         token        `json:"token"`
+	SessionID     flakepass.ID `json:"session_id"`
+	ExpiresAt     time.Time    `json:"expires_at"`
+	IdleExpiresAt time.Time    `json:"idle_expires_at"`
+	Device        string       `json:"device_credential"`
 }
 
 func (l wireLogin) complete() bool {
@@ -123,11 +122,11 @@ func (p pending) within() time.Duration { return time.Duration(p.WithinMS) * tim
 
 // A Session is a login that lives. Times are UTC.
 type Session struct {
-	ID            idworker.ID `json:"id"` // public
-	IssuedAt      time.Time   `json:"issued_at"`
-	LastSeenAt    time.Time   `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
-	ExpiresAt     time.Time   `json:"expires_at"`
-	IdleExpiresAt time.Time   `json:"idle_expires_at"`
+	ID            flakepass.ID `json:"id"` // public
+	IssuedAt      time.Time    `json:"issued_at"`
+	LastSeenAt    time.Time    `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
+	ExpiresAt     time.Time    `json:"expires_at"`
+	IdleExpiresAt time.Time    `json:"idle_expires_at"`
 }
 
 func (s Session) complete() bool {

@@ -7,17 +7,16 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // Introspection is what the server says of somebody's token (RFC 7662). Where
 // Active is false the rest is zero, whatever the reason.
 type Introspection struct {
 	Active    bool
-	UserID    idworker.ID // never changes, never reused
+	UserID    flakepass.ID // never changes, never reused
 	Username  string
 	Role      string // user, service or admin
-	SessionID idworker.ID
+	SessionID flakepass.ID
 	IssuedAt  time.Time // to the second, as ExpiresAt
 	ExpiresAt time.Time // when the login ends if nobody uses it
 }
@@ -36,13 +35,13 @@ func (c *Client) Introspect(ctx context.Context, t flakepass.Token) (Introspecti
 }
 
 type wireToken struct {
-	Active   *bool       `json:"active"`
-	Sub      idworker.ID `json:"sub"`
-	Username string      `json:"username"`
-	Role     string      `json:"role"`
-	JTI      idworker.ID `json:"jti"`
-	IAT      int64       `json:"iat"`
-	Exp      int64       `json:"exp"`
+	Active   *bool        `json:"active"`
+	Sub      flakepass.ID `json:"sub"`
+	Username string       `json:"username"`
+	Role     string       `json:"role"`
+	JTI      flakepass.ID `json:"jti"`
+	IAT      int64        `json:"iat"`
+	Exp      int64        `json:"exp"`
 }
 
 func (t wireToken) complete() bool {

@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // An AuditFilter chooses events. What is zero chooses all; the rest adds up.
@@ -22,7 +22,7 @@ type AuditFilter struct {
 
 // An AuditEvent is an entry of the record. Times are UTC.
 type AuditEvent struct {
-	ID        idworker.ID     `json:"id"`
+	ID        flakepass.ID    `json:"id"`
 	At        time.Time       `json:"at"`
 	Action    string          `json:"action"`
 	Actor     AuditActor      `json:"actor"`
@@ -37,15 +37,15 @@ type AuditEvent struct {
 
 // An AuditActor is who did it. Its ID is 0 for who has no account here.
 type AuditActor struct {
-	ID   idworker.ID `json:"id"`
-	Name string      `json:"name"`
+	ID   flakepass.ID `json:"id"`
+	Name string       `json:"name"`
 }
 
 // An AuditTarget is to whom or what it was done. Its ID is 0 for what has none.
 type AuditTarget struct {
-	Kind string      `json:"kind"`
-	ID   idworker.ID `json:"id"`
-	Name string      `json:"name"`
+	Kind string       `json:"kind"`
+	ID   flakepass.ID `json:"id"`
+	Name string       `json:"name"`
 }
 
 func (e AuditEvent) complete() bool { return e.ID != 0 && !e.At.IsZero() && e.Action != "" }
@@ -78,7 +78,7 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditEvent,
 // A Sweep is a pass that clears logins that are over off the users' rows. No
 // answer about a token depends on it. Times are UTC.
 type Sweep struct {
-	ID           idworker.ID
+	ID           flakepass.ID
 	Instance     string
 	RequestedBy  string // empty for one that came by its schedule
 	StartedAt    time.Time
@@ -111,16 +111,16 @@ func (c *Client) StartSweep(ctx context.Context) (Sweep, error) {
 }
 
 type wireSweep struct {
-	ID          idworker.ID `json:"id"`
-	Instance    string      `json:"instance"`
-	RequestedBy string      `json:"requested_by"`
-	StartedAt   time.Time   `json:"started_at"`
-	FinishedAt  time.Time   `json:"finished_at"`
-	Outcome     string      `json:"outcome"`
-	Cleared     int64       `json:"cleared"`
-	FailedRows  int64       `json:"failed_rows"`
-	LongestMS   int64       `json:"longest_batch_ms"`
-	Detail      string      `json:"detail"`
+	ID          flakepass.ID `json:"id"`
+	Instance    string       `json:"instance"`
+	RequestedBy string       `json:"requested_by"`
+	StartedAt   time.Time    `json:"started_at"`
+	FinishedAt  time.Time    `json:"finished_at"`
+	Outcome     string       `json:"outcome"`
+	Cleared     int64        `json:"cleared"`
+	FailedRows  int64        `json:"failed_rows"`
+	LongestMS   int64        `json:"longest_batch_ms"`
+	Detail      string       `json:"detail"`
 }
 
 func (s wireSweep) complete() bool {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A ResetToken lets whoever has it set the password of one user, once. It cannot
@@ -98,7 +98,7 @@ func (h ResetHow) seconds() int64 { return int64(h.Life / time.Second) }
 // in the place of one that was given out before. Until it is used nothing
 // changes. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no
 // answer nobody knows: start another.
-func (c *Client) StartPasswordReset(ctx context.Context, id idworker.ID, how ResetHow) (PasswordReset, error) {
+func (c *Client) StartPasswordReset(ctx context.Context, id flakepass.ID, how ResetHow) (PasswordReset, error) {
 	r, err := ask[wireReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
 		Life   int64  `json:"reset_lifetime_seconds,omitempty"`
 		Reason string `json:"reason,omitempty"`
@@ -112,7 +112,7 @@ func (c *Client) StartPasswordReset(ctx context.Context, id idworker.ID, how Res
 // WithdrawPasswordReset ends the reset that was started for a user, if there is
 // one. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no answer
 // assume that the token still works, and try again.
-func (c *Client) WithdrawPasswordReset(ctx context.Context, id idworker.ID, reason string) error {
+func (c *Client) WithdrawPasswordReset(ctx context.Context, id flakepass.ID, reason string) error {
 	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/password-reset", because{reason})
 	if err != nil {
 		return err
@@ -124,12 +124,12 @@ func (c *Client) WithdrawPasswordReset(ctx context.Context, id idworker.ID, reas
 // An OpenPasswordReset is a started reset that can be used. Its token is known to
 // nobody but those who were given it. Times are UTC.
 type OpenPasswordReset struct {
-	ID        idworker.ID `json:"id"` // of the event in the record that tells of its start
-	UserID    idworker.ID `json:"user_id"`
-	Username  string      `json:"username"`
-	Issuer    AuditActor  `json:"issuer"`
-	IssuedAt  time.Time   `json:"issued_at"`
-	ExpiresAt time.Time   `json:"expires_at"`
+	ID        flakepass.ID `json:"id"` // of the event in the record that tells of its start
+	UserID    flakepass.ID `json:"user_id"`
+	Username  string       `json:"username"`
+	Issuer    AuditActor   `json:"issuer"`
+	IssuedAt  time.Time    `json:"issued_at"`
+	ExpiresAt time.Time    `json:"expires_at"`
 }
 
 func (r OpenPasswordReset) complete() bool {
@@ -146,7 +146,7 @@ func (p resetPage) entries() []OpenPasswordReset { return p.Resets }
 
 // PasswordResets lists the started resets that can be used, newest first: those that
 // issuer started, or all if it is 0.
-func (c *Client) PasswordResets(ctx context.Context, issuer idworker.ID) iter.Seq2[OpenPasswordReset, error] {
+func (c *Client) PasswordResets(ctx context.Context, issuer flakepass.ID) iter.Seq2[OpenPasswordReset, error] {
 	query := url.Values{}
 	if issuer != 0 {
 		query.Set("issued_by", issuer.String())
@@ -164,7 +164,7 @@ func (w wireWithdrawn) complete() bool { return w.Withdrawn != nil }
 // that can be used, and returns how many there were. It fails with [NotFound] or
 // [ValidationFailed]. After a 5xx or no answer assume that some still work, and try
 // again.
-func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer idworker.ID, reason string) (int, error) {
+func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer flakepass.ID, reason string) (int, error) {
 	w, err := ask[wireWithdrawn](ctx, c, http.MethodDelete, "/v1/admin/users/"+issuer.String()+"/issued-password-resets", because{reason})
 	if err != nil {
 		return 0, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A Secret is shown once: the secret of an authenticator app, its URI, or a
@@ -130,7 +130,7 @@ func (c *Client) ChangePasswordWithCode(ctx context.Context, current, next Passw
 // ends the login. Where there is none nothing happens. within is as
 // [Client.Logout] returns it. It fails with [NotFound]. After a 5xx nobody knows:
 // call it again.
-func (c *Client) RemoveUsersSecondFactor(ctx context.Context, id idworker.ID, reason string) (within time.Duration, err error) {
+func (c *Client) RemoveUsersSecondFactor(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
 	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/second-factor", because{reason})
 	if err != nil {
 		return 0, err

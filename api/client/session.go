@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 type because struct {
@@ -16,9 +16,9 @@ type because struct {
 // A UserSession is a login that lives, and whose it is.
 type UserSession struct {
 	Session
-	UserID   idworker.ID `json:"user_id"`
-	Username string      `json:"username"`
-	Role     string      `json:"role"`
+	UserID   flakepass.ID `json:"user_id"`
+	Username string       `json:"username"`
+	Role     string       `json:"role"`
 }
 
 func (s UserSession) complete() bool {
@@ -39,14 +39,14 @@ func (c *Client) Sessions(ctx context.Context) iter.Seq2[UserSession, error] {
 }
 
 // Session is one login that lives. One that is over is [NotFound].
-func (c *Client) Session(ctx context.Context, id idworker.ID) (UserSession, error) {
+func (c *Client) Session(ctx context.Context, id flakepass.ID) (UserSession, error) {
 	return get[UserSession](ctx, c, read("/v1/admin/sessions/"+id.String(), nil))
 }
 
 // EndSession ends a login by its ID. One that is over already is no error; one of
 // which nothing is known is [NotFound]. within is as [Client.Logout] returns it.
 // After any other error assume that it still lives, and try again.
-func (c *Client) EndSession(ctx context.Context, id idworker.ID, reason string) (within time.Duration, err error) {
+func (c *Client) EndSession(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
 	r, err := send(http.MethodDelete, "/v1/admin/sessions/"+id.String(), because{reason})
 	if err != nil {
 		return 0, err

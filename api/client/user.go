@@ -7,18 +7,18 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // A User is an account. Times are UTC.
 type User struct {
-	ID         idworker.ID `json:"id"` // never changes, never reused
-	Username   string      `json:"username"`
-	Role       string      `json:"role"`          // user, service or admin
-	HasFactor  bool        `json:"second_factor"` // a login needs a code beside the password
-	DisabledAt time.Time   `json:"disabled_at"`   // zero for one that is enabled
-	CreatedAt  time.Time   `json:"created_at"`
-	UpdatedAt  time.Time   `json:"updated_at"`
+	ID         flakepass.ID `json:"id"` // never changes, never reused
+	Username   string       `json:"username"`
+	Role       string       `json:"role"`          // user, service or admin
+	HasFactor  bool         `json:"second_factor"` // a login needs a code beside the password
+	DisabledAt time.Time    `json:"disabled_at"`   // zero for one that is enabled
+	CreatedAt  time.Time    `json:"created_at"`
+	UpdatedAt  time.Time    `json:"updated_at"`
 }
 
 func (u User) complete() bool {
@@ -55,7 +55,7 @@ func (c *Client) Users(ctx context.Context, prefix string) iter.Seq2[User, error
 }
 
 // User is one user, or [NotFound].
-func (c *Client) User(ctx context.Context, id idworker.ID) (Person, error) {
+func (c *Client) User(ctx context.Context, id flakepass.ID) (Person, error) {
 	return get[Person](ctx, c, read("/v1/admin/users/"+id.String(), nil))
 }
 
@@ -97,7 +97,7 @@ type UserChanged struct {
 // ChangeUser changes a user, and ends the login by that. What is so already is no
 // change, and ends nothing. It fails with [NotFound], [ValidationFailed] or
 // [LastAdmin]. After a 5xx nobody knows: call it again.
-func (c *Client) ChangeUser(ctx context.Context, id idworker.ID, to UserChange) (UserChanged, error) {
+func (c *Client) ChangeUser(ctx context.Context, id flakepass.ID, to UserChange) (UserChanged, error) {
 	r, err := send(http.MethodPatch, "/v1/admin/users/"+id.String(), to)
 	if err != nil {
 		return UserChanged{}, err
@@ -120,7 +120,7 @@ func (c *Client) ChangeUser(ctx context.Context, id idworker.ID, to UserChange) 
 // LogoutUser ends the login of a user, if there is one. within is as
 // [Client.Logout] returns it. After an error other than [NotFound] assume that
 // the login still lives, and try again.
-func (c *Client) LogoutUser(ctx context.Context, id idworker.ID, reason string) (within time.Duration, err error) {
+func (c *Client) LogoutUser(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
 	r, err := send(http.MethodPost, "/v1/admin/users/"+id.String()+"/logout", because{reason})
 	if err != nil {
 		return 0, err

@@ -94,7 +94,8 @@
 //
 // # Dependencies
 //
-// The package, and everything it imports, uses the standard library only.
+// The package is part of the module github.com/flakepass/flakepass/api, which
+// requires no other module.
 //
 // # Reading order of the source
 //

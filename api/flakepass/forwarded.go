@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // A Forwarded believes a proxy that has asked GET /v1/verify for each request
@@ -160,7 +158,7 @@ func (c *claims) identity(now time.Time) (who Identity, err error) {
 		}
 	}
 	wrong := func(name string) error { return fmt.Errorf("%s is not what /v1/verify answers", name) }
-	if who.UserID, err = idworker.ParseID(c.value(0)); err != nil {
+	if who.UserID, err = ParseID(c.value(0)); err != nil {
 		return Identity{}, wrong(userIDHeader)
 	}
 	if who.Username, err = url.PathUnescape(c.value(1)); err != nil || url.PathEscape(who.Username) != c.value(1) {
@@ -169,10 +167,10 @@ func (c *claims) identity(now time.Time) (who Identity, err error) {
 	if who.Role = c.value(2); strings.ContainsFunc(who.Role, notOfRole) {
 		return Identity{}, wrong(roleHeader)
 	}
-	if who.SessionID, err = idworker.ParseID(c.value(3)); err != nil {
+	if who.SessionID, err = ParseID(c.value(3)); err != nil {
 		return Identity{}, wrong(sessionIDHeader)
 	}
-	who.IssuedAt = layout.Time(who.SessionID)
+	who.IssuedAt = who.SessionID.Time()
 	for i, at := range map[int]*time.Time{4: &who.ExpiresAt, 5: &who.IdleExpiresAt} {
 		if text := c.value(i); text != "" {
 			seconds, err := strconv.ParseUint(text, 10, 32) // 136 years
@@ -188,9 +186,6 @@ func (c *claims) identity(now time.Time) (who Identity, err error) {
 func notOfRole(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '-' && r != '.'
 }
-
-// layout is that of the IDs of sessions.
-var layout = idworker.Default()
 
 // strip takes every spelling of the identity headers out of h; if they are
 // believed, all but the right one. The signature is for nobody else to read.

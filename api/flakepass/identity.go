@@ -3,16 +3,14 @@ package flakepass
 import (
 	"context"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // An Identity is the answer to the question that a token asks. Times are UTC.
 type Identity struct {
-	UserID    idworker.ID // never changes, never reused
+	UserID    ID // never changes, never reused
 	Username  string
-	Role      string      // user, service or admin
-	SessionID idworker.ID // of this login; public
+	Role      string // user, service or admin
+	SessionID ID     // of this login; public
 
 	IssuedAt      time.Time // when the login began; read from SessionID
 	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval

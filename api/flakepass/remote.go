@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // A Remote is a [Verifier] for services that have neither flakepass' database
@@ -186,7 +184,7 @@ func clientOf(c *http.Client) *http.Client {
 
 // A key is what a token is known by.
 type key struct {
-	id  idworker.ID
+	id  ID
 	sum [sha256.Size]byte
 }
 

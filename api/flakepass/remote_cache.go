@@ -5,14 +5,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // A remembered is an answer: who holds a token, and what that relies on.
 type remembered struct {
 	key      key
-	user     idworker.ID
+	user     ID
 	username string
 	role     string
 
@@ -63,13 +61,13 @@ const nearEnd = 10 * time.Second
 
 // lives reports whether a login is certainly not over at that time of the
 // server's clock, all in Unix milliseconds.
-func (p *rule) lives(id idworker.ID, seen, now int64) bool {
-	return layout.UnixMilli(id) > max(p.bornBase, now-p.absolute) &&
+func (p *rule) lives(id ID, seen, now int64) bool {
+	return id.unixMilli() > max(p.bornBase, now-p.absolute) &&
 		seen > max(p.idleBase, now+nearEnd.Milliseconds()-p.idle)
 }
 
 func (e *remembered) identity(p *rule, seen int64) Identity {
-	issued := layout.UnixMilli(e.key.id)
+	issued := e.key.id.unixMilli()
 	return Identity{
 		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id,
 		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
@@ -95,7 +93,7 @@ func (r *Remote) due(e *remembered, now instant) bool {
 type remoteCache struct {
 	shards [64]struct {
 		mu   sync.RWMutex
-		at   map[idworker.ID]int // into ring
+		at   map[ID]int // into ring
 		ring []*remembered
 		hand int
 	}
@@ -105,11 +103,11 @@ type remoteCache struct {
 func (c *remoteCache) init(entries int) {
 	c.each = max((entries+len(c.shards)-1)/len(c.shards), 1)
 	for i := range c.shards {
-		c.shards[i].at = make(map[idworker.ID]int)
+		c.shards[i].at = make(map[ID]int)
 	}
 }
 
-func (c *remoteCache) get(id idworker.ID) *remembered {
+func (c *remoteCache) get(id ID) *remembered {
 	s := &c.shards[plotOf(id)]
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"io"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // maxLine is the longest line of a stream, in bytes.
@@ -81,10 +79,10 @@ type (
 		every   time.Duration
 	}
 	endEvent struct {
-		user, floor idworker.ID
+		user, floor ID
 		why         *Refusal
 	}
-	floorEvent idworker.ID
+	floorEvent ID
 	ignored    struct{} // an event that is not known here
 	beatEvent  struct {
 		elapsed time.Duration
@@ -106,8 +104,8 @@ func (ev *event) read() (any, error) {
 			Code   string `json:"code"`
 		}
 		bad := json.Unmarshal(ev.data, &w)
-		user, worse := idworker.ParseID(w.UserID)
-		floor, worst := idworker.ParseID(w.Floor)
+		user, worse := ParseID(w.UserID)
+		floor, worst := ParseID(w.Floor)
 		if bad != nil || worse != nil || worst != nil {
 			return nil, errStream
 		}
@@ -117,7 +115,7 @@ func (ev *event) read() (any, error) {
 			Floor string `json:"floor"`
 		}
 		bad := json.Unmarshal(ev.data, &w)
-		floor, worse := idworker.ParseID(w.Floor)
+		floor, worse := ParseID(w.Floor)
 		if bad != nil || worse != nil {
 			return nil, errStream
 		}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 const goodAnswer = `{"now":"2026-11-21T11:40:00.000Z","bound_ms":5000,"policy":{"version":3,"idle_ms":1209600000,"absolute_ms":2592000000,"touch_ms":60000,"idle_base":"1970-01-01T00:00:00.000Z","absolute_base":"1970-01-01T00:00:00.000Z"},` +
@@ -124,7 +122,7 @@ func TestRemoteCacheIsBounded(t *testing.T) {
 	c.init(640)
 	hot := &remembered{key: key{id: 1}}
 	c.put(hot)
-	for id := idworker.ID(2); id < 20_000; id++ {
+	for id := ID(2); id < 20_000; id++ {
 		c.put(&remembered{key: key{id: id}})
 		if c.get(1) != hot {
 			t.Fatalf("after %d: what is in use was forgotten", id)
@@ -166,7 +164,7 @@ func TestRemoteForgetsRatherThanGrow(t *testing.T) {
 	r.known.cover.Store(&cover{})
 	r.cache.put(&remembered{key: key{id: 1}})
 	s := stream{Remote: r, mark: "A-1"}
-	for user := idworker.ID(1); err == nil && user < 65*maxGraves; user++ {
+	for user := ID(1); err == nil && user < 65*maxGraves; user++ {
 		if plotOf(user) == 0 && !r.known.bury(user, 1, ErrLoggedOut, 0) {
 			err = s.forget()
 		}

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // knowledge is what a Remote was told beside the answers.
@@ -56,7 +54,7 @@ var errUnsure = errors.New("flakepass: not known")
 
 func (k *knowledge) init() {
 	for i := range k.shards {
-		k.shards[i].of = make(map[idworker.ID]grave)
+		k.shards[i].of = make(map[ID]grave)
 	}
 }
 
@@ -73,7 +71,7 @@ func (k *knowledge) learn(p *rule) bool {
 
 func (k *knowledge) bound(b time.Duration) { k.trust.Store(int64(trusted(b))) }
 
-func (k *knowledge) raise(floor idworker.ID) {
+func (k *knowledge) raise(floor ID) {
 	for old := k.floor.Load(); old < int64(floor); old = k.floor.Load() {
 		if k.floor.CompareAndSwap(old, int64(floor)) {
 			return
@@ -84,11 +82,11 @@ func (k *knowledge) raise(floor idworker.ID) {
 // over refuses what is over by its ID alone, and for good. What else has outlived
 // the lifetime that is known here may live by a longer one that is not: the server
 // is asked.
-func (k *knowledge) over(id idworker.ID) error {
-	if id <= idworker.ID(k.floor.Load()) {
+func (k *knowledge) over(id ID) error {
+	if id <= ID(k.floor.Load()) {
 		return ErrRevoked
 	}
-	if rule := k.rule.Load(); rule != nil && layout.UnixMilli(id) <= rule.bornBase {
+	if rule := k.rule.Load(); rule != nil && id.unixMilli() <= rule.bornBase {
 		return ErrExpired
 	}
 	return nil
@@ -114,12 +112,12 @@ func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (f
 type graves struct {
 	shards [64]struct {
 		mu sync.RWMutex
-		of map[idworker.ID]grave
+		of map[ID]grave
 	}
 }
 
 type grave struct {
-	floor idworker.ID
+	floor ID
 	why   *Refusal
 	until instant
 }
@@ -135,10 +133,10 @@ const (
 	maxGraves = 1 << 15
 )
 
-func plotOf(user idworker.ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
+func plotOf(user ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
 
 // find says why the session with that ID is over, or nil if no end was heard of.
-func (g *graves) find(user, id idworker.ID) *Refusal {
+func (g *graves) find(user, id ID) *Refusal {
 	p := &g.shards[plotOf(user)]
 	p.mu.RLock()
 	d, ok := p.of[user]
@@ -154,7 +152,7 @@ func (g *graves) find(user, id idworker.ID) *Refusal {
 }
 
 // bury reports false if there are too many.
-func (g *graves) bury(user, id idworker.ID, why *Refusal, now instant) bool {
+func (g *graves) bury(user, id ID, why *Refusal, now instant) bool {
 	p := &g.shards[plotOf(user)]
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // TestRemoteOverItsLimitCannotTell: a token about which the service may not ask is
@@ -75,7 +76,7 @@ func TestRemoteKeepsUsesThatTheLimitRefuses(t *testing.T) {
 		time.Sleep(5 * time.Second) // it is refused meanwhile
 		h.limit.closed.Store(false)
 		time.Sleep(5 * time.Second)
-		if seen := h.truth.seen(alice.ID()); seen.Before(used.Add(-time.Second)) {
+		if seen := h.truth.seen(session.IDOf(alice)); seen.Before(used.Add(-time.Second)) {
 			t.Errorf("last seen %v before it was used", used.Sub(seen))
 		}
 	})

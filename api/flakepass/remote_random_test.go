@@ -14,7 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // A turn is one thing that happens, and how long nothing else does.
@@ -58,8 +58,8 @@ type game struct {
 	*house
 	mu     sync.Mutex
 	tokens []flakepass.Token
-	ended  map[idworker.ID]time.Time // when the end was acknowledged
-	begun  map[idworker.ID]bool      // its end has been asked for
+	ended  map[flakepass.ID]time.Time // when the end was acknowledged
+	begun  map[flakepass.ID]bool      // its end has been asked for
 	faults []string
 }
 
@@ -69,7 +69,7 @@ func play(t *testing.T, plan []turn, maxStale time.Duration) []string {
 	defer func() { h.stop() }()
 	n := newNetwork(h.places[0])
 	r := h.remote(n, func(o *flakepass.RemoteOptions) { o.MaxStale = maxStale })
-	g := &game{house: h, ended: map[idworker.ID]time.Time{}, begun: map[idworker.ID]bool{}}
+	g := &game{house: h, ended: map[flakepass.ID]time.Time{}, begun: map[flakepass.ID]bool{}}
 	g.tokens = h.people(3)
 
 	stop := make(chan struct{})
@@ -131,7 +131,7 @@ func (g *game) turn(n *network, what turn) {
 		}
 		g.mu.Unlock()
 		g.truth.mu.Lock()
-		g.truth.floor = max(g.truth.floor, token.ID())
+		g.truth.floor = max(g.truth.floor, session.IDOf(token))
 		g.truth.mu.Unlock()
 		g.mu.Lock()
 		for _, other := range g.tokens {

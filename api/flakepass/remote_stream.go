@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 const (
@@ -133,7 +131,7 @@ func (s *stream) take(ev *event) error {
 			return s.forget()
 		}
 	case floorEvent:
-		s.known.raise(idworker.ID(said))
+		s.known.raise(ID(said))
 	case *rule:
 		s.learn(said)
 	case beatEvent:

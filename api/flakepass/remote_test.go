@@ -12,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // in runs a test in a house of that many instances.
@@ -330,7 +331,7 @@ func TestRemoteUsesKeepALoginAlive(t *testing.T) {
 					h.good(r, rare)
 				}
 				time.Sleep(time.Second)
-				if age := time.Since(h.truth.seen(used.ID())); age > touch+5*time.Second {
+				if age := time.Since(h.truth.seen(session.IDOf(used))); age > touch+5*time.Second {
 					t.Fatalf("touch %v: last seen %v ago, used all the time", touch, age)
 				}
 			}
@@ -358,8 +359,8 @@ func TestRemoteTellsWhatTheRowSays(t *testing.T) {
 			h.good(r, alice)
 			time.Sleep(time.Second)
 		}
-		if got := h.good(r, alice); !got.LastSeenAt.After(first.LastSeenAt) || got.LastSeenAt.After(h.truth.seen(alice.ID())) {
-			t.Errorf("last seen at %v; the row says %v", got.LastSeenAt, h.truth.seen(alice.ID()))
+		if got := h.good(r, alice); !got.LastSeenAt.After(first.LastSeenAt) || got.LastSeenAt.After(h.truth.seen(session.IDOf(alice))) {
+			t.Errorf("last seen at %v; the row says %v", got.LastSeenAt, h.truth.seen(session.IDOf(alice)))
 		}
 	})
 }
@@ -444,7 +445,7 @@ func TestRemoteHearsOfTheFloor(t *testing.T) {
 		n.cut()
 		time.Sleep(2 * time.Second)
 		h.truth.mu.Lock()
-		h.truth.floor = alice.ID()
+		h.truth.floor = session.IDOf(alice)
 		h.truth.mu.Unlock()
 		time.Sleep(2500 * time.Millisecond)
 		h.bad(r, alice, flakepass.ErrRevoked)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"time"
 	"unicode/utf8"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // errAnswer means that what came is no answer of a flakepass server.
@@ -26,7 +24,7 @@ type serverAnswer struct {
 type verdict struct {
 	alive    bool
 	refusal  *Refusal
-	id, user idworker.ID
+	id, user ID
 	username string
 	role     string
 	seen     int64 // Unix milliseconds
@@ -111,8 +109,8 @@ func (w *wireVerdict) verdict() (verdict, error) {
 	default:
 		return verdict{}, nil
 	}
-	user, bad := idworker.ParseID(w.Identity.UserID)
-	id, worse := idworker.ParseID(w.Identity.SessionID)
+	user, bad := ParseID(w.Identity.UserID)
+	id, worse := ParseID(w.Identity.SessionID)
 	name := w.Identity.Username
 	if bad != nil || worse != nil || w.AsOfAge == nil || !sane(*w.AsOfAge) || !sane(w.Believe) ||
 		name == "" || !utf8.ValidString(name) || w.Identity.Role == "" || w.Identity.LastSeenAt.IsZero() {

@@ -163,7 +163,7 @@ func (h *house) login(name, role string) flakepass.Token {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	token := flakepass.NewToken(id)
+	token := flakepass.NewToken(flakepass.ID(id))
 	h.truth.rows[id] = &session.Session{
 		ID: id, UserID: idworker.ID(h.truth.count), Username: name, Role: role, Hash: session.HashOf(token), Seen: now,
 	}
@@ -174,7 +174,7 @@ func (h *house) login(name, role string) flakepass.Token {
 // it returns, it is acknowledged.
 func (h *house) logout(token flakepass.Token, at *place, told bool) {
 	h.truth.mu.Lock()
-	row := h.truth.rows[token.ID()]
+	row := h.truth.rows[session.IDOf(token)]
 	row.Ended, row.EndedAt = session.LoggedOut, time.Now()
 	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Floor: row.ID, Reason: row.Ended, At: row.EndedAt})
 	ended := *row

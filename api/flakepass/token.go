@@ -6,8 +6,6 @@ import (
 	"hash/crc32"
 	"log/slog"
 	"unsafe"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
 // The text of a token is
@@ -45,7 +43,7 @@ type Token struct {
 
 // NewToken mints the token of the session with that ID. Its secret holds 130
 // bits from crypto/rand.
-func NewToken(id idworker.ID) Token {
+func NewToken(id ID) Token {
 	b := make([]byte, 0, TokenLen)
 	b = append(b, tokenPrefix...)
 	b = appendBase62(b, uint64(id), 11)
@@ -80,12 +78,12 @@ func ParseToken(s string) (Token, error) {
 
 // ID is the public number of the session that the token opens, or 0 for the
 // zero Token. It may be logged, listed and put in a URL.
-func (t Token) ID() idworker.ID {
+func (t Token) ID() ID {
 	if t.text == nil {
 		return 0
 	}
 	id, _ := parseBase62(t.Reveal()[len(tokenPrefix):secretAt])
-	return idworker.ID(id)
+	return ID(id)
 }
 
 // IsZero reports whether t is no token.

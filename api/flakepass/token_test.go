@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 )
 
 const secretAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
@@ -60,9 +59,9 @@ func mustRefuse(t *testing.T, text string) {
 }
 
 // randomID has every length in bits equally often.
-func randomID(r *rand.Rand) idworker.ID {
+func randomID(r *rand.Rand) flakepass.ID {
 	for {
-		if id := idworker.ID(r.Uint64() >> (1 + r.UintN(63))); id > 0 {
+		if id := flakepass.ID(r.Uint64() >> (1 + r.UintN(63))); id > 0 {
 			return id
 		}
 	}
@@ -71,7 +70,7 @@ func randomID(r *rand.Rand) idworker.ID {
 // The texts were computed with another language's zlib.
 func TestTokenTextIsFixed(t *testing.T) {
 	for _, c := range []struct {
-		id           idworker.ID
+		id           flakepass.ID
 		secret, text string
 	}{
 		{1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "fp_00000000001ABCDEFGHIJKLMNOPQRSTUVWXYZ0gSzjR"},
@@ -174,11 +173,11 @@ func TestParseAndRefuseAllocateNothing(t *testing.T) {
 func TestTextOutlivesTheGarbageCollector(t *testing.T) {
 	tokens := make([]flakepass.Token, 0, 30_000)
 	for i := range 10_000 {
-		tokens = append(tokens, flakepass.NewToken(idworker.ID(i+1)))
+		tokens = append(tokens, flakepass.NewToken(flakepass.ID(i+1)))
 		// A cut out of a larger buffer, as a header is.
-		buffer := strings.Repeat("x", i%97) + flakepass.NewToken(idworker.ID(i+1)).Reveal() + strings.Repeat("y", 500)
+		buffer := strings.Repeat("x", i%97) + flakepass.NewToken(flakepass.ID(i+1)).Reveal() + strings.Repeat("y", 500)
 		tokens = append(tokens, mustParse(t, buffer[i%97:i%97+flakepass.TokenLen]))
-		tokens = append(tokens, parseFromTemporary(t, idworker.ID(i+1)))
+		tokens = append(tokens, parseFromTemporary(t, flakepass.ID(i+1)))
 	}
 	var garbage [][]byte
 	for range 3 {
@@ -189,7 +188,7 @@ func TestTextOutlivesTheGarbageCollector(t *testing.T) {
 	}
 	runtime.KeepAlive(garbage)
 	for i, token := range tokens {
-		if want := idworker.ID(i/3 + 1); mustParse(t, token.Reveal()).ID() != want {
+		if want := flakepass.ID(i/3 + 1); mustParse(t, token.Reveal()).ID() != want {
 			t.Fatalf("token %d: got ID %d, want %d", i, token.ID(), want)
 		}
 	}
@@ -199,7 +198,7 @@ func TestTextOutlivesTheGarbageCollector(t *testing.T) {
 // expression: the compiler must not keep it on the stack.
 //
 //go:noinline
-func parseFromTemporary(t *testing.T, id idworker.ID) flakepass.Token {
+func parseFromTemporary(t *testing.T, id flakepass.ID) flakepass.Token {
 	var buffer [flakepass.TokenLen]byte
 	copy(buffer[:], flakepass.NewToken(id).Reveal())
 	token, err := flakepass.ParseToken(string(buffer[:]))

@@ -12,7 +12,6 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
@@ -281,7 +280,7 @@ func callUsers(ctx context.Context, t *testing.T, admin *apiclient.Client, secon
 		t.Errorf("person: %+v", p)
 	}
 	step[time.Duration](t, "logout user")(admin.LogoutUser(ctx, made.ID, ""))
-	_, err = admin.User(ctx, idworker.ID(1))
+	_, err = admin.User(ctx, 1)
 	failsAs(t, "nobody", err, apiclient.NotFound)
 	yes, role := true, "user"
 	changed := step[apiclient.UserChanged](t, "change")(admin.ChangeUser(ctx, made.ID, apiclient.UserChange{Disabled: &yes, Role: &role, Reason: "left"}))

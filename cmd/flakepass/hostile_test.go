@@ -44,10 +44,10 @@ func badTokensRefused(t *testing.T, i *instance, keep *canaries, token string) {
 		refused("no token", text, "token_malformed")
 		c.want(c.do("POST", "/v1/logout", "", bearer(text)), 401, "token_malformed")
 	}
-	foreign := flakepass.NewToken(idworker.Default().Smallest(time.Now()) + 5).Reveal()
+	foreign := flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(time.Now()) + 5)).Reveal()
 	keep.token(foreign)
 	refused("a token of another deployment", foreign, "token_invalid")
-	refused("a token of the future", flakepass.NewToken(idworker.Default().Smallest(time.Now().AddDate(1, 0, 0))).Reveal(), "token_invalid")
+	refused("a token of the future", flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(time.Now().AddDate(1, 0, 0)))).Reveal(), "token_invalid")
 	refused("a token of the past", flakepass.NewToken(1).Reveal(), "token_expired")
 	refused("the largest token", flakepass.NewToken(1<<63-1).Reveal(), "token_invalid")
 	refused("a guessed secret", forge(token), "token_invalid")

@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -159,7 +158,7 @@ func TestNegativePoison(t *testing.T) {
 	}
 	// IDs to come, some of this instance's own next logins.
 	for i := range 50 {
-		guess := flakepass.NewToken(last.ID() + idworker.ID(i+1)<<(i%23)).Reveal()
+		guess := flakepass.NewToken(last.ID() + flakepass.ID(i+1)<<(i%23)).Reveal()
 		here.want(here.me(guess), 401, "token_invalid")
 		there.want(there.me(guess), 401, "token_invalid")
 	}

@@ -31,7 +31,7 @@ type Revocations struct {
 // the same errors, and records it as the act of whoever acts in ctx. Its owner
 // is told that the login was revoked.
 func (r *Revocations) Revoke(ctx context.Context, t flakepass.Token) (session.Session, error) {
-	event, err := audit.New(ctx, r.IDs, audit.From(ctx), audit.NeedsService, audit.LoginEnded, audit.Target{Kind: "login", ID: t.ID()}, RevokedReason, nil, nil)
+	event, err := audit.New(ctx, r.IDs, audit.From(ctx), audit.NeedsService, audit.LoginEnded, audit.Target{Kind: "login", ID: session.IDOf(t)}, RevokedReason, nil, nil)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: revoke: %w", err)
 	}

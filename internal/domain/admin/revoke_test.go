@@ -51,8 +51,8 @@ func (l *logins) Hear(_ context.Context, ended session.Session) error {
 }
 
 func newRevocations() (*logins, *admin.Revocations, flakepass.Token) {
-	token := flakepass.NewToken(idworker.Default().Smallest(now.Add(-time.Hour)) + 1)
-	l := &logins{s: session.Session{ID: token.ID(), UserID: 42, Username: "ada", Hash: session.HashOf(token), Seen: now}}
+	token := flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(now.Add(-time.Hour)) + 1))
+	l := &logins{s: session.Session{ID: session.IDOf(token), UserID: 42, Username: "ada", Hash: session.HashOf(token), Seen: now}}
 	service := &session.Service{Store: l, Rows: l, Policy: policy.Fixed(policy.Default()), Now: func() time.Time { return now }}
 	return l, &admin.Revocations{Sessions: service, Book: l, IDs: &policyStore{}}, token
 }
@@ -68,11 +68,11 @@ func TestRevocationIsAnEndAndItsRecord(t *testing.T) {
 		if errors.Is(err, session.ErrUntold) != untold || err != nil && !untold {
 			t.Fatalf("Revoke: %v", err)
 		}
-		if ended.ID != token.ID() || ended.Ended != session.Revoked || l.heard.ID != token.ID() || l.heard.Ended != session.Revoked {
+		if ended.ID != session.IDOf(token) || ended.Ended != session.Revoked || l.heard.ID != session.IDOf(token) || l.heard.Ended != session.Revoked {
 			t.Errorf("ended %+v, told %+v", ended, l.heard)
 		}
 		if e := l.event; e.ID == 0 || e.Action != audit.LoginEnded || e.By.ID != 7 || e.By.RequestID != "r1" ||
-			e.Target.Kind != "login" || e.Target.ID != token.ID() || e.Reason == "" {
+			e.Target.Kind != "login" || e.Target.ID != session.IDOf(token) || e.Reason == "" {
 			t.Errorf("recorded %+v", e)
 		}
 	}

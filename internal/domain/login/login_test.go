@@ -23,7 +23,7 @@ const (
 func TestLoginOpensForTheRightPassword(t *testing.T) {
 	w := newWorld(t)
 	opened, err := w.login.Login(t.Context(), account.Asker{}, "Alice", account.NewPassword(oldPassword), secondfactor.Code{})
-	if err != nil || opened.Identity.UserID != w.user.ID {
+	if err != nil || session.UserOf(opened.Identity) != w.user.ID {
 		t.Fatalf("Login = %v, %v; want alice's", opened, err)
 	}
 	if got, want := w.sessions.version, w.user.PasswordVersion; got != want {
@@ -204,5 +204,5 @@ func (s *sessions) Open(_ context.Context, user idworker.ID, version int64) (ses
 	}
 	s.opened++
 	s.version = version
-	return session.Opened{Identity: flakepass.Identity{UserID: user}}, nil
+	return session.Opened{Identity: flakepass.Identity{UserID: flakepass.ID(user)}}, nil
 }

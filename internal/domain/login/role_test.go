@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Whoever comes to a door that is not theirs keeps the login that they have
@@ -25,7 +26,7 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 	if w.sessions.opened != 0 {
 		t.Errorf("%d sessions opened, want none", w.sessions.opened)
 	}
-	if opened, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err != nil || opened.Identity.UserID != w.user.ID {
+	if opened, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err != nil || session.UserOf(opened.Identity) != w.user.ID {
 		t.Errorf("LoginAs with the role = %v, %v", opened, err)
 	}
 }

@@ -20,7 +20,7 @@ func TestCloseIsWrittenBeforeItIsTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "End near.Hear ")
-	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.LoggedOut || w.near.heard.UserID != 42 {
+	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.LoggedOut || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, logged out", w.near.heard)
 	}
 }
@@ -39,7 +39,7 @@ func TestCloseAsIsACloseForAnotherReason(t *testing.T) {
 		t.Fatalf("CloseAs: %+v, %v, recorded %d times", ended, err, recorded)
 	}
 	w.wantCalls(t, "End near.Hear ")
-	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Revoked {
+	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Revoked {
 		t.Errorf("heard %+v, want the session, revoked", w.near.heard)
 	}
 }
@@ -75,11 +75,11 @@ func TestCloseOfALoginThatOnlyAMemoryStillBelieves(t *testing.T) {
 	w := newWorld(t)
 	w.book.s = session.Session{}
 	ended, err := w.service.Close(t.Context(), w.token)
-	if err != nil || ended.ID != w.token.ID() || !ended.Before {
+	if err != nil || ended.ID != session.IDOf(w.token) || !ended.Before {
 		t.Fatalf("Close: %+v, %v", ended, err)
 	}
 	w.wantCalls(t, "End near.Get near.Hear ")
-	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
+	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, replaced", w.near.heard)
 	}
 	w.near.s.Ended, w.near.heard = session.Replaced, session.Session{}
@@ -149,7 +149,7 @@ func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	if opened.Token.ID() != who.SessionID || who.SessionID <= w.token.ID() {
 		t.Errorf("token %v, identity %v; want the same, above %v", opened.Token.ID(), who.SessionID, w.token.ID())
 	}
-	issued := idworker.Default().Time(who.SessionID)
+	issued := who.SessionID.Time()
 	want := flakepass.Identity{
 		UserID: 42, Username: "ada", Role: "user", SessionID: who.SessionID, IssuedAt: issued, LastSeenAt: w.now,
 		ExpiresAt: issued.Add(w.rule().Absolute), IdleExpiresAt: w.now.Add(w.rule().Idle),
@@ -195,8 +195,8 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin near.Hear ")
-	if w.near.heard.ID != w.token.ID() || w.near.heard.Ended != session.Replaced {
-		t.Errorf("heard %v, ended %q; want %v, replaced", w.near.heard.ID, w.near.heard.Ended, w.token.ID())
+	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced {
+		t.Errorf("heard %v, ended %q; want %v, replaced", w.near.heard.ID, w.near.heard.Ended, session.IDOf(w.token))
 	}
 
 	w = newWorld(t)
@@ -228,7 +228,7 @@ func TestCloseReportsWhetherTheTokenWasOne(t *testing.T) {
 		{flakepass.NewToken(w.token.ID() + 1), false, false},
 	} {
 		ended, err := w.service.Close(t.Context(), c.token)
-		if found := ended.ID == w.token.ID(); found != c.found || ended.Before != c.before || err != nil {
+		if found := ended.ID == session.IDOf(w.token); found != c.found || ended.Before != c.before || err != nil {
 			t.Errorf("Close = %v, ended before: %v, %v; want it found: %v, ended before: %v", ended.ID, ended.Before, err, c.found, c.before)
 		}
 	}
@@ -263,7 +263,7 @@ func TestErrorsShowNoToken(t *testing.T) {
 }
 
 func TestHashIsVersionedAndOfTheWholeText(t *testing.T) {
-	id := idworker.ID(1 << 40)
+	id := flakepass.ID(1 << 40)
 	a, b := flakepass.NewToken(id), flakepass.NewToken(id)
 	ha, again, hb := session.HashOf(a), session.HashOf(a), session.HashOf(b)
 	if !ha.Equal(&again) || ha.Equal(&hb) || ha[0] != 1 {

@@ -104,7 +104,7 @@ func (s *Service) Open(ctx context.Context, user idworker.ID, passwordVersion in
 					return 0, Hash{}, err
 				}
 			}
-			token = flakepass.NewToken(id)
+			token = flakepass.NewToken(flakepass.ID(id))
 			return id, HashOf(token), nil
 		},
 	})
@@ -141,7 +141,7 @@ func (s *Service) Verify(ctx context.Context, t flakepass.Token) (flakepass.Iden
 
 // Examine is [Service.Verify], and says what the accept relies on.
 func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, Witness, error) {
-	began, id := s.now(), t.ID()
+	began, id := s.now(), IDOf(t)
 	issued := layout.Time(id)
 	if err := s.over(id, issued); err != nil {
 		return flakepass.Identity{}, Witness{}, err
@@ -283,9 +283,9 @@ func (s *Service) CloseAs(ctx context.Context, t flakepass.Token, why Reason,
 	// The database is asked whatever is known here: that a login was over already
 	// is a promise about all other instances, too.
 	hash := HashOf(t)
-	ended, err := end(ctx, Ending{ID: t.ID(), Hash: hash, Reason: why})
+	ended, err := end(ctx, Ending{ID: IDOf(t), Hash: hash, Reason: why})
 	if errors.Is(err, ErrNotFound) {
-		return s.bury(ctx, t.ID(), &hash)
+		return s.bury(ctx, IDOf(t), &hash)
 	}
 	if err == nil {
 		// Also when it had ended before: the one who ended it may have died
@@ -339,7 +339,7 @@ func (s *Service) bury(ctx context.Context, id idworker.ID, hash *Hash) (Session
 func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Identity {
 	seen := s.Seen.UTC()
 	return flakepass.Identity{
-		UserID: s.UserID, Username: s.Username, Role: s.Role, SessionID: s.ID,
+		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),
 		IssuedAt: issued, LastSeenAt: seen,
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}

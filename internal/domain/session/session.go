@@ -39,6 +39,13 @@ func HashOf(t flakepass.Token) Hash {
 	return h
 }
 
+// IDOf is the ID of the session that t opens. The public package has a type of
+// its own for IDs, because it requires no other module.
+func IDOf(t flakepass.Token) idworker.ID { return idworker.ID(t.ID()) }
+
+// UserOf is the ID of the user who holds a session.
+func UserOf(who flakepass.Identity) idworker.ID { return idworker.ID(who.UserID) }
+
 // HashOfSum is the hash of a token whose text has that SHA-256, or false if sum
 // has another length.
 func HashOfSum(sum []byte) (h Hash, ok bool) {

@@ -20,13 +20,13 @@ func TestOnlyWhatIsProvenTooOldIsRefusedWithoutAsking(t *testing.T) {
 	rule := w.service.Policy.Current()
 	w.known.watermark = w.now.Add(-rule.Absolute)
 	for _, age := range []time.Duration{rule.Absolute, rule.Absolute + time.Millisecond, 10 * rule.Absolute} {
-		token := flakepass.NewToken(idworker.Default().Smallest(w.now.Add(-age)))
+		token := flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(w.now.Add(-age))))
 		_, err := w.service.Verify(t.Context(), token)
 		refusedWith(t, err, flakepass.ErrExpired)
 	}
 	w.wantCalls(t, "")
 	// One millisecond younger is somebody's to answer.
-	_, err := w.service.Verify(t.Context(), flakepass.NewToken(idworker.Default().Smallest(w.now.Add(-rule.Absolute+time.Millisecond))))
+	_, err := w.service.Verify(t.Context(), flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(w.now.Add(-rule.Absolute+time.Millisecond)))))
 	refusedWith(t, err, flakepass.ErrInvalid)
 	w.wantCalls(t, "near.Get ")
 }
@@ -62,7 +62,7 @@ func TestTooOldByAPolicyThatIsNotProvenIsSettled(t *testing.T) {
 func TestLogoutAlwaysAsksTheDatabase(t *testing.T) {
 	w := newWorld(t)
 	w.known.watermark = w.now
-	w.known.floor = w.token.ID()
+	w.known.floor = session.IDOf(w.token)
 	if _, err := w.service.Close(t.Context(), w.token); err != nil {
 		t.Fatal(err)
 	}
@@ -292,11 +292,11 @@ func TestLoginThatNoRowKnowsAnyMoreIsForgotten(t *testing.T) {
 
 func TestGlobalFloorIsRefusedWithoutAskingAnybody(t *testing.T) {
 	w := newWorld(t)
-	w.known.floor = w.token.ID()
+	w.known.floor = session.IDOf(w.token)
 	_, err := w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrRevoked)
 	w.wantCalls(t, "")
-	w.known.floor = w.token.ID() - 1
+	w.known.floor = idworker.ID(w.token.ID() - 1)
 	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
 		t.Errorf("above the floor: %v", err)
 	}
@@ -308,7 +308,7 @@ func TestRulesAreThoseOfTheAnswerNotOfTheQuestion(t *testing.T) {
 	w := newWorld(t)
 	w.known.late = func() {
 		if w.calls.Len() > 0 {
-			w.known.floor = w.token.ID()
+			w.known.floor = session.IDOf(w.token)
 		}
 	}
 	_, err := w.service.Verify(t.Context(), w.token)
@@ -336,7 +336,7 @@ func TestAcceptsCarryTheirWitness(t *testing.T) {
 	if _, err := w.service.Verify(t.Context(), flakepass.NewToken(w.token.ID())); err == nil {
 		t.Fatal("a guess was accepted")
 	}
-	want := session.Witness{ID: w.token.ID(), At: w.now, Source: session.FromMemory, AsOf: w.now, Horizon: horizon}
+	want := session.Witness{ID: session.IDOf(w.token), At: w.now, Source: session.FromMemory, AsOf: w.now, Horizon: horizon}
 	if len(seen) != 1 || seen[0] != want {
 		t.Errorf("witnesses: %+v, want %+v", seen, want)
 	}

@@ -78,9 +78,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	now := time.UnixMilli(1_800_000_000_000).UTC()
 	w := &world{now: now, calls: &strings.Builder{}}
-	w.token = flakepass.NewToken(idworker.Default().Smallest(now.Add(-48*time.Hour)) + 12345)
+	w.token = flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(now.Add(-48*time.Hour)) + 12345))
 	s := session.Session{
-		ID: w.token.ID(), UserID: 42, Username: "ada", Role: "user", Hash: session.HashOf(w.token), Seen: now, AsOf: now,
+		ID: session.IDOf(w.token), UserID: 42, Username: "ada", Role: "user", Hash: session.HashOf(w.token), Seen: now, AsOf: now,
 	}
 	w.near, w.truth = &store{name: "near", calls: w.calls, s: s}, &rows{store: store{name: "truth", calls: w.calls, s: s}, world: w}
 	w.known = &known{clock: now}
@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) rule() *policy.Policy { return w.service.Policy.Current() }
 
-func (w *world) issued() time.Time { return idworker.Default().Time(w.token.ID()) }
+func (w *world) issued() time.Time { return idworker.Default().Time(session.IDOf(w.token)) }
 
 func (w *world) wantCalls(t *testing.T, want string) {
 	t.Helper()

@@ -71,7 +71,7 @@ func (v *visit) showAccount(status int, view accountView) {
 // codesLeft says how many recovery codes there are. The page does without if
 // that cannot be known: the form for new ones is there in any case.
 func (v *visit) codesLeft() string {
-	state, err := v.u.Own.FactorState(v.r.Context(), v.who.UserID)
+	state, err := v.u.Own.FactorState(v.r.Context(), session.UserOf(v.who))
 	switch {
 	case err != nil || !state.Enrolled:
 		return ""
@@ -93,7 +93,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 	// Where people are who act on their own accounts is not on record.
 	by := audit.From(v.r.Context())
 	by.Address = ""
-	ctx, id := audit.NewContext(v.r.Context(), by), v.who.UserID
+	ctx, id := audit.NewContext(v.r.Context(), by), session.UserOf(v.who)
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
 	if err := account.Impossible(v.who.Username, current); err != nil {
 		v.unproved("own account not changed", err)

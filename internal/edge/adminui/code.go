@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const codePath = loginPath + "/code"
@@ -57,7 +58,7 @@ func (u *UI) postCode(v *visit, form url.Values) {
 	v.unguessed(err)
 	switch {
 	case err == nil:
-		v.proved(opened.Identity.UserID)
+		v.proved(session.UserOf(opened.Identity))
 		v.letIn(opened, next)
 	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
 		v.refused("second_factor_invalid", err)

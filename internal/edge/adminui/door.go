@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -77,7 +78,7 @@ func (v *visit) enter() bool {
 		return false
 	case account.Role(v.who.Role) != account.RoleAdmin:
 		v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.Actor{
-			ID: v.who.UserID, Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
+			ID: session.UserOf(v.who), Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
 		}))
 		v.sight("forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: v.r.Method + " " + v.r.Pattern}, "user_id", v.who.UserID.String(), "role", v.who.Role)
 		v.who = flakepass.Identity{}
@@ -85,7 +86,7 @@ func (v *visit) enter() bool {
 		return false
 	}
 	if v.u.Own != nil {
-		if v.factor, err = v.u.Own.HasFactor(v.r.Context(), v.who.UserID); err != nil {
+		if v.factor, err = v.u.Own.HasFactor(v.r.Context(), session.UserOf(v.who)); err != nil {
 			v.unavailable("cannot tell whether there is a second factor", err)
 			return false
 		}
@@ -95,7 +96,7 @@ func (v *visit) enter() bool {
 		}
 	}
 	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.Actor{
-		ID: v.who.UserID, Session: v.who.SessionID, Name: v.who.Username, Via: audit.ViaConsole,
+		ID: session.UserOf(v.who), Session: idworker.ID(v.who.SessionID), Name: v.who.Username, Via: audit.ViaConsole,
 		RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r),
 	}))
 	return true

@@ -38,12 +38,12 @@ func (w *world) LoginAs(_ context.Context, _ account.Asker, role account.Role, u
 		return session.Opened{}, &account.RefusedError{UserID: 7, Err: login.ErrRole}
 	}
 	w.lastID++
-	t := flakepass.NewToken(w.lastID)
+	t := flakepass.NewToken(flakepass.ID(w.lastID))
 	if w.living == nil {
 		w.living = map[idworker.ID]flakepass.Token{}
 	}
 	w.living[w.lastID] = t
-	return session.Opened{Token: t, Identity: flakepass.Identity{UserID: 7, Username: username, Role: string(w.role), SessionID: w.lastID}}, nil
+	return session.Opened{Token: t, Identity: flakepass.Identity{UserID: 7, Username: username, Role: string(w.role), SessionID: flakepass.ID(w.lastID)}}, nil
 }
 
 // right asks a password whether it holds the name of this world's passphrase,
@@ -83,7 +83,7 @@ func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity
 	if w.verifyErr != nil {
 		return flakepass.Identity{}, w.verifyErr
 	}
-	if kept, ok := w.living[t.ID()]; !ok || kept.Reveal() != t.Reveal() {
+	if kept, ok := w.living[session.IDOf(t)]; !ok || kept.Reveal() != t.Reveal() {
 		return flakepass.Identity{}, flakepass.ErrInvalid
 	}
 	return flakepass.Identity{UserID: 7, Username: "ada", Role: string(w.role), SessionID: t.ID()}, nil
@@ -92,8 +92,8 @@ func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity
 func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.living, t.ID())
-	return session.Session{ID: t.ID()}, nil
+	delete(w.living, session.IDOf(t))
+	return session.Session{ID: session.IDOf(t)}, nil
 }
 
 // enter logs in, and returns the cookie.

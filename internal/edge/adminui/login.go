@@ -77,7 +77,7 @@ func (u *UI) postLogin(v *visit) {
 			u.refuseLogin(v, name, next, err)
 			return
 		}
-		v.proved(opened.Identity.UserID)
+		v.proved(session.UserOf(opened.Identity))
 		v.letIn(opened, next)
 	})(v)
 }
@@ -164,12 +164,12 @@ func (v *visit) confirmed(form url.Values) (status int, problem string) {
 	if status, problem := v.heldInside(v.attempt(v.who.Username), "password not confirmed"); status != 0 {
 		return status, problem
 	}
-	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, v.who.UserID, password, secondfactor.NewCode(form.Get("confirm_code")))
+	err := v.u.Logins.Reauthenticate(v.r.Context(), v.by, session.UserOf(v.who), password, secondfactor.NewCode(form.Get("confirm_code")))
 	v.unguessed(err)
 	v.unproved("password not confirmed", err)
 	switch {
 	case err == nil:
-		v.proved(v.who.UserID)
+		v.proved(session.UserOf(v.who))
 		return 0, ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
 		return http.StatusForbidden, v.t.Confirm.Wrong

@@ -8,6 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Sightings hear of what may come in floods and changed nothing. Note must
@@ -94,7 +95,7 @@ func about(err error) (n audit.Sighting, args []any) {
 // self is something about whoever is inside, who is an admin.
 func (v *visit) self(action audit.Action, reason string) (n audit.Sighting, args []any) {
 	return audit.Sighting{
-		Action: action, Reason: reason, Target: audit.AboutUser(v.who.UserID, v.who.Username), Admin: true,
+		Action: action, Reason: reason, Target: audit.AboutUser(session.UserOf(v.who), v.who.Username), Admin: true,
 	}, []any{"user_id", v.who.UserID.String()}
 }
 

@@ -51,7 +51,7 @@ func (v *visit) showUser(status int, problem string) {
 	}
 	view := userView{
 		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.People.Roles[string(p.Role)],
-		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == v.who.UserID, Resets: v.u.Resets != nil, Factors: v.u.Factors != nil, Open: open,
+		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == session.UserOf(v.who), Resets: v.u.Resets != nil, Factors: v.u.Factors != nil, Open: open,
 	}
 	view.Back = usersPath + "/" + id.String()
 	view.Bad = problem != ""

@@ -128,7 +128,7 @@ func (c remoteWhoami) Run(a *app) error {
 			IssuedAt      audit.Time  `json:"issued_at"`
 			ExpiresAt     audit.Time  `json:"expires_at"`
 			IdleExpiresAt audit.Time  `json:"idle_expires_at"`
-		}{s.URL, me.Username, me.Role, l.ID, audit.Time{Time: l.IssuedAt}, audit.Time{Time: l.ExpiresAt}, audit.Time{Time: l.IdleExpiresAt}}, func(w io.Writer) {
+		}{s.URL, me.Username, me.Role, idworker.ID(l.ID), audit.Time{Time: l.IssuedAt}, audit.Time{Time: l.ExpiresAt}, audit.Time{Time: l.IdleExpiresAt}}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "server\t%s\nusername\t%s\nrole\t%s\nlogin\t%s\nsince\t%s\nexpires\t%s\nidle at\t%s\n", s.URL, printable(me.Username),
 				printable(me.Role), l.ID, l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339), l.IdleExpiresAt.Format(time.RFC3339))
 		})

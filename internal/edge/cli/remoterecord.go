@@ -7,6 +7,7 @@ import (
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
@@ -38,8 +39,8 @@ func (c remoteAudit) Run(a *app) error {
 // here.
 func farEvent(e apiclient.AuditEvent) *audit.Event {
 	return &audit.Event{
-		ID: e.ID, Action: audit.Action(e.Action), Target: audit.Target{Kind: e.Target.Kind, ID: e.Target.ID, Name: e.Target.Name}, Reason: e.Reason,
-		By:  audit.Actor{ID: e.Actor.ID, Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
+		ID: idworker.ID(e.ID), Action: audit.Action(e.Action), Target: audit.Target{Kind: e.Target.Kind, ID: idworker.ID(e.Target.ID), Name: e.Target.Name}, Reason: e.Reason,
+		By:  audit.Actor{ID: idworker.ID(e.Actor.ID), Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
 		Old: e.Old, New: e.New,
 	}
 }
@@ -75,7 +76,7 @@ func (c remoteSweep) Run(a *app) error {
 		}
 		bar.end()
 		return tellSweep(a.out, c.JSON, sweep.Report{
-			ID: r.ID, Instance: r.Instance, RequestedBy: r.RequestedBy, Started: r.StartedAt, Finished: r.FinishedAt, Outcome: sweep.Outcome(printable(r.Outcome)),
+			ID: idworker.ID(r.ID), Instance: r.Instance, RequestedBy: r.RequestedBy, Started: r.StartedAt, Finished: r.FinishedAt, Outcome: sweep.Outcome(printable(r.Outcome)),
 			Cleared: r.Cleared, FailedRows: r.FailedRows, Longest: r.LongestBatch, Detail: r.Detail,
 		}, "the log of "+printable(r.Instance))
 	})

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -21,7 +23,7 @@ func (c remoteSessionList) Run(a *app) error {
 	return a.remotely(func(ctx context.Context, s counter) error {
 		lines := []sessionLine{}
 		add := func(l apiclient.UserSession) {
-			lines = append(lines, sessionLineOf(l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.LastSeenAt, l.ExpiresAt, l.IdleExpiresAt))
+			lines = append(lines, sessionLineOf(idworker.ID(l.ID), idworker.ID(l.UserID), l.Username, l.Role, l.IssuedAt, l.LastSeenAt, l.ExpiresAt, l.IdleExpiresAt))
 		}
 		if c.User != "" {
 			u, err := s.find(ctx, c.User)
@@ -49,7 +51,7 @@ type remoteSessionEnd struct{ sessionEnd }
 
 func (c remoteSessionEnd) Run(a *app) error {
 	return a.remotely(func(ctx context.Context, s counter) error {
-		within, err := s.EndSession(ctx, c.ID, c.Reason)
+		within, err := s.EndSession(ctx, flakepass.ID(c.ID), c.Reason)
 		if errors.Is(err, apiclient.NotFound) {
 			return errNoLogin(c.ID, "flakepass remote")
 		}

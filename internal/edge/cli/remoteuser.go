@@ -8,6 +8,7 @@ import (
 	"time"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
@@ -59,7 +60,7 @@ func (c remoteUserList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			l := userLine{ID: u.ID, Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: audit.Time{Time: u.CreatedAt}}
+			l := userLine{ID: idworker.ID(u.ID), Username: u.Username, Role: account.Role(u.Role), HasFactor: u.HasFactor, CreatedAt: audit.Time{Time: u.CreatedAt}}
 			if !u.DisabledAt.IsZero() {
 				l.DisabledAt = &audit.Time{Time: u.DisabledAt}
 			}

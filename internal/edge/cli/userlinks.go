@@ -133,7 +133,7 @@ func (c remoteUserLinks) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			lines = append(lines, linkLineOf(r.ID, r.UserID, r.Username, r.Issuer.ID, r.Issuer.Name, r.ExpiresAt))
+			lines = append(lines, linkLineOf(idworker.ID(r.ID), idworker.ID(r.UserID), r.Username, idworker.ID(r.Issuer.ID), r.Issuer.Name, r.ExpiresAt))
 		}
 		return c.show(a.out, lines)
 	})

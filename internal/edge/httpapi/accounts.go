@@ -67,26 +67,26 @@ func (s *server) changePassword(c *gin.Context) error {
 		s.passwordRefused(c, "password not changed", who, err)
 		return err
 	}
-	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), asker(try, taken), who.UserID, given, account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
+	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), asker(try, taken), session.UserOf(who), given, account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
 	switch {
 	case errors.Is(err, account.ErrWrong), errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
 		err = current(err)
 		s.passwordRefused(c, "password not changed", who, err)
 		return err
 	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
-		s.Gate.LoggedIn(c.Request.Context(), taken, who.UserID)
+		s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
 		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err, "event", audit.PasswordChanged)
 	case err != nil:
 		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
 			if !errors.Is(err, secondfactor.ErrUnchecked) {
-				s.Gate.LoggedIn(c.Request.Context(), taken, who.UserID)
+				s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
 			}
 			return renamed(invalid)
 		}
 		s.unguessed(c.Request.Context(), taken, err)
 		return err
 	default:
-		s.Gate.LoggedIn(c.Request.Context(), taken, who.UserID)
+		s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
 		s.event(c, "password changed", "user_id", who.UserID, "event", audit.PasswordChanged)
 	}
 	c.Status(http.StatusNoContent)

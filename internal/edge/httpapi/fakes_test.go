@@ -86,9 +86,9 @@ func (w *world) ChangePassword(context.Context, account.Asker, idworker.ID, acco
 }
 
 func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
-	note(w, &w.asked, t.ID())
+	note(w, &w.asked, session.IDOf(t))
 	if flakepass.IsPassive(ctx) {
-		note(w, &w.passive, t.ID())
+		note(w, &w.passive, session.IDOf(t))
 	}
 	if t.ID() != who.SessionID {
 		return other, w.verb(w.target)
@@ -117,12 +117,12 @@ func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]swee
 }
 
 func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
-	note(w, &w.revoked, t.ID())
-	return session.Session{ID: t.ID(), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
+	note(w, &w.revoked, session.IDOf(t))
+	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
 }
 
 func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
-	return session.Session{ID: t.ID(), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
+	return session.Session{ID: session.IDOf(t), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
 }
 
 // A gateWorld is the gate of a world.
@@ -160,7 +160,7 @@ func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ident
 		err = w.verb(w.verify)
 	}
 	now := time.Now()
-	return who, session.Witness{ID: t.ID(), At: now, AsOf: now}, err
+	return who, session.Witness{ID: session.IDOf(t), At: now, AsOf: now}, err
 }
 
 func (w *world) Used(context.Context, session.Use) (bool, error) { return true, w.verb(w.used) }

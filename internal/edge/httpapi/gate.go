@@ -46,7 +46,7 @@ func (s *server) unguessed(ctx context.Context, t throttle.Taken, err error) {
 // the routes for services knows.
 func (s *server) quota(c *gin.Context, tokens int) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	return s.Gate.Introspect(c.Request.Context(), who.UserID, tokens)
+	return s.Gate.Introspect(c.Request.Context(), session.UserOf(who), tokens)
 }
 
 // quotaOfOne is quota for the routes of which each request is about one token.

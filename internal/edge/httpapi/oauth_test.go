@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
@@ -285,7 +286,7 @@ func TestIntrospectionIsAUseUnlessItIsPassive(t *testing.T) {
 				r.Header.Set(flakepass.PassiveHeader, value)
 			}
 		})
-		asked := len(w.asked) > 0 && w.asked[len(w.asked)-1] != who.SessionID
+		asked := len(w.asked) > 0 && w.asked[len(w.asked)-1] != idworker.ID(who.SessionID)
 		passive := len(w.passive) > 0 && w.passive[len(w.passive)-1] == w.asked[len(w.asked)-1]
 		if a.status != 200 || !asked || passive != want {
 			t.Errorf("%q: %d, asked %v, passive %v, want %v", value, a.status, w.asked, w.passive, want)

@@ -148,7 +148,7 @@ func TestOperatorsRequestsReachTheirVerb(t *testing.T) {
 		if status != c.status || s.asked != c.asked {
 			t.Errorf("%s %s: got %d %s and asked %s, want %d and %s", c.method, c.path, status, body, s.asked, c.status, c.asked)
 		}
-		if s.by.ID != who.UserID || s.by.Name != who.Username || s.by.Via != audit.ViaAPI || s.by.RequestID == "" {
+		if s.by.ID != session.UserOf(who) || s.by.Name != who.Username || s.by.Via != audit.ViaAPI || s.by.RequestID == "" {
 			t.Errorf("%s %s: by %+v", c.method, c.path, s.by)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // reauthenticate takes the password and the code of somebody who is logged in once
@@ -25,7 +26,7 @@ func (s *server) reauthenticate(c *gin.Context) error {
 	about := proving{done: "reauthenticated", not: "not reauthenticated", event: audit.Reauthenticated}
 	given := account.NewPassword(string(in.Password))
 	return s.prove(c, about, given, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		err := s.Logins.Reauthenticate(ctx, by, who.UserID, given, secondfactor.NewCode(string(in.Code)))
+		err := s.Logins.Reauthenticate(ctx, by, session.UserOf(who), given, secondfactor.NewCode(string(in.Code)))
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }

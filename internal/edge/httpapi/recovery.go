@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // RecoveryCodes says how many recovery codes are left, and makes new ones in their
@@ -22,7 +23,7 @@ type RecoveryCodes interface {
 
 func (s *server) factor(c *gin.Context) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	state, err := s.SecondFactors.FactorState(c.Request.Context(), who.UserID)
+	state, err := s.SecondFactors.FactorState(c.Request.Context(), session.UserOf(who))
 	if err != nil {
 		return err
 	}
@@ -39,7 +40,7 @@ func (s *server) renewRecovery(c *gin.Context) error {
 		return err
 	}
 	return s.prove(c, proving{"recovery codes renewed", factorUnchanged, audit.RecoveryCodesRenewed}, in.current, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		codes, err := s.SecondFactors.RenewRecovery(ctx, by, who.UserID, in.current, in.code)
+		codes, err := s.SecondFactors.RenewRecovery(ctx, by, session.UserOf(who), in.current, in.code)
 		return func() { showRecovery(c, codes) }, err
 	})
 }

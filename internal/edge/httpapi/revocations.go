@@ -45,7 +45,7 @@ func (s *server) revocations(c *gin.Context) error {
 	_ = stream.limit.SetReadDeadline(time.Time{})
 	ctx := c.Request.Context()
 	who, _ := flakepass.FromContext(ctx)
-	err = s.News.Follow(ctx, who.UserID, mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
+	err = s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
 	switch {
 	case stream.open: // it is over, and the follower sees that
 		s.Log.DebugContext(ctx, "stream of revocations ended", "why", err)

@@ -8,8 +8,10 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
@@ -48,6 +50,6 @@ func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
 // their own accounts is not kept there.
 func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
 	return audit.Actor{
-		ID: who.UserID, Session: who.SessionID, Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
+		ID: session.UserOf(who), Session: idworker.ID(who.SessionID), Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
 	}
 }

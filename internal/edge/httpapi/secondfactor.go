@@ -74,7 +74,7 @@ func (s *server) needsFactor(c *gin.Context, who flakepass.Identity) error {
 	if !s.AdminsNeedFactor || account.Role(who.Role) != account.RoleAdmin {
 		return nil
 	}
-	has, err := s.SecondFactors.HasFactor(c.Request.Context(), who.UserID)
+	has, err := s.SecondFactors.HasFactor(c.Request.Context(), session.UserOf(who))
 	if err == nil && !has {
 		s.event(c, "admin without a second factor", "user_id", who.UserID, "route", c.FullPath())
 		err = errNoFactor
@@ -91,7 +91,7 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	}
 	given := account.NewPassword(string(in.Current))
 	return s.prove(c, proving{"second factor begun", factorUnchanged, ""}, given, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		e, err := s.SecondFactors.EnrolFactor(ctx, by, who.UserID, given)
+		e, err := s.SecondFactors.EnrolFactor(ctx, by, session.UserOf(who), given)
 		return func() {
 			c.JSON(http.StatusCreated, struct {
 				Secret string `json:"secret"`
@@ -109,7 +109,7 @@ func (s *server) confirmFactor(c *gin.Context) error {
 		return err
 	}
 	return s.prove(c, proving{"second factor added", factorUnchanged, audit.SecondFactorEnrolled}, account.Password{}, func(ctx context.Context, _ account.Asker, who flakepass.Identity) (func(), error) {
-		codes, err := s.SecondFactors.ConfirmFactor(ctx, who.UserID, secondfactor.NewCode(string(in.Code)))
+		codes, err := s.SecondFactors.ConfirmFactor(ctx, session.UserOf(who), secondfactor.NewCode(string(in.Code)))
 		return func() { showRecovery(c, codes) }, err
 	})
 }
@@ -120,7 +120,7 @@ func (s *server) removeFactor(c *gin.Context) error {
 		return err
 	}
 	return s.prove(c, proving{"second factor removed", factorUnchanged, audit.SecondFactorRemoved}, in.current, func(ctx context.Context, by account.Asker, who flakepass.Identity) (func(), error) {
-		err := s.SecondFactors.RemoveFactor(ctx, by, who.UserID, in.current, in.code)
+		err := s.SecondFactors.RemoveFactor(ctx, by, session.UserOf(who), in.current, in.code)
 		return func() { c.Status(http.StatusNoContent) }, err
 	})
 }
@@ -164,7 +164,7 @@ func (s *server) prove(c *gin.Context, about proving, given account.Password, do
 		s.event(c, about.not, "user_id", who.UserID, "reason", reason(err))
 		return err
 	}
-	s.Gate.LoggedIn(ctx, taken, who.UserID)
+	s.Gate.LoggedIn(ctx, taken, session.UserOf(who))
 	args := []any{"user_id", who.UserID}
 	if about.event != "" {
 		args = append(args, "event", about.event)

@@ -130,7 +130,7 @@ func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
 		ask(t, h, "DELETE", "/v1/me/second-factor", `{"current_password":"x","code":"123456"}`)
 		tally.Close(t.Context())
 		var reason string
-		if len(kept.events) > 0 && kept.events[0].Action == audit.PasswordRefused && kept.events[0].Target.ID == who.UserID {
+		if len(kept.events) > 0 && kept.events[0].Action == audit.PasswordRefused && kept.events[0].Target.ID == session.UserOf(who) {
 			reason = kept.events[0].Reason
 		}
 		if reason != c.reason || (reason == "") != (len(kept.events) == 0) || w.returned != c.back {

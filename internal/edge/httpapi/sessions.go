@@ -83,7 +83,7 @@ func (s *server) login(c *gin.Context) error {
 		return err
 	}
 	who := &opened.Identity
-	s.Gate.LoggedIn(ctx, taken, who.UserID)
+	s.Gate.LoggedIn(ctx, taken, session.UserOf(*who))
 	if opened.Replaced != 0 {
 		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "replaced", opened.Replaced, "event", audit.LoginBegan)
 	} else {

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -89,7 +90,7 @@ func (s *server) passwordRefused(c *gin.Context, what string, who flakepass.Iden
 		action = audit.LoginThrottled
 	}
 	s.sight(c, what, audit.Sighting{
-		Action: action, Reason: reason(err), Target: audit.AboutUser(who.UserID, who.Username), By: actor(c, who),
+		Action: action, Reason: reason(err), Target: audit.AboutUser(session.UserOf(who), who.Username), By: actor(c, who),
 		Admin: account.Role(who.Role) == account.RoleAdmin,
 	}, "user_id", who.UserID)
 }

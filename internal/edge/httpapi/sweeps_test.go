@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -33,7 +34,7 @@ func TestSweepIsRequested(t *testing.T) {
 	if status != 202 || !strings.Contains(body, `"id":"9"`) || !strings.Contains(body, `"outcome":"running"`) || strings.Contains(body, "finished_at") {
 		t.Errorf("%d %s", status, body)
 	}
-	if len(w.requested) != 1 || w.requested[0].ID != who.UserID || w.requested[0].Via != audit.ViaAPI || w.requested[0].RequestID == "" {
+	if len(w.requested) != 1 || w.requested[0].ID != session.UserOf(who) || w.requested[0].Via != audit.ViaAPI || w.requested[0].RequestID == "" {
 		t.Errorf("requested by %+v", w.requested)
 	}
 	for _, c := range []struct {

@@ -18,9 +18,9 @@ func TestMain(m *testing.M) {
 type arrow struct{ from, to, why string }
 
 var arrows = []arrow{
-	{"api/flakepass", "idworker api/problem", "other services import it, so it brings nothing but the standard library"},
+	{"api/flakepass", "api/problem", "other services import it, so it brings nothing but the standard library"},
 	{"api", "", "the contract is data"},
-	{"api/client", "api/flakepass idworker", "others import it to call a server, so it brings nothing but the standard library"},
+	{"api/client", "api/flakepass", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", "internal/edge/cli", "it calls the command line"},
 	{"internal/edge/cli", "api/client api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/gormstore internal/store/redistier migrations", "a command opens what the server opens, and calls the same verbs"},

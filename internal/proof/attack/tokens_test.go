@@ -104,7 +104,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	users, store := &gormstore.Users{DB: db}, &gormstore.Sessions{DB: db}
 	sessions := &session.Service{Store: store, Rows: store, Book: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
 	var good, old []string
-	owners := map[string]idworker.ID{}
+	owners := map[string]flakepass.ID{}
 	for i := range 100 {
 		id, err := ids.NextAfter(t.Context(), 0)
 		if err != nil {
@@ -122,7 +122,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			*list = append(*list, opened.Token.Reveal())
-			owners[opened.Token.Reveal()] = id
+			owners[opened.Token.Reveal()] = flakepass.ID(id)
 		}
 	}
 	all := 6_000

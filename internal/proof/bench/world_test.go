@@ -62,7 +62,7 @@ func mint(tb testing.TB, at time.Time, i int) (flakepass.Token, session.Session)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t := flakepass.NewToken(id)
+	t := flakepass.NewToken(flakepass.ID(id))
 	return t, session.Session{
 		ID: id, UserID: id - 1, Username: fmt.Sprintf("person.%06d", i), Role: "user",
 		Hash: session.HashOf(t), Seen: time.Now(),

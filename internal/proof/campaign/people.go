@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/proof/campaign/judge"
 )
 
@@ -229,7 +228,7 @@ func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 		e.Session = s.id
 		e.What += fmt.Sprint(": ", s.id)
 		// The answer has no issued_at. A token carries the time of its login.
-		opened.IssuedAt = idworker.Default().Time(token.ID())
+		opened.IssuedAt = token.ID().Time()
 		opened.LastSeenAt, s.issued = opened.IssuedAt, opened.IssuedAt
 		opened.tell(w, &e, s)
 	case r.Code == "credentials_invalid":

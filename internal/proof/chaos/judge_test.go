@@ -18,7 +18,7 @@ func TestLedgerJudges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := flakepass.NewToken(id).Reveal()
+	text := flakepass.NewToken(flakepass.ID(id)).Reveal()
 	start := time.Now()
 	at := func(seconds float64) time.Time { return start.Add(time.Duration(seconds * float64(time.Second))) }
 	answer := func(sent float64, status int) attempt {

@@ -69,7 +69,7 @@ func (l *ledger) opened(before *token, text string, a attempt) (*token, bool) {
 		return nil, false
 	}
 	l.ended(before, a)
-	t := &token{id: parsed.ID(), hash: session.HashOf(parsed), text: text, opened: a.received, known: map[*instance]bool{}}
+	t := &token{id: idworker.ID(parsed.ID()), hash: session.HashOf(parsed), text: text, opened: a.received, known: map[*instance]bool{}}
 	l.alive = append(l.alive, t)
 	return t, true
 }

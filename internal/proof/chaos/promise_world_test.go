@@ -55,7 +55,7 @@ func (w *world) logins(t *testing.T, n int, age, unused time.Duration) (all []us
 		if err != nil {
 			t.Fatal(err)
 		}
-		token := flakepass.NewToken(id)
+		token := flakepass.NewToken(flakepass.ID(id))
 		hash := session.HashOf(token)
 		l := userLogin{id, id, fmt.Sprintf("stranger%d", first+int64(k)), token.Reveal()}
 		all = append(all, l)

@@ -18,13 +18,15 @@ import (
 // targets that fuzz it; or, after a dash, why none does. A function is named by
 // its folder, its receiver if it has one, and its name.
 var parsers = map[string]string{
-	"api/flakepass.ParseToken":      "api/flakepass.FuzzParseToken",
-	"api/flakepass.parseBase62":     "api/flakepass.FuzzParseToken",
-	"api/flakepass.Credential":      "api/flakepass.FuzzCredential",
-	"api/flakepass.claimsOf":        "api/flakepass.FuzzForwarded",
-	"api/flakepass.claims.identity": "api/flakepass.FuzzForwarded",
-	"api/flakepass.readAnswer":      "api/flakepass.FuzzRemoteAnswer",
-	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
+	"api/flakepass.ParseToken":       "api/flakepass.FuzzParseToken",
+	"api/flakepass.parseBase62":      "api/flakepass.FuzzParseToken",
+	"api/flakepass.ParseID":          "api/flakepass.FuzzParseID",
+	"api/flakepass.ID.UnmarshalText": "api/flakepass.FuzzParseID",
+	"api/flakepass.Credential":       "api/flakepass.FuzzCredential",
+	"api/flakepass.claimsOf":         "api/flakepass.FuzzForwarded",
+	"api/flakepass.claims.identity":  "api/flakepass.FuzzForwarded",
+	"api/flakepass.readAnswer":       "api/flakepass.FuzzRemoteAnswer",
+	"api/flakepass.event.read":       "api/flakepass.FuzzRemoteStream",
 
 	"api/client.readProblem":            "api/client.FuzzProblem",
 	"api/client.decode":                 "api/client.FuzzAnswers",

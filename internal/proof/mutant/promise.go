@@ -57,7 +57,7 @@ func promises() []Mutant {
 		rule("too old by the policy that is known here", service,
 			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
 		rule("a Remote refuses by the policy that it knows", "api/flakepass/remote_known.go",
-			"layout.UnixMilli(id) <= rule.bornBase", "layout.UnixMilli(id) <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "api/flakepass", "^TestRemoteFollowsThePolicy"),
+			"id.unixMilli() <= rule.bornBase", "layout.UnixMilli(id) <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "api/flakepass", "^TestRemoteFollowsThePolicy"),
 		rule("any poll proves a watermark", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "proven.After(k.watermark)", feed, "^TestWatermark"),
 		rule("a watermark falls", feed+"/feed.go",
@@ -100,7 +100,7 @@ func promises() []Mutant {
 
 		// AskLogout.
 		rule("a logout by age asks nobody", service,
-			"\thash := HashOf(t)\n\tended, err := end(", "\tif s.over(t.ID(), layout.Time(t.ID())) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := end(", domain, "^TestLogoutAlwaysAsks"),
+			"\thash := HashOf(t)\n\tended, err := end(", "\tif s.over(IDOf(t), layout.Time(IDOf(t))) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := end(", domain, "^TestLogoutAlwaysAsks"),
 	}
 	for i := range mutants {
 		if mutants[i].File == "internal/domain/policy/live.go" {

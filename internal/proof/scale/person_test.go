@@ -46,7 +46,7 @@ func (p *person) name() string { return fmt.Sprintf("person.%08d", p.number) }
 func newCrowd(n int) *crowd {
 	c := &crowd{n: n, now: time.Now().Truncate(time.Millisecond), tokens: make(map[int]flakepass.Token, sampled)}
 	for i := 0; i < n; i += n / sampled / 10 * 10 {
-		c.tokens[i] = flakepass.NewToken(idworker.ID(c.at(i).token))
+		c.tokens[i] = flakepass.NewToken(flakepass.ID(c.at(i).token))
 	}
 	return c
 }

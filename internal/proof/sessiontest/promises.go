@@ -26,7 +26,7 @@ func unknown(t *testing.T, w *world) {
 		}
 	}
 	// Somebody guessed the ID before it was minted. Its owner does not suffer.
-	token := flakepass.NewToken(id)
+	token := flakepass.NewToken(flakepass.ID(id))
 	_, err := w.Book.Begin(t.Context(), session.Opening{
 		UserID: user, PasswordVersion: 1, Seen: time.Now(),
 		Mint: func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) {
@@ -166,7 +166,7 @@ func oldEnd(t *testing.T, w *world) {
 
 func wrongHash(t *testing.T, w *world) {
 	l := w.user(t)
-	guess := session.Ending{ID: l.id(), Hash: session.HashOf(flakepass.NewToken(l.id())), Reason: session.LoggedOut}
+	guess := session.Ending{ID: l.id(), Hash: session.HashOf(flakepass.NewToken(flakepass.ID(l.id()))), Reason: session.LoggedOut}
 	if _, err := w.Book.End(t.Context(), guess); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End with another hash: %v, want ErrNotFound", err)
 	}

@@ -91,7 +91,7 @@ func (w *world) begin(ctx context.Context, user idworker.ID, seen time.Time) (lo
 		Mint: func(_ context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
 			l.above = above
 			id := w.mint(above)
-			l.token = flakepass.NewToken(id)
+			l.token = flakepass.NewToken(flakepass.ID(id))
 			return id, session.HashOf(l.token), nil
 		},
 	})

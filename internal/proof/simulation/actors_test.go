@@ -118,7 +118,7 @@ func (w *world) login(i *instance, user idworker.ID) bool {
 	}
 	// IDs grow in the order of logins, so whatever has a smaller one is over. The
 	// instance may not have ended it itself.
-	w.judge.told("", "a login", older(before, opened.Token.ID()))
+	w.judge.told("", "a login", older(before, session.IDOf(opened.Token)))
 	w.judge.began(user, opened.Token)
 	return true
 }

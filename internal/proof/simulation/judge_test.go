@@ -84,7 +84,7 @@ func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.db.mu.Lock()
-	l := &login{life: j.db.logins[t.ID()], token: t, dead: map[string]time.Time{}}
+	l := &login{life: j.db.logins[session.IDOf(t)], token: t, dead: map[string]time.Time{}}
 	j.db.mu.Unlock()
 	j.logins = append(j.logins, l)
 	if n := j.newest[user]; n == nil || n.id < l.id {

@@ -56,7 +56,7 @@ func (i *instance) verify(ctx context.Context, t flakepass.Token) (flakepass.Ide
 
 func (i *instance) logout(ctx context.Context, t flakepass.Token) error {
 	now, ok := i.feed.Clock()
-	if ok && !i.has(askLogout) && i.rule.Current().Expired(layout.Time(t.ID()), now) {
+	if ok && !i.has(askLogout) && i.rule.Current().Expired(t.ID().Time(), now) {
 		return nil
 	}
 	_, err := i.service.Close(ctx, t)

@@ -50,7 +50,7 @@ func TestEffectToldIsWhatHappens(t *testing.T) {
 					t.Fatal(err)
 				}
 				if err == nil {
-					found[token.ID()] = true
+					found[session.IDOf(token)] = true
 				}
 			}
 			return found
@@ -112,9 +112,9 @@ func (w *world) tokens(t *testing.T, r *rand.Rand, before time.Time, n int) (tok
 	w.logins(t, n, func(i int) (idworker.ID, session.Hash, time.Time) {
 		issued := before.Add(-time.Duration(r.Int64N(int64(60 * 24 * time.Hour)))).Truncate(time.Millisecond)
 		seen := issued.Add(time.Duration(r.Int64N(int64(before.Sub(issued)) + 1))).Truncate(time.Millisecond)
-		token := flakepass.NewToken(idworker.Default().Smallest(issued) + idworker.ID(i))
+		token := flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(issued) + idworker.ID(i)))
 		tokens = append(tokens, token)
-		return token.ID(), session.HashOf(token), seen
+		return session.IDOf(token), session.HashOf(token), seen
 	})
 	return tokens
 }

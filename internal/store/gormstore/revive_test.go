@@ -166,7 +166,7 @@ func (l *lives) login(rt *rapid.T) {
 			old.gone = "replaced"
 		}
 	}
-	begun := &life{token: opened.Token, user: user, issued: idworker.Default().Time(opened.Token.ID())}
+	begun := &life{token: opened.Token, user: user, issued: opened.Token.ID().Time()}
 	// By a clock that is far behind, it was issued before the last edit.
 	begun.over = !begun.issued.After(l.base(rt))
 	l.logins = append(l.logins, begun)
@@ -261,7 +261,7 @@ func (l *lives) settle(rt *rapid.T) map[idworker.ID]time.Time {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	rows := l.rows(rt)
 	for _, login := range l.logins {
-		seen, held := rows[login.token.ID()]
+		seen, held := rows[session.IDOf(login.token)]
 		if held && (!login.issued.After(l.db.Add(-ms(p.Absolute))) || !seen.After(l.db.Add(-ms(p.Idle)))) {
 			login.over = true
 		}
@@ -282,15 +282,15 @@ func (l *lives) sweep(rt *rapid.T) {
 	}
 	after := l.rows(rt)
 	for _, login := range l.logins {
-		_, held := before[login.token.ID()]
-		_, still := after[login.token.ID()]
+		_, held := before[session.IDOf(login.token)]
+		_, still := after[session.IDOf(login.token)]
 		switch {
 		case !held || still:
 			if held && login.over && l.knows(rt, n) && !n.now.Before(l.db) {
 				rt.Fatalf("%v is over, and a sweep leaves it", login)
 			}
 		case !login.over:
-			rt.Fatalf("%v, last used %v, lives at %v, and a sweep clears it", login, before[login.token.ID()], l.db)
+			rt.Fatalf("%v, last used %v, lives at %v, and a sweep clears it", login, before[session.IDOf(login.token)], l.db)
 		default:
 			login.gone = "swept"
 		}
@@ -333,7 +333,7 @@ func (l *lives) look(rt *rapid.T) {
 	rows := l.settle(rt)
 	for i := range l.nodes {
 		for _, login := range l.logins {
-			if _, held := rows[login.token.ID()]; !held || login.over {
+			if _, held := rows[session.IDOf(login.token)]; !held || login.over {
 				l.verify(rt, i, login, rows)
 			}
 		}
@@ -343,7 +343,7 @@ func (l *lives) look(rt *rapid.T) {
 // verify asks an instance about a login, and holds the answer to all promises.
 func (l *lives) verify(rt *rapid.T, i int, login *life, rows map[idworker.ID]time.Time) {
 	n := l.nodes[i]
-	seen, held := rows[login.token.ID()]
+	seen, held := rows[session.IDOf(login.token)]
 	_, err := n.service.Verify(l.ctx, login.token)
 	if _, refused := errors.AsType[*flakepass.Refusal](err); err != nil && !refused {
 		rt.Fatal(err)
@@ -356,7 +356,7 @@ func (l *lives) verify(rt *rapid.T, i int, login *life, rows map[idworker.ID]tim
 		rt.Fatalf("%v was %s, and instance %d lets it in", login, login.gone, i)
 	case err == nil && over && l.knows(rt, n):
 		rt.Fatalf("%v, last used %v, is over by the policy that instance %d knows at %v, and is let in", login, seen, i, l.db)
-	case err == nil && over && !l.rows(rt)[login.token.ID()].Equal(seen):
+	case err == nil && over && !l.rows(rt)[session.IDOf(login.token)].Equal(seen):
 		rt.Fatalf("%v is over, and a use of it is written", login)
 	}
 }

@@ -152,7 +152,7 @@ func (w *people) life(t *testing.T, near session.Store) {
 		UserID: user, PasswordVersion: 1, Seen: time.Now(),
 		Mint: func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) {
 			id := idworker.Default().Smallest(time.Now()) + user%(1<<22)
-			return id, session.HashOf(flakepass.NewToken(id)), nil
+			return id, session.HashOf(flakepass.NewToken(flakepass.ID(id))), nil
 		},
 	})
 	if err != nil {

@@ -199,8 +199,8 @@ func TestValueOfAnotherClock(t *testing.T) {
 
 func TestNoTokenIsWritten(t *testing.T) {
 	server := testenv.Redis(t)
-	token := flakepass.NewToken(idworker.Default().Smallest(time.Now()))
-	s := alive(token.ID())
+	token := flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(time.Now())))
+	s := alive(session.IDOf(token))
 	s.Hash = session.HashOf(token)
 	next := &fake{}
 	next.set(s)
