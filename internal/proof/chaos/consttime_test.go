@@ -14,8 +14,8 @@ import (
 // constantTime are the functions that compare a secret, and how often they call
 // subtle.ConstantTimeCompare or hmac.Equal.
 var constantTime = map[string]int{
-	"forwardkey.go verifySignature":               1, // of a forwarded identity
-	"remote.go Verify":                            1, // of a token, by its sum
+	"api/flakepass/forwardkey.go verifySignature": 1, // of a forwarded identity
+	"api/flakepass/remote.go Verify":              1, // of a token, by its sum
 	"internal/domain/account/secret.go Equal":     1, // two passwords of one form
 	"internal/edge/adminui/link.go state":         1, // the code of the first admin's link
 	"internal/domain/throttle/gate.go whose":      2, // the hash of a device's last token
