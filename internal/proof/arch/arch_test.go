@@ -82,6 +82,7 @@ var support = []string{
 	"internal/proof/attack",
 	"internal/proof/bench",
 	"internal/proof/lincheck",
+	"internal/proof/measure",
 	"internal/proof/scale",
 	"internal/proof/campaign",
 	"internal/proof/campaign/judge",
