@@ -147,6 +147,9 @@ fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp ch
 	$(GO) build -o bin/fuzzall ./internal/proof/fuzzall
 	bin/fuzzall -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
 
+stats: ## count lines, files, functions, interfaces, the ways of two requests and what importers take on, and write it into ARCHITECTURE.md
+	$(GO) run -tags $(TAGS) ./internal/proof/stats -update
+
 install-servers: ## install the servers that the tests need (Debian; as root or with sudo)
 	sh internal/proof/testenv/install.sh
 
@@ -158,4 +161,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz stats install-servers clean servers

@@ -96,6 +96,7 @@ var support = []string{
 	"internal/proof/sessiontest",
 	"internal/proof/model",
 	"internal/proof/simulation",
+	"internal/proof/stats",
 	"internal/proof/supply",
 	"internal/proof/testenv",
 	"internal/proof/throttletest",

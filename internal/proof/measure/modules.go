@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -31,11 +32,40 @@ func Modules(root string) ([]Module, error) {
 	return all, err
 }
 
-// TakesOn counts the modules besides its own that come into the module graph of
-// whoever imports a package in folder.
-func TakesOn(root, folder string) (int, error) {
-	out, err := goCommand(filepath.Join(root, folder), "list", "-m", "all")
-	return len(strings.Fields(strings.ReplaceAll(out, " ", "="))) - 1, err
+// TakesOn counts the modules of others that come into the module graph of a program
+// that requires the module which has the package in folder. It makes such a program
+// in the empty folder dir.
+func TakesOn(root, folder, dir string) (int, error) {
+	modules, err := Modules(root)
+	if err != nil {
+		return 0, err
+	}
+	root, err = filepath.Abs(root)
+	if err != nil {
+		return 0, err
+	}
+	file := "module importer\n\ngo 1.26\n\n"
+	required := ""
+	for _, m := range modules {
+		name, err := goCommand(filepath.Join(root, m.Folder), "list", "-m")
+		if err != nil {
+			return 0, err
+		}
+		name = strings.TrimSpace(name)
+		file += fmt.Sprintf("replace %s => %s\n", name, filepath.Join(root, m.Folder))
+		if folder == m.Folder || m.Folder == "." && required == "" || strings.HasPrefix(folder, m.Folder+"/") {
+			required = name
+		}
+	}
+	file += fmt.Sprintf("require %s v0.0.0\n", required)
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(file), 0o600); err != nil {
+		return 0, err
+	}
+	out, err := goCommand(dir, "list", "-mod=mod", "-m", "-f", "{{.Path}}", "all")
+	others := slices.DeleteFunc(strings.Fields(out), func(path string) bool {
+		return path == "importer" || strings.HasPrefix(path+"/", ourModule)
+	})
+	return len(others), err
 }
 
 func goCommand(dir string, args ...string) (string, error) {
