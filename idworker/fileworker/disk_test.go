@@ -3,7 +3,6 @@ package fileworker
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"testing"
 
@@ -93,8 +92,7 @@ func (p *platter) powerFailure() {
 	p.cache = append([]byte(nil), p.disk...)
 }
 
-func (*platter) Close() error               { return nil }
-func (*platter) Stat() (fs.FileInfo, error) { return nil, fs.ErrInvalid }
+func (*platter) Close() error { return nil }
 
 // A stop ends a process between any two of its calls to the disk.
 type stop struct {

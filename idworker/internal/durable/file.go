@@ -27,9 +27,6 @@ type Disk interface {
 
 	// Datasync returns when what was written is on the disk.
 	Datasync() error
-
-	// Stat is that of an [os.File].
-	Stat() (fs.FileInfo, error)
 }
 
 type osFile struct{ *os.File }
@@ -40,6 +37,7 @@ func (f osFile) Datasync() error { return datasync(f.File) }
 // methods are not for use at the same time.
 type File struct {
 	file  Disk
+	named *os.File // the same file, which path names; nil in a test
 	path  string
 	torn  int  // the copy that may be damaged; the other one is whole
 	clean bool // all that was written is on the disk
@@ -59,7 +57,7 @@ func Open(path string) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		f := &File{file: osFile{file}, path: path}
+		f := &File{file: osFile{file}, named: file, path: path}
 		same, err := false, lock(file)
 		if err == nil {
 			same, err = f.Named()
@@ -128,7 +126,7 @@ func (f *File) Write(record []byte) error {
 // Named reports whether the path still names this file: it is false once the
 // file was deleted or replaced.
 func (f *File) Named() (bool, error) {
-	open, err := f.file.Stat()
+	open, err := f.named.Stat()
 	if err != nil {
 		return false, err
 	}

@@ -117,7 +117,7 @@ func (w *world) start(p *place, life int) {
 		Learn: i.learn,
 	})
 	must(err)
-	var rows session.Rows = &feed.Rows{Reader: db, Policy: i.rule, Clock: i.feed}
+	var rows session.Rows = &feed.Rows{Rows: db, Judged: db, Policy: i.rule, Clock: i.feed}
 	if !w.has(oneRead) {
 		rows = db
 	}

@@ -52,7 +52,7 @@ func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gorms
 	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
-	rows := &feed.Rows{Reader: kept, Policy: rule}
+	rows := &feed.Rows{Rows: kept, Judged: kept, Policy: rule}
 	t.truth = gatetier.New(rows, db.SQL().Stats().MaxOpenConnections/2)
 	t.touches = touchtier.New(t.truth, touchtier.Options{To: kept, Policy: rule, Written: t.written, Log: log})
 	t.near = t.touches

@@ -12,8 +12,7 @@ import (
 
 // A Reader reads rows, each with what it is to be judged by.
 type Reader interface {
-	session.Rows
-	// Read is Get, and says which policy was in force and what the clock of the
+	// Read is [session.Rows.Get], and says which policy was in force and what the clock of the
 	// database showed.
 	Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error)
 }
@@ -24,7 +23,9 @@ type Reader interface {
 // was read now could be believed for the bound by a policy that is as old as the
 // bound already.
 type Rows struct {
-	Reader
+	session.Rows
+	// Judged is what Get reads in place of that of Rows.
+	Judged Reader
 	// Policy is what this instance knows.
 	Policy interface {
 		Current() *policy.Policy
@@ -42,7 +43,7 @@ func (r *Rows) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 	if r.Clock != nil {
 		asked = r.Clock.Now()
 	}
-	s, basis, err := r.Read(ctx, id)
+	s, basis, err := r.Judged.Read(ctx, id)
 	if err != nil {
 		return s, err
 	}

@@ -18,7 +18,7 @@ import (
 func TestRowIsAnsweredWithAPolicyAsNewAsItself(t *testing.T) {
 	rack := &shelf{version: 2}
 	rule := liveOf(t, rack, 1)
-	rows := &feed.Rows{Reader: rack, Policy: rule}
+	rows := &feed.Rows{Judged: rack, Policy: rule}
 	if s, err := rows.Get(t.Context(), 7); err != nil || s.ID != 7 {
 		t.Fatalf("got %+v, %v", s, err)
 	}
@@ -31,7 +31,7 @@ func TestRowOfTheKnownPolicyNeedsNoOtherQuestion(t *testing.T) {
 	rack := &shelf{version: 1}
 	rule := liveOf(t, rack, 1)
 	rack.loaded = 0
-	rows := &feed.Rows{Reader: rack, Policy: rule}
+	rows := &feed.Rows{Judged: rack, Policy: rule}
 	for _, version := range []int64{1, 0} { // 0 is a row that was read late
 		rack.version = version
 		if _, err := rows.Get(t.Context(), 7); err != nil || rack.loaded != 0 {
@@ -45,7 +45,7 @@ func TestRowIsNotAnsweredWithoutItsPolicy(t *testing.T) {
 	rack := &shelf{version: 2}
 	rule := liveOf(t, rack, 1)
 	rack.noPolicy = errors.New("no route")
-	rows := &feed.Rows{Reader: rack, Policy: rule}
+	rows := &feed.Rows{Judged: rack, Policy: rule}
 	if s, err := rows.Get(t.Context(), 7); !errors.Is(err, rack.noPolicy) || s.ID != 0 {
 		t.Errorf("got %+v, %v; want no session, and why the policy was not read", s, err)
 	}
@@ -61,7 +61,7 @@ func TestRowMovesTheClockForward(t *testing.T) {
 		}
 		before, _ := f.Clock()
 		rack := &shelf{version: 1, now: before.Add(-time.Hour)}
-		rows := &feed.Rows{Reader: rack, Policy: liveOf(t, rack, 1), Clock: f}
+		rows := &feed.Rows{Judged: rack, Policy: liveOf(t, rack, 1), Clock: f}
 		if _, err := rows.Get(t.Context(), 7); err != nil {
 			t.Fatal(err)
 		}

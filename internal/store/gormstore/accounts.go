@@ -71,41 +71,44 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		if len(c.events) == 0 && !c.losesAdmin {
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
-		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			if c.losesAdmin {
-				if err := db.lockSettings(tx); err != nil {
-					return err
-				}
-			}
-			may, err := db.authorizeAll(tx, c.events)
-			if err != nil {
-				return err
-			}
-			if c.losesAdmin {
-				if err := db.otherAdmin(tx, row.UserID); err != nil {
-					return err
-				}
-			}
-			if c.first != nil {
-				if err := c.first(tx); err != nil {
-					return err
-				}
-			}
-			if err := c.write(tx, &db.d, row); err != nil {
-				return err
-			}
-			for _, e := range c.events {
-				if err := may.record(e); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return db.recordChange(tx, c, row) })
 	})
 	if err == nil {
 		err = s.restamp(ctx, int64(id), start)
 	}
 	return ended, err
+}
+
+// recordChange makes the change and its events one, or neither.
+func (db *DB) recordChange(tx *gorm.DB, c accountChange, row tokenRow) error {
+	if c.losesAdmin {
+		if err := db.lockSettings(tx); err != nil {
+			return err
+		}
+	}
+	may, err := db.authorizeAll(tx, c.events)
+	if err != nil {
+		return err
+	}
+	if c.losesAdmin {
+		if err := db.otherAdmin(tx, row.UserID); err != nil {
+			return err
+		}
+	}
+	if c.first != nil {
+		if err := c.first(tx); err != nil {
+			return err
+		}
+	}
+	if err := c.write(tx, &db.d, row); err != nil {
+		return err
+	}
+	for _, e := range c.events {
+		if err := may.record(e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // changed sets when an account was last changed, by the database's clock. It grows
