@@ -62,11 +62,15 @@ type world struct {
 	serial   idworker.ID // of the logins whose time a test has set
 }
 
-// onEach holds the promise on every kind of database.
+// onEach holds the promise on every kind of database, at the same time: each has its
+// own. It is the last thing that a test does, for it returns before they begin.
 func onEach(t *testing.T, promise func(t *testing.T, w *world)) {
 	t.Helper()
 	for _, kind := range kinds {
-		t.Run(kind.name, func(t *testing.T) { promise(t, newWorld(t, kind.options(t))) })
+		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
+			promise(t, newWorld(t, kind.options(t)))
+		})
 	}
 }
 
