@@ -31,8 +31,8 @@ var widerInterfaces = map[string]int{
 
 var longerFunctions = map[string]int{
 	"adminui.UI.postAccount": 73,
-	"flakepass.serve":        168,
-	"flakepass.stack":        64,
+	"run.Serve":              168,
+	"run.stack":              64,
 }
 
 var largerFiles = map[string]int{
@@ -40,7 +40,7 @@ var largerFiles = map[string]int{
 	"secondfactor/service.go":  260,
 	"session/service.go":       343,
 	"throttle/gate.go":         391,
-	"flakepass/user.go":        272,
+	"cli/user.go":              279,
 }
 
 // holds checks sizes against a limit and the list of what may be over it.
