@@ -44,7 +44,7 @@ PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
 # What takes longest begins first, so that nothing long is left alone at the end.
 # "make lint" vets all of it.
-DEAR         := ./cmd/flakepass ./internal/store/gormstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
+DEAR         := ./internal/proof/deploytest ./internal/proof/lifecycletest ./internal/proof/consoletest ./internal/proof/commandtest ./internal/store/gormstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
 # What the tests need and the machine does not have; install.sh looks there too.
 TESTCACHE    := $(or $(FLAKEPASS_TEST_CACHE),$(HOME)/.cache/flakepass-test)
 # Not "go run": it would die of a SIGTERM and leave the servers' owner behind.
@@ -119,7 +119,7 @@ test-quick: ## run the tests on what this machine has; those whose server is abs
 
 lin: servers ## record what clients of three instances are told, LIN (60s) for each situation, and look for an order that explains it
 	FLAKEPASS_TEST_LIN_TIME=$(LIN) $(WITHSERVERS) -only mysql,redis -- $(GO) test -tags $(TAGS) -count 1 -v -timeout 60m \
-		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./cmd/flakepass
+		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./internal/proof/lineartest
 
 lint: ## check the sums of the dependencies, format, go vet and golangci-lint, which has all checks of staticcheck
 	$(GO) mod verify

@@ -164,7 +164,7 @@ func asvs11to13() asvsTable {
 				"12.1.1", "the server has versions of its own", "internal/server/run/servers.go",
 				"\t\td.servers[0].TLSConfig = d.pair.Config()\n",
 				"\t\td.servers[0].TLSConfig = d.pair.Config()\n\t\td.servers[0].TLSConfig.MinVersion = 0x0301\n",
-				"cmd/flakepass", "TestServeTLS", "",
+				"internal/proof/deploytest", "TestServeTLS", "",
 			},
 			{
 				"12.1.2", "a suite without forward secrecy", "internal/server/keypair/keypair.go",
@@ -195,7 +195,7 @@ func asvs11to13() asvsTable {
 				"13.1.2", "idle connections keep their places", "internal/server/connlimit/connlimit.go",
 				"\tif c == nil {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
 				"\tif c == nil || c.limit == l {\n\t\treturn false\n\t}\n\tl.remove(c)\n",
-				"cmd/flakepass", "TestIdleConnectionsMakeRoom", "",
+				"internal/proof/deploytest", "TestIdleConnectionsMakeRoom", "",
 			},
 			{
 				"13.1.2", "a connection with a request is taken for an idle one", "internal/server/connlimit/connlimit.go",
@@ -225,7 +225,7 @@ func asvs11to13() asvsTable {
 				"13.2.2", "who serves can take the tables away", "docs/rights.md",
 				"GRANT SELECT, INSERT, UPDATE, DELETE ON",
 				"GRANT ALL ON",
-				"cmd/flakepass", "TestTheRightsOfServingAreEnough", "",
+				"internal/proof/deploytest", "TestTheRightsOfServingAreEnough", "",
 			},
 			{
 				"13.2.3", "a key has a default", "internal/server/config/settings.go",

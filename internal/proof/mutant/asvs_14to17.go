@@ -41,7 +41,7 @@ func asvs14to17() asvsTable {
 				"14.2.4", "the log has a password", "internal/edge/httpapi/accounts.go",
 				"\ts.event(c, \"registered\", \"user_id\", user.ID,",
 				"\ts.event(c, \"registered\", \"password\", string(in.Password), \"user_id\", user.ID,",
-				"cmd/flakepass", "TestNoSecretIsWrittenAnywhere", "",
+				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
 				"14.2.6", "introspection tells why", "internal/edge/httpapi/introspect.go",
@@ -327,7 +327,7 @@ func asvs14to17() asvsTable {
 				"16.2.5", "the log has a password", "internal/edge/httpapi/accounts.go",
 				"\ts.event(c, \"registered\", \"user_id\", user.ID,",
 				"\ts.event(c, \"registered\", \"password\", string(in.Password), \"user_id\", user.ID,",
-				"cmd/flakepass", "TestNoSecretIsWrittenAnywhere", "",
+				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
 				"16.3.1", "a login without its event", "internal/store/gormstore/sessions.go",

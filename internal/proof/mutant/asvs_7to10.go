@@ -270,13 +270,13 @@ func asvs7to10() asvsTable {
 				"8.3.1", "what is changed is not checked where it is changed", "internal/store/gormstore/authorize.go",
 				"case need == audit.NeedsNothing || by.Inside():",
 				"case need != 0 || by.Inside():",
-				"cmd/flakepass", "TestNobodyMakesAnythingWhoseRightHasEnded", "^SQLite$",
+				"internal/proof/deploytest", "TestNobodyMakesAnythingWhoseRightHasEnded", "^SQLite$",
 			},
 			{
 				"8.3.1", "a route changes something, and no test looks at it", "internal/edge/httpapi/httpapi.go",
 				"\tmine := v1.Group(",
 				"\tv1.DELETE(\"/everything\", s.do(s.logout))\n\tmine := v1.Group(",
-				"cmd/flakepass", "TestEveryRouteIsHeldToItsRight", "",
+				"internal/proof/deploytest", "TestEveryRouteIsHeldToItsRight", "",
 			},
 			{
 				"8.3.2", "another role leaves the login", "internal/store/gormstore/accounts.go",

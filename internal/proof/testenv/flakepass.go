@@ -22,16 +22,18 @@ var built struct {
 
 // Main runs the tests of a package that asks for [Flakepass], takes away what that
 // made, and ends the process. Call it from TestMain.
-func Main(m *testing.M) {
+func Main(m *testing.M) { os.Exit(Run(m)) }
+
+// Run is [Main] for a package that has more to do at the end: it returns the exit code.
+func Run(m interface{ Run() int }) int {
 	dir, err := os.MkdirTemp("", "flakepass-test-*")
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	built.dir = dir
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	return m.Run()
 }
 
 // Flakepass returns the path of the command, built as people run it, once in a test

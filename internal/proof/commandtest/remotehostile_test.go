@@ -1,0 +1,70 @@
+package commandtest
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/proof/e2e"
+)
+
+// TestRemoteServerCannotWriteToTheTerminal: whatever a server puts into its
+// texts, what a terminal obeys is not printed.
+func TestRemoteServerCannotWriteToTheTerminal(t *testing.T) {
+	t.Parallel()
+	const at = `"2026-11-21T09:12:33.123Z"`
+	const session = `"id":"7","issued_at":` + at + `,"last_seen_at":` + at + `,"expires_at":` + at + `,"idle_expires_at":` + at
+	const user = `"username":"ESC","role":"ESC","created_at":` + at + `,"updated_at":` + at
+	const policy = `"idle_timeout_seconds":600,"absolute_lifetime_seconds":600,"touch_interval_seconds":1,"sweep_schedule":"ESC","version":1,` +
+		`"updated_at":` + at + `,"updated_by":"ESC","note":"ESC"`
+	const sweep = `"id":"9","instance":"ESC","started_at":` + at + `,"finished_at":` + at + `,"outcome":"ESC","cleared":1,"failed_rows":1,` +
+		`"longest_batch_ms":1,"detail":"ESC"`
+	answers := map[string]string{
+		"GET /v1/me":                    `{"username":"ESC","role":"ESC","session":{` + session + `}}`,
+		"GET /v1/admin/policy":          `{` + policy + `}`,
+		"PUT /v1/admin/policy":          `{` + strings.Replace(policy, "ESC", "ESC again", 1) + `,"dry_run":true,"effect":{}}`,
+		"GET /v1/admin/policy/history":  `{"policies":[{` + policy + `}]}`,
+		"GET /v1/admin/users":           `{"users":[{"id":"7",` + user + `}]}`,
+		"POST /v1/admin/users":          `{"id":"7",` + user + `}`,
+		"GET /v1/admin/sessions":        `{"sessions":[{` + session + `,"user_id":"7","username":"ESC","role":"ESC"}]}`,
+		"GET /v1/admin/audit":           `{"events":[{"id":"7","at":` + at + `,"action":"ESC","actor":{"name":"ESC"},"via":"ESC","target":{"kind":"ESC","name":"ESC"},"reason":"ESC"}]}`,
+		"POST /v1/admin/sweeps":         `{` + sweep + `}`,
+		"GET /v1/admin/stats":           `problem`,
+		"POST /v1/admin/logout-all":     `page`,
+		"DELETE /v1/admin/sessions/{n}": `problem`,
+	}
+	mux := http.NewServeMux()
+	for path, body := range answers {
+		mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			text := body
+			switch body {
+			case "problem":
+				w.WriteHeader(http.StatusConflict)
+				text = `{"code":"new_one","title":"ESC","detail":"ESC","request_id":"ESC","reasons":["ESC"],"errors":[{"field":"ESC","message":"ESC"}]}`
+			case "page":
+				w.Header().Set("Content-Type", "text/html")
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			_, _ = w.Write([]byte(strings.ReplaceAll(text, "ESC", `told\u001b[2J\u009b2J\u0007`)))
+		})
+	}
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	vars := map[string]string{"HOME": t.TempDir(), "FLAKEPASS_REMOTE_URL": s.URL, "FLAKEPASS_REMOTE_TOKEN": flakepass.NewToken(7).Reveal()}
+	for _, line := range []string{
+		"whoami", "policy get", "policy set --idle 5m --dry-run", "policy history", "user list", "user add abc --password-stdin", "session list", "audit",
+		"sweep", "stats", "session end 7", "logout-all --yes",
+	} {
+		r := e2e.Command(t, vars, "violet tram sings at noon\n", append([]string{"remote"}, strings.Fields(line)...)...)
+		said := r.Out + r.Errs
+		if strings.ContainsAny(said, "\x1b\u009b\a") {
+			t.Errorf("%s: %q", line, said)
+		}
+		if line != "logout-all --yes" && !strings.Contains(said, "told") {
+			t.Errorf("%s: nothing of the server is shown: %q", line, said)
+		}
+	}
+}

@@ -1,0 +1,116 @@
+//go:build unix
+
+package deploytest
+
+import (
+	"errors"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/proof/e2e"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+)
+
+// TestPasswordsAreHashedBeside: the program hashes in a process of its own,
+// survives its end, and leaves none behind, however it ends.
+func TestPasswordsAreHashedBeside(t *testing.T) {
+	t.Parallel()
+	dir, password := t.TempDir(), e2e.NewPassword()
+	p := e2e.StartProcess(t, dir, e2e.AnyPort())
+	c := e2e.NewClient(t, p.Public)
+	c.Want(c.Register("alice", password), 201, "")
+	first := hashProcess(t, p)
+	if out, err := exec.CommandContext(t.Context(), "ps", "-o", "args=", "-p", strconv.Itoa(first)).CombinedOutput(); strings.TrimSpace(string(out)) != "flakepass hash" {
+		t.Errorf("the process is %q, %v", out, err)
+	}
+	if !strings.Contains(string(e2e.Metrics(t, p.Ops)), "flakepass_hashing_process_cpu_seconds_total") {
+		t.Error("the metrics do not tell what it uses")
+	}
+
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, e2e.Patience, func() bool {
+		a := c.Do("POST", "/v1/login", e2e.Object("username", "alice", "password", password))
+		if a.Status != 200 && a.Status != 503 {
+			t.Fatalf("a right password is told %d: %s", a.Status, a.Body)
+		}
+		return a.Status == 200
+	}, "nobody can log in any more")
+	second := hashProcess(t, p)
+	if second == first {
+		t.Errorf("process %d was killed, and is there", first)
+	}
+
+	// A terminal tells both to stop, and so does systemd.
+	if err := syscall.Kill(second, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	c.Alive(c.Login("alice", password))
+	if now := hashProcess(t, p); now != second {
+		t.Error("the process stopped before its server")
+	}
+	p.Signal(t, syscall.SIGTERM)
+	if code := p.End(t); code != 0 {
+		t.Errorf("exit code %d\n%s", code, p.Log)
+	}
+	vanishes(t, second)
+
+	p = e2e.StartProcess(t, dir, e2e.AnyPort())
+	last := hashProcess(t, p)
+	p.Signal(t, syscall.SIGKILL)
+	p.End(t)
+	vanishes(t, last)
+}
+
+// TestPasswordsAreHashedHere where no process is wanted.
+func TestPasswordsAreHashedHere(t *testing.T) {
+	t.Parallel()
+	vars := e2e.AnyPort()
+	vars["FLAKEPASS_HASH_PROCESS"] = "off"
+	p := e2e.StartProcess(t, t.TempDir(), vars)
+	if got := children(t, p); got != nil {
+		t.Errorf("the server has the processes %v", got)
+	}
+	c, password := e2e.NewClient(t, p.Public), e2e.NewPassword()
+	c.Want(c.Register("alice", password), 201, "")
+	c.Alive(c.Login("alice", password))
+}
+
+// hashProcess is the one process that the server has started.
+func hashProcess(t *testing.T, p *e2e.Process) int {
+	t.Helper()
+	all := children(t, p)
+	if len(all) != 1 {
+		t.Fatalf("the server has the processes %v, want one", all)
+	}
+	return all[0]
+}
+
+// children are the processes that the server has started.
+func children(t *testing.T, p *e2e.Process) (pids []int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ps", "-o", "pid=", "--ppid", strconv.Itoa(p.Cmd.Process.Pid)).Output()
+	if exit, ran := errors.AsType[*exec.ExitError](err); ran && exit.ExitCode() == 1 {
+		return nil
+	}
+	if err != nil {
+		t.Skipf("needs the ps of Linux: %v", err)
+	}
+	for _, field := range strings.Fields(string(out)) {
+		pid, err := strconv.Atoi(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+func vanishes(t *testing.T, pid int) {
+	t.Helper()
+	testenv.Eventually(t, e2e.Patience, func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }, "the process that hashes outlives its server")
+}

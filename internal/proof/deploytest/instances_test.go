@@ -1,0 +1,76 @@
+package deploytest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/e2e"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/release"
+	"github.com/flakepass/flakepass/internal/server/run"
+)
+
+// Redis that stands still is seen in what each says of it, and harms nothing.
+func TestInstancesTellOfRedis(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnMySQL(t)
+	i := d.Start(t)
+	e2e.NewAdmin(t, d, "ada", account.RoleAdmin)
+	c := goClient(t, i, nil)
+	in, err := c.Login(t.Context(), apiclient.Credentials{Username: "ada", Password: apiclient.NewPassword(e2e.Passphrase)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := func(want string) {
+		t.Helper()
+		testenv.Eventually(t, e2e.Patience, func() bool {
+			list, err := c.As(in.Token).Instances(t.Context())
+			return err == nil && len(list) == 1 && list[0].RedisState == want && list[0].Horizon >= 0 && list[0].Bound == e2e.Bound
+		}, "the instance says of Redis: "+want)
+	}
+	says("ok")
+	d.Redis.Pause()
+	says("does not answer")
+	d.Redis.Resume()
+	says("ok")
+}
+
+func callInstances(ctx context.Context, t *testing.T, admin *apiclient.Client) {
+	var list []apiclient.Instance
+	testenv.Eventually(t, e2e.Patience, func() bool {
+		list = step[[]apiclient.Instance](t, "instances")(admin.Instances(ctx))
+		return len(list) > 0
+	}, "the instance has reported")
+	if i := list[0]; len(list) != 1 || i.Name != run.Holder() || i.Version != release.Version() || i.NotHeardOf || i.RedisState != "none" || i.Horizon < 0 ||
+		i.Bound != e2e.Bound || i.StartedAt.IsZero() || i.SeenAt.Before(i.StartedAt) || i.DatabaseTook <= 0 || i.ClockAhead.Abs() > time.Minute || len(i.Troubles) != 0 {
+		t.Errorf("instances: %+v", list)
+	}
+}
+
+// TestReportsThatFailHarmNothing: an instance whose reports get lost stays ready,
+// lets people in and out, and says so in the log once; its reports come again
+// afterwards.
+func TestReportsThatFailHarmNothing(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnMySQL(t)
+	db := d.SQL(t)
+	i := d.Start(t)
+	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT COUNT(*) FROM instances") == 1 }, "the instance reports")
+	e2e.Execute(t, db, "RENAME TABLE instances TO elsewhere")
+	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "could not report") }, "the log says so")
+	c, ops, password := e2e.NewClient(t, i.Public), e2e.NewClient(t, i.Ops), e2e.NewPassword()
+	ops.Want(ops.Do("GET", "/readyz", ""), 200, "")
+	c.Want(c.Register("alice", password), 201, "")
+	token := c.Login("alice", password)
+	c.Alive(token)
+	c.Want(c.Logout(token), 204, "")
+	e2e.Execute(t, db, "RENAME TABLE elsewhere TO instances")
+	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT MAX(database_failed) FROM instances") > 0 }, "reports come again, and tell of those that did not")
+	if n := strings.Count(i.Log.String(), "could not report"); n != 1 {
+		t.Errorf("the log says so %d times", n)
+	}
+}

@@ -1,0 +1,119 @@
+package deploytest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/proof/e2e"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+)
+
+// TestRedisThatCannotBeUsedIsToldAtTheStart: in the greeting and in the log, by
+// kind, with its place and without its password; and the instance is ready all
+// the same.
+func TestRedisThatCannotBeUsedIsToldAtTheStart(t *testing.T) { //nolint:tparallel // its instances take turns on one database file
+	t.Parallel()
+	open, locked, paused := testenv.Redis(t), testenv.Redis(t, "--requirepass", "right"), testenv.Redis(t)
+	paused.Pause()
+	gone := testenv.Redis(t)
+	gone.Stop()
+	sentinels := testenv.RedisSentinel(t)
+	sentinels.Sentinels[0].Command("ACL SETUSER default resetpass >right")
+	guarded, free := sentinels.Sentinels[0].Addr+"/"+sentinels.Name, sentinels.Sentinels[1].Addr+"/sesions"
+	d := e2e.OnSQLite(t)
+	for name, c := range map[string]struct{ url, where, greeting string }{
+		"none":                       {"", "", "none"},
+		"works":                      {open.URL(), "", "yes"},
+		"works with its password":    {"redis://:right@" + locked.Addr, "", "yes"},
+		"nobody there":               {"redis://:PLANTED@" + gone.Addr, gone.Addr, "does not answer"},
+		"stands still":               {"redis://:PLANTED@" + paused.Addr, paused.Addr, "does not answer"},
+		"no cluster there":           {"redis+cluster://:PLANTED@" + gone.Addr, gone.Addr, "does not answer"},
+		"no sentinel there":          {"redis+sentinel://:PLANTED@" + gone.Addr + "/m?sentinel_password=PLANTED", gone.Addr + "/m", "does not answer"},
+		"wrong password":             {"redis://:PLANTED@" + locked.Addr + "/2", locked.Addr, "refuses the user or password"},
+		"no password":                {locked.URL(), locked.Addr, "refuses the user or password"},
+		"not a cluster":              {"redis+cluster://:PLANTED@" + open.Addr, open.Addr, "is not a cluster"},
+		"wrong master":               {"redis+sentinel://:PLANTED@" + free, free, "has sentinels that know no master of that name"},
+		"wrong password of sentinel": {"redis+sentinel://" + guarded + "?sentinel_password=PLANTED", guarded, "refuses the user or password"},
+		"password of sentinel":       {"redis+sentinel://" + guarded + "?sentinel_password=right", "", "yes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := d.Start(t, "FLAKEPASS_REDIS", c.url)
+			e2e.NewClient(t, i.Ops).Want(e2e.NewClient(t, i.Ops).Do("GET", "/readyz", ""), 200, "")
+			testenv.Eventually(t, e2e.Patience, func() bool { return i.Out.Count("worker number") == 1 }, "the greeting is printed")
+			if i.Out.Count("redis: "+c.greeting) != 1 || c.where != "" && i.Out.Count("("+c.where+")") != 1 {
+				t.Errorf("the greeting does not say %q, and where\n%s", c.greeting, i.Out)
+			}
+			warned := i.Log.Count("cannot be used now")
+			if c.where == "" && warned != 0 || c.where != "" && (warned != 1 || i.Log.Count(c.greeting) == 0 || i.Log.Count("level=WARN") == 0) {
+				t.Errorf("%d warnings in the log\n%s", warned, i.Log)
+			}
+			if all := i.Out.String() + i.Log.String(); strings.Contains(all, "PLANTED") || strings.Contains(all, "right@") {
+				t.Errorf("the password is in\n%s", all)
+			}
+			if err := i.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestLostSubscriptionIsToldAndCounted: the log, once, and the metrics of an
+// instance tell that it does not hear of endings any more, and that it does
+// again.
+func TestLostSubscriptionIsToldAndCounted(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnSQLite(t)
+	redis := testenv.Redis(t)
+	i := d.Start(t, "FLAKEPASS_REDIS", redis.URL())
+	says := func(lines ...string) bool {
+		text := string(e2e.Metrics(t, i.Ops))
+		for _, line := range lines {
+			if !strings.Contains(text, line+"\n") {
+				return false
+			}
+		}
+		return true
+	}
+	testenv.Eventually(t, e2e.Patience, func() bool {
+		return says("flakepass_redis_listening 1", "flakepass_redis_listening_losses_total 0")
+	}, "it listens")
+	redis.Kill()
+	testenv.Eventually(t, e2e.Patience, func() bool {
+		return says("flakepass_redis_listening 0", "flakepass_redis_listening_losses_total 1")
+	}, "it does not listen, and counts that")
+	redis.Start()
+	testenv.Eventually(t, e2e.Patience, func() bool {
+		return says("flakepass_redis_listening 1", "flakepass_redis_listening_losses_total 1")
+	}, "it listens again")
+	if i.Log.Count("does not tell of endings") != 1 || i.Log.Count("tells of endings again") != 1 {
+		t.Errorf("want one line each\n%s", i.Log)
+	}
+	if without := d.Start(t); strings.Contains(string(e2e.Metrics(t, without.Ops)), "flakepass_redis") {
+		t.Error("an instance without Redis has metrics about it")
+	}
+}
+
+// TestRedisThatEvictsIsToldAtTheStart: in the log, once, and by /readyz, which says
+// that the instance is ready all the same.
+func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) {
+	t.Parallel()
+	evicts, keeps, silent := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru"), testenv.Redis(t), testenv.Redis(t)
+	silent.Command("ACL SETUSER default -info")
+	d := e2e.OnSQLite(t)
+	for url, want := range map[string]string{
+		evicts.URL(): "maxmemory-policy allkeys-lru", silent.URL(): "its user may not ask", keeps.URL(): "", "": "",
+	} {
+		i := d.Start(t, "FLAKEPASS_REDIS", url)
+		answer := e2e.NewClient(t, i.Ops).Do("GET", "/readyz", "")
+		e2e.NewClient(t, i.Ops).Want(answer, 200, "")
+		if told := strings.Contains(string(answer.Body), "warnings"); told != (want != "") || !strings.Contains(string(answer.Body), want) {
+			t.Errorf("/readyz says %s, want %q", answer.Body, want)
+		}
+		if n := i.Log.Count("counts of attempts"); n != min(len(want), 1) || want != "" && i.Log.Count(want) != 1 {
+			t.Errorf("%d warnings in the log, want %q\n%s", n, want, i.Log)
+		}
+		if err := i.Stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
