@@ -140,14 +140,14 @@ func (r readCommitted) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	session, ok := conn.(driver.ExecerContext)
-	if !ok {
+	session, err := newTimedConn(conn)
+	if err != nil {
 		_ = conn.Close()
-		return nil, errors.New("a connection that takes no statements")
+		return nil, err
 	}
 	if _, err := session.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	return conn, nil
+	return session, nil
 }
