@@ -163,6 +163,23 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	}
 }
 
+// The floor is of the clock that mints IDs, and the store takes the database's where
+// that is behind. What lives is counted by the database's.
+func TestEndOfAllGoesByTheRightClocks(t *testing.T) {
+	d := newDesk(t)
+	mints := time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)
+	d.sessions.Now = func() time.Time { return mints }
+	d.sessions.Clock = func() time.Time { return mints.Add(-time.Hour) }
+	var counted time.Time
+	d.sessions.Counted = func(_ context.Context, _ policy.Policy, now time.Time) (policy.Estimate, error) {
+		counted = now
+		return policy.Estimate{}, nil
+	}
+	if _, err := d.sessions.EndAll(acting(t), ""); err != nil || !d.ended.Equal(mints) || !counted.Equal(mints.Add(-time.Hour)) {
+		t.Errorf("ended as of %v, and counted as of %v: %v", d.ended, counted, err)
+	}
+}
+
 func TestStatsAddUp(t *testing.T) {
 	d := newDesk(t)
 	n, err := d.stats.Count(t.Context())
@@ -214,7 +231,8 @@ func (b book) Revoke(_ context.Context, e session.Ending, event func(session.Ses
 	return session.Session{}, session.ErrNotFound
 }
 
-func (d *desk) EndAll(_ context.Context, _ time.Time, events ...audit.Event) (idworker.ID, error) {
+func (d *desk) EndAll(_ context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
+	d.ended = now
 	d.floor, d.events = d.last, append(d.events, events...)
 	return d.floor, nil
 }

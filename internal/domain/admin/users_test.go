@@ -215,6 +215,7 @@ type desk struct {
 	needed []audit.Need // of which the rights were checked where nothing changed
 	last   idworker.ID
 	floor  idworker.ID
+	ended  time.Time // up to when, as EndAll was asked
 	rule   policy.Policy
 }
 

@@ -64,7 +64,6 @@ func TestMemoryHearsWhatTheRowsSay(t *testing.T) {
 	if err := tiers.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.Settled, s.Near = tiers.settled, nearEnd
 	idle := policy.Default().Idle
 	for name, c := range map[string]struct {
 		ago   time.Duration // since the last use
@@ -133,9 +132,7 @@ func unpolled(t *testing.T) (*gormstore.DB, *tiers, *session.Service, account.Us
 		t.Fatal(err)
 	}
 	t.Cleanup(stacked.close)
-	s := &session.Service{
-		Store: stacked.near, Rows: stacked.truth, Book: kept, IDs: nowIDs{}, Policy: rule, Known: stacked.feed,
-	}
+	s := stacked.service(cfg.RevocationBound, kept, nowIDs{}, rule)
 	return db, stacked, s, alice
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
@@ -91,10 +90,7 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		return err
 	}
 	defer closeList()
-	sessions := &session.Service{
-		Store: tiers.near, Rows: tiers.truth, Book: bookOf(cfg, kept, ids, rule), IDs: ids, Policy: rule, Known: tiers.feed,
-		Near: cfg.RevocationBound + nearEnd, Settled: tiers.settled, Accepted: tiers.accepted,
-	}
+	sessions := tiers.service(cfg.RevocationBound, bookOf(cfg, kept, ids, rule), ids, rule)
 	own := &admin.OwnAccounts{Users: users, Register: users, Proofs: kept, IDs: ids}
 	accounts := &account.Service{
 		Users: own, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,

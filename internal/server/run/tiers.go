@@ -161,6 +161,14 @@ func (t *tiers) clock() time.Time {
 	return time.Now()
 }
 
+// service is the one that asks these tiers, and that they hear of.
+func (t *tiers) service(bound time.Duration, book session.Book, ids session.Minter, rule *policy.Live) *session.Service {
+	return &session.Service{
+		Store: t.near, Rows: t.truth, Book: book, IDs: ids, Policy: rule, Known: t.feed,
+		Near: bound + nearEnd, Settled: t.settled, Accepted: t.accepted,
+	}
+}
+
 // nearEnd is how long before the end of its idle timeout a use is written before
 // it is answered, beside the bound: longer than what is written behind takes, with
 // one attempt that fails.
