@@ -18,7 +18,7 @@ DUP_IDS      ?= 1000000000
 DUP_FOR      ?= 15m
 FRESH_TEST   ?=
 RACE_COUNT   ?= 50
-RACED        ?= ./api/... ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/admin ./internal/edge/adminui ./internal/domain/audit \
+RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/admin ./internal/edge/adminui ./internal/domain/audit \
                 ./internal/store/breached ./internal/edge/clientaddr ./internal/server/config ./internal/domain/firstadmin ./internal/domain/fleet ./internal/edge/httpapi \
                 ./internal/server/keypair ./internal/domain/limit ./internal/domain/login ./internal/domain/policy ./api/problem ./internal/domain/secondfactor \
                 ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/throttle/... ./migrations

@@ -41,8 +41,19 @@
 //	r.With(guard.Handler).Get("/orders", orders)                 // chi
 //	e.GET("/orders", orders, echo.WrapMiddleware(guard.Handler)) // echo
 //
-// In a router whose chain is no [http.Handler], such as gin, call [Guard.Admit]
-// and stop if it returns false; the example of Admit is a middleware for gin.
+// In a router whose chain is no [http.Handler], call [Guard.Admit] and stop if it
+// returns false. A middleware for gin:
+//
+//	func guarded(g *flakepass.Guard) gin.HandlerFunc {
+//		return func(c *gin.Context) {
+//			r, ok := g.Admit(c.Writer, c.Request)
+//			if !ok {
+//				c.Abort() // answered
+//				return
+//			}
+//			c.Request = r
+//		}
+//	}
 //
 // HEAD and OPTIONS are guarded as any other method. A browser sends the
 // preflight of a cross-origin request (OPTIONS, Fetch standard) without the

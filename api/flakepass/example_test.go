@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 
-	"github.com/gin-gonic/gin"
-
 	"github.com/flakepass/flakepass/api/flakepass"
 )
 
@@ -116,36 +114,6 @@ func ExampleGuard_Handler() {
 	})
 	fmt.Println(send(use(guard.Handler, hello), alive).Body)
 	// Output: hello alice
-}
-
-// A middleware for gin.
-func ExampleGuard_Admit() {
-	alive := flakepass.NewToken(1001)
-	guard := &flakepass.Guard{Verifier: logins{alive}}
-
-	guarded := func(g *flakepass.Guard) gin.HandlerFunc {
-		return func(c *gin.Context) {
-			r, ok := g.Admit(c.Writer, c.Request)
-			if !ok {
-				c.Abort() // answered
-				return
-			}
-			c.Request = r
-		}
-	}
-	gin.SetMode(gin.ReleaseMode)
-	router := gin.New()
-	router.GET("/orders", guarded(guard), func(c *gin.Context) {
-		who, _ := flakepass.FromContext(c.Request.Context())
-		c.String(http.StatusOK, "hello %s", who.Username)
-	})
-	router.GET("/users", guarded(guard.Only("admin")), func(c *gin.Context) { c.Status(http.StatusNoContent) })
-
-	fmt.Println(send(router, alive).Body)
-	fmt.Println(send(router, flakepass.NewToken(1002)).Code)
-	// Output:
-	// hello alice
-	// 401
 }
 
 // A service behind a proxy believes what the proxy was told, and nobody else.

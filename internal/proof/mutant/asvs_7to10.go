@@ -35,7 +35,7 @@ func asvs7to10() asvsTable {
 				"7.2.1", "a Remote believes a token that the server refused", "api/flakepass/remote_call.go",
 				"\tcase v.refusal != nil:\n\t\tq.err = v.refusal\n",
 				"\tcase v.refusal != nil:\n\t\tq.who = Identity{UserID: 7}\n",
-				"api/flakepass", "TestRemoteAnswersAsTheServerDoes", "",
+				"internal/proof/remote", "TestRemoteAnswersAsTheServerDoes", "",
 			},
 			{
 				"7.2.2", "all tokens have one secret", "api/flakepass/token.go",
@@ -210,7 +210,7 @@ func asvs7to10() asvsTable {
 				"8.1.2", "any field may be sent to register", "api/openapi.yaml",
 				"      description: A new account.\n      additionalProperties: false\n",
 				"      description: A new account.\n",
-				"api", "TestSchemasAreClosedAndDescribed", "",
+				"internal/proof/apitest", "TestSchemasAreClosedAndDescribed", "",
 			},
 			{
 				"8.2.1", "every role is an admin", "internal/edge/httpapi/roles.go",

@@ -55,7 +55,7 @@ func promises() []Mutant {
 		rule("a use is written whatever the policy says", store+"/touch.go",
 			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
 		rule("a Remote tells of a use that it has only passed on", "api/flakepass/remote_uses.go",
-			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "api/flakepass", "^TestRemoteTellsWhatTheRowSays"),
+			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "internal/proof/remote", "^TestRemoteTellsWhatTheRowSays"),
 
 		// WriteNear.
 		rule("no use is written before it is answered", service,
@@ -69,7 +69,7 @@ func promises() []Mutant {
 		rule("too old by the policy that is known here", service,
 			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
 		rule("a Remote refuses by the policy that it knows", "api/flakepass/remote_known.go",
-			"id.unixMilli() <= rule.bornBase", "layout.UnixMilli(id) <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "api/flakepass", "^TestRemoteFollowsThePolicy"),
+			"id.unixMilli() <= rule.bornBase", "id.unixMilli() <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "internal/proof/remote", "^TestRemoteFollowsThePolicy"),
 		rule("any poll proves a watermark", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "proven.After(k.watermark)", feed, "^TestWatermark"),
 		rule("a watermark falls", feed+"/feed.go",

@@ -1,4 +1,4 @@
-package api_test
+package apitest_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 // every problem points, and the contract equal: the same codes, each with the
 // same statuses.
 func TestProblemsPageAndSpecAgree(t *testing.T) {
-	page, err := os.ReadFile("../docs/problems.md")
+	page, err := os.ReadFile("../../../docs/problems.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package flakepass_test
+package remote_test
 
 import (
 	"context"

@@ -1,5 +1,5 @@
 //nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
-package flakepass_test
+package remote_test
 
 import (
 	"context"
