@@ -37,8 +37,14 @@ export GORACE ?= atexit_sleep_ms=20
 # The search of the model has one goroutine, and takes five times as long.
 UNRACED      := github.com/flakepass/flakepass/internal/proof/model modernc.org/sqlite/lib modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE         := -race $(UNRACED:%=-gcflags=%=-race=false)
-GOLANGCI     := $(GO) tool -modfile="$(CURDIR)/internal/tools/golangci.mod" golangci-lint
-CYCLONEDX    := $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
+# The modules of go.work; "./..." alone is the packages of the outer one.
+MODULE       := github.com/flakepass/flakepass
+PUBLIC       := api
+ALL          := ./... $(PUBLIC:%=./%/...)
+# A tool has the versions of a file of its own, which the go command takes only
+# outside of a workspace. The linter itself looks at the workspace.
+GOLANGCI     := $(CURDIR)/bin/golangci-lint
+CYCLONEDX    := GOWORK=off $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
 # A module of its own: what idworker is compared with is no dependency of ours.
 PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
@@ -70,12 +76,12 @@ licences: ## write docs/licences.md, and the texts that the program carries, fro
 	$(GO) test -tags $(TAGS) -count 1 -run '^TestLicencesOfWhatIsShipped$$' ./internal/proof/supply -update
 
 vuln: ## look for known vulnerabilities in what the code calls; VULNDB names a copy of the database
-	@$(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
-	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PEERS)
+	@GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PUBLIC) $(PEERS)
 
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, half of "sim", and "dup" for 45 s
-	$(WITHSERVERS) -- $(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) ./...
-	cd $(PEERS) && $(GO) test -timeout 2m ./...
+	$(WITHSERVERS) -- $(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) $(ALL)
+	cd $(PEERS) && GOWORK=off $(GO) test -timeout 2m ./...
 	@$(MAKE) --no-print-directory sim SEEDS=50000 WORLDS=5000
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
 
@@ -115,18 +121,32 @@ race: ## run the tests of RACED (those without servers) RACE_COUNT (50) times wi
 	@status=0; for p in $(RACED); do $(GO) test $(RACE) -vet=off -tags $(TAGS) -p 1 -count $(RACE_COUNT) -timeout 2h $$p || status=1; done; exit $$status
 
 test-quick: ## run the tests on what this machine has; those whose server is absent are skipped
-	$(GO) test -tags $(TAGS) $(TESTFLAGS) ./...
+	$(GO) test -tags $(TAGS) $(TESTFLAGS) $(ALL)
 
 lin: servers ## record what clients of three instances are told, LIN (60s) for each situation, and look for an order that explains it
 	FLAKEPASS_TEST_LIN_TIME=$(LIN) $(WITHSERVERS) -only mysql,redis -- $(GO) test -tags $(TAGS) -count 1 -v -timeout 60m \
 		-artifacts -outputdir bin -run '^Test(RecordedHistories|BrokenServerIsFound)$$' ./internal/proof/lineartest
 
 lint: ## check the sums of the dependencies, format, go vet and golangci-lint, which has all checks of staticcheck
+	GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/golangci.mod" -o "$(GOLANGCI)" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	$(GO) mod verify
-	cd $(PEERS) && $(GO) mod verify
-	$(GO) vet -tags $(TAGS) ./...
-	$(GOLANGCI) run --allow-parallel-runners
-	cd $(PEERS) && $(GO) vet ./... && $(GOLANGCI) run --allow-parallel-runners
+	cd $(PEERS) && GOWORK=off $(GO) mod verify
+	$(GO) vet -tags $(TAGS) $(ALL)
+	$(GOLANGCI) run --allow-parallel-runners $(ALL)
+	cd $(PEERS) && GOWORK=off $(GO) vet ./... && GOWORK=off $(GOLANGCI) run --allow-parallel-runners
+
+# "go mod tidy" reads no go.work, and would look for our own modules on the network.
+tidy: ## tidy go.mod and go.sum of every module
+	@mkdir -p bin && cp go.mod bin/tidy.mod && cp go.sum bin/tidy.sum
+	GOWORK=off $(GO) mod edit $(foreach m,$(PUBLIC),-replace=$(MODULE)/$m=./$m) bin/tidy.mod
+	GOWORK=off $(GO) mod tidy -modfile=bin/tidy.mod
+	GOWORK=off $(GO) mod edit $(PUBLIC:%=-dropreplace=$(MODULE)/%) bin/tidy.mod
+	mv bin/tidy.mod go.mod && mv bin/tidy.sum go.sum
+	for m in $(PUBLIC) $(PEERS); do (cd $$m && GOWORK=off $(GO) mod tidy) || exit 1; done
+
+release: ## write VERSION (vX.Y.Z) where the modules name each other; CONTRIBUTING.md says what comes next
+	$(GO) mod edit $(PUBLIC:%=-require=$(MODULE)/%@$(VERSION))
+	sed -i -E 's|^(replace $(MODULE)/[a-z]+) v[^ ]+|\1 $(VERSION)|' go.work
 
 fmt: ## format every Go file
 	gofmt -s -w .
@@ -136,7 +156,7 @@ bench: ## compare with the plainest thing that does the same work (docs/performa
 
 peers: ## compare idworker with other ID generators, in about six minutes (docs/performance.md); PEERSFLAGS=-help says more
 	@mkdir -p bin
-	cd $(PEERS) && $(GO) build -o "$(CURDIR)/bin/peers" .
+	cd $(PEERS) && GOWORK=off $(GO) build -o "$(CURDIR)/bin/peers" .
 	bin/peers $(PEERSFLAGS)
 
 scale: servers ## build 1 and then 10 million users in a MySQL of its own and measure (docs/performance.md); SCALE=n,n chooses
@@ -159,6 +179,6 @@ clean: ## remove what the other targets made in this folder
 servers: install-servers
 	$(GO) build -o $(WITHSERVERS) ./internal/proof/testenv/withservers
 	@mkdir -p "$(TESTCACHE)/bin"
-	CGO_ENABLED=0 $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
+	CGO_ENABLED=0 GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint fmt bench peers scale fuzz stats install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale fuzz stats install-servers clean servers

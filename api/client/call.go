@@ -63,7 +63,8 @@ func read(path string, query url.Values) *call {
 func (c *Client) do(ctx context.Context, r *call) ([]byte, int, error) {
 	for try := 0; ; try++ {
 		body, status, err := c.once(ctx, r)
-		p, told := errors.AsType[*Problem](err)
+		var p *Problem
+		told := errors.As(err, &p)
 		if err == nil || !told || !r.again || try >= c.retries || !p.later() || !pause(ctx, p.wait()) {
 			return body, status, err
 		}

@@ -209,7 +209,8 @@ func TestOwnRefusalIsNobodyElses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.Introspect(t.Context(), flakepass.NewToken(7))
-	if _, refused := errors.AsType[*flakepass.Refusal](err); err == nil || refused {
+	var refusal *flakepass.Refusal
+	if err == nil || errors.As(err, &refusal) {
 		t.Errorf("got %v", err)
 	}
 	c, err = client.New(client.Options{URL: "http://127.0.0.1:1"})
@@ -293,8 +294,8 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), w.limit)
 				defer cancel()
-				p, ok := errors.AsType[*client.Problem](w.do(ctx, c.As(flakepass.NewToken(7))))
-				if !ok || p.Status != a.status || len(a.asked) != w.want {
+				var p *client.Problem
+				if !errors.As(w.do(ctx, c.As(flakepass.NewToken(7))), &p) || p.Status != a.status || len(a.asked) != w.want {
 					t.Fatalf("%d calls and %v, want %d calls and the problem", len(a.asked), p, w.want)
 				}
 				least := max(p.RetryAfter, time.Second)

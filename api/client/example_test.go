@@ -66,8 +66,9 @@ func Example() {
 
 	mine := c.As(in.Token)
 	me, err := mine.Me(ctx)
-	switch p, told := errors.AsType[*client.Problem](err); {
-	case told && p.Status == http.StatusUnauthorized:
+	var p *client.Problem
+	switch {
+	case errors.As(err, &p) && p.Status == http.StatusUnauthorized:
 		fmt.Println("log in again:", p.Code) // the token is dead
 	case err != nil:
 		fmt.Println("keep the token and try later:", err)
@@ -118,7 +119,8 @@ func ExampleClient_SetPolicy() {
 		IdleTimeout: 15 * time.Minute, AbsoluteLifetime: p.AbsoluteLifetime, TouchInterval: p.TouchInterval, SweepSchedule: p.SweepSchedule,
 		PolicyHow: client.PolicyHow{Version: p.Version, Note: "a lost phone"},
 	})
-	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Code == client.ConfirmationRequired {
+	var problem *client.Problem
+	if errors.As(err, &problem) && problem.Code == client.ConfirmationRequired {
 		fmt.Printf("ends %d of %d logins; set Confirm to go on\n", problem.Effect.EndsNow.Count, problem.Effect.Live.Count)
 	}
 	// Output: ends 1243 of 2000 logins; set Confirm to go on

@@ -23,7 +23,8 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	challenge := func(code, description string) {
 		w.Header().Set(problem.ChallengeHeader, problem.Bearer(code, description))
 	}
-	if refusal, ok := errors.AsType[*Refusal](err); ok {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
 		p := problem.Problem{Status: http.StatusUnauthorized, Code: refusal.code, Title: refusal.title}
 		if refusal == ErrMissing { // RFC 6750 section 3.1: no error code then
 			challenge(problem.NoError, "")

@@ -26,3 +26,5 @@ require (
 )
 
 replace github.com/flakepass/flakepass => ../../..
+
+replace github.com/flakepass/flakepass/api => ../../../api

@@ -6,13 +6,14 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 const (
@@ -37,8 +38,7 @@ func readModule(t *testing.T, dir string) map[string]imports {
 		folder := filepath.ToSlash(filepath.Dir(name))
 		switch base := entry.Name(); {
 		case entry.IsDir() && name != dir:
-			_, err := os.Stat(filepath.Join(name, "go.mod"))
-			if err == nil || base == "testdata" || base[0] == '.' || base[0] == '_' {
+			if testenv.OtherModule(dir, name) || base == "testdata" || base[0] == '.' || base[0] == '_' {
 				return fs.SkipDir
 			}
 			return nil

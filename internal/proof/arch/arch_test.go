@@ -99,6 +99,7 @@ var support = []string{
 	"internal/proof/dup/ledger",
 	"internal/proof/mutant",
 	"internal/proof/proxies",
+	"internal/proof/publish",
 	"internal/proof/remote",
 	"internal/proof/sessiontest",
 	"internal/proof/model",

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // A target is one fuzz test: the folder of its package below that of the module,
@@ -19,8 +21,8 @@ func (t target) String() string { return t.folder + "." + t.name }
 
 var declared = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`)
 
-// find lists every fuzz target of the module in dir, sorted, without those of
-// modules nested in it.
+// find lists every fuzz target of the workspace in dir, sorted, without those of
+// other modules below it.
 func find(dir string) ([]target, error) {
 	var found []target
 	err := filepath.WalkDir(dir, func(name string, entry fs.DirEntry, err error) error {
@@ -29,8 +31,7 @@ func find(dir string) ([]target, error) {
 		}
 		switch base := entry.Name(); {
 		case entry.IsDir() && name != dir:
-			_, err := os.Stat(filepath.Join(name, "go.mod"))
-			if err == nil || base == "testdata" || base[0] == '.' || base[0] == '_' {
+			if testenv.OtherModule(dir, name) || base == "testdata" || base[0] == '.' || base[0] == '_' {
 				return fs.SkipDir
 			}
 			return nil

@@ -80,6 +80,15 @@ func mustRun(t *testing.T, dir string, env []string, name string, args ...string
 	return out
 }
 
+// tool builds the tool whose versions are in a file of its own. The go command
+// takes such a file only outside of a workspace.
+func tool(t *testing.T, name, pkg string) string {
+	t.Helper()
+	path := filepath.Join(scratch, name)
+	mustRun(t, root(t), environment("GOWORK=off"), "go", "build", "-modfile="+filepath.Join("internal", "tools", name+".mod"), "-o", path, pkg)
+	return path
+}
+
 var built struct {
 	sync.Once
 	path string
@@ -111,6 +120,9 @@ func modules(t *testing.T) map[string]string {
 	}
 	linked := make(map[string]string)
 	for _, dep := range info.Deps {
+		if strings.HasPrefix(dep.Path, info.Main.Path+"/") {
+			continue // a module of ours, of the same sources
+		}
 		if dep.Replace != nil {
 			t.Fatalf("%s is replaced by %s: say in docs/licences.md what that is", dep.Path, dep.Replace.Path)
 		}
@@ -184,7 +196,7 @@ func sum(t *testing.T, path string) string {
 // sources copies what a build can read to dir.
 func sources(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"Makefile", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"} {
+	for _, name := range []string{"Makefile", "go.work", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"} {
 		from, to := filepath.Join(root(t), name), filepath.Join(dir, name)
 		info, err := os.Stat(from)
 		if err != nil {

@@ -79,9 +79,8 @@ func classify(t *testing.T) map[string][]string {
 	t.Helper()
 	template := filepath.Join(t.TempDir(), "rows")
 	write(t, template, "{{range .}}row {{.LicensePath}} {{.LicenseName}}\n{{end}}")
-	tool := "-modfile=" + filepath.Join(root(t), "internal", "tools", "go-licenses.mod")
 	out := mustRun(t, root(t), environment("GOFLAGS=-tags=nomsgpack", "CGO_ENABLED=0"),
-		"go", "tool", tool, "go-licenses", "report", "--template", template, "./cmd/flakepass")
+		tool(t, "go-licenses", "github.com/google/go-licenses/v2"), "report", "--template", template, "./cmd/flakepass")
 	found := make(map[string][]string)
 	folders := folders(t)
 	for said := range strings.Lines(out) {

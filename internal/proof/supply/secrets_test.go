@@ -92,7 +92,7 @@ func TestSecretsOfACheckoutStayInIt(t *testing.T) {
 			sent = append(sent, back)
 		}
 	}
-	if want := []string{"go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"}; !slices.Equal(sent, want) {
+	if want := []string{"go.work", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"}; !slices.Equal(sent, want) {
 		t.Errorf("the builder is sent %v, want %v", sent, want)
 	}
 }

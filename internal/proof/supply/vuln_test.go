@@ -13,10 +13,8 @@ func scan(t *testing.T, env, database string, folders ...string) (string, int) {
 	if testing.Short() {
 		t.Skip("it builds govulncheck")
 	}
-	tool := filepath.Join(scratch, "govulncheck")
-	mustRun(t, root(t), environment(), "go", "build", "-modfile="+filepath.Join("internal", "tools", "govulncheck.mod"),
-		"-o", tool, "golang.org/x/vuln/cmd/govulncheck")
-	return run(t, root(t), environment("GOVULNCHECK="+tool, env), "sh", append([]string{"internal/tools/vuln.sh", database}, folders...)...)
+	program := tool(t, "govulncheck", "golang.org/x/vuln/cmd/govulncheck")
+	return run(t, root(t), environment("GOVULNCHECK="+program, env), "sh", append([]string{"internal/tools/vuln.sh", database}, folders...)...)
 }
 
 // caller is a module that calls url.Parse.

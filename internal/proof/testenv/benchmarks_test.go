@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 var (
@@ -22,9 +24,8 @@ func TestEveryBenchmarkIsRunByATest(t *testing.T) {
 			return err
 		}
 		if entry.IsDir() {
-			_, other := os.Stat(filepath.Join(path, "go.mod"))
-			if path != "../../.." && other == nil || entry.Name() == ".git" {
-				return filepath.SkipDir // another module
+			if testenv.OtherModule("../../..", path) || entry.Name() == ".git" {
+				return filepath.SkipDir
 			}
 			return nil
 		}

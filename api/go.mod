@@ -1,0 +1,4 @@
+module github.com/flakepass/flakepass/api
+
+// What the code needs: sync.WaitGroup.Go, and testing/synctest in its tests.
+go 1.25.0

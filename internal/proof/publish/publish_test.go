@@ -1,0 +1,111 @@
+package publish
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReleaseCanBeInstalled: go install needs no checkout and no replacement.
+func TestReleaseCanBeInstalled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the whole program")
+	}
+	env := proxy(t)
+	dir := t.TempDir()
+	output(t, dir, env, "go", "install", ours+"/cmd/flakepass@"+version)
+	bin := strings.TrimSpace(output(t, dir, env, "go", "env", "GOBIN"))
+	if got := output(t, dir, env, filepath.Join(bin, "flakepass"), "version", "--short"); strings.TrimSpace(got) != version {
+		t.Errorf("the program says that it is %q", got)
+	}
+}
+
+// importer is a new module of somebody else with that program, which requires
+// one module of ours. It returns its folder.
+func importer(t *testing.T, env []string, module, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	output(t, dir, env, "go", "mod", "init", "example.org/orders")
+	output(t, dir, env, "go", "get", ours+"/"+module+"@"+version)
+	output(t, dir, env, "go", "mod", "tidy")
+	output(t, dir, env, "go", "build", "-o", os.DevNull, ".")
+	return dir
+}
+
+// graph are the modules in the graph of a module, without itself and Go.
+func graph(t *testing.T, dir string, env []string) (all []string) {
+	t.Helper()
+	for line := range strings.Lines(output(t, dir, env, "go", "mod", "graph")) {
+		for _, m := range strings.Fields(line) {
+			name, _, _ := strings.Cut(m, "@")
+			if name != "example.org/orders" && name != "go" && name != "toolchain" && !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+var snippet = regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
+
+// shown are the programs in Go that the documents show.
+func shown(t *testing.T) (programs []string) {
+	t.Helper()
+	pages, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range append(pages, filepath.Join(root(t), "README.md")) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range snippet.FindAllStringSubmatch(string(text), -1) {
+			programs = append(programs, found[1])
+		}
+	}
+	return programs
+}
+
+// TestImporterOfThePublicModuleTakesOnNothing: whoever guards handlers, or calls
+// a server, gets one module.
+func TestImporterOfThePublicModuleTakesOnNothing(t *testing.T) {
+	env, found := proxy(t), map[string]bool{}
+	for _, program := range shown(t) {
+		for _, name := range []string{"flakepass", "client"} {
+			found[name] = found[name] || strings.Contains(program, `"`+ours+"/api/"+name+`"`)
+		}
+		if !strings.Contains(program, `"`+ours+"/api/") {
+			continue
+		}
+		dir := importer(t, env, "api", program)
+		if got, want := graph(t, dir, env), []string{ours + "/api"}; !slices.Equal(got, want) {
+			t.Errorf("whoever imports api takes on %v, want %v, for\n%s", got, want, program)
+		}
+	}
+	if !found["flakepass"] || !found["client"] {
+		t.Errorf("the documents show no program with %v", found)
+	}
+}
+
+// TestPublicModulesHaveTheLicence: a module is passed on without what is above
+// its folder.
+func TestPublicModulesHaveTheLicence(t *testing.T) {
+	want, err := os.ReadFile(filepath.Join(root(t), "LICENSE"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range public {
+		if got, err := os.ReadFile(filepath.Join(root(t), folder, "LICENSE")); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s has not the licence: %v", folder, err)
+		}
+	}
+}
