@@ -71,7 +71,7 @@ type checker struct {
 
 // list learns where the export data of all packages of the module in dir is, and of what they import.
 func (c *checker) list(dir string) error {
-	out, err := goCommand(dir, "list", "-tags", "nomsgpack", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...")
+	out, err := goCommand(workspace, dir, "list", "-tags", "nomsgpack", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...")
 	if err != nil {
 		return err
 	}

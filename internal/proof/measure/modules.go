@@ -47,7 +47,7 @@ func TakesOn(root, folder, dir string) (int, error) {
 	file := "module importer\n\ngo 1.26\n\n"
 	required := ""
 	for _, m := range modules {
-		name, err := goCommand(filepath.Join(root, m.Folder), "list", "-m")
+		name, err := goCommand("GOWORK=off", filepath.Join(root, m.Folder), "list", "-m")
 		if err != nil {
 			return 0, err
 		}
@@ -61,17 +61,22 @@ func TakesOn(root, folder, dir string) (int, error) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(file), 0o600); err != nil {
 		return 0, err
 	}
-	out, err := goCommand(dir, "list", "-mod=mod", "-m", "-f", "{{.Path}}", "all")
+	out, err := goCommand("GOWORK=off", dir, "list", "-mod=mod", "-m", "-f", "{{.Path}}", "all")
 	others := slices.DeleteFunc(strings.Fields(out), func(path string) bool {
 		return path == "importer" || strings.HasPrefix(path+"/", ourModule)
 	})
 	return len(others), err
 }
 
-func goCommand(dir string, args ...string) (string, error) {
+// workspace is the usual one: go.work is looked for.
+const workspace = "GOWORK="
+
+// goCommand runs the go command in dir. A question about one module needs GOWORK=off,
+// for the answer would be about the workspace; one about packages must not have it.
+func goCommand(env, dir string, args ...string) (string, error) {
 	cmd := exec.Command("go", args...) //nolint:gosec,noctx // the arguments are written here; it ends by itself
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), env)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	out, err := cmd.Output()

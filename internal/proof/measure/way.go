@@ -132,7 +132,7 @@ func buildCounting(ctx context.Context, root, dir string) (string, error) {
 	if err := errors.Join(os.WriteFile(added, []byte(control), 0o600), os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600)); err != nil {
 		return "", err
 	}
-	packages, err := goCommand(root, "list", "-tags", "nomsgpack", "-deps", "./cmd/flakepass")
+	packages, err := goCommand(workspace, root, "list", "-tags", "nomsgpack", "-deps", "./cmd/flakepass")
 	if err != nil {
 		return "", err
 	}
