@@ -2,7 +2,7 @@
 // Redis, network and clock, many instances in one process, and looks for a world
 // that breaks a promise about logins. Only the tests have code.
 //
-// Real are the service, the memory tier, the tier over Redis, the tier that writes
+// Real are the service, the list of logins, the memory tier, the tier over Redis, the tier that writes
 // uses behind, the gate to the rows, the feed with its rows, the policy in force,
 // and, in some worlds, the HTTP handlers, the hub and a Remote that speaks with
 // them over a transport in memory. The database is simulated: it takes the
@@ -24,8 +24,9 @@
 //     whoever has refused a login never accepts it again.
 //   - Truth: when an end is acknowledged, the row says so.
 //   - OneStory: when all faults are over and two bounds have passed, every instance
-//     and the Remote say what the row says. What was committed late and acknowledged
-//     to nobody is believed for no longer than a memory keeps an answer.
+//     and the Remote say what the row says, and every operator's list shows the logins
+//     that live, and no others. What was committed late and acknowledged to nobody is
+//     believed for no longer than a memory keeps an answer.
 //   - UseCounts: no login goes idle before the time that an answer has told, or within
 //     the bound of a use that was acknowledged, unless the policy was made shorter.
 //
@@ -74,5 +75,5 @@
 //     remember it, is noted by nobody. Until the bound after its end, an old copy in
 //     Redis may yet have it accepted there. The judge allows that.
 //   - No machine sleeps. The IDs are minted by a clock that is off by a second at most.
-//   - The list of sessions and the counts of the console are not asked.
+//   - The counts of the console are not asked: they are SQL.
 package simulation

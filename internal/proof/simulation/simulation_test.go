@@ -40,9 +40,9 @@ func TestRevocationHolds(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Logf("%d worlds: %d accepts, %d refusals, %d of them by the policy, %d undecided; the latest accept came %v after an end",
-		seeds, all.accepts, all.refused, all.idle, all.unsure, all.worst.Round(time.Millisecond))
-	if n := int(seeds); n >= 100 && (all.accepts < 20*n || all.refused < 20*n || all.idle < n || all.unsure < n) {
+	t.Logf("%d worlds: %d accepts, %d refusals, %d of them by the policy, %d undecided, %d logins on lists; the latest accept came %v after an end",
+		seeds, all.accepts, all.refused, all.idle, all.unsure, all.listed, all.worst.Round(time.Millisecond))
+	if n := int(seeds); n >= 100 && (all.accepts < 20*n || all.refused < 20*n || all.idle < n || all.unsure < n || all.listed < n) {
 		t.Error("too little happened to say anything")
 	}
 }
@@ -53,15 +53,16 @@ func one(t *testing.T, p plan, without rule) (sum totals, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p, without)
 		err = w.run()
-		sum = totals{accepts: w.judge.accepts, refused: w.judge.refused, unsure: w.judge.unsure, idle: w.judge.idle, worst: w.judge.worst}
+		sum = totals{accepts: w.judge.accepts, refused: w.judge.refused, unsure: w.judge.unsure, idle: w.judge.idle, listed: w.lists, worst: w.judge.worst}
 	})
 	return sum, err
 }
 
 // totals are what happened in many worlds.
 type totals struct {
-	accepts, refused, unsure, idle int
-	worst                          time.Duration
+	accepts, refused, unsure, idle, listed int
+
+	worst time.Duration
 }
 
 func (t *totals) add(o totals) {
@@ -69,6 +70,7 @@ func (t *totals) add(o totals) {
 	t.refused += o.refused
 	t.unsure += o.unsure
 	t.idle += o.idle
+	t.listed += o.listed
 	t.worst = max(t.worst, o.worst)
 }
 

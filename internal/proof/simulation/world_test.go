@@ -37,6 +37,7 @@ type world struct {
 	all    sync.WaitGroup
 	judge  *judge
 	places []*place
+	lists  int // logins that were on lists
 
 	// If there is a Remote.
 	mine    flakepass.Token
@@ -250,7 +251,9 @@ func (w *world) run() error {
 	<-busy.Done()
 	w.settle()
 	w.oneStory()
+	w.listed()
 	w.recovered()
+	w.listed()
 	if w.remote != nil {
 		w.remote.Close()
 	}
