@@ -15,7 +15,7 @@ import (
 // event in the same transaction.
 type LoginBook interface {
 	BeginRecorded(ctx context.Context, o session.Opening, event func(session.Begun) (audit.Event, error)) (session.Begun, error)
-	EndWith(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
+	EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
 }
 
 // OwnLogins are logins as people begin and end their own: a [session.Book] that
@@ -60,7 +60,7 @@ func (o *OwnLogins) End(ctx context.Context, e session.Ending) (session.Session,
 		return session.Session{}, fmt.Errorf("admin: end: %w", err)
 	}
 	by := audit.From(ctx)
-	return o.Book.EndWith(ctx, e, func(now session.Session) (audit.Event, error) {
+	return o.Book.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
 		by.ID, by.Name = now.UserID, now.Username
 		action, after := audit.LoginLoggedOut, any(nil)
 		if was := session.OverBefore(now, o.Policy.Current(), o.Now()); was.Before {

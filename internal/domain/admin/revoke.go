@@ -13,10 +13,10 @@ import (
 // asked for.
 const RevokedReason = "the token was revoked"
 
-// A RecordedBook ends a login as [session.Book] does, and writes the event in
-// the same transaction, unless the login was over before.
+// A RecordedBook ends a login as [session.Book] does, and writes the event, made from
+// the login as it was, in the same transaction, unless the login was over before.
 type RecordedBook interface {
-	EndRecorded(ctx context.Context, e session.Ending, event audit.Event) (session.Session, error)
+	EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
 }
 
 // Revocations end the login of a token that another service was shown. Set the
@@ -36,6 +36,9 @@ func (r *Revocations) Revoke(ctx context.Context, t flakepass.Token) (session.Se
 		return session.Session{}, fmt.Errorf("admin: revoke: %w", err)
 	}
 	return r.Sessions.CloseAs(ctx, t, session.Revoked, func(ctx context.Context, e session.Ending) (session.Session, error) {
-		return r.Book.EndRecorded(ctx, e, event)
+		return r.Book.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
+			event.Target.Name = now.Username
+			return event, nil
+		})
 	})
 }

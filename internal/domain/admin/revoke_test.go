@@ -23,13 +23,15 @@ type logins struct {
 	untold bool
 }
 
-func (l *logins) EndRecorded(_ context.Context, e session.Ending, event audit.Event) (session.Session, error) {
+func (l *logins) EndRecorded(_ context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
 	if e.ID != l.s.ID || !l.s.Hash.Equal(&e.Hash) {
 		return session.Session{}, session.ErrNotFound
 	}
 	l.ended++
-	l.event, l.s.Ended = event, e.Reason
-	return l.s, nil
+	l.s.Ended = e.Reason
+	var err error
+	l.event, err = event(l.s)
+	return l.s, err
 }
 
 func (l *logins) Get(context.Context, idworker.ID) (session.Session, error) {

@@ -17,14 +17,14 @@ import (
 // policy.
 //
 // Newest returns those with IDs above above and below below, newest first: at
-// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. Revoke
+// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. EndRecorded
 // ends one, named by its ID or its user, and writes the event in the same
 // transaction; it returns [session.ErrNotFound] if there was never such a one,
 // and one that had ended before with Before set.
 type Logins interface {
 	Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error)
 	Get(ctx context.Context, id idworker.ID) (session.Session, error)
-	Revoke(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
+	EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
 }
 
 // A Floor ends every login that has begun so far, and writes the events in the
@@ -161,7 +161,7 @@ func (s *Sessions) end(ctx context.Context, e session.Ending, target audit.Targe
 		return session.Session{}, fmt.Errorf("admin: end login: %w", err)
 	}
 	e.Reason = session.Revoked
-	ended, err := s.Logins.Revoke(ctx, e, func(now session.Session) (audit.Event, error) {
+	ended, err := s.Logins.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
 		to := target
 		to.Name = now.Username
 		return audit.New(ctx, &minted{id}, audit.From(ctx), needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)

@@ -211,7 +211,7 @@ func (b book) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 	return session.Session{}, session.ErrNotFound
 }
 
-func (b book) Revoke(_ context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+func (b book) EndRecorded(_ context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
 	for i := range b.d.logins {
 		s := &b.d.logins[i]
 		if s.ID != e.ID && s.UserID != e.UserID || e.ID == 0 && !s.Alive() {

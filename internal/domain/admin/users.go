@@ -37,7 +37,7 @@ type Accounts interface {
 // with [account.ErrNotFound] or [account.ErrLastAdmin]. ResetPassword returns
 // [account.ErrStale] unless the password is of that version.
 type Register interface {
-	CreateRecorded(ctx context.Context, u account.User, e audit.Event) error
+	CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error
 	Change(ctx context.Context, id idworker.ID, decide func(account.User) (account.User, []audit.Event, error)) (
 		before, after account.User, ended session.Session, err error)
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)

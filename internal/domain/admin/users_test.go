@@ -292,10 +292,10 @@ func (d *desk) WithLogin(_ context.Context, id idworker.ID) (account.User, sessi
 	return *u, session.Session{}, nil
 }
 
-func (d *desk) CreateRecorded(ctx context.Context, u account.User, e audit.Event) error {
+func (d *desk) CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error {
 	err := d.Create(ctx, u)
 	if err == nil {
-		d.rows, d.events = append(d.rows, u), append(d.events, e)
+		d.rows, d.events = append(d.rows, u), append(d.events, events...)
 	}
 	return err
 }

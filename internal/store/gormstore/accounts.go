@@ -71,7 +71,14 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		if len(c.events) == 0 && !c.losesAdmin {
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
-		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error { return db.recordChange(tx, c, row) })
+		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if c.losesAdmin {
+				if err := db.lockSettings(tx); err != nil {
+					return err
+				}
+			}
+			return db.recorded(tx, func(tx *gorm.DB) error { return c.make(tx, db, row) }, c.events...)
+		})
 	})
 	if err == nil {
 		err = s.restamp(ctx, int64(id), start)
@@ -79,17 +86,15 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 	return ended, err
 }
 
-// recordChange makes the change and its events one, or neither.
-func (db *DB) recordChange(tx *gorm.DB, c accountChange, row tokenRow) error {
-	if c.losesAdmin {
-		if err := db.lockSettings(tx); err != nil {
-			return err
-		}
-	}
-	may, err := db.authorizeAll(tx, c.events)
-	if err != nil {
-		return err
-	}
+// changed sets when an account was last changed, by the database's clock. It grows
+// with each change, whatever the clock does: what was made by somebody whose
+// account has changed since is known by it.
+func (d *dialect) changed() string {
+	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
+}
+
+// make changes the row, after what has to be done or looked at first.
+func (c *accountChange) make(tx *gorm.DB, db *DB, row tokenRow) error {
 	if c.losesAdmin {
 		if err := db.otherAdmin(tx, row.UserID); err != nil {
 			return err
@@ -100,22 +105,7 @@ func (db *DB) recordChange(tx *gorm.DB, c accountChange, row tokenRow) error {
 			return err
 		}
 	}
-	if err := c.write(tx, &db.d, row); err != nil {
-		return err
-	}
-	for _, e := range c.events {
-		if err := may.record(e); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// changed sets when an account was last changed, by the database's clock. It grows
-// with each change, whatever the clock does: what was made by somebody whose
-// account has changed since is known by it.
-func (d *dialect) changed() string {
-	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
+	return c.write(tx, &db.d, row)
 }
 
 // write changes the row if it is as it was read.

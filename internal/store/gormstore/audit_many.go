@@ -25,23 +25,19 @@ var (
 // a hundred with each statement.
 func (a *Audit) AppendAll(ctx context.Context, events []audit.Event) error {
 	const some = 100
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := a.DB.retry(ctx, func() error {
-		return a.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			for part := range slices.Chunk(events, some) {
-				insert, args := EventRow(part[0])
-				row := insert[strings.LastIndex(insert, "("):]
-				for _, e := range part[1:] {
-					_, more := EventRow(e)
-					args = append(args, more...)
-				}
-				if err := tx.Exec(insert+strings.Repeat(", "+row, len(part)-1), args...).Error; err != nil {
-					return err
-				}
+	err := a.DB.transact(ctx, func(tx *gorm.DB) error {
+		for part := range slices.Chunk(events, some) {
+			insert, args := EventRow(part[0])
+			row := insert[strings.LastIndex(insert, "("):]
+			for _, e := range part[1:] {
+				_, more := EventRow(e)
+				args = append(args, more...)
 			}
-			return nil
-		})
+			if err := tx.Exec(insert+strings.Repeat(", "+row, len(part)-1), args...).Error; err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("gormstore: audit: %w", err)

@@ -62,13 +62,9 @@ func (u *Users) Authorize(ctx context.Context, by audit.Actor, need audit.Need) 
 	if need == audit.NeedsNothing || by.Inside() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	return u.DB.retry(ctx, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			_, err := u.DB.authorize(tx, by, need)
-			return err
-		})
+	return u.DB.transact(ctx, func(tx *gorm.DB) error {
+		_, err := u.DB.authorize(tx, by, need)
+		return err
 	})
 }
 
@@ -89,14 +85,48 @@ func (db *DB) authorizeAll(tx *gorm.DB, events []audit.Event) (permit, error) {
 	return db.authorize(tx, events[0].By, need)
 }
 
-// record writes an event in the transaction of what it tells of. It refuses one
-// by somebody else than the permit is for, or that needs more.
-func (p permit) record(e audit.Event) error {
-	if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || e.Need > p.need ||
-		e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
-		return errNobodySaid
+// record writes events in the transaction of the change that they report. It refuses
+// one by somebody else than the permit is for, or that needs more.
+func (p permit) record(events ...audit.Event) error {
+	for _, e := range events {
+		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || e.Need > p.need ||
+			e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
+			return errNobodySaid
+		}
+		if err := insertEvent(p.tx, e); err != nil {
+			return err
+		}
 	}
-	return insertEvent(p.tx, e)
+	return nil
+}
+
+// transact runs f in one transaction, for at most tau, and again after a race that
+// it lost and may win the next time.
+func (db *DB) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return db.retry(ctx, func() error { return db.gorm.WithContext(ctx).Transaction(f) })
+}
+
+// write makes a change in one transaction with its events, as recorded does.
+func (db *DB) write(ctx context.Context, change func(tx *gorm.DB) error, events ...audit.Event) error {
+	return db.transact(ctx, func(tx *gorm.DB) error { return db.recorded(tx, change, events...) })
+}
+
+// recorded makes a change with its events: first it looks whether their actor has
+// what they need. A change that returns errAlready was none, and has no event.
+func (db *DB) recorded(tx *gorm.DB, change func(tx *gorm.DB) error, events ...audit.Event) error {
+	may, err := db.authorizeAll(tx, events)
+	if err == nil {
+		err = change(tx)
+	}
+	if errors.Is(err, errAlready) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return may.record(events...)
 }
 
 // An actorRow is the row of whoever acts.

@@ -47,13 +47,14 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 	return s.endAs(ctx, ending{Ending: e})
 }
 
-// Revoke ends one session for somebody who need not have its token, and writes
-// the event with it. e names the session by its ID, or by its user, and has no
-// hash. event makes the event from the session as it was, and is not called if
-// nothing ends; it may be called more than once. The rest is as [Sessions.End]
-// has it, with one more: a user who has no login, and whose last one was revoked,
-// has that one ended again, for nobody knows who was told of it.
-func (s *Sessions) Revoke(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+// EndRecorded is [Sessions.End] with an event in the same transaction. event makes it
+// from the session as it was, and is not called if nothing ends. It must not wait, for
+// the row is about to be locked, and may be called more than once.
+//
+// Who asks need not have the token: an Ending without a hash names the session by its
+// ID, or by its user. A user who has no login, and whose last one ended for the same
+// reason, has that one ended again, for nobody knows who was told of it.
+func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
 	return s.endAs(ctx, ending{Ending: e, event: event})
 }
 
@@ -143,14 +144,7 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 		return err
 	}
 	return db.Transaction(func(tx *gorm.DB) error {
-		may, err := s.DB.authorize(tx, event.By, event.Need)
-		if err != nil {
-			return err
-		}
-		if err := s.end(tx, row, e.Reason); err != nil {
-			return err
-		}
-		return may.record(event)
+		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.end(tx, row, e.Reason) }, event)
 	})
 }
 

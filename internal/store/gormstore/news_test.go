@@ -118,7 +118,7 @@ func TestSlowEndIsStampedAnewBeforeItIsAcknowledged(t *testing.T) {
 				},
 				"End": func(s session.Session) error { _, err := w.sessions.End(t.Context(), logout(s)); return err },
 				"EndRecorded": func(s session.Session) error {
-					_, err := w.sessions.EndRecorded(t.Context(), logout(s), revocation(w, s))
+					_, err := w.sessions.EndRecorded(t.Context(), logout(s), made(revocation(w, s)))
 					return err
 				},
 				"ChangePassword": func(s session.Session) error {

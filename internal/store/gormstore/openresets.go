@@ -52,23 +52,13 @@ func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limi
 // WithdrawReset removes the reset of a user and writes the event, if there is one
 // that could be used at that time; otherwise it changes nothing.
 func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, now time.Time, e audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := u.DB.retry(ctx, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := u.DB.authorize(tx, e.By, e.Need)
-			if err != nil {
-				return err
-			}
-			switch err := u.spendReset(tx, id, now, "TRUE"); {
-			case errors.Is(err, account.ErrReset), errors.Is(err, account.ErrNotFound):
-				return nil
-			case err != nil:
-				return err
-			}
-			return may.record(e)
-		})
-	})
+	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+		err := u.spendReset(tx, id, now, "TRUE")
+		if errors.Is(err, account.ErrReset) || errors.Is(err, account.ErrNotFound) {
+			return errAlready
+		}
+		return err
+	}, e)
 	if err != nil {
 		return fmt.Errorf("gormstore: withdraw reset: %w", err)
 	}
@@ -79,32 +69,28 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, now time.Time
 // event of each, with the same index, all in one transaction. It returns how many it
 // removed.
 func (u *Users) WithdrawResets(ctx context.Context, resets []account.OpenReset, events []audit.Event) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	removed := 0
-	err := u.DB.retry(ctx, func() error {
+	err := u.DB.transact(ctx, func(tx *gorm.DB) error {
 		removed = 0
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := u.DB.authorizeAll(tx, events)
-			if err != nil {
+		may, err := u.DB.authorizeAll(tx, events)
+		if err != nil {
+			return err
+		}
+		for i, r := range resets {
+			// By the ID too: another reset may have taken its place.
+			done := tx.Exec("DELETE FROM password_resets WHERE user_id = ? AND issue_id = ?", int64(r.UserID), int64(r.ID))
+			if done.Error != nil {
+				return done.Error
+			}
+			if done.RowsAffected == 0 {
+				continue
+			}
+			removed++
+			if err := may.record(events[i]); err != nil {
 				return err
 			}
-			for i, r := range resets {
-				// By the ID too: another reset may have taken its place.
-				done := tx.Exec("DELETE FROM password_resets WHERE user_id = ? AND issue_id = ?", int64(r.UserID), int64(r.ID))
-				if done.Error != nil {
-					return done.Error
-				}
-				if done.RowsAffected == 0 {
-					continue
-				}
-				removed++
-				if err := may.record(events[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("gormstore: withdraw resets: %w", err)

@@ -122,7 +122,7 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 				return err
 			},
 			"logout": func() error {
-				_, err := w.sessions.Revoke(t.Context(), session.Ending{ID: s.ID, Reason: session.Revoked}, func(session.Session) (audit.Event, error) { return tooLong, nil })
+				_, err := w.sessions.EndRecorded(t.Context(), session.Ending{ID: s.ID, Reason: session.Revoked}, func(session.Session) (audit.Event, error) { return tooLong, nil })
 				return err
 			},
 			"all": func() error { _, err := all.EndAll(t.Context(), time.Now(), tooLong); return err },
@@ -235,7 +235,7 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 					return err
 				},
 				"Revoke": func(s session.Session) error {
-					_, err := w.sessions.Revoke(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked}, w.loginEnded())
+					_, err := w.sessions.EndRecorded(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked}, w.loginEnded())
 					return err
 				},
 			} {
@@ -285,14 +285,14 @@ func TestRevokeNeedsNoToken(t *testing.T) {
 		s, stays := w.begin(t, user), w.begin(t, other)
 		for i, e := range []session.Ending{{ID: s.ID}, {ID: s.ID}, {UserID: user}} {
 			e.Reason = session.Revoked
-			ended, err := w.sessions.Revoke(t.Context(), e, w.loginEnded())
+			ended, err := w.sessions.EndRecorded(t.Context(), e, w.loginEnded())
 			if err != nil || ended.ID != s.ID || ended.Ended != session.Revoked || ended.Before != (i > 0) || ended.Hash != s.Hash {
 				t.Errorf("%d: %+v, %v", i, ended, err)
 			}
 		}
 		for _, e := range []session.Ending{{ID: 12345}, {UserID: 12345}, {UserID: w.user(t, "new")}} {
 			e.Reason = session.Revoked
-			if _, err := w.sessions.Revoke(t.Context(), e, w.loginEnded()); !errors.Is(err, session.ErrNotFound) {
+			if _, err := w.sessions.EndRecorded(t.Context(), e, w.loginEnded()); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("%+v: %v, want ErrNotFound", e, err)
 			}
 		}

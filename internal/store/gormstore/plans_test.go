@@ -68,7 +68,7 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 				return err
 			}},
 			{"Revoke", "PRIMARY", func() error {
-				_, err := w.sessions.Revoke(t.Context(), session.Ending{ID: next[4], Reason: session.Revoked}, w.loginEnded())
+				_, err := w.sessions.EndRecorded(t.Context(), session.Ending{ID: next[4], Reason: session.Revoked}, w.loginEnded())
 				return err
 			}},
 			{"CountDisabled", "users_disabled_at", func() error { _, err := w.settings().CountDisabled(t.Context()); return err }},

@@ -16,12 +16,14 @@ import (
 // schedule, the limits, the author and the note of next count: the bases are raised here, by
 // the database's clock, to the watermarks of the policy that was in force.
 func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			return s.setPolicy(tx, version, next, e)
-		})
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		// Locked before the bases are computed: the clock of a statement is that of its
+		// start. A base from before a wait could be older than what a poll has proven
+		// meanwhile, and logins would be accepted that an instance has refused for good.
+		if err := s.DB.lockSettings(tx); err != nil {
+			return err
+		}
+		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.setPolicy(tx, version, next) }, e)
 	})
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("gormstore: set policy: %w", err)
@@ -29,17 +31,7 @@ func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Pol
 	return s.LoadPolicy(ctx)
 }
 
-func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e audit.Event) error {
-	// Locked before the bases are computed: the clock of a statement is that of its
-	// start. A base from before a wait could be older than what a poll has proven
-	// meanwhile, and logins would be accepted that an instance has refused for good.
-	if err := s.DB.lockSettings(tx); err != nil {
-		return err
-	}
-	may, err := s.DB.authorize(tx, e.By, e.Need)
-	if err != nil {
-		return err
-	}
+func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) error {
 	limits, err := writeLimits(&next.Limits)
 	if err != nil {
 		return err
@@ -60,11 +52,8 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy, e a
 	if done.RowsAffected != 1 {
 		return policy.ErrVersion
 	}
-	if err := tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
-		", ? FROM settings WHERE scope = 'global'", limits).Error; err != nil {
-		return err
-	}
-	return may.record(e)
+	return tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
+		", ? FROM settings WHERE scope = 'global'", limits).Error
 }
 
 const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by, note"

@@ -19,25 +19,14 @@ func (d *dialect) provedNow() string { return "token_proved_id = ?, token_proved
 // the same transaction. It returns [account.ErrStale] if the password is another
 // by now, and the refusal of a login that is over.
 func (s *Sessions) Prove(ctx context.Context, version int64, e audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := s.DB.authorize(tx, e.By, e.Need)
-			if err != nil {
-				return err
-			}
-			user, login := int64(e.By.ID), int64(e.By.Session)
-			done := tx.Exec("UPDATE users SET "+s.DB.d.provedNow()+" WHERE "+unmoved+" AND password_version = ?", login, user, login, version)
-			if done.Error == nil && done.RowsAffected != 1 {
-				return account.ErrStale
-			}
-			if done.Error != nil {
-				return done.Error
-			}
-			return may.record(e)
-		})
-	})
+	err := s.DB.write(ctx, func(tx *gorm.DB) error {
+		user, login := int64(e.By.ID), int64(e.By.Session)
+		done := tx.Exec("UPDATE users SET "+s.DB.d.provedNow()+" WHERE "+unmoved+" AND password_version = ?", login, user, login, version)
+		if done.Error == nil && done.RowsAffected != 1 {
+			return account.ErrStale
+		}
+		return done.Error
+	}, e)
 	if err != nil {
 		return fmt.Errorf("gormstore: prove: %w", err)
 	}

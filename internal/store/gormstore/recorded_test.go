@@ -19,6 +19,11 @@ func revocation(w *world, s session.Session) audit.Event {
 		Target: audit.Target{Kind: "login", ID: s.ID}}
 }
 
+// made is an event that is there already, but for the name of the user.
+func made(e audit.Event) func(session.Session) (audit.Event, error) {
+	return func(s session.Session) (audit.Event, error) { e.Target.Name = s.Username; return e, nil }
+}
+
 func (w *world) endings(t *testing.T) []audit.Event {
 	t.Helper()
 	events, err := (&gormstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginEnded, Limit: 100})
@@ -37,7 +42,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 
 		broken := revocation(w, s)
 		broken.Action = audit.Action(strings.Repeat("x", 49)) // longer than the schema has room for
-		if _, err := w.sessions.EndRecorded(t.Context(), e, broken); err == nil {
+		if _, err := w.sessions.EndRecorded(t.Context(), e, made(broken)); err == nil {
 			t.Error("an event that cannot be written: no error")
 		}
 		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
@@ -46,7 +51,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 
 		wrong := e
 		wrong.Hash[32]++
-		if _, err := w.sessions.EndRecorded(t.Context(), wrong, revocation(w, s)); !errors.Is(err, session.ErrNotFound) {
+		if _, err := w.sessions.EndRecorded(t.Context(), wrong, made(revocation(w, s))); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("with another hash: %v, want ErrNotFound", err)
 		}
 		if events := w.endings(t); len(events) != 0 {
@@ -54,11 +59,11 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		}
 
 		event := revocation(w, s)
-		ended, err := w.sessions.EndRecorded(t.Context(), e, event)
+		ended, err := w.sessions.EndRecorded(t.Context(), e, made(event))
 		if err != nil || ended.Ended != session.Revoked || ended.Before || ended.ID != s.ID {
 			t.Fatalf("EndRecorded: %+v, %v", ended, err)
 		}
-		again, err := w.sessions.EndRecorded(t.Context(), e, revocation(w, s))
+		again, err := w.sessions.EndRecorded(t.Context(), e, made(revocation(w, s)))
 		if err != nil || !again.Before || again.Ended != session.Revoked {
 			t.Errorf("EndRecorded again: %+v, %v; want it over before", again, err)
 		}
@@ -82,7 +87,7 @@ func TestRecordedEndsAtOnceAreRecordedOnce(t *testing.T) {
 			events[i] = revocation(w, s)
 		}
 		atOnce(n, func(i int) {
-			ended, err := w.sessions.EndRecorded(t.Context(), e, events[i])
+			ended, err := w.sessions.EndRecorded(t.Context(), e, made(events[i]))
 			if err != nil {
 				t.Error(err)
 			}

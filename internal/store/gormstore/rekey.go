@@ -37,29 +37,25 @@ func (s *SecondFactors) Secrets(ctx context.Context, after idworker.ID, limit in
 // that compares, all in one transaction with their event. It returns how many were
 // replaced: one that was changed meanwhile is not.
 func (s *SecondFactors) Reseal(ctx context.Context, rows []secondfactor.Reseal, e func(changed int) audit.Event) (int, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	changed := 0
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			changed = 0
-			event := e(0)
-			may, err := s.DB.authorize(tx, event.By, event.Need)
-			if err != nil {
-				return err
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		changed = 0
+		event := e(0)
+		may, err := s.DB.authorize(tx, event.By, event.Need)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			done := tx.Exec("UPDATE users SET second_factor_secret = ? WHERE id = ? AND second_factor_secret = ?", r.Next, int64(r.User), r.Had)
+			if done.Error != nil {
+				return done.Error
 			}
-			for _, r := range rows {
-				done := tx.Exec("UPDATE users SET second_factor_secret = ? WHERE id = ? AND second_factor_secret = ?", r.Next, int64(r.User), r.Had)
-				if done.Error != nil {
-					return done.Error
-				}
-				changed += int(done.RowsAffected)
-			}
-			if changed == 0 {
-				return nil
-			}
-			return may.record(e(changed))
-		})
+			changed += int(done.RowsAffected)
+		}
+		if changed == 0 {
+			return nil
+		}
+		return may.record(e(changed))
 	})
 	if err != nil {
 		return 0, fmt.Errorf("gormstore: write secrets of second factors: %w", err)

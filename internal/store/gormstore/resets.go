@@ -53,24 +53,13 @@ const usable = "(r.expires_at > ? AND r.password_version = u.password_version AN
 // of one that was started before, and writes the event in the same transaction.
 // It fails with [account.ErrNotFound].
 func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := u.DB.retry(ctx, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := u.DB.authorize(tx, e.By, e.Need)
-			if err != nil {
-				return err
-			}
-			version, err := u.lockVersion(tx, r.UserID)
-			if err == nil {
-				err = keepReset(tx, r, version)
-			}
-			if err == nil {
-				err = may.record(e)
-			}
+	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+		version, err := u.lockVersion(tx, r.UserID)
+		if err != nil {
 			return err
-		})
-	})
+		}
+		return keepReset(tx, r, version)
+	}, e)
 	if err != nil {
 		return fmt.Errorf("gormstore: start reset: %w", err)
 	}
@@ -114,28 +103,12 @@ func keepReset(tx *gorm.DB, r account.Reset, version int64) error {
 // CreateInvited adds a user together with a reset by which the first password is
 // set, and their events, or returns [account.ErrExists] if the name is taken.
 func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.Reset, events ...audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := u.DB.retryIf(ctx, deadlocked, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := u.DB.authorizeAll(tx, events)
-			if err != nil {
-				return err
-			}
-			if err := u.create(tx, user); err != nil {
-				return err
-			}
-			if err := keepReset(tx, r, user.PasswordVersion); err != nil {
-				return err
-			}
-			for _, e := range events {
-				if err := may.record(e); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+		if err := u.create(tx, user); err != nil {
+			return err
+		}
+		return keepReset(tx, r, user.PasswordVersion)
+	}, events...)
 	if err != nil && !errors.Is(err, account.ErrExists) {
 		return fmt.Errorf("gormstore: invite user: %w", err)
 	}

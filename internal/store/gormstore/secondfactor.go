@@ -124,35 +124,23 @@ func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
 // reports whether there was one. Without an event, by needs a login; nil is for
 // what proves itself.
 func (s *SecondFactors) set(ctx context.Context, by *audit.Actor, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
+	var events []audit.Event
+	if e != nil {
+		events = append(events, *e)
+	}
 	found := false
-	err := s.DB.retry(ctx, func() error {
-		found = false
-		write := func(tx *gorm.DB) error {
-			may := permit{tx: tx}
-			var err error
-			switch {
-			case e != nil:
-				may, err = s.DB.authorize(tx, e.By, e.Need)
-			case by != nil:
-				_, err = s.DB.authorize(tx, *by, audit.NeedsLogin)
-			}
-			if err != nil {
+	err := s.DB.write(ctx, func(tx *gorm.DB) error {
+		if by != nil {
+			if _, err := s.DB.authorize(tx, *by, audit.NeedsLogin); err != nil {
 				return err
 			}
-			done := tx.Exec("UPDATE users SET "+columns+" WHERE "+where, append(values[:len(values):len(values)], args...)...)
-			found = done.RowsAffected == 1
-			if done.Error != nil || !found || e == nil {
-				return done.Error
-			}
-			return may.record(*e)
 		}
-		if e == nil && by == nil {
-			return write(s.DB.gorm.WithContext(ctx))
+		done := tx.Exec("UPDATE users SET "+columns+" WHERE "+where, append(values[:len(values):len(values)], args...)...)
+		if found = done.RowsAffected == 1; done.Error == nil && !found {
+			return errAlready
 		}
-		return s.DB.gorm.WithContext(ctx).Transaction(write)
-	})
+		return done.Error
+	}, events...)
 	if err != nil {
 		return false, fmt.Errorf("gormstore: write second factor: %w", err)
 	}

@@ -100,54 +100,47 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 // Its time grows with each call, also where the floor cannot: a one-time link of
 // before is known by it.
 func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var floor int64
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			if err := s.DB.lockSettings(tx); err != nil { // as all do that change them
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		if err := s.DB.lockSettings(tx); err != nil { // as all do that change them
+			return err
+		}
+		return s.DB.recorded(tx, func(tx *gorm.DB) error {
+			if err := s.raiseFloor(tx, now); err != nil {
 				return err
-			}
-			may, err := s.DB.authorizeAll(tx, events)
-			if err != nil {
-				return err
-			}
-			// IDs may run ahead of this clock, by a little or, after a step, by much.
-			var head struct{ Highest, At int64 }
-			if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
-				return err
-			}
-			// A login whose end was committed late may still be believed somewhere, and its
-			// row has none any more.
-			var ended int64
-			if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM users WHERE token_floor_at >= ?",
-				head.At-believed.Milliseconds()).Scan(&ended).Error; err != nil {
-				return err
-			}
-			begun := now
-			if there := fromMillis(head.At); there.Before(begun) {
-				begun = there
-			}
-			done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
-				s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
-			if done.Error == nil && done.RowsAffected == 0 {
-				return errNoSettings
-			}
-			if done.Error != nil {
-				return done.Error
-			}
-			for _, e := range events {
-				if err := may.record(e); err != nil {
-					return err
-				}
 			}
 			return tx.Raw(globalFloor).Scan(&floor).Error
-		})
+		}, events...)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("gormstore: end all: %w", err)
 	}
 	return idworker.ID(floor), nil
+}
+
+func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
+	// IDs may run ahead of this clock, by a little or, after a step, by much.
+	var head struct{ Highest, At int64 }
+	if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
+		return err
+	}
+	// A login whose end was committed late may still be believed somewhere, and its
+	// row has none any more.
+	var ended int64
+	if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM users WHERE token_floor_at >= ?",
+		head.At-believed.Milliseconds()).Scan(&ended).Error; err != nil {
+		return err
+	}
+	begun := now
+	if there := fromMillis(head.At); there.Before(begun) {
+		begun = there
+	}
+	done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
+		s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
+	if done.Error == nil && done.RowsAffected == 0 {
+		return errNoSettings
+	}
+	return done.Error
 }
 
 // believed is longer than anybody believes a login after its end, and than a

@@ -19,26 +19,17 @@ const keptSweeps = 1000
 // for twice as long as any is one of a database whose clock was ahead: it does
 // not count.
 func (s *Sweeps) Take(ctx context.Context, r sweep.Report, event *audit.Event, lease time.Duration) (sweep.Cursor, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var from sweep.Cursor
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			var may permit
-			if event != nil {
-				if may, err = s.DB.authorize(tx, event.By, event.Need); err != nil {
-					return err
-				}
-			}
-			if from, err = s.take(tx, r, lease); err != nil || event == nil {
-				return err
-			}
-			if err := insertSweep(tx, r); err != nil {
-				return err
-			}
-			return may.record(*event)
-		})
-	})
+	var events []audit.Event
+	if event != nil {
+		events = append(events, *event)
+	}
+	err := s.DB.write(ctx, func(tx *gorm.DB) (err error) {
+		if from, err = s.take(tx, r, lease); err != nil || event == nil {
+			return err
+		}
+		return insertSweep(tx, r)
+	}, events...)
 	if err != nil {
 		return sweep.Cursor{}, fmt.Errorf("gormstore: take the lease of the sweep: %w", err)
 	}
@@ -80,21 +71,17 @@ func (s *Sweeps) take(tx *gorm.DB, r sweep.Report, lease time.Duration) (sweep.C
 
 // Keep makes the lease last from now.
 func (s *Sweeps) Keep(ctx context.Context, r sweep.Report, at sweep.Cursor, lease time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			done := tx.Exec("UPDATE sweep_state SET lease_until = "+s.DB.d.now+" + ?, cursor_stage = ?, cursor_value = ?, cursor_user = ? "+
-				"WHERE id = 1 AND pass_id = ?", lease.Milliseconds(), int(at.Stage), at.Value, int64(at.User), int64(r.ID))
-			if done.Error == nil && done.RowsAffected == 0 {
-				return sweep.ErrLost
-			}
-			if done.Error != nil {
-				return done.Error
-			}
-			_, err := tell(tx, r)
-			return err
-		})
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		done := tx.Exec("UPDATE sweep_state SET lease_until = "+s.DB.d.now+" + ?, cursor_stage = ?, cursor_value = ?, cursor_user = ? "+
+			"WHERE id = 1 AND pass_id = ?", lease.Milliseconds(), int(at.Stage), at.Value, int64(at.User), int64(r.ID))
+		if done.Error == nil && done.RowsAffected == 0 {
+			return sweep.ErrLost
+		}
+		if done.Error != nil {
+			return done.Error
+		}
+		_, err := tell(tx, r)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("gormstore: keep the lease of the sweep: %w", err)
@@ -105,21 +92,17 @@ func (s *Sweeps) Keep(ctx context.Context, r sweep.Report, at sweep.Cursor, leas
 // Finish ends the lease and keeps the report. A pass that has lost its lease
 // leaves the cursor to whoever has it.
 func (s *Sweeps) Finish(ctx context.Context, r sweep.Report, next sweep.Cursor) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			err := tx.Exec("UPDATE sweep_state SET lease_until = 0, cursor_stage = ?, cursor_value = ?, cursor_user = ? WHERE id = 1 AND pass_id = ?",
-				int(next.Stage), next.Value, int64(next.User), int64(r.ID)).Error
-			if err != nil || !r.Worth() {
-				return err
-			}
-			known, err := tell(tx, r)
-			if err != nil || known {
-				return err
-			}
-			return insertSweep(tx, r)
-		})
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		err := tx.Exec("UPDATE sweep_state SET lease_until = 0, cursor_stage = ?, cursor_value = ?, cursor_user = ? WHERE id = 1 AND pass_id = ?",
+			int(next.Stage), next.Value, int64(next.User), int64(r.ID)).Error
+		if err != nil || !r.Worth() {
+			return err
+		}
+		known, err := tell(tx, r)
+		if err != nil || known {
+			return err
+		}
+		return insertSweep(tx, r)
 	})
 	if err != nil {
 		return fmt.Errorf("gormstore: end the lease of the sweep: %w", err)

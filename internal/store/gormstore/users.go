@@ -48,31 +48,12 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 
 // Create adds a user, or returns [account.ErrExists] if the name is taken.
 func (u *Users) Create(ctx context.Context, user account.User) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := u.DB.inTurn(ctx, func() error { return u.create(u.DB.gorm.WithContext(ctx), user) })
-	if err != nil && !errors.Is(err, account.ErrExists) {
-		return fmt.Errorf("gormstore: create user: %w", err)
-	}
-	return err
+	return u.CreateRecorded(ctx, user)
 }
 
-// CreateRecorded is Create with the event of it, in one transaction.
-func (u *Users) CreateRecorded(ctx context.Context, user account.User, e audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := u.DB.retryIf(ctx, deadlocked, func() error {
-		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			may, err := u.DB.authorize(tx, e.By, e.Need)
-			if err != nil {
-				return err
-			}
-			if err := u.create(tx, user); err != nil {
-				return err
-			}
-			return may.record(e)
-		})
-	})
+// CreateRecorded is Create with the events of it, in one transaction.
+func (u *Users) CreateRecorded(ctx context.Context, user account.User, events ...audit.Event) error {
+	err := u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...)
 	if err != nil && !errors.Is(err, account.ErrExists) {
 		return fmt.Errorf("gormstore: create user: %w", err)
 	}
@@ -86,14 +67,17 @@ func (u *Users) create(db *gorm.DB, user account.User) error {
 		CreatedAt: user.CreatedAt.UnixMilli(), UpdatedAt: user.UpdatedAt.UnixMilli(),
 	}
 	err := db.Create(&row).Error
-	if errors.Is(err, gorm.ErrDuplicatedKey) {
-		var ids []int64 // the ID may be the double, and the name free
-		if found := db.Raw("SELECT id FROM users WHERE username = ?", user.Username).Scan(&ids); found.Error == nil && len(ids) > 0 {
-			return account.ErrExists
-		}
+	if !errors.Is(err, gorm.ErrDuplicatedKey) {
+		return err
 	}
-	return err
+	var ids []int64 // the ID may be the double, and the name free
+	if found := db.Raw("SELECT id FROM users WHERE username = ?", user.Username).Scan(&ids); found.Error == nil && len(ids) > 0 {
+		return account.ErrExists
+	}
+	return errTaken // not the error of the key: to try again would not help
 }
+
+var errTaken = errors.New("another user has that ID")
 
 // Rehash replaces the hash of a password that stays the same, unless the
 // password has changed since.
