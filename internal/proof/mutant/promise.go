@@ -98,7 +98,7 @@ func promises() []Mutant {
 		rule("a poll proves a policy that is being changed", store+"/news.go",
 			"Steady: now.steady", "Steady: true", store, "^TestNewsDuringAChange"),
 		rule("bases are computed before the settings are locked", store+"/policies.go",
-			"\tif err := s.DB.lockSettings(tx); err != nil {\n\t\treturn err\n\t}\n", "", store, "^TestBasesAreOfTheTime"),
+			"\t\tif err := s.DB.lockSettings(tx); err != nil {\n\t\t\treturn err\n\t\t}\n", "", store, "^TestBasesAreOfTheTime"),
 
 		// SweepFence.
 		rule("a sweep goes by the policy with which it began", store+"/sweep.go",
