@@ -29,7 +29,7 @@ type UserChange struct {
 // The session that ended has the ID 0 if there was none. After a change that was
 // none it may be the one that ended when the same was asked before, for nobody
 // knows who was told of it then.
-func (u *Users) Change(ctx context.Context, id idworker.ID, c UserChange) (Person, session.Session, error) {
+func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c UserChange) (Person, session.Session, error) {
 	if err := c.check(); err != nil {
 		return Person{}, session.Session{}, err
 	}
@@ -45,12 +45,12 @@ func (u *Users) Change(ctx context.Context, id idworker.ID, c UserChange) (Perso
 	changes := false
 	_, _, ended, err := u.Register.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
 		after := c.apply(before, now)
-		events, err := c.events(ctx, ready, &before, &after)
+		events, err := c.events(ctx, by, ready, &before, &after)
 		changes = len(events) > 0
 		return after, events, err
 	})
 	if err == nil && !changes {
-		err = u.Sessions.unchanged(ctx, c.need())
+		err = u.Sessions.unchanged(ctx, by, c.need())
 	}
 	if err != nil {
 		return Person{}, session.Session{}, fmt.Errorf("admin: change user: %w", err)
@@ -58,6 +58,9 @@ func (u *Users) Change(ctx context.Context, id idworker.ID, c UserChange) (Perso
 	// Whoever is told comes first: what is read below may fail.
 	ended, untold := u.Sessions.tell(ctx, ended)
 	person, err := u.Get(ctx, id)
+	if err == nil {
+		acted(ctx, u.Sessions.Log, by, untold, "user changed", "user_id", id, "role", person.Role, "disabled", person.Disabled())
+	}
 	if err != nil {
 		return Person{}, ended, err
 	}
@@ -110,13 +113,13 @@ type state struct {
 	DisabledAt *audit.Time  `json:"disabled_at,omitempty"`
 }
 
-func (c *UserChange) events(ctx context.Context, ready minted, before, after *account.User) (events []audit.Event, err error) {
+func (c *UserChange) events(ctx context.Context, by audit.Actor, ready minted, before, after *account.User) (events []audit.Event, err error) {
 	add := func(action audit.Action, from, to state) {
 		if err != nil {
 			return
 		}
 		var e audit.Event
-		e, err = audit.New(ctx, &ready, audit.From(ctx), c.need(), action, userTarget(before), c.Reason, from, to)
+		e, err = audit.New(ctx, &ready, by, c.need(), action, userTarget(before), c.Reason, from, to)
 		events = append(events, e)
 	}
 	if before.Role != after.Role {

@@ -16,11 +16,11 @@ import (
 func TestEachVerbAsksForItsRights(t *testing.T) {
 	yes, no, service := true, false, account.RoleService
 	change := func(c admin.UserChange) func(*drawer) error {
-		return func(d *drawer) error { _, _, err := d.users.Change(acting(t), d.rows[0].ID, c); return err }
+		return func(d *drawer) error { _, _, err := d.users.Change(t.Context(), by, d.rows[0].ID, c); return err }
 	}
 	create := func(role account.Role) func(*drawer) error {
 		return func(d *drawer) error {
-			_, err := d.users.Create(acting(t), "grace", account.NewPassword(passphrase), role, "")
+			_, err := d.users.Create(t.Context(), by, "grace", account.NewPassword(passphrase), role, "")
 			return err
 		}
 	}
@@ -39,41 +39,41 @@ func TestEachVerbAsksForItsRights(t *testing.T) {
 			return change(admin.UserChange{Disabled: &no})(d)
 		}},
 		"sets a password": {audit.NeedsProof, func(d *drawer) error {
-			_, err := d.users.SetPassword(acting(t), d.rows[0].ID, account.NewPassword(passphrase), "")
+			_, err := d.users.SetPassword(t.Context(), by, d.rows[0].ID, account.NewPassword(passphrase), "")
 			return err
 		}},
 		"invites": {audit.NeedsProof, func(d *drawer) error {
-			_, _, err := d.users.Invite(acting(t), "grace", account.RoleUser, 0, "")
+			_, _, err := d.users.Invite(t.Context(), by, "grace", account.RoleUser, 0, "")
 			return err
 		}},
 		"gives out a link": {audit.NeedsProof, func(d *drawer) error {
-			_, err := d.users.StartReset(acting(t), d.rows[0].ID, 0, "")
+			_, err := d.users.StartReset(t.Context(), by, d.rows[0].ID, 0, "")
 			return err
 		}},
 		"withdraws a link": {audit.NeedsAdmin, func(d *drawer) error {
 			d.live[d.rows[0].ID] = account.Reset{}
-			return d.users.WithdrawReset(acting(t), d.rows[0].ID, "")
+			return d.users.WithdrawReset(t.Context(), by, d.rows[0].ID, "")
 		}},
 		"withdraws all links": {audit.NeedsAdmin, func(d *drawer) error {
 			d.open = []account.OpenReset{{ID: 1, UserID: d.rows[0].ID}}
-			_, err := d.users.WithdrawIssued(acting(t), d.rows[0].ID, "")
+			_, err := d.users.WithdrawIssued(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 		"removes a second factor": {audit.NeedsProof, func(d *drawer) error {
 			d.Users.Change(d.rows[0].ID, func(u *account.User) { u.SecondFactorAt = now })
-			_, err := d.users.RemoveSecondFactor(acting(t), d.rows[0].ID, "")
+			_, err := d.users.RemoveSecondFactor(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 		"ends a login": {audit.NeedsAdmin, func(d *drawer) error {
-			_, err := d.sessions.End(acting(t), d.logins[0].ID, "")
+			_, err := d.sessions.End(t.Context(), by, d.logins[0].ID, "")
 			return err
 		}},
 		"logs a user out": {audit.NeedsAdmin, func(d *drawer) error {
-			_, err := d.users.Logout(acting(t), d.rows[0].ID, "")
+			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 		"ends all logins": {audit.NeedsProof, func(d *drawer) error {
-			_, err := d.sessions.EndAll(acting(t), "")
+			_, err := d.sessions.EndAll(t.Context(), by, "")
 			return err
 		}},
 	} {
@@ -94,7 +94,7 @@ func TestEachVerbAsksForItsRights(t *testing.T) {
 		s, p := newPolicies()
 		next := s.inForce
 		next.Idle = time.Hour
-		if _, _, err := p.Set(acting(t), admin.PolicyChange{Version: s.inForce.Version, Next: next, Confirmed: true}); err != nil {
+		if _, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: s.inForce.Version, Next: next, Confirmed: true}); err != nil {
 			t.Fatal(err)
 		}
 		if s.event.Need != audit.NeedsProof {

@@ -42,7 +42,7 @@ func (u *Users) ListResets(ctx context.Context, issuer, before idworker.ID, limi
 // error some may have ended, and it helps to call it again. It fails with
 // [account.ErrNotFound] if there is no such user, and an [*account.InvalidError]
 // about the reason.
-func (u *Users) WithdrawIssued(ctx context.Context, issuer idworker.ID, reason string) (int, error) {
+func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error) {
 	if err := CheckReason(reason); err != nil {
 		return 0, err
 	}
@@ -53,15 +53,16 @@ func (u *Users) WithdrawIssued(ctx context.Context, issuer idworker.ID, reason s
 	for {
 		open, err := u.ListResets(ctx, issuer, before, atATime)
 		if err == nil && len(open) == 0 && before == 0 {
-			err = u.Sessions.unchanged(ctx, needs[withdrawReset])
+			err = u.Sessions.unchanged(ctx, by, needs[withdrawReset])
 		}
 		if err != nil || len(open) == 0 {
+			acted(ctx, u.Sessions.Log, by, err, "password resets withdrawn", "issuer_id", issuer, "withdrawn", withdrawn)
 			return withdrawn, err
 		}
 		events := make([]audit.Event, len(open))
 		for i, r := range open {
 			target := audit.AboutUser(r.UserID, r.Username)
-			if events[i], err = audit.New(ctx, u.IDs, audit.From(ctx), needs[withdrawReset], audit.ResetWithdrawn, target, reason, issueOf(r.Issuer), nil); err != nil {
+			if events[i], err = audit.New(ctx, u.IDs, by, needs[withdrawReset], audit.ResetWithdrawn, target, reason, issueOf(r.Issuer), nil); err != nil {
 				return withdrawn, err
 			}
 		}

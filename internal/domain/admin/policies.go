@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 	"unicode"
@@ -44,6 +45,7 @@ type Policies struct {
 	// Changed, if set, is called after a change, so that this instance acts by it
 	// at once.
 	Changed func(ctx context.Context)
+	Log     *slog.Logger // nil logs nothing
 }
 
 // A PolicyChange asks for another policy. Only the times, the schedule and the
@@ -75,7 +77,7 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 // does to the logins that live. It fails with [*policy.InvalidError], or, with
 // the policy in force, [policy.ErrVersion], or, with the effect,
 // [ErrUnconfirmed]. A dry run returns the policy as it would be.
-func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, policy.Effect, error) {
+func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
 	old, err := p.Store.LoadPolicy(ctx)
 	if err != nil {
@@ -94,7 +96,6 @@ func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, poli
 	if err != nil {
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("admin: set policy: %w", err)
 	}
-	by := audit.From(ctx)
 	next := old.Succeed(c.Next, now)
 	next.UpdatedAt, next.UpdatedBy, next.Note = now, by.Name, c.Note
 	switch {
@@ -103,7 +104,7 @@ func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, poli
 	case effect.Drastic() && !c.Confirmed:
 		return next, effect, ErrUnconfirmed
 	}
-	event, err := audit.New(ctx, p.IDs, audit.From(ctx), needs[setPolicy], audit.PolicyChanged, audit.Target{Kind: "policy", Name: "global"}, c.Note, terms(&old), terms(&next))
+	event, err := audit.New(ctx, p.IDs, by, needs[setPolicy], audit.PolicyChanged, audit.Target{Kind: "policy", Name: "global"}, c.Note, terms(&old), terms(&next))
 	if err != nil {
 		return policy.Policy{}, effect, err
 	}
@@ -114,12 +115,13 @@ func (p *Policies) Set(ctx context.Context, c PolicyChange) (policy.Policy, poli
 	if p.Changed != nil {
 		p.Changed(ctx)
 	}
+	acted(ctx, p.Log, by, nil, "policy set", "version", done.Version)
 	return done, effect, nil
 }
 
 // Revert sets what was in force as that version once more: as a new version,
 // and by the same rules.
-func (p *Policies) Revert(ctx context.Context, version int64, c PolicyChange) (policy.Policy, policy.Effect, error) {
+func (p *Policies) Revert(ctx context.Context, by audit.Actor, version int64, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	old, err := p.Store.PolicyHistory(ctx, version+1, 1)
 	if err != nil {
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("admin: revert policy: %w", err)
@@ -128,7 +130,7 @@ func (p *Policies) Revert(ctx context.Context, version int64, c PolicyChange) (p
 		return policy.Policy{}, policy.Effect{}, ErrNoVersion
 	}
 	c.Next = old[0]
-	return p.Set(ctx, c)
+	return p.Set(ctx, by, c)
 }
 
 // check says everything that is wrong with a change, at once.

@@ -22,8 +22,8 @@ func TestPolicyIsSetWithItsEvent(t *testing.T) {
 	p.Changed = func(context.Context) { changed++ }
 	next := s.inForce
 	next.Idle = time.Hour
-	ctx := audit.NewContext(t.Context(), audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"})
-	got, effect, err := p.Set(ctx, admin.PolicyChange{Version: 1, Next: next, Note: "too many idle"})
+	ada := audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"}
+	got, effect, err := p.Set(t.Context(), ada, admin.PolicyChange{Version: 1, Next: next, Note: "too many idle"})
 	if err != nil || got.Version != 2 || got.Idle != time.Hour || effect != s.effect || changed != 1 {
 		t.Fatalf("Set: %+v, %+v, %v, told %d times", got, effect, err, changed)
 	}
@@ -46,7 +46,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 	s.effect = policy.Effect{Live: policy.Estimate{Count: 10}, Ends: policy.Estimate{Count: 10}}
 	next := s.inForce
 	next.Idle = time.Hour
-	got, effect, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: next, DryRun: true})
+	got, effect, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: next, DryRun: true})
 	if err != nil || got.Version != 2 || got.Idle != time.Hour || effect != s.effect {
 		t.Errorf("dry run: %+v, %+v, %v", got, effect, err)
 	}
@@ -66,7 +66,7 @@ func TestDrasticChangeHasToBeConfirmed(t *testing.T) {
 		s, p := newPolicies()
 		s.effect = policy.Effect{Live: policy.Estimate{Count: c.live}, Ends: policy.Estimate{Count: c.ends, Error: c.off}}
 		change := admin.PolicyChange{Version: 1, Next: s.inForce}
-		_, effect, err := p.Set(t.Context(), change)
+		_, effect, err := p.Set(t.Context(), by, change)
 		if errors.Is(err, admin.ErrUnconfirmed) != c.drastic || (s.sets == 0) != c.drastic {
 			t.Errorf("%+v: %v, set %d times", c, err, s.sets)
 		}
@@ -74,7 +74,7 @@ func TestDrasticChangeHasToBeConfirmed(t *testing.T) {
 			t.Errorf("%+v: effect %+v is not told", c, effect)
 		}
 		if change.Confirmed = true; c.drastic {
-			if _, _, err := p.Set(t.Context(), change); err != nil || s.sets != 1 {
+			if _, _, err := p.Set(t.Context(), by, change); err != nil || s.sets != 1 {
 				t.Errorf("%+v: confirmed: %v", c, err)
 			}
 		}
@@ -83,7 +83,7 @@ func TestDrasticChangeHasToBeConfirmed(t *testing.T) {
 
 func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
 	s, p := newPolicies()
-	_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: policy.Policy{
+	_, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: policy.Policy{
 		Idle: time.Minute, Absolute: 401 * 24 * time.Hour, Touch: time.Millisecond, Schedule: "bad",
 	}})
 	invalid, ok := errors.AsType[*policy.InvalidError](err)
@@ -110,7 +110,7 @@ func TestNoteIsALineThatFits(t *testing.T) {
 		"a\nb": policy.CodeInvalid, "a\x1b[2J": policy.CodeInvalid, "a\x00": policy.CodeInvalid, "\xff": policy.CodeInvalid,
 	} {
 		s, p := newPolicies()
-		_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: s.inForce, Note: note})
+		_, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: s.inForce, Note: note})
 		invalid, ok := errors.AsType[*policy.InvalidError](err)
 		if (code != "") != ok || ok && (len(invalid.Fields) != 1 || invalid.Fields[0].Field != "note" || invalid.Fields[0].Code != code) || (s.sets == 1) != (code == "") {
 			t.Errorf("%.20q: %v, set %d times", note, err, s.sets)
@@ -121,12 +121,12 @@ func TestNoteIsALineThatFits(t *testing.T) {
 func TestChangeOfAnotherVersionIsRefused(t *testing.T) {
 	s, p := newPolicies()
 	for _, version := range []int64{0, 2} {
-		if _, _, err := p.Set(t.Context(), admin.PolicyChange{Version: version, Next: s.inForce}); !errors.Is(err, policy.ErrVersion) || s.sets != 0 {
+		if _, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: version, Next: s.inForce}); !errors.Is(err, policy.ErrVersion) || s.sets != 0 {
 			t.Errorf("version %d: %v", version, err)
 		}
 	}
 	s.stale = true // changed between the look and the write
-	if _, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: s.inForce}); !errors.Is(err, policy.ErrVersion) {
+	if _, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: s.inForce}); !errors.Is(err, policy.ErrVersion) {
 		t.Errorf("changed meanwhile: %v", err)
 	}
 }
@@ -135,15 +135,15 @@ func TestRevertIsANewVersionOfAnOldPolicy(t *testing.T) {
 	s, p := newPolicies()
 	next := s.inForce
 	next.Idle = time.Hour
-	if _, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: next}); err != nil {
+	if _, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: next}); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := p.Revert(t.Context(), 1, admin.PolicyChange{Version: 2, Note: "back"})
+	got, _, err := p.Revert(t.Context(), by, 1, admin.PolicyChange{Version: 2, Note: "back"})
 	if err != nil || got.Version != 3 || got.Idle != policy.Default().Idle || s.inForce.Note != "back" {
 		t.Errorf("Revert: %+v, %v", got, err)
 	}
 	for _, version := range []int64{0, 9} {
-		if _, _, err := p.Revert(t.Context(), version, admin.PolicyChange{Version: 3}); !errors.Is(err, admin.ErrNoVersion) {
+		if _, _, err := p.Revert(t.Context(), by, version, admin.PolicyChange{Version: 3}); !errors.Is(err, admin.ErrNoVersion) {
 			t.Errorf("version %d, which never was: %v", version, err)
 		}
 	}

@@ -19,24 +19,24 @@ func TestLimitsThatCannotBeReadAreNotReplacedInSilence(t *testing.T) {
 		"times, and the limits stay": func(s *policyStore, p *admin.Policies) error {
 			next := s.inForce
 			next.Idle, next.Limits, next.LimitsErr = time.Hour, limit.Limits{}, nil
-			_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: next})
+			_, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: next})
 			return err
 		},
 		"what is in force, with other times": func(s *policyStore, p *admin.Policies) error {
 			next := s.inForce
 			next.Idle = time.Hour
-			_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: next})
+			_, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: next})
 			return err
 		},
 		"a question": func(s *policyStore, p *admin.Policies) error {
-			_, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: s.inForce, DryRun: true})
+			_, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: s.inForce, DryRun: true})
 			return err
 		},
 		"a return to that version": func(s *policyStore, p *admin.Policies) error {
 			readable := s.inForce
 			readable.Version, readable.LimitsErr = 2, nil
 			s.inForce, s.history = readable, append(s.history, readable)
-			_, _, err := p.Revert(t.Context(), 1, admin.PolicyChange{Version: 2})
+			_, _, err := p.Revert(t.Context(), by, 1, admin.PolicyChange{Version: 2})
 			return err
 		},
 	} {
@@ -55,7 +55,7 @@ func TestLimitsThatCannotBeReadAreNotReplacedInSilence(t *testing.T) {
 	s.inForce.LimitsErr = errors.New("no such field")
 	next := s.inForce
 	next.LimitsErr, next.Limits.Register.Count = nil, 7
-	if _, _, err := p.Set(t.Context(), admin.PolicyChange{Version: 1, Next: next}); err != nil || s.sets != 1 {
+	if _, _, err := p.Set(t.Context(), by, admin.PolicyChange{Version: 1, Next: next}); err != nil || s.sets != 1 {
 		t.Fatalf("limits that somebody gives: %v", err)
 	}
 	if strings.Contains(string(s.event.Old), "limits") || !strings.Contains(string(s.event.New), "limits") {

@@ -42,9 +42,9 @@ type resetState struct {
 // reason.
 //
 // It can be started for an account that is disabled, and used once that is
-// enabled: it does not enable. It ends with the right of whoever acts in ctx to
+// enabled: it does not enable. It ends with the right of by to
 // start it, as [account.Reset] says.
-func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (StartedReset, error) {
+func (u *Users) StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (StartedReset, error) {
 	life, err := resetLife(life)
 	if err == nil {
 		err = CheckReason(reason)
@@ -56,20 +56,21 @@ func (u *Users) StartReset(ctx context.Context, id idworker.ID, life time.Durati
 	if err != nil {
 		return StartedReset{}, fmt.Errorf("admin: start reset: %w", err)
 	}
-	started, r, e, err := u.newReset(ctx, startReset, &user, life, reason)
+	started, r, e, err := u.newReset(ctx, by, startReset, &user, life, reason)
 	if err != nil {
 		return StartedReset{}, err
 	}
 	if err := u.Resets.StartReset(ctx, r, e); err != nil {
 		return StartedReset{}, fmt.Errorf("admin: start reset: %w", err)
 	}
+	acted(ctx, u.Sessions.Log, by, nil, "password reset started", "user_id", id, "expires_at", started.ExpiresAt)
 	return started, nil
 }
 
 // WithdrawReset ends the reset that was started for a user, or does nothing if
 // there is none. It fails with [account.ErrNotFound] if there is no such user,
 // and an [*account.InvalidError] about the reason.
-func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string) error {
+func (u *Users) WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error {
 	if err := CheckReason(reason); err != nil {
 		return err
 	}
@@ -77,13 +78,14 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 	if err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
-	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, by, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return err
 	}
 	if err := u.Resets.WithdrawReset(ctx, id, u.Now(), e); err != nil {
 		return fmt.Errorf("admin: withdraw reset: %w", err)
 	}
+	acted(ctx, u.Sessions.Log, by, nil, "password reset withdrawn", "user_id", id)
 	return nil
 }
 
@@ -92,7 +94,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, reason string
 // through other hands (OWASP ASVS 5.0, 6.4.1). It fails as
 // [account.Service.Invite] does, and with an [*account.InvalidError] about the
 // time or the reason.
-func (u *Users) Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, StartedReset, error) {
+func (u *Users) Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, StartedReset, error) {
 	life, err := resetLife(life)
 	if err == nil {
 		err = CheckReason(reason)
@@ -100,19 +102,21 @@ func (u *Users) Invite(ctx context.Context, username string, role account.Role, 
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
-	i := &inviter{Users: u.Known, by: u, life: life, reason: reason}
+	i := &inviter{Users: u.Known, verbs: u, by: by, life: life, reason: reason}
 	s := &account.Service{Users: i, IDs: u.IDs, Now: u.Now}
 	user, err := s.Invite(ctx, username, role)
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
+	acted(ctx, u.Sessions.Log, by, nil, "user invited", "user_id", user.ID, "role", user.Role, "expires_at", i.started.ExpiresAt)
 	return user, i.started, nil
 }
 
 // An inviter makes users with a reset, and the events of both.
 type inviter struct {
 	account.Users
-	by      *Users
+	verbs   *Users
+	by      audit.Actor
 	life    time.Duration
 	reason  string
 	started StartedReset
@@ -120,23 +124,23 @@ type inviter struct {
 
 // Create is what [account.Service.Invite] calls last.
 func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.by.IDs, audit.From(ctx), needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := audit.New(ctx, i.verbs.IDs, i.by, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
-	started, r, given, err := i.by.newReset(ctx, inviteUser, &user, i.life, i.reason)
+	started, r, given, err := i.verbs.newReset(ctx, i.by, inviteUser, &user, i.life, i.reason)
 	if err != nil {
 		return err
 	}
 	i.started = started
-	return i.by.Resets.CreateInvited(ctx, user, r, created, given)
+	return i.verbs.Resets.CreateInvited(ctx, user, r, created, given)
 }
 
-// newReset makes a reset of user that whoever acts in ctx starts, and the event of
+// newReset makes a reset of user that by starts, and the event of
 // it, whose ID it has.
-func (u *Users) newReset(ctx context.Context, by verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
+func (u *Users) newReset(ctx context.Context, by audit.Actor, v verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[by], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
+	e, err := audit.New(ctx, u.IDs, by, needs[v], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
 	return s, account.Reset{
 		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
 		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},

@@ -72,7 +72,7 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 	id := d.add("alice", account.RoleUser)
 	login := d.login(id, now)
 	for life, want := range map[time.Duration]time.Duration{0: time.Hour, 10 * time.Minute: 10 * time.Minute, 24 * time.Hour: 24 * time.Hour} {
-		r, err := d.users.StartReset(t.Context(), id, life, "forgot it")
+		r, err := d.users.StartReset(t.Context(), by, id, life, "forgot it")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,24 +85,24 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 		}
 	}
 	for life, want := range map[time.Duration]string{1: "too_short", 10*time.Minute - 1: "too_short", -time.Hour: "too_short", 24*time.Hour + 1: "too_long"} {
-		_, err := d.users.StartReset(t.Context(), id, life, "")
+		_, err := d.users.StartReset(t.Context(), by, id, life, "")
 		if name, code := field(t, err); name != "reset_lifetime_seconds" || code != want {
 			t.Errorf("%v: %s %s", life, name, code)
 		}
-		if _, _, err := d.users.Invite(t.Context(), "bob", account.RoleUser, life, ""); err == nil {
+		if _, _, err := d.users.Invite(t.Context(), by, "bob", account.RoleUser, life, ""); err == nil {
 			t.Errorf("%v: invited", life)
 		}
 	}
 	if len(d.heard) != 0 || !d.logins[0].Alive() || login.ID != d.logins[0].ID {
 		t.Error("the login is over before the reset is used")
 	}
-	if _, err := d.users.StartReset(t.Context(), 12345, 0, ""); !errors.Is(err, account.ErrNotFound) {
+	if _, err := d.users.StartReset(t.Context(), by, 12345, 0, ""); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("of nobody: %v", err)
 	}
-	if err := d.users.WithdrawReset(t.Context(), 12345, ""); !errors.Is(err, account.ErrNotFound) {
+	if err := d.users.WithdrawReset(t.Context(), by, 12345, ""); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("of nobody: %v", err)
 	}
-	if _, err := d.users.StartReset(t.Context(), id, 0, strings.Repeat("x", 1001)); err == nil {
+	if _, err := d.users.StartReset(t.Context(), by, id, 0, strings.Repeat("x", 1001)); err == nil {
 		t.Error("a reason of 1001 characters")
 	}
 }
@@ -110,15 +110,15 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 // The record says who started, used and withdrew a reset, and never has a token.
 func TestResetsLeaveARecord(t *testing.T) {
 	d := newDrawer(t)
-	ctx := audit.NewContext(t.Context(), audit.Actor{ID: 5, Name: "root", Via: audit.ViaAPI})
-	u, r, err := d.users.Invite(ctx, "Bob", account.RoleService, 0, "new here")
+	root := audit.Actor{ID: 5, Name: "root", Via: audit.ViaAPI}
+	u, r, err := d.users.Invite(t.Context(), root, "Bob", account.RoleService, 0, "new here")
 	if err != nil || u.Username != "bob" || d.live[u.ID].Hash != r.Token.Hash() {
 		t.Fatalf("%+v, %v", u, err)
 	}
 	if got, want := d.live[u.ID].Issuer, (account.Issuer{ID: 5, Name: "root"}); got != want {
 		t.Errorf("issued by %+v, want %+v", got, want)
 	}
-	if err := d.users.WithdrawReset(ctx, u.ID, "found it"); err != nil {
+	if err := d.users.WithdrawReset(t.Context(), root, u.ID, "found it"); err != nil {
 		t.Fatal(err)
 	}
 	own := &admin.OwnResets{ResetUser: d, IDs: d}

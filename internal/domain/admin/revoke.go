@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -25,20 +26,30 @@ type Revocations struct {
 	Sessions *session.Service
 	Book     RecordedBook
 	IDs      audit.IDs
+	Log      *slog.Logger // nil logs nothing
 }
 
 // Revoke ends the login that t opens, as [session.Service.Close] does and with
-// the same errors, and records it as the act of whoever acts in ctx. Its owner
+// the same errors, and records it as the act of by. Its owner
 // is told that the login was revoked.
-func (r *Revocations) Revoke(ctx context.Context, t flakepass.Token) (session.Session, error) {
-	event, err := audit.New(ctx, r.IDs, audit.From(ctx), audit.NeedsService, audit.LoginEnded, audit.Target{Kind: "login", ID: session.IDOf(t)}, RevokedReason, nil, nil)
+func (r *Revocations) Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
+	event, err := audit.New(ctx, r.IDs, by, audit.NeedsService, audit.LoginEnded, audit.Target{Kind: "login", ID: session.IDOf(t)}, RevokedReason, nil, nil)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: revoke: %w", err)
 	}
-	return r.Sessions.CloseAs(ctx, t, session.Revoked, func(ctx context.Context, e session.Ending) (session.Session, error) {
+	ended, err := r.Sessions.CloseAs(ctx, t, session.Revoked, func(ctx context.Context, e session.Ending) (session.Session, error) {
 		return r.Book.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
 			event.Target.Name = now.Username
 			return event, nil
 		})
 	})
+	about := []any{"user_id", ended.UserID, "session_id", ended.ID}
+	switch {
+	case ended.ID == 0: // the ID is only what a stranger claims
+	case ended.Before && err == nil:
+		acted(ctx, r.Log, by, nil, "revocation of a login that was over", append(about, "reason", ended.Ended)...)
+	default:
+		acted(ctx, r.Log, by, err, "revoked", about...)
+	}
+	return ended, err
 }

@@ -65,8 +65,8 @@ func TestRevocationIsAnEndAndItsRecord(t *testing.T) {
 	for _, untold := range []bool{false, true} {
 		l, r, token := newRevocations()
 		l.untold = untold
-		ctx := audit.NewContext(t.Context(), audit.Actor{ID: 7, Name: "billing", Via: audit.ViaAPI, RequestID: "r1"})
-		ended, err := r.Revoke(ctx, token)
+		billing := audit.Actor{ID: 7, Name: "billing", Via: audit.ViaAPI, RequestID: "r1"}
+		ended, err := r.Revoke(t.Context(), billing, token)
 		if errors.Is(err, session.ErrUntold) != untold || err != nil && !untold {
 			t.Fatalf("Revoke: %v", err)
 		}
@@ -84,7 +84,7 @@ func TestRevocationIsAnEndAndItsRecord(t *testing.T) {
 func TestRevocationOfWhatIsNobodysSucceeds(t *testing.T) {
 	l, r, token := newRevocations()
 	for _, other := range []flakepass.Token{flakepass.NewToken(token.ID()), flakepass.NewToken(token.ID() + 1)} {
-		if ended, err := r.Revoke(t.Context(), other); err != nil || ended.ID != 0 {
+		if ended, err := r.Revoke(t.Context(), audit.Actor{}, other); err != nil || ended.ID != 0 {
 			t.Errorf("Revoke: %+v, %v", ended, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestRevocationOfWhatIsNobodysSucceeds(t *testing.T) {
 func TestRevocationWithoutARecordIsNone(t *testing.T) {
 	l, r, token := newRevocations()
 	r.IDs = none{}
-	if _, err := r.Revoke(t.Context(), token); !errors.Is(err, errNone) || l.ended != 0 {
+	if _, err := r.Revoke(t.Context(), audit.Actor{}, token); !errors.Is(err, errNone) || l.ended != 0 {
 		t.Errorf("Revoke: %v, ended %d", err, l.ended)
 	}
 }

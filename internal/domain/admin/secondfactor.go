@@ -25,7 +25,7 @@ type Factors interface {
 //
 // A password of fewer than 15 characters, which is allowed beside a second factor
 // only, opens nothing from then on: the user needs a new one.
-func (u *Users) RemoveSecondFactor(ctx context.Context, id idworker.ID, reason string) (session.Session, error) {
+func (u *Users) RemoveSecondFactor(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
@@ -35,9 +35,9 @@ func (u *Users) RemoveSecondFactor(ctx context.Context, id idworker.ID, reason s
 			return session.Session{}, fmt.Errorf("admin: remove second factor: %w", err)
 		}
 		if !user.HasSecondFactor() {
-			return session.Session{}, u.Sessions.unchanged(ctx, needs[removeFactor])
+			return session.Session{}, u.Sessions.unchanged(ctx, by, needs[removeFactor])
 		}
-		e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[removeFactor], audit.SecondFactorRemoved, userTarget(&user), reason, nil, nil)
+		e, err := audit.New(ctx, u.IDs, by, needs[removeFactor], audit.SecondFactorRemoved, userTarget(&user), reason, nil, nil)
 		if err != nil {
 			return session.Session{}, err
 		}
@@ -48,6 +48,8 @@ func (u *Users) RemoveSecondFactor(ctx context.Context, id idworker.ID, reason s
 		if err != nil {
 			return session.Session{}, fmt.Errorf("admin: remove second factor: %w", err)
 		}
-		return u.Sessions.tell(ctx, ended)
+		ended, err = u.Sessions.tell(ctx, ended)
+		acted(ctx, u.Sessions.Log, by, err, "second factor removed", "user_id", id)
+		return ended, err
 	}
 }

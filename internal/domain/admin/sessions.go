@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"time"
 
@@ -51,9 +52,10 @@ type Sessions struct {
 	Now func() time.Time
 	// Clock is that of the database, by which logins end. nil means Now.
 	Clock func() time.Time
-	// Raised, if set, is called after all logins were ended, so that this instance
-	// knows of it at once.
-	Raised func(ctx context.Context)
+	// Here, if set, is what this instance knows of floors: it refuses what EndAll has
+	// ended before that is answered.
+	Here interface{ Raise(floor idworker.ID) }
+	Log  *slog.Logger // nil logs nothing
 }
 
 // A Login is one that lives, and what the policy of now makes of it.
@@ -139,11 +141,11 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (Login, error) {
 // that was over before comes with Before set. It fails with
 // [session.ErrNotFound] if nothing is known of it, and with an
 // [*account.InvalidError] about the reason.
-func (s *Sessions) End(ctx context.Context, id idworker.ID, reason string) (session.Session, error) {
+func (s *Sessions) End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
-	return s.end(ctx, session.Ending{ID: id}, audit.Target{Kind: "login", ID: id}, reason)
+	return s.end(ctx, by, session.Ending{ID: id}, audit.Target{Kind: "login", ID: id}, reason)
 }
 
 // An entry is a login as the record has it.
@@ -154,7 +156,7 @@ type entry struct {
 	Seen     time.Time   `json:"last_seen_at"`
 }
 
-func (s *Sessions) end(ctx context.Context, e session.Ending, target audit.Target, reason string) (session.Session, error) {
+func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, target audit.Target, reason string) (session.Session, error) {
 	// Minted before any row is locked.
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
@@ -164,17 +166,21 @@ func (s *Sessions) end(ctx context.Context, e session.Ending, target audit.Targe
 	ended, err := s.Logins.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
 		to := target
 		to.Name = now.Username
-		return audit.New(ctx, &minted{id}, audit.From(ctx), needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
+		return audit.New(ctx, &minted{id}, by, needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
 	})
 	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
-		if denied := s.unchanged(ctx, needs[endLogin]); denied != nil {
+		if denied := s.unchanged(ctx, by, needs[endLogin]); denied != nil {
 			return session.Session{}, denied
 		}
 	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: end login: %w", err)
 	}
-	return s.tell(ctx, ended)
+	ended, err = s.tell(ctx, ended)
+	if ended.ID != 0 {
+		acted(ctx, s.Log, by, err, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
+	}
+	return ended, err
 }
 
 // tell tells the stores of what has ended, if anything has, and returns it with
@@ -204,7 +210,7 @@ const countTime = 2 * time.Second
 // EndAll ends every login that has begun so far, that of the caller too. Other
 // instances learn of it within the bound. It fails with an
 // [*account.InvalidError] about the reason.
-func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) {
+func (s *Sessions) EndAll(ctx context.Context, by audit.Actor, reason string) (EndedAll, error) {
 	if err := CheckReason(reason); err != nil {
 		return EndedAll{}, err
 	}
@@ -217,7 +223,7 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 			Error int64 `json:"ended_error"`
 		}{n.Count, n.Error}
 	}
-	e, err := audit.New(ctx, s.IDs, audit.From(ctx), needs[endAllLogins], audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
+	e, err := audit.New(ctx, s.IDs, by, needs[endAllLogins], audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
 	if err != nil {
 		return EndedAll{}, err
 	}
@@ -225,9 +231,10 @@ func (s *Sessions) EndAll(ctx context.Context, reason string) (EndedAll, error) 
 	if err != nil {
 		return EndedAll{}, fmt.Errorf("admin: end all logins: %w", err)
 	}
-	if s.Raised != nil {
-		s.Raised(ctx)
+	if s.Here != nil {
+		s.Here.Raise(floor)
 	}
+	acted(ctx, s.Log, by, nil, "all logins ended", "floor", floor)
 	return EndedAll{floor, lived}, nil
 }
 

@@ -116,7 +116,7 @@ func TestOneLogin(t *testing.T) {
 			t.Errorf("Get of %v: %v", id, err)
 		}
 	}
-	if ended, err := d.sessions.End(acting(t), s.ID, "stolen"); err != nil || ended.ID != s.ID || ended.Before {
+	if ended, err := d.sessions.End(t.Context(), by, s.ID, "stolen"); err != nil || ended.ID != s.ID || ended.Before {
 		t.Errorf("End: %+v, %v", ended, err)
 	}
 	e := d.events[0]
@@ -125,32 +125,36 @@ func TestOneLogin(t *testing.T) {
 		t.Errorf("event %+v %s", e, e.Old)
 	}
 	// Ended again, it is told again, and recorded once.
-	if ended, err := d.sessions.End(acting(t), s.ID, ""); err != nil || !ended.Before || len(d.events) != 1 || len(d.heard) != 2 {
+	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); err != nil || !ended.Before || len(d.events) != 1 || len(d.heard) != 2 {
 		t.Errorf("End again: %+v, %v, %d events, heard %d times", ended, err, len(d.events), len(d.heard))
 	}
 	if _, err := d.sessions.Get(t.Context(), s.ID); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("Get of what has ended: %v", err)
 	}
-	if ended, err := d.sessions.End(acting(t), idle.ID, ""); err != nil || !ended.Before || ended.Ended != session.Idle {
+	if ended, err := d.sessions.End(t.Context(), by, idle.ID, ""); err != nil || !ended.Before || ended.Ended != session.Idle {
 		t.Errorf("End of an idle one: %+v, %v", ended, err)
 	}
-	if _, err := d.sessions.End(acting(t), 5, ""); !errors.Is(err, session.ErrNotFound) {
+	if _, err := d.sessions.End(t.Context(), by, 5, ""); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End of nothing: %v", err)
 	}
 }
 
+type raiser func(idworker.ID)
+
+func (r raiser) Raise(floor idworker.ID) { r(floor) }
+
 func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	d := newDesk(t)
 	raised := false
-	d.sessions.Raised = func(context.Context) { raised = d.floor != 0 }
-	done, err := d.sessions.EndAll(acting(t), "a leak")
+	d.sessions.Here = raiser(func(floor idworker.ID) { raised = d.floor != 0 && floor == d.floor })
+	done, err := d.sessions.EndAll(t.Context(), by, "a leak")
 	if err != nil || done.Lived == nil || *done.Lived != (policy.Estimate{Count: 12, Error: 3}) || done.Floor != d.floor || !raised {
 		t.Errorf("EndAll: %+v, %v, told %v", done, err, raised)
 	}
 	if e := d.events[0]; e.Action != audit.AllLoginsEnded || e.Reason != "a leak" || string(e.New) != `{"ended":12,"ended_error":3}` || e.By != by {
 		t.Errorf("event %+v %s", e, e.New)
 	}
-	if _, err := d.sessions.EndAll(acting(t), strings.Repeat("x", 1001)); err == nil || len(d.events) != 1 {
+	if _, err := d.sessions.EndAll(t.Context(), by, strings.Repeat("x", 1001)); err == nil || len(d.events) != 1 {
 		t.Errorf("a reason that is too long: %v", err)
 	}
 	// No number keeps anybody from it.
@@ -158,7 +162,7 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	d.sessions.Counted = func(context.Context, policy.Policy, time.Time) (policy.Estimate, error) {
 		return policy.Estimate{}, context.DeadlineExceeded
 	}
-	if done, err := d.sessions.EndAll(acting(t), ""); err != nil || done.Lived != nil || d.floor == 0 || d.events[1].New != nil {
+	if done, err := d.sessions.EndAll(t.Context(), by, ""); err != nil || done.Lived != nil || d.floor == 0 || d.events[1].New != nil {
 		t.Errorf("not counted: %+v, %v, %+v", done, err, d.events)
 	}
 }

@@ -14,10 +14,10 @@ type Rights interface {
 }
 
 // unchanged is asked where a verb has found that nothing is to change, and so began
-// no transaction that checks the rights of whoever acts in ctx: who may not do
+// no transaction that checks the rights of by: who may not do
 // something is told so, and not that it is done.
-func (s *Sessions) unchanged(ctx context.Context, need audit.Need) error {
-	if err := s.Rights.Authorize(ctx, audit.From(ctx), need); err != nil {
+func (s *Sessions) unchanged(ctx context.Context, by audit.Actor, need audit.Need) error {
+	if err := s.Rights.Authorize(ctx, by, need); err != nil {
 		return fmt.Errorf("admin: check the rights: %w", err)
 	}
 	return nil

@@ -18,35 +18,35 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 		do   func(d *desk) error
 	}{
 		"a role that the user has": {audit.NeedsProof, func(d *desk) error {
-			_, _, err := d.users.Change(acting(t), d.rows[0].ID, admin.UserChange{Role: &user})
+			_, _, err := d.users.Change(t.Context(), by, d.rows[0].ID, admin.UserChange{Role: &user})
 			return err
 		}},
 		"to enable who is enabled": {audit.NeedsProof, func(d *desk) error {
-			_, _, err := d.users.Change(acting(t), d.rows[0].ID, admin.UserChange{Disabled: &no})
+			_, _, err := d.users.Change(t.Context(), by, d.rows[0].ID, admin.UserChange{Disabled: &no})
 			return err
 		}},
 		"to disable who is disabled": {audit.NeedsAdmin, func(d *desk) error {
-			_, _, err := d.users.Change(acting(t), d.rows[1].ID, admin.UserChange{Disabled: &yes})
+			_, _, err := d.users.Change(t.Context(), by, d.rows[1].ID, admin.UserChange{Disabled: &yes})
 			return err
 		}},
 		"no change": {audit.NeedsAdmin, func(d *desk) error {
-			_, _, err := d.users.Change(acting(t), d.rows[0].ID, admin.UserChange{})
+			_, _, err := d.users.Change(t.Context(), by, d.rows[0].ID, admin.UserChange{})
 			return err
 		}},
 		"to log out who is logged out": {audit.NeedsAdmin, func(d *desk) error {
-			_, err := d.users.Logout(acting(t), d.rows[0].ID, "")
+			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 		"to end a login that has ended": {audit.NeedsAdmin, func(d *desk) error {
-			_, err := d.sessions.End(acting(t), d.logins[0].ID, "")
+			_, err := d.sessions.End(t.Context(), by, d.logins[0].ID, "")
 			return err
 		}},
 		"to remove a second factor that is not there": {audit.NeedsProof, func(d *desk) error {
-			_, err := d.users.RemoveSecondFactor(acting(t), d.rows[0].ID, "")
+			_, err := d.users.RemoveSecondFactor(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 		"to withdraw links of who has made none": {audit.NeedsAdmin, func(d *desk) error {
-			_, err := d.users.WithdrawIssued(acting(t), d.rows[0].ID, "")
+			_, err := d.users.WithdrawIssued(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
 	} {
@@ -55,7 +55,7 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 			d.login(d.add("ada", account.RoleUser), now)
 			bob := d.add("bob", account.RoleUser)
 			d.row(bob).DisabledAt = now
-			if _, err := d.users.Logout(acting(t), d.rows[0].ID, ""); err != nil {
+			if _, err := d.users.Logout(t.Context(), by, d.rows[0].ID, ""); err != nil {
 				t.Fatal(err)
 			}
 			events, heard := len(d.events), len(d.heard)

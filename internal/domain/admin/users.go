@@ -123,12 +123,14 @@ func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
 
 // Create adds a user. It fails as [account.Service.Register] does, and with an
 // [*account.InvalidError] about the reason.
-func (u *Users) Create(ctx context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error) {
+func (u *Users) Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error) {
 	if err := CheckReason(reason); err != nil {
 		return account.User{}, err
 	}
-	s := &account.Service{Users: recorder{u.Known, u, reason}, Hasher: u.Hasher, Breached: u.Breached, IDs: u.IDs, Now: u.Now}
-	return s.Register(ctx, operator, username, p, role)
+	s := &account.Service{Users: recorder{u.Known, u, by, reason}, Hasher: u.Hasher, Breached: u.Breached, IDs: u.IDs, Now: u.Now}
+	user, err := s.Register(ctx, operator, username, p, role)
+	acted(ctx, u.Sessions.Log, by, err, "user created", "user_id", user.ID, "role", user.Role)
+	return user, err
 }
 
 // operator is an operator who waits for a hash. Operators are few and logged in, so
@@ -138,24 +140,25 @@ var operator = account.Asker{Known: true}
 // A recorder makes users with the event of it.
 type recorder struct {
 	account.Users
-	by     *Users
+	verbs  *Users
+	by     audit.Actor
 	reason string
 }
 
 // Create is what [account.Service.Register] calls last.
 func (r recorder) Create(ctx context.Context, user account.User) error {
-	e, err := audit.New(ctx, r.by.IDs, audit.From(ctx), needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
+	e, err := audit.New(ctx, r.verbs.IDs, r.by, needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
 	if err != nil {
 		return err
 	}
-	return r.by.Register.CreateRecorded(ctx, user, e)
+	return r.verbs.Register.CreateRecorded(ctx, user, e)
 }
 
 // SetPassword gives a user another password and ends the login. It fails with
 // [account.ErrNotFound], an [*account.InvalidError], [account.ErrBusy], and
 // [account.ErrStale] if somebody else changed it meanwhile. The session that
 // ended has the ID 0 if there was none.
-func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Password, reason string) (session.Session, error) {
+func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID, p account.Password, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
@@ -167,7 +170,7 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, err
 	}
-	e, err := audit.New(ctx, u.IDs, audit.From(ctx), needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
+	e, err := audit.New(ctx, u.IDs, by, needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -175,13 +178,15 @@ func (u *Users) SetPassword(ctx context.Context, id idworker.ID, p account.Passw
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: set password: %w", err)
 	}
-	return u.Sessions.tell(ctx, ended)
+	ended, err = u.Sessions.tell(ctx, ended)
+	acted(ctx, u.Sessions.Log, by, err, "password set", "user_id", id)
+	return ended, err
 }
 
 // Logout ends the login of a user, or does nothing if there is none. It returns
 // the session that ended, whose ID is 0 if there was none, as [Sessions.End]
 // does. It fails with [account.ErrNotFound].
-func (u *Users) Logout(ctx context.Context, id idworker.ID, reason string) (session.Session, error) {
+func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
@@ -189,7 +194,7 @@ func (u *Users) Logout(ctx context.Context, id idworker.ID, reason string) (sess
 	if err != nil {
 		return session.Session{}, fmt.Errorf("admin: logout: %w", err)
 	}
-	ended, err := u.Sessions.end(ctx, session.Ending{UserID: id}, userTarget(&user), reason)
+	ended, err := u.Sessions.end(ctx, by, session.Ending{UserID: id}, userTarget(&user), reason)
 	if errors.Is(err, session.ErrNotFound) {
 		return session.Session{}, nil
 	}

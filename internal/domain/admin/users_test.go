@@ -23,11 +23,9 @@ const passphrase = "violet tram sings at noon"
 // by is who acts in these tests.
 var by = audit.Actor{ID: 7, Name: "root", Via: audit.ViaAPI, RequestID: "r1", Address: "192.0.2.7"}
 
-func acting(t *testing.T) context.Context { return audit.NewContext(t.Context(), by) }
-
 func TestUserIsCreatedWithTheEvent(t *testing.T) {
 	d := newDesk(t)
-	u, err := d.users.Create(acting(t), "Alice", account.NewPassword(passphrase), account.RoleService, "an API")
+	u, err := d.users.Create(t.Context(), by, "Alice", account.NewPassword(passphrase), account.RoleService, "an API")
 	if err != nil || u.Username != "alice" || u.Role != account.RoleService {
 		t.Fatalf("Create: %+v, %v", u, err)
 	}
@@ -40,10 +38,10 @@ func TestUserIsCreatedWithTheEvent(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 	for name, err := range map[string]error{
-		"taken": second(d.users.Create(acting(t), "alice", account.NewPassword(passphrase), account.RoleUser, "")),
-		"short": second(d.users.Create(acting(t), "bob", account.NewPassword("short"), account.RoleUser, "")),
-		"role":  second(d.users.Create(acting(t), "bob", account.NewPassword(passphrase), "king", "")),
-		"long":  second(d.users.Create(acting(t), "bob", account.NewPassword(passphrase), account.RoleUser, strings.Repeat("ä", 1001))),
+		"taken": second(d.users.Create(t.Context(), by, "alice", account.NewPassword(passphrase), account.RoleUser, "")),
+		"short": second(d.users.Create(t.Context(), by, "bob", account.NewPassword("short"), account.RoleUser, "")),
+		"role":  second(d.users.Create(t.Context(), by, "bob", account.NewPassword(passphrase), "king", "")),
+		"long":  second(d.users.Create(t.Context(), by, "bob", account.NewPassword(passphrase), account.RoleUser, strings.Repeat("ä", 1001))),
 	} {
 		if err == nil || len(d.events) != 1 {
 			t.Errorf("%s: %v, %d events", name, err, len(d.events))
@@ -59,7 +57,7 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	u := d.add("alice", account.RoleUser)
 	d.login(u, now)
 	role, yes, no := account.RoleAdmin, true, false
-	p, ended, err := d.users.Change(acting(t), u, admin.UserChange{Role: &role, Disabled: &yes, Reason: "moved"})
+	p, ended, err := d.users.Change(t.Context(), by, u, admin.UserChange{Role: &role, Disabled: &yes, Reason: "moved"})
 	if err != nil || p.Role != role || !p.DisabledAt.Equal(now) || ended.ID == 0 || p.Login.ID != 0 {
 		t.Fatalf("Change: %+v, %+v, %v", p, ended, err)
 	}
@@ -80,21 +78,21 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	}
 	// What is so already, and nothing at all.
 	for _, c := range []admin.UserChange{{Role: &role, Disabled: &yes}, {Role: &role}, {Disabled: &yes}, {}} {
-		if _, _, err := d.users.Change(acting(t), u, c); err != nil || len(d.events) != 2 {
+		if _, _, err := d.users.Change(t.Context(), by, u, c); err != nil || len(d.events) != 2 {
 			t.Errorf("%+v: %v, %d events", c, err, len(d.events))
 		}
 	}
-	if p, _, err := d.users.Change(acting(t), u, admin.UserChange{Disabled: &no}); err != nil || p.Disabled() || len(d.events) != 3 || d.events[2].Action != audit.UserEnabled {
+	if p, _, err := d.users.Change(t.Context(), by, u, admin.UserChange{Disabled: &no}); err != nil || p.Disabled() || len(d.events) != 3 || d.events[2].Action != audit.UserEnabled {
 		t.Errorf("enabled: %+v, %v", p, err)
 	}
 	king := account.Role("king")
 	for _, c := range []admin.UserChange{{Role: &king}, {Role: &role, Reason: strings.Repeat("x", 1001)}, {Reason: "a\x1b[2J"}, {Reason: "a\xff"}} {
-		_, _, err := d.users.Change(acting(t), u, c)
+		_, _, err := d.users.Change(t.Context(), by, u, c)
 		if _, ok := errors.AsType[*account.InvalidError](err); !ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if _, _, err := d.users.Change(acting(t), 999, admin.UserChange{Disabled: &yes}); !errors.Is(err, account.ErrNotFound) {
+	if _, _, err := d.users.Change(t.Context(), by, 999, admin.UserChange{Disabled: &yes}); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
 	}
 }
@@ -106,19 +104,19 @@ func TestWhatCannotBeToldIsDone(t *testing.T) {
 	d.deaf = fmt.Errorf("redis: %w", session.ErrUntold)
 	role := account.RoleService
 	d.login(u, now)
-	if p, ended, err := d.users.Change(acting(t), u, admin.UserChange{Role: &role}); !errors.Is(err, session.ErrUntold) || p.Role != role || ended.ID == 0 {
+	if p, ended, err := d.users.Change(t.Context(), by, u, admin.UserChange{Role: &role}); !errors.Is(err, session.ErrUntold) || p.Role != role || ended.ID == 0 {
 		t.Errorf("Change: %+v, %+v, %v", p, ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.Logout(acting(t), u, ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
+	if ended, err := d.users.Logout(t.Context(), by, u, ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	s := d.login(u, now)
-	if ended, err := d.sessions.End(acting(t), s.ID, ""); !errors.Is(err, session.ErrUntold) || ended.ID != s.ID {
+	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); !errors.Is(err, session.ErrUntold) || ended.ID != s.ID {
 		t.Errorf("End: %+v, %v", ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.SetPassword(acting(t), u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
+	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
 		t.Errorf("SetPassword: %+v, %v", ended, err)
 	}
 }
@@ -126,11 +124,11 @@ func TestWhatCannotBeToldIsDone(t *testing.T) {
 func TestLogoutOfAUser(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
-	if ended, err := d.users.Logout(acting(t), u, ""); err != nil || ended.ID != 0 || len(d.events) != 0 {
+	if ended, err := d.users.Logout(t.Context(), by, u, ""); err != nil || ended.ID != 0 || len(d.events) != 0 {
 		t.Errorf("who is not logged in: %+v, %v, %v", ended, err, d.events)
 	}
 	s := d.login(u, now)
-	if ended, err := d.users.Logout(acting(t), u, "lost phone"); err != nil || ended.ID != s.ID || len(d.heard) != 1 {
+	if ended, err := d.users.Logout(t.Context(), by, u, "lost phone"); err != nil || ended.ID != s.ID || len(d.heard) != 1 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	e := d.events[0]
@@ -138,7 +136,7 @@ func TestLogoutOfAUser(t *testing.T) {
 		!strings.Contains(string(e.Old), `"session_id":"`+s.ID.String()) {
 		t.Errorf("event %+v %s", e, e.Old)
 	}
-	if _, err := d.users.Logout(acting(t), 999, ""); !errors.Is(err, account.ErrNotFound) {
+	if _, err := d.users.Logout(t.Context(), by, 999, ""); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
 	}
 }
@@ -147,13 +145,13 @@ func TestPasswordIsResetWithTheEvent(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
 	s := d.login(u, now)
-	if ended, err := d.users.SetPassword(acting(t), u, account.NewPassword(passphrase), "forgot"); err != nil || ended.ID != s.ID {
+	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword(passphrase), "forgot"); err != nil || ended.ID != s.ID {
 		t.Errorf("SetPassword: %+v, %v", ended, err)
 	}
 	if len(d.events) != 1 || d.events[0].Action != audit.PasswordReset || d.events[0].Old != nil || d.events[0].New != nil {
 		t.Errorf("events %+v", d.events)
 	}
-	if _, err := d.users.SetPassword(acting(t), u, account.NewPassword("short"), ""); err == nil || len(d.events) != 1 {
+	if _, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("short"), ""); err == nil || len(d.events) != 1 {
 		t.Errorf("a short one: %v", err)
 	}
 }

@@ -63,6 +63,15 @@ func (by Actor) Inside() bool {
 	return by.ID == 0 && (by.Via == ViaCLI || by.Via == ViaSweep || by.Via == ViaServer)
 }
 
+// LogArgs are who acts, for a line of the log.
+func (by Actor) LogArgs() []any {
+	args := []any{"by", by.ID, "from", by.Address, "request_id", by.RequestID}
+	if by.Via == ViaConsole {
+		args = append(args, "via", by.Via)
+	}
+	return args
+}
+
 type byKey struct{}
 
 // A byContext is one piece of memory for what context.WithValue needs two: every

@@ -91,7 +91,7 @@ func (r Rekeyed) Left() (n int) {
 // Each batch is in the record, with reason. It fails with [ErrOff] without keys.
 // On another failure the batches of before stay changed, and what is returned
 // beside the error says how many that were.
-func (r *Rekeyer) Run(ctx context.Context, reason string, dry bool) (Rekeyed, error) {
+func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bool) (Rekeyed, error) {
 	if r.Keys.None() {
 		return Rekeyed{}, fmt.Errorf("secondfactor: rekey: %w", ErrOff)
 	}
@@ -110,7 +110,7 @@ func (r *Rekeyer) Run(ctx context.Context, reason string, dry bool) (Rekeyed, er
 			done.Changed += len(rows)
 			continue
 		}
-		n, err := r.write(ctx, rows, reason)
+		n, err := r.write(ctx, by, rows, reason)
 		done.Changed += n
 		if err != nil {
 			return done, fmt.Errorf("secondfactor: rekey: %w", err)
@@ -142,9 +142,9 @@ func (r *Rekeyer) reseal(secrets []SealedSecret, done *Rekeyed) (rows []Reseal) 
 	return rows
 }
 
-func (r *Rekeyer) write(ctx context.Context, rows []Reseal, reason string) (int, error) {
+func (r *Rekeyer) write(ctx context.Context, by audit.Actor, rows []Reseal, reason string) (int, error) {
 	target := audit.Target{Kind: "key", Name: r.Keys.all[0].name()}
-	e, err := audit.New(ctx, r.IDs, audit.From(ctx), audit.NeedsAdmin, audit.SecondFactorsRekeyed, target, reason, nil, nil)
+	e, err := audit.New(ctx, r.IDs, by, audit.NeedsAdmin, audit.SecondFactorsRekeyed, target, reason, nil, nil)
 	if err != nil {
 		return 0, err
 	}

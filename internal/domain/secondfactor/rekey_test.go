@@ -80,7 +80,7 @@ func kept(t *testing.T, n int, key byte) (*vault, map[idworker.ID]string) {
 
 func run(t *testing.T, v *vault, k secondfactor.Keys, dry bool) secondfactor.Rekeyed {
 	t.Helper()
-	done, err := (&secondfactor.Rekeyer{Vault: v, Keys: k, IDs: numbers{}}).Run(t.Context(), "", dry)
+	done, err := (&secondfactor.Rekeyer{Vault: v, Keys: k, IDs: numbers{}}).Run(t.Context(), audit.Actor{}, "", dry)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRekeyGoesOnWhereItStopped(t *testing.T) {
 	v, secrets := kept(t, 120, 'a')
 	v.failAt = 2
 	both := keys(t, 'b', 'a')
-	done, err := (&secondfactor.Rekeyer{Vault: v, Keys: both, IDs: numbers{}}).Run(t.Context(), "", false)
+	done, err := (&secondfactor.Rekeyer{Vault: v, Keys: both, IDs: numbers{}}).Run(t.Context(), audit.Actor{}, "", false)
 	if err == nil || done.Changed != 50 {
 		t.Fatalf("Run = %+v, %v", done, err)
 	}
@@ -173,7 +173,7 @@ func TestRekeyTellsWhatItCannotRead(t *testing.T) {
 			t.Errorf("the row of user %d was written", id)
 		}
 	}
-	if _, err := (&secondfactor.Rekeyer{Vault: v}).Run(t.Context(), "", true); !errors.Is(err, secondfactor.ErrOff) {
+	if _, err := (&secondfactor.Rekeyer{Vault: v}).Run(t.Context(), audit.Actor{}, "", true); !errors.Is(err, secondfactor.ErrOff) {
 		t.Errorf("without keys: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -111,7 +112,7 @@ func TestStopEndsTheWaitForReplicas(t *testing.T) {
 		w.Copies = &copies{behind: func(time.Duration) (time.Duration, error) { return time.Hour, nil }}
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		r, err := w.Once(ctx)
+		r, err := w.Once(ctx, audit.Actor{})
 		if err != nil || r.Outcome != sweep.Stopped || r.Took() > 6*time.Second {
 			t.Errorf("%+v, %v", r, err)
 		}

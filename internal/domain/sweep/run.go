@@ -106,20 +106,21 @@ func (s *Sweeper) shut(end func(job)) {
 }
 
 // Request has a pass begin now, on this instance, and returns as soon as it is
-// certain to. Whoever acts in ctx is on record. It fails with [ErrRunning], or
-// with [ErrStopped] where nothing runs the sweeper.
-func (s *Sweeper) Request(ctx context.Context) (Report, error) {
+// certain to. It is on record who asked for it. It fails with [ErrRunning], or with
+// [ErrStopped] where nothing runs the sweeper.
+func (s *Sweeper) Request(ctx context.Context, by audit.Actor) (Report, error) {
 	s.mu.Lock()
 	stopped := s.inbox == nil
 	s.mu.Unlock()
 	if stopped {
 		return Report{}, ErrStopped
 	}
-	j, err := s.take(ctx, true)
+	j, err := s.take(ctx, &by)
 	if err != nil {
 		return Report{}, err
 	}
 	if s.hand(j) {
+		s.Log.InfoContext(ctx, "sweep requested", append([]any{"sweep_id", j.report.ID}, by.LogArgs()...)...)
 		return j.report, nil
 	}
 	j.report.Finished, j.report.Outcome = time.Now(), Stopped
@@ -139,10 +140,10 @@ func (s *Sweeper) hand(j job) bool {
 	}
 }
 
-// Once runs a pass now and returns when it has ended. Whoever acts in ctx is on
-// record. It fails with [ErrRunning]; what went wrong later is in the report.
-func (s *Sweeper) Once(ctx context.Context) (Report, error) {
-	j, err := s.take(ctx, true)
+// Once runs a pass now and returns when it has ended. It is on record who asked for
+// it. It fails with [ErrRunning]; what went wrong later is in the report.
+func (s *Sweeper) Once(ctx context.Context, by audit.Actor) (Report, error) {
+	j, err := s.take(ctx, &by)
 	if err != nil {
 		return Report{}, err
 	}
@@ -151,7 +152,7 @@ func (s *Sweeper) Once(ctx context.Context) (Report, error) {
 
 // scheduled runs a pass unless there is one already.
 func (s *Sweeper) scheduled(ctx context.Context) {
-	j, err := s.take(ctx, false)
+	j, err := s.take(ctx, nil)
 	switch {
 	case err == nil:
 		s.run(ctx, j)
@@ -168,17 +169,17 @@ func (s *Sweeper) scheduled(ctx context.Context) {
 	}
 }
 
-// take gets the lease for a new pass.
-func (s *Sweeper) take(ctx context.Context, requested bool) (job, error) {
+// take gets the lease for a new pass, which by has requested; nil is nobody.
+func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
 		return job{}, fmt.Errorf("sweep: %w", err)
 	}
 	r := Report{ID: id, Instance: s.Instance, Started: time.Now(), Outcome: Running}
 	var event *audit.Event
-	if requested {
-		r.RequestedBy = cmp.Or(audit.From(ctx).Name, "unknown")
-		e, err := audit.New(ctx, s.IDs, audit.From(ctx), audit.NeedsAdmin, audit.SweepRequested, audit.Target{Kind: "sweep", ID: id}, "", nil, nil)
+	if by != nil {
+		r.RequestedBy = cmp.Or(by.Name, "unknown")
+		e, err := audit.New(ctx, s.IDs, *by, audit.NeedsAdmin, audit.SweepRequested, audit.Target{Kind: "sweep", ID: id}, "", nil, nil)
 		if err != nil {
 			return job{}, fmt.Errorf("sweep: %w", err)
 		}

@@ -188,7 +188,11 @@ func TestRunStopsBetweenTwoBatches(t *testing.T) {
 func TestRunWaitsForAPassThatIsStillInTheStore(t *testing.T) {
 	for _, begin := range []func(*world) error{
 		func(w *world) error { w.wait(time.Second); return nil },
-		func(w *world) error { _, err := w.Request(context.Background()); synctest.Wait(); return err },
+		func(w *world) error {
+			_, err := w.Request(context.Background(), audit.Actor{})
+			synctest.Wait()
+			return err
+		},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			w := run(t, "@every 1s")
@@ -269,7 +273,7 @@ func TestHistoryHasWhatIsWorthIt(t *testing.T) {
 		w.store.headFails(func() error { return errors.New("no route") })
 		w.wait(time.Second)
 		w.store.headFails(nil)
-		if _, err := w.Request(t.Context()); err != nil {
+		if _, err := w.Request(t.Context(), audit.Actor{}); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -284,8 +288,8 @@ func TestRequestIsOnRecordAndRunsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := run(t, "@every 1h")
 		w.store.fill(sweep.Expired, 12)
-		ctx, gone := context.WithCancel(audit.NewContext(t.Context(), audit.Actor{ID: 5, Name: "ada", Via: audit.ViaAPI}))
-		r, err := w.Request(ctx)
+		ctx, gone := context.WithCancel(t.Context())
+		r, err := w.Request(ctx, audit.Actor{ID: 5, Name: "ada", Via: audit.ViaAPI})
 		gone() // who asked does not wait
 		if err != nil || r.ID == 0 || r.Outcome != sweep.Running || r.RequestedBy != "ada" {
 			t.Fatalf("Request: %+v, %v", r, err)
@@ -300,14 +304,14 @@ func TestRequestIsOnRecordAndRunsAtOnce(t *testing.T) {
 		hold := make(chan struct{})
 		w.store.holdBack(hold)
 		for _, want := range []error{nil, sweep.ErrRunning, sweep.ErrRunning} {
-			if _, err := w.Request(t.Context()); !errors.Is(err, want) {
+			if _, err := w.Request(t.Context(), audit.Actor{}); !errors.Is(err, want) {
 				t.Errorf("Request: %v, want %v", err, want)
 			}
 			synctest.Wait()
 		}
 		close(hold)
 		w.stop()
-		if _, err := w.Request(t.Context()); !errors.Is(err, sweep.ErrStopped) {
+		if _, err := w.Request(t.Context(), audit.Actor{}); !errors.Is(err, sweep.ErrStopped) {
 			t.Errorf("Request after the end: %v", err)
 		}
 	})
@@ -357,12 +361,12 @@ func TestLeaseOfADeadHolderEnds(t *testing.T) {
 		}
 		var first sweep.Report
 		var all sync.WaitGroup
-		all.Go(func() { first, _ = a.Once(t.Context()) })
+		all.Go(func() { first, _ = a.Once(t.Context(), audit.Actor{}) })
 		<-frozen
 		a.store.set(func() { a.store.endless = false })
 		lease := sweep.DefaultLimits().Lease
 		for begun := time.Now(); ; b.wait(time.Second) {
-			r, err := b.Once(t.Context())
+			r, err := b.Once(t.Context(), audit.Actor{})
 			if err == nil {
 				if waited := time.Since(begun); waited < lease || waited > lease+time.Second || r.Outcome != sweep.Done {
 					t.Errorf("taken over after %v, %+v", waited, r)

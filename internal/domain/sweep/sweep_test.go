@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
@@ -104,7 +105,7 @@ func TestOnceStopsWithItsContext(t *testing.T) {
 			}
 			return nil
 		}
-		r, err := w.Once(ctx)
+		r, err := w.Once(ctx, audit.Actor{})
 		if err != nil || r.Cleared != 20 || r.Outcome != sweep.Stopped || !w.book.until.IsZero() {
 			t.Errorf("%+v, %v, lease until %v; want 20 cleared, and the lease free", r, err, w.book.until)
 		}

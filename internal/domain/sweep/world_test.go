@@ -67,7 +67,7 @@ func (w *world) start(t *testing.T, schedule string) {
 // once runs a pass, which must begin.
 func (w *world) once(t *testing.T) sweep.Report {
 	t.Helper()
-	r, err := w.Once(t.Context())
+	r, err := w.Once(t.Context(), audit.Actor{})
 	if err != nil {
 		t.Fatalf("Once: %v", err)
 	}

@@ -210,7 +210,7 @@ func (w *world) furnish(has bool) *http.Cookie {
 // factors removes no second factor.
 type factors struct{ w *world }
 
-func (f factors) RemoveSecondFactor(context.Context, idworker.ID, string) (session.Session, error) {
+func (f factors) RemoveSecondFactor(context.Context, audit.Actor, idworker.ID, string) (session.Session, error) {
 	return session.Session{}, f.w.proof()
 }
 

@@ -95,11 +95,16 @@ func (v *visit) enter() bool {
 			return false
 		}
 	}
-	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), audit.Actor{
+	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), v.operator()))
+	return true
+}
+
+// operator is the admin who acts by this request, and from where.
+func (v *visit) operator() audit.Actor {
+	return audit.Actor{
 		ID: session.UserOf(v.who), Session: idworker.ID(v.who.SessionID), Name: v.who.Username, Via: audit.ViaConsole,
 		RequestID: v.w.Header().Get(requestIDHeader), Address: v.u.address(v.r),
-	}))
-	return true
+	}
 }
 
 // fromOutside reports whether somebody followed a link of another site. The

@@ -19,8 +19,8 @@ const expiryPath = "/console/expiry"
 type Policies interface {
 	Current(ctx context.Context) (policy.Policy, error)
 	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
-	Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
 }
 
 // A Schedule says when the sweep comes next after a moment, by its schedule.
@@ -120,7 +120,7 @@ func (v *visit) justMade(version int64, inForce *policy.Policy) bool {
 // preview shows what a change would do now, and changes nothing.
 func (v *visit) preview(in dialInput, inForce policy.Policy, change admin.PolicyChange) {
 	change.DryRun, change.Version = true, inForce.Version
-	_, effect, err := v.u.Policies.Set(v.r.Context(), change)
+	_, effect, err := v.u.Policies.Set(v.r.Context(), v.operator(), change)
 	v.afterSet(in, inForce, change, &effect, err)
 }
 
@@ -133,18 +133,16 @@ func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, chang
 		}
 		change.Confirmed = true
 	}
-	var set policy.Policy
 	var effect policy.Effect
 	again := func(status int, problem string) { v.dialAsks(status, in, inForce, change, &effect, problem) }
 	ok, err := v.withProof(form, "dial", again, func() (err error) {
-		set, effect, err = v.u.Policies.Set(v.r.Context(), change)
+		_, effect, err = v.u.Policies.Set(v.r.Context(), v.operator(), change)
 		return err
 	})
 	if !ok {
 		return
 	}
 	if err == nil {
-		v.acted("policy set", "version", set.Version)
 		v.see(expiryPath, url.Values{"done": {"saved"}})
 		return
 	}
@@ -156,7 +154,7 @@ func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, chang
 func (v *visit) dialAsks(status int, in dialInput, inForce policy.Policy, change admin.PolicyChange, effect *policy.Effect, problem string) {
 	d := dialView{In: in, InForce: inForce, Proof: problem}
 	if *effect == (policy.Effect{}) { // the password was wrong, and nothing was asked of the policy
-		_, *effect, _ = v.u.Policies.Set(v.r.Context(), admin.PolicyChange{Version: inForce.Version, Next: change.Next, Note: in.Note, DryRun: true})
+		_, *effect, _ = v.u.Policies.Set(v.r.Context(), v.operator(), admin.PolicyChange{Version: inForce.Version, Next: change.Next, Note: in.Note, DryRun: true})
 	}
 	d.Effect = v.effect(inForce, change.Next, effect)
 	if change.Confirmed {
@@ -214,11 +212,10 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 		back = limitsPath
 	}
 	change := admin.PolicyChange{Version: version, Note: v.t.revertNote(to)}
-	set, effect, err := u.Policies.Revert(v.r.Context(), to, change)
+	_, effect, err := u.Policies.Revert(v.r.Context(), v.operator(), to, change)
 	unproven := errors.Is(err, audit.ErrUnproven)
 	switch {
 	case err == nil:
-		v.acted("policy set", "version", set.Version)
 		v.see(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, admin.ErrNoVersion):

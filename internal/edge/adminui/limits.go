@@ -108,16 +108,14 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 	again := func(status int, problem string) {
 		v.showLimits(status, limitsView{In: in, InForce: inForce, Proof: problem, Changes: differing(v.t.limits(&inForce, &change.Next))})
 	}
-	var set policy.Policy
 	ok, err := v.withProof(form, "limits", again, func() (err error) {
-		set, _, err = u.Policies.Set(v.r.Context(), change)
+		_, _, err = u.Policies.Set(v.r.Context(), v.operator(), change)
 		return err
 	})
 	if !ok {
 		return
 	}
 	if err == nil && !change.DryRun {
-		v.acted("policy set", "version", set.Version)
 		v.see(limitsPath, url.Values{"done": {"saved"}})
 		return
 	}

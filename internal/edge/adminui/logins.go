@@ -7,10 +7,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -18,19 +19,13 @@ import (
 // wrapping [session.ErrUntold] as those of [People] do.
 //
 // List returns at most limit logins with IDs below before (0: the newest),
-// newest first, and where the next page begins, or 0 if there is none. End
+// newest first. End
 // returns [session.ErrNotFound] where nothing is known of such a login. EndAll
 // ends every login.
 type LivingLogins interface {
-	List(ctx context.Context, before idworker.ID, limit int) ([]LivingLogin, idworker.ID, error)
-	End(ctx context.Context, id idworker.ID, reason string) error
-	EndAll(ctx context.Context, reason string) error
-}
-
-// A LivingLogin is a login, and what the policy of now makes of it.
-type LivingLogin struct {
-	session.Session
-	IssuedAt, ExpiresAt, IdleExpiresAt time.Time
+	List(ctx context.Context, before idworker.ID, limit int) (admin.Page, error)
+	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
+	EndAll(ctx context.Context, by audit.Actor, reason string) (admin.EndedAll, error)
 }
 
 type loginsView struct {
@@ -56,16 +51,16 @@ func (v *visit) showLogins(status int, view loginsView) {
 		}
 		view.Newest = loginsPath
 	}
-	logins, next, err := v.u.Living.List(v.r.Context(), before, listPage)
+	found, err := v.u.Living.List(v.r.Context(), before, listPage)
 	if err != nil {
 		v.unavailable("logins", err)
 		return
 	}
-	for i := range logins {
-		view.Logins = append(view.Logins, v.bars(&logins[i]))
+	for i := range found.Logins {
+		view.Logins = append(view.Logins, v.bars(&found.Logins[i]))
 	}
-	if next != 0 {
-		view.Next = loginsPath + "?before=" + next.String()
+	if found.Next != 0 {
+		view.Next = loginsPath + "?before=" + found.Next.String()
 	}
 	if live, err := v.u.living(v.r.Context(), v.u.Now()); err == nil {
 		view.Live = v.t.estimate(live)
@@ -87,12 +82,9 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 		back = &url.URL{Path: loginsPath}
 	}
 	done := "ended"
-	err = u.Living.End(v.r.Context(), id, typed(form, "reason"))
+	_, err = u.Living.End(v.r.Context(), v.operator(), id, typed(form, "reason"))
 	switch {
-	case err == nil:
-		v.acted("login ended", "session_id", id.String())
 	case errors.Is(err, session.ErrUntold):
-		v.acted("login ended, word under way", "session_id", id.String(), "err", err)
 		done = "untold"
 	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
 	case err != nil:
@@ -120,7 +112,10 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		again.Problem = problem
 		v.showLogins(status, again)
 	}
-	ok, err := v.withProof(form, "end-all", ask, func() error { return u.Living.EndAll(v.r.Context(), again.Reason) })
+	ok, err := v.withProof(form, "end-all", ask, func() error {
+		_, err := u.Living.EndAll(v.r.Context(), v.operator(), again.Reason)
+		return err
+	})
 	if !ok {
 		return
 	}
@@ -133,7 +128,6 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		v.unavailable("logins not ended", err)
 		return
 	}
-	v.acted("all logins ended")
 	forget(v.w) // that of whoever asked is over, too
 	v.see(loginPath, url.Values{"why": {"everybody"}})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 // OpenLinks are the verbs about the one-time links that somebody has given out and
@@ -19,7 +20,7 @@ import (
 // It fails with [account.ErrNotFound], or an [*account.InvalidError] about the reason.
 type OpenLinks interface {
 	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
-	WithdrawIssued(ctx context.Context, issuer idworker.ID, reason string) (int, error)
+	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
 }
 
 // openLinks is a page of the links that a user has given out.
@@ -70,11 +71,10 @@ func (u *UI) withdrawIssued(v *visit, form url.Values) {
 	if !ok {
 		return
 	}
-	n, err := u.Open.WithdrawIssued(v.r.Context(), id, typed(form, "reason"))
+	_, err := u.Open.WithdrawIssued(v.r.Context(), v.operator(), id, typed(form, "reason"))
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil:
-		v.acted("password resets withdrawn", "issuer_id", id.String(), "withdrawn", n)
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {"links_withdrawn"}})
 	case errors.Is(err, account.ErrNotFound):
 		v.message(http.StatusNotFound, v.t.NotFound)

@@ -10,6 +10,8 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const (
@@ -17,10 +19,6 @@ const (
 	loginsPath = "/console/logins"
 	listPage   = 25
 )
-
-// ErrLastAdmin means that a change would leave nobody who is an admin and
-// enabled.
-var ErrLastAdmin = errors.New("the last enabled admin")
 
 // People are the verbs about users. A verb that ends a login returns an error
 // wrapping [session.ErrUntold] if it is done, and other instances learn of it
@@ -30,25 +28,12 @@ var ErrLastAdmin = errors.New("the last enabled admin")
 // prefix, those whose names begin with it, in the order of their names, behind
 // that user. Get returns [account.ErrNotFound] where there is none. Create fails
 // as [account.Service.Register] does. Change fails with [account.ErrNotFound],
-// an [*account.InvalidError] or [ErrLastAdmin].
+// an [*account.InvalidError] or [account.ErrLastAdmin].
 type People interface {
 	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
-	Get(ctx context.Context, id idworker.ID) (Person, error)
-	Create(ctx context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, id idworker.ID, c UserChange) error
-}
-
-// A Person is a user, and the login that lives; its ID is 0 if there is none.
-type Person struct {
-	account.User
-	Login LivingLogin
-}
-
-// A UserChange says what is to be another way. nil is: as it is.
-type UserChange struct {
-	Role     *account.Role
-	Disabled *bool
-	Reason   string
+	Get(ctx context.Context, id idworker.ID) (admin.Person, error)
+	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error)
 }
 
 type usersView struct {
@@ -143,9 +128,9 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	ask := func(status int, problem string) { again(status, problem) }
 	ok, err := v.withProof(form, "create", ask, func() (err error) {
 		if in.ByLink {
-			user, started, err = u.Resets.Invite(v.r.Context(), in.Username, role, in.Life, in.Reason)
+			user, started, err = u.Resets.Invite(v.r.Context(), v.operator(), in.Username, role, in.Life, in.Reason)
 		} else {
-			user, err = u.People.Create(v.r.Context(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+			user, err = u.People.Create(v.r.Context(), v.operator(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
 		}
 		return err
 	})
@@ -155,10 +140,8 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil && in.ByLink:
-		v.acted("user invited", "user_id", user.ID.String(), "role", string(user.Role), "expires_at", started.ExpiresAt)
 		v.showGiven(&user, started, v.t.Done["created"])
 	case err == nil:
-		v.acted("user created", "user_id", user.ID.String(), "role", string(user.Role))
 		v.see(usersPath+"/"+user.ID.String(), url.Values{"done": {"created"}})
 	case isInvalid:
 		again(http.StatusUnprocessableEntity, v.sentences(invalid)...)

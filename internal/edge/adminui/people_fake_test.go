@@ -9,15 +9,16 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/edge/adminui"
 )
 
 // crowd is users and their logins, in memory, by the rules that the verbs state.
 type crowd struct {
 	w      *world
 	users  []account.User // oldest first
-	logins map[idworker.ID]adminui.LivingLogin
+	logins map[idworker.ID]admin.Login
 	calls  []string
 	err    error
 }
@@ -25,14 +26,14 @@ type crowd struct {
 // populate makes n users, each logged in, of whom the first is the admin who
 // looks.
 func (w *world) populate(n int) *crowd {
-	c := &crowd{w: w, logins: map[idworker.ID]adminui.LivingLogin{}}
+	c := &crowd{w: w, logins: map[idworker.ID]admin.Login{}}
 	for i := range n {
 		u := account.User{ID: idworker.ID(7 + i), Username: fmt.Sprintf("user%03d", i), Role: account.RoleUser, CreatedAt: w.now}
 		if i == 0 {
 			u.Username, u.Role = "ada", account.RoleAdmin
 		}
 		c.users = append(c.users, u)
-		l := adminui.LivingLogin{IssuedAt: w.now.Add(-time.Hour), ExpiresAt: w.now.Add(3 * time.Hour), IdleExpiresAt: w.now.Add(30 * time.Minute)}
+		l := admin.Login{IssuedAt: w.now.Add(-time.Hour), ExpiresAt: w.now.Add(3 * time.Hour), IdleExpiresAt: w.now.Add(30 * time.Minute)}
 		l.ID, l.UserID, l.Username, l.Seen = idworker.ID(9000+i), u.ID, u.Username, w.now.Add(-30*time.Minute)
 		c.logins[l.ID] = l
 	}
@@ -59,12 +60,12 @@ func (c *crowd) find(id idworker.ID) *account.User {
 	return nil
 }
 
-func (c *crowd) Get(_ context.Context, id idworker.ID) (adminui.Person, error) {
+func (c *crowd) Get(_ context.Context, id idworker.ID) (admin.Person, error) {
 	u := c.find(id)
 	if u == nil {
-		return adminui.Person{}, account.ErrNotFound
+		return admin.Person{}, account.ErrNotFound
 	}
-	p := adminui.Person{User: *u}
+	p := admin.Person{User: *u}
 	for _, l := range c.logins {
 		if l.UserID == id {
 			p.Login = l
@@ -73,7 +74,7 @@ func (c *crowd) Get(_ context.Context, id idworker.ID) (adminui.Person, error) {
 	return p, c.err
 }
 
-func (c *crowd) Create(_ context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error) {
+func (c *crowd) Create(_ context.Context, _ audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error) {
 	if err := account.CheckPassword(username, p); err != nil {
 		return account.User{}, err
 	}
@@ -89,20 +90,20 @@ func (c *crowd) Create(_ context.Context, username string, p account.Password, r
 	return u, nil
 }
 
-func (c *crowd) Change(_ context.Context, id idworker.ID, change adminui.UserChange) error {
+func (c *crowd) Change(_ context.Context, _ audit.Actor, id idworker.ID, change admin.UserChange) (p admin.Person, ended session.Session, err error) {
 	u := c.find(id)
 	if u == nil {
-		return account.ErrNotFound
+		return p, ended, account.ErrNotFound
 	}
 	if c.err != nil {
-		return c.err
+		return p, ended, c.err
 	}
 	if change.Role != nil {
 		if err := c.w.proof(); err != nil {
-			return err
+			return p, ended, err
 		}
 		if u.Role == account.RoleAdmin && *change.Role != account.RoleAdmin {
-			return adminui.ErrLastAdmin
+			return p, ended, account.ErrLastAdmin
 		}
 		u.Role = *change.Role
 		c.calls = append(c.calls, "role "+u.Username+" "+string(u.Role)+" "+change.Reason)
@@ -114,13 +115,13 @@ func (c *crowd) Change(_ context.Context, id idworker.ID, change adminui.UserCha
 		}
 		c.calls = append(c.calls, fmt.Sprintf("disabled %s %v %s", u.Username, *change.Disabled, change.Reason))
 	}
-	return nil
+	return p, ended, nil
 }
 
 // living is the crowd's logins.
 type living struct{ *crowd }
 
-func (c living) List(_ context.Context, before idworker.ID, limit int) (found []adminui.LivingLogin, next idworker.ID, err error) {
+func (c living) List(_ context.Context, before idworker.ID, limit int) (p admin.Page, err error) {
 	var ids []idworker.ID
 	for id := range c.logins {
 		if before == 0 || id < before {
@@ -131,30 +132,31 @@ func (c living) List(_ context.Context, before idworker.ID, limit int) (found []
 	slices.Reverse(ids)
 	for i, id := range ids {
 		if i == limit {
-			return found, found[limit-1].ID, nil
+			p.Next = p.Logins[limit-1].ID
+			return p, nil
 		}
-		found = append(found, c.logins[id])
+		p.Logins = append(p.Logins, c.logins[id])
 	}
-	return found, 0, c.err
+	return p, c.err
 }
 
-func (c living) End(_ context.Context, id idworker.ID, reason string) error {
+func (c living) End(_ context.Context, _ audit.Actor, id idworker.ID, reason string) (ended session.Session, err error) {
 	if c.err != nil {
-		return c.err
+		return ended, c.err
 	}
 	if _, ok := c.logins[id]; !ok {
-		return session.ErrNotFound
+		return ended, session.ErrNotFound
 	}
 	delete(c.logins, id)
 	c.calls = append(c.calls, "end "+id.String()+" "+reason)
-	return nil
+	return ended, nil
 }
 
-func (c living) EndAll(_ context.Context, reason string) error {
+func (c living) EndAll(_ context.Context, _ audit.Actor, reason string) (admin.EndedAll, error) {
 	if err := c.w.proof(); err != nil {
-		return err
+		return admin.EndedAll{}, err
 	}
 	clear(c.logins)
 	c.calls = append(c.calls, "end all "+reason)
-	return c.err
+	return admin.EndedAll{}, c.err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -29,9 +30,9 @@ const passwordPath = "/console/password"
 // [*account.InvalidError] or [account.ErrBusy]; an error wrapping
 // [session.ErrUntold] means that it is done.
 type Resets interface {
-	Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
-	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
-	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
+	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
+	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
+	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
 	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, held Held, err error)
 }
 
@@ -87,11 +88,11 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 	if !ok {
 		return
 	}
-	var person Person
+	var person admin.Person
 	var started admin.StartedReset
 	ok, err := v.withProof(form, "give", v.showUser, func() (err error) {
 		if person, err = u.People.Get(v.r.Context(), id); err == nil {
-			started, err = u.Resets.StartReset(v.r.Context(), id, life, typed(form, "reason"))
+			started, err = u.Resets.StartReset(v.r.Context(), v.operator(), id, life, typed(form, "reason"))
 		}
 		return err
 	})
@@ -102,7 +103,6 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 		v.resetFailed("reset not started", err)
 		return
 	}
-	v.acted("password reset started", "user_id", id.String(), "expires_at", started.ExpiresAt)
 	v.showGiven(&person.User, started, "")
 }
 
@@ -124,11 +124,10 @@ func (u *UI) withdrawReset(v *visit, form url.Values) {
 	if !ok {
 		return
 	}
-	if err := u.Resets.WithdrawReset(v.r.Context(), id, typed(form, "reason")); err != nil {
+	if err := u.Resets.WithdrawReset(v.r.Context(), v.operator(), id, typed(form, "reason")); err != nil {
 		v.resetFailed("reset not withdrawn", err)
 		return
 	}
-	v.acted("password reset withdrawn", "user_id", id.String())
 	v.see(usersPath+"/"+id.String(), url.Values{"done": {"withdrawn"}})
 }
 

@@ -36,7 +36,7 @@ func (w *world) giveResets() *resets {
 	return r
 }
 
-func (r *resets) StartReset(_ context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error) {
+func (r *resets) StartReset(_ context.Context, _ audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error) {
 	if err := errors.Join(r.err, r.w.proof()); err != nil {
 		return admin.StartedReset{}, err
 	}
@@ -45,7 +45,7 @@ func (r *resets) StartReset(_ context.Context, id idworker.ID, life time.Duratio
 	return admin.StartedReset{Token: r.live[id], ExpiresAt: r.w.now.Add(life)}, nil
 }
 
-func (r *resets) Invite(_ context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
+func (r *resets) Invite(_ context.Context, _ audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
 	if err := errors.Join(r.err, r.w.proof()); err != nil {
 		return account.User{}, admin.StartedReset{}, err
 	}
@@ -54,7 +54,7 @@ func (r *resets) Invite(_ context.Context, username string, role account.Role, l
 	return account.User{ID: 50, Username: username, Role: role}, admin.StartedReset{Token: r.live[50], ExpiresAt: r.w.now.Add(life)}, nil
 }
 
-func (r *resets) WithdrawReset(_ context.Context, id idworker.ID, reason string) error {
+func (r *resets) WithdrawReset(_ context.Context, _ audit.Actor, id idworker.ID, reason string) error {
 	r.calls = append(r.calls, "withdraw "+id.String()+" "+reason)
 	delete(r.live, id)
 	return r.err

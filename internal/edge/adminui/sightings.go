@@ -52,11 +52,6 @@ func (v *visit) log(what string, args ...any) {
 	v.u.Log.InfoContext(v.r.Context(), what, args...) //nolint:sloglint // every caller passes a constant
 }
 
-// acted logs what an operator did.
-func (v *visit) acted(what string, args ...any) {
-	v.log(what, append(args, "by", v.who.UserID.String())...)
-}
-
 // note says who acts in n, as far as that is known here, and from where.
 func (v *visit) note(n audit.Sighting) (first bool) {
 	if v.u.Sightings == nil {

@@ -8,12 +8,13 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 type userView struct {
 	frame
-	Person   Person
+	Person   admin.Person
 	Login    loginBars
 	Roles    []option
 	Problem  string
@@ -77,7 +78,7 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 	if !ok {
 		return
 	}
-	c := UserChange{Reason: typed(form, "reason")}
+	c := admin.UserChange{Reason: typed(form, "reason")}
 	done := form.Get("do")
 	switch done {
 	case "role":
@@ -90,24 +91,25 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		v.message(http.StatusBadRequest, v.t.BadRequest)
 		return
 	}
-	ok, err := v.withProof(form, done, v.showUser, func() error { return u.People.Change(v.r.Context(), id, c) })
+	ok, err := v.withProof(form, done, v.showUser, func() error {
+		_, _, err := u.People.Change(v.r.Context(), v.operator(), id, c)
+		return err
+	})
 	if ok {
 		v.userChanged(id, done, "user changed", err)
 	}
 }
 
-// userChanged answers for a change of a user. what is the line of the log, and
-// done what the page says.
+// userChanged answers for a change of a user. done is what the page says, and what
+// the log, if it is not done.
 func (v *visit) userChanged(id idworker.ID, done, what string, err error) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil:
-		v.acted(what, "user_id", id.String(), "what", done)
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {done}})
 	case errors.Is(err, session.ErrUntold):
-		v.acted(what+", word under way", "user_id", id.String(), "what", done, "err", err)
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
-	case errors.Is(err, ErrLastAdmin):
+	case errors.Is(err, account.ErrLastAdmin):
 		v.showUser(http.StatusConflict, v.t.People.LastAdmin)
 	case errors.Is(err, account.ErrNotFound):
 		v.message(http.StatusNotFound, v.t.NotFound)
@@ -120,12 +122,12 @@ func (v *visit) userChanged(id idworker.ID, done, what string, err error) {
 
 // loginBars are how much is left of a login.
 type loginBars struct {
-	LivingLogin
+	admin.Login
 	Idle, Absolute         float64 // what is left, of a hundred
 	IdleLeft, AbsoluteLeft string
 }
 
-func (v *visit) bars(l *LivingLogin) loginBars {
+func (v *visit) bars(l *admin.Login) loginBars {
 	now := v.u.Now()
 	left := func(begin, end time.Time) float64 {
 		if !end.After(begin) {

@@ -23,10 +23,8 @@ func operatorName() string {
 	return name + "@" + host
 }
 
-// byOperator is ctx, in which the one who types this command acts.
-func byOperator(ctx context.Context) context.Context {
-	return audit.NewContext(ctx, audit.Actor{Name: operatorName(), Via: audit.ViaCLI})
-}
+// operator is the one who types this command.
+func operator() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }
 
 // withIDs opens what mints the IDs of events while f runs.
 func (o *office) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {

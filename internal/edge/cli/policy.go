@@ -64,7 +64,7 @@ func (c policySet) change(ctx context.Context, d policyDoor, inForce policy.Poli
 	if len(c.Limit) == len(limitNames) { // nothing is left of those that may not be readable
 		change.Next.LimitsErr = nil
 	}
-	return d.Set(ctx, change)
+	return d.Set(ctx, operator(), change)
 }
 
 type policyRevert struct {
@@ -75,7 +75,7 @@ type policyRevert struct {
 func (c policyRevert) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
 
 func (c policyRevert) change(ctx context.Context, d policyDoor, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
-	next, effect, err := d.Revert(ctx, c.Version, change)
+	next, effect, err := d.Revert(ctx, operator(), c.Version, change)
 	if errors.Is(err, admin.ErrNoVersion) {
 		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, d.command)
 	}
@@ -88,8 +88,8 @@ type policyVerb func(ctx context.Context, d policyDoor, inForce policy.Policy, c
 // policyVerbs are those of [admin.Policies], with its errors.
 type policyVerbs interface {
 	Current(ctx context.Context) (policy.Policy, error)
-	Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
 }
 
 // A policyDoor is where the policy is changed: in the database here, or on a
@@ -107,7 +107,7 @@ type policyDoor struct {
 func (a *app) changePolicyHere(how policyHow, do policyVerb) error {
 	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
 		p := run.PoliciesOf(o.db, nil, nil, o.log)
-		return a.changePolicy(byOperator(ctx), how, do, policyDoor{
+		return a.changePolicy(ctx, how, do, policyDoor{
 			p, "flakepass", fmt.Sprintf("within %v", o.cfg.RevocationBound),
 			func(ctx context.Context, f func() error) error {
 				return o.withIDs(ctx, func(ids audit.IDs) error {

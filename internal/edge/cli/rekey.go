@@ -37,7 +37,7 @@ func (c userSecondFactorRekey) Run(a *app) error {
 			return err
 		}
 		r := &secondfactor.Rekeyer{Vault: &gormstore.SecondFactors{DB: o.db}, Keys: keys, IDs: o.Users.IDs}
-		done, err := r.Run(ctx, c.Reason, c.DryRun)
+		done, err := r.Run(ctx, operator(), c.Reason, c.DryRun)
 		if err != nil {
 			if done.Changed > 0 && !c.DryRun {
 				return fmt.Errorf("%w; %s encrypted anew before that; say it again to go on", err, secretsIn(done.Changed))

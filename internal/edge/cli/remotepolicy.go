@@ -6,6 +6,7 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -75,7 +76,7 @@ func (r remotePolicies) Current(ctx context.Context) (policy.Policy, error) {
 }
 
 // Set changes it.
-func (r remotePolicies) Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (r remotePolicies) Set(ctx context.Context, _ audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	return policyChanged(r.api.SetPolicy(ctx, apiclient.PolicyChange{
 		IdleTimeout: c.Next.Idle, AbsoluteLifetime: c.Next.Absolute, TouchInterval: c.Next.Touch, SweepSchedule: c.Next.Schedule,
 		Limits:    clientLimits(&c.Next.Limits),
@@ -84,7 +85,7 @@ func (r remotePolicies) Set(ctx context.Context, c admin.PolicyChange) (policy.P
 }
 
 // Revert sets an earlier version once more.
-func (r remotePolicies) Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (r remotePolicies) Revert(ctx context.Context, _ audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	next, effect, err := policyChanged(r.api.RevertPolicy(ctx, version, howOf(c)))
 	if p, ok := errors.AsType[*apiclient.Problem](err); ok && p.Code == apiclient.ValidationFailed {
 		for _, f := range p.Errors {

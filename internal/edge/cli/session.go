@@ -113,7 +113,7 @@ type sessionEnd struct {
 
 func (c sessionEnd) Run(a *app) error {
 	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		ended, err := o.Sessions.End(ctx, c.ID, c.Reason)
+		ended, err := o.Sessions.End(ctx, operator(), c.ID, c.Reason)
 		if errors.Is(err, session.ErrNotFound) {
 			return errNoLogin(c.ID, "flakepass")
 		}

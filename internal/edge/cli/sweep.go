@@ -106,7 +106,7 @@ func (c sweepCommand) sweep(a *app, d run.SweepDoor) error {
 		bar.total = n.Total()
 	}
 	d.Progress = func(r sweep.Report) { bar.show(r.Cleared) }
-	r, err := d.Once(byOperator(a.ctx))
+	r, err := d.Once(a.ctx, operator())
 	bar.end()
 	if errors.Is(err, sweep.ErrRunning) {
 		return errors.New("a sweep is running, here or on another instance; nothing was done. " +

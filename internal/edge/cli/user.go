@@ -103,10 +103,9 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 			return err
 		}
 		defer closeIDs()
-		ctx = byOperator(ctx)
 	}
 	return f(ctx, &office{
-		OperatorDesk: run.NewOperatorDesk(db, common.Store, rule, hasher, ids, nil, clock),
+		OperatorDesk: run.NewOperatorDesk(db, common.Store, rule, hasher, ids, clock),
 		cfg:          cfg, log: log, db: db, known: &gormstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
 	})
 }
@@ -193,7 +192,7 @@ func (c userAdd) Run(a *app) error {
 			return err
 		}
 		defer closeList()
-		u, err := o.Users.Create(ctx, c.Name, p, account.Role(c.Role), c.Reason)
+		u, err := o.Users.Create(ctx, operator(), c.Name, p, account.Role(c.Role), c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return errTaken(c.Name, "flakepass")
 		}
@@ -231,7 +230,7 @@ func (c userPasswd) Run(a *app) error {
 			return err
 		}
 		defer closeList()
-		ended, err := o.Users.SetPassword(ctx, u.ID, p, c.Reason)
+		ended, err := o.Users.SetPassword(ctx, operator(), u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
 		}
@@ -262,7 +261,7 @@ func (c userLogout) Run(a *app) error {
 		return c.everybody(a)
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		ended, err := o.Users.Logout(ctx, u.ID, c.Reason)
+		ended, err := o.Users.Logout(ctx, operator(), u.ID, c.Reason)
 		return o.over(a.out, ended, err)
 	})
 }
@@ -279,7 +278,7 @@ func (c userLogout) everybody(a *app) error {
 		}
 	}
 	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		all, err := o.Sessions.EndAll(ctx, c.Reason)
+		all, err := o.Sessions.EndAll(ctx, operator(), c.Reason)
 		if err != nil {
 			return err
 		}

@@ -55,7 +55,7 @@ func errLastAdmin(name, command string) error {
 // change changes a user and says what came of it, and of the login.
 func (a *app) change(name string, c admin.UserChange, says func(account.User) string) error {
 	return a.withUser(name, func(ctx context.Context, o *office, u account.User) error {
-		person, ended, err := o.Users.Change(ctx, u.ID, c)
+		person, ended, err := o.Users.Change(ctx, operator(), u.ID, c)
 		if errors.Is(err, account.ErrLastAdmin) {
 			return errLastAdmin(u.Username, "flakepass")
 		}

@@ -46,7 +46,7 @@ type linkLine struct {
 func (c userLinks) Run(a *app) error {
 	if c.Withdraw {
 		return a.withUser(c.IssuedBy, func(ctx context.Context, o *office, u account.User) error {
-			n, err := o.Users.WithdrawIssued(ctx, u.ID, c.Reason)
+			n, err := o.Users.WithdrawIssued(ctx, operator(), u.ID, c.Reason)
 			if err != nil {
 				return err
 			}

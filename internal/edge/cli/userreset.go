@@ -28,12 +28,12 @@ func (c userReset) Validate() error { return checkLife(c.For) }
 func (c userReset) Run(a *app) error {
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
 		if c.Withdraw {
-			if err := o.Users.WithdrawReset(ctx, u.ID, c.Reason); err != nil {
+			if err := o.Users.WithdrawReset(ctx, operator(), u.ID, c.Reason); err != nil {
 				return err
 			}
 			return withdrawn(a.out, u.Username)
 		}
-		r, err := o.Users.StartReset(ctx, u.ID, c.For, c.Reason)
+		r, err := o.Users.StartReset(ctx, operator(), u.ID, c.For, c.Reason)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (c userAdd) invite(a *app) error {
 		return run.OpenOrMake(ctx, cfg, log, a.out)
 	}
 	return a.withMint(orMake, func(ctx context.Context, o *office) error {
-		u, r, err := o.Users.Invite(ctx, c.Name, account.Role(c.Role), c.For, c.Reason)
+		u, r, err := o.Users.Invite(ctx, operator(), c.Name, account.Role(c.Role), c.For, c.Reason)
 		if errors.Is(err, account.ErrExists) {
 			return errTaken(c.Name, "flakepass")
 		}

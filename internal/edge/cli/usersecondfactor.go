@@ -24,7 +24,7 @@ func (c userSecondFactorRemove) Run(a *app) error {
 		if !u.HasSecondFactor() {
 			return saysNoFactor(a.out, u.Username)
 		}
-		ended, err := o.Users.RemoveSecondFactor(ctx, u.ID, c.Reason)
+		ended, err := o.Users.RemoveSecondFactor(ctx, operator(), u.ID, c.Reason)
 		if done(err) {
 			saysFactorRemoved(a.out, u.Username)
 		}

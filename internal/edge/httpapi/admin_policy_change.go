@@ -97,7 +97,7 @@ func (s *server) setPolicy(c *gin.Context) error {
 		change.Next, missing = in.over(inForce)
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
 		change.DryRun = change.DryRun || len(missing) > 0
-		p, effect, err := s.Policies.Set(ctx, change)
+		p, effect, err := s.Policies.Set(ctx, s.operator(c), change)
 		if len(missing) > 0 {
 			err = alsoMissing(missing, err)
 		}
@@ -134,7 +134,7 @@ func (s *server) revertPolicy(c *gin.Context) error {
 			return policy.Policy{}, policy.Effect{}, wrongField("version", account.CodeRequired, "must be given")
 		}
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
-		p, effect, err := s.Policies.Revert(ctx, *in.Version, change)
+		p, effect, err := s.Policies.Revert(ctx, s.operator(c), *in.Version, change)
 		if errors.Is(err, admin.ErrNoVersion) {
 			err = wrongField("version", "unknown", "must be one that the history lists")
 		}
@@ -167,8 +167,6 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 	tag := tagOf(p.Version)
 	if change.DryRun {
 		tag = tagOf(change.Version) // of the policy that is still in force
-	} else {
-		s.acted(c, "policy set", "version", p.Version)
 	}
 	c.Header("ETag", tag)
 	c.JSON(http.StatusOK, struct {

@@ -293,22 +293,22 @@ func (f *operators) History(_ context.Context, before int64, limit int) (list []
 	return list, f.down
 }
 
-func (f *operators) Set(ctx context.Context, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (f *operators) Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	f.asked++
 	if f.real {
-		return f.verbs.Set(ctx, c)
+		return f.verbs.Set(ctx, by, c)
 	}
-	f.change, f.by = c, audit.From(ctx)
+	f.change, f.by = c, by
 	f.sets++
 	next := c.Next
 	next.Version, next.UpdatedAt, next.UpdatedBy, next.Note = c.Version+1, at, "ada", c.Note
 	return next, policy.Effect{Live: policy.Estimate{Count: 100}, Ends: policy.Estimate{Count: 3, Error: 1}, Soon: policy.Estimate{Count: 2}}, f.err
 }
 
-func (f *operators) Revert(ctx context.Context, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (f *operators) Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	f.reverted = version
 	c.Next = f.inForce()
-	return f.Set(ctx, c)
+	return f.Set(ctx, by, c)
 }
 
 func (f *operators) List(_ context.Context, filter audit.Filter) ([]audit.Event, error) {

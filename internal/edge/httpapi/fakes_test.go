@@ -33,6 +33,7 @@ type world struct {
 	register, login, change, verify, end, used, follow error
 
 	returned int // attempts that were given back
+	revokers []audit.Actor
 
 	limit     error // of every attempt
 	tries     []throttle.Attempt
@@ -101,8 +102,8 @@ func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identi
 	return as, w.verb(w.verify)
 }
 
-func (w *world) Request(ctx context.Context) (sweep.Report, error) {
-	note(w, &w.requested, audit.From(ctx))
+func (w *world) Request(_ context.Context, by audit.Actor) (sweep.Report, error) {
+	note(w, &w.requested, by)
 	return sweep.Report{ID: 9, Instance: "here", RequestedBy: "zoë", Started: at, Outcome: sweep.Running}, w.verb(w.sweep)
 }
 
@@ -116,8 +117,9 @@ func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]swee
 	return page, w.verb(w.sweep)
 }
 
-func (w *world) Revoke(_ context.Context, t flakepass.Token) (session.Session, error) {
+func (w *world) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
 	note(w, &w.revoked, session.IDOf(t))
+	note(w, &w.revokers, by)
 	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
@@ -45,7 +46,7 @@ type Sessions interface {
 // Revocations end the login of a token that somebody else was shown. Revoke is
 // Close with a record; who acts is in ctx.
 type Revocations interface {
-	Revoke(ctx context.Context, t flakepass.Token) (session.Session, error)
+	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 }
 
 // Options is what a Server is made of.

@@ -75,20 +75,11 @@ func (s *server) revoke(c *gin.Context) error {
 		c.Status(http.StatusOK)
 		return nil
 	}
-	by, _ := flakepass.FromContext(c.Request.Context())
-	ended, err := s.Revocations.Revoke(c.Request.Context(), t)
-	switch {
-	case errors.Is(err, session.ErrUntold):
-		// It is over for good, and elsewhere within the bound: section 2 knows of
-		// such a delay, and 503 would say that the token lives.
-		s.event(c, "revocation under way", "user_id", ended.UserID, "session_id", t.ID(), "by", by.UserID, "err", err)
-	case err != nil:
+	// One that other instances could not be told of is over for good, and elsewhere
+	// within the bound: section 2 knows of such a delay, and 503 would say that the
+	// token lives.
+	if _, err := s.Revocations.Revoke(c.Request.Context(), s.operator(c), t); err != nil && !errors.Is(err, session.ErrUntold) {
 		return err
-	case ended.ID == 0: // the ID is only what a stranger claims
-	case ended.Before:
-		s.event(c, "revocation of a login that was over", "user_id", ended.UserID, "session_id", t.ID(), "by", by.UserID, "reason", ended.Ended)
-	default:
-		s.event(c, "revoked", "user_id", ended.UserID, "session_id", t.ID(), "by", by.UserID)
 	}
 	c.Status(http.StatusOK)
 	return nil

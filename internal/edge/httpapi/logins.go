@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -18,8 +19,8 @@ import (
 type AdminSessions interface {
 	List(ctx context.Context, before idworker.ID, limit int) (admin.Page, error)
 	Get(ctx context.Context, id idworker.ID) (admin.Login, error)
-	End(ctx context.Context, id idworker.ID, reason string) (session.Session, error)
-	EndAll(ctx context.Context, reason string) (admin.EndedAll, error)
+	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
+	EndAll(ctx context.Context, by audit.Actor, reason string) (admin.EndedAll, error)
 }
 
 // AdminStats counts.
@@ -84,8 +85,8 @@ func (s *server) endSession(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ended, err := s.People.Sessions.End(c.Request.Context(), id, reason)
-	return s.ended(c, ended, err)
+	_, err = s.People.Sessions.End(c.Request.Context(), s.operator(c), id, reason)
+	return s.ended(c, err)
 }
 
 func (s *server) logoutAll(c *gin.Context) error {
@@ -93,11 +94,10 @@ func (s *server) logoutAll(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	done, err := s.People.Sessions.EndAll(c.Request.Context(), reason)
+	done, err := s.People.Sessions.EndAll(c.Request.Context(), s.operator(c), reason)
 	if err != nil {
 		return err
 	}
-	s.acted(c, "all logins ended", "floor", done.Floor)
 	var out struct {
 		Ended    *estimate `json:"ended,omitempty"`
 		WithinMS int64     `json:"effective_within_ms"`

@@ -8,13 +8,14 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 // AdminOpenResets lists the started resets that can be used, by who started them,
 // and withdraws all of one user. *admin.Users is one.
 type AdminOpenResets interface {
 	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
-	WithdrawIssued(ctx context.Context, issuer idworker.ID, reason string) (int, error)
+	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
 }
 
 type openReset struct {
@@ -65,11 +66,10 @@ func (s *server) withdrawIssued(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.People.Open.WithdrawIssued(c.Request.Context(), id, reason)
+	n, err := s.People.Open.WithdrawIssued(c.Request.Context(), s.operator(c), id, reason)
 	if err != nil {
 		return gone(err)
 	}
-	s.acted(c, "password resets withdrawn", "issuer_id", id, "withdrawn", n)
 	c.JSON(http.StatusOK, struct {
 		Withdrawn int `json:"withdrawn"`
 	}{n})

@@ -7,10 +7,10 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -30,13 +30,13 @@ type People struct {
 type AdminUsers interface {
 	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
 	Get(ctx context.Context, id idworker.ID) (admin.Person, error)
-	Create(ctx context.Context, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error)
+	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error)
 }
 
 // AdminLogout ends the login of a user.
 type AdminLogout interface {
-	Logout(ctx context.Context, user idworker.ID, reason string) (session.Session, error)
+	Logout(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
 }
 
 func (s *server) peopleRoutes(g gin.IRouter) {
@@ -135,12 +135,11 @@ func (s *server) createUser(c *gin.Context) error {
 	if in.Lifetime.value != nil {
 		return errUninvited
 	}
-	u, err := s.People.Users.Create(c.Request.Context(), string(in.Username), account.NewPassword(string(*in.Password.value)),
+	u, err := s.People.Users.Create(c.Request.Context(), s.operator(c), string(in.Username), account.NewPassword(string(*in.Password.value)),
 		account.Role(in.Role), string(in.Reason))
 	if err != nil {
 		return err
 	}
-	s.acted(c, "user created", "user_id", u.ID, "role", u.Role)
 	c.JSON(http.StatusCreated, userOf(&u))
 	return nil
 }
@@ -176,15 +175,13 @@ func (s *server) changeUser(c *gin.Context) error {
 		role := account.Role(*in.Role.value)
 		change.Role = &role
 	}
-	p, _, err := s.People.Users.Change(c.Request.Context(), id, change)
+	p, _, err := s.People.Users.Change(c.Request.Context(), s.operator(c), id, change)
 	switch {
 	case errors.Is(err, session.ErrUntold):
-		s.acted(c, "user changed, word under way", "user_id", id, "err", err)
 		s.pending(c)
 	case err != nil:
 		return gone(err)
 	default:
-		s.acted(c, "user changed", "user_id", id, "role", p.Role, "disabled", p.Disabled())
 		c.JSON(http.StatusOK, personOf(&p))
 	}
 	return nil
@@ -195,22 +192,18 @@ func (s *server) logoutUser(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ended, err := s.People.Logout.Logout(c.Request.Context(), id, reason)
-	return s.ended(c, ended, err)
+	_, err = s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, reason)
+	return s.ended(c, err)
 }
 
 // ended answers for a login that was ended.
-func (s *server) ended(c *gin.Context, ended session.Session, err error) error {
+func (s *server) ended(c *gin.Context, err error) error {
 	switch {
 	case errors.Is(err, session.ErrUntold):
-		s.acted(c, "login ended, word under way", "user_id", ended.UserID, "session_id", ended.ID, "err", err)
 		s.pending(c)
 	case err != nil:
 		return gone(err)
 	default:
-		if ended.ID != 0 {
-			s.acted(c, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
-		}
 		c.Status(http.StatusNoContent)
 	}
 	return nil
@@ -221,12 +214,6 @@ func (s *server) pending(c *gin.Context) {
 	c.JSON(http.StatusAccepted, struct {
 		EffectiveWithinMS int64 `json:"effective_within_ms"`
 	}{s.Bound.Milliseconds()})
-}
-
-// acted logs what an operator did.
-func (s *server) acted(c *gin.Context, what string, args ...any) {
-	who, _ := flakepass.FromContext(c.Request.Context())
-	s.event(c, what, append(args, "by", who.UserID)...)
 }
 
 // gone makes what is not there a resource that is not there.

@@ -24,9 +24,9 @@ const resetPage = "/console/password"
 // AdminResets start resets of passwords and withdraw them, and add users who set
 // their first password themselves. *admin.Users is one.
 type AdminResets interface {
-	StartReset(ctx context.Context, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
-	WithdrawReset(ctx context.Context, id idworker.ID, reason string) error
-	Invite(ctx context.Context, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
+	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
+	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
+	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
 }
 
 // Resets set the password of whoever has the token of a reset. *login.Resets is
@@ -78,11 +78,10 @@ func (s *server) startReset(c *gin.Context) error {
 			return err
 		}
 	}
-	r, err := s.People.Resets.StartReset(c.Request.Context(), id, in.life(), string(in.Reason))
+	r, err := s.People.Resets.StartReset(c.Request.Context(), s.operator(c), id, in.life(), string(in.Reason))
 	if err != nil {
 		return gone(err)
 	}
-	s.acted(c, "password reset started", "user_id", id, "expires_at", r.ExpiresAt)
 	c.JSON(http.StatusCreated, s.resetOf(r))
 	return nil
 }
@@ -92,21 +91,19 @@ func (s *server) withdrawReset(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.People.Resets.WithdrawReset(c.Request.Context(), id, reason); err != nil {
+	if err := s.People.Resets.WithdrawReset(c.Request.Context(), s.operator(c), id, reason); err != nil {
 		return gone(err)
 	}
-	s.acted(c, "password reset withdrawn", "user_id", id)
 	c.Status(http.StatusNoContent)
 	return nil
 }
 
 // inviteUser answers for a new account whose owner sets the first password.
 func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life time.Duration, reason string) error {
-	u, r, err := s.People.Resets.Invite(c.Request.Context(), name, role, life, reason)
+	u, r, err := s.People.Resets.Invite(c.Request.Context(), s.operator(c), name, role, life, reason)
 	if err != nil {
 		return err
 	}
-	s.acted(c, "user invited", "user_id", u.ID, "role", u.Role, "expires_at", r.ExpiresAt)
 	c.JSON(http.StatusCreated, struct {
 		user
 		Reset startedReset `json:"password_reset"`

@@ -19,8 +19,7 @@ import (
 // the route is for.
 var errForbidden = errors.New("role not allowed here")
 
-// only lets those through who have one of the roles. It stands behind admit,
-// and notes who acts, for the record.
+// only lets those through who have one of the roles. It stands behind admit.
 func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 	return s.do(func(c *gin.Context) error {
 		who, _ := flakepass.FromContext(c.Request.Context())
@@ -33,9 +32,6 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 			c.Abort()
 			return err
 		}
-		by := actor(c, who)
-		by.Address = clientaddr.Text(s.address(c))
-		c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), by))
 		return nil
 	})
 }
@@ -52,4 +48,12 @@ func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
 	return audit.Actor{
 		ID: session.UserOf(who), Session: idworker.ID(who.SessionID), Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
 	}
+}
+
+// operator is who acts by a request that only lets through, and from where.
+func (s *server) operator(c *gin.Context) audit.Actor {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	by := actor(c, who)
+	by.Address = clientaddr.Text(s.address(c))
+	return by
 }

@@ -29,7 +29,7 @@ type SecondFactors interface {
 // AdminSecondFactors removes the second factor of somebody who has lost it, and
 // ends the login. It returns the session that ended, whose ID is 0 if none did.
 type AdminSecondFactors interface {
-	RemoveSecondFactor(ctx context.Context, user idworker.ID, reason string) (session.Session, error)
+	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
 }
 
 var (
@@ -191,9 +191,6 @@ func (s *server) removeUsersFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	ended, err := s.People.Factors.RemoveSecondFactor(c.Request.Context(), id, reason)
-	if err == nil || errors.Is(err, session.ErrUntold) {
-		s.acted(c, "second factor removed", "user_id", id)
-	}
-	return s.ended(c, ended, err)
+	_, err = s.People.Factors.RemoveSecondFactor(c.Request.Context(), s.operator(c), id, reason)
+	return s.ended(c, err)
 }

@@ -48,7 +48,7 @@ func (f *factors) RenewRecovery(context.Context, account.Asker, idworker.ID, acc
 	return nil, f.err
 }
 
-func (f *factors) RemoveSecondFactor(_ context.Context, user idworker.ID, reason string) (session.Session, error) {
+func (f *factors) RemoveSecondFactor(_ context.Context, _ audit.Actor, user idworker.ID, reason string) (session.Session, error) {
 	f.removed = append(f.removed, fmt.Sprint(user, " ", reason))
 	return session.Session{}, f.err
 }

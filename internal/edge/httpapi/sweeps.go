@@ -7,13 +7,14 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // Sweeps are the passes of the sweep. Request has one begin, and Passes returns
 // at most limit of those with IDs below before (0: the newest), newest first.
 type Sweeps interface {
-	Request(ctx context.Context) (sweep.Report, error)
+	Request(ctx context.Context, by audit.Actor) (sweep.Report, error)
 	Passes(ctx context.Context, before idworker.ID, limit int) ([]sweep.Report, error)
 }
 
@@ -73,11 +74,10 @@ func (s *server) sweeps(c *gin.Context) error {
 
 // requestSweep answers before the pass has done anything: it may take long.
 func (s *server) requestSweep(c *gin.Context) error {
-	r, err := s.Sweeps.Request(c.Request.Context())
+	r, err := s.Sweeps.Request(c.Request.Context(), s.operator(c))
 	if err != nil {
 		return err
 	}
-	s.acted(c, "sweep requested", "sweep_id", r.ID)
 	c.JSON(http.StatusAccepted, passOf(r))
 	return nil
 }

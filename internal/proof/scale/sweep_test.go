@@ -35,7 +35,7 @@ func (d *deployment) pass(t testing.TB, most int, until time.Time) (cleared int)
 		if !d.big { // a machine that is busy with other tests is not a database that is slow
 			s.Limits.Batch = 2 * time.Second
 		}
-		r, err := s.Once(audit.NewContext(t.Context(), audit.Actor{Name: "scale", Via: audit.ViaCLI}))
+		r, err := s.Once(t.Context(), audit.Actor{Name: "scale", Via: audit.ViaCLI})
 		must(t, err)
 		cleared += int(r.Cleared)
 		longest = max(longest, r.Longest)

@@ -58,7 +58,7 @@ func newConsole(p consoleParts) *adminui.UI {
 		Logins: p.logins, Sessions: p.sessions,
 		Policies: PoliciesOf(p.db, p.ids, p.rule, p.log), Gate: p.limits, Sightings: p.tally,
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: EventsOf(p.db),
-		Status: p.status, People: consolePeople{p.desk.Users}, Living: consoleLogins{p.desk.Sessions},
+		Status: p.status, People: p.desk.Users, Living: p.desk.Sessions,
 		Instances: &gormstore.Instances{DB: p.db},
 		Resets:    consoleResets{p.desk.Users, p.resets, p.limits}, Open: p.desk.Users, PublicURL: p.cfg.PublicURL,
 		Own: p.own, Factors: p.desk.Users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,

@@ -11,7 +11,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
-	"github.com/flakepass/flakepass/internal/store/feed"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
@@ -26,11 +25,11 @@ type OperatorDesk struct {
 // NewOperatorDesk makes one over the database. told is told of what ends; clock is
 // that of the database, by which logins end.
 func NewOperatorDesk(db *gormstore.DB, told admin.Hearer, rule *policy.Live, hasher *account.Hasher, ids audit.IDs,
-	raised func(context.Context), clock func() time.Time) *OperatorDesk {
+	clock func() time.Time) *OperatorDesk {
 	users, settings := &gormstore.Users{DB: db}, &gormstore.Settings{DB: db}
 	sessions := &admin.Sessions{
 		Logins: &gormstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
-		Store: told, Rights: users, Policy: rule, IDs: ids, Now: time.Now, Clock: clock, Raised: raised,
+		Store: told, Rights: users, Policy: rule, IDs: ids, Now: time.Now, Clock: clock,
 	}
 	return &OperatorDesk{
 		Users: &admin.Users{
@@ -46,25 +45,6 @@ func (d *OperatorDesk) people() httpapi.People {
 	return httpapi.People{Users: d.Users, Logout: d.Users, Resets: d.Users, Open: d.Users, Sessions: d.Sessions, Stats: d.stats, Factors: d.Users}
 }
 
-// heardOf returns what makes this instance read the ends of logins, and waits
-// until it has, or for a second: whoever ended all logins is not told so before
-// this instance refuses them.
-func heardOf(f *feed.Feed) func(context.Context) {
-	return func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		asked := time.Now()
-		f.Soon()
-		for !f.Horizon().After(asked) {
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(2 * time.Millisecond):
-			}
-		}
-	}
-}
-
 // PoliciesOf are the verbs about the policy in that database. ids and rule are
 // nil for a command: it opens a worker only to change something, and there is
 // nobody here to act by the change.
@@ -74,6 +54,7 @@ func PoliciesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Lo
 		Schedule: func(spec string) error { _, err := sweep.ParseSchedule(spec); return err },
 	}
 	if rule != nil {
+		p.Log = log
 		p.Changed = func(ctx context.Context) {
 			// Also for a client that is gone. If it fails, the next poll does it.
 			if err := rule.Refresh(context.WithoutCancel(ctx)); err != nil {

@@ -135,14 +135,15 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			return fmt.Errorf("serve: FLAKEPASS_FORWARD_KEY: %w", err)
 		}
 	}
-	desk := NewOperatorDesk(db, tiers.near, rule, hasher, ids, heardOf(tiers.feed), tiers.clock)
+	desk := NewOperatorDesk(db, tiers.near, rule, hasher, ids, tiers.clock)
+	desk.Sessions.Log, desk.Sessions.Here = log, tiers.feed
 	desk.Users.Breached = stolen
 	ready := &readiness{db: db, ids: ids}
 	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready,
 		evicts: &eviction{common: tiers.common, log: log}}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
 		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
-		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids},
+		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids, Log: log},
 		Policies:    PoliciesOf(db, ids, rule, log), Events: EventsOf(db), Sightings: tally,
 		People:        desk.people(),
 		Sweeps:        sweeper,

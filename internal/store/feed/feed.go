@@ -158,6 +158,17 @@ func (f *Feed) Fresh() bool {
 // Global is the ID at and below which every session is over.
 func (f *Feed) Global() idworker.ID { return idworker.ID(f.global.Load()) }
 
+// Raise says that the database has that floor: every session at and below it is over.
+// It only grows.
+func (f *Feed) Raise(floor idworker.ID) {
+	for {
+		old := f.global.Load()
+		if int64(floor) <= old || f.global.CompareAndSwap(old, int64(floor)) {
+			return
+		}
+	}
+}
+
 // Every is how long after the start of a poll the next one starts.
 func (f *Feed) Every() time.Duration { return min(pollEvery, f.Bound/4) }
 
@@ -227,9 +238,7 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	if err != nil {
 		return 0, err
 	}
-	if floor := int64(news.Global); floor > f.global.Load() {
-		f.global.Store(floor) // only this goroutine writes
-	}
+	f.Raise(news.Global)
 	if f.Policy != nil {
 		f.Policy(ctx, news.Policy)
 	}

@@ -62,13 +62,13 @@ func TestEffectToldIsWhatHappens(t *testing.T) {
 			next := anyPolicy(r)
 			next.Idle, next.Absolute = next.Idle.Truncate(time.Second), next.Absolute.Truncate(time.Second)
 			change := admin.PolicyChange{Version: rule.Current().Version, Next: next, DryRun: true}
-			_, told, err := verbs.Set(byShell(t), change)
+			_, told, err := verbs.Set(t.Context(), shell, change)
 			if err != nil {
 				t.Fatal(err)
 			}
 			before := living()
 			change.DryRun, change.Confirmed = false, true
-			_, done, err := verbs.Set(byShell(t), change)
+			_, done, err := verbs.Set(t.Context(), shell, change)
 			if err != nil || done != told {
 				t.Fatalf("round %d: told %+v, done %+v, %v", round, told, done, err)
 			}

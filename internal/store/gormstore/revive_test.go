@@ -99,7 +99,7 @@ type life struct {
 }
 
 func newLives(t *testing.T, rt *rapid.T, w *world, other *gormstore.DB) *lives {
-	l := &lives{ctx: byShell(t), w: w, db: start}
+	l := &lives{ctx: t.Context(), w: w, db: start}
 	for _, statement := range []string{
 		"DELETE FROM users", "DELETE FROM audit_events", "DELETE FROM policies WHERE version > 1",
 		"UPDATE settings SET version = 1, idle_timeout_ms = 1209600000, absolute_lifetime_ms = 2592000000, touch_interval_ms = 60000, " +
@@ -221,14 +221,14 @@ func (l *lives) edit(rt *rapid.T) {
 	}
 	l.change(rt, func(n *node, c admin.PolicyChange) error {
 		c.Next = next
-		_, _, err := n.policies.Set(l.ctx, c)
+		_, _, err := n.policies.Set(l.ctx, shell, c)
 		return err
 	})
 }
 
 func (l *lives) revert(rt *rapid.T) {
 	l.change(rt, func(n *node, c admin.PolicyChange) error {
-		_, _, err := n.policies.Revert(l.ctx, rapid.Int64Range(1, c.Version).Draw(rt, "version"), c)
+		_, _, err := n.policies.Revert(l.ctx, shell, rapid.Int64Range(1, c.Version).Draw(rt, "version"), c)
 		return err
 	})
 }

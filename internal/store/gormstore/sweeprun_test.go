@@ -51,7 +51,7 @@ func (w *world) sweeper(t testing.TB) *sweep.Sweeper {
 
 func once(t testing.TB, s *sweep.Sweeper) sweep.Report {
 	t.Helper()
-	r, err := s.Once(byShell(t))
+	r, err := s.Once(t.Context(), shell)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestRunnersAtOnceClearEachRowOnce(t *testing.T) {
 		atOnce(len(reports), func(i int) {
 			s := w.sweeper(t)
 			s.Book, s.Audit, s.Limits.Largest = noBook{}, true, 100
-			reports[i], _ = s.Once(byShell(t))
+			reports[i], _ = s.Once(t.Context(), shell)
 		})
 		sum := int64(0)
 		for _, r := range reports {
@@ -208,7 +208,7 @@ func TestNothingAliveIsEverCleared(t *testing.T) {
 		}
 		var cleared int64
 		for ctx.Err() == nil && (cleared < enough || alive.Load() < 10*enough) {
-			r, err := s.Once(audit.NewContext(ctx, shell))
+			r, err := s.Once(ctx, shell)
 			if err == nil {
 				cleared += r.Cleared
 			}

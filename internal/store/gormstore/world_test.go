@@ -114,12 +114,6 @@ func (w *world) user(t testing.TB, name string) idworker.ID {
 // database anyway.
 var shell = audit.Actor{Name: "root@host", Via: audit.ViaCLI}
 
-// byShell is the context of a test, in which the shell acts.
-func byShell(t testing.TB) context.Context {
-	t.Helper()
-	return audit.NewContext(t.Context(), shell)
-}
-
 // start is the time of what happens in a test, if nothing else is said.
 var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
