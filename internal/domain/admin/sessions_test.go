@@ -179,7 +179,7 @@ func TestEndOfAllGoesByTheRightClocks(t *testing.T) {
 		counted = now
 		return policy.Estimate{}, nil
 	}
-	if _, err := d.sessions.EndAll(acting(t), ""); err != nil || !d.ended.Equal(mints) || !counted.Equal(mints.Add(-time.Hour)) {
+	if _, err := d.sessions.EndAll(t.Context(), by, ""); err != nil || !d.ended.Equal(mints) || !counted.Equal(mints.Add(-time.Hour)) {
 		t.Errorf("ended as of %v, and counted as of %v: %v", d.ended, counted, err)
 	}
 }

@@ -22,7 +22,7 @@ func TestClockThatIsAheadRaisesNoFloorAboveNow(t *testing.T) {
 		}
 		for name, end := range map[string]func() (idworker.ID, error){
 			"the store": func() (idworker.ID, error) { return w.settings().EndAll(t.Context(), ahead()) },
-			"the verb":  func() (idworker.ID, error) { all, err := verb.EndAll(byShell(t), ""); return all.Floor, err },
+			"the verb":  func() (idworker.ID, error) { all, err := verb.EndAll(t.Context(), shell, ""); return all.Floor, err },
 		} {
 			floor, err := end()
 			if most := idworker.Default().Smallest(time.Now().Add(time.Minute)); err != nil || floor == 0 || floor > most {
