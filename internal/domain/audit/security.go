@@ -43,6 +43,18 @@ func Actions() []Action {
 	}
 }
 
+// Coded reports whether the reason of such an event is a code, such as
+// credentials_invalid, and not what the person who did it gave as one.
+func (a Action) Coded() bool {
+	switch a {
+	case LoginBegan, LoginLoggedOut, Reauthenticated, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
+		PasswordRefused, RegistrationHeld, RegistrationRefused, ResetRefused, RecoveryCodesRenewed,
+		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous, CacheForeignValue, SecondFactorsRekeyed:
+		return true
+	}
+	return false
+}
+
 // A Sighting is something that may come in floods, and changed nothing: a
 // refusal, or a hint that an account is under attack.
 type Sighting struct {

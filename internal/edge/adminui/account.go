@@ -3,7 +3,6 @@ package adminui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 
@@ -59,7 +58,7 @@ type accountView struct {
 func (u *UI) showAccount(v *visit) { v.showAccount(http.StatusOK, accountView{}) }
 
 func (v *visit) showAccount(status int, view accountView) {
-	view.frame = v.frame(v.t.Account.Title, accountPath)
+	view.frame = v.frame(v.t.Text("account.title"), accountPath)
 	view.Bad = view.Problem != "" || len(view.Problems) > 0
 	view.Must = v.u.AdminsNeedFactor && !v.factor
 	if v.factor && len(view.Recovery) == 0 {
@@ -76,11 +75,11 @@ func (v *visit) codesLeft() string {
 	case err != nil || !state.Enrolled:
 		return ""
 	case state.Left == 0:
-		return v.t.Account.LeftNone
+		return v.t.Text("account.left_none")
 	case state.Left == 1:
-		return v.t.Account.LeftOne
+		return v.t.Text("account.left_one")
 	}
-	return fmt.Sprintf(v.t.Account.LeftF, state.Left)
+	return v.t.Text("account.left", state.Left)
 }
 
 // postAccount does one of five things, each of which needs a proof that counts as
@@ -130,7 +129,7 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 			err = nil
 		}
 	default:
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return
 	}
 	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password; the current one was right
@@ -161,32 +160,31 @@ func (u *UI) postAccount(v *visit, form url.Values) {
 
 // refusal is what a person is told of an error of [Own].
 func (v *visit) refusal(err error) (status int, sentence string) {
-	t := &v.t.Account
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		return http.StatusForbidden, v.t.Confirm.Wrong
+		return http.StatusForbidden, v.t.Text("confirm.wrong")
 	case errors.Is(err, secondfactor.ErrRequired):
-		return http.StatusForbidden, t.CodeNeeded
+		return http.StatusForbidden, v.t.Text("account.code_needed")
 	case errors.Is(err, secondfactor.ErrInvalid):
-		return http.StatusForbidden, t.CodeWrong
+		return http.StatusForbidden, v.t.Text("account.code_wrong")
 	case errors.Is(err, account.ErrShort):
-		return http.StatusConflict, t.TooShortToRemove
+		return http.StatusConflict, v.t.Text("account.too_short_to_remove")
 	case errors.Is(err, secondfactor.ErrOff):
-		return http.StatusForbidden, t.Off
+		return http.StatusForbidden, v.t.Text("account.off")
 	case errors.Is(err, secondfactor.ErrEnrolled):
-		return http.StatusConflict, t.Already
+		return http.StatusConflict, v.t.Text("account.already")
 	case errors.Is(err, secondfactor.ErrNotEnrolled):
-		return http.StatusConflict, t.None
+		return http.StatusConflict, v.t.Text("account.none")
 	case errors.Is(err, account.ErrBusy):
-		return http.StatusServiceUnavailable, v.t.Login.Busy
+		return http.StatusServiceUnavailable, v.t.Text("login.busy")
 	case errors.Is(err, secondfactor.ErrSealed):
 		v.uncheckable("own account", err)
-		return http.StatusServiceUnavailable, v.t.Keys.Sealed
+		return http.StatusServiceUnavailable, v.t.Text("account.sealed")
 	}
 	if v.r.Context().Err() == nil {
 		v.u.Log.ErrorContext(v.r.Context(), "console: own account", "err", err, "request_id", v.w.Header().Get(requestIDHeader))
 	}
-	return http.StatusServiceUnavailable, v.t.Login.Failed
+	return http.StatusServiceUnavailable, v.t.Text("login.failed")
 }
 
 // newPassword says what is wrong with one. Beside a second factor fewer
@@ -195,7 +193,7 @@ func (v *visit) newPassword(e *account.InvalidError) []string {
 	all := v.sentences(e)
 	for i, f := range e.Fields {
 		if v.factor && f.Code == account.CodeTooShort {
-			all[i] = v.t.Account.ShortBeside
+			all[i] = v.t.Text("account.short_beside")
 		}
 	}
 	return all

@@ -110,7 +110,7 @@ func (u *UI) Handler() http.Handler {
 	u.routes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		v := u.visit(w, r)
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 	})
 	return harden(named(u.exactly(mux)))
 }
@@ -172,7 +172,7 @@ func (u *UI) exactly(next http.Handler) http.Handler {
 		}
 		if clean != r.URL.Path {
 			v := u.visit(w, r)
-			v.message(http.StatusNotFound, v.t.NotFound)
+			v.message(http.StatusNotFound, v.t.message("not_found"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -197,7 +197,7 @@ func (u *UI) at(mux router, path string, get, post func(*visit)) {
 			post(v)
 		default:
 			w.Header().Set("Allow", allow)
-			v.message(http.StatusMethodNotAllowed, v.t.Method)
+			v.message(http.StatusMethodNotAllowed, v.t.message("method"))
 		}
 	})
 }

@@ -41,7 +41,7 @@ func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 	body, err := assetFiles.ReadFile("assets/" + name)
 	if err != nil {
 		v := u.visit(w, r)
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 		return
 	}
 	// Not by package mime, which asks the machine it runs on.

@@ -2,8 +2,6 @@ package adminui
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -64,10 +62,10 @@ type eventView struct {
 func (u *UI) showAudit(v *visit) {
 	in := readAudit(v.r.URL.Query())
 	filter, problems := in.filter(v.t)
-	view := auditView{frame: v.frame(v.t.Log.Title, auditPath), In: in, Problems: problems, Filtered: in != auditInput{Before: in.Before}}
-	view.Export = fmt.Sprintf(v.t.Log.ExportF, number(exportMost))
-	for _, a := range slices.Sorted(maps.Keys(v.t.Log.Actions)) {
-		view.Actions = append(view.Actions, option{a, v.t.Log.Actions[a], a == in.Action})
+	view := auditView{frame: v.frame(v.t.Text("audit.title"), auditPath), In: in, Problems: problems, Filtered: in != auditInput{Before: in.Before}}
+	view.Export = v.t.Text("audit.export", number(exportMost))
+	for _, a := range slices.Sorted(slices.Values(audit.Actions())) {
+		view.Actions = append(view.Actions, option{string(a), v.t.Name("event", string(a)), string(a) == in.Action})
 	}
 	status := http.StatusUnprocessableEntity
 	if len(problems) == 0 {
@@ -95,39 +93,34 @@ func (u *UI) showAudit(v *visit) {
 }
 
 func (v *visit) event(e *audit.Event) eventView {
-	t := &v.t.Log
 	view := eventView{
-		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: or(t.Doors[e.By.Via], e.By.Via),
-		Action: or(t.Actions[string(e.Action)], string(e.Action)), Target: e.Target.Name,
+		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: v.t.Name("via", e.By.Via),
+		Action: v.t.Name("event", string(e.Action)), Target: e.Target.Name,
 		Reason: e.Reason, Address: e.By.Address, Changes: v.t.eventChanges(e.Old, e.New),
 	}
-	if securityZH[string(e.Action)] != "" || e.Action == audit.LoginEnded && e.Reason == admin.RevokedReason { // a code, and not what somebody gave as a reason
-		view.Reason = v.t.told(e.Reason)
+	switch {
+	case e.Action.Coded():
+		view.Reason = v.t.reason(e.Reason)
+	case e.Action == audit.LoginEnded && e.Reason == admin.RevokedReason:
+		view.Reason = v.t.Text("reason.token_was_revoked")
 	}
 	switch {
 	case view.By != "":
 	case e.By.Via == audit.ViaAPI || e.By.Via == audit.ViaConsole:
-		view.By = t.Stranger
+		view.By = v.t.Text("audit.unknown")
 	default:
-		view.By = t.Nobody
+		view.By = v.t.Text("audit.no_user")
 	}
 	if e.By.ID != 0 {
 		view.ByID = e.By.ID.String()
 		view.ActorLink = auditPath + "?" + url.Values{"actor": {view.ByID}}.Encode()
 	}
 	if view.Target == "" || e.Target.Kind == "policy" { // of which there is one
-		view.Target = or(v.t.Trouble.Kinds[e.Target.Kind], e.Target.Kind)
+		view.Target = v.t.Name("target", e.Target.Kind)
 	}
 	if e.Target.ID != 0 {
 		view.TargetID = e.Target.ID.String()
 		view.TargetLink = auditPath + "?" + url.Values{"target": {view.TargetID}}.Encode()
 	}
 	return view
-}
-
-func or(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -42,10 +42,18 @@ func (t *texts) eventChanges(before, after json.RawMessage) (all []eventChange) 
 		}
 		from, to := t.datum(name, a[name]), t.datum(name, b[name])
 		if from != to && name != "version" {
-			all = append(all, eventChange{or(t.Trouble.Things[name], strings.ReplaceAll(strings.TrimSuffix(name, "_seconds"), "_", " ")), from, to})
+			all = append(all, eventChange{t.member(name), from, to})
 		}
 	}
 	return all
+}
+
+// member is the name of a member of such an object.
+func (t *texts) member(name string) string {
+	if s, ok := t.byKey["value."+name]; ok {
+		return s
+	}
+	return strings.ReplaceAll(strings.TrimSuffix(name, "_seconds"), "_", " ")
 }
 
 func (t *texts) datum(name string, v any) datum {
@@ -59,10 +67,10 @@ func (t *texts) datum(name string, v any) datum {
 			}
 		}
 		if name == "reason" {
-			return datum{Text: t.told(v)}
+			return datum{Text: t.reason(v)}
 		}
 		if name == "role" {
-			return datum{Text: or(t.People.Roles[v], v)}
+			return datum{Text: t.Name("role", v)}
 		}
 		return datum{Text: v}
 	case float64:
@@ -75,6 +83,15 @@ func (t *texts) datum(name string, v any) datum {
 	}
 	text, _ := json.Marshal(v)
 	return datum{Text: string(text)}
+}
+
+// reason is a code of the record in words. A limit stands with its name.
+func (t *texts) reason(code string) string {
+	code, limit, limited := strings.Cut(code, ": ")
+	if limited {
+		limit = ": " + limit
+	}
+	return t.Name("reason", code) + limit
 }
 
 // parties are those that a sum in the record names, each with its count.

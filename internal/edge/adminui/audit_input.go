@@ -2,6 +2,7 @@ package adminui
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 	if in.Before != "" {
 		before, err := idworker.ParseID(in.Before)
 		if err != nil {
-			problems = append(problems, t.Log.BadCursor)
+			problems = append(problems, t.Text("audit.bad_cursor"))
 		}
 		f.Before = before
 	}
@@ -64,13 +65,13 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 				return when
 			}
 		}
-		problems = append(problems, name+" "+t.Log.BadDate)
+		problems = append(problems, name+" "+t.Text("audit.bad_date"))
 		return time.Time{}
 	}
-	f.Since, f.Until = at(in.Since, t.Log.Since), at(in.Until, t.Log.Until)
+	f.Since, f.Until = at(in.Since, t.Text("audit.since")), at(in.Until, t.Text("audit.until"))
 	if in.Action != "" {
-		if f.Action = audit.Action(in.Action); t.Log.Actions[in.Action] == "" {
-			problems = append(problems, t.Log.Action+" "+t.Log.BadAction)
+		if f.Action = audit.Action(in.Action); !slices.Contains(audit.Actions(), f.Action) {
+			problems = append(problems, t.Text("audit.action")+" "+t.Text("audit.bad_action"))
 		}
 	}
 	return f, problems

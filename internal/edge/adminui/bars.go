@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -38,9 +37,9 @@ type barRow struct {
 // activity is what all instances have counted in the last day or week.
 func (v *visit) activity(ctx context.Context, now time.Time) (view activityView, err error) {
 	hours := 24
-	view.Since = v.t.Home.DayAgo
+	view.Since = v.t.Text("overview.day_ago")
 	if view.Week = v.r.URL.Query().Get("span") == "week"; view.Week {
-		hours, view.Since = 7*24, v.t.Home.WeekAgo
+		hours, view.Since = 7*24, v.t.Text("overview.week_ago")
 	}
 	begin := now.UTC().Truncate(time.Hour).Add(-time.Duration(hours-1) * time.Hour)
 	counts, err := v.u.Activities.Since(ctx, begin)
@@ -50,7 +49,7 @@ func (v *visit) activity(ctx context.Context, now time.Time) (view activityView,
 	table := map[activity.Kind][]int64{}
 	for _, k := range activity.Kinds {
 		table[k] = make([]int64, hours)
-		view.Names = append(view.Names, v.t.Home.Kinds[string(k)])
+		view.Names = append(view.Names, v.t.Name("activity", string(k)))
 	}
 	for _, c := range counts {
 		if i := int(c.Hour.Sub(begin) / time.Hour); i >= 0 && i < hours && table[c.Kind] != nil {
@@ -81,8 +80,8 @@ func (t *texts) bars(k activity.Kind, counts []int64) bars {
 	}
 	total := sum(counts)
 	b := bars{
-		Name: t.Home.Kinds[string(k)], Class: string(k), Wide: 4 * len(counts), Empty: total == 0,
-		Total: fmt.Sprintf(t.Home.TotalF, number(total)), Peak: fmt.Sprintf(t.Home.PeakF, number(most)),
+		Name: t.Name("activity", string(k)), Class: string(k), Wide: 4 * len(counts), Empty: total == 0,
+		Total: t.Text("overview.total", number(total)), Peak: t.Text("overview.peak", number(most)),
 	}
 	var p strings.Builder
 	for i, n := range counts {

@@ -22,7 +22,7 @@ type codeView struct {
 // askCode is the second step of a login: the password was right, and a ticket in
 // the form stands for it.
 func (v *visit) askCode(status int, ticket, next, problem string) {
-	f := v.frame(v.t.Login.Title, loginPath)
+	f := v.frame(v.t.Text("login.title"), loginPath)
 	f.Bad = problem != ""
 	v.render(status, "code", codeView{frame: f, Problem: problem, Ticket: ticket, Next: next})
 }
@@ -44,7 +44,7 @@ func (u *UI) postCode(v *visit, form url.Values) {
 	holder, err := u.Logins.Holder(ticket)
 	if err != nil {
 		v.undecided("login refused", "ticket_over", err)
-		v.loginAgain(http.StatusUnauthorized, "", next, v.t.Account.TicketOver)
+		v.loginAgain(http.StatusUnauthorized, "", next, v.t.Text("account.ticket_over"))
 		return
 	}
 	// The name is that of the ticket: what a form says could be anybody. The role is
@@ -62,14 +62,14 @@ func (u *UI) postCode(v *visit, form url.Values) {
 		v.letIn(opened, next)
 	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
 		v.refused("second_factor_invalid", err)
-		v.askCode(http.StatusUnauthorized, ticket, next, v.t.Account.CodeWrong)
+		v.askCode(http.StatusUnauthorized, ticket, next, v.t.Text("account.code_wrong"))
 	case errors.Is(err, secondfactor.ErrSealed): // a recovery code is taken all the same
 		v.uncheckable("login", err)
 		v.w.Header().Set("Retry-After", retryAfter)
-		v.askCode(http.StatusServiceUnavailable, ticket, next, v.t.Keys.Sealed)
+		v.askCode(http.StatusServiceUnavailable, ticket, next, v.t.Text("account.sealed"))
 	case errors.Is(err, secondfactor.ErrTicket):
 		v.undecided("login refused", "ticket_over", err)
-		v.loginAgain(http.StatusUnauthorized, holder.Username, next, v.t.Account.TicketOver)
+		v.loginAgain(http.StatusUnauthorized, holder.Username, next, v.t.Text("account.ticket_over"))
 	default:
 		u.refuseLogin(v, holder.Username, next, err)
 	}

@@ -47,7 +47,7 @@ func (t *texts) curve(s *policy.Sample, before, after *policy.Policy, now time.T
 		at := i * curveSteps / rows
 		c.Rows = append(c.Rows, curveRow{t.span(round(times[at])), percent(int64(b[at]), int64(most)), percent(int64(a[at]), int64(most))})
 	}
-	c.Rows[0].After = t.Dial.Now
+	c.Rows[0].After = t.Text("expiry.now")
 	return c
 }
 

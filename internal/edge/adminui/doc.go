@@ -13,5 +13,5 @@
 // read and no other site can send along (cookie.go); who visits is asked at
 // every request (door.go). The pages are plain HTML that works without scripts.
 // Everything they need is in the binary, and the Content-Security-Policy allows
-// nothing else (harden.go). What they say is in texts_en.go and texts_zh.go.
+// nothing else (harden.go). What they say is in languages/en.json and languages/zh-Hans.json.
 package adminui

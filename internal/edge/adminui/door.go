@@ -33,7 +33,7 @@ func (u *UI) form(h func(*visit, url.Values)) func(*visit) {
 	return func(v *visit) {
 		if err := u.origin.Check(v.r); err != nil {
 			v.glimpse("form of another site", audit.Sighting{Action: audit.AccessForbidden, Reason: "cross_origin"})
-			v.message(http.StatusForbidden, v.t.CrossOrigin)
+			v.message(http.StatusForbidden, v.t.message("cross_origin"))
 			return
 		}
 		if form, status := readForm(v.w, v.r); status == 0 {
@@ -64,7 +64,7 @@ func (v *visit) enter() bool {
 	v.credentialRefused(err)
 	switch {
 	case errors.Is(err, flakepass.ErrMissing) && v.fromOutside():
-		v.render(http.StatusOK, "again", v.frame(v.t.Login.Title, ""))
+		v.render(http.StatusOK, "again", v.frame(v.t.Text("login.title"), ""))
 		return false
 	case refused:
 		v.toLogin(refusal.Code())

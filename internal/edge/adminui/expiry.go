@@ -64,7 +64,7 @@ func (v *visit) showDial(status int, d dialView) {
 		v.unavailable("policy history", err)
 		return
 	}
-	d.frame = v.frame(v.t.Dial.Title, expiryPath, "expiry.js")
+	d.frame = v.frame(v.t.Text("expiry.title"), expiryPath, "expiry.js")
 	d.Bad = len(d.Problems) > 0 || d.Conflict != nil
 	d.History, d.Sweep = history, v.sweepView(d.InForce.Schedule)
 	if d.Restore, err = v.restore(&d.In, &d.InForce); err != nil {
@@ -90,7 +90,7 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 	if in.WithLimits {
 		old, err := v.version(in.BackTo)
 		if errors.Is(err, admin.ErrNoVersion) {
-			v.message(http.StatusBadRequest, v.t.BadRequest)
+			v.message(http.StatusBadRequest, v.t.message("bad_request"))
 			return
 		} else if err != nil {
 			v.unavailable("policy to go back to", err)
@@ -204,7 +204,7 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 	to, err1 := strconv.ParseInt(form.Get("to"), 10, 64)
 	version, err2 := strconv.ParseInt(form.Get("version"), 10, 64)
 	if err1 != nil || err2 != nil {
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return
 	}
 	back := expiryPath
@@ -219,7 +219,7 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 		v.see(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, admin.ErrNoVersion):
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 		return
 	}
 	inForce, err2 := u.Policies.Current(v.r.Context())
@@ -237,7 +237,7 @@ func (u *UI) revertExpiry(v *visit, form url.Values) {
 	change.Next = old
 	if unproven {
 		v.asks, v.sent = "dial", form
-		v.dialAsks(http.StatusForbidden, in, inForce, change, &effect, v.t.Confirm.Needed)
+		v.dialAsks(http.StatusForbidden, in, inForce, change, &effect, v.t.Text("confirm.needed"))
 		return
 	}
 	v.afterSet(in, inForce, change, &effect, err)

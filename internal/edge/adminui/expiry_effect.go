@@ -54,9 +54,9 @@ func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectVie
 	} else {
 		view.Live, view.Ends, view.Soon = v.t.estimate(e.Live), v.t.estimate(e.Ends), v.t.estimate(e.Soon)
 		view.Drastic, view.SomeEnd = e.Drastic(), e.Ends.Count > 0
-		line := v.t.Dial.EndsF
+		line := v.t.Text("expiry.ends_line")
 		if e.Ends.Count == 1 {
-			view.EndsLine = fmt.Sprintf(v.t.Dial.EndsOneF, percent(1, e.Live.Count))
+			view.EndsLine = v.t.Text("expiry.ends_one", percent(1, e.Live.Count))
 		} else {
 			view.EndsLine = fmt.Sprintf(line, view.Ends, percent(e.Ends.Count, e.Live.Count))
 		}
@@ -70,6 +70,6 @@ func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectVie
 	}
 	after := inForce.Succeed(next, now)
 	view.Curve = v.t.curve(&sample, &inForce, &after, now)
-	view.CurveHint = fmt.Sprintf(v.t.Dial.CurveHintF, number(int64(len(sample.Logins))))
+	view.CurveHint = v.t.Text("expiry.curve_hint", number(int64(len(sample.Logins))))
 	return view
 }

@@ -10,11 +10,11 @@ type spanField struct {
 
 // Spans are the fields, in the order of the page.
 func (d dialView) Spans() []spanField {
-	t := &d.T.Dial
+	t := d.T
 	return []spanField{
-		{"idle", t.Idle, t.IdleHint + " " + t.Format, d.In.Idle, d.Problems["idle"], stops},
-		{"absolute", t.Absolute, t.AbsoluteHint, d.In.Absolute, d.Problems["absolute"], stops},
-		{"touch", t.Touch, t.TouchHint, d.In.Touch, d.Problems["touch"], ""},
-		{"schedule", t.Sweep, t.SweepHint, d.In.Schedule, d.Problems["schedule"], ""},
+		{"idle", t.Text("expiry.idle"), t.Text("expiry.idle_hint") + " " + t.Text("expiry.format"), d.In.Idle, d.Problems["idle"], stops},
+		{"absolute", t.Text("expiry.absolute"), t.Text("expiry.absolute_hint"), d.In.Absolute, d.Problems["absolute"], stops},
+		{"touch", t.Text("expiry.touch"), t.Text("expiry.touch_hint"), d.In.Touch, d.Problems["touch"], ""},
+		{"schedule", t.Text("expiry.sweep"), t.Text("expiry.sweep_hint"), d.In.Schedule, d.Problems["schedule"], ""},
 	}
 }

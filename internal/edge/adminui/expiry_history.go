@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -82,10 +81,10 @@ func (t *texts) terms(a, b *policy.Policy) []change {
 		return t.schedule(spec)
 	}
 	return []change{
-		{t.Dial.Idle, span(a.Idle), span(b.Idle)},
-		{t.Dial.Absolute, span(a.Absolute), span(b.Absolute)},
-		{t.Dial.Touch, span(a.Touch), span(b.Touch)},
-		{t.Dial.Sweep, schedule(a.Schedule), schedule(b.Schedule)},
+		{t.Text("expiry.idle"), span(a.Idle), span(b.Idle)},
+		{t.Text("expiry.absolute"), span(a.Absolute), span(b.Absolute)},
+		{t.Text("expiry.touch"), span(a.Touch), span(b.Touch)},
+		{t.Text("expiry.sweep"), schedule(a.Schedule), schedule(b.Schedule)},
 	}
 }
 
@@ -113,7 +112,7 @@ func (v *visit) conflict(version int64, mine *policy.Policy, rows func(a, b *pol
 		return nil, now, err
 	}
 	c := &conflictView{
-		Sentence: fmt.Sprintf(v.t.Dial.ConflictF, now.Version, now.UpdatedBy), InForce: fmt.Sprintf(v.t.Dial.InForceF, now.Version),
+		Sentence: v.t.Text("expiry.conflict", now.Version, now.UpdatedBy), InForce: v.t.Text("expiry.in_force_line", now.Version),
 	}
 	typed := rows(&was, mine)
 	for i, row := range rows(&was, &now) {
@@ -139,16 +138,16 @@ func (v *visit) sweepView(spec string) sweepView {
 func (t *texts) schedule(spec string) string {
 	switch spec = strings.TrimSpace(spec); spec {
 	case "@hourly":
-		return t.Dial.Hourly
+		return t.Text("expiry.hourly")
 	case "@daily", "@midnight":
-		return t.Dial.Daily
+		return t.Text("expiry.daily")
 	}
 	if every, ok := strings.CutPrefix(spec, "@every "); ok {
 		if d, err := time.ParseDuration(strings.TrimSpace(every)); err == nil {
-			return apart(fmt.Sprintf(t.Dial.EveryF, t.each(d)))
+			return apart(t.Text("expiry.every", t.each(d)))
 		}
 	}
-	return fmt.Sprintf(t.Dial.CronF, spec)
+	return t.Text("expiry.cron", spec)
 }
 
 // each is d as it follows "every": the 1 of one unit is left out.

@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -46,13 +45,13 @@ func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]stri
 	problems = map[string]string{}
 	var err error
 	if p.Idle, err = readSpan(in.Idle); err != nil {
-		problems["idle"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Idle)
+		problems["idle"] = t.Text("expiry.unreadable", t.Text("expiry.idle"))
 	}
 	if p.Absolute, err = readSpan(in.Absolute); err != nil {
-		problems["absolute"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Absolute)
+		problems["absolute"] = t.Text("expiry.unreadable", t.Text("expiry.absolute"))
 	}
 	if p.Touch, err = readSpan(in.Touch); err != nil {
-		problems["touch"] = fmt.Sprintf(t.Dial.UnreadableF, t.Dial.Touch)
+		problems["touch"] = t.Text("expiry.unreadable", t.Text("expiry.touch"))
 	}
 	p.Schedule = in.Schedule
 	return p, problems
@@ -95,8 +94,8 @@ func (v *visit) problems(e *policy.InvalidError) map[string]string {
 
 func (v *visit) confirmView(e *policy.Effect, key string) *confirmView {
 	return &confirmView{
-		Sentence: fmt.Sprintf(v.t.Dial.ConfirmF, v.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
-		Button:   fmt.Sprintf(v.t.Dial.SaveAnywayF, v.t.estimate(e.Ends)), For: key,
+		Sentence: v.t.Text("expiry.confirm", v.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
+		Button:   v.t.Text("expiry.save_anyway", v.t.estimate(e.Ends)), For: key,
 	}
 }
 
@@ -105,7 +104,7 @@ func (t *texts) estimate(e policy.Estimate) string {
 	if e.Error == 0 {
 		return number(e.Count)
 	}
-	return number(e.Count) + " (" + fmt.Sprintf(t.Dial.ErrorF, number(e.Error)) + ")"
+	return number(e.Count) + " (" + t.Text("expiry.error", number(e.Error)) + ")"
 }
 
-func (t *texts) revertNote(version int64) string { return fmt.Sprintf(t.Dial.NoteF, version) }
+func (t *texts) revertNote(version int64) string { return t.Text("expiry.note_line", version) }

@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -32,7 +31,7 @@ func (v *visit) restore(in *dialInput, inForce *policy.Policy) (*restoreView, er
 	if len(changes) == 0 && inForce.LimitsErr == nil {
 		return nil, nil //nolint:nilnil // nothing to ask
 	}
-	return &restoreView{fmt.Sprintf(v.t.LimitPage.RestoreF, in.BackTo), in.WithLimits, changes}, nil
+	return &restoreView{v.t.Text("limits.restore", in.BackTo), in.WithLimits, changes}, nil
 }
 
 // version is the policy that was in force as that version. It fails with

@@ -65,7 +65,7 @@ func (u *UI) exportCSV(v *visit) {
 func (u *UI) export(v *visit, contentType, name string, head func() error, write func(*audit.Event) error, flush func() error) {
 	filter, problems := readAudit(v.r.URL.Query()).filter(v.t)
 	if len(problems) > 0 {
-		v.message(http.StatusUnprocessableEntity, message{Title: v.t.Log.ProblemTitle, Lines: problems})
+		v.message(http.StatusUnprocessableEntity, message{Title: v.t.Text("audit.problem_title"), Lines: problems})
 		return
 	}
 	filter.Limit = exportPage

@@ -64,9 +64,9 @@ func (v *visit) fleet(ctx context.Context, self string) (view fleetView, err err
 			view.Rows = append(view.Rows, row)
 		}
 	}
-	view.Sum = fmt.Sprintf(v.t.Fleet.SumF, len(list), well)
+	view.Sum = v.t.Text("instances.sum", len(list), well)
 	if more := len(list) - len(view.Rows); more > 0 {
-		view.More = fmt.Sprintf(v.t.Fleet.MoreF, more)
+		view.More = v.t.Text("instances.more", more)
 	}
 	return view, nil
 }
@@ -86,46 +86,45 @@ func illness(s *fleet.Seen) int {
 
 // instance is one row.
 func (t *texts) instance(s *fleet.Seen) instanceRow {
-	f := &t.Fleet
 	row := instanceRow{
-		Name: s.Name, Version: s.Version, Up: fmt.Sprintf(t.Home.UptimeF, t.span(s.Up)), Worker: s.Worker, Troubles: t.tellAll(s.Troubles),
-		Late: s.Late(), Remembered: fmt.Sprintf(f.RememberedF, number(int64(s.Remembered))), Total: fmt.Sprintf(f.AcceptedF, number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
-		Answers: shares([]share{{Name: t.Home.Memory, Class: "a"}, {Name: t.Home.Shared, Class: "b"}, {Name: t.Home.FromRows, Class: "c"}},
+		Name: s.Name, Version: s.Version, Up: t.Text("overview.uptime", t.span(s.Up)), Worker: s.Worker, Troubles: t.tellAll(s.Troubles),
+		Late: s.Late(), Remembered: t.Text("instances.remembered", number(int64(s.Remembered))), Total: t.Text("instances.accepted", number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
+		Answers: shares([]share{{Name: t.Text("overview.memory"), Class: "a"}, {Name: t.Text("overview.redis_cache"), Class: "b"}, {Name: t.Text("overview.from_rows"), Class: "c"}},
 			s.Answers.Memory, s.Answers.Redis, s.Answers.Database),
-		Database: fmt.Sprintf(f.TookF, took(s.DatabaseTook)), RedisOK: true,
+		Database: t.Text("instances.took", took(s.DatabaseTook)), RedisOK: true,
 	}
 	switch {
 	case s.Late():
-		row.Bad = fmt.Sprintf(f.SilentF, t.span(s.Silent.Truncate(time.Second)))
+		row.Bad = t.Text("instances.silent", t.span(s.Silent.Truncate(time.Second)))
 	case len(s.Troubles) > 0:
-		row.Bad = t.Home.NotReady
+		row.Bad = t.Text("overview.not_ready")
 	}
 	switch {
 	case s.Horizon < 0:
-		row.Horizon, row.Blind = f.NoHorizon, true
+		row.Horizon, row.Blind = t.Text("instances.no_horizon"), true
 	case s.Horizon > s.Bound:
-		row.Horizon, row.Blind = fmt.Sprintf(f.HorizonLateF, ago(s.Horizon), boundOf(s.Bound)), true
+		row.Horizon, row.Blind = t.Text("instances.horizon_late", ago(s.Horizon), boundOf(s.Bound)), true
 	default:
-		row.Horizon = fmt.Sprintf(f.HorizonF, ago(s.Horizon), boundOf(s.Bound))
+		row.Horizon = t.Text("instances.horizon_line", ago(s.Horizon), boundOf(s.Bound))
 	}
 	if s.DatabaseFailed > 0 {
-		row.Database, row.DatabaseBad = fmt.Sprintf(f.FailedF, s.DatabaseFailed), true
+		row.Database, row.DatabaseBad = t.Text("instances.failed", s.DatabaseFailed), true
 	}
 	switch s.Redis {
 	case fleet.RedisNone:
-		row.Redis = t.Home.NoRedis
+		row.Redis = t.Text("overview.no_redis")
 	case fleet.RedisGood:
-		row.Redis = fmt.Sprintf(f.TookF, took(s.RedisTook))
+		row.Redis = t.Text("instances.took", took(s.RedisTook))
 	default:
 		row.Redis, row.RedisOK = t.told(s.Redis), false
 	}
 	switch {
 	case s.Clock.Abs() < 100*time.Millisecond:
-		row.Clock = f.ClockGood
+		row.Clock = t.Text("instances.clock_good")
 	case s.Clock > 0:
-		row.Clock, row.ClockOff = fmt.Sprintf(f.ClockAheadF, took(s.Clock)), s.Clock > time.Second
+		row.Clock, row.ClockOff = t.Text("instances.clock_ahead", took(s.Clock)), s.Clock > time.Second
 	default:
-		row.Clock, row.ClockOff = fmt.Sprintf(f.ClockBehindF, took(-s.Clock)), s.Clock < -time.Second
+		row.Clock, row.ClockOff = t.Text("instances.clock_behind", took(-s.Clock)), s.Clock < -time.Second
 	}
 	return row
 }

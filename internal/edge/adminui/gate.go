@@ -3,7 +3,6 @@ package adminui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -80,7 +79,7 @@ func (v *visit) held(a throttle.Attempt, what string, n audit.Sighting, args ...
 			v.u.Log.ErrorContext(v.r.Context(), "console: attempt not counted", "err", err)
 		}
 		v.w.Header().Set("Retry-After", retryAfter)
-		return http.StatusServiceUnavailable, v.t.Login.Failed
+		return http.StatusServiceUnavailable, v.t.Text("login.failed")
 	}
 	v.by, v.taken = account.Asker{Network: throttle.Network(a.Address), Known: taken.Known}, &taken
 	return 0, ""
@@ -95,7 +94,7 @@ func (v *visit) heldInside(a throttle.Attempt, what string) (status int, problem
 // limited is the sentence about a limit. It sets what goes with 429.
 func (v *visit) limited(h Held) string {
 	v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(h.For.Seconds()))))
-	return fmt.Sprintf(v.t.Login.LimitedF, v.t.span(h.For+time.Second-1))
+	return v.t.Text("login.limited", v.t.span(h.For+time.Second-1))
 }
 
 // unguessed gives back what the attempt before has taken, if err says that nobody

@@ -50,7 +50,7 @@ func FuzzLanguage(f *testing.F) {
 			t.Fatalf("no language of %q", header)
 		}
 		r.Header["Cookie"] = []string{languageCookie + "=" + cookie}
-		if got := language(r); got == nil || cookie == "zh" && got.Lang != languages[1].Lang {
+		if got := language(r); got == nil || cookie == "zh" && got.Lang != languages()[1].Lang {
 			t.Fatalf("%v of %q and the cookie %q", got, header, cookie)
 		}
 	})
@@ -69,12 +69,12 @@ func FuzzTyped(f *testing.F) {
 			return
 		}
 		in := readDial(form)
-		in.policy(languages[0])
+		in.policy(languages()[0])
 		if n := utf8.RuneCountInString(in.Note); n > audit.MaxReason || !utf8.ValidString(in.Note) {
 			t.Fatalf("a note of %d characters, %q", n, in.Note)
 		}
 		chosen := readAudit(form)
-		filter, problems := chosen.filter(languages[0])
+		filter, problems := chosen.filter(languages()[0])
 		for _, s := range []string{chosen.Action, chosen.Actor, chosen.Target, chosen.Since, chosen.Until, chosen.Before} {
 			if !utf8.ValidString(s) || utf8.RuneCountInString(s) > 64 {
 				t.Fatalf("%q of %q", s, query)

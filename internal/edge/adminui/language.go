@@ -8,10 +8,6 @@ import (
 	"strings"
 )
 
-// languages are those that the pages speak, the first where nobody asks for
-// another.
-var languages = []*texts{english(), chinese()}
-
 // languageCookie keeps the choice of a person. It is no secret.
 const languageCookie = "flakepass-language"
 
@@ -45,7 +41,7 @@ func language(r *http.Request) *texts {
 		}
 	}
 	if len(wishes) == 0 {
-		return languages[0]
+		return languages()[0]
 	}
 	return slices.MaxFunc(wishes, func(a, b wish) int { // the first of equals
 		switch {
@@ -62,7 +58,7 @@ func language(r *http.Request) *texts {
 // the Simplified that there is.
 func speak(tag string) *texts {
 	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
-	for _, t := range languages {
+	for _, t := range languages() {
 		if p, _, _ := strings.Cut(t.Lang, "-"); p == primary {
 			return t
 		}

@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -68,8 +67,8 @@ func (t *texts) left(of *tally) *leftView {
 		return nil
 	}
 	l := &leftView{
-		Wide: 4 * len(of.Left), Peak: fmt.Sprintf(t.Fleet.LeftPeakF, number(rounded(most))),
-		Soon: fmt.Sprintf(t.Fleet.LeftSoonF, number(rounded(of.Within[0])), number(rounded(of.Within[1]))),
+		Wide: 4 * len(of.Left), Peak: t.Text("instances.left_peak", number(rounded(most))),
+		Soon: t.Text("instances.left_soon", number(rounded(of.Within[0])), number(rounded(of.Within[1]))),
 	}
 	whole := time.Duration(len(of.Left)) * of.Step
 	l.Middle, l.End = t.span(whole/2), t.span(whole)

@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -72,7 +71,7 @@ func (v *visit) showLimits(status int, view limitsView) {
 		v.unavailable("policy history", err)
 		return
 	}
-	view.frame = v.frame(v.t.LimitPage.Title, limitsPath)
+	view.frame = v.frame(v.t.Text("limits.title"), limitsPath)
 	view.History, view.Off = history, v.u.LimitsOff
 	view.Bad = len(view.Wrong) > 0 || view.Note != "" || view.Conflict != nil
 	view.Fields = v.t.limitFields(&view.In, view.Wrong)
@@ -168,7 +167,7 @@ func (v *visit) limitsUnset(in limitsInput, inForce policy.Policy, change admin.
 
 // InForceIs says which version is in force.
 func (v limitsView) InForceIs() string {
-	return fmt.Sprintf(v.T.LimitPage.InForceF, v.InForce.Version)
+	return v.T.Text("limits.in_force", v.InForce.Version)
 }
 
 // AllDefault reports whether the fields have the default limits.

@@ -22,7 +22,7 @@ func FuzzLimits(f *testing.F) {
 		if err != nil {
 			return
 		}
-		words := languages[(language%len(languages)+len(languages))%len(languages)]
+		words := languages()[(language%len(languages())+len(languages()))%len(languages())]
 		in := readLimits(form)
 		if n := utf8.RuneCountInString(in.Note); n > audit.MaxReason || !utf8.ValidString(in.Note) {
 			t.Fatalf("a note of %d characters", n)

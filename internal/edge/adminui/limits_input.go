@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -111,7 +110,7 @@ func (in *limitsInput) limits(t *texts) (l limit.Limits, wrong map[string]limitP
 			switch {
 			case err != nil:
 				p := wrong[name]
-				wrong[name] = limitProblem{fmt.Sprintf(t.LimitPage.NoNumberF, t.limitName(name)), append(p.Rows, row)}
+				wrong[name] = limitProblem{t.Text("limits.no_number", t.limitName(name)), append(p.Rows, row)}
 			case ok && rule.None(): // a 0 would else be taken for a rule that is left out
 				p := wrong[name]
 				wrong[name] = limitProblem{t.outside(name), append(p.Rows, row)}

@@ -1,12 +1,12 @@
 package adminui
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // A limitField is one limit on its page.
@@ -32,15 +32,15 @@ func (t *texts) limitFields(in *limitsInput, wrong map[string]limitProblem) (all
 	def := limit.Default()
 	for _, name := range limit.Names() {
 		f := limitField{
-			Name: name, Title: t.limitName(name), Hint: t.LimitPage.Hints[name], Range: t.limitRange(name), IsDefault: true,
-			Default: fmt.Sprintf(t.LimitPage.DefaultF, t.rules(def.Of(name)...)), Problem: wrong[name].Sentence,
+			Name: name, Title: t.limitName(name), Hint: t.Name("limits.hint", name), Range: t.limitRange(name), IsDefault: true,
+			Default: t.Text("limits.default_line", t.rules(def.Of(name)...)), Problem: wrong[name].Sentence,
 		}
 		defaults := def.Of(name)
 		f.Several = len(defaults) > 1
 		for i, typed := range in.Rules[name] {
 			row := limitRow{Name: rowName(name, i), Label: f.Title, Typed: typed}
 			if f.Several {
-				row.Label = t.LimitPage.Rule + " " + strconv.Itoa(i+1)
+				row.Label = t.Text("limits.rule") + " " + strconv.Itoa(i+1)
 			}
 			rule, ok, err := typed.rule()
 			if ok && !rule.None() {
@@ -58,11 +58,20 @@ func (t *texts) limitFields(in *limitsInput, wrong map[string]limitProblem) (all
 }
 
 // limitName is a limit by what it counts.
-func (t *texts) limitName(name string) string {
-	return map[string]string{
-		"login_place": t.Limits.Place, "login_account": t.Limits.Account, "login_address": t.Limits.Address,
-		"register": t.Limits.Register, "introspect": t.Limits.Introspect,
-	}[name]
+func (t *texts) limitName(name string) string { return t.Name("limit", name) }
+
+// limits are those of a and b beside each other. A policy without any, before the
+// first, is as if it had the default ones: nobody has changed anything then.
+func (t *texts) limits(a, b *policy.Policy) []change {
+	was, is := a.Limits, b.Limits
+	if was == (limit.Limits{}) {
+		was = limit.Default()
+	}
+	all := make([]change, 0, len(limit.Names()))
+	for _, name := range limit.Names() {
+		all = append(all, change{t.limitName(name), t.rules(was.Of(name)...), t.rules(is.Of(name)...)})
+	}
+	return all
 }
 
 // rules are rules that hold together.
@@ -70,10 +79,10 @@ func (t *texts) rules(rules ...*limit.Rule) string {
 	var all []string
 	for _, r := range rules {
 		if !r.None() {
-			all = append(all, fmt.Sprintf(t.Limits.RuleF, number(r.Count), t.span(r.Per)))
+			all = append(all, t.Text("limit.rule", number(r.Count), t.span(r.Per)))
 		}
 	}
-	return strings.Join(all, t.Limits.And)
+	return strings.Join(all, t.Text("limit.and"))
 }
 
 // once is what a rule comes to: how many at once, and how fast more trickle in.
@@ -87,11 +96,11 @@ func (t *texts) once(r limit.Rule) string {
 	}
 	switch every := r.Interval(); {
 	case every < time.Second:
-		return fmt.Sprintf(t.LimitPage.OncePerSecondF, number(r.Count), a(time.Second))
+		return t.Text("limits.once_per_second", number(r.Count), a(time.Second))
 	case every < time.Minute && every%time.Second != 0:
-		return fmt.Sprintf(t.LimitPage.OncePerMinute, number(r.Count), a(time.Minute))
+		return t.Text("limits.once_per_minute", number(r.Count), a(time.Minute))
 	default:
-		return apart(fmt.Sprintf(t.LimitPage.OnceF, number(r.Count), t.each(every)))
+		return apart(t.Text("limits.once", number(r.Count), t.each(every)))
 	}
 }
 
@@ -99,32 +108,32 @@ func (t *texts) once(r limit.Rule) string {
 func (t *texts) limitRange(name string) string {
 	b := limit.RangeOf(name)
 	all := []string{
-		fmt.Sprintf(t.LimitPage.RangeF, number(b.Fewest), number(b.Most), t.span(b.Shortest), t.span(b.Longest)),
-		fmt.Sprintf(t.LimitPage.EveryF, t.each(b.Wait)),
+		t.Text("limits.range", number(b.Fewest), number(b.Most), t.span(b.Shortest), t.span(b.Longest)),
+		t.Text("limits.every", t.each(b.Wait)),
 	}
 	if b.Rate > 0 {
-		all = append(all, fmt.Sprintf(t.LimitPage.RateF, number(int64(time.Second/b.Rate))))
+		all = append(all, t.Text("limits.rate", number(int64(time.Second/b.Rate))))
 	}
 	if name == "login_place" {
-		all = append(all, fmt.Sprintf(t.LimitPage.LastF, t.each(limit.Slowest)))
+		all = append(all, t.Text("limits.last", t.each(limit.Slowest)))
 	}
-	return apart(strings.Join(all, t.Marks.Semicolon) + t.Marks.Stop)
+	return apart(strings.Join(all, t.Text("mark.semicolon")) + t.Text("mark.stop"))
 }
 
 func (t *texts) outside(name string) string {
-	return fmt.Sprintf(t.LimitPage.OutsideF, t.limitName(name), t.limitRange(name))
+	return t.Text("limits.outside", t.limitName(name), t.limitRange(name))
 }
 
 // wrongLimit is a sentence about one limit.
 func (t *texts) wrongLimit(w limit.Wrong) string {
 	switch w.Kind {
 	case limit.Missing:
-		return fmt.Sprintf(t.LimitPage.MissingF, t.limitName(w.Field))
+		return t.Text("limits.missing", t.limitName(w.Field))
 	case limit.Unsorted:
-		return t.LimitPage.Unsorted
+		return t.Text("limits.unsorted")
 	case limit.TooFast:
 		def := limit.Default()
-		return apart(fmt.Sprintf(t.LimitPage.TooFastF, t.each(limit.Slowest), t.rules(&def.LoginPlace[def.Place()-1])))
+		return apart(t.Text("limits.too_fast", t.each(limit.Slowest), t.rules(&def.LoginPlace[def.Place()-1])))
 	}
 	return t.outside(w.Field)
 }

@@ -49,9 +49,9 @@ func (u *UI) showLogin(v *visit) {
 	} else if errors.Is(err, flakepass.ErrMissing) && q.Has("kept") {
 		why = "cookie"
 	}
-	view := loginView{frame: v.frame(v.t.Login.Title, loginPath), Why: v.t.Login.Why[why], Next: next}
+	view := loginView{frame: v.frame(v.t.Text("login.title"), loginPath), Why: v.t.byKey["why."+why], Next: next}
 	if q.Has("lost") {
-		view.Lost = v.t.Trouble.Lost
+		view.Lost = v.t.Text("page.lost")
 	}
 	v.render(http.StatusOK, "login", view)
 }
@@ -101,18 +101,18 @@ func (v *visit) letIn(opened session.Opened, next string) {
 // refuseLogin shows the page once more. What was typed as the name is not
 // logged: people type their password there.
 func (u *UI) refuseLogin(v *visit, name, next string, err error) {
-	status, problem, reason := http.StatusServiceUnavailable, v.t.Login.Failed, ""
+	status, problem, reason := http.StatusServiceUnavailable, v.t.Text("login.failed"), ""
 	switch {
 	case errors.Is(err, account.ErrWrong):
-		status, problem, reason = http.StatusUnauthorized, v.t.Login.Wrong, "credentials_invalid"
+		status, problem, reason = http.StatusUnauthorized, v.t.Text("login.wrong"), "credentials_invalid"
 	case errors.Is(err, login.ErrRole):
-		status, problem, reason = http.StatusForbidden, v.t.Login.Role, "not_admin"
+		status, problem, reason = http.StatusForbidden, v.t.Text("login.role"), "not_admin"
 	case errors.Is(err, account.ErrDisabled):
-		status, problem, reason = http.StatusForbidden, v.t.Login.Disabled, "account_disabled"
+		status, problem, reason = http.StatusForbidden, v.t.Text("login.disabled"), "account_disabled"
 	case errors.Is(err, account.ErrShort):
-		status, problem, reason = http.StatusForbidden, v.t.Account.ResetNeeded, "password_reset_required"
+		status, problem, reason = http.StatusForbidden, v.t.Text("account.reset_needed"), "password_reset_required"
 	case errors.Is(err, account.ErrBusy):
-		problem = v.t.Login.Busy
+		problem = v.t.Text("login.busy")
 		v.undecided("login refused", "busy", err)
 	case v.r.Context().Err() == nil:
 		u.Log.ErrorContext(v.r.Context(), "console: login", "err", err)
@@ -126,7 +126,7 @@ func (u *UI) refuseLogin(v *visit, name, next string, err error) {
 }
 
 func (v *visit) loginAgain(status int, name, next, problem string) {
-	f := v.frame(v.t.Login.Title, loginPath)
+	f := v.frame(v.t.Text("login.title"), loginPath)
 	f.Bad = true
 	v.render(status, "login", loginView{frame: f, Problem: problem, Username: name, Next: next})
 }
@@ -159,7 +159,7 @@ func (v *visit) confirmed(form url.Values) (status int, problem string) {
 	password := account.NewPassword(form.Get("confirm_password"))
 	if err := account.Impossible(v.who.Username, password); err != nil {
 		v.unproved("password not confirmed", err)
-		return http.StatusForbidden, v.t.Confirm.Wrong
+		return http.StatusForbidden, v.t.Text("confirm.wrong")
 	}
 	if status, problem := v.heldInside(v.attempt(v.who.Username), "password not confirmed"); status != 0 {
 		return status, problem
@@ -172,21 +172,21 @@ func (v *visit) confirmed(form url.Values) (status int, problem string) {
 		v.proved(session.UserOf(v.who))
 		return 0, ""
 	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		return http.StatusForbidden, v.t.Confirm.Wrong
+		return http.StatusForbidden, v.t.Text("confirm.wrong")
 	case errors.Is(err, secondfactor.ErrRequired):
-		return http.StatusForbidden, v.t.Account.CodeNeeded
+		return http.StatusForbidden, v.t.Text("account.code_needed")
 	case errors.Is(err, secondfactor.ErrInvalid):
-		return http.StatusForbidden, v.t.Account.CodeWrong
+		return http.StatusForbidden, v.t.Text("account.code_wrong")
 	}
 	v.w.Header().Set("Retry-After", retryAfter)
 	switch {
 	case errors.Is(err, account.ErrBusy):
 		v.log("password not confirmed", "reason", "busy", "user_id", v.who.UserID.String())
-		return http.StatusServiceUnavailable, v.t.Login.Busy
+		return http.StatusServiceUnavailable, v.t.Text("login.busy")
 	case errors.Is(err, secondfactor.ErrSealed):
 		v.uncheckable("confirm", err)
-		return http.StatusServiceUnavailable, v.t.Keys.Sealed
+		return http.StatusServiceUnavailable, v.t.Text("account.sealed")
 	}
 	v.u.Log.ErrorContext(v.r.Context(), "console: confirm", "err", err)
-	return http.StatusServiceUnavailable, v.t.Login.Failed
+	return http.StatusServiceUnavailable, v.t.Text("login.failed")
 }

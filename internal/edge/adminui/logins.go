@@ -3,7 +3,6 @@ package adminui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -46,7 +45,7 @@ func (v *visit) showLogins(status int, view loginsView) {
 	if text := v.r.URL.Query().Get("before"); text != "" && v.r.Method != http.MethodPost {
 		var err error
 		if before, err = idworker.ParseID(text); err != nil {
-			v.message(http.StatusBadRequest, message{Title: v.t.Logins.Title, Lines: []string{v.t.Log.BadCursor}})
+			v.message(http.StatusBadRequest, message{Title: v.t.Text("logins.title"), Lines: []string{v.t.Text("audit.bad_cursor")}})
 			return
 		}
 		view.Newest = loginsPath
@@ -65,7 +64,7 @@ func (v *visit) showLogins(status int, view loginsView) {
 	if live, err := v.u.living(v.r.Context(), v.u.Now()); err == nil {
 		view.Live = v.t.estimate(live)
 	}
-	view.frame, view.Phrase = v.frame(v.t.Logins.Title, loginsPath), v.t.Logins.Phrase
+	view.frame, view.Phrase = v.frame(v.t.Text("logins.title"), loginsPath), v.t.Text("logins.phrase")
 	view.Bad = view.Problem != ""
 	v.render(status, "logins", view)
 }
@@ -74,7 +73,7 @@ func (v *visit) showLogins(status int, view loginsView) {
 func (u *UI) endLogin(v *visit, form url.Values) {
 	id, err := idworker.ParseID(form.Get("id"))
 	if err != nil {
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return
 	}
 	back, err := url.Parse(safePath(form.Get("next")))
@@ -89,7 +88,7 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
 	case err != nil:
 		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
-			v.message(http.StatusUnprocessableEntity, message{Title: v.t.Logins.Title, Lines: v.sentences(invalid)})
+			v.message(http.StatusUnprocessableEntity, message{Title: v.t.Text("logins.title"), Lines: v.sentences(invalid)})
 			return
 		}
 		v.unavailable("login not ended", err)
@@ -103,8 +102,8 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 // endAll logs everybody out, if somebody has typed that they mean it.
 func (u *UI) endAll(v *visit, form url.Values) {
 	again := loginsView{Reason: typed(form, "reason")}
-	if !strings.EqualFold(strings.Join(strings.Fields(form.Get("phrase")), " "), v.t.Logins.Phrase) {
-		again.Problem = fmt.Sprintf(v.t.Logins.TypeF, v.t.Logins.Phrase)
+	if !strings.EqualFold(strings.Join(strings.Fields(form.Get("phrase")), " "), v.t.Text("logins.phrase")) {
+		again.Problem = v.t.Text("logins.type", v.t.Text("logins.phrase"))
 		v.showLogins(http.StatusUnprocessableEntity, again)
 		return
 	}

@@ -11,13 +11,13 @@ type menuItem struct {
 // Menu leads to all pages.
 func (f frame) Menu() []menuItem {
 	items := []menuItem{
-		{Path: homePath, Name: f.T.Overview},
-		{Path: usersPath, Name: f.T.Users},
-		{Path: loginsPath, Name: f.T.LoginList},
-		{Path: expiryPath, Name: f.T.Expiry},
-		{Path: limitsPath, Name: f.T.LimitPage.Title},
-		{Path: auditPath, Name: f.T.Audit},
-		{Path: accountPath, Name: f.T.Account.Title},
+		{Path: homePath, Name: f.T.Text("menu.overview")},
+		{Path: usersPath, Name: f.T.Text("menu.users")},
+		{Path: loginsPath, Name: f.T.Text("menu.logins")},
+		{Path: expiryPath, Name: f.T.Text("menu.expiry")},
+		{Path: limitsPath, Name: f.T.Text("limits.title")},
+		{Path: auditPath, Name: f.T.Text("menu.audit")},
+		{Path: accountPath, Name: f.T.Text("account.title")},
 	}
 	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.people && (i.Path == usersPath || i.Path == loginsPath) })
 	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.own && i.Path == accountPath })

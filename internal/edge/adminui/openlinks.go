@@ -44,7 +44,7 @@ func (v *visit) openLinks(p *account.User) (*openLinks, bool) {
 	if text := v.r.URL.Query().Get("links_before"); text != "" && v.r.Method != http.MethodPost {
 		var err error
 		if before, err = idworker.ParseID(text); err != nil {
-			v.message(http.StatusBadRequest, message{Title: v.t.OpenLinks.Title, Lines: []string{v.t.Log.BadCursor}})
+			v.message(http.StatusBadRequest, message{Title: v.t.Text("open_links.title"), Lines: []string{v.t.Text("audit.bad_cursor")}})
 			return nil, false
 		}
 		page.Newest = path
@@ -77,7 +77,7 @@ func (u *UI) withdrawIssued(v *visit, form url.Values) {
 	case err == nil:
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {"links_withdrawn"}})
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 	case isInvalid:
 		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
 	default:

@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -65,35 +64,35 @@ func (u *UI) overview(v *visit) {
 	now := u.Now()
 	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
 	defer cancel()
-	view := homeView{frame: v.frame(v.t.Home.Title, homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
+	view := homeView{frame: v.frame(v.t.Text("overview.title"), homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
 	var missing []string
 	lacks := func(what string, err error) {
 		u.Log.WarnContext(ctx, "console: the overview lacks something", "lacks", what, "err", err)
 		missing = append(missing, what)
 	}
 	if !v.figures(ctx, &view) {
-		missing = append(missing, v.t.Home.Live)
+		missing = append(missing, v.t.Text("overview.live"))
 	}
 	var err error
 	if view.Fleet, err = v.fleet(ctx, view.State.Self); err != nil {
-		lacks(v.t.Fleet.Title, err)
+		lacks(v.t.Text("instances.title"), err)
 	}
 	if view.Activity, err = v.activity(ctx, now); err != nil {
-		lacks(v.t.Home.Activity, err)
+		lacks(v.t.Text("overview.activity"), err)
 	}
 	if len(missing) > 0 {
-		view.Missing = fmt.Sprintf(v.t.Home.PartlyF, strings.Join(missing, v.t.Marks.List))
+		view.Missing = v.t.Text("overview.partly", strings.Join(missing, v.t.Text("mark.list")))
 	}
 	s := &view.State
 	s.Reasons, s.Redis = v.t.tellAll(s.Reasons), v.t.told(s.Redis)
-	view.Up = fmt.Sprintf(v.t.Home.UptimeF, v.t.span(s.Up))
-	view.Horizon, view.Late = v.t.Home.NoHorizon, s.Horizon < 0 || s.Horizon > s.Bound
+	view.Up = v.t.Text("overview.uptime", v.t.span(s.Up))
+	view.Horizon, view.Late = v.t.Text("overview.no_horizon"), s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {
-		view.Horizon = fmt.Sprintf(v.t.Home.HorizonF, ago(s.Horizon))
+		view.Horizon = v.t.Text("overview.horizon_line", ago(s.Horizon))
 	}
 	view.Bound = boundOf(s.Bound)
 	view.Answers = shares([]share{
-		{Name: v.t.Home.Memory, Class: "a"}, {Name: v.t.Home.Shared, Class: "b"}, {Name: v.t.Home.FromRows, Class: "c"},
+		{Name: v.t.Text("overview.memory"), Class: "a"}, {Name: v.t.Text("overview.redis_cache"), Class: "b"}, {Name: v.t.Text("overview.from_rows"), Class: "c"},
 	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
 	view.Passes = v.t.passes(s.Sweeps)
 	v.render(http.StatusOK, "home", view)

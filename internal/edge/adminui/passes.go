@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -26,15 +25,12 @@ type passView struct {
 // passes says what the last passes did.
 func (t *texts) passes(list []Sweep) (views []passView) {
 	for _, s := range list {
-		p := passView{Sweep: s, Result: t.Fleet.Outcomes[s.Outcome], Time: "–"}
-		if p.Result == "" {
-			p.Result = s.Outcome // of a newer version
-		}
+		p := passView{Sweep: s, Result: t.Name("outcome", s.Outcome), Time: "–"}
 		if s.Took > 0 {
 			p.Time = took(s.Took)
 		}
 		if s.FailedRows > 0 {
-			p.Result += " " + fmt.Sprintf(t.Fleet.RowsFailedF, number(s.FailedRows))
+			p.Result += " " + t.Text("instances.rows_failed", number(s.FailedRows))
 		}
 		p.Bad = s.FailedRows > 0 || s.Outcome == "failed" || s.Outcome == "slow"
 		views = append(views, p)

@@ -24,7 +24,7 @@ func (v passwordView) Token() string { return v.link.Reveal() }
 
 // passwordFrame has no switch for the language, which would lose the token.
 func (v *visit) passwordFrame() frame {
-	f := v.frame(v.t.Resets.Title, passwordPath, "setup.js")
+	f := v.frame(v.t.Text("reset.title"), passwordPath, "setup.js")
 	f.Back = ""
 	return f
 }
@@ -42,7 +42,7 @@ func (u *UI) postPassword(v *visit) {
 	v.hideReferrer()
 	// As for the link to make the first admin: no other site knows the token.
 	if err := u.checkSetupOrigin(v.r); err != nil {
-		v.message(http.StatusForbidden, v.t.CrossOrigin)
+		v.message(http.StatusForbidden, v.t.message("cross_origin"))
 		return
 	}
 	form, status := readForm(v.w, v.r)
@@ -53,7 +53,7 @@ func (u *UI) postPassword(v *visit) {
 	token, err := account.ParseResetToken(typed(form, "reset_token"))
 	page := passwordView{link: token}
 	if err == nil && form.Get("password") != form.Get("password_again") {
-		page.PasswordProblems = []string{v.t.Resets.Differ}
+		page.PasswordProblems = []string{v.t.Text("reset.differ")}
 		v.passwordAgain(http.StatusUnprocessableEntity, page)
 		return
 	}
@@ -68,7 +68,7 @@ func (u *UI) postPassword(v *visit) {
 		v.passwordAgain(http.StatusTooManyRequests, page)
 	case done(err):
 		v.log("password reset", "user_id", user.String(), "event", string(audit.ResetUsed))
-		f := v.frame(v.t.Resets.DoneTitle, "")
+		f := v.frame(v.t.Text("reset.done_title"), "")
 		f.Back = ""
 		v.render(http.StatusOK, "passwordset", f)
 	default:
@@ -84,14 +84,14 @@ func (v *visit) passwordRefused(page passwordView, err error) {
 	case isInvalid:
 		status, page.PasswordProblems = http.StatusUnprocessableEntity, v.sentences(invalid)
 	case errors.Is(err, account.ErrReset):
-		page.General, page.link, reason = []string{v.t.Resets.Invalid}, account.ResetToken{}, "reset_token_invalid"
+		page.General, page.link, reason = []string{v.t.Text("reset.invalid")}, account.ResetToken{}, "reset_token_invalid"
 	case errors.Is(err, account.ErrDisabled):
-		page.General, reason = []string{v.t.Resets.Disabled}, "account_disabled"
+		page.General, reason = []string{v.t.Text("reset.disabled")}, "account_disabled"
 	default:
-		status, page.General = http.StatusServiceUnavailable, []string{v.t.Resets.Failed}
+		status, page.General = http.StatusServiceUnavailable, []string{v.t.Text("reset.failed")}
 		v.w.Header().Set("Retry-After", retryAfter)
 		if errors.Is(err, account.ErrBusy) {
-			page.General = []string{v.t.Setup.Busy}
+			page.General = []string{v.t.Text("setup.busy")}
 			v.undecided("password not reset", "busy", err)
 		} else if v.r.Context().Err() == nil {
 			v.u.Log.ErrorContext(v.r.Context(), "console: password not reset", "err", err)

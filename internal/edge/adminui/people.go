@@ -60,7 +60,7 @@ func (u *UI) showUsers(v *visit) { v.showUsers(http.StatusOK, usersView{}) }
 
 func (v *visit) showUsers(status int, view usersView) {
 	q := v.r.URL.Query()
-	view.frame = v.frame(v.t.People.Title, usersPath)
+	view.frame = v.frame(v.t.Text("users.title"), usersPath)
 	view.Bad, view.Links = len(view.Problems) > 0, v.u.Resets != nil
 	if view.Roles == nil {
 		view.Roles = v.roles(account.RoleUser)
@@ -71,7 +71,7 @@ func (v *visit) showUsers(status int, view usersView) {
 		if text := q.Get("after"); text != "" {
 			var err error
 			if after, err = idworker.ParseID(text); err != nil {
-				v.message(http.StatusBadRequest, message{Title: v.t.People.Title, Lines: []string{v.t.Log.BadCursor}})
+				v.message(http.StatusBadRequest, message{Title: v.t.Text("users.title"), Lines: []string{v.t.Text("audit.bad_cursor")}})
 				return
 			}
 			view.First = usersPath
@@ -82,7 +82,7 @@ func (v *visit) showUsers(status int, view usersView) {
 	}
 	users, err := v.u.People.List(v.r.Context(), view.Prefix, after, listPage+1)
 	if _, ok := errors.AsType[*account.InvalidError](err); ok {
-		v.message(http.StatusUnprocessableEntity, message{Title: v.t.People.Title, Lines: []string{v.t.Log.BadCursor}})
+		v.message(http.StatusUnprocessableEntity, message{Title: v.t.Text("users.title"), Lines: []string{v.t.Text("audit.bad_cursor")}})
 		return
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (v *visit) showUsers(status int, view usersView) {
 // roles are all, and which one is chosen.
 func (v *visit) roles(chosen account.Role) (all []option) {
 	for _, r := range []account.Role{account.RoleUser, account.RoleService, account.RoleAdmin} {
-		all = append(all, option{string(r), v.t.People.Roles[string(r)], r == chosen})
+		all = append(all, option{string(r), v.t.Name("role", string(r)), r == chosen})
 	}
 	return all
 }
@@ -140,15 +140,15 @@ func (u *UI) createUser(v *visit, form url.Values) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case err == nil && in.ByLink:
-		v.showGiven(&user, started, v.t.Done["created"])
+		v.showGiven(&user, started, v.t.Text("done.created"))
 	case err == nil:
 		v.see(usersPath+"/"+user.ID.String(), url.Values{"done": {"created"}})
 	case isInvalid:
 		again(http.StatusUnprocessableEntity, v.sentences(invalid)...)
 	case errors.Is(err, account.ErrExists):
-		again(http.StatusConflict, v.t.People.Taken)
+		again(http.StatusConflict, v.t.Text("users.taken"))
 	case errors.Is(err, account.ErrBusy):
-		again(http.StatusServiceUnavailable, v.t.Login.Busy)
+		again(http.StatusServiceUnavailable, v.t.Text("login.busy"))
 	default:
 		v.unavailable("user not created", err)
 	}

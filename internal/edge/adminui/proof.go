@@ -24,7 +24,7 @@ func (v *visit) withProof(form url.Values, name string, again func(status int, p
 		if err = do(); !errors.Is(err, audit.ErrUnproven) {
 			return true, err
 		}
-		status, problem = http.StatusForbidden, v.t.Confirm.Needed
+		status, problem = http.StatusForbidden, v.t.Text("confirm.needed")
 	}
 	v.asks, v.sent = name, form
 	again(status, problem)

@@ -59,7 +59,7 @@ func (t *texts) lives(chosen time.Duration) (all []option) {
 func (v *visit) readLife(form url.Values) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(form.Get("life"))
 	if err != nil || seconds < 1 || seconds > 1_000_000 {
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return 0, false
 	}
 	return time.Duration(seconds) * time.Second, true
@@ -109,7 +109,7 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 // showGiven shows a link, this once. done says what was done besides.
 func (v *visit) showGiven(user *account.User, started admin.StartedReset, done string) {
 	path := usersPath + "/" + user.ID.String()
-	f := v.frame(v.t.Resets.GivenTitle, usersPath, "given.js")
+	f := v.frame(v.t.Text("reset.given_title"), usersPath, "given.js")
 	f.Back, f.Done = "", done // another language would have to give out another link
 	v.render(http.StatusCreated, "given", givenView{
 		frame: f, User: path, Username: user.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
@@ -135,7 +135,7 @@ func (v *visit) resetFailed(what string, err error) {
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 	case isInvalid:
 		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
 	default:

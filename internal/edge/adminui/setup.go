@@ -44,7 +44,7 @@ func (u *UI) showSetup(v *visit) {
 func (v *visit) hideReferrer() { v.w.Header().Set("Referrer-Policy", "no-referrer") }
 
 // setupFrame has no switch for the language, which would lose the code.
-func (v *visit) setupFrame() frame { return v.frame(v.t.Setup.Title, setupPath, "setup.js") }
+func (v *visit) setupFrame() frame { return v.frame(v.t.Text("setup.title"), setupPath, "setup.js") }
 
 // postSetup makes the admin. Requests with the code take turns, and each asks
 // anew when its turn comes: of two, one creates and the other finds the link
@@ -53,7 +53,7 @@ func (v *visit) setupFrame() frame { return v.frame(v.t.Setup.Title, setupPath, 
 func (u *UI) postSetup(v *visit) {
 	v.hideReferrer()
 	if err := u.checkSetupOrigin(v.r); err != nil {
-		v.message(http.StatusForbidden, v.t.CrossOrigin)
+		v.message(http.StatusForbidden, v.t.message("cross_origin"))
 		return
 	}
 	fields, status := readForm(v.w, v.r)
@@ -94,7 +94,7 @@ func (u *UI) makeAdmin(v *visit, form setupForm) (account.User, bool) {
 	switch {
 	case errors.Is(err, account.ErrHasAdmin): // made on another instance since admit has asked
 		u.link.spend()
-		v.message(http.StatusGone, v.t.Used)
+		v.message(http.StatusGone, v.t.message("used"))
 		return account.User{}, false
 	case err != nil:
 		u.again(v, form, err)
@@ -111,12 +111,12 @@ func (u *UI) known(v *visit, c code) bool {
 	case linkLive:
 		return true
 	case linkUsed:
-		v.message(http.StatusGone, v.t.Used)
+		v.message(http.StatusGone, v.t.message("used"))
 	case linkExpired:
-		v.message(http.StatusGone, v.t.Expired)
+		v.message(http.StatusGone, v.t.message("expired"))
 	default:
 		v.glimpse("first admin refused", audit.Sighting{Action: audit.LoginFailed, Reason: "setup_code_invalid", Admin: true})
-		v.message(http.StatusNotFound, v.t.Unknown)
+		v.message(http.StatusNotFound, v.t.message("unknown"))
 	}
 	return false
 }
@@ -133,7 +133,7 @@ func (u *UI) admit(v *visit, c code) bool {
 		return false
 	case has:
 		u.link.spend()
-		v.message(http.StatusGone, v.t.Used)
+		v.message(http.StatusGone, v.t.message("used"))
 		return false
 	}
 	return true
@@ -158,13 +158,13 @@ func (u *UI) again(v *visit, form setupForm, err error) {
 		}
 	} else if errors.Is(err, account.ErrExists) {
 		status = http.StatusConflict
-		page.UsernameProblems = []string{v.t.Setup.Taken}
+		page.UsernameProblems = []string{v.t.Text("setup.taken")}
 	} else {
 		status = http.StatusServiceUnavailable
 		v.w.Header().Set("Retry-After", retryAfter)
-		page.General = []string{v.t.Setup.Failed}
+		page.General = []string{v.t.Text("setup.failed")}
 		if errors.Is(err, account.ErrBusy) {
-			page.General = []string{v.t.Setup.Busy}
+			page.General = []string{v.t.Text("setup.busy")}
 		} else if v.r.Context().Err() == nil { // else the person has left, which is no error
 			u.Log.ErrorContext(v.r.Context(), "cannot create the first admin", "err", err)
 		}

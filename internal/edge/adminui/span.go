@@ -8,8 +8,11 @@ import (
 	"unicode"
 )
 
-// sizes are the units of texts.Units.
-var sizes = [4]time.Duration{24 * time.Hour, time.Hour, time.Minute, time.Second}
+// units are those of time. The texts unit.name.short, .one and .many are theirs.
+var units = []struct {
+	name string
+	size time.Duration
+}{{"day", day}, {"hour", time.Hour}, {"minute", time.Minute}, {"second", time.Second}}
 
 var errSpan = errors.New("not a length of time")
 
@@ -50,10 +53,10 @@ func readSpan(s string) (time.Duration, error) {
 }
 
 func unitSize(name string) time.Duration {
-	for _, t := range languages {
-		for i, u := range t.Units {
-			if name == u.Short || name == u.One || name == u.Many {
-				return sizes[i]
+	for _, t := range languages() {
+		for _, u := range units {
+			if key := "unit." + u.name; name == t.Text(key+".short") || name == t.Text(key+".one") || name == t.Text(key+".many") {
+				return u.size
 			}
 		}
 	}
@@ -63,10 +66,10 @@ func unitSize(name string) time.Duration {
 // typeSpan is d as readSpan reads it, without loss down to the second.
 func typeSpan(d time.Duration) string {
 	var parts []string
-	for i, size := range sizes {
-		if n := d / size; n > 0 {
-			parts = append(parts, strconv.FormatInt(int64(n), 10)+languages[0].Units[i].Short)
-			d -= n * size
+	for _, u := range units {
+		if n := d / u.size; n > 0 {
+			parts = append(parts, strconv.FormatInt(int64(n), 10)+languages()[0].Text("unit."+u.name+".short"))
+			d -= n * u.size
 		}
 	}
 	if len(parts) == 0 {
@@ -82,22 +85,22 @@ func (t *texts) span(d time.Duration) string {
 	}
 	d = d.Truncate(time.Second)
 	var parts []string
-	for i, size := range sizes {
-		n := int64(d / size)
+	for _, u := range units {
+		n := int64(d / u.size)
 		if n > 0 {
-			name := t.Units[i].Many
+			form := ".many"
 			if n == 1 {
-				name = t.Units[i].One
+				form = ".one"
 			}
-			parts = append(parts, number(n)+" "+name)
-			d -= time.Duration(n) * size
+			parts = append(parts, number(n)+" "+t.Text("unit."+u.name+form))
+			d -= time.Duration(n) * u.size
 		}
 		if len(parts) == 2 || len(parts) == 1 && n == 0 {
 			break
 		}
 	}
 	if len(parts) == 0 {
-		return "0 " + t.Units[3].Many
+		return "0 " + t.Text("unit.second.many")
 	}
 	return strings.Join(parts, " ")
 }

@@ -1,99 +1,90 @@
 package adminui
 
-import "net/http"
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+)
 
-// texts is everything that the pages say, in one language. A field that ends
-// in F is a format of fmt. A test holds that every language has all of it.
+// languageFiles are everything that the pages say: one file for each language,
+// named by its BCP 47 tag, from keys to texts. %s and %d in a text stand for what
+// the page fills in.
+//
+//go:embed languages
+var languageFiles embed.FS
+
+// languages are those of the files, the first where nobody asks for another.
+var languages = sync.OnceValue(func() []*texts { return []*texts{readTexts("en"), readTexts("zh-Hans")} })
+
+// texts is everything that the pages say, in one language.
 type texts struct {
-	Lang    string // BCP 47
-	Name    string // of the language, in itself
-	Product string
-
-	Skip, Menu, Language, LogOut, Cancel, Enter string
-	Overview, Users, LoginList                  string // in the menu
-	Expiry, Audit                               string
-	Units                                       [4]unit
-	Marks                                       marks
-
-	Login   loginTexts
-	Confirm confirmTexts
-	Setup   setupTexts
-	Home    homeTexts
-	Fleet   fleetTexts
-	Dial    dialTexts
-	Limits  limitTexts
-	Log     logTexts
-	People  peopleTexts
-	Logins  loginsTexts
-	Resets  resetTexts
-	Account accountTexts
-	Trouble troubleTexts
-
-	LimitPage limitPageTexts
-	Invite    inviteTexts
-	Keys      keyTexts
-	OpenLinks openLinksTexts
-
-	Done   map[string]string // what was done just now
-	Told   map[string]string // what other packages say, where this language is not theirs
-	Fields map[string]string // what is wrong with a field, by its name and code
-
-	Unknown, Used, Expired, Unavailable message
-	Unproven                            message // of what needs a passphrase that was shown lately
-	NotFound, Method, CrossOrigin       message
-	BadRequest, TooLarge, MediaType     message
-	Broken                              string
+	Lang  string // BCP 47
+	byKey map[string]string
 }
 
-// A unit of time: day, hour, minute, second. Short is how it is typed.
-type unit struct{ One, Many, Short string }
-
-// marks are what stands between texts that the pages put together.
-type marks struct{ Colon, Comma, Semicolon, Stop, List string }
-
-type loginTexts struct {
-	Title, Lead, Submit, Username, Passphrase    string
-	Opening, LimitedF                            string
-	Wrong, Role, Disabled, Busy, Failed, Problem string
-	Why                                          map[string]string // by the code of a refusal
+func readTexts(lang string) *texts {
+	t := &texts{Lang: lang}
+	file, err := languageFiles.ReadFile("languages/" + lang + ".json")
+	if err == nil {
+		err = json.Unmarshal(file, &t.byKey)
+	}
+	if err != nil { // embedded: the tests would see it fail
+		panic(err)
+	}
+	return t
 }
 
-type confirmTexts struct {
-	Label, Hint, Wrong, Needed string
+// Text is the text of a key, with the arguments where it has a % for them. A key
+// without a text is its own text: a test holds that there is none in the code.
+func (t *texts) Text(key string, args ...any) string {
+	s, ok := t.byKey[key]
+	switch {
+	case !ok:
+		return key
+	case len(args) == 0:
+		return s
+	}
+	return fmt.Sprintf(s, args...)
 }
 
-type setupTexts struct {
-	Title, Lead                   string
-	Username, UsernameHint        string
-	Passphrase, PassphraseHint    string
-	Submit                        string
-	ProblemTitle, ProblemPrefix   string
-	Taken, Busy, Failed           string
-	Show, Hide, Short, LongEnough string // for the script
+// Name is the name of what comes from elsewhere, such as a role: the text of
+// group.code, or the code itself, for a newer release may have more of them.
+func (t *texts) Name(group, code string) string {
+	if s, ok := t.byKey[group+"."+code]; ok {
+		return s
+	}
+	return code
+}
+
+// message is the page with the texts message.name.title, .text and .command.
+func (t *texts) message(name string) message {
+	key := "message." + name
+	return message{t.Text(key + ".title"), strings.Split(t.Text(key+".text"), "\n"), t.byKey[key+".command"]}
 }
 
 // refused is the page for a form that could not be read.
 func (t *texts) refused(status int) message {
 	switch status {
 	case http.StatusRequestEntityTooLarge:
-		return t.TooLarge
+		return t.message("too_large")
 	case http.StatusUnsupportedMediaType:
-		return t.MediaType
+		return t.message("media_type")
 	}
-	return t.BadRequest
+	return t.message("bad_request")
 }
 
 // field is a sentence about what is wrong with a field. Where a language has
 // none of its own for that code, it is the one of the domain, which goes after
 // the name of the field.
 func (t *texts) field(name, code, message string) string {
-	if s, ok := t.Fields[name+"."+code]; ok {
+	if s, ok := t.byKey["field."+name+"."+code]; ok {
 		return s
 	}
-	if s, ok := t.Fields[name]; ok {
+	if s, ok := t.byKey["field."+name]; ok {
 		return s + " " + message + "."
 	}
 	return message + "."
 }
-
-const addAdmin = "flakepass user add NAME --role admin"

@@ -1,8 +1,9 @@
 package adminui
 
 import (
-	"fmt"
-	"reflect"
+	"maps"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,81 +11,114 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
-// walk calls f with every text below v and where it stands.
-func walk(v reflect.Value, at string, f func(at, text string)) {
-	switch v.Kind() {
-	case reflect.String:
-		f(at, v.String())
-	case reflect.Struct:
-		for i := range v.NumField() {
-			walk(v.Field(i), at+"."+v.Type().Field(i).Name, f)
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			walk(v.Index(i), fmt.Sprintf("%s[%d]", at, i), f)
-		}
-	case reflect.Map:
-		for _, k := range v.MapKeys() {
-			walk(v.MapIndex(k), at+"["+k.String()+"]", f)
-		}
-	case reflect.Pointer:
-		walk(v.Elem(), at, f)
-	}
+func english() *texts { return languages()[0] }
+func chinese() *texts { return languages()[1] }
+
+// namesOf are the codes that come from elsewhere, by the group of texts that names
+// them.
+var namesOf = map[string][]string{
+	"event":       codes(audit.Actions()),
+	"activity":    codes(activity.Kinds[:]),
+	"outcome":     codes([]sweep.Outcome{sweep.Running, sweep.Done, sweep.Ceiling, sweep.Slow, sweep.Failed, sweep.Stopped, sweep.TakenOver, sweep.Abandoned}),
+	"role":        codes([]account.Role{account.RoleUser, account.RoleService, account.RoleAdmin}),
+	"limit":       limit.Names(),
+	"limits.hint": limit.Names(),
+	"via":         {audit.ViaAPI, audit.ViaConsole, audit.ViaCLI, audit.ViaSweep, audit.ViaServer},
 }
 
-func textsOf(t *texts) map[string]string {
-	all := map[string]string{}
-	walk(reflect.ValueOf(t), "", func(at, text string) { all[at] = text })
+// open are the groups whose codes nobody lists: of these a text may be missing, and
+// the code is shown, and none is noticed that no code uses any more.
+var open = []string{"field.", "reason.", "value.", "target.", "done.", "why.", "unit."}
+
+func codes[T ~string](list []T) (all []string) {
+	for _, c := range list {
+		all = append(all, string(c))
+	}
 	return all
 }
 
-// Both languages say everything, with the same blanks to fill in.
+// Every language has the same keys, with the same blanks to fill in, and has its
+// texts in its own words. English lacks some sentences about fields, and takes those
+// of the domain, which are English.
 func TestLanguagesAreComplete(t *testing.T) {
-	verbs := regexp.MustCompile(`%[sd]`)
-	en, zh := textsOf(english()), textsOf(chinese())
-	for at, text := range en {
-		other, ok := zh[at]
+	blanks := regexp.MustCompile(`%[a-z]`)
+	same := regexp.MustCompile(`^(lang|mark\..*|unit\.\w+\.short|audit\.(csv|ndjson|no_user)|overview\.redis\w*|expiry\.error|message\.\w+\.command|via\.api)$`)
+	en, zh := english().byKey, chinese().byKey
+	for _, key := range slices.Sorted(maps.Keys(zh)) {
+		text, other, ok := en[key], zh[key], true
+		if text, ok = en[key]; !ok && strings.HasPrefix(key, "field.") {
+			continue
+		}
 		switch {
-		case !ok && !strings.HasPrefix(at, ".Fields["):
-			t.Errorf("Chinese lacks %s", at)
-		case text == "" && !strings.HasSuffix(at, ".Command"):
-			t.Errorf("English has nothing at %s", at)
-		case ok && (other == "") != (text == ""):
-			t.Errorf("Chinese has nothing at %s", at)
-		case !slices.Equal(verbs.FindAllString(text, -1), verbs.FindAllString(other, -1)):
-			t.Errorf("%s: %q and %q have other blanks", at, text, other)
+		case text == "" || other == "":
+			t.Errorf("no text in one of the languages: %s", key)
+		case !slices.Equal(blanks.FindAllString(text, -1), blanks.FindAllString(other, -1)):
+			t.Errorf("%s: %q and %q have other blanks", key, text, other)
+		case !same.MatchString(key) && !strings.ContainsFunc(other, func(r rune) bool { return unicode.Is(unicode.Han, r) }):
+			t.Errorf("%s is not Chinese: %q", key, other)
 		}
 	}
-	for at := range zh {
-		if _, ok := en[at]; !ok && !strings.HasPrefix(at, ".Fields[") && !strings.HasPrefix(at, ".Told[") {
-			t.Errorf("English lacks %s", at)
-		}
-	}
-	same := regexp.MustCompile(`^\.(Product|Marks\..*|Lang|Units\[\d\]\.Short|Log\.(CSV|NDJSON)|Home\.(Redis|Shared)|Dial\.ErrorF|.*\.Command|Log\.(Nobody|Doors\[api\]))$`)
-	for at, text := range zh {
-		if !same.MatchString(at) && !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) && text != "" {
-			t.Errorf("%s is not Chinese: %q", at, text)
+	for key := range en {
+		if _, ok := zh[key]; !ok {
+			t.Errorf("Chinese lacks %s", key)
 		}
 	}
 }
 
-// Every field of texts is shown by some page or handler; one that is not is a
-// leftover.
-func TestEveryActionAndKindHasAName(t *testing.T) {
-	for _, l := range languages {
-		for _, a := range audit.Actions() {
-			if l.Log.Actions[string(a)] == "" {
-				t.Errorf("%s has no name for %s", l.Name, a)
+// used are the keys that the code and the pages name.
+func used(t *testing.T) map[string]bool {
+	t.Helper()
+	inCode := regexp.MustCompile(`\.Text\("([a-z_.]*[a-z])"|\.Text "([a-z_.]*[a-z])"|message\("([a-z_]+)"\)`)
+	all := map[string]bool{"lang": true}
+	for _, pattern := range []string{"*.go", "pages/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, name := range files {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			for _, m := range inCode.FindAllStringSubmatch(string(source), -1) {
+				if m[3] != "" {
+					all["message."+m[3]+".title"], all["message."+m[3]+".text"] = true, true
+				} else {
+					all[m[1]+m[2]] = true
+				}
 			}
 		}
-		for _, k := range activity.Kinds {
-			if l.Home.Kinds[string(k)] == "" {
-				t.Errorf("%s has no name for %s", l.Name, k)
-			}
+	}
+	for group, names := range namesOf {
+		for _, name := range names {
+			all[group+"."+name] = true
+		}
+	}
+	return all
+}
+
+// Every key that the code and the pages use has a text, and every text is used.
+func TestEveryTextIsUsedAndIsThere(t *testing.T) {
+	keys, en := used(t), english().byKey
+	for key := range keys {
+		if _, ok := en[key]; !ok {
+			t.Errorf("there is no text %s", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(en)) {
+		isOpen := slices.ContainsFunc(open, func(group string) bool { return strings.HasPrefix(key, group) })
+		if !keys[key] && !isOpen && !strings.HasSuffix(key, ".command") {
+			t.Errorf("%s is used nowhere", key)
 		}
 	}
 }

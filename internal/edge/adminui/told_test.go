@@ -15,30 +15,18 @@ import (
 func TestWhatOthersSayIsTranslated(t *testing.T) {
 	zh := chinese()
 	for file, form := range map[string]string{
-		"../../server/run/ready.go":                   `append\(reasons, "([^"]+)"\)`,
-		"../../server/run/report.go":                  `append\(report.Troubles, "([^"]+)"\)`,
-		"../../store/redistier/check.go":              `errors.New\("([^"]+)"\)`,
-		"../../../idworker/lender.go":                 `Err(?:Lost|NoNumber) = errors.New\("([^"]+)"\)`,
-		"../../../idworker/mint.go":                   `ErrNoGrant = errors.New\("([^"]+)"\)`,
-		"../../domain/session/session.go":             `Reason += "([^"]+)"`,
-		"../../../internal/edge/adminui/sightings.go": `reason = "([^"]+)"`,
-		"../../../internal/edge/adminui/login.go":     `reason = [^"\n]*"([^"]+)"`,
-		"../../domain/audit/security.go":              `case "([^"]+)"`,
+		"../../server/run/ready.go":      `append\(reasons, "([^"]+)"\)`,
+		"../../server/run/report.go":     `append\(report.Troubles, "([^"]+)"\)`,
+		"../../store/redistier/check.go": `errors.New\("([^"]+)"\)`,
+		"../../../idworker/lender.go":    `Err(?:Lost|NoNumber) = errors.New\("([^"]+)"\)`,
+		"../../../idworker/mint.go":      `ErrNoGrant = errors.New\("([^"]+)"\)`,
 	} {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := regexp.MustCompile(form).FindAllStringSubmatch(string(source), -1)
-		if len(found) == 0 {
-			t.Errorf("%s has nothing of the form %s", file, form)
-		}
-		for _, m := range found {
-			if said := zh.told(m[1]); said == m[1] {
-				t.Errorf("%q of %s is not translated", m[1], file)
+		for _, said := range written(t, file, form) {
+			if zh.told(said) == said {
+				t.Errorf("%q of %s is not translated", said, file)
 			}
-			if said := english().told(m[1]); said != m[1] {
-				t.Errorf("%q is %q in English", m[1], said)
+			if got := english().told(said); got != said {
+				t.Errorf("%q is %q in English", said, got)
 			}
 		}
 	}
@@ -53,12 +41,47 @@ func TestWhatOthersSayIsTranslated(t *testing.T) {
 	}
 }
 
+// Every code that the record has for a reason is shown in words.
+func TestReasonsOfTheRecordAreTranslated(t *testing.T) {
+	for file, form := range map[string]string{
+		"../../domain/session/session.go": `Reason += "([^"]+)"`,
+		"sightings.go":                    `reason = "([^"]+)"`,
+		"login.go":                        `, reason = .*"(\w+)"\n`,
+		"../../domain/audit/security.go":  `case "([^"]+)"`,
+	} {
+		for _, code := range written(t, file, form) {
+			if chinese().reason(code) == code {
+				t.Errorf("%q of %s is not translated", code, file)
+			}
+		}
+	}
+	if got := chinese().reason("rate_limited: login_place"); got != "尝试过多: login_place" {
+		t.Errorf("%q", got)
+	}
+}
+
+// written is what stands in a file in that form.
+func written(t *testing.T, file, form string) (all []string) {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(string(source), -1) {
+		all = append(all, m[1])
+	}
+	if len(all) == 0 {
+		t.Errorf("%s has nothing of the form %s", file, form)
+	}
+	return all
+}
+
 // Every outcome of a pass of the sweep has words in every language.
 func TestEveryOutcomeHasWords(t *testing.T) {
 	for _, o := range []sweep.Outcome{sweep.Running, sweep.Done, sweep.Ceiling, sweep.Slow, sweep.Failed, sweep.Stopped, sweep.TakenOver, sweep.Abandoned} {
-		for _, l := range languages {
+		for _, l := range languages() {
 			if got := l.passes([]Sweep{{Outcome: string(o)}})[0].Result; got == "" || got == string(o) {
-				t.Errorf("%s has no words for %s", l.Name, o)
+				t.Errorf("%s has no words for %s", l.Lang, o)
 			}
 		}
 	}
@@ -70,7 +93,7 @@ func TestChineseHasItsOwnMarks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare := regexp.MustCompile(`\.T\.[A-Za-z.]+\}\}(?:</?[a-z]+>)?[:.,;] `)
+	bare := regexp.MustCompile(`\.T\.Text "[a-z_.]+"\}\}(?:</?[a-z]+>)?[:.,;] `)
 	for _, f := range files {
 		page, err := pageFiles.ReadFile("pages/" + f.Name())
 		if err != nil {

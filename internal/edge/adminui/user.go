@@ -40,7 +40,7 @@ func (v *visit) showUser(status int, problem string) {
 	}
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 		return
 	case err != nil:
 		v.unavailable("user", err)
@@ -51,7 +51,7 @@ func (v *visit) showUser(status int, problem string) {
 		return
 	}
 	view := userView{
-		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.People.Roles[string(p.Role)],
+		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.Name("role", string(p.Role)),
 		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == session.UserOf(v.who), Resets: v.u.Resets != nil, Factors: v.u.Factors != nil, Open: open,
 	}
 	view.Back = usersPath + "/" + id.String()
@@ -66,7 +66,7 @@ func (v *visit) showUser(status int, problem string) {
 func (v *visit) id() (idworker.ID, bool) {
 	id, err := idworker.ParseID(v.r.PathValue("id"))
 	if err != nil {
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 		return 0, false
 	}
 	return id, true
@@ -88,7 +88,7 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		disabled := done == "disabled"
 		c.Disabled = &disabled
 	default:
-		v.message(http.StatusBadRequest, v.t.BadRequest)
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return
 	}
 	ok, err := v.withProof(form, done, v.showUser, func() error {
@@ -110,9 +110,9 @@ func (v *visit) userChanged(id idworker.ID, done, what string, err error) {
 	case errors.Is(err, session.ErrUntold):
 		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
 	case errors.Is(err, account.ErrLastAdmin):
-		v.showUser(http.StatusConflict, v.t.People.LastAdmin)
+		v.showUser(http.StatusConflict, v.t.Text("users.last_admin"))
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.NotFound)
+		v.message(http.StatusNotFound, v.t.message("not_found"))
 	case isInvalid:
 		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
 	default:

@@ -66,7 +66,7 @@ func (v *visit) frame(title, here string, scripts ...string) frame {
 	default:
 		f.Back = here
 	}
-	f.Done = v.t.Done[v.r.URL.Query().Get("done")]
+	f.Done = v.t.byKey["done."+v.r.URL.Query().Get("done")]
 	return f
 }
 
@@ -100,16 +100,16 @@ func (v *visit) unavailable(what string, err error) {
 	}
 	v.w.Header().Set("Retry-After", retryAfter)
 	view := messageView{}
-	m := v.t.Unavailable
+	m := v.t.message("unavailable")
 	switch {
 	case v.r.URL.Path == setupPath: // its query is a secret; the browser has it to reload
 	case v.r.Method == http.MethodPost:
 		if v.who.UserID != 0 || v.r.URL.Path == logoutPath { // else nobody was let in to do anything
-			m = v.t.Trouble.Undecided
+			m = v.t.message("undecided")
 		}
-		view.On, view.OnName = v.cameFrom(), v.t.Trouble.BackTo
+		view.On, view.OnName = v.cameFrom(), v.t.Text("page.back_to")
 	case v.r.Method == http.MethodGet:
-		view.On, view.OnName = v.frame("", "").Back, v.t.Trouble.Again
+		view.On, view.OnName = v.frame("", "").Back, v.t.Text("page.again")
 	}
 	view.frame, view.Lines = v.frame(m.Title, ""), m.Lines
 	v.render(http.StatusServiceUnavailable, "message", view)
@@ -127,7 +127,7 @@ func (v *visit) over(err error) bool {
 	case errors.Is(err, audit.ErrRole):
 		v.toLogin("role")
 	case errors.Is(err, audit.ErrUnproven):
-		v.message(http.StatusForbidden, v.t.Unproven)
+		v.message(http.StatusForbidden, v.t.message("unproven"))
 	default:
 		return false
 	}
@@ -158,7 +158,7 @@ func (v *visit) render(status int, page string, view any) {
 	var b bytes.Buffer
 	if err := v.u.pages.ExecuteTemplate(&b, page, view); err != nil {
 		v.u.Log.Error("cannot render page", "page", page, "err", err)
-		http.Error(v.w, v.t.Broken, http.StatusInternalServerError)
+		http.Error(v.w, v.t.Text("message.broken"), http.StatusInternalServerError)
 		return
 	}
 	h := v.w.Header()

@@ -75,7 +75,7 @@ func when(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC")
 
 // otherLanguages are those that a reader of t could switch to.
 func otherLanguages(t *texts) (others []*texts) {
-	for _, l := range languages {
+	for _, l := range languages() {
 		if l != t {
 			others = append(others, l)
 		}

@@ -130,9 +130,15 @@ func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 }
 
+// unfilled is what a text looks like whose blanks are not those that the page fills in.
+var unfilled = regexp.MustCompile(`%!|%[sd]\b`)
+
 func (w *world) do(r *http.Request) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	w.h.ServeHTTP(rec, r)
+	if found := unfilled.FindString(rec.Body.String()); found != "" {
+		w.t.Errorf("%s has a text that is not filled in, or with too much: %s", r.URL.Path, found)
+	}
 	return rec
 }
 

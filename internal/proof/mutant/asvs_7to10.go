@@ -123,7 +123,7 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.4.4", "the pages have no button to log out", "internal/edge/adminui/pages/frame.html",
-				`<form method="post" action="/console/logout"><button class="quiet small">{{.T.LogOut}}</button></form>`,
+				`<form method="post" action="/console/logout"><button class="quiet small">{{.T.Text "page.log_out"}}</button></form>`,
 				"",
 				"internal/edge/adminui", "TestEveryPageHasALogout", "",
 			},

@@ -23,7 +23,7 @@ func console() []Mutant {
 		page("a logout keeps the login", "login.go",
 			"ended, err = u.Sessions.Close(v.r.Context(), t)", "_ = t", "^TestLogoutEnds"),
 		page("any password confirms", "login.go",
-			"case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):\n\t\treturn http.StatusForbidden, v.t.Confirm.Wrong",
+			"case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):\n\t\treturn http.StatusForbidden, v.t.Text(\"confirm.wrong\")",
 			"case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):\n\t\treturn 0, \"\"", "^TestRoleNeeds"),
 		page("a confirmation is of anything", "expiry.go",
 			`if form.Get("confirm_for") != in.key() {`, "if false {", "^TestDrastic"),
