@@ -24,12 +24,6 @@ const (
 	Most = 1000
 )
 
-// What Report.Redis may say, beside what is wrong.
-const (
-	RedisNone = "none" // this instance is configured without
-	RedisGood = "ok"   // it keeps what it is asked to
-)
-
 // A Report is what an instance says of itself.
 type Report struct {
 	ID      string // of the run of the process: drawn at random at its start
@@ -46,10 +40,10 @@ type Report struct {
 
 	DatabaseTook   time.Duration // the last report that arrived
 	DatabaseFailed int           // reports of the last minute that did not arrive
-	Redis          string        // RedisNone, RedisGood, or what is wrong with it
+	Redis          Trouble       // RedisNone, RedisGood, or what is wrong with it
 	RedisTook      time.Duration // to keep one value
 	Clock          time.Duration // how far this machine's clock is ahead of the database's
-	Troubles       []string      // for people: why it should get no requests, as far as it knows without asking
+	Troubles       []Trouble     // why it should get no requests, as far as it knows without asking
 }
 
 // Answers are how many tokens were accepted, by who answered for them. What

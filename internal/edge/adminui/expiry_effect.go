@@ -2,7 +2,6 @@ package adminui
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -54,11 +53,10 @@ func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectVie
 	} else {
 		view.Live, view.Ends, view.Soon = v.t.estimate(e.Live), v.t.estimate(e.Ends), v.t.estimate(e.Soon)
 		view.Drastic, view.SomeEnd = e.Drastic(), e.Ends.Count > 0
-		line := v.t.Text("expiry.ends_line")
 		if e.Ends.Count == 1 {
 			view.EndsLine = v.t.Text("expiry.ends_one", percent(1, e.Live.Count))
 		} else {
-			view.EndsLine = fmt.Sprintf(line, view.Ends, percent(e.Ends.Count, e.Live.Count))
+			view.EndsLine = v.t.Text("expiry.ends_line", view.Ends, percent(e.Ends.Count, e.Live.Count))
 		}
 	}
 	sample, err := v.u.samples.get(now, inForce.Version, countAge, func() (policy.Sample, error) {

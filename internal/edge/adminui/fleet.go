@@ -87,7 +87,7 @@ func illness(s *fleet.Seen) int {
 // instance is one row.
 func (t *texts) instance(s *fleet.Seen) instanceRow {
 	row := instanceRow{
-		Name: s.Name, Version: s.Version, Up: t.Text("overview.uptime", t.span(s.Up)), Worker: s.Worker, Troubles: t.tellAll(s.Troubles),
+		Name: s.Name, Version: s.Version, Up: t.Text("overview.uptime", t.span(s.Up)), Worker: s.Worker, Troubles: t.troubles(s.Troubles),
 		Late: s.Late(), Remembered: t.Text("instances.remembered", number(int64(s.Remembered))), Total: t.Text("instances.accepted", number(s.Answers.Memory+s.Answers.Redis+s.Answers.Database)),
 		Answers: shares([]share{{Name: t.Text("overview.memory"), Class: "a"}, {Name: t.Text("overview.redis_cache"), Class: "b"}, {Name: t.Text("overview.from_rows"), Class: "c"}},
 			s.Answers.Memory, s.Answers.Redis, s.Answers.Database),
@@ -116,7 +116,7 @@ func (t *texts) instance(s *fleet.Seen) instanceRow {
 	case fleet.RedisGood:
 		row.Redis = t.Text("instances.took", took(s.RedisTook))
 	default:
-		row.Redis, row.RedisOK = t.told(s.Redis), false
+		row.Redis, row.RedisOK = t.trouble(s.Redis), false
 	}
 	switch {
 	case s.Clock.Abs() < 100*time.Millisecond:

@@ -72,11 +72,11 @@ func TestOverviewShowsEveryInstance(t *testing.T) {
 	w.ui.Instances = &roll{list: []fleet.Seen{
 		seen("web-1:7", nil),
 		seen("web-2:7", func(s *fleet.Seen) {
-			s.Redis, s.RedisTook, s.Clock, s.DatabaseFailed = "does not answer", 500*time.Millisecond, 3*time.Second, 2
+			s.Redis, s.RedisTook, s.Clock, s.DatabaseFailed = fleet.RedisSilent, 500*time.Millisecond, 3*time.Second, 2
 		}),
 		seen("web-3:7", func(s *fleet.Seen) { s.Silent, s.Answers, s.Redis = 40*time.Second, fleet.Answers{}, fleet.RedisNone }),
 		seen("web-4:7", func(s *fleet.Seen) {
-			s.Horizon, s.Troubles, s.Clock = 12*time.Second, []string{"stopping"}, -200*time.Millisecond
+			s.Horizon, s.Troubles, s.Clock = 12*time.Second, []fleet.Trouble{fleet.Stopping}, -200*time.Millisecond
 		}),
 		seen("web-5:7", func(s *fleet.Seen) { s.Horizon = -1 }),
 	}}
@@ -109,7 +109,7 @@ func TestOverviewOfManyInstancesStaysSmall(t *testing.T) {
 	w := newWorld(t)
 	r := &roll{}
 	for range fleet.Most {
-		r.list = append(r.list, seen(strings.Repeat("long-name.", 8), func(s *fleet.Seen) { s.Troubles = []string{"the ID worker is not healthy"} }))
+		r.list = append(r.list, seen(strings.Repeat("long-name.", 8), func(s *fleet.Seen) { s.Troubles = []fleet.Trouble{fleet.WorkerUnfit} }))
 	}
 	w.ui.Instances = r
 	w.run()

@@ -15,17 +15,18 @@ type Status func(ctx context.Context) State
 
 // A State is how an instance is doing.
 type State struct {
-	Self     string   // the ID of its reports
-	Reasons  []string // why it should get no requests; none if it should
-	Version  string
-	Up       time.Duration
-	Database string // where it is, without a password
-	Redis    string // how it is doing; empty if there is none
-	Worker   int
-	Horizon  time.Duration // how old the last poll is that was applied; negative before the first
-	Bound    time.Duration
-	Answers  fleet.Answers // tokens accepted since the start
-	Sweeps   []Sweep       // the last, newest first, of all instances
+	Self       string          // the ID of its reports
+	Reasons    []fleet.Trouble // why it should get no requests; none if it should
+	Version    string
+	Up         time.Duration
+	Database   string        // where it is, without a password
+	Redis      fleet.Trouble // how it is doing
+	RedisPlace string        // where it is, without a password
+	Worker     int
+	Horizon    time.Duration // how old the last poll is that was applied; negative before the first
+	Bound      time.Duration
+	Answers    fleet.Answers // tokens accepted since the start
+	Sweeps     []Sweep       // the last, newest first, of all instances
 }
 
 // Activities are what was counted by the hour.
@@ -41,6 +42,8 @@ type homeView struct {
 	Pending  bool      // the figures are being counted
 	Fleet    fleetView
 	State    State
+	Reasons  []string // those of State, in words
+	Redis    string
 	Horizon  string
 	Bound    string
 	Up       string
@@ -84,7 +87,7 @@ func (u *UI) overview(v *visit) {
 		view.Missing = v.t.Text("overview.partly", strings.Join(missing, v.t.Text("mark.list")))
 	}
 	s := &view.State
-	s.Reasons, s.Redis = v.t.tellAll(s.Reasons), v.t.told(s.Redis)
+	view.Reasons, view.Redis = v.t.troubles(s.Reasons), v.t.redis(s)
 	view.Up = v.t.Text("overview.uptime", v.t.span(s.Up))
 	view.Horizon, view.Late = v.t.Text("overview.no_horizon"), s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {

@@ -15,14 +15,14 @@ import (
 func TestOverviewShowsHowItIsDoing(t *testing.T) {
 	w := newWorld(t)
 	w.state = adminui.State{
-		Version: "1.2.3", Up: 26 * time.Hour, Database: "mysql db:3306/x", Redis: "redis:6379", Worker: 12, Horizon: 1200 * time.Millisecond, Bound: 5 * time.Second,
+		Version: "1.2.3", Up: 26 * time.Hour, Database: "mysql db:3306/x", Redis: fleet.RedisGood, RedisPlace: "redis:6379", Worker: 12, Horizon: 1200 * time.Millisecond, Bound: 5 * time.Second,
 		Answers: fleet.Answers{Memory: 900, Redis: 90, Database: 10}, Sweeps: []adminui.Sweep{{Started: w.now, Took: time.Second, Outcome: "done", Cleared: 1234}},
 	}
 	w.counts.counts = []activity.Count{{Hour: w.now.Truncate(time.Hour), Kind: activity.Login, N: 1500}, {Hour: w.now.Add(-time.Hour).Truncate(time.Hour), Kind: activity.Login, N: 500}}
 	w.run()
 	wantIn(t, w.home(""), `<p class="figure">100</p>`, "Ready", "mysql db:3306/x", "redis:6379", "<dd>12</dd>", "1.2 s ago", "90 %", "9.0 %", "1.0 %", "1,234",
 		"2,000 in all, at most 1,500 an hour", `d="M88 100V66.7h3V100ZM92 100V0h3V100Z"`, "up for 1 day 2 hours")
-	w.state.Reasons = []string{"the database does not answer"}
+	w.state.Reasons = []fleet.Trouble{fleet.DatabaseSilent}
 	w.state.Horizon = -1
 	wantIn(t, w.home(""), "Not ready", "the database does not answer", `<dd class="bad">not yet</dd>`)
 	wantIn(t, w.home("?span=week"), "7 days ago")

@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
@@ -30,6 +31,7 @@ var namesOf = map[string][]string{
 	"role":        codes([]account.Role{account.RoleUser, account.RoleService, account.RoleAdmin}),
 	"limit":       limit.Names(),
 	"limits.hint": limit.Names(),
+	"trouble":     codes(fleet.Troubles()),
 	"via":         {audit.ViaAPI, audit.ViaConsole, audit.ViaCLI, audit.ViaSweep, audit.ViaServer},
 }
 

@@ -6,38 +6,33 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
-// What other packages say in English is shown in Chinese too: every reason not to
-// be ready, and everything that can be wrong with Redis. The sentences are read
-// from where they stand, so a new one is noticed.
-func TestWhatOthersSayIsTranslated(t *testing.T) {
-	zh := chinese()
-	for file, form := range map[string]string{
-		"../../server/run/ready.go":      `append\(reasons, "([^"]+)"\)`,
-		"../../server/run/report.go":     `append\(report.Troubles, "([^"]+)"\)`,
-		"../../store/redistier/check.go": `errors.New\("([^"]+)"\)`,
-		"../../../idworker/lender.go":    `Err(?:Lost|NoNumber) = errors.New\("([^"]+)"\)`,
-		"../../../idworker/mint.go":      `ErrNoGrant = errors.New\("([^"]+)"\)`,
-	} {
-		for _, said := range written(t, file, form) {
-			if zh.told(said) == said {
-				t.Errorf("%q of %s is not translated", said, file)
-			}
-			if got := english().told(said); got != said {
-				t.Errorf("%q is %q in English", said, got)
-			}
+// Every trouble of an instance has words in every language, and English has those of
+// the domain. What is no code, from an instance of another release, stays as it is.
+func TestTroublesHaveWords(t *testing.T) {
+	for _, what := range fleet.Troubles() {
+		if got := chinese().trouble(what); got == string(what) {
+			t.Errorf("Chinese has no words for %s", what)
+		}
+		if got := english().trouble(what); got != what.Error() {
+			t.Errorf("%s is %q on the pages, and %q elsewhere", what, got, what.Error())
 		}
 	}
-	for s, want := range map[string]string{
-		"the ID worker is not healthy: idworker: every worker number is in use": "ID 工作器状态异常：所有节点号都已被占用",
-		"does not answer (10.0.0.7:6379)":                                       "没有响应 (10.0.0.7:6379)",
-		"10.0.0.7:6379 (standby)":                                               "10.0.0.7:6379 (standby)",
+	for what, want := range map[fleet.Trouble]string{
+		"worker_no_number":              "ID 工作器状态异常：所有节点号都已被占用",
+		"worker_unfit: disk full":       "ID 工作器状态异常：disk full",
+		"a sentence of another release": "a sentence of another release",
 	} {
-		if got := zh.told(s); got != want {
-			t.Errorf("%q is %q", s, got)
+		if got := chinese().trouble(what); got != want {
+			t.Errorf("%q is %q", what, got)
 		}
+	}
+	state := State{Redis: fleet.RedisSilent, RedisPlace: "10.0.0.7:6379"}
+	if got := chinese().redis(&state); got != "没有响应 (10.0.0.7:6379)" {
+		t.Errorf("Redis: %q", got)
 	}
 }
 

@@ -50,7 +50,7 @@ func instanceOf(s *fleet.Seen) runningInstance {
 		ID: s.ID, Name: s.Name, Version: s.Version, Worker: s.Worker, StartedAt: stamp(s.Started), SeenAt: stamp(s.Heard),
 		SilentMS: s.Silent.Milliseconds(), NotHeardOf: s.Late(), BoundMS: s.Bound.Milliseconds(), Answers: instanceAnswers(s.Answers),
 		Remembered: s.Remembered, DatabaseMS: float64(s.DatabaseTook.Microseconds()) / 1000, DatabaseFailed: s.DatabaseFailed,
-		Redis: s.Redis, RedisMS: float64(s.RedisTook.Microseconds()) / 1000, ClockMS: s.Clock.Milliseconds(), Troubles: append([]string{}, s.Troubles...),
+		Redis: s.Redis.Error(), RedisMS: float64(s.RedisTook.Microseconds()) / 1000, ClockMS: s.Clock.Milliseconds(), Troubles: fleet.Sentences(s.Troubles),
 	}
 	if s.Horizon >= 0 {
 		ms := s.Horizon.Milliseconds()

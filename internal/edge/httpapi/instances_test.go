@@ -43,7 +43,7 @@ func TestInstancesAreListed(t *testing.T) {
 		Started: at, Heard: at.Add(time.Minute), Silent: 1200 * time.Millisecond,
 	}
 	lost := well
-	lost.ID, lost.Horizon, lost.Silent, lost.Troubles, lost.DatabaseFailed = "B", -time.Millisecond, 40*time.Second, []string{"stopping"}, 2
+	lost.ID, lost.Horizon, lost.Silent, lost.Troubles, lost.DatabaseFailed = "B", -time.Millisecond, 40*time.Second, []fleet.Trouble{fleet.Stopping}, 2
 	f := &roll{list: []fleet.Seen{well, lost}}
 	h := handler(t, &world{role: "admin"}, func(o *httpapi.Options) { o.Instances = f })
 	status, body := ask(t, h, "GET", "/v1/admin/instances", "")

@@ -53,7 +53,7 @@ var arrows = []arrow{
 	{"internal/store/feed", "idworker internal/domain/policy internal/domain/session", "it carries word from whatever is polled, the policy too, to whoever listens"},
 	{"internal/store/gatetier", "idworker internal/domain/session", "a tier knows the next one only as session.Rows"},
 	{"internal/store/memtier", "idworker internal/domain/session", "a tier knows the next one only as a session.Store"},
-	{"internal/store/redistier", "idworker internal/domain/session", "a tier knows the next one only as a session.Store"},
+	{"internal/store/redistier", "idworker internal/domain/fleet internal/domain/session", "a tier knows the next one only as a session.Store"},
 	{"internal/store/touchtier", "idworker internal/domain/policy internal/domain/session", "a tier knows the next one only as a session.Store"},
 	{"internal/domain/throttle", "idworker internal/domain/limit", "what strangers may try is counted wherever it is kept"},
 	{"internal/store/memlimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},

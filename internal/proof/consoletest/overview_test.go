@@ -68,8 +68,8 @@ func others(t testing.TB, d *e2e.Deployment) {
 	away, blind := well, well
 	away.ID, away.Name, away.Worker = "2", "auth-2.example.org:4690", 7
 	blind.ID, blind.Name, blind.Worker, blind.Horizon, blind.DatabaseFailed = "3", "auth-3.example.org:17", 11, 12*time.Second, 2
-	blind.Redis, blind.RedisTook, blind.Clock, blind.Answers = "does not answer", 500*time.Millisecond, 3*time.Second, fleet.Answers{Database: 91}
-	blind.Troubles = []string{"the ID worker is not healthy: idworker: no range to mint from"}
+	blind.Redis, blind.RedisTook, blind.Clock, blind.Answers = fleet.RedisSilent, 500*time.Millisecond, 3*time.Second, fleet.Answers{Database: 91}
+	blind.Troubles = []fleet.Trouble{fleet.WorkerNoRange}
 	for _, r := range []fleet.Report{well, away, blind} {
 		if err := store.Tell(t.Context(), r); err != nil {
 			t.Fatal(err)

@@ -78,7 +78,7 @@ func nextSweep(spec string, after time.Time) (time.Time, error) {
 func (p consoleParts) status(ctx context.Context) adminui.State {
 	return adminui.State{
 		Reasons: append(p.ready.reasons(ctx), unfit(p.ids)...), Version: release.Version(), Up: time.Since(p.start),
-		Database: Place(p.cfg), Redis: p.tiers.common.state(ctx), Worker: p.ids.Number(),
+		Database: Place(p.cfg), Redis: p.tiers.common.health(ctx), RedisPlace: p.tiers.common.where, Worker: p.ids.Number(),
 		Horizon: p.tiers.horizonAge(), Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
 		Self: p.instance, Answers: answersOf(p.metrics),
 	}

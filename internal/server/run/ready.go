@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -20,24 +21,24 @@ type readiness struct {
 
 // reasons lists what keeps this instance from doing all of its work. It asks
 // anew each time, for a second at most, and changes nothing.
-func (r *readiness) reasons(ctx context.Context) (reasons []string) {
+func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	if r.draining.Load() {
-		reasons = append(reasons, "stopping")
+		reasons = append(reasons, fleet.Stopping)
 	}
 	// An answer is not enough: a server that was restored or failed over may
 	// answer without the tables, or without their rows.
 	if r.db.Ping(ctx) != nil {
-		reasons = append(reasons, "the database does not answer")
+		reasons = append(reasons, fleet.DatabaseSilent)
 	} else if _, err := (&gormstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
-		reasons = append(reasons, "the settings cannot be read from the database; `flakepass migrate up` brings it to this program's version")
+		reasons = append(reasons, fleet.SettingsUnreadable)
 	} else if !r.writable(ctx) {
-		reasons = append(reasons, "the database takes no writes; it may be a replica, or set to read only")
+		reasons = append(reasons, fleet.DatabaseReadOnly)
 	}
 	// It writes as well, now and then: to the database, or beside SQLite's file.
 	if errors.Is(r.ids.Healthy(), idworker.ErrNoGrant) {
-		reasons = append(reasons, "the range of the worker number cannot be extended; the disk or the database may take no writes")
+		reasons = append(reasons, fleet.WorkerRangeStuck)
 	}
 	return reasons
 }

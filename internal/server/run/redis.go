@@ -103,16 +103,3 @@ func (s sharedTier) greet(ctx context.Context, bound time.Duration, log *slog.Lo
 		"redis", why, "at", s.where, "bound", bound, "err", err)
 	return fmt.Sprintf("%s (%s)", why, s.where)
 }
-
-// state is how Redis is doing now; empty if there is none.
-func (s sharedTier) state(ctx context.Context) string {
-	if s.rdb == nil {
-		return ""
-	}
-	ctx, cancel := context.WithTimeout(ctx, redisPatience)
-	defer cancel()
-	if err := redistier.Check(ctx, s.rdb); err != nil {
-		return fmt.Sprintf("%s (%s)", redistier.Trouble(err), s.where)
-	}
-	return s.where
-}

@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -40,7 +39,7 @@ func (r *reporting) report(ctx context.Context) fleet.Report {
 		Horizon: r.tiers.horizonAge(), Bound: r.cfg.RevocationBound, Answers: answersOf(r.metrics), Troubles: unfit(r.ids),
 	}
 	if r.ready.draining.Load() {
-		report.Troubles = append(report.Troubles, "stopping")
+		report.Troubles = append(report.Troubles, fleet.Stopping)
 	}
 	if r.tiers.memory != nil {
 		report.Remembered = r.tiers.memory.Size()
@@ -68,15 +67,15 @@ func answersOf(m *telemetry.Metrics) fleet.Answers {
 	}
 }
 
-// health is how Redis is doing, in the words of a report.
-func (s sharedTier) health(ctx context.Context) string {
+// health is how Redis is doing.
+func (s sharedTier) health(ctx context.Context) fleet.Trouble {
 	if s.rdb == nil {
 		return fleet.RedisNone
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
 	if err := redistier.Check(ctx, s.rdb); err != nil {
-		return fmt.Sprint(redistier.Trouble(err))
+		return redistier.Trouble(err)
 	}
 	return fleet.RedisGood
 }

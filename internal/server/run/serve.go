@@ -150,7 +150,7 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		SecondFactors: logins, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
 		Instances:   &gormstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers}, News: tiers.news,
-		Ready:            func(ctx context.Context) []string { return append(ready.reasons(ctx), unfit(ids)...) },
+		Ready:            func(ctx context.Context) []string { return fleet.Sentences(append(ready.reasons(ctx), unfit(ids)...)) },
 		Warnings:         report.evicts.warnings,
 		RegistrationOpen: cfg.Registration == config.RegistrationOpen, TokenHeader: cfg.TokenHeader,
 		ForwardKey: forward, Bound: cfg.RevocationBound, PublicURL: cfg.PublicURL, TrustedProxies: cfg.TrustedProxies, Spec: api.Spec(), Log: log,

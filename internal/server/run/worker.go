@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 )
 
@@ -25,18 +26,19 @@ func workerMetrics(w *idworker.Worker) func() telemetry.Worker {
 
 // unfit says why no IDs can be counted on. What a database said is left out:
 // the answer is for everybody, and the log has it.
-func unfit(w interface{ Healthy() error }) (reasons []string) {
-	err := w.Healthy()
-	if err == nil {
+func unfit(w interface{ Healthy() error }) (reasons []fleet.Trouble) {
+	switch err := w.Healthy(); {
+	case err == nil:
 		return nil
+	case errors.Is(err, idworker.ErrNoNumber):
+		return []fleet.Trouble{fleet.WorkerNoNumber}
+	case errors.Is(err, idworker.ErrLost):
+		return []fleet.Trouble{fleet.WorkerLost}
+	case errors.Is(err, idworker.ErrNoGrant):
+		return []fleet.Trouble{fleet.WorkerNoRange}
+	default:
+		return []fleet.Trouble{fleet.WorkerUnfit + ": " + fleet.Trouble(err.Error())}
 	}
-	for _, known := range []error{idworker.ErrNoNumber, idworker.ErrLost, idworker.ErrNoGrant} {
-		if errors.Is(err, known) {
-			err = known
-			break
-		}
-	}
-	return []string{"the ID worker is not healthy: " + err.Error()}
 }
 
 // A workerLog tells the log what happens to the worker, an outage once.

@@ -32,8 +32,8 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		{"horizon_ms", horizon}, {"bound_ms", r.Bound.Milliseconds()},
 		{"from_memory", int64(r.Answers.Memory)}, {"from_redis", int64(r.Answers.Redis)}, {"from_database", int64(r.Answers.Database)},
 		{"remembered", r.Remembered}, {"database_us", r.DatabaseTook.Microseconds()}, {"database_failed", r.DatabaseFailed},
-		{"redis", cut(r.Redis, 255)}, {"redis_us", r.RedisTook.Microseconds()}, {"clock_ms", r.Clock.Milliseconds()},
-		{"troubles", cut(strings.Join(r.Troubles, "\n"), 1000)},
+		{"redis", cut(string(r.Redis), 255)}, {"redis_us", r.RedisTook.Microseconds()}, {"clock_ms", r.Clock.Milliseconds()},
+		{"troubles", cut(joined(r.Troubles), 1000)},
 	}
 	now := i.DB.d.now
 	columns, values, args := "id, started_at, seen_at", "?, "+now+" - ?, "+now, []any{cut(r.ID, 32), r.Up.Milliseconds()}
@@ -122,6 +122,15 @@ func (i *Instances) List(ctx context.Context, limit int) ([]fleet.Seen, error) {
 	return list, nil
 }
 
+// joined are the troubles of an instance, one a line.
+func joined(troubles []fleet.Trouble) string {
+	var b strings.Builder
+	for _, t := range troubles {
+		b.WriteString(string(t) + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 func (r *instanceRow) seen() fleet.Seen {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	us := func(n int64) time.Duration { return time.Duration(n) * time.Microsecond }
@@ -130,14 +139,16 @@ func (r *instanceRow) seen() fleet.Seen {
 			ID: r.ID, Name: r.Name, Version: r.Version, Worker: r.Worker, Up: ms(max(r.SeenAt-r.StartedAt, 0)),
 			Horizon: ms(r.HorizonMs), Bound: ms(r.BoundMs), Answers: fleet.Answers{Memory: r.FromMemory, Redis: r.FromRedis, Database: r.FromDatabase},
 			Remembered: r.Remembered, DatabaseTook: us(r.DatabaseUs), DatabaseFailed: r.DatabaseFailed,
-			Redis: r.Redis, RedisTook: us(r.RedisUs), Clock: ms(r.ClockMs),
+			Redis: fleet.Trouble(r.Redis), RedisTook: us(r.RedisUs), Clock: ms(r.ClockMs),
 		},
 		Started: fromMillis(r.StartedAt), Heard: fromMillis(r.SeenAt),
 		// A report from the future is one from before the clock was set back.
 		Silent: ms(max(r.Asked-r.SeenAt, r.SeenAt-r.Asked)),
 	}
 	if r.Troubles != "" {
-		s.Troubles = strings.Split(r.Troubles, "\n")
+		for trouble := range strings.SplitSeq(r.Troubles, "\n") {
+			s.Troubles = append(s.Troubles, fleet.Trouble(trouble))
+		}
 	}
 	return s
 }

@@ -19,7 +19,7 @@ func reportOf(id string) fleet.Report {
 	return fleet.Report{
 		ID: id, Name: "web-1:7", Version: "1.2.3", Worker: 12, Up: time.Hour, Horizon: 900 * time.Millisecond, Bound: 5 * time.Second,
 		Answers: fleet.Answers{Memory: 90, Redis: 9, Database: 1}, Remembered: 77, DatabaseTook: 1500 * time.Microsecond, DatabaseFailed: 2,
-		Redis: "does not answer", RedisTook: 500 * time.Millisecond, Clock: -42 * time.Millisecond, Troubles: []string{"stopping", "no number"},
+		Redis: "does not answer", RedisTook: 500 * time.Millisecond, Clock: -42 * time.Millisecond, Troubles: []fleet.Trouble{fleet.Stopping, "no number"},
 	}
 }
 

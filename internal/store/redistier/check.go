@@ -8,30 +8,32 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
 
 // What [Check] may find. Each text goes on after "redis".
-var (
+const (
 	// ErrSilent means that nobody answers where Redis should be.
-	ErrSilent = errors.New("does not answer")
+	ErrSilent = fleet.RedisSilent
 	// ErrPassword means that Redis, or its sentinels, wants another user or
 	// password, or one at all.
-	ErrPassword = errors.New("refuses the user or password")
+	ErrPassword = fleet.RedisPassword
 	// ErrPermission means that the user may not do what flakepass needs.
-	ErrPermission = errors.New("does not permit the user to read and write keys of the form fp:*")
+	ErrPermission = fleet.RedisPermission
 	// ErrMaster means that the sentinels do not know the master's name.
-	ErrMaster = errors.New("has sentinels that know no master of that name")
+	ErrMaster = fleet.RedisUnknownMaster
 	// ErrNoCluster means that a server that should be part of a cluster is not.
-	ErrNoCluster = errors.New("is not a cluster; begin the URL with redis://")
+	ErrNoCluster = fleet.RedisNoCluster
 	// ErrCluster means that a server that should stand alone is part of a cluster.
-	ErrCluster = errors.New("is a cluster; begin the URL with redis+cluster://")
+	ErrCluster = fleet.RedisIsCluster
 	// ErrNoStore means that a server answers that keeps no keys, such as a
 	// sentinel.
-	ErrNoStore = errors.New("is a server that keeps no keys; to reach Redis over sentinels begin the URL with redis+sentinel://")
+	ErrNoStore = fleet.RedisKeepsNoKeys
 	// ErrReadOnly means that the server is a replica.
-	ErrReadOnly = errors.New("is a replica, which takes no writes; name its master, or its sentinels")
+	ErrReadOnly = fleet.RedisReadOnly
 	// ErrRefused means that Redis answers, and refuses for another reason.
-	ErrRefused = errors.New("refuses what it is asked")
+	ErrRefused = fleet.RedisRefuses
 )
 
 // Check asks Redis what requests ask it: to keep a value, for as short as it
@@ -54,17 +56,12 @@ func Check(ctx context.Context, rdb redis.UniversalClient) error {
 }
 
 // Trouble is the one of those above that an error of [Check] is, whose text is
-// enough for a person. It is nil for nil.
-func Trouble(err error) error {
-	if err == nil {
-		return nil
-	}
-	return kindOf(err)
-}
+// enough for a person.
+func Trouble(err error) fleet.Trouble { return kindOf(err) }
 
 // kindOf says what an error of the client means. Where the client has no type
 // for it, the text is Redis' own, which does not change.
-func kindOf(err error) error {
+func kindOf(err error) fleet.Trouble {
 	_, moved := redis.IsMovedError(err)
 	var told redis.Error
 	text := err.Error()

@@ -1,0 +1,98 @@
+package fleet
+
+import "strings"
+
+// A Trouble is what is wrong with an instance or with its Redis: a code, which a
+// report carries, and an edge puts into words. Behind the code may stand ": " and
+// what a program said of it.
+type Trouble string
+
+// Why an instance should get no requests.
+const (
+	Stopping           Trouble = "stopping"
+	DatabaseSilent     Trouble = "database_silent"
+	SettingsUnreadable Trouble = "settings_unreadable"
+	DatabaseReadOnly   Trouble = "database_read_only"
+	WorkerRangeStuck   Trouble = "worker_range_stuck"
+	WorkerLost         Trouble = "worker_lost"
+	WorkerNoNumber     Trouble = "worker_no_number"
+	WorkerNoRange      Trouble = "worker_no_range"
+	WorkerUnfit        Trouble = "worker_unfit" // with the error behind it
+)
+
+// How Redis is doing, as Report.Redis says it.
+const (
+	RedisNone Trouble = "none" // this instance is configured without
+	RedisGood Trouble = "ok"   // it keeps what it is asked to
+
+	RedisSilent        Trouble = "redis_silent"
+	RedisPassword      Trouble = "redis_password"
+	RedisPermission    Trouble = "redis_permission"
+	RedisUnknownMaster Trouble = "redis_unknown_master"
+	RedisNoCluster     Trouble = "redis_no_cluster"
+	RedisIsCluster     Trouble = "redis_is_cluster"
+	RedisKeepsNoKeys   Trouble = "redis_keeps_no_keys"
+	RedisReadOnly      Trouble = "redis_read_only"
+	RedisRefuses       Trouble = "redis_refuses"
+)
+
+const unhealthy = "the ID worker is not healthy"
+
+// sentences are the troubles in English. Those of Redis go on after "redis".
+var sentences = map[Trouble]string{
+	Stopping:           "stopping",
+	DatabaseSilent:     "the database does not answer",
+	SettingsUnreadable: "the settings cannot be read from the database; `flakepass migrate up` brings it to this program's version",
+	DatabaseReadOnly:   "the database takes no writes; it may be a replica, or set to read only",
+	WorkerRangeStuck:   "the range of the worker number cannot be extended; the disk or the database may take no writes",
+	WorkerLost:         unhealthy + ": idworker: number lost to another owner",
+	WorkerNoNumber:     unhealthy + ": idworker: every worker number is in use",
+	WorkerNoRange:      unhealthy + ": idworker: no range to mint from",
+	WorkerUnfit:        unhealthy,
+
+	RedisSilent:        "does not answer",
+	RedisPassword:      "refuses the user or password",
+	RedisPermission:    "does not permit the user to read and write keys of the form fp:*",
+	RedisUnknownMaster: "has sentinels that know no master of that name",
+	RedisNoCluster:     "is not a cluster; begin the URL with redis://",
+	RedisIsCluster:     "is a cluster; begin the URL with redis+cluster://",
+	RedisKeepsNoKeys:   "is a server that keeps no keys; to reach Redis over sentinels begin the URL with redis+sentinel://",
+	RedisReadOnly:      "is a replica, which takes no writes; name its master, or its sentinels",
+	RedisRefuses:       "refuses what it is asked",
+}
+
+// Troubles are all that have a sentence.
+func Troubles() (all []Trouble) {
+	for t := range sentences {
+		all = append(all, t)
+	}
+	return all
+}
+
+// Error is the sentence, in English: a trouble can be an error. What an instance of
+// another release says may have none, and stays as it is.
+func (t Trouble) Error() string {
+	code, detail := t.Cut()
+	if s, ok := sentences[Trouble(code)]; ok {
+		code = s
+	}
+	if detail != "" {
+		detail = ": " + detail
+	}
+	return code + detail
+}
+
+// Cut is the code, and what stands behind it, which may be nothing.
+func (t Trouble) Cut() (code, detail string) {
+	code, detail, _ = strings.Cut(string(t), ": ")
+	return code, detail
+}
+
+// Sentences are those of several troubles.
+func Sentences(troubles []Trouble) []string {
+	all := make([]string, len(troubles))
+	for i, t := range troubles {
+		all[i] = t.Error()
+	}
+	return all
+}
