@@ -76,6 +76,7 @@ var parsers = map[string]string{
 	"internal/edge/clientaddr.parse":          "internal/edge/clientaddr.FuzzAppendedAddressCounts",
 
 	"internal/edge/adminui.figures.read": "- it reads what is in memory",
+	"internal/edge/adminui.readTexts":    "- it reads files that are embedded, and a test reads them all",
 	"internal/edge/adminui.UI.address":   "internal/edge/adminui.FuzzAddress",
 	"internal/edge/adminui.language":     "internal/edge/adminui.FuzzLanguage",
 	"internal/edge/adminui.safePath":     "internal/edge/adminui.FuzzSafePath",
