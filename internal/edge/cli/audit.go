@@ -8,12 +8,9 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
-	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type auditCommand struct {
@@ -36,29 +33,14 @@ func (c auditCommand) Validate() error {
 }
 
 func (c auditCommand) Run(a *app) error {
-	f := audit.Filter{Action: audit.Action(c.Action), Since: c.Since.time(time.Now()), Until: c.Until.time(time.Now())}
-	f.Actor, f.ActorName = admin.Party(c.Actor)
-	f.Target, f.TargetName = admin.Party(c.Target)
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
+	return a.looks(func(ctx context.Context, place place) error {
 		p := c.printer(a.out)
-		const page = 500
-		for left := c.Limit; c.Limit == 0 || left > 0; {
-			f.Limit = page
-			if c.Limit > 0 {
-				f.Limit = min(page, left)
+		for e, err := range place.events.search(ctx, c, c.Limit) {
+			if err == nil {
+				err = p.print(e)
 			}
-			events, err := run.EventsOf(o.db).List(ctx, f)
 			if err != nil {
 				return errors.Join(err, p.end())
-			}
-			for i := range events {
-				if err := p.print(&events[i]); err != nil {
-					return err
-				}
-				f.Before = events[i].ID
-			}
-			if left -= len(events); len(events) < f.Limit {
-				break
 			}
 		}
 		return p.end()

@@ -21,6 +21,7 @@ type app struct {
 	file      string
 	in        io.Reader
 	out, errs io.Writer
+	remote    bool // the command acts on a server elsewhere
 	insecure  bool // of remote
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type policyCommand struct {
@@ -45,9 +44,9 @@ func (c policySet) Validate() error {
 	return checkLimits(c.Limit)
 }
 
-func (c policySet) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
+func (c policySet) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policySet) change(ctx context.Context, d policyDoor, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (c policySet) change(ctx context.Context, d policyPlace, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	change.Next = inForce
 	for _, f := range []struct {
 		from *span
@@ -72,9 +71,9 @@ type policyRevert struct {
 	policyHow
 }
 
-func (c policyRevert) Run(a *app) error { return a.changePolicyHere(c.policyHow, c.change) }
+func (c policyRevert) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policyRevert) change(ctx context.Context, d policyDoor, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (c policyRevert) change(ctx context.Context, d policyPlace, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 	next, effect, err := d.Revert(ctx, operator(), c.Version, change)
 	if errors.Is(err, admin.ErrNoVersion) {
 		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, d.command)
@@ -83,18 +82,19 @@ func (c policyRevert) change(ctx context.Context, d policyDoor, _ policy.Policy,
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, d policyDoor, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+type policyVerb func(ctx context.Context, d policyPlace, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
 
 // policyVerbs are those of [admin.Policies], with its errors.
 type policyVerbs interface {
 	Current(ctx context.Context) (policy.Policy, error)
+	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
 	Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
 	Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
 }
 
-// A policyDoor is where the policy is changed: in the database here, or on a
+// A policyPlace is where the policy is changed: in the database here, or on a
 // server elsewhere.
-type policyDoor struct {
+type policyPlace struct {
 	policyVerbs
 	command string // before policy, as a person types it
 	within  string // by when every instance acts by a change
@@ -102,26 +102,13 @@ type policyDoor struct {
 	making func(ctx context.Context, f func() error) error
 }
 
-// changePolicyHere changes it in the database. Nothing is opened for a change
-// that is none, or only asked about.
-func (a *app) changePolicyHere(how policyHow, do policyVerb) error {
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		p := run.PoliciesOf(o.db, nil, nil, o.log)
-		return a.changePolicy(ctx, how, do, policyDoor{
-			p, "flakepass", fmt.Sprintf("within %v", o.cfg.RevocationBound),
-			func(ctx context.Context, f func() error) error {
-				return o.withIDs(ctx, func(ids audit.IDs) error {
-					p.IDs = ids
-					return f()
-				})
-			},
-		})
-	})
-}
-
 // changePolicy asks what the change would do, has it confirmed if that is much,
 // and makes it.
-func (a *app) changePolicy(ctx context.Context, how policyHow, do policyVerb, d policyDoor) error {
+func (a *app) changePolicy(how policyHow, do policyVerb) error {
+	return a.looks(func(ctx context.Context, p place) error { return a.changePolicyAt(ctx, p.policies, how, do) })
+}
+
+func (a *app) changePolicyAt(ctx context.Context, d policyPlace, how policyHow, do policyVerb) error {
 	inForce, err := d.Current(ctx)
 	if err != nil {
 		return err
@@ -165,7 +152,7 @@ func sameTerms(a, b *policy.Policy) bool {
 }
 
 // policyError is what went wrong, as a person reads it.
-func policyError(d policyDoor, err error) error {
+func policyError(d policyPlace, err error) error {
 	if wrong, ok := errors.AsType[*policy.InvalidError](err); ok && wrong.Fields[0].Code == policy.CodeUnreadable {
 		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, d.command, strings.Join(limitNames, ", "))
 	}

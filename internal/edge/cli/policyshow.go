@@ -13,7 +13,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 // A policyLine is a policy as --json prints it, in the words of the API, which
@@ -181,12 +180,12 @@ type policyGet struct {
 }
 
 func (c policyGet) Run(a *app) error {
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		p, err := run.PoliciesOf(o.db, nil, nil, o.log).Current(ctx)
+	return a.looks(func(ctx context.Context, p place) error {
+		inForce, err := p.policies.Current(ctx)
 		if err != nil {
 			return err
 		}
-		return c.show(a.out, policyLineOf(&p))
+		return c.show(a.out, policyLineOf(&inForce))
 	})
 }
 
@@ -213,11 +212,10 @@ type policyHistory struct {
 }
 
 func (c policyHistory) Run(a *app) error {
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		const page = 500
+	return a.looks(func(ctx context.Context, p place) error {
 		lines := []policyLine{}
 		for before := int64(0); ; {
-			list, err := run.PoliciesOf(o.db, nil, nil, o.log).History(ctx, before, page)
+			list, err := p.policies.History(ctx, before, pageSize)
 			if err != nil {
 				return err
 			}
@@ -225,11 +223,10 @@ func (c policyHistory) Run(a *app) error {
 				lines = append(lines, policyLineOf(&list[i]))
 				before = list[i].Version
 			}
-			if len(list) < page {
-				break
+			if len(list) < pageSize {
+				return c.show(a.out, lines)
 			}
 		}
-		return c.show(a.out, lines)
 	})
 }
 

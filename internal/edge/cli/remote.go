@@ -10,9 +10,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
-// The commands below remote do over HTTP what those without it do in the database,
-// with the same flags and the same words: they embed those, and share what prints.
-// They read no setting.
+// The commands below remote do over HTTP what those without it do in the database:
+// most are the same commands, at another place. They read no setting.
 type remoteCommand struct {
 	Insecure bool `help:"Call a server over http:// that is not on this machine."`
 
@@ -20,11 +19,11 @@ type remoteCommand struct {
 	Logout         remoteLogout         `cmd:"" help:"Log out, and forget the login."`
 	Reauthenticate remoteReauthenticate `cmd:"" help:"Show your password and a code once more, for what a login alone is not enough for."`
 	Whoami         remoteWhoami         `cmd:"" help:"Show which server, and as whom."`
-	Policy         remotePolicy         `cmd:"" help:"Show and change how long logins last."`
+	Policy         policyCommand        `cmd:"" help:"Show and change how long logins last."`
 	User           remoteUser           `cmd:"" help:"Add, list, disable, enable and log out users; set roles."`
-	Session        remoteSession        `cmd:"" help:"List and end logins."`
+	Session        sessionCommand       `cmd:"" help:"List and end logins."`
 	LogoutAll      remoteLogoutAll      `cmd:"" name:"logout-all" help:"End every login that has begun so far, this one too."`
-	Audit          remoteAudit          `cmd:"" help:"Show who did what, the newest first."`
+	Audit          auditCommand         `cmd:"" help:"Show who did what, the newest first."`
 	Sweep          remoteSweep          `cmd:"" help:"Have the server clear logins that are over, and wait for it."`
 	Instances      remoteInstances      `cmd:"" help:"Show which instances run, and how each is doing."`
 	Stats          remoteStats          `cmd:"" help:"Count users and living logins."`
@@ -32,7 +31,7 @@ type remoteCommand struct {
 
 // AfterApply is called by kong.
 func (c *remoteCommand) AfterApply(a *app) error {
-	a.insecure = c.Insecure
+	a.remote, a.insecure = true, c.Insecure
 	return nil
 }
 
@@ -78,9 +77,9 @@ func remoteError(err error) error {
 	return err
 }
 
-// find looks a user up by the name as a person types it, with the login that
+// user looks a user up by the name as a person types it, with the login that
 // lives.
-func (s counter) find(ctx context.Context, name string) (apiclient.Person, error) {
+func (s counter) user(ctx context.Context, name string) (apiclient.Person, error) {
 	normal, err := account.NormalizeUsername(name)
 	if err != nil {
 		return apiclient.Person{}, err

@@ -10,59 +10,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-type remotePolicy struct {
-	Get     remotePolicyGet     `cmd:"" help:"Show how long logins last, and how much strangers may try."`
-	Set     remotePolicySet     `cmd:"" help:"Change how long logins last, or how much strangers may try. Only what is named changes."`
-	History remotePolicyHistory `cmd:"" help:"List every policy that was ever in force, the newest first."`
-	Revert  remotePolicyRevert  `cmd:"" help:"Set an earlier version of the policy once more."`
-}
-
-type remotePolicyGet struct{ policyGet }
-
-func (c remotePolicyGet) Run(a *app) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
-		p, err := remotePolicies{s.Client}.Current(ctx)
-		if err != nil {
-			return err
-		}
-		return c.show(a.out, policyLineOf(&p))
-	})
-}
-
-type remotePolicyHistory struct{ policyHistory }
-
-func (c remotePolicyHistory) Run(a *app) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
-		lines := []policyLine{}
-		for v, err := range s.PolicyHistory(ctx) {
-			if err != nil {
-				return err
-			}
-			p := policyOf(v)
-			lines = append(lines, policyLineOf(&p))
-		}
-		return c.show(a.out, lines)
-	})
-}
-
-type remotePolicySet struct{ policySet }
-
-func (c remotePolicySet) Run(a *app) error { return a.changePolicyThere(c.policyHow, c.change) }
-
-type remotePolicyRevert struct{ policyRevert }
-
-func (c remotePolicyRevert) Run(a *app) error { return a.changePolicyThere(c.policyHow, c.change) }
-
-// changePolicyThere changes it on a server, in the same steps as here.
-func (a *app) changePolicyThere(how policyHow, do policyVerb) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
-		return a.changePolicy(ctx, how, do, policyDoor{
-			remotePolicies{s.Client}, "flakepass remote", "within the revocation bound of the server",
-			func(_ context.Context, f func() error) error { return f() },
-		})
-	})
-}
-
 // remotePolicies are the verbs about the policy of a server, with the errors of
 // those here.
 type remotePolicies struct{ api *apiclient.Client }
@@ -73,6 +20,19 @@ var _ policyVerbs = remotePolicies{}
 func (r remotePolicies) Current(ctx context.Context) (policy.Policy, error) {
 	p, err := r.api.Policy(ctx)
 	return policyOf(p), err
+}
+
+// History has all versions below before, which the server pages through by itself.
+func (r remotePolicies) History(ctx context.Context, before int64, _ int) (list []policy.Policy, err error) {
+	for v, err := range r.api.PolicyHistory(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if before == 0 || v.Version < before {
+			list = append(list, policyOf(v))
+		}
+	}
+	return list, nil
 }
 
 // Set changes it.

@@ -8,42 +8,8 @@ import (
 
 	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
-
-type remoteAudit struct{ auditCommand }
-
-func (c remoteAudit) Run(a *app) error {
-	now := time.Now()
-	return a.remotely(func(ctx context.Context, s counter) error {
-		p, left := c.printer(a.out), c.Limit
-		for e, err := range s.Audit(ctx, apiclient.AuditFilter{
-			Action: c.Action, Actor: c.Actor, Target: c.Target, Since: c.Since.time(now), Until: c.Until.time(now),
-		}) {
-			if err == nil {
-				err = p.print(farEvent(e))
-			}
-			if err != nil {
-				return errors.Join(err, p.end())
-			}
-			if left--; left == 0 {
-				break
-			}
-		}
-		return p.end()
-	})
-}
-
-// farEvent is an event as the server has it. Its ID says when it was made, there as
-// here.
-func farEvent(e apiclient.AuditEvent) *audit.Event {
-	return &audit.Event{
-		ID: idworker.ID(e.ID), Action: audit.Action(e.Action), Target: audit.Target{Kind: e.Target.Kind, ID: idworker.ID(e.Target.ID), Name: e.Target.Name}, Reason: e.Reason,
-		By:  audit.Actor{ID: idworker.ID(e.Actor.ID), Name: e.Actor.Name, Via: e.Via, RequestID: e.RequestID, Address: e.Address},
-		Old: e.Old, New: e.New,
-	}
-}
 
 type remoteSweep struct {
 	JSON bool `help:"Print JSON."`

@@ -8,10 +8,8 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type sessionCommand struct {
@@ -34,15 +32,10 @@ func (c sessionList) Validate() error {
 }
 
 func (c sessionList) Run(a *app) error {
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		found, err := c.find(ctx, o)
+	return a.looks(func(ctx context.Context, p place) error {
+		lines, err := p.sessions.living(ctx, c.User, c.Limit)
 		if err != nil {
 			return err
-		}
-		lines := make([]sessionLine, len(found))
-		for i := range found {
-			l := &found[i]
-			lines[i] = sessionLineOf(l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt)
 		}
 		return c.show(a.out, lines)
 	})
@@ -80,44 +73,18 @@ func (c sessionList) show(out io.Writer, lines []sessionLine) error {
 	})
 }
 
-// find pages on until there are as many as were asked for, or no more.
-func (c sessionList) find(ctx context.Context, o *office) (found []admin.Login, err error) {
-	if c.User != "" {
-		u, err := o.find(ctx, c.User)
-		if err != nil {
-			return nil, err
-		}
-		person, err := o.Users.Get(ctx, u.ID)
-		if err == nil && person.Login.ID != 0 {
-			found = append(found, person.Login)
-		}
-		return found, err
-	}
-	for before := idworker.ID(0); len(found) < c.Limit; {
-		page, err := o.Sessions.List(ctx, before, min(c.Limit-len(found), 500))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, page.Logins...)
-		if before = page.Next; before == 0 {
-			break
-		}
-	}
-	return found, nil
-}
-
 type sessionEnd struct {
 	because
 	ID idworker.ID `arg:"" help:"The ID of the login, as session list shows it."`
 }
 
 func (c sessionEnd) Run(a *app) error {
-	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		ended, err := o.Sessions.End(ctx, operator(), c.ID, c.Reason)
+	return a.acts(func(ctx context.Context, p place) error {
+		ended, err := p.sessions.end(ctx, c.ID, c.Reason)
 		if errors.Is(err, session.ErrNotFound) {
-			return errNoLogin(c.ID, "flakepass")
+			return errNoLogin(c.ID, p.command)
 		}
-		return o.over(a.out, ended, err)
+		return a.say(ended, err)
 	})
 }
 

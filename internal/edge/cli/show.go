@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"text/tabwriter"
 )
@@ -16,4 +17,12 @@ func show(w io.Writer, asJSON bool, v any, f func(io.Writer)) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	f(t)
 	return t.Flush()
+}
+
+// say prints the sentence that a verb returned, if there is one and it did not fail.
+func (a *app) say(sentence string, err error) error {
+	if err == nil && sentence != "" {
+		_, err = fmt.Fprintln(a.out, sentence)
+	}
+	return err
 }

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -113,7 +112,7 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 // withUser is withDesk for a command about one user.
 func (a *app) withUser(name string, f func(ctx context.Context, o *office, u account.User) error) error {
 	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		u, err := o.find(ctx, name)
+		u, err := o.user(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -121,8 +120,8 @@ func (a *app) withUser(name string, f func(ctx context.Context, o *office, u acc
 	})
 }
 
-// find looks a user up by the name as a person types it.
-func (o *office) find(ctx context.Context, name string) (account.User, error) {
+// user looks a user up by the name as a person types it.
+func (o *office) user(ctx context.Context, name string) (account.User, error) {
 	normal, err := account.NormalizeUsername(name)
 	if err != nil {
 		return account.User{}, err
@@ -133,30 +132,6 @@ func (o *office) find(ctx context.Context, name string) (account.User, error) {
 	}
 	return u, err
 }
-
-// over says which login has ended, and by when every instance knows. err is what
-// came of the change: that it was done and nobody could be told is no failure.
-func (o *office) over(w io.Writer, ended session.Session, err error) error {
-	if err != nil && !errors.Is(err, session.ErrUntold) {
-		return err
-	}
-	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", o.cfg.RevocationBound)
-	if err != nil || !o.tells {
-		within = fmt.Sprintf("within %v on every instance", o.cfg.RevocationBound)
-	}
-	switch {
-	case ended.ID == 0:
-		_, err = fmt.Fprintln(w, "there was no login to end")
-	case ended.Before:
-		_, err = fmt.Fprintf(w, "login %s was over before: %s\n", ended.ID, ended.Ended)
-	default:
-		_, err = fmt.Fprintf(w, "login %s ended, %s\n", ended.ID, within)
-	}
-	return err
-}
-
-// done reports whether a change was made, whoever could be told of it.
-func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }
 
 // because is the flag of every command that leaves an entry in the record.
 type because struct {
@@ -176,41 +151,47 @@ type userAdd struct {
 func (c userAdd) Validate() error { return checkLife(c.For) }
 
 func (c userAdd) Run(a *app) error {
-	if c.Invite {
-		return c.invite(a)
-	}
-	p, err := a.password(c.PasswordStdin)
-	if err != nil {
-		return err
+	// Once, though what a server wants a password for is tried twice; and here before a
+	// number is borrowed.
+	ask := sync.OnceValues(func() (string, error) { return a.newPassword(c.PasswordStdin) })
+	if !c.Invite && !a.remote {
+		if _, err := ask(); err != nil {
+			return err
+		}
 	}
 	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
 		return run.OpenOrMake(ctx, cfg, log, a.out)
 	}
-	return a.withMint(orMake, func(ctx context.Context, o *office) error {
-		closeList, err := o.refuseStolen()
-		if err != nil {
-			return err
-		}
-		defer closeList()
-		u, err := o.Users.Create(ctx, operator(), c.Name, p, account.Role(c.Role), c.Reason)
+	return a.at(a.withMint, orMake, func(ctx context.Context, p place) error {
+		u, r, err := c.add(ctx, p, ask)
 		if errors.Is(err, account.ErrExists) {
-			return errTaken(c.Name, "flakepass")
+			return errTaken(c.Name, p.command)
 		}
 		if err != nil {
 			return err
 		}
-		return added(a.out, u.Username, u.Role)
+		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", u.Username, printable(string(u.Role)))
+		if err == nil && c.Invite {
+			err = given(a.out, u.Username, r)
+		}
+		return err
 	})
+}
+
+func (c userAdd) add(ctx context.Context, p place, ask func() (string, error)) (u account.User, r shownReset, err error) {
+	if c.Invite {
+		return p.adding.invite(ctx, c)
+	}
+	password, err := ask()
+	if err == nil {
+		u, err = p.adding.add(ctx, c, password)
+	}
+	return u, r, err
 }
 
 // errTaken says that a name is. command is what a person types before user.
 func errTaken(name, command string) error {
 	return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", name, command)
-}
-
-func added(w io.Writer, name string, role account.Role) error {
-	_, err := fmt.Fprintf(w, "user %q added, role %s\n", name, printable(string(role)))
-	return err
 }
 
 type userPasswd struct {
@@ -237,7 +218,7 @@ func (c userPasswd) Run(a *app) error {
 		if done(err) {
 			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
 		}
-		return o.over(a.out, ended, err)
+		return a.say(o.over(ended, err))
 	})
 }
 
@@ -261,8 +242,7 @@ func (c userLogout) Run(a *app) error {
 		return c.everybody(a)
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		ended, err := o.Users.Logout(ctx, operator(), u.ID, c.Reason)
-		return o.over(a.out, ended, err)
+		return a.say(o.over(o.Users.Logout(ctx, operator(), u.ID, c.Reason)))
 	})
 }
 

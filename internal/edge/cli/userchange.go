@@ -17,7 +17,9 @@ type userRole struct {
 
 func (c userRole) Run(a *app) error {
 	role := account.Role(c.Role)
-	return a.change(c.Name, admin.UserChange{Role: &role, Reason: c.Reason}, saysRole)
+	return a.change(c.Name, admin.UserChange{Role: &role, Reason: c.Reason}, func(name string) string {
+		return fmt.Sprintf("user %q has the role %s", name, role)
+	})
 }
 
 type userDisable struct {
@@ -27,7 +29,7 @@ type userDisable struct {
 
 func (c userDisable) Run(a *app) error {
 	yes := true
-	return a.change(c.Name, admin.UserChange{Disabled: &yes, Reason: c.Reason}, saysDisabled)
+	return a.change(c.Name, admin.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
 }
 
 type userEnable struct {
@@ -37,15 +39,8 @@ type userEnable struct {
 
 func (c userEnable) Run(a *app) error {
 	no := false
-	return a.change(c.Name, admin.UserChange{Disabled: &no, Reason: c.Reason}, saysEnabled)
+	return a.change(c.Name, admin.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
 }
-
-// What a change came to, wherever it was made.
-func saysRole(u account.User) string {
-	return fmt.Sprintf("user %q has the role %s", u.Username, u.Role)
-}
-func saysDisabled(u account.User) string { return fmt.Sprintf("user %q disabled", u.Username) }
-func saysEnabled(u account.User) string  { return fmt.Sprintf("user %q enabled", u.Username) }
 
 // errLastAdmin says what to do first. command is what a person types before user.
 func errLastAdmin(name, command string) error {
@@ -53,22 +48,20 @@ func errLastAdmin(name, command string) error {
 }
 
 // change changes a user and says what came of it, and of the login.
-func (a *app) change(name string, c admin.UserChange, says func(account.User) string) error {
-	return a.withUser(name, func(ctx context.Context, o *office, u account.User) error {
-		person, ended, err := o.Users.Change(ctx, operator(), u.ID, c)
+func (a *app) change(name string, c admin.UserChange, says func(name string) string) error {
+	return a.acts(func(ctx context.Context, p place) error {
+		u, err := p.users.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		ended, err := p.users.change(ctx, u, c)
 		if errors.Is(err, account.ErrLastAdmin) {
-			return errLastAdmin(u.Username, "flakepass")
+			return errLastAdmin(u.name, p.command)
 		}
-		if done(err) {
-			_, _ = fmt.Fprintln(a.out, says(person.User))
+		if err != nil {
+			return err
 		}
-		switch {
-		case !done(err):
-		case person.Login.ID != 0:
-			return nil // nothing had to change, and the login goes on
-		case ended.ID == 0 && c.Disabled != nil && !*c.Disabled:
-			return nil // whoever was disabled had none
-		}
-		return o.over(a.out, ended, err)
+		_, _ = fmt.Fprintln(a.out, says(u.name))
+		return a.say(ended, nil)
 	})
 }

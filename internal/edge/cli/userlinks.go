@@ -7,11 +7,8 @@ import (
 	"io"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type userLinks struct {
@@ -44,39 +41,30 @@ type linkLine struct {
 }
 
 func (c userLinks) Run(a *app) error {
+	at := a.looks
 	if c.Withdraw {
-		return a.withUser(c.IssuedBy, func(ctx context.Context, o *office, u account.User) error {
-			n, err := o.Users.WithdrawIssued(ctx, operator(), u.ID, c.Reason)
-			if err != nil {
-				return err
-			}
-			return c.withdrawn(a.out, u.Username, n)
-		})
+		at = a.acts
 	}
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		const page = 500
-		var issuer idworker.ID
+	return at(func(ctx context.Context, p place) (err error) {
+		var issuer person
 		if c.IssuedBy != "" {
-			u, err := o.find(ctx, c.IssuedBy)
+			if issuer, err = p.users.find(ctx, c.IssuedBy); err != nil {
+				return err
+			}
+		}
+		if c.Withdraw {
+			n, err := p.resets.withdrawIssued(ctx, issuer, c.Reason)
 			if err != nil {
 				return err
 			}
-			issuer = u.ID
+			_, err = fmt.Fprintf(a.out, "no link that %q gave out works now; %d did until now\n", printable(issuer.name), n)
+			return err
 		}
-		lines := []linkLine{}
-		for before := idworker.ID(0); ; {
-			open, err := o.Users.ListResets(ctx, issuer, before, page)
-			if err != nil {
-				return err
-			}
-			for _, r := range open {
-				lines = append(lines, linkLineOf(r.ID, r.UserID, r.Username, r.Issuer.ID, r.Issuer.Name, r.ExpiresAt))
-				before = r.ID
-			}
-			if len(open) < page {
-				return c.show(a.out, lines)
-			}
+		lines, err := p.resets.open(ctx, issuer)
+		if err != nil {
+			return err
 		}
+		return c.show(a.out, lines)
 	})
 }
 
@@ -102,39 +90,5 @@ func (c userLinks) show(out io.Writer, lines []linkLine) error {
 		for _, l := range lines {
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", printable(l.Username), printable(l.Issuer), l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339))
 		}
-	})
-}
-
-func (c userLinks) withdrawn(out io.Writer, name string, n int) error {
-	_, err := fmt.Fprintf(out, "no link that %q gave out works now; %d did until now\n", printable(name), n)
-	return err
-}
-
-type remoteUserLinks struct{ userLinks }
-
-func (c remoteUserLinks) Run(a *app) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
-		var issuer apiclient.Person
-		if c.IssuedBy != "" {
-			var err error
-			if issuer, err = s.find(ctx, c.IssuedBy); err != nil {
-				return err
-			}
-		}
-		if c.Withdraw {
-			n, err := s.WithdrawIssuedPasswordResets(ctx, issuer.ID, c.Reason)
-			if err != nil {
-				return err
-			}
-			return c.withdrawn(a.out, issuer.Username, n)
-		}
-		lines := []linkLine{}
-		for r, err := range s.PasswordResets(ctx, issuer.ID) {
-			if err != nil {
-				return err
-			}
-			lines = append(lines, linkLineOf(idworker.ID(r.ID), idworker.ID(r.UserID), r.Username, idworker.ID(r.Issuer.ID), r.Issuer.Name, r.ExpiresAt))
-		}
-		return c.show(a.out, lines)
 	})
 }

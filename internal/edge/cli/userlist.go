@@ -9,7 +9,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/server/run"
 )
 
 type userList struct {
@@ -26,26 +25,19 @@ type userLine struct {
 	CreatedAt  audit.Time   `json:"created_at"`
 }
 
+func userLineOf(id idworker.ID, name string, role account.Role, hasFactor bool, created, disabled time.Time) userLine {
+	l := userLine{ID: id, Username: name, Role: role, HasFactor: hasFactor, CreatedAt: audit.Time{Time: created}}
+	if !disabled.IsZero() {
+		l.DisabledAt = &audit.Time{Time: disabled}
+	}
+	return l
+}
+
 func (c userList) Run(a *app) error {
-	return a.withOffice(run.OpenExisting, func(ctx context.Context, o *office) error {
-		const page = 500
-		lines := []userLine{}
-		for after := idworker.ID(0); ; {
-			users, err := o.known.List(ctx, after, page)
-			if err != nil {
-				return err
-			}
-			for _, u := range users {
-				l := userLine{ID: u.ID, Username: u.Username, Role: u.Role, HasFactor: u.HasSecondFactor(), CreatedAt: audit.Time{Time: u.CreatedAt}}
-				if !u.DisabledAt.IsZero() {
-					l.DisabledAt = &audit.Time{Time: u.DisabledAt}
-				}
-				lines = append(lines, l)
-				after = u.ID
-			}
-			if len(users) < page {
-				break
-			}
+	return a.looks(func(ctx context.Context, p place) error {
+		lines, err := p.users.list(ctx)
+		if err != nil {
+			return err
 		}
 		return c.show(a.out, lines)
 	})

@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 )
 
 type userReset struct {
@@ -26,18 +23,23 @@ type userReset struct {
 func (c userReset) Validate() error { return checkLife(c.For) }
 
 func (c userReset) Run(a *app) error {
-	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		if c.Withdraw {
-			if err := o.Users.WithdrawReset(ctx, operator(), u.ID, c.Reason); err != nil {
-				return err
-			}
-			return withdrawn(a.out, u.Username)
-		}
-		r, err := o.Users.StartReset(ctx, operator(), u.ID, c.For, c.Reason)
+	return a.acts(func(ctx context.Context, p place) error {
+		u, err := p.users.find(ctx, c.Name)
 		if err != nil {
 			return err
 		}
-		return given(a.out, u.Username, resetOf(o.cfg, r))
+		if c.Withdraw {
+			if err := p.resets.withdraw(ctx, u, c.Reason); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.name))
+			return err
+		}
+		r, err := p.resets.start(ctx, u, c.For, c.Reason)
+		if err != nil {
+			return err
+		}
+		return given(a.out, u.name, r)
 	})
 }
 
@@ -65,35 +67,10 @@ func given(w io.Writer, name string, r shownReset) error {
 	return err
 }
 
-func withdrawn(w io.Writer, name string) error {
-	_, err := fmt.Fprintf(w, "no link for %q works now\n", printable(name))
-	return err
-}
-
 // checkLife refuses a time that no reset may last for.
 func checkLife(d time.Duration) error {
 	if d < account.MinResetLife || d > account.MaxResetLife {
 		return errors.New("--for must be from 10m to 24h")
 	}
 	return nil
-}
-
-// invite adds a user who sets the first password.
-func (c userAdd) invite(a *app) error {
-	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
-		return run.OpenOrMake(ctx, cfg, log, a.out)
-	}
-	return a.withMint(orMake, func(ctx context.Context, o *office) error {
-		u, r, err := o.Users.Invite(ctx, operator(), c.Name, account.Role(c.Role), c.For, c.Reason)
-		if errors.Is(err, account.ErrExists) {
-			return errTaken(c.Name, "flakepass")
-		}
-		if err != nil {
-			return err
-		}
-		if err := added(a.out, u.Username, u.Role); err != nil {
-			return err
-		}
-		return given(a.out, u.Username, resetOf(o.cfg, r))
-	})
 }
