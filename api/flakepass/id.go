@@ -27,7 +27,7 @@ func ParseID(s string) (ID, error) {
 	if err != nil {
 		return 0, ErrBadID
 	}
-	return ID(n), nil //nolint:gosec // it has 63 bits
+	return ID(n), nil
 }
 
 // Time is when the ID was made, in UTC and whole milliseconds: the time that the
