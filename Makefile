@@ -24,8 +24,10 @@ RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/a
                 ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/throttle/... ./migrations
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
-# Two test binaries at a time: each may have servers of its own.
-TESTFLAGS    ?= -p 2 -timeout 20m
+# More at a time than a small machine has cores: most of these tests wait, for a
+# bound to pass, a server or a database. Two cores are idle for half of the time with two
+# test binaries and two tests of each.
+TESTFLAGS    ?= -p 3 -parallel 4 -timeout 20m
 # A program with the race detector sleeps a second before it ends, unless told
 # otherwise; a race is reported when it happens, and not then.
 export GORACE ?= atexit_sleep_ms=20
