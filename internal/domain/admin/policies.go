@@ -42,10 +42,10 @@ type Policies struct {
 	Now   func() time.Time
 	// Schedule checks the schedule of the sweep.
 	Schedule func(spec string) error
-	// Changed, if set, is called after a change, so that this instance acts by it
-	// at once.
-	Changed func(ctx context.Context)
-	Log     *slog.Logger // nil logs nothing
+	// Here, if set, is the policy as this instance has it, which acts by a change at
+	// once.
+	Here interface{ Apply(p policy.Policy) }
+	Log  *slog.Logger // nil logs nothing
 }
 
 // A PolicyChange asks for another policy. Only the times, the schedule and the
@@ -54,6 +54,9 @@ type Policies struct {
 // whoever gives Next limits of its own clears its LimitsErr.
 type PolicyChange struct {
 	Version int64 // of the policy that it replaces
+	// InForce is the policy as the caller has just read it; nil is not read yet. The
+	// store compares its version when it writes.
+	InForce *policy.Policy
 	Next    policy.Policy
 	Note    string
 	// DryRun asks what it would do, and nothing else.
@@ -79,8 +82,11 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 // [ErrUnconfirmed]. A dry run returns the policy as it would be.
 func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
-	old, err := p.Store.LoadPolicy(ctx)
-	if err != nil {
+	var old policy.Policy
+	var err error
+	if c.InForce != nil {
+		old = *c.InForce
+	} else if old, err = p.Store.LoadPolicy(ctx); err != nil {
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("admin: set policy: %w", err)
 	}
 	if c.Next.Limits == (limit.Limits{}) {
@@ -112,8 +118,8 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	if err != nil {
 		return policy.Policy{}, effect, fmt.Errorf("admin: set policy: %w", err)
 	}
-	if p.Changed != nil {
-		p.Changed(ctx)
+	if p.Here != nil {
+		p.Here.Apply(done)
 	}
 	acted(ctx, p.Log, by, nil, "policy set", "version", done.Version)
 	return done, effect, nil

@@ -16,10 +16,14 @@ import (
 
 var now = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
+type applier func(policy.Policy)
+
+func (a applier) Apply(p policy.Policy) { a(p) }
+
 func TestPolicyIsSetWithItsEvent(t *testing.T) {
 	s, p := newPolicies()
 	changed := 0
-	p.Changed = func(context.Context) { changed++ }
+	p.Here = applier(func(p policy.Policy) { changed += int(p.Version) - 1 })
 	next := s.inForce
 	next.Idle = time.Hour
 	ada := audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"}

@@ -98,7 +98,7 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 		}
 		next.Limits, next.LimitsErr, next.Version = old.Limits, old.LimitsErr, old.Version
 	}
-	change := admin.PolicyChange{Version: in.Version, Next: next, Note: in.Note}
+	change := admin.PolicyChange{Version: in.Version, InForce: &inForce, Next: next, Note: in.Note}
 	switch form.Get("do") {
 	case "save", "confirm":
 		if done := v.already(in.Version, &inForce, samePolicy(&next, &inForce)); done != "" {

@@ -96,7 +96,7 @@ func (u *UI) postLimits(v *visit, form url.Values) {
 		v.showLimits(http.StatusUnprocessableEntity, limitsView{In: in, InForce: inForce, Wrong: wrong})
 		return
 	}
-	change := admin.PolicyChange{Version: in.Version, Next: inForce, Note: in.Note}
+	change := admin.PolicyChange{Version: in.Version, InForce: &inForce, Next: inForce, Note: in.Note}
 	change.Next.Limits, change.Next.LimitsErr = typed, nil
 	if do != "save" {
 		change.DryRun, change.Version = true, inForce.Version

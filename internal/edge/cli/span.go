@@ -2,66 +2,26 @@ package cli
 
 import (
 	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/duration"
 )
 
-// A span is a duration as a person writes it: days, hours, minutes and seconds,
-// such as 14d, 1d12h, 36h or 90m. A day has 24 hours.
+// A span is a duration as a person writes it, for kong.
 type span time.Duration
 
-// units are those of a span, the largest first.
-var units = []struct {
-	letter byte
-	length time.Duration
-}{{'d', 24 * time.Hour}, {'h', time.Hour}, {'m', time.Minute}, {'s', time.Second}}
-
-// UnmarshalText reads whole numbers with their units, the larger unit first and
-// each at most once.
+// UnmarshalText is called by kong.
 func (s *span) UnmarshalText(text []byte) error {
-	bad := fmt.Errorf("%q is no duration; write days, hours, minutes and seconds in this order, such as 14d, 1d12h, 36h or 90m", text)
-	var sum time.Duration
-	rest, left := string(text), units
-	for rest != "" {
-		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		n, err := strconv.ParseInt(rest[:digits], 10, 64)
-		if err != nil || digits == len(rest) {
-			return bad
-		}
-		for len(left) > 0 && left[0].letter != rest[digits] {
-			left = left[1:]
-		}
-		if len(left) == 0 || n > int64((math.MaxInt64-sum)/left[0].length) {
-			return bad
-		}
-		sum += time.Duration(n) * left[0].length
-		rest, left = rest[digits+1:], left[1:]
+	d, err := duration.Parse(string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no duration; write days, hours, minutes and seconds in this order, such as 14d, 1d12h, 36h or 90m", text)
 	}
-	if len(text) == 0 {
-		return bad
-	}
-	*s = span(sum)
+	*s = span(d)
 	return nil
 }
 
-// String writes it as UnmarshalText reads it. What is below a second is left
-// out.
-func (s span) String() string {
-	var b strings.Builder
-	rest := time.Duration(s)
-	for _, u := range units {
-		if n := rest / u.length; n > 0 {
-			fmt.Fprintf(&b, "%d%c", n, u.letter)
-			rest -= n * u.length
-		}
-	}
-	if b.Len() == 0 {
-		return "0s"
-	}
-	return b.String()
-}
+// String writes it as UnmarshalText reads it.
+func (s span) String() string { return duration.Format(time.Duration(s)) }
 
 // An instant is a moment as a person writes it: RFC 3339, or a span before now.
 type instant struct {

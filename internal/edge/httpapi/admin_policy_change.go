@@ -193,7 +193,7 @@ func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change admin.P
 	if err == nil && !match.strong(tagOf(inForce.Version)) {
 		err = policy.ErrVersion
 	}
-	change.Version = inForce.Version
+	change.Version, change.InForce = inForce.Version, &inForce
 	return inForce, change, err
 }
 

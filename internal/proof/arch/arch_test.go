@@ -23,7 +23,7 @@ var arrows = []arrow{
 	{"api/client", "api/flakepass", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", "internal/edge/cli", "it calls the command line"},
-	{"internal/edge/cli", "api/client api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/gormstore internal/store/redistier migrations", "a command opens what the server opens, and calls the same verbs"},
+	{"internal/edge/cli", "api/client api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/duration internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/gormstore internal/store/redistier migrations", "a command opens what the server opens, and calls the same verbs"},
 	{"internal/server/run", anything, "it puts everything together"},
 	{"internal/server/release", "", "the version and the licences are what the build wrote"},
 	{"cmd/example-api", "api/flakepass", "it shows what a service of others needs"},
@@ -60,6 +60,7 @@ var arrows = []arrow{
 	{"internal/store/redislimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},
 	{"internal/store/gormstore", "idworker internal/domain/account internal/domain/activity internal/domain/audit internal/domain/limit internal/domain/fleet internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle migrations", "the last tier knows what it keeps and nothing above it"},
 	{"internal/domain/firstadmin", "internal/domain/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
+	{"internal/domain/duration", "", "a length of time is written in one way everywhere; it needs nothing"},
 	{"internal/domain/sweep", "idworker internal/domain/audit internal/domain/policy", "the sweep names the methods it needs, and knows no store"},
 
 	{"internal/edge/httpapi", "api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/edge/clientaddr internal/domain/limit internal/domain/fleet internal/domain/policy api/problem internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
@@ -68,7 +69,7 @@ var arrows = []arrow{
 	{"internal/server/connlimit", "", "a connection is one whoever opens it"},
 	{"internal/edge/clientaddr", "", "who is connected is a question about one request"},
 	{"internal/server/keypair", "", "a certificate and its key, whoever shows them"},
-	{"internal/server/config", "", "only cmd knows every setting; a setting reaches a package as a parameter"},
+	{"internal/server/config", "internal/domain/duration", "only cmd knows every setting; a setting reaches a package as a parameter"},
 	{"internal/server/telemetry", "", "only cmd knows where numbers and lines go"},
 }
 

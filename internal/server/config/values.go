@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/duration"
 )
 
 // Parsers of settings that hold no secret. Each writes its destination only
@@ -89,8 +91,17 @@ func parseLevel(dst *slog.Level, v string) error {
 	return dst.UnmarshalText([]byte(name))
 }
 
+// readSpan reads a time as everywhere else, such as 30d, and what Go writes besides,
+// such as 500ms: some settings are shorter than a second.
+func readSpan(v string) (time.Duration, error) {
+	if d, err := duration.Parse(v); err == nil {
+		return d, nil
+	}
+	return time.ParseDuration(v)
+}
+
 func between(dst *time.Duration, v string, least, most time.Duration) error {
-	d, err := time.ParseDuration(v)
+	d, err := readSpan(v)
 	if err != nil {
 		if strings.Trim(v, "0123456789.") == "" {
 			return fmt.Errorf("%s has no unit; write for example %ss or 500ms", quoted(v), v)
@@ -106,7 +117,7 @@ func between(dst *time.Duration, v string, least, most time.Duration) error {
 
 // parseRetention takes 0 for ever.
 func parseRetention(dst *time.Duration, v string) error {
-	if d, err := time.ParseDuration(v); err == nil && d == 0 {
+	if d, err := readSpan(v); err == nil && d == 0 {
 		*dst = 0
 		return nil
 	}

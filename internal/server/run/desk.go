@@ -54,13 +54,7 @@ func PoliciesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Lo
 		Schedule: func(spec string) error { _, err := sweep.ParseSchedule(spec); return err },
 	}
 	if rule != nil {
-		p.Log = log
-		p.Changed = func(ctx context.Context) {
-			// Also for a client that is gone. If it fails, the next poll does it.
-			if err := rule.Refresh(context.WithoutCancel(ctx)); err != nil {
-				log.WarnContext(ctx, "policy changed, and not read again; the next poll will", "err", err)
-			}
-		}
+		p.Log, p.Here = log, rule
 	}
 	return p
 }

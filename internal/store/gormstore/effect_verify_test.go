@@ -38,7 +38,7 @@ func TestEffectToldIsWhatHappens(t *testing.T) {
 		service := &session.Service{Store: kept, Rows: kept, Policy: rule, Now: clock}
 		verbs := &admin.Policies{
 			Store: w.settings(), IDs: &auditIDs{}, Now: clock, Schedule: func(string) error { return nil },
-			Changed: func(ctx context.Context) { _ = rule.Refresh(ctx) },
+			Here: rule,
 		}
 		living := func() map[idworker.ID]bool {
 			t.Helper()
