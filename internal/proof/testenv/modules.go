@@ -16,6 +16,6 @@ func OtherModule(root, folder string) bool {
 	if _, err := os.Stat(filepath.Join(folder, "go.mod")); err != nil {
 		return false
 	}
-	work, err := os.ReadFile(filepath.Join(root, "go.work")) //nolint:gosec // a file of the tree that a test reads
+	work, err := os.ReadFile(filepath.Join(root, "go.work"))
 	return err != nil || !strings.Contains(string(work), "\n\t./"+filepath.ToSlash(below)+"\n")
 }
