@@ -22,34 +22,45 @@ func (s *Service) Invite(ctx context.Context, username string, role Role) (User,
 	if len(all.Fields) > 0 {
 		return User{}, &all
 	}
-	return s.create(ctx, name, role, func() (PHC, error) { return PHC{}, nil })
+	u, err := s.make(ctx, name, role, func() (PHC, error) { return PHC{}, nil })
+	if err == nil {
+		err = s.store(ctx, u)
+	}
+	if err != nil {
+		return User{}, err
+	}
+	return u, nil
 }
 
-// create makes an account with a hash that is made once the name is known to be
+// store adds a user who was made.
+func (s *Service) store(ctx context.Context, u User) error {
+	if err := s.Users.Create(ctx, u); err != nil {
+		return fmt.Errorf("account: register: %w", err)
+	}
+	return nil
+}
+
+// make makes an account with a hash that is made once the name is known to be
 // free.
-func (s *Service) create(ctx context.Context, name string, role Role, hash func() (PHC, error)) (User, error) {
+func (s *Service) make(ctx context.Context, name string, role Role, hash func() (PHC, error)) (User, error) {
 	switch _, err := s.Users.ByUsername(ctx, name); {
 	case err == nil:
 		return User{}, fmt.Errorf("account: register: %w", ErrExists)
 	case !errors.Is(err, ErrNotFound):
-		return User{}, fmt.Errorf("account: register: %w", err)
+		return User{}, fmt.Errorf("account: register: %w", Undecided(err))
 	}
 	phc, err := hash()
 	if err != nil {
-		return User{}, err
+		return User{}, Undecided(err)
 	}
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
+		return User{}, fmt.Errorf("account: register: %w", Undecided(err))
 	}
 	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
-	u := User{
+	return User{
 		ID: id, Username: name, Role: role,
 		PasswordHash: phc, PasswordVersion: 1,
 		CreatedAt: now, UpdatedAt: now,
-	}
-	if err := s.Users.Create(ctx, u); err != nil {
-		return User{}, fmt.Errorf("account: register: %w", err)
-	}
-	return u, nil
+	}, nil
 }

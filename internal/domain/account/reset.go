@@ -99,8 +99,8 @@ type Reset struct {
 // An Issuer is who started a reset, as the record has it. ID is 0 for the operator
 // of a shell, who is no user.
 type Issuer struct {
-	ID   idworker.ID
-	Name string
+	ID   idworker.ID `json:"issued_by,omitempty"`
+	Name string      `json:"issuer"`
 }
 
 // An OpenReset is a reset that can be used, without the token, which nobody has but

@@ -27,19 +27,33 @@ type Service struct {
 	RehashFailed func(context.Context, error)
 }
 
-// Register makes an account and returns it. It returns an [*InvalidError] with
+// Register makes an account as [Service.New] does, and stores it.
+func (s *Service) Register(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
+	u, err := s.New(ctx, by, username, p, role)
+	if err == nil {
+		err = s.store(ctx, u)
+	}
+	if err != nil {
+		return User{}, err
+	}
+	return u, nil
+}
+
+// New makes an account and returns it. It returns an [*InvalidError] with
 // everything that is wrong with name, password and role; [ErrExists] when the
-// name is taken; and [ErrBusy] as [Hasher.Hash] does.
+// name is taken; and [ErrBusy] as [Hasher.Hash] does. An error after which nobody
+// knows whether the name is free, or before anything was hashed, is [ErrUndecided].
+// Storing it is the caller's.
 //
 // A taken name is refused before anything is hashed: registration tells which
-// names are taken anyway, and the pool is dear. Whoever takes the name
-// meanwhile is caught by Create.
-func (s *Service) Register(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
+// names are taken anyway, and the pool is dear. Who takes the name meanwhile is
+// caught when it is stored.
+func (s *Service) New(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
 	name, err := s.checkNew(ctx, username, p, role)
 	if err != nil {
 		return User{}, err
 	}
-	return s.create(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, by, p) })
+	return s.make(ctx, name, role, func() (PHC, error) { return s.Hasher.Hash(ctx, by, p) })
 }
 
 // checkNew checks all fields, so that a person corrects them at once.

@@ -62,7 +62,7 @@ func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idwor
 		events := make([]audit.Event, len(open))
 		for i, r := range open {
 			target := audit.AboutUser(r.UserID, r.Username)
-			if events[i], err = audit.New(ctx, u.IDs, by, needs[withdrawReset], audit.ResetWithdrawn, target, reason, issueOf(r.Issuer), nil); err != nil {
+			if events[i], err = audit.New(ctx, u.IDs, by, needs[withdrawReset], audit.ResetWithdrawn, target, reason, r.Issuer, nil); err != nil {
 				return withdrawn, err
 			}
 		}
@@ -73,18 +73,4 @@ func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idwor
 		// On to older ones: who goes on making links does not keep this going.
 		withdrawn, before = withdrawn+n, open[len(open)-1].ID
 	}
-}
-
-// An issue is who started a reset, as the record has it.
-type issue struct {
-	By     string `json:"issued_by,omitempty"`
-	Issuer string `json:"issuer"`
-}
-
-func issueOf(i account.Issuer) issue {
-	out := issue{Issuer: i.Name}
-	if i.ID != 0 {
-		out.By = i.ID.String()
-	}
-	return out
 }

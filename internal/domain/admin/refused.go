@@ -35,19 +35,3 @@ func Refused(err error) (r RefusedCredential, ok bool) {
 	}
 	return r, r.Action != ""
 }
-
-// RefusedReset is why a one-time token was refused, for the record and the log:
-// the code, and who gave the token out, as far as err says so.
-func RefusedReset(code string, err error) string {
-	known, ok := errors.AsType[*account.RefusedError](err)
-	if !ok {
-		return code
-	}
-	switch i := known.Issuer; {
-	case i.ID != 0:
-		code += ": issued by user " + i.ID.String()
-	case i.Name != "":
-		code += ": issued by " + i.Name + ", in a shell"
-	}
-	return code
-}

@@ -14,43 +14,40 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // Users are the accounts, of which only the first admin can be created. All
 // fields are required.
 type Users struct {
-	account.Users
+	Named interface {
+		ByUsername(ctx context.Context, username string) (account.User, error)
+	}
 	DB      *sql.DB
 	Dialect migrations.Dialect
-	// Event makes the statement that records it in the same transaction, before
-	// that begins.
-	Event func(context.Context, account.User) (insert string, args []any, err error)
+	// Row is the statement that writes an event.
+	Row func(audit.Event) (insert string, args []any)
 }
-
-var _ account.Users = (*Users)(nil)
 
 // patience bounds the transaction, waiting for those before it included.
 const patience = 3 * time.Second
 
-// Create stores u, whose role must be admin, if nobody has that role yet.
+// Create stores u, whose role must be admin, with the event of it, if nobody has
+// that role yet.
 // Otherwise it returns [account.ErrHasAdmin], or [account.ErrExists] when the
 // name is taken, and changes nothing. Any other error says that the database did
 // not say; u may have been stored all the same.
-func (s *Users) Create(ctx context.Context, u account.User) error {
+func (s *Users) Create(ctx context.Context, u account.User, e audit.Event) error {
 	if u.Role != account.RoleAdmin {
 		return fmt.Errorf("firstadmin: create: %w: not an admin", account.ErrRole)
 	}
-	event, args, err := s.Event(ctx, u)
-	if err != nil {
-		return fmt.Errorf("firstadmin: create: %w", err)
-	}
-	err = s.create(ctx, u, event, args)
+	err := s.create(ctx, u, e)
 	if err == nil || errors.Is(err, account.ErrHasAdmin) {
 		return err
 	}
 	// Which error means a double differs by database; what is there does not.
-	switch there, lookup := s.ByUsername(ctx, u.Username); {
+	switch there, lookup := s.Named.ByUsername(ctx, u.Username); {
 	case lookup == nil && there.ID == u.ID:
 		return nil // it was only the answer that got lost
 	case lookup == nil:
@@ -59,7 +56,7 @@ func (s *Users) Create(ctx context.Context, u account.User) error {
 	return fmt.Errorf("firstadmin: create: %w", err)
 }
 
-func (s *Users) create(ctx context.Context, u account.User, event string, args []any) error {
+func (s *Users) create(ctx context.Context, u account.User, e audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tx, err := s.DB.BeginTx(ctx, nil) // in SQLite it holds the write lock from here on
@@ -88,6 +85,7 @@ func (s *Users) create(ctx context.Context, u account.User, event string, args [
 	); err != nil {
 		return err
 	}
+	event, args := s.Row(e)
 	if _, err := tx.ExecContext(ctx, event, args...); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package firstadmin_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -45,13 +44,18 @@ func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	all := &gormstore.Users{DB: db}
-	return &firstadmin.Users{Users: all, DB: db.SQL(), Dialect: db.Dialect(), Event: recorded}, all
+	return &firstadmin.Users{Named: all, DB: db.SQL(), Dialect: db.Dialect(), Row: gormstore.EventRow}, all
 }
 
 // recorded is the event of a first admin, with the admin's own ID.
-func recorded(_ context.Context, u account.User) (string, []any, error) {
-	insert, args := gormstore.EventRow(audit.Event{ID: u.ID, Action: audit.UserCreated, Target: audit.Target{Kind: "user", ID: u.ID}})
-	return insert, args, nil
+func recorded(u account.User) audit.Event {
+	return audit.Event{ID: u.ID, Action: audit.UserCreated, Target: audit.Target{Kind: "user", ID: u.ID}}
+}
+
+// made is Create with that event.
+func made(t *testing.T, by *firstadmin.Users, u account.User) error {
+	t.Helper()
+	return by.Create(t.Context(), u, recorded(u))
 }
 
 func admin(id idworker.ID, name string) account.User {
@@ -78,7 +82,7 @@ func TestOneOfAHundredIsTheFirst(t *testing.T) {
 			for i := range people {
 				making.Go(func() {
 					<-start
-					errs[i] = []*firstadmin.Users{here, there}[i%2].Create(t.Context(), admin(idworker.ID(i+1), fmt.Sprintf("admin%d", i)))
+					errs[i] = made(t, []*firstadmin.Users{here, there}[i%2], admin(idworker.ID(i+1), fmt.Sprintf("admin%d", i)))
 				})
 			}
 			close(start)
@@ -118,14 +122,14 @@ func TestFirstAdminIsAnAccountLikeOthers(t *testing.T) {
 			if err := all.Create(t.Context(), taken); err != nil {
 				t.Fatal(err)
 			}
-			if err := first.Create(t.Context(), admin(2, "grace")); !errors.Is(err, account.ErrExists) {
+			if err := made(t, first, admin(2, "grace")); !errors.Is(err, account.ErrExists) {
 				t.Errorf("a name that is taken: %v, want ErrExists", err)
 			}
-			if err := first.Create(t.Context(), taken); !errors.Is(err, account.ErrRole) {
+			if err := made(t, first, taken); !errors.Is(err, account.ErrRole) {
 				t.Errorf("a user who is no admin: %v, want ErrRole", err)
 			}
 			want := admin(3, "ada")
-			if err := first.Create(t.Context(), want); err != nil {
+			if err := made(t, first, want); err != nil {
 				t.Fatal(err)
 			}
 			got, err := all.ByUsername(t.Context(), "ada")
@@ -133,7 +137,7 @@ func TestFirstAdminIsAnAccountLikeOthers(t *testing.T) {
 				got.PasswordVersion != 1 || got.Disabled() || !got.CreatedAt.Equal(want.CreatedAt) || !got.UpdatedAt.Equal(want.UpdatedAt) {
 				t.Errorf("got %+v, %v; want %+v", got, err, want)
 			}
-			if err := first.Create(t.Context(), admin(4, "eve")); !errors.Is(err, account.ErrHasAdmin) {
+			if err := made(t, first, admin(4, "eve")); !errors.Is(err, account.ErrHasAdmin) {
 				t.Errorf("a second: %v, want ErrHasAdmin", err)
 			}
 		})

@@ -1,6 +1,3 @@
-// Package login is how a session begins and how a password changes: the
-// account says who it is, the second factor that it is they, and the session
-// service opens the door.
 package login
 
 import (
@@ -8,178 +5,181 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
-// Accounts know people and their passwords. *account.Service is one.
-type Accounts interface {
-	Authenticate(ctx context.Context, by account.Asker, username string, p account.Password) (account.User, error)
-	VerifyPassword(ctx context.Context, by account.Asker, u account.User, p account.Password) error
-	NewHash(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
-	// NewHashBeside is for a password beside which there is a second factor.
-	NewHashBeside(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
+// Credentials are what somebody logs in with.
+type Credentials struct {
+	Username string
+	Password account.Password
+	Code     secondfactor.Code // may be empty
+	Only     account.Role      // the role that the login is for; empty: any
 }
 
-// Sessions open logins. *session.Service is one.
-type Sessions interface {
-	Open(ctx context.Context, user idworker.ID, passwordVersion int64) (session.Opened, error)
+// Begun is a login that has begun.
+type Begun struct {
+	session.Opened
+	Device throttle.DeviceCredential // for the next login on the same device
 }
 
-// Users hold the accounts. [Users.ChangePassword] sets a new password
-// and ends the login of its user in one step. [Users.Prove] notes that the password
-// of that version, and the second factor, were shown in the login of who acts in
-// ctx. Both fail with [account.ErrStale] if the version is another by now.
-type Users interface {
-	ByID(ctx context.Context, id idworker.ID) (account.User, error)
-	ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error)
-	Prove(ctx context.Context, id idworker.ID, version int64) error
-}
+// A NeedsCodeError is [secondfactor.ErrRequired], with the ticket that stands for
+// the password when the code comes.
+type NeedsCodeError struct{ Ticket secondfactor.Ticket }
 
-// A Hearer is told of a session that has ended.
-type Hearer interface {
-	Hear(ctx context.Context, ended session.Session) error
-}
+// Error is that of [secondfactor.ErrRequired].
+func (*NeedsCodeError) Error() string { return secondfactor.ErrRequired.Error() }
 
-// ErrRole means that the password is right, and that the account has another
-// role than the door is for. No login was begun, and none was ended.
-var ErrRole = errors.New("the account has another role")
-
-// A Service logs people in. Set the fields once, before use.
-type Service struct {
-	Accounts Accounts
-	Sessions Sessions
-	Users    Users
-	Store    Hearer
-	Factors  Factors // nil: whoever has a second factor cannot log in
-}
+// Unwrap is [secondfactor.ErrRequired].
+func (*NeedsCodeError) Unwrap() error { return secondfactor.ErrRequired }
 
 // Login opens a login for the holder of that name and password, and of the second
-// factor if there is one; code may be empty. It fails with [account.ErrWrong],
-// [account.ErrDisabled] or [account.ErrBusy], and, if the password is right, with
-// [secondfactor.ErrRequired], [secondfactor.ErrInvalid] or [account.ErrShort];
-// within an [*account.RefusedError] if somebody has that name. An error after which the
-// attempt is no guess is [account.ErrUndecided] as well.
-func (s *Service) Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	return s.login(ctx, by, username, p, code, func(account.Role) bool { return true })
+// factor if there is one. It fails with [account.ErrWrong], [account.ErrDisabled] or
+// [account.ErrBusy], with a [*throttle.LimitedError] and, if the password is right,
+// with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort] or
+// [ErrRole]: before a login begins, for that would end the one which the person has
+// elsewhere.
+func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, error) {
+	if err := account.Impossible(in.Username, in.Password); err != nil { // no guess, and costs nothing
+		s.refused(ctx, c, &loggingIn, err)
+		return Begun{}, err
+	}
+	return s.begin(ctx, c, in.Username, in.Only, func(by account.Asker) (account.User, error) {
+		user, err := s.Accounts.Authenticate(ctx, by, in.Username, in.Password)
+		if err != nil {
+			return account.User{}, err
+		}
+		if err := s.second(ctx, &user, in.Password, in.Code); err != nil {
+			return account.User{}, refusedOf(&user, err)
+		}
+		return user, nil
+	})
 }
 
-// LoginAs is [Service.Login] for a door that only one role may pass. It fails
-// with [ErrRole] as well: before a login begins, for that would end the one
-// which the person has elsewhere. Instead of [secondfactor.ErrRequired] it fails
-// with a [*NeedsCodeError], which wraps that.
-func (s *Service) LoginAs(ctx context.Context, by account.Asker, role account.Role, username string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	return s.login(ctx, by, username, p, code, func(r account.Role) bool { return r == role })
-}
-
-func (s *Service) login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code, may func(account.Role) bool) (session.Opened, error) {
-	user, err := s.Accounts.Authenticate(ctx, by, username, p)
+// Finish is the second half of a [Service.Login] that needed a code: the code, with
+// the ticket that says that the password was shown. It fails as that does, and with
+// [secondfactor.ErrTicket] if the ticket is too old, if a code was taken since, or if
+// the password or the factor has changed.
+func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, ticket string, code secondfactor.Code) (Begun, error) {
+	h, err := s.Codes.Redeem(ticket)
 	if err != nil {
-		return session.Opened{}, err
+		s.refused(ctx, c, &loggingIn, err)
+		return Begun{}, err
 	}
-	if err := s.second(ctx, &user, p, code); err != nil {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
+	// The name is that of the ticket: what a client says could be anybody.
+	return s.begin(ctx, c, h.Username, only, func(account.Asker) (account.User, error) {
+		user, err := s.Users.ByID(ctx, h.UserID)
+		switch {
+		case errors.Is(err, account.ErrNotFound):
+			return account.User{}, secondfactor.ErrTicket
+		case err != nil:
+			err = fmt.Errorf("login: finish: %w", account.Undecided(err))
+			return account.User{}, refusedOf(&account.User{ID: h.UserID, Username: h.Username}, err)
+		case user.Disabled():
+			err = account.ErrDisabled
+		case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
+			err = secondfactor.ErrTicket
+		default:
+			err = s.Codes.CheckTicket(ctx, &user, h, code)
+		}
+		if err != nil {
+			return account.User{}, refusedOf(&user, err)
+		}
+		return user, nil
+	}, func(err error) error {
+		// The role is looked at last: who has a ticket counts as one of the role.
+		return refusedOf(&account.User{ID: h.UserID, Username: h.Username, Role: only}, err)
+	})
+}
+
+// begin begins the login of the user whom show returns, who has shown all that is
+// asked. held, if given, says of whom an attempt is that a limit has refused.
+func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role,
+	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
+	var opened session.Opened
+	err := s.attempt(ctx, c, name, func(by account.Asker) (account.User, error) {
+		user, err := show(by)
+		if err == nil {
+			opened, err = s.open(ctx, c, &user, only)
+		}
+		return user, err
+	})
+	if _, limited := errors.AsType[*throttle.LimitedError](err); limited && len(held) > 0 {
+		err = held[0](err)
 	}
-	return s.open(ctx, &user, may)
+	s.count(err)
+	if err != nil {
+		s.refused(ctx, c, &loggingIn, err)
+		return Begun{}, err
+	}
+	who := &opened.Identity
+	args := []any{"user_id", who.UserID, "session_id", who.SessionID}
+	if opened.Replaced != 0 {
+		args = append(args, "replaced", opened.Replaced)
+	}
+	s.log(ctx, c, loggingIn.done, loggingIn.event, args...)
+	return Begun{opened, s.Attempts.NewDevice(c.attempt(name))}, nil
 }
 
 // open begins the login of a user who has shown all that is asked.
-func (s *Service) open(ctx context.Context, user *account.User, may func(account.Role) bool) (session.Opened, error) {
-	if !may(user.Role) {
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: ErrRole}
+func (s *Service) open(ctx context.Context, c *Client, user *account.User, only account.Role) (session.Opened, error) {
+	if only != "" && user.Role != only {
+		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	opened, err := s.Sessions.Open(ctx, user.ID, user.PasswordVersion)
-	if gone(err) {
-		err = account.ErrWrong // it was right a moment ago
-	}
+	opened, err := s.Sessions.Open(audit.NewContext(ctx, c.By), user.ID, user.PasswordVersion)
 	switch {
-	case errors.Is(err, account.ErrWrong):
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}
+	case gone(err):
+		return session.Opened{}, refusedOf(user, account.ErrWrong) // it was right a moment ago
 	case err != nil: // and the password was right
-		return session.Opened{}, &account.RefusedError{UserID: user.ID, Err: account.Undecided(err)}
+		return session.Opened{}, refusedOf(user, account.Undecided(err))
 	}
 	return opened, nil
 }
 
-// Reauthenticate checks the password of somebody who is logged in once more, and
-// the second factor if there is one, and notes it in their login: for a while it
-// may do what a token alone is not enough for. It fails with [account.ErrWrong], [account.ErrDisabled], [account.ErrBusy],
-// [secondfactor.ErrRequired] or [secondfactor.ErrInvalid]; what is no guess is
-// [account.ErrUndecided] as well, as in [Service.Login].
-func (s *Service) Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error {
-	user, err := s.Users.ByID(ctx, id)
-	if err != nil {
-		return fmt.Errorf("login: reauthenticate: %w", account.Undecided(err))
-	}
-	if err := s.Accounts.VerifyPassword(ctx, loggedIn(by), user, p); err != nil {
-		return err
-	}
-	if err := s.code(ctx, &user, code); err != nil {
-		return err
-	}
-	err = s.Users.Prove(ctx, id, user.PasswordVersion)
+// count counts logins that begin and those that are refused, for people to look at.
+func (s *Service) count(err error) {
 	switch {
-	case gone(err):
-		return account.ErrWrong // it was right a moment ago
-	case err != nil: // and the password was right
-		return fmt.Errorf("login: reauthenticate: %w", account.Undecided(err))
+	case err == nil:
+		s.Counts.Add(activity.Login, 1)
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, ErrRole),
+		errors.Is(err, account.ErrShort), errors.Is(err, secondfactor.ErrInvalid):
+		s.Counts.Add(activity.Refused, 1)
 	}
-	return nil
 }
 
-// ChangePassword replaces the password of that user, who has to know the old
-// one, and to show the second factor if there is one, and ends the login. It fails
-// with [account.ErrWrong], [secondfactor.ErrRequired], [secondfactor.ErrInvalid],
-// or an [*account.InvalidError] about the new one, which is looked at before the
-// code, so that a correction does not need another; that error wraps
-// [secondfactor.ErrUnchecked] as well. What is no guess of the old one is
-// [account.ErrUndecided] as well.
-//
-// An error wrapping [session.ErrUntold] means: changed and ended, and effective
-// everywhere within the bound.
-func (s *Service) ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error {
-	user, err := s.Users.ByID(ctx, id)
-	if err != nil {
-		return fmt.Errorf("login: change password: %w", account.Undecided(err))
+// second is what stands between the right password and a login. A password that
+// is too short to be the only factor opens nothing without another: it was chosen
+// beside a second factor, which an admin has removed since.
+func (s *Service) second(ctx context.Context, user *account.User, p account.Password, code secondfactor.Code) error {
+	if !user.HasSecondFactor() {
+		if !p.Alone() {
+			return account.ErrShort
+		}
+		return nil
 	}
-	by = loggedIn(by)
-	if err := s.Accounts.VerifyPassword(ctx, by, user, current); err != nil {
-		return err
+	err := s.code(ctx, user, code)
+	if errors.Is(err, secondfactor.ErrRequired) {
+		ticket, err := s.Codes.Ticket(ctx, secondfactor.Holder{
+			UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion,
+		})
+		if err != nil { // and the password was right
+			return account.Undecided(err)
+		}
+		return &NeedsCodeError{ticket}
 	}
-	// From here on the current password was right, and no error is about a guess.
-	newHash := s.Accounts.NewHash
-	if user.HasSecondFactor() {
-		newHash = s.Accounts.NewHashBeside
-	}
-	hash, err := newHash(ctx, by, user.Username, next)
-	if err != nil && user.HasSecondFactor() {
-		return fmt.Errorf("%w: %w", err, secondfactor.ErrUnchecked)
-	}
-	if err != nil {
-		return account.Undecided(err)
-	}
-	if err := s.code(ctx, &user, code); err != nil {
-		return err
-	}
-	ended, err := s.Users.ChangePassword(ctx, id, user.PasswordVersion, hash)
-	if gone(err) {
-		return account.ErrWrong
-	}
-	if err == nil && ended.ID != 0 {
-		err = s.Store.Hear(ctx, ended)
-	}
-	if err != nil {
-		return fmt.Errorf("login: change password: %w", account.Undecided(err))
-	}
-	return nil
+	return err
 }
 
-// loggedIn is by, of whom the caller knows that it is logged in.
-func loggedIn(by account.Asker) account.Asker {
-	by.Known = true
-	return by
+// code checks one of a user who has a second factor; nobody else needs any.
+func (s *Service) code(ctx context.Context, user *account.User, code secondfactor.Code) error {
+	if !user.HasSecondFactor() {
+		return nil
+	}
+	return s.Codes.Check(ctx, user, code)
 }
 
 // gone reports that the account is no longer as it was when the password was

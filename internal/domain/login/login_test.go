@@ -1,8 +1,12 @@
 package login_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,9 +14,12 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 const (
@@ -22,7 +29,7 @@ const (
 
 func TestLoginOpensForTheRightPassword(t *testing.T) {
 	w := newWorld(t)
-	opened, err := w.login.Login(t.Context(), account.Asker{}, "Alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	opened, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "Alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}})
 	if err != nil || session.UserOf(opened.Identity) != w.user.ID {
 		t.Fatalf("Login = %v, %v; want alice's", opened, err)
 	}
@@ -34,7 +41,7 @@ func TestLoginOpensForTheRightPassword(t *testing.T) {
 func TestLoginRefusesTheWrongPasswordWithoutOpening(t *testing.T) {
 	w := newWorld(t)
 	for _, name := range []string{"alice", "nobody"} {
-		if _, err := w.login.Login(t.Context(), account.Asker{}, name, account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+		if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: name, Password: account.NewPassword("not the right passphrase"), Code: secondfactor.Code{}}); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("Login(%q) = %v, want ErrWrong", name, err)
 		}
 	}
@@ -49,7 +56,7 @@ func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
 	for _, moved := range []error{account.ErrStale, account.ErrNotFound} {
 		w := newWorld(t)
 		w.sessions.err = moved
-		if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+		if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}}); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("Login = %v after %v, want ErrWrong", err, moved)
 		}
 	}
@@ -70,7 +77,7 @@ func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
 		{"nobody", oldPassword, nil, false},
 	} {
 		w.sessions.err = c.open
-		_, err := w.login.Login(t.Context(), account.Asker{}, c.name, account.NewPassword(c.password), secondfactor.Code{})
+		_, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: c.name, Password: account.NewPassword(c.password), Code: secondfactor.Code{}})
 		refused, known := errors.AsType[*account.RefusedError](err)
 		if err == nil || known != c.known || known && refused.UserID != w.user.ID {
 			t.Errorf("%s, %v: %v, known: %v", c.name, c.open, err, known)
@@ -81,7 +88,7 @@ func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
 func TestLoginDoesNotCallAnOutageAWrongPassword(t *testing.T) {
 	w := newWorld(t)
 	w.sessions.err = errors.New("the database is away")
-	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err == nil || errors.Is(err, account.ErrWrong) {
+	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}}); err == nil || errors.Is(err, account.ErrWrong) {
 		t.Errorf("Login = %v, want the outage", err)
 	}
 }
@@ -95,7 +102,7 @@ func TestChangePasswordEndsTheLoginAndSaysSo(t *testing.T) {
 	if len(w.heard) != 1 || w.heard[0].ID != 7 {
 		t.Errorf("heard %v, want the session that ended", w.heard)
 	}
-	if _, err := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(newPassword), secondfactor.Code{}); err != nil {
+	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(newPassword), Code: secondfactor.Code{}}); err != nil {
 		t.Errorf("the new password does not open: %v", err)
 	}
 }
@@ -124,12 +131,13 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 	}
 }
 
-func TestChangePasswordTellsThatWordIsUnderWay(t *testing.T) {
+// TestChangePasswordIsDoneWhenWordIsUnderWay: the log says so.
+func TestChangePasswordIsDoneWhenWordIsUnderWay(t *testing.T) {
 	w := newWorld(t)
 	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
 	w.hearErr = session.ErrUntold
-	if err := w.change(oldPassword, newPassword); !errors.Is(err, session.ErrUntold) {
-		t.Errorf("ChangePassword = %v, want ErrUntold", err)
+	if err := w.change(oldPassword, newPassword); err != nil || !strings.Contains(w.log.String(), session.ErrUntold.Error()) {
+		t.Errorf("ChangePassword = %v, want none, and the log has %s", err, &w.log)
 	}
 }
 
@@ -140,23 +148,72 @@ type world struct {
 	user     account.User
 	users    *users
 	sessions *sessions
+	limits   *limits
 	heard    []session.Session
 	hearErr  error
+	log      bytes.Buffer
+	refusals []audit.Sighting
+}
+
+func (w *world) Note(s audit.Sighting) bool { w.refusals = append(w.refusals, s); return true }
+
+// client is alice, who is logged in, at some address.
+func (w *world) client() *login.Client {
+	return &login.Client{
+		By:      audit.Actor{ID: w.user.ID, Session: 70, Name: w.user.Username, Via: audit.ViaConsole, RequestID: "r"},
+		Address: netip.MustParseAddr("192.0.2.7"),
+	}
+}
+
+// as is a client who is logged in as another user.
+func as(c *login.Client, id idworker.ID) *login.Client { c.By.ID = id; return c }
+
+// limits count what is tried, given back and forgiven.
+type limits struct {
+	err                     error
+	tried, returned, proved int
+	notice                  throttle.Notice
+	forgotten               []string
+}
+
+func (l *limits) Login(context.Context, throttle.Attempt) (throttle.Taken, error) {
+	l.tried++
+	return throttle.Taken{}, l.err
+}
+
+func (l *limits) LoggedIn(context.Context, throttle.Taken, idworker.ID) throttle.Notice {
+	l.proved++
+	return l.notice
+}
+func (l *limits) Return(context.Context, throttle.Taken)                 { l.returned++ }
+func (*limits) NewDevice(throttle.Attempt) (c throttle.DeviceCredential) { return c }
+func (l *limits) Register(ctx context.Context, _ netip.Addr) (throttle.Taken, error) {
+	return l.Login(ctx, throttle.Attempt{})
+}
+func (l *limits) Reset(ctx context.Context, _ netip.Addr) (throttle.Taken, error) {
+	return l.Login(ctx, throttle.Attempt{})
+}
+func (l *limits) WasReset(_ context.Context, a throttle.Attempt) {
+	l.forgotten = append(l.forgotten, a.Account)
 }
 
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}}
-	accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: &counter{}, Now: time.Now}
+	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}, limits: &limits{}}
+	accounts := &account.Service{Users: w.users.Users, Hasher: accounttest.NewHasher(t), IDs: &counter{}, Now: time.Now}
 	var err error
 	if w.user, err = accounts.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
 		t.Fatal(err)
 	}
-	w.login = &login.Service{Accounts: accounts, Sessions: w.sessions, Users: w.users, Store: w}
+	w.login = &login.Service{
+		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, First: w.users, Proofs: w.users, Store: w,
+		Attempts: w.limits, Sources: w.limits, Refusals: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
+	}
 	return w
 }
 
 func (w *world) change(current, next string) error {
-	return w.login.ChangePassword(w.t.Context(), account.Asker{}, w.user.ID, account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
+	return w.login.ChangePassword(w.t.Context(), w.client(), account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
 }
 
 func (w *world) Hear(_ context.Context, ended session.Session) error {
@@ -172,27 +229,43 @@ type users struct {
 	*accounttest.Users
 	ended   session.Session
 	err     error
+	events  []audit.Event
 	changed int
 	proved  int64 // the version of the password of the last proof
 }
 
-func (u *users) ChangePassword(_ context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
+func (u *users) CreateRecorded(ctx context.Context, user account.User, events ...audit.Event) error {
+	if u.err != nil {
+		return u.err
+	}
+	u.events = append(u.events, events...)
+	return u.Users.Create(ctx, user)
+}
+
+// Create is that of the first admin.
+func (u *users) Create(ctx context.Context, user account.User, e audit.Event) error {
+	return u.CreateRecorded(ctx, user, e)
+}
+
+func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
 	if u.err != nil {
 		return session.Session{}, u.err
 	}
+	u.events = append(u.events, e)
 	u.changed++
 	u.Change(id, func(user *account.User) { user.PasswordHash, user.PasswordVersion = hash, version+1 })
 	return u.ended, nil
 }
 
-func (u *users) Prove(_ context.Context, _ idworker.ID, version int64) error {
+func (u *users) Prove(_ context.Context, version int64, e audit.Event) error {
 	if u.err == nil {
-		u.proved = version
+		u.proved, u.events = version, append(u.events, e)
 	}
 	return u.err
 }
 
 type sessions struct {
+	login.Sessions
 	opened  int
 	version int64
 	err     error

@@ -3,10 +3,12 @@ package login_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -16,6 +18,7 @@ type started struct {
 	token account.ResetToken
 	user  account.User
 	ended session.Session
+	event audit.Event
 	used  account.PHC
 	find  error
 	use   error
@@ -30,11 +33,11 @@ func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time
 	return s.user, account.Issuer{ID: 7, Name: "root"}, s.find
 }
 
-func (s *started) UseReset(_ context.Context, _ account.ResetHash, u account.User, _ account.Issuer, hash account.PHC, _ time.Time) (session.Session, error) {
+func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
 	if s.use != nil {
 		return session.Session{}, s.use
 	}
-	s.used = hash
+	s.used, s.event = hash, e
 	return s.ended, nil
 }
 
@@ -54,29 +57,38 @@ func (h *hashes) NewHash(ctx context.Context, by account.Asker, name string, p a
 	return h.Accounts.NewHash(ctx, by, name, p)
 }
 
-func newReset(t *testing.T) (*login.Resets, *started, *hashes) {
+func newReset(t *testing.T) (*world, *started, *hashes) {
 	t.Helper()
 	w := newWorld(t)
 	s := &started{token: account.NewResetToken(), user: w.user, ended: session.Session{ID: 9, UserID: w.user.ID}}
 	h := &hashes{Accounts: w.login.Accounts}
-	return &login.Resets{Accounts: h, Users: s, Store: s, Now: time.Now}, s, h
+	w.login.Accounts, w.login.Links, w.login.Store = h, s, s
+	return w, s, h
+}
+
+// use is alice, who uses a token that she was given.
+func (w *world) use(token account.ResetToken, p string) error {
+	return w.login.SetByLink(w.t.Context(), &login.Client{By: audit.Actor{Via: audit.ViaAPI, RequestID: "r"}}, token.Reveal(), account.NewPassword(p))
 }
 
 // The end of the login is told before the answer, so that the token of before is
 // dead by then.
 func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 	r, s, _ := newReset(t)
-	u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword))
-	if err != nil || u.ID != s.user.ID || s.used.IsZero() || len(s.heard) != 1 || s.heard[0].ID != 9 {
-		t.Errorf("%v, %v, heard %v", u.ID, err, s.heard)
+	err := r.use(s.token, newPassword)
+	if err != nil || s.event.Target.ID != s.user.ID || s.event.By.RequestID != "r" || s.used.IsZero() || len(s.heard) != 1 || s.heard[0].ID != 9 {
+		t.Errorf("%+v, %v, heard %v", s.event, err, s.heard)
+	}
+	if got, want := string(s.event.New), `{"issued_by":"7","issuer":"root"}`; got != want || s.event.By.ID != s.user.ID {
+		t.Errorf("the use is recorded with %s by %+v, want %s", got, s.event.By, want)
 	}
 	s.ended, s.heard = session.Session{}, nil // who had no login
-	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); err != nil || len(s.heard) != 0 {
+	if err := r.use(s.token, newPassword); err != nil || len(s.heard) != 0 {
 		t.Errorf("%v, heard %v", err, s.heard)
 	}
 	s.ended.ID, s.deaf = 9, session.ErrUntold
-	if u, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, session.ErrUntold) || u.ID != s.user.ID {
-		t.Errorf("untold: %v, %v", u.ID, err)
+	if err := r.use(s.token, newPassword); err != nil || !strings.Contains(r.log.String(), session.ErrUntold.Error()) {
+		t.Errorf("untold: %v, the log has %s", err, &r.log)
 	}
 }
 
@@ -84,12 +96,12 @@ func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 func TestTokenIsLookedAtFirst(t *testing.T) {
 	r, s, h := newReset(t)
 	for _, p := range []string{"x", "alice alice alice alice", newPassword} {
-		if _, err := r.Use(t.Context(), account.Asker{}, account.NewResetToken(), account.NewPassword(p)); !errors.Is(err, account.ErrReset) {
+		if err := r.use(account.NewResetToken(), p); !errors.Is(err, account.ErrReset) {
 			t.Errorf("%q: %v, want ErrReset", p, err)
 		}
 	}
 	s.user.DisabledAt = time.Now()
-	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, account.ErrDisabled) {
+	if err := r.use(s.token, newPassword); !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
 	} else if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != s.user.ID {
 		t.Errorf("disabled: %+v, which says of nobody", known)
@@ -101,18 +113,18 @@ func TestTokenIsLookedAtFirst(t *testing.T) {
 
 func TestResetKeepsWhatItCannotDecide(t *testing.T) {
 	r, s, _ := newReset(t)
-	_, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword("short"))
+	err := r.use(s.token, "short")
 	if _, ok := errors.AsType[*account.InvalidError](err); !ok || !s.used.IsZero() {
 		t.Errorf("a short password: %v", err)
 	}
 	for _, away := range []error{context.DeadlineExceeded, account.ErrReset, account.ErrDisabled} {
 		s.use = away
-		if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, away) {
+		if err := r.use(s.token, newPassword); !errors.Is(err, away) {
 			t.Errorf("%v, want %v", err, away)
 		}
 	}
 	s.find = context.DeadlineExceeded
-	if _, err := r.Use(t.Context(), account.Asker{}, s.token, account.NewPassword(newPassword)); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
+	if err := r.use(s.token, newPassword); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
 		t.Errorf("database away: %v", err)
 	}
 	if len(s.heard) != 0 {

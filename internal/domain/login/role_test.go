@@ -16,17 +16,17 @@ import (
 // elsewhere.
 func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleAdmin, "alice", account.NewPassword(oldPassword), secondfactor.Code{})
+	_, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleAdmin, Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}})
 	if refused, known := errors.AsType[*account.RefusedError](err); !errors.Is(err, login.ErrRole) || !known || refused.UserID != w.user.ID {
 		t.Errorf("LoginAs = %v, want ErrRole, about alice", err)
 	}
-	if _, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleAdmin, "alice", account.NewPassword("not the right passphrase"), secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
+	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleAdmin, Username: "alice", Password: account.NewPassword("not the right passphrase"), Code: secondfactor.Code{}}); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("with a wrong password: %v, want ErrWrong: the role is told to who knows the password", err)
 	}
 	if w.sessions.opened != 0 {
 		t.Errorf("%d sessions opened, want none", w.sessions.opened)
 	}
-	if opened, err := w.login.LoginAs(t.Context(), account.Asker{}, account.RoleUser, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); err != nil || session.UserOf(opened.Identity) != w.user.ID {
+	if opened, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleUser, Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}}); err != nil || session.UserOf(opened.Identity) != w.user.ID {
 		t.Errorf("LoginAs with the role = %v, %v", opened, err)
 	}
 }
@@ -37,7 +37,7 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 func TestReauthenticationAsksForThePassword(t *testing.T) {
 	w := newWorld(t)
 	again := func(id idworker.ID, password string) error {
-		return w.login.Reauthenticate(t.Context(), account.Asker{}, id, account.NewPassword(password), secondfactor.Code{})
+		return w.login.Reauthenticate(t.Context(), as(w.client(), id), account.NewPassword(password), secondfactor.Code{})
 	}
 	if err := again(w.user.ID, "not the right passphrase"); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("with a wrong password: %v, want ErrWrong", err)

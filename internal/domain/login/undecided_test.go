@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
@@ -15,10 +16,10 @@ func TestRightPasswordIsNoGuess(t *testing.T) {
 	w := newWorld(t)
 	for err, undecided := range map[error]bool{outage: true, account.ErrDisabled: true, account.ErrStale: false, account.ErrNotFound: false} {
 		w.sessions.err = err
-		if _, got := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), secondfactor.Code{}); errors.Is(got, account.ErrUndecided) != undecided {
+		if _, got := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}}); errors.Is(got, account.ErrUndecided) != undecided {
 			t.Errorf("Login after %v: %v", err, got)
 		}
-		if _, got := w.login.Login(t.Context(), account.Asker{}, "alice", account.NewPassword("not the right passphrase"), secondfactor.Code{}); errors.Is(got, account.ErrUndecided) {
+		if _, got := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword("not the right passphrase"), Code: secondfactor.Code{}}); errors.Is(got, account.ErrUndecided) {
 			t.Errorf("a wrong password: %v", got)
 		}
 		w.users.err = err
@@ -29,7 +30,7 @@ func TestRightPasswordIsNoGuess(t *testing.T) {
 			t.Errorf("a wrong current password: %v", got)
 		}
 	}
-	if err := w.login.Reauthenticate(t.Context(), account.Asker{}, 12345, account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
+	if err := w.login.Reauthenticate(t.Context(), as(w.client(), 12345), account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
 		t.Errorf("nobody to confirm: %v", err)
 	}
 }

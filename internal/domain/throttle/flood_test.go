@@ -61,7 +61,7 @@ func TestPlacesOfOneNetworkAreCountedTogether(t *testing.T) {
 	g := gate(t, nil)
 	registered, tried := 0, 0
 	for i := range 60 {
-		if g.Register(t.Context(), from(i)) == nil {
+		if _, err := g.Register(t.Context(), from(i)); err == nil {
 			registered++
 		}
 		for j := range 4 {
@@ -73,7 +73,7 @@ func TestPlacesOfOneNetworkAreCountedTogether(t *testing.T) {
 	if registered != limit.Default().Register.Count || tried != limit.Default().LoginAddress.Count {
 		t.Errorf("%d accounts and %d attempts, want 30 and 120", registered, tried)
 	}
-	if err := g.Register(t.Context(), away); err != nil {
+	if _, err := g.Register(t.Context(), away); err != nil {
 		t.Errorf("elsewhere: %v", err)
 	}
 }

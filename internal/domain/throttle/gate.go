@@ -48,9 +48,6 @@ type Gate struct {
 	Unremembered func(ctx context.Context, err error)
 	// Refused, if set, hears the name of each limit that has refused an attempt.
 	Refused func(policy string)
-	// Noticed, if set, hears of a right password that somebody should know about.
-	// Whoever gave it waits.
-	Noticed func(ctx context.Context, n Notice)
 }
 
 // Taken is what one attempt has taken, for [Gate.Return] and [Gate.LoggedIn].
@@ -209,9 +206,9 @@ func (g *Gate) count(ctx context.Context, t *Taken, limits *limit.Limits) (*Limi
 // attempt has taken, or empties the guard of the device or the place, and
 // remembers the place. The guard of strangers keeps what others have used: a login
 // of the owner gives nobody who guesses new attempts. What cannot be written
-// changes nothing about the login.
-func (g *Gate) LoggedIn(ctx context.Context, t Taken, user idworker.ID) {
-	g.notice(ctx, &t, user)
+// changes nothing about the login. It returns what was unusual about it.
+func (g *Gate) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notice {
+	n := g.notice(ctx, &t)
 	r := g.Limits().LoginAccount
 	switch {
 	case !t.Known:
@@ -224,6 +221,7 @@ func (g *Gate) LoggedIn(ctx context.Context, t Taken, user idworker.ID) {
 			g.unwritten(ctx, err)
 		}
 	}
+	return n
 }
 
 // change changes a guard of an attempt, as long as others do not get before it.
@@ -279,24 +277,26 @@ func (g *Gate) giveBack(ctx context.Context, t *Taken, from int) {
 	t.all = t.all[:from]
 }
 
-// Register counts a new account, or refuses it with a [*LimitedError].
-func (g *Gate) Register(ctx context.Context, from netip.Addr) error {
+// Register counts a new account, or refuses it with a [*LimitedError]. What it has
+// taken can be given back by [Gate.Return].
+func (g *Gate) Register(ctx context.Context, from netip.Addr) (Taken, error) {
 	return g.bySource(ctx, "register", "r:", from)
 }
 
 // Reset counts an attempt to set a password by the token of a reset, or refuses
 // it with a [*LimitedError]. The tokens cannot be guessed: it bounds the load, by
-// the rule for new accounts and a count of its own.
-func (g *Gate) Reset(ctx context.Context, from netip.Addr) error {
+// the rule for new accounts and a count of its own. What it has taken can be given
+// back by [Gate.Return].
+func (g *Gate) Reset(ctx context.Context, from netip.Addr) (Taken, error) {
 	return g.bySource(ctx, "reset", "s:", from)
 }
 
-func (g *Gate) bySource(ctx context.Context, policy, kind string, from netip.Addr) error {
+func (g *Gate) bySource(ctx context.Context, policy, kind string, from netip.Addr) (Taken, error) {
 	var t Taken
 	if err, _ := g.takeAddress(ctx, policy, kind, from, g.Limits().Register, &t); err != nil {
-		return g.told(err)
+		return Taken{}, g.told(err)
 	}
-	return nil
+	return t, nil
 }
 
 // WasReset forgets what was counted against the account by strangers, and against

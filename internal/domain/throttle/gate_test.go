@@ -323,7 +323,7 @@ func TestRegistrationsHaveALimit(t *testing.T) {
 	g := gate(t, nil)
 	g.Refused = func(policy string) { told = append(told, policy) }
 	for i := range 31 {
-		if err := g.Register(t.Context(), home); (err != nil) != (i == 30) {
+		if _, err := g.Register(t.Context(), home); (err != nil) != (i == 30) {
 			t.Errorf("registration %d: %v", i+1, err)
 		}
 	}

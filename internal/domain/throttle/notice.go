@@ -1,35 +1,25 @@
 package throttle
 
-import (
-	"context"
-	"net/netip"
-
-	"github.com/flakepass/flakepass/idworker"
-)
+import "context"
 
 // manyFailures is from how many wrong passwords a right one is worth a notice:
 // more than people mistype.
 const manyFailures = 10
 
-// A Notice is what is unusual about somebody who has just given the right
-// password (OWASP ASVS 5.0, 6.3.5 and 6.3.7).
+// A Notice is what is unusual about a right password, if anything (OWASP ASVS 5.0,
+// 6.3.5 and 6.3.7).
 type Notice struct {
-	User     idworker.ID
-	Address  netip.Addr
 	NewPlace bool
 	// Failures is how many wrong passwords for the account came before, about, since
-	// somebody was last told, by strangers and by this device or at this place; 0 if
+	// that was noticed last, by strangers and by this device or at this place; 0 if
 	// they were few.
 	Failures int
 }
 
-// notice is what is unusual about t, whose password was right. That it is told of
-// wrong passwords is kept, so that it is told once.
-func (g *Gate) notice(ctx context.Context, t *Taken, user idworker.ID) {
-	if g.Noticed == nil {
-		return
-	}
-	n := Notice{User: user, Address: t.Attempt.Address, NewPlace: t.record.PlaceSeen == 0 && t.record.Places}
+// notice is what is unusual about t, whose password was right. That wrong passwords
+// were noticed is kept, so that they are once.
+func (g *Gate) notice(ctx context.Context, t *Taken) Notice {
+	n := Notice{NewPlace: t.record.PlaceSeen == 0 && t.record.Places}
 	r, now := g.Limits().LoginAccount, t.record.Now
 	by := t.record.Strangers.failures(r, now)
 	if t.Known {
@@ -43,7 +33,5 @@ func (g *Gate) notice(ctx context.Context, t *Taken, user idworker.ID) {
 			return s
 		})
 	}
-	if n.NewPlace || n.Failures > 0 {
-		g.Noticed(ctx, n)
-	}
+	return n
 }

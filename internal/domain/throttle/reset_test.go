@@ -14,15 +14,16 @@ func TestResetsAreLimitedByAddress(t *testing.T) {
 	g := gate(t, nil)
 	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for n := range limit.Default().Register.Count {
-		if err := g.Reset(t.Context(), here); err != nil {
+		if _, err := g.Reset(t.Context(), here); err != nil {
 			t.Fatalf("attempt %d: %v", n, err)
 		}
 	}
-	limited, ok := errors.AsType[*throttle.LimitedError](g.Reset(t.Context(), here))
+	_, err := g.Reset(t.Context(), here)
+	limited, ok := errors.AsType[*throttle.LimitedError](err)
 	if !ok || limited.Policy != "reset" || limited.Retry <= 0 {
 		t.Errorf("one more: %+v", limited)
 	}
-	if err := g.Reset(t.Context(), there); err != nil {
+	if _, err := g.Reset(t.Context(), there); err != nil {
 		t.Errorf("from elsewhere: %v", err)
 	}
 	if err := login(t, g, throttle.Attempt{Account: "alice", Address: here}); err != nil {

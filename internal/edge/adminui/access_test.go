@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/adminui"
 )
 
@@ -22,7 +23,7 @@ func TestEveryPageIsForAdmins(t *testing.T) {
 	c := w.enter()
 	// Nothing is behind the pages: one that is reached panics, or shows something.
 	w.ui.People, w.ui.Living = struct{ adminui.People }{}, struct{ adminui.LivingLogins }{}
-	w.ui.Own, w.ui.Factors, w.ui.Resets = struct{ adminui.Own }{}, struct{ adminui.Factors }{}, struct{ adminui.Resets }{}
+	w.ui.Own, w.ui.Factors, w.ui.Resets = &login.Service{}, struct{ adminui.Factors }{}, struct{ adminui.Resets }{}
 	w.ui.Open = struct{ adminui.OpenLinks }{}
 	w.h = w.ui.Handler()
 	paths := w.ui.Paths()

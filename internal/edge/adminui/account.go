@@ -8,22 +8,16 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const accountPath = "/console/account"
 
-// Own are the verbs of people about their own accounts. *login.Service has them.
-type Own interface {
-	HasFactor(ctx context.Context, id idworker.ID) (bool, error)
-	FactorState(ctx context.Context, id idworker.ID) (secondfactor.State, error)
-	EnrolFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password) (secondfactor.Enrolment, error)
-	ConfirmFactor(ctx context.Context, id idworker.ID, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	RenewRecovery(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	RemoveFactor(ctx context.Context, by account.Asker, id idworker.ID, current account.Password, code secondfactor.Code) error
-	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
+// FactorStates says what people are told of their own second factors.
+// *secondfactor.Service does.
+type FactorStates interface {
+	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
 }
 
 // The parts of the page, as its forms name them.
@@ -34,12 +28,6 @@ const (
 	doRemove   = "remove"
 	doPassword = "password"
 )
-
-// ownEvents are what the record calls them; an enrolment is none until it is
-// confirmed.
-var ownEvents = map[string]audit.Action{
-	doConfirm: audit.SecondFactorEnrolled, doRenew: audit.RecoveryCodesRenewed, doRemove: audit.SecondFactorRemoved, doPassword: audit.PasswordChanged,
-}
 
 type accountView struct {
 	frame
@@ -70,7 +58,7 @@ func (v *visit) showAccount(status int, view accountView) {
 // codesLeft says how many recovery codes there are. The page does without if
 // that cannot be known: the form for new ones is there in any case.
 func (v *visit) codesLeft() string {
-	state, err := v.u.Own.FactorState(v.r.Context(), session.UserOf(v.who))
+	state, err := v.u.FactorStates.State(v.r.Context(), session.UserOf(v.who))
 	switch {
 	case err != nil || !state.Enrolled:
 		return ""
@@ -82,109 +70,45 @@ func (v *visit) codesLeft() string {
 	return v.t.Text("account.left", state.Left)
 }
 
-// postAccount does one of five things, each of which needs a proof that counts as
-// an attempt to log in.
+// postAccount does one of five things, each of which needs a proof.
 func (u *UI) postAccount(v *visit, form url.Values) {
-	do := form.Get("do")
-	again := func(status int, problem string) {
-		v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
-	}
-	// Where people are who act on their own accounts is not on record.
-	by := audit.From(v.r.Context())
-	by.Address = ""
-	ctx, id := audit.NewContext(v.r.Context(), by), session.UserOf(v.who)
+	ctx, c, do := v.r.Context(), v.client(), form.Get("do")
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
-	if err := account.Impossible(v.who.Username, current); err != nil {
-		v.unproved("own account not changed", err)
-		again(v.refusal(err))
-		return
-	}
-	if status, problem := v.heldInside(v.attempt(v.who.Username), "own account not changed"); status != 0 {
-		again(status, problem)
-		return
-	}
 	var answer func()
 	var err error
 	switch do {
 	case doEnrol:
 		var e secondfactor.Enrolment
-		if e, err = u.Own.EnrolFactor(ctx, v.by, id, current); err == nil {
-			answer = func() { v.showEnrolment(e) }
-		}
+		e, err = u.Own.EnrolFactor(ctx, c, current)
+		answer = func() { v.showEnrolment(e) }
 	case doConfirm:
 		var codes []secondfactor.RecoveryCode
-		codes, err = u.Own.ConfirmFactor(ctx, id, code)
+		codes, err = u.Own.ConfirmFactor(ctx, c, code)
 		answer = func() { v.showRecovery(codes) }
 	case doRenew:
 		var codes []secondfactor.RecoveryCode
-		codes, err = u.Own.RenewRecovery(ctx, v.by, id, current, code)
+		codes, err = u.Own.RenewRecovery(ctx, c, current, code)
 		answer = func() { v.showRecovery(codes) }
 	case doRemove:
-		err = u.Own.RemoveFactor(ctx, v.by, id, current, code)
+		err = u.Own.RemoveFactor(ctx, c, current, code)
 		answer = func() { v.see(accountPath, url.Values{"done": {"factor_removed"}}) }
 	case doPassword:
-		err = u.Own.ChangePassword(ctx, v.by, id, current, account.NewPassword(form.Get("new_password")), code)
+		err = u.Own.ChangePassword(ctx, c, current, account.NewPassword(form.Get("new_password")), code)
 		answer = func() { v.toLogin("password") }
-		if errors.Is(err, session.ErrUntold) { // changed, and over everywhere within the bound
-			err = nil
-		}
 	default:
 		v.message(http.StatusBadRequest, v.t.message("bad_request"))
 		return
 	}
-	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password; the current one was right
-		if !errors.Is(err, secondfactor.ErrUnchecked) {
-			v.proved(id)
-		}
+	if err == nil {
+		answer()
+		return
+	}
+	if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new password
 		v.showAccount(http.StatusUnprocessableEntity, accountView{Problems: v.newPassword(invalid), At: do})
 		return
 	}
-	if err != nil {
-		v.unguessed(err)
-		v.unproved("own account not changed", err)
-		if errors.Is(err, account.ErrBusy) {
-			v.log("own account not changed", "reason", "busy", "user_id", id.String())
-		}
-		status, problem := v.refusal(err)
-		again(status, problem)
-		return
-	}
-	v.proved(id)
-	args := []any{"what", do, "user_id", id.String()}
-	if event := ownEvents[do]; event != "" {
-		args = append(args, "event", string(event))
-	}
-	v.log("own account changed", args...)
-	answer()
-}
-
-// refusal is what a person is told of an error of [Own].
-func (v *visit) refusal(err error) (status int, sentence string) {
-	switch {
-	case errors.Is(err, account.ErrWrong):
-		return http.StatusForbidden, v.t.Text("confirm.wrong")
-	case errors.Is(err, secondfactor.ErrRequired):
-		return http.StatusForbidden, v.t.Text("account.code_needed")
-	case errors.Is(err, secondfactor.ErrInvalid):
-		return http.StatusForbidden, v.t.Text("account.code_wrong")
-	case errors.Is(err, account.ErrShort):
-		return http.StatusConflict, v.t.Text("account.too_short_to_remove")
-	case errors.Is(err, secondfactor.ErrOff):
-		return http.StatusForbidden, v.t.Text("account.off")
-	case errors.Is(err, secondfactor.ErrEnrolled):
-		return http.StatusConflict, v.t.Text("account.already")
-	case errors.Is(err, secondfactor.ErrNotEnrolled):
-		return http.StatusConflict, v.t.Text("account.none")
-	case errors.Is(err, account.ErrBusy):
-		return http.StatusServiceUnavailable, v.t.Text("login.busy")
-	case errors.Is(err, secondfactor.ErrSealed):
-		v.uncheckable("own account", err)
-		return http.StatusServiceUnavailable, v.t.Text("account.sealed")
-	}
-	if v.r.Context().Err() == nil {
-		v.u.Log.ErrorContext(v.r.Context(), "console: own account", "err", err, "request_id", v.w.Header().Get(requestIDHeader))
-	}
-	return http.StatusServiceUnavailable, v.t.Text("login.failed")
+	status, problem := v.refusal("own account", err)
+	v.showAccount(status, accountView{Problem: problem, At: do, Confirm: do == doConfirm})
 }
 
 // newPassword says what is wrong with one. Beside a second factor fewer

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -21,15 +22,12 @@ type Options struct {
 	// asked at every use of a valid link, so an admin made elsewhere in the
 	// meantime ends the link.
 	HasAdmin func(ctx context.Context) (bool, error)
-	// Create makes an admin unless there is one, which no answer of HasAdmin can
-	// promise: another instance has a link too. It returns
-	// [account.ErrHasAdmin] then, which ends the link; an [*account.InvalidError],
-	// [account.ErrExists] or [account.ErrBusy] for what the person can do
-	// something about; any other error is logged and shown as "cannot tell".
-	Create func(ctx context.Context, username string, p account.Password) (account.User, error)
+	// Own is what people do with their own accounts, and Sessions recognises their
+	// logins.
+	Own          *login.Service
+	FactorStates FactorStates
+	Sessions     flakepass.Verifier
 
-	Logins     Logins
-	Sessions   Sessions
 	Policies   Policies
 	Figures    Figures
 	Schedule   Schedule
@@ -40,8 +38,6 @@ type Options struct {
 
 	// Sightings hear of refusals, for the record; nil records none.
 	Sightings Sightings
-	// Gate bounds the attempts to log in; nil bounds nothing.
-	Gate Gate
 	// People and Living are the verbs about users and logins. Without them there
 	// are no pages about either.
 	People People
@@ -55,9 +51,8 @@ type Options struct {
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// nobody has said so.
 	PublicURL string
-	// Own are the verbs about the reader's own account, and Factors that about the
-	// second factors of others. Without them there are no pages about either.
-	Own     Own
+	// Factors are the verbs about the second factors of others. Without them there is
+	// no form for that.
 	Factors Factors
 	// LimitsOff says that this instance limits nothing, whatever the policy says.
 	LimitsOff bool
@@ -123,7 +118,7 @@ type router interface {
 // routes gives every page to mux.
 func (u *UI) routes(mux router) {
 	u.at(mux, setupPath, u.showSetup, u.postSetup)
-	u.at(mux, loginPath, u.showLogin, u.postLogin)
+	u.at(mux, loginPath, u.showLogin, u.form(u.postLogin))
 	u.at(mux, codePath, nil, u.form(u.postCode))
 	u.at(mux, logoutPath, nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
@@ -135,9 +130,7 @@ func (u *UI) routes(mux router) {
 	u.at(mux, auditPath, u.inside(u.showAudit), nil)
 	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
 	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)
-	if u.Own != nil {
-		u.at(mux, accountPath, u.inside(u.showAccount), u.act(u.postAccount))
-	}
+	u.at(mux, accountPath, u.inside(u.showAccount), u.act(u.postAccount))
 	if u.People != nil && u.Living != nil {
 		if u.Factors != nil {
 			u.at(mux, usersPath+"/{id}/second-factor", nil, u.act(u.removeFactor))

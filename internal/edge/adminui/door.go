@@ -1,7 +1,6 @@
 package adminui
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -12,12 +11,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// Sessions recognise logins and end them. *session.Service is one.
-type Sessions interface {
-	flakepass.Verifier
-	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
-}
 
 // inside lets an admin in, and shows everybody else the login page.
 func (u *UI) inside(h func(*visit)) func(*visit) {
@@ -85,15 +78,13 @@ func (v *visit) enter() bool {
 		v.toLogin("role")
 		return false
 	}
-	if v.u.Own != nil {
-		if v.factor, err = v.u.Own.HasFactor(v.r.Context(), session.UserOf(v.who)); err != nil {
-			v.unavailable("cannot tell whether there is a second factor", err)
-			return false
-		}
-		if v.u.AdminsNeedFactor && !v.factor && v.r.URL.Path != accountPath {
-			v.see(accountPath, nil)
-			return false
-		}
+	if v.factor, err = v.u.Own.HasFactor(v.r.Context(), session.UserOf(v.who)); err != nil {
+		v.unavailable("cannot tell whether there is a second factor", err)
+		return false
+	}
+	if v.u.AdminsNeedFactor && !v.factor && v.r.URL.Path != accountPath {
+		v.see(accountPath, nil)
+		return false
 	}
 	v.r = v.r.WithContext(audit.NewContext(v.r.Context(), v.operator()))
 	return true

@@ -19,31 +19,91 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const cookieName = "__Host-flakepass"
 
-// LoginAs lets in whoever knows the passphrase and has the role.
-func (w *world) LoginAs(_ context.Context, _ account.Asker, role account.Role, username string, p account.Password, _ secondfactor.Code) (session.Opened, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	switch {
-	case w.loginErr != nil:
-		return session.Opened{}, w.loginErr
-	case !right(p):
-		return session.Opened{}, account.ErrWrong
-	case role != w.role:
-		return session.Opened{}, &account.RefusedError{UserID: 7, Err: login.ErrRole}
+// people are ada and her accounts, who may have another role.
+type people struct{ *world }
+
+// people are the use cases of a world.
+func (w *world) people() *login.Service {
+	p := people{w}
+	return &login.Service{
+		Accounts: p, Newcomers: p, Users: p, First: p, Proofs: p, Sessions: p, Codes: p, Factors: p, Store: p,
+		Attempts: &gate{left: 1 << 30}, Refusals: &sightings{}, Counts: &activity.Counter{}, IDs: p, Now: w.time,
 	}
-	w.lastID++
-	t := flakepass.NewToken(flakepass.ID(w.lastID))
-	if w.living == nil {
-		w.living = map[idworker.ID]flakepass.Token{}
+}
+
+func (p people) user() account.User {
+	u := account.User{ID: 7, Username: "ada", Role: p.role}
+	if !p.own.none {
+		u.SecondFactorAt = p.time()
 	}
-	w.living[w.lastID] = t
-	return session.Opened{Token: t, Identity: flakepass.Identity{UserID: 7, Username: username, Role: string(w.role), SessionID: flakepass.ID(w.lastID)}}, nil
+	return u
+}
+
+func (p people) ByID(context.Context, idworker.ID) (account.User, error) { return p.user(), nil }
+
+// Authenticate knows the passphrase, and no code.
+func (p people) Authenticate(_ context.Context, _ account.Asker, _ string, password account.Password) (account.User, error) {
+	u := p.user()
+	switch u.SecondFactorAt = (time.Time{}); {
+	case p.loginErr != nil:
+		return account.User{}, p.loginErr
+	case !right(password):
+		return account.User{}, account.ErrWrong
+	}
+	return u, nil
+}
+
+func (p people) VerifyPassword(_ context.Context, _ account.Asker, _ account.User, password account.Password) error {
+	if p.proofErr == nil && !right(password) {
+		return account.ErrWrong
+	}
+	return p.proofErr
+}
+
+func (p people) NewHash(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+	return hash, p.own.err
+}
+
+func (p people) NewHashBeside(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+	return hash, p.own.err
+}
+
+func (p people) CreateRecorded(context.Context, account.User, ...audit.Event) error { return nil }
+
+func (p people) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
+	return session.Session{}, nil
+}
+
+func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
+	p.unproven, p.events = false, append(p.events, e)
+	return nil
+}
+
+func (p people) Hear(context.Context, session.Session) error { return nil }
+func (p people) Next(context.Context) (idworker.ID, error)   { return 1, nil }
+
+func (p people) Open(context.Context, idworker.ID, int64) (session.Opened, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lastID++
+	t := flakepass.NewToken(flakepass.ID(p.lastID))
+	if p.living == nil {
+		p.living = map[idworker.ID]flakepass.Token{}
+	}
+	p.living[p.lastID] = t
+	return session.Opened{Token: t, Identity: flakepass.Identity{UserID: 7, Username: "ada", Role: string(p.role), SessionID: flakepass.ID(p.lastID)}}, nil
+}
+
+func (p people) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.living, session.IDOf(t))
+	return session.Session{ID: session.IDOf(t)}, nil
 }
 
 // right asks a password whether it holds the name of this world's passphrase,
@@ -53,28 +113,12 @@ func right(p account.Password) bool {
 	return ok && slices.ContainsFunc(bad.Fields, func(f account.FieldError) bool { return f.Code == account.CodeContainsUsername })
 }
 
-func (w *world) Reauthenticate(_ context.Context, _ account.Asker, id idworker.ID, p account.Password, _ secondfactor.Code) error {
-	if id != 7 || !right(p) {
-		return account.ErrWrong
-	}
-	w.unproven = false
-	return nil
-}
-
 // proof is what a sensitive verb asks first.
 func (w *world) proof() error {
 	if w.unproven {
 		return audit.ErrUnproven
 	}
 	return nil
-}
-
-func (w *world) Holder(string) (secondfactor.Holder, error) {
-	return secondfactor.Holder{}, secondfactor.ErrTicket
-}
-
-func (w *world) FinishAs(context.Context, account.Role, string, secondfactor.Code) (session.Opened, error) {
-	return session.Opened{}, secondfactor.ErrTicket
 }
 
 func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity, error) {
@@ -87,13 +131,6 @@ func (w *world) Verify(_ context.Context, t flakepass.Token) (flakepass.Identity
 		return flakepass.Identity{}, flakepass.ErrInvalid
 	}
 	return flakepass.Identity{UserID: 7, Username: "ada", Role: string(w.role), SessionID: t.ID()}, nil
-}
-
-func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.living, session.IDOf(t))
-	return session.Session{ID: session.IDOf(t)}, nil
 }
 
 // enter logs in, and returns the cookie.

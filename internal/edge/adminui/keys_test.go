@@ -1,15 +1,12 @@
 package adminui_test
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // TestConsoleSaysWhichKeyIsMissing: an admin whose second factor nothing could
@@ -18,7 +15,7 @@ func TestConsoleSaysWhichKeyIsMissing(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
 	sealed := fmt.Errorf("secondfactor: open: %w: key 0a is not in FLAKEPASS_SECOND_FACTOR_KEY", secondfactor.ErrSealed)
-	w.ui.Logins = unsealed{failing{err: sealed}}
+	w.own = own{ticket: true, err: sealed}
 	page := w.do(postForm("/console/login/code", url.Values{"ticket": {"the-ticket"}, "code": {"123456"}}))
 	wantStatus(t, page, 503)
 	wantText(t, page, "A recovery code works all the same.", "FLAKEPASS_SECOND_FACTOR_KEY", `value="the-ticket"`, `name="code"`)
@@ -29,15 +26,4 @@ func TestConsoleSaysWhichKeyIsMissing(t *testing.T) {
 		"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase, "confirm_code", "123456")
 	wantStatus(t, page, 503)
 	wantText(t, page, "A recovery code works all the same.")
-}
-
-// unsealed has somebody's ticket, and cannot check the code.
-type unsealed struct{ failing }
-
-func (unsealed) Holder(string) (secondfactor.Holder, error) {
-	return secondfactor.Holder{UserID: 7, Username: "ada"}, nil
-}
-
-func (u unsealed) FinishAs(context.Context, account.Role, string, secondfactor.Code) (session.Opened, error) {
-	return session.Opened{}, u.err
 }

@@ -15,8 +15,7 @@ func TestEveryPageHasALogout(t *testing.T) {
 	w := newWorld(t)
 	w.populate(2)
 	w.giveResets()
-	w.ui.Own = own{}
-	w.h = w.ui.Handler()
+	w.own = own{}
 	c := w.enter()
 	pages := 0
 	for _, path := range w.ui.Paths() {

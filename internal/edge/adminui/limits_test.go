@@ -1,18 +1,13 @@
 package adminui_test
 
 import (
-	"context"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/edge/adminui"
 )
 
 // A change of limits is in the history in words, and a change of times by this
@@ -47,10 +42,10 @@ func TestHistoryTellsOfLimits(t *testing.T) {
 func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 	w := newWorld(t)
 	g := &gate{left: 100}
-	w.ui.Gate = g
+	w.ui.Own.Attempts = g
 	c := w.enter()
 	for err, back := range map[error]int{account.Undecided(account.ErrBusy): 1, account.ErrBusy: 0, account.ErrWrong: 0} {
-		w.ui.Logins = failing{err: err}
+		w.loginErr, w.proofErr = err, err
 		g.left = 10
 		w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {"x"}}))
 		if g.left != 9+back {
@@ -63,19 +58,4 @@ func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 			t.Errorf("confirmation, %v: %d attempts left of 10", err, g.left)
 		}
 	}
-}
-
-// failing lets nobody in.
-type failing struct {
-	adminui.Logins // which nobody asks more of
-
-	err error
-}
-
-func (f failing) LoginAs(context.Context, account.Asker, account.Role, string, account.Password, secondfactor.Code) (session.Opened, error) {
-	return session.Opened{}, f.err
-}
-
-func (f failing) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
-	return f.err
 }

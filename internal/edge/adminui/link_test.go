@@ -71,7 +71,7 @@ func TestGuessingAsksNobody(t *testing.T) {
 
 func TestNoLinkNoWay(t *testing.T) {
 	w := newWorld(t)
-	fresh := adminui.New(adminui.Options{HasAdmin: w.hasAdmin, Create: w.create, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	fresh := adminui.New(adminui.Options{HasAdmin: w.hasAdmin, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	w.h = fresh.Handler()
 	for _, code := range []string{"", w.code} {
 		wantStatus(t, w.get("/console/setup?code="+code), 404)

@@ -20,7 +20,6 @@ func (f frame) Menu() []menuItem {
 		{Path: accountPath, Name: f.T.Text("account.title")},
 	}
 	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.people && (i.Path == usersPath || i.Path == loginsPath) })
-	items = slices.DeleteFunc(items, func(i menuItem) bool { return !f.own && i.Path == accountPath })
 	for i := range items {
 		items[i].Current = items[i].Path == f.Here
 	}

@@ -3,11 +3,8 @@ package adminui
 import (
 	"errors"
 	"net/http"
-	"net/netip"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 // passwordView is what password.html shows. The passphrase is not in it, so it
@@ -57,51 +54,37 @@ func (u *UI) postPassword(v *visit) {
 		v.passwordAgain(http.StatusUnprocessableEntity, page)
 		return
 	}
-	from, _ := netip.ParseAddr(u.address(v.r)) // all who have none count together
-	ctx := audit.NewContext(v.r.Context(), audit.Actor{Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader)})
-	// What is no token counts as well: so many attempts, whatever they are.
-	user, held, err := u.Resets.UseReset(ctx, from, token, account.NewPassword(form.Get("password")))
-	switch {
-	case held.For > 0:
-		v.sight("password not reset", audit.Sighting{Action: audit.ResetRefused, Reason: held.reason()})
-		page.General = []string{v.limited(held)}
-		v.passwordAgain(http.StatusTooManyRequests, page)
-	case done(err):
-		v.log("password reset", "user_id", user.String(), "event", string(audit.ResetUsed))
-		f := v.frame(v.t.Text("reset.done_title"), "")
-		f.Back = ""
-		v.render(http.StatusOK, "passwordset", f)
-	default:
+	if err = u.Own.SetByLink(v.r.Context(), v.client(), typed(form, "reset_token"), account.NewPassword(form.Get("password"))); err != nil {
 		v.passwordRefused(page, err)
+		return
 	}
+	f := v.frame(v.t.Text("reset.done_title"), "")
+	f.Back = ""
+	v.render(http.StatusOK, "passwordset", f)
 }
 
 // passwordRefused shows the form once more, with what is wrong and the token.
 func (v *visit) passwordRefused(page passwordView, err error) {
-	status, reason := http.StatusForbidden, ""
+	var status int
+	var problem string
 	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
 	switch {
 	case isInvalid:
 		status, page.PasswordProblems = http.StatusUnprocessableEntity, v.sentences(invalid)
+		v.passwordAgain(status, page)
+		return
 	case errors.Is(err, account.ErrReset):
-		page.General, page.link, reason = []string{v.t.Text("reset.invalid")}, account.ResetToken{}, "reset_token_invalid"
+		status, problem, page.link = http.StatusForbidden, v.t.Text("reset.invalid"), account.ResetToken{}
 	case errors.Is(err, account.ErrDisabled):
-		page.General, reason = []string{v.t.Text("reset.disabled")}, "account_disabled"
+		status, problem = http.StatusForbidden, v.t.Text("reset.disabled")
 	default:
-		status, page.General = http.StatusServiceUnavailable, []string{v.t.Text("reset.failed")}
-		v.w.Header().Set("Retry-After", retryAfter)
-		if errors.Is(err, account.ErrBusy) {
-			page.General = []string{v.t.Text("setup.busy")}
-			v.undecided("password not reset", "busy", err)
-		} else if v.r.Context().Err() == nil {
-			v.u.Log.ErrorContext(v.r.Context(), "console: password not reset", "err", err)
+		if status, problem = v.refusal("password not reset", err); problem == v.t.Text("login.failed") {
+			problem = v.t.Text("reset.failed")
+		} else if problem == v.t.Text("login.busy") {
+			problem = v.t.Text("setup.busy")
 		}
 	}
-	if reason != "" {
-		n, args := about(err)
-		n.Action, n.Reason = audit.ResetRefused, admin.RefusedReset(reason, err)
-		v.sight("password not reset", n, args...)
-	}
+	page.General = []string{problem}
 	v.passwordAgain(status, page)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strconv"
 	"time"
@@ -25,15 +24,11 @@ const passwordPath = "/console/password"
 // Invite makes a user without a passphrase, and a link to set the first one; it
 // fails as [People.Create] does, and with an [*account.InvalidError] about the time.
 // StartReset and WithdrawReset fail with [account.ErrNotFound] or an
-// [*account.InvalidError]. UseReset is for whoever has the token, from that
-// address: it says what holds this up, unless it was tried. It fails with [account.ErrReset], [account.ErrDisabled], an
-// [*account.InvalidError] or [account.ErrBusy]; an error wrapping
-// [session.ErrUntold] means that it is done.
+// [*account.InvalidError].
 type Resets interface {
 	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
 	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
 	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
-	UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (user idworker.ID, held Held, err error)
 }
 
 // lives are the times that a link can be given for.

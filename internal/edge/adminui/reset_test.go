@@ -1,6 +1,7 @@
 package adminui_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http/httptest"
@@ -15,7 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/edge/adminui"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // resets are one-time links, in memory.
@@ -31,7 +32,7 @@ type resets struct {
 
 func (w *world) giveResets() *resets {
 	r := &resets{w: w, live: map[idworker.ID]account.ResetToken{}}
-	w.ui.Resets = r
+	w.ui.Resets, w.ui.Own.Links, w.ui.Own.Sources, w.ui.Own.Accounts = r, r, r, strict{people{w}}
 	w.h = w.ui.Handler()
 	return r
 }
@@ -60,22 +61,39 @@ func (r *resets) WithdrawReset(_ context.Context, _ audit.Actor, id idworker.ID,
 	return r.err
 }
 
-func (r *resets) UseReset(ctx context.Context, from netip.Addr, t account.ResetToken, p account.Password) (idworker.ID, adminui.Held, error) {
-	r.from, r.by = from, audit.From(ctx)
-	if r.wait > 0 || r.err != nil {
-		return 0, adminui.Held{For: r.wait, Limit: "reset"}, r.err
+func (r *resets) Register(context.Context, netip.Addr) (throttle.Taken, error) {
+	return throttle.Taken{}, nil
+}
+
+func (r *resets) Reset(_ context.Context, from netip.Addr) (throttle.Taken, error) {
+	if r.from = from; r.wait > 0 {
+		return throttle.Taken{}, &throttle.LimitedError{Policy: "reset", Retry: r.wait}
 	}
+	return throttle.Taken{}, nil
+}
+
+func (*resets) WasReset(context.Context, throttle.Attempt) {}
+
+func (r *resets) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
 	for id, live := range r.live {
-		if live.Hash() == t.Hash() {
-			if err := account.CheckPassword("bob", p); err != nil {
-				return 0, adminui.Held{}, err
-			}
-			delete(r.live, id)
-			r.calls = append(r.calls, "used by "+id.String())
-			return id, adminui.Held{}, nil
+		if live.Hash() == hash {
+			return account.User{ID: id, Username: "bob"}, account.Issuer{}, r.err
 		}
 	}
-	return 0, adminui.Held{}, account.ErrReset
+	return account.User{}, account.Issuer{}, cmp.Or(r.err, account.ErrReset)
+}
+
+func (r *resets) UseReset(_ context.Context, used account.Reset, _ int64, _ account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
+	delete(r.live, used.UserID)
+	r.by, r.calls = e.By, append(r.calls, "used by "+used.UserID.String())
+	return session.Session{}, nil
+}
+
+// strict takes the passwords of the real rules.
+type strict struct{ people }
+
+func (strict) NewHash(_ context.Context, _ account.Asker, name string, p account.Password) (hash account.PHC, err error) {
+	return hash, account.CheckPassword(name, p)
 }
 
 // setPassword sends the form of the page on which people set one.

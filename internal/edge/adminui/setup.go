@@ -7,7 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/login"
 )
 
 // retryAfter goes with every 503, in seconds.
@@ -69,14 +69,13 @@ func (u *UI) postSetup(v *visit) {
 	if !ok {
 		return
 	}
-	u.Log.InfoContext(v.r.Context(), "first admin created", "user_id", user.ID.String())
-	opened, err := u.Logins.LoginAs(v.r.Context(), account.Asker{Known: true}, account.RoleAdmin, user.Username, account.NewPassword(form.password), secondfactor.Code{})
+	begun, err := u.Own.Login(v.r.Context(), v.client(), login.Credentials{Username: user.Username, Password: account.NewPassword(form.password), Only: account.RoleAdmin})
 	if err != nil { // the account is there all the same
 		u.Log.WarnContext(v.r.Context(), "console: login after setup", "err", err)
 		v.see(loginPath, url.Values{"why": {"created"}})
 		return
 	}
-	v.letIn(opened, homePath)
+	v.letIn(begun, homePath)
 }
 
 // makeAdmin answers the request, and returns false, unless it made the admin.
@@ -90,7 +89,7 @@ func (u *UI) makeAdmin(v *visit, form setupForm) (account.User, bool) {
 	if !u.admit(v, form.code) {
 		return account.User{}, false
 	}
-	user, err := u.Create(v.r.Context(), form.username, account.NewPassword(form.password))
+	user, err := u.Own.CreateFirst(v.r.Context(), v.client(), form.username, account.NewPassword(form.password))
 	switch {
 	case errors.Is(err, account.ErrHasAdmin): // made on another instance since admit has asked
 		u.link.spend()

@@ -1,14 +1,10 @@
 package adminui
 
 import (
-	"errors"
 	"net/http"
 
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Sightings hear of what may come in floods and changed nothing. Note must
@@ -60,54 +56,6 @@ func (v *visit) note(n audit.Sighting) (first bool) {
 	n.By = audit.From(v.r.Context())
 	n.By.Address = v.u.address(v.r)
 	return v.u.Sightings.Note(n)
-}
-
-// refused tells of a login that was refused, and whose name it was, if anybody's.
-// What was typed as the name is not told: people type their password there.
-func (v *visit) refused(reason string, err error) {
-	n, args := about(err)
-	n.Action, n.Reason = audit.LoginFailed, reason
-	v.sight("login refused", n, args...)
-}
-
-// undecided logs a login, or another proof, that was refused for a reason that is
-// not of those who tried: the record counts no failure of theirs.
-func (v *visit) undecided(what, reason string, err error) {
-	_, args := about(err)
-	v.log(what, append([]any{"reason", reason}, args...)...)
-}
-
-// about is whose name or token was refused with err, for the record and for the
-// log; none if nobody's.
-func about(err error) (n audit.Sighting, args []any) {
-	if known, ok := errors.AsType[*account.RefusedError](err); ok {
-		n.Target, n.Admin = audit.AboutUser(known.UserID, known.Username), known.Role == account.RoleAdmin
-		args = []any{"user_id", known.UserID.String()}
-	}
-	return n, args
-}
-
-// self is something about whoever is inside, who is an admin.
-func (v *visit) self(action audit.Action, reason string) (n audit.Sighting, args []any) {
-	return audit.Sighting{
-		Action: action, Reason: reason, Target: audit.AboutUser(session.UserOf(v.who), v.who.Username), Admin: true,
-	}, []any{"user_id", v.who.UserID.String()}
-}
-
-// unproved tells of somebody inside who has not shown the password or the code,
-// if err is that.
-func (v *visit) unproved(what string, err error) {
-	reason := ""
-	switch {
-	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled):
-		reason = "current_password_invalid"
-	case errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
-		reason = "current_code_invalid"
-	default:
-		return
-	}
-	n, args := v.self(audit.PasswordRefused, reason)
-	v.sight(what, n, args...)
 }
 
 // credentialRefused tells of a cookie that was refused, if that means something:

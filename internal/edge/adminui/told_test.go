@@ -40,8 +40,7 @@ func TestTroublesHaveWords(t *testing.T) {
 func TestReasonsOfTheRecordAreTranslated(t *testing.T) {
 	for file, form := range map[string]string{
 		"../../domain/session/session.go": `Reason += "([^"]+)"`,
-		"sightings.go":                    `reason = "([^"]+)"`,
-		"login.go":                        `, reason = .*"(\w+)"\n`,
+		"../../domain/login/refused.go":   `, "([a-z_]+)", true\}`,
 		"../../domain/audit/security.go":  `case "([^"]+)"`,
 	} {
 		for _, code := range written(t, file, form) {

@@ -8,9 +8,7 @@ import (
 	"strconv"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // A visit is one request to a page: who asks, in which language, and where the
@@ -21,9 +19,6 @@ type visit struct {
 	r   *http.Request
 	t   *texts
 	who flakepass.Identity // zero outside
-
-	by    account.Asker   // who made the attempt to show a password; zero before it
-	taken *throttle.Taken // what the attempt to show a password has taken; may be nil
 
 	factor bool // whoever visits has a second factor
 
@@ -47,7 +42,6 @@ type frame struct {
 	Done    string     // what was done just now; may be empty
 	Refresh int        // seconds after which the page comes again where no script runs; 0: never
 	people  bool       // there are pages about users and logins
-	own     bool       // there is a page about the account of whoever visits
 	Factor  bool       // whoever visits has a second factor
 	asks    string     // the form that asks for password and code, and
 	sent    url.Values // what was typed into it
@@ -56,7 +50,7 @@ type frame struct {
 // frame is that of a page with this title. here is its path in the menu, and
 // where a change of the language leads back to.
 func (v *visit) frame(title, here string, scripts ...string) frame {
-	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil, own: v.u.Own != nil, Factor: v.factor, asks: v.asks, sent: v.sent}
+	f := frame{T: v.t, Title: title, Here: here, Who: v.who.Username, Scripts: scripts, people: v.u.People != nil, Factor: v.factor, asks: v.asks, sent: v.sent}
 	switch {
 	case v.r.URL.Path == setupPath: // its query is a secret
 	case v.r.URL.Path == loginPath && v.r.Method == http.MethodGet:

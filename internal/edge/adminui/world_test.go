@@ -19,6 +19,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/edge/adminui"
 )
 
@@ -51,6 +52,9 @@ type world struct {
 	state     adminui.State
 	verifyErr error
 	loginErr  error
+	own       own   // what ada has
+	proofErr  error // of ada's password, once more
+	events    []audit.Event
 	role      account.Role // of whoever is logged in
 	living    map[idworker.ID]flakepass.Token
 	lastID    idworker.ID
@@ -58,15 +62,16 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	w := &world{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), role: account.RoleAdmin}
+	w := &world{t: t, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), role: account.RoleAdmin, own: own{none: true}}
 	w.policies = newPolicies(w.time)
 	w.ui = adminui.New(adminui.Options{
-		HasAdmin: w.hasAdmin, Create: w.create, Now: w.time, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
-		Logins: w, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
+		HasAdmin: w.hasAdmin, Now: w.time, Log: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
 		Activities:     &w.counts, Status: func(context.Context) adminui.State { return w.state },
 	})
+	w.ui.Own.Log = w.ui.Log
 	w.h = w.ui.Handler()
 	w.code = w.newLink()
 	return w
@@ -94,14 +99,14 @@ func (w *world) hasAdmin(context.Context) (bool, error) {
 	return len(w.names) > 0, w.hasErr
 }
 
-// create applies the real rules, and then stores the name.
-func (w *world) create(_ context.Context, username string, p account.Password) (account.User, error) {
-	if w.onMake != nil {
-		w.onMake()
+// New applies the real rules to an account.
+func (p people) New(_ context.Context, _ account.Asker, username string, password account.Password, role account.Role) (account.User, error) {
+	if p.onMake != nil {
+		p.onMake()
 	}
 	var all account.InvalidError
 	name, err := account.NormalizeUsername(username)
-	for _, err := range []error{err, account.CheckPassword(name, p)} {
+	for _, err := range []error{err, account.CheckPassword(name, password)} {
 		if bad, ok := errors.AsType[*account.InvalidError](err); ok {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
@@ -109,13 +114,18 @@ func (w *world) create(_ context.Context, username string, p account.Password) (
 	if len(all.Fields) > 0 {
 		return account.User{}, &all
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.makeErr != nil {
-		return account.User{}, w.makeErr
+	return account.User{ID: 7, Username: name, Role: role}, nil
+}
+
+// Create stores the name of the first admin.
+func (p people) Create(_ context.Context, u account.User, _ audit.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.makeErr != nil {
+		return p.makeErr
 	}
-	w.names = append(w.names, name)
-	return account.User{ID: 7, Username: name, Role: account.RoleAdmin}, nil
+	p.names = append(p.names, u.Username)
+	return nil
 }
 
 func (w *world) admins() int {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
@@ -180,7 +182,7 @@ func TestNoRouteTakesATokenFromItsURL(t *testing.T) {
 func bare(t *testing.T, role string, needsFactor bool) http.Handler {
 	t.Helper()
 	h, err := httpapi.New(httpapi.Options{
-		Sessions: holder{role: role}, SecondFactors: factorless{}, AdminsNeedFactor: needsFactor,
+		Sessions: holder{role: role}, Own: &login.Service{Users: factorless{}}, AdminsNeedFactor: needsFactor,
 		RegistrationOpen: true, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -203,7 +205,6 @@ func reach(t *testing.T, h http.Handler, method, path string, token bool) int {
 
 // A holder is who holds every token; of the role ended, nobody does.
 type holder struct {
-	httpapi.Sessions
 	role string
 }
 
@@ -217,6 +218,8 @@ func (h holder) Verify(context.Context, flakepass.Token) (flakepass.Identity, er
 }
 
 // factorless is that nobody has a second factor.
-type factorless struct{ httpapi.SecondFactors }
+type factorless struct{ login.Users }
 
-func (factorless) HasFactor(context.Context, idworker.ID) (bool, error) { return false, nil }
+func (factorless) ByID(context.Context, idworker.ID) (account.User, error) {
+	return account.User{}, nil
+}

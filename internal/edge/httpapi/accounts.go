@@ -8,11 +8,23 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
+
+// client is who asks, and from where, for what people do with their own accounts. A
+// token in the header, living or not, shows that the device was logged in before;
+// whatever else is there is of no use, and no reason to refuse.
+func (s *server) client(c *gin.Context) *login.Client {
+	who, _ := flakepass.FromContext(c.Request.Context()) // nobody on a route that needs no login
+	out := &login.Client{By: actor(c, who), Admin: account.Role(who.Role) == account.RoleAdmin, Address: s.address(c)}
+	if t, err := flakepass.Credential(c.Request.Header, s.TokenHeader); err == nil {
+		hash := session.HashOf(t)
+		out.Device = hash[:]
+	}
+	return out
+}
 
 func (s *server) register(c *gin.Context) error {
 	noStore(c)
@@ -23,23 +35,10 @@ func (s *server) register(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	password := account.NewPassword(string(in.Password))
-	if err := account.Unacceptable(string(in.Username), password); err != nil {
-		s.registrationRefused(c, err)
-		return err
-	}
-	from := s.address(c)
-	if err := s.Gate.Register(c.Request.Context(), from); err != nil {
-		s.sight(c, "registration refused", audit.Sighting{Action: audit.RegistrationHeld, Reason: reason(err)})
-		return err
-	}
-	ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // nobody yet
-	user, err := s.Accounts.Register(ctx, account.Asker{Network: throttle.Network(from)}, string(in.Username), password, account.RoleUser)
+	user, err := s.Own.Register(c.Request.Context(), s.client(c), string(in.Username), account.NewPassword(string(in.Password)))
 	if err != nil {
-		s.registrationRefused(c, err)
 		return err
 	}
-	s.event(c, "registered", "user_id", user.ID, "event", audit.UserCreated)
 	c.JSON(http.StatusCreated, struct {
 		Username string `json:"username"`
 	}{user.Username})
@@ -47,7 +46,6 @@ func (s *server) register(c *gin.Context) error {
 }
 
 func (s *server) changePassword(c *gin.Context) error {
-	who, _ := flakepass.FromContext(c.Request.Context())
 	var in struct {
 		Current text `json:"current_password"`
 		New     text `json:"new_password"`
@@ -56,41 +54,46 @@ func (s *server) changePassword(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	given := account.NewPassword(string(in.Current))
-	if err := current(account.Impossible(who.Username, given)); err != nil {
-		s.passwordRefused(c, "password not changed", who, err)
+	return done(c, s.Own.ChangePassword(c.Request.Context(), s.client(c),
+		account.NewPassword(string(in.Current)), account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code))))
+}
+
+// reauthenticate takes the password and the code of a user who is logged in once
+// more, before what a token alone is not enough for.
+func (s *server) reauthenticate(c *gin.Context) error {
+	var in struct {
+		Password text `json:"password"`
+		Code     text `json:"code"`
+	}
+	if err := bind(c, &in); err != nil {
 		return err
 	}
-	try := s.attempt(c, who.Username) // the current password can be guessed here as well
-	taken, err := s.Gate.Login(c.Request.Context(), try)
-	if err != nil {
-		s.passwordRefused(c, "password not changed", who, err)
+	return done(c, s.Own.Reauthenticate(c.Request.Context(), s.client(c), account.NewPassword(string(in.Password)), secondfactor.NewCode(string(in.Code))))
+}
+
+// useReset sets a password for who shows the token of a reset.
+func (s *server) useReset(c *gin.Context) error {
+	noStore(c)
+	var in struct {
+		Token text `json:"reset_token"`
+		New   text `json:"new_password"`
+	}
+	if err := bind(c, &in); err != nil {
 		return err
 	}
-	err = s.Logins.ChangePassword(audit.NewContext(c.Request.Context(), actor(c, who)), asker(try, taken), session.UserOf(who), given, account.NewPassword(string(in.New)), secondfactor.NewCode(string(in.Code)))
-	switch {
-	case errors.Is(err, account.ErrWrong), errors.Is(err, secondfactor.ErrRequired), errors.Is(err, secondfactor.ErrInvalid):
-		err = current(err)
-		s.passwordRefused(c, "password not changed", who, err)
-		return err
-	case errors.Is(err, session.ErrUntold): // changed, and effective everywhere within the bound
-		s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
-		s.event(c, "password changed, word under way", "user_id", who.UserID, "err", err, "event", audit.PasswordChanged)
-	case err != nil:
-		if invalid, ok := errors.AsType[*account.InvalidError](err); ok { // the new one; the current one was right
-			if !errors.Is(err, secondfactor.ErrUnchecked) {
-				s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
-			}
-			return renamed(invalid)
-		}
-		s.unguessed(c.Request.Context(), taken, err)
-		return err
-	default:
-		s.Gate.LoggedIn(c.Request.Context(), taken, session.UserOf(who))
-		s.event(c, "password changed", "user_id", who.UserID, "event", audit.PasswordChanged)
+	return done(c, s.Own.SetByLink(c.Request.Context(), s.client(c), string(in.Token), account.NewPassword(string(in.New))))
+}
+
+// done answers for what has no answer of its own. What is wrong with a new password
+// is wrong with the field that it came in.
+func done(c *gin.Context, err error) error {
+	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
+		return renamed(invalid)
 	}
-	c.Status(http.StatusNoContent)
-	return nil
+	if err == nil {
+		c.Status(http.StatusNoContent)
+	}
+	return err
 }
 
 // renamed calls the field by the name that it has in this request.

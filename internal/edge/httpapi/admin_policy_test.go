@@ -381,12 +381,12 @@ func (f *operators) send(t testing.TB, method, path, body string, headers ...str
 
 // roleOf gives everybody that role.
 type roleOf struct {
-	httpapi.Sessions
+	flakepass.Verifier
 	role string
 }
 
 func (r roleOf) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
-	id, err := r.Sessions.Verify(ctx, t)
+	id, err := r.Verifier.Verify(ctx, t)
 	id.Role = r.role
 	return id, err
 }

@@ -22,7 +22,7 @@ func TestForbiddenIsInsufficientScope(t *testing.T) {
 		"factor":     {factors{}, "admin", "GET", "/v1/admin/sweeps", "second_factor_missing"},
 		"own routes": {factors{}, "user", "GET", "/v1/nothing", "not_found"},
 	} {
-		h := handler(t, &world{role: c.role}, func(o *httpapi.Options) { withFactors(&c.f)(o); o.AdminsNeedFactor = true })
+		h := handler(t, &world{role: c.role, plain: true}, func(o *httpapi.Options) { withFactors(&c.f)(o); o.AdminsNeedFactor = true })
 		want := scope
 		if c.code == "not_found" {
 			want = ""

@@ -15,7 +15,9 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -32,7 +34,9 @@ type world struct {
 
 	register, login, change, verify, end, used, follow error
 
-	returned int // attempts that were given back
+	plain    bool  // nobody has a second factor
+	unread   error // what the rows of the users say
+	returned int   // attempts that were given back
 	revokers []audit.Actor
 
 	limit     error // of every attempt
@@ -67,25 +71,6 @@ func (w *world) verb(err error) error {
 	return err
 }
 
-func (w *world) Register(_ context.Context, _ account.Asker, name string, _ account.Password, role account.Role) (account.User, error) {
-	return account.User{ID: 7, Username: "alice", Role: role}, w.verb(w.register)
-}
-
-func (w *world) Login(context.Context, account.Asker, string, account.Password, secondfactor.Code) (session.Opened, error) {
-	if err := w.verb(w.login); err != nil {
-		return session.Opened{}, err
-	}
-	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
-}
-
-func (w *world) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
-	return w.verb(w.change)
-}
-
-func (w *world) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
-	return w.verb(w.change)
-}
-
 func (w *world) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	note(w, &w.asked, session.IDOf(t))
 	if flakepass.IsPassive(ctx) {
@@ -117,17 +102,90 @@ func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]swee
 	return page, w.verb(w.sweep)
 }
 
-func (w *world) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
-	note(w, &w.revoked, session.IDOf(t))
-	note(w, &w.revokers, by)
-	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: w.before}, w.verb(w.end)
+// everybody are those who ask in a world, their accounts and their logins: each answers
+// what the world says. Everybody is zoë, who has a second factor unless plain, and
+// each code is right.
+type everybody struct{ *world }
+
+func (p everybody) user() account.User {
+	u := account.User{ID: session.UserOf(who), Username: who.Username, Role: account.RoleUser}
+	if !p.plain {
+		u.SecondFactorAt = at
+	}
+	return u
 }
 
-func (w *world) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
-	return session.Session{ID: session.IDOf(t), UserID: 7, Ended: session.LoggedOut, Before: w.before}, w.verb(w.end)
+func (p everybody) New(_ context.Context, _ account.Asker, _ string, _ account.Password, role account.Role) (account.User, error) {
+	return account.User{ID: 7, Username: "alice", Role: role}, p.verb(p.register)
 }
 
-// A gateWorld is the gate of a world.
+func (p everybody) Authenticate(context.Context, account.Asker, string, account.Password) (account.User, error) {
+	return p.user(), p.verb(p.login)
+}
+
+func (p everybody) VerifyPassword(context.Context, account.Asker, account.User, account.Password) error {
+	return p.verb(p.change)
+}
+
+func (p everybody) NewHash(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+	return hash, nil
+}
+
+func (p everybody) NewHashBeside(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+	return hash, nil
+}
+
+func (p everybody) ByID(context.Context, idworker.ID) (account.User, error) {
+	return p.user(), p.unread
+}
+
+func (p everybody) CreateRecorded(context.Context, account.User, ...audit.Event) error { return nil }
+
+func (p everybody) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
+	return session.Session{}, nil
+}
+
+func (p everybody) Prove(context.Context, int64, audit.Event) error { return nil }
+
+func (p everybody) Check(context.Context, *account.User, secondfactor.Code) error { return nil }
+
+func (p everybody) Open(context.Context, idworker.ID, int64) (session.Opened, error) {
+	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
+}
+
+func (p everybody) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
+	return session.Session{ID: session.IDOf(t), UserID: 7, Ended: session.LoggedOut, Before: p.before}, p.verb(p.end)
+}
+
+func (p everybody) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
+	note(p.world, &p.revoked, session.IDOf(t))
+	note(p.world, &p.revokers, by)
+	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: p.before}, p.verb(p.end)
+}
+
+func (p everybody) Note(audit.Sighting) bool                  { return true }
+func (p everybody) Next(context.Context) (idworker.ID, error) { return 1, nil }
+
+// codes checks nothing but what everybody say.
+type codes struct {
+	login.Codes // of which nobody asks more
+	everybody
+}
+
+func (c codes) Check(ctx context.Context, u *account.User, code secondfactor.Code) error {
+	return c.everybody.Check(ctx, u, code)
+}
+
+// own are the use cases of a world.
+func (w *world) own() *login.Service {
+	p, g := everybody{w}, gateWorld{w}
+	return &login.Service{
+		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Revocations: p, Codes: codes{everybody: p},
+		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
+	}
+}
+
+// A gateWorld is the rate limiter of a world.
 type gateWorld struct{ *world }
 
 func (gateWorld) NewDevice(a throttle.Attempt) throttle.DeviceCredential {
@@ -147,12 +205,18 @@ func (w gateWorld) Return(context.Context, throttle.Taken) {
 
 func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
-func (w gateWorld) LoggedIn(_ context.Context, t throttle.Taken, _ idworker.ID) {
+func (w gateWorld) LoggedIn(_ context.Context, t throttle.Taken, _ idworker.ID) throttle.Notice {
 	note(w.world, &w.known, t.Attempt)
+	return throttle.Notice{}
 }
 
-func (w gateWorld) Register(context.Context, netip.Addr) error { return w.limit }
-func (w gateWorld) Reset(context.Context, netip.Addr) error    { return w.limit }
+func (w gateWorld) Register(context.Context, netip.Addr) (throttle.Taken, error) {
+	return throttle.Taken{}, w.limit
+}
+
+func (w gateWorld) Reset(context.Context, netip.Addr) (throttle.Taken, error) {
+	return throttle.Taken{}, w.limit
+}
 
 func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { note(w.world, &w.known, a) }
 
@@ -198,12 +262,16 @@ var other = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Accounts: w, Logins: w, Sessions: w, Gate: gateWorld{w}, Revocations: w, Sweeps: w, Recognition: w, News: w,
+		Own: w.own(), Sessions: w, Quota: gateWorld{w}, Sweeps: w, Recognition: w, News: w,
 		Ready:            func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&o)
+	}
+	o.Own.Log, o.Own.Refusals = o.Log, o.Sightings
+	if o.Sightings == nil {
+		o.Own.Refusals = everybody{w}
 	}
 	h, err := httpapi.New(o)
 	if err != nil {

@@ -13,8 +13,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
@@ -44,7 +42,7 @@ func FuzzBody(f *testing.F) {
 		users := &accounttest.Users{}
 		accounts := &account.Service{Users: users, Hasher: accounttest.NewHasher(t), IDs: &numbers{}, Now: time.Now}
 		h := handler(t, &world{}, func(o *httpapi.Options) {
-			o.Accounts, o.Logins = accounts, authenticator{accounts}
+			o.Own.Accounts, o.Own.Newcomers = accounts, accounts
 			o.Log = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		for _, path := range []string{"/v1/register", "/v1/login", "/v1/register"} {
@@ -90,24 +88,6 @@ func passwordsIn(body []byte) (list [][]byte) {
 		}
 		rest = after
 	}
-}
-
-// An authenticator opens logins in the air.
-type authenticator struct{ *account.Service }
-
-func (a authenticator) Login(ctx context.Context, by account.Asker, name string, p account.Password, code secondfactor.Code) (session.Opened, error) {
-	if _, err := a.Authenticate(ctx, by, name, p); err != nil {
-		return session.Opened{}, err
-	}
-	return (&world{}).Login(ctx, by, name, p, code)
-}
-
-func (authenticator) Reauthenticate(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
-	return nil
-}
-
-func (authenticator) ChangePassword(context.Context, account.Asker, idworker.ID, account.Password, account.Password, secondfactor.Code) error {
-	return nil
 }
 
 // numbers are IDs in order.

@@ -16,56 +16,25 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
-// Accounts make users.
-type Accounts interface {
-	Register(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
-}
-
-// Logins begin logins, take the proof of one that it is its holder's once more, and
-// change passwords.
-type Logins interface {
-	Login(ctx context.Context, by account.Asker, username string, p account.Password, code secondfactor.Code) (session.Opened, error)
-	Reauthenticate(ctx context.Context, by account.Asker, id idworker.ID, p account.Password, code secondfactor.Code) error
-	ChangePassword(ctx context.Context, by account.Asker, id idworker.ID, current, next account.Password, code secondfactor.Code) error
-}
-
-// Sessions recognise logins and end them.
-type Sessions interface {
-	flakepass.Verifier
-	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
-}
-
-// Revocations end the login of a token that somebody else was shown. Revoke is
-// Close with a record; who acts is in ctx.
-type Revocations interface {
-	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
-}
-
 // Options is what a Server is made of.
 type Options struct {
-	Accounts Accounts
-	Logins   Logins
-	Sessions Sessions
-	Gate     Gate
-	Resets   Resets
+	Own      *login.Service // what people do with their own accounts
+	Sessions flakepass.Verifier
+	Quota    Quota
 
-	Revocations Revocations
-	Policies    Policies
-	Events      Events
-	Sightings   Sightings // nil records none
-	People      People
-	Sweeps      Sweeps
-	Instances   Instances
+	Policies  Policies
+	Events    Events
+	Sightings Sightings // nil records none
+	People    People
+	Sweeps    Sweeps
+	Instances Instances
 
-	SecondFactors    SecondFactors
+	FactorStates     FactorStates
 	AdminsNeedFactor bool // an admin without a second factor can do nothing but add one
 
 	// For services that keep no store of their own.

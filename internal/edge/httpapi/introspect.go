@@ -75,12 +75,12 @@ func (s *server) revoke(c *gin.Context) error {
 		c.Status(http.StatusOK)
 		return nil
 	}
-	// One that other instances could not be told of is over for good, and elsewhere
-	// within the bound: section 2 knows of such a delay, and 503 would say that the
-	// token lives.
-	if _, err := s.Revocations.Revoke(c.Request.Context(), s.operator(c), t); err != nil && !errors.Is(err, session.ErrUntold) {
+	err = s.Own.Revoke(c.Request.Context(), s.client(c), t)
+	if err != nil && !errors.Is(err, session.ErrUntold) {
 		return err
 	}
+	// Untold: it is over for good, and elsewhere within the bound. RFC 7009 section 2
+	// knows of such a delay, and 503 would say that the token lives.
 	c.Status(http.StatusOK)
 	return nil
 }

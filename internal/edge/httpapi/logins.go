@@ -29,15 +29,15 @@ type AdminStats interface {
 }
 
 // A login is one as an operator sees it.
-type login struct {
+type livingLogin struct {
 	mySession
 	UserID   string `json:"user_id"`
 	Username string `json:"username"`
 	Role     string `json:"role"`
 }
 
-func loginOf(l *admin.Login) login {
-	return login{
+func loginOf(l *admin.Login) livingLogin {
+	return livingLogin{
 		mySession{l.ID.String(), stamp(l.IssuedAt), stamp(l.Seen), stamp(l.ExpiresAt), stamp(l.IdleExpiresAt)},
 		l.UserID.String(), l.Username, l.Role,
 	}
@@ -53,10 +53,10 @@ func (s *server) listSessions(c *gin.Context) error {
 		return err
 	}
 	var out struct {
-		Sessions   []login `json:"sessions"`
-		NextCursor string  `json:"next_cursor,omitempty"`
+		Sessions   []livingLogin `json:"sessions"`
+		NextCursor string        `json:"next_cursor,omitempty"`
 	}
-	out.Sessions = make([]login, len(found.Logins))
+	out.Sessions = make([]livingLogin, len(found.Logins))
 	for i := range found.Logins {
 		out.Sessions[i] = loginOf(&found.Logins[i])
 	}

@@ -16,7 +16,7 @@ import (
 // oauthRoutes are for the libraries of OAuth resource servers: introspection
 // (RFC 7662) and revocation (RFC 7009).
 func (s *server) oauthRoutes(v1 gin.IRouter) {
-	g := v1.Group("", s.client, s.only(account.RoleService, account.RoleAdmin), s.do(s.quotaOfOne))
+	g := v1.Group("", s.oauthClient, s.only(account.RoleService, account.RoleAdmin), s.do(s.quotaOfOne))
 	g.POST("/introspect", s.do(s.introspect))
 	g.POST("/revoke", s.do(s.revoke))
 }
@@ -34,9 +34,9 @@ const (
 	basicScheme  = "Basic"
 )
 
-// client is admit for OAuth clients. Many of them can only send the Basic
+// oauthClient is admit for OAuth clients. Many of them can only send the Basic
 // scheme: then the password is the token, whatever the name is.
-func (s *server) client(c *gin.Context) {
+func (s *server) oauthClient(c *gin.Context) {
 	noStore(c)
 	how, t, err := s.clientToken(c.Request)
 	c.Set(scheme, how)

@@ -112,7 +112,7 @@ func office(t testing.TB, s *staff) http.Handler {
 	return handler(t, &s.world, func(o *httpapi.Options) {
 		o.Sessions = s
 		o.People = httpapi.People{Users: s, Logout: s, Sessions: desk{s}, Stats: desk{s}, Resets: s, Open: s}
-		o.Resets = s
+		o.Own.Links = s
 	})
 }
 

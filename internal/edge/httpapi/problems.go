@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/domain/throttle"
@@ -27,7 +28,6 @@ var (
 	errTooLarge  = errors.New("body too large")
 	errBody      = errors.New("body is not the JSON that is expected")
 	errClosed    = errors.New("registration is closed")
-	errCurrent   = errors.New("current password is wrong")
 	errFollowers = errors.New("too many follow already")
 )
 
@@ -53,7 +53,7 @@ var told = append([]toldProblem{
 		Detail: "send one JSON object in UTF-8 with exactly the documented fields, each once"}},
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
-	{errCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
+	{login.ErrCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
 	{errForbidden, forbidden},
 	{audit.ErrRole, forbidden},
 	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",

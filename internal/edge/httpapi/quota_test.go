@@ -21,7 +21,7 @@ func TestQuotaIsForEachCaller(t *testing.T) {
 		limits.Introspect = limit.Rule{Count: 3, Per: time.Second}
 		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
 		w := ofService()
-		h := handler(t, w, func(o *httpapi.Options) { o.Gate = gate })
+		h := handler(t, w, func(o *httpapi.Options) { o.Quota = gate })
 		ask := func(path string) oauthAnswer { t.Helper(); return post(t, h, path, "token="+target) }
 		for _, path := range []string{"/v1/introspect", "/v1/revoke", "/v1/introspect"} { // counted together
 			if a := ask(path); a.status != 200 {
@@ -61,7 +61,7 @@ func TestQuotaCountsTokens(t *testing.T) {
 		limits := limit.Default()
 		limits.Introspect = limit.Rule{Count: 10, Per: 10 * time.Second}
 		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
-		h := asService(t, &world{}, func(o *httpapi.Options) { o.Gate = gate })
+		h := asService(t, &world{}, func(o *httpapi.Options) { o.Quota = gate })
 		ask := func(tokens int, want int, more ...string) {
 			t.Helper()
 			body := `{"tokens":[` + strings.TrimSuffix(strings.Repeat(`"`+target+`",`, tokens), ",") + `]` + strings.Join(more, "") + `}`

@@ -42,7 +42,7 @@ func TestRefusedResetsAreSightings(t *testing.T) {
 		s.limit = c.limit
 		tally := &audit.Tally{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 		h := handler(t, &s.world, func(o *httpapi.Options) {
-			o.Resets, o.Sightings, o.Log = s, tally, slog.New(slog.NewTextHandler(log, nil))
+			o.Own.Links, o.Sightings, o.Log = s, tally, slog.New(slog.NewTextHandler(log, nil))
 		})
 		for range times {
 			ask(t, h, "POST", "/v1/password-resets", c.body)

@@ -2,19 +2,15 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // resetPage is where a person sets a password in a browser. The token goes into
@@ -27,12 +23,6 @@ type AdminResets interface {
 	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
 	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
 	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
-}
-
-// Resets set the password of whoever has the token of a reset. *login.Resets is
-// one.
-type Resets interface {
-	Use(ctx context.Context, by account.Asker, t account.ResetToken, p account.Password) (account.User, error)
 }
 
 // A resetWish is for how long a reset is to be usable.
@@ -116,43 +106,3 @@ func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life
 var errUninvited = &account.InvalidError{Fields: []account.FieldError{
 	{Field: "reset_lifetime_seconds", Code: "invalid", Message: "is for an account without a password; leave out one of the two"},
 }}
-
-// useReset sets a password for whoever shows the token of a reset. Every attempt
-// counts against the address, since each that is good costs a hash.
-func (s *server) useReset(c *gin.Context) error {
-	noStore(c)
-	var in struct {
-		Token text `json:"reset_token"`
-		New   text `json:"new_password"`
-	}
-	if err := bind(c, &in); err != nil {
-		return err
-	}
-	from := s.address(c)
-	if err := s.Gate.Reset(c.Request.Context(), from); err != nil {
-		s.resetRefused(c, err)
-		return err
-	}
-	t, err := account.ParseResetToken(string(in.Token))
-	var u account.User
-	if err == nil {
-		ctx := audit.NewContext(c.Request.Context(), actor(c, flakepass.Identity{})) // who acts is whose reset it is
-		u, err = s.Resets.Use(ctx, account.Asker{Network: throttle.Network(from)}, t, account.NewPassword(string(in.New)))
-	}
-	switch invalid, isInvalid := errors.AsType[*account.InvalidError](err); {
-	case isInvalid:
-		return renamed(invalid)
-	case errors.Is(err, account.ErrReset), errors.Is(err, account.ErrDisabled):
-		s.resetRefused(c, err)
-		return err
-	case errors.Is(err, session.ErrUntold): // set, and effective everywhere within the bound
-		s.event(c, "password reset, word under way", "user_id", u.ID, "err", err, "event", audit.ResetUsed)
-	case err != nil:
-		return err
-	default:
-		s.event(c, "password reset", "user_id", u.ID, "event", audit.ResetUsed)
-	}
-	s.Gate.WasReset(c.Request.Context(), s.attempt(c, u.Username))
-	c.Status(http.StatusNoContent)
-	return nil
-}

@@ -76,8 +76,12 @@ func (s *staff) Invite(_ context.Context, by audit.Actor, name string, role acco
 	return alice, admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.act(by, "invite %s as %s for %v, %q", name, role, life, reason)
 }
 
-func (s *staff) Use(ctx context.Context, _ account.Asker, t account.ResetToken, _ account.Password) (account.User, error) {
-	return alice, s.note(ctx, "use %v", t.Hash() == resetToken.Hash())
+func (s *staff) ByReset(ctx context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
+	return alice, account.Issuer{}, s.note(ctx, "use %v", hash == resetToken.Hash())
+}
+
+func (s *staff) UseReset(context.Context, account.Reset, int64, account.PHC, time.Time, audit.Event) (session.Session, error) {
+	return session.Session{}, nil
 }
 
 // TestStartedResetIsShownOnce: with a link if the operator has said where people
@@ -91,7 +95,7 @@ func TestStartedResetIsShownOnce(t *testing.T) {
 	} {
 		s, log := &staff{role: "admin"}, &testenv.Journal{}
 		h := handler(t, &s.world, func(o *httpapi.Options) {
-			o.Sessions, o.People, o.Resets, o.PublicURL = s, httpapi.People{Users: s, Resets: s}, s, base
+			o.Sessions, o.People, o.Own.Links, o.PublicURL = s, httpapi.People{Users: s, Resets: s}, s, base
 			o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		if _, body := ask(t, h, "POST", "/v1/admin/users/41/password-reset", ""); body != want {

@@ -26,25 +26,21 @@ type factors struct {
 	removed []string
 }
 
-func (f *factors) HasFactor(context.Context, idworker.ID) (bool, error) { return f.has, f.err }
-
-func (f *factors) EnrolFactor(context.Context, account.Asker, idworker.ID, account.Password) (secondfactor.Enrolment, error) {
+func (f *factors) Enrol(context.Context, *account.User) (secondfactor.Enrolment, error) {
 	return secondfactor.Enrolment{}, f.err
 }
 
-func (f *factors) ConfirmFactor(context.Context, idworker.ID, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) Confirm(context.Context, *account.User, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	return nil, f.err
 }
 
-func (f *factors) RemoveFactor(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) error {
-	return f.err
-}
+func (f *factors) Remove(context.Context, *account.User) error { return f.err }
 
-func (f *factors) FactorState(context.Context, idworker.ID) (secondfactor.State, error) {
+func (f *factors) State(context.Context, idworker.ID) (secondfactor.State, error) {
 	return secondfactor.State{Enrolled: f.has, Left: f.left}, f.err
 }
 
-func (f *factors) RenewRecovery(context.Context, account.Asker, idworker.ID, account.Password, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) Renew(context.Context, *account.User) ([]secondfactor.RecoveryCode, error) {
 	return nil, f.err
 }
 
@@ -54,7 +50,7 @@ func (f *factors) RemoveSecondFactor(_ context.Context, _ audit.Actor, user idwo
 }
 
 func withFactors(f *factors) func(*httpapi.Options) {
-	return func(o *httpapi.Options) { o.SecondFactors, o.People.Factors = f, f }
+	return func(o *httpapi.Options) { o.Own.Factors, o.FactorStates, o.People.Factors = f, f, f }
 }
 
 // Each refusal has its code; a wrong proof of somebody who is logged in is no 401,
@@ -127,7 +123,7 @@ func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
 		w, kept := &world{}, &ledger{}
 		tally := &audit.Tally{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 		h := handler(t, w, func(o *httpapi.Options) { withFactors(&factors{err: c.err})(o); o.Sightings = tally })
-		ask(t, h, "DELETE", "/v1/me/second-factor", `{"current_password":"x","code":"123456"}`)
+		ask(t, h, "DELETE", "/v1/me/second-factor", `{"current_password":"`+password+`","code":"123456"}`)
 		tally.Close(t.Context())
 		var reason string
 		if len(kept.events) > 0 && kept.events[0].Action == audit.PasswordRefused && kept.events[0].Target.ID == session.UserOf(who) {
@@ -174,7 +170,7 @@ func TestAnAdminWithoutASecondFactorCanOnlyAddOne(t *testing.T) {
 		{"service", factors{}, "POST", "/v1/verifications", 400},
 		{"user", factors{}, "GET", "/v1/me", 200},
 	} {
-		status, body := ask(t, handler(t, &world{role: c.role}, need(&c.f)), c.method, c.path, "")
+		status, body := ask(t, handler(t, &world{role: c.role, plain: !c.f.has, unread: c.f.err}, need(&c.f)), c.method, c.path, "")
 		if status != c.want || status == 403 && !strings.Contains(body, `"code":"second_factor_missing"`) {
 			t.Errorf("%s, %+v: %s %s: %d %s, want %d", c.role, c.f, c.method, c.path, status, body, c.want)
 		}

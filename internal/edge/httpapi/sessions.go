@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/throttle"
@@ -63,32 +63,15 @@ func (s *server) login(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	password := account.NewPassword(string(in.Password))
-	if err := account.Impossible(string(in.Username), password); err != nil {
-		s.refused(c, err)
-		return err
-	}
-	ctx, try := c.Request.Context(), s.attempt(c, string(in.Username))
-	try.Credential, _ = throttle.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
-	taken, err := s.Gate.Login(ctx, try)
+	from := s.client(c)
+	from.Credential, _ = throttle.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
+	begun, err := s.Own.Login(c.Request.Context(), from, login.Credentials{
+		Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)),
+	})
 	if err != nil {
-		s.refused(c, err)
 		return err
 	}
-	opened, err := s.Logins.Login(audit.NewContext(ctx, actor(c, flakepass.Identity{})), // nobody yet
-		asker(try, taken), string(in.Username), password, secondfactor.NewCode(string(in.Code)))
-	if err != nil {
-		s.unguessed(ctx, taken, err)
-		s.refused(c, err)
-		return err
-	}
-	who := &opened.Identity
-	s.Gate.LoggedIn(ctx, taken, session.UserOf(*who))
-	if opened.Replaced != 0 {
-		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "replaced", opened.Replaced, "event", audit.LoginBegan)
-	} else {
-		s.event(c, "login", "user_id", who.UserID, "session_id", who.SessionID, "event", audit.LoginBegan)
-	}
+	who := &begun.Identity
 	c.JSON(http.StatusOK, struct {
 		Token         string `json:"token"`
 		TokenType     string `json:"token_type"`
@@ -96,7 +79,7 @@ func (s *server) login(c *gin.Context) error {
 		ExpiresAt     string `json:"expires_at"`
 		IdleExpiresAt string `json:"idle_expires_at"`
 		Device        string `json:"device_credential"`
-	}{opened.Token.Reveal(), "Bearer", who.SessionID.String(), stamp(who.ExpiresAt), stamp(who.IdleExpiresAt), s.Gate.NewDevice(try).Reveal()})
+	}{begun.Token.Reveal(), "Bearer", who.SessionID.String(), stamp(who.ExpiresAt), stamp(who.IdleExpiresAt), begun.Device.Reveal()})
 	return nil
 }
 
@@ -110,26 +93,14 @@ func (s *server) logout(c *gin.Context) error {
 		s.guard.Refuse(c.Writer, c.Request, err)
 		return nil
 	}
-	ended, err := s.Sessions.Close(c.Request.Context(), t)
-	switch {
-	case errors.Is(err, session.ErrUntold):
-		s.event(c, "logout under way", "user_id", ended.UserID, "session_id", t.ID(), "err", err, "event", audit.LoginLoggedOut)
+	err = s.Own.Logout(c.Request.Context(), s.client(c), t)
+	if errors.Is(err, session.ErrUntold) {
 		c.JSON(http.StatusAccepted, struct {
 			EffectiveWithinMS int64 `json:"effective_within_ms"`
 		}{s.Bound.Milliseconds()})
-	case err != nil:
-		return err
-	default:
-		switch {
-		case ended.ID == 0: // the ID is only what a stranger claims
-		case ended.Before:
-			s.event(c, "logout of a login that was over", "user_id", ended.UserID, "session_id", t.ID(), "reason", ended.Ended)
-		default:
-			s.event(c, "logout", "user_id", ended.UserID, "session_id", t.ID(), "event", audit.LoginLoggedOut)
-		}
-		c.Status(http.StatusNoContent)
+		return nil
 	}
-	return nil
+	return done(c, err)
 }
 
 type mySession struct {
@@ -169,17 +140,4 @@ func (s *server) verify(c *gin.Context) error {
 func (s *server) event(c *gin.Context, what string, args ...any) {
 	args = append(args, "from", clientaddr.Text(s.address(c)), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant
-}
-
-func reason(err error) string {
-	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
-		return "rate_limited: " + e.Policy
-	}
-	if p, ok := lookup(err); ok {
-		return p.Code
-	}
-	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
-		return refusal.Code()
-	}
-	return "unavailable"
 }

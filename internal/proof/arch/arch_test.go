@@ -46,7 +46,7 @@ var arrows = []arrow{
 	{"internal/domain/account", "idworker internal/domain/account/internal/cheap", "the domain knows no store, no session and no router"},
 	{"internal/domain/account/internal/cheap", "", "it is one switch"},
 	{"internal/server/hashproc", "internal/domain/account", "it computes what account asks for, elsewhere, and decides nothing"},
-	{"internal/domain/login", "idworker internal/domain/account internal/domain/secondfactor internal/domain/session", "a login joins the three, and knows no store and no router"},
+	{"internal/domain/login", "api/flakepass idworker internal/domain/account internal/domain/activity internal/domain/audit internal/domain/secondfactor internal/domain/session internal/domain/throttle", "what people do with their own accounts, with its limits, its record and its counts, whichever way it comes in; it knows no store and no router"},
 	{"internal/domain/secondfactor", "idworker internal/domain/account internal/domain/audit", "the domain knows no store, no login and no router"},
 
 	{"internal/store/broadcast", "idworker internal/domain/policy internal/domain/session", "it carries word from whatever is heard here to whoever follows"},
@@ -59,11 +59,11 @@ var arrows = []arrow{
 	{"internal/store/memlimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},
 	{"internal/store/redislimit", "internal/domain/limit internal/domain/throttle", "a store of buckets knows what a bucket is"},
 	{"internal/store/gormstore", "idworker internal/domain/account internal/domain/activity internal/domain/audit internal/domain/limit internal/domain/fleet internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle migrations", "the last tier knows what it keeps and nothing above it"},
-	{"internal/domain/firstadmin", "internal/domain/account migrations", "it is one statement more than a store of accounts has, and knows no store"},
+	{"internal/domain/firstadmin", "internal/domain/account internal/domain/audit migrations", "it is one statement more than a store of accounts has, and knows no store"},
 	{"internal/domain/duration", "", "a length of time is written in one way everywhere; it needs nothing"},
 	{"internal/domain/sweep", "idworker internal/domain/audit internal/domain/policy", "the sweep names the methods it needs, and knows no store"},
 
-	{"internal/edge/httpapi", "api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/edge/clientaddr internal/domain/limit internal/domain/fleet internal/domain/policy api/problem internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
+	{"internal/edge/httpapi", "api/flakepass idworker internal/domain/account internal/domain/admin internal/domain/audit internal/edge/clientaddr internal/domain/limit internal/domain/fleet internal/domain/login internal/domain/policy api/problem internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/edge/adminui", "api/flakepass idworker internal/domain/account internal/domain/activity internal/domain/admin internal/domain/audit internal/domain/limit internal/domain/fleet internal/edge/clientaddr internal/domain/login internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/throttle", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/store/breached", "", "a file of hashes, whoever asks about them"},
 	{"internal/server/connlimit", "", "a connection is one whoever opens it"},

@@ -125,7 +125,7 @@ func warmRemote(tb testing.TB) (*flakepass.Remote, *ledger, []string) {
 	hub := broadcast.New(broadcast.Options{Feed: ends, Policy: rule, Bound: bound})
 	handler, err := httpapi.New(httpapi.Options{
 		Sessions: service, Recognition: recognition{service, rule, ends}, News: hub, Bound: bound, Log: slog.New(slog.DiscardHandler),
-		Gate: &throttle.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
+		Quota: &throttle.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -436,8 +436,7 @@ func (w *twin) entries(all string) (list []string) {
 		}
 		before, _ := json.Marshal(e.Old)
 		after, _ := json.Marshal(e.New)
-		// An operator's address is on record, and one proves something in the console as such.
-		placed := e.Address != "" && e.Action != "login.reauthenticated"
+		placed := e.Address != ""
 		list = append(list, fmt.Sprintf("%s: reason %q, actor %q (ID %v), target %s %q (ID %v), address %v, request %v, old %s, new %s", e.Action, e.Reason,
 			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", placed, e.RequestID != "", before, after))
 	}

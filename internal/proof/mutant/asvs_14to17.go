@@ -39,8 +39,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"14.2.4", "the log has a password", "internal/edge/httpapi/accounts.go",
-				"\ts.event(c, \"registered\", \"user_id\", user.ID,",
-				"\ts.event(c, \"registered\", \"password\", string(in.Password), \"user_id\", user.ID,",
+				"\tuser, err := s.Own.Register(",
+				"\ts.Log.Info(\"registered\", \"password\", string(in.Password))\n\tuser, err := s.Own.Register(",
 				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
@@ -295,8 +295,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.2.1", "a refusal does not say who was refused", "internal/domain/login/login.go",
-				"\tcase errors.Is(err, account.ErrWrong):\n\t\treturn session.Opened{}, &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Err: err}",
-				"\tcase errors.Is(err, account.ErrWrong):\n\t\treturn session.Opened{}, err",
+				"return session.Opened{}, refusedOf(user, account.ErrWrong)",
+				"return session.Opened{}, account.ErrWrong",
 				"internal/domain/login", "TestRefusedLoginSaysWhoseNameItWas", "",
 			},
 			{
@@ -325,8 +325,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.2.5", "the log has a password", "internal/edge/httpapi/accounts.go",
-				"\ts.event(c, \"registered\", \"user_id\", user.ID,",
-				"\ts.event(c, \"registered\", \"password\", string(in.Password), \"user_id\", user.ID,",
+				"\tuser, err := s.Own.Register(",
+				"\ts.Log.Info(\"registered\", \"password\", string(in.Password))\n\tuser, err := s.Own.Register(",
 				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
@@ -336,9 +336,9 @@ func asvs14to17() asvsTable {
 				"internal/store/gormstore", "TestRecordedBeginIsThereWithItsEventOrNotAtAll", "",
 			},
 			{
-				"16.3.1", "a refused login is not on record", "internal/edge/httpapi/sightings.go",
-				"\ts.sight(c, \"login refused\", n, args...)\n",
-				"\ts.event(c, \"login refused\", append([]any{\"reason\", n.Reason}, args...)...)\n",
+				"16.3.1", "a refused login is not on record", "internal/domain/login/act.go",
+				"\t\tfirst = s.Refusals.Note(n)\n",
+				"",
 				"internal/edge/httpapi", "TestRefusalsAreSightings", "",
 			},
 			{

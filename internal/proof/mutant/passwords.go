@@ -25,7 +25,7 @@ func passwords() []Mutant {
 			Old: "s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p)", New: "passwordProblems(username, p.reveal(), minBeside)",
 			Package: account, Test: "^TestStolenShortPassword",
 		}, {
-			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/second.go",
+			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/login.go",
 			Old: "case user.PasswordVersion != h.PasswordVersion, !user", New: "case !user", Package: "internal/domain/login", Test: "^TestATicketFinishes",
 		}, {
 			Name: "passwords: a list that cannot be read refuses everybody", File: account + "/breached.go",
@@ -38,8 +38,8 @@ func passwords() []Mutant {
 			Old: "if form.Get(\"confirm_password\") != \"\" {", New: "if false {",
 			Package: "internal/edge/adminui", Test: "^TestOnlyAConfirmedAdmin",
 		}, {
-			Name: "passwords: uses of links are not bounded", File: "internal/edge/httpapi/resets.go",
-			Old: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil {", New: "if err := s.Gate.Reset(c.Request.Context(), from); err != nil && false {",
+			Name: "passwords: uses of links are not bounded", File: "internal/domain/login/register.go",
+			Old: "taken, err := take(ctx, c.Address)\n\tif err != nil {", New: "taken, err := take(ctx, c.Address)\n\tif err != nil && false {",
 			Package: "internal/edge/httpapi", Test: "^TestUseOfAReset$",
 		},
 	}

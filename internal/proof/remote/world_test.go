@@ -106,7 +106,7 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 	}
 	if p.handler, err = httpapi.New(httpapi.Options{
 		Sessions: p.session, Recognition: recognition{p.session, rule, ends}, News: p.news,
-		Bound: remoteBound, Log: slog.New(slog.DiscardHandler), Gate: &h.limit,
+		Bound: remoteBound, Log: slog.New(slog.DiscardHandler), Quota: &h.limit,
 	}); err != nil {
 		h.t.Fatal(err)
 	}
@@ -117,10 +117,9 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 	return p
 }
 
-// A limit is a [httpapi.Gate] that lets a service ask about so many tokens at once,
+// A limit is a [httpapi.Quota] that lets a service ask about so many tokens at once,
 // and about none while it is closed. The zero limit lets all through.
 type limit struct {
-	httpapi.Gate
 	most   atomic.Int64 // 0: any number
 	closed atomic.Bool
 	asked  atomic.Int64 // largest number that was let through

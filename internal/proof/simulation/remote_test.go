@@ -26,7 +26,7 @@ func (w *world) serve(i *instance) {
 	i.service.Store = &broadcast.Tier{Store: i.service.Store, Hub: i.news}
 	var err error
 	i.handler, err = httpapi.New(httpapi.Options{
-		Sessions: caller{i.service, w.mine}, Recognition: recognition{i}, News: i.news, Gate: open{}, Bound: w.bound,
+		Sessions: caller{i.service, w.mine}, Recognition: recognition{i}, News: i.news, Quota: open{}, Bound: w.bound,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func (r recognition) Clock() time.Time {
 }
 
 // open is a rate limiter that lets all questions through.
-type open struct{ httpapi.Gate }
+type open struct{}
 
 func (open) Introspect(context.Context, idworker.ID, int) error { return nil }
 

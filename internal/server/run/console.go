@@ -8,12 +8,12 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/firstadmin"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/adminui"
-	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -31,37 +31,28 @@ type consoleParts struct {
 	rule     *policy.Live
 	tiers    *tiers
 	metrics  *telemetry.Metrics
-	logins   adminui.Logins
-	sessions adminui.Sessions
+	sessions *session.Service
 	ready    *readiness
 	start    time.Time
-	limits   httpapi.Gate
 	desk     *OperatorDesk
 	sweeps   SweepDoor
 	instance string // the ID of this run of the process
 	tally    *audit.Tally
-	resets   *login.Resets
-	own      adminui.Own
+	own      *login.Service
+	factors  *secondfactor.Service
 }
 
 func newConsole(p consoleParts) *adminui.UI {
-	first := &account.Service{
-		Users:  &firstadmin.Users{Users: p.users, DB: p.db.SQL(), Dialect: p.db.Dialect(), Event: firstAdminsEvent(p.ids)},
-		Hasher: p.hasher, Breached: p.desk.Users.Breached, IDs: p.ids, Now: time.Now,
-	}
 	settings := &gormstore.Settings{DB: p.db}
 	return adminui.New(adminui.Options{
 		HasAdmin: p.users.HasAdmin, Now: time.Now, Log: p.log, TrustedProxies: p.cfg.TrustedProxies,
-		Create: func(ctx context.Context, name string, password account.Password) (account.User, error) {
-			return first.Register(ctx, account.Asker{Known: true}, name, password, account.RoleAdmin)
-		},
-		Logins: p.logins, Sessions: p.sessions,
-		Policies: PoliciesOf(p.db, p.ids, p.rule, p.log), Gate: p.limits, Sightings: p.tally,
+		Own: p.own, FactorStates: p.factors, Sessions: p.sessions,
+		Policies: PoliciesOf(p.db, p.ids, p.rule, p.log), Sightings: p.tally,
 		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: EventsOf(p.db),
 		Status: p.status, People: p.desk.Users, Living: p.desk.Sessions,
 		Instances: &gormstore.Instances{DB: p.db},
-		Resets:    consoleResets{p.desk.Users, p.resets, p.limits}, Open: p.desk.Users, PublicURL: p.cfg.PublicURL,
-		Own: p.own, Factors: p.desk.Users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,
+		Resets:    p.desk.Users, Open: p.desk.Users, PublicURL: p.cfg.PublicURL,
+		Factors: p.desk.Users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,
 	})
 }
 

@@ -1,7 +1,6 @@
 package run
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -61,15 +60,3 @@ func PoliciesOf(db *gormstore.DB, ids audit.IDs, rule *policy.Live, log *slog.Lo
 
 // EventsOf is the record in that database.
 func EventsOf(db *gormstore.DB) *gormstore.Audit { return &gormstore.Audit{DB: db} }
-
-// firstAdminsEvent records that somebody has made the first admin, in the console.
-func firstAdminsEvent(ids audit.IDs) func(context.Context, account.User) (string, []any, error) {
-	return func(ctx context.Context, u account.User) (string, []any, error) {
-		e, err := admin.CreatedOwn(audit.NewContext(ctx, audit.Actor{Via: audit.ViaConsole}), ids, u)
-		if err != nil {
-			return "", nil, err
-		}
-		insert, args := gormstore.EventRow(e)
-		return insert, args, nil
-	}
-}

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/throttle"
-	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/gormstore"
@@ -50,27 +48,6 @@ func bookOf(cfg config.Config, kept *gormstore.Sessions, ids audit.IDs, rule *po
 // Retention deletes what was on record for long enough.
 func Retention(cfg config.Config, db *gormstore.DB, log *slog.Logger) *audit.Retention {
 	return &audit.Retention{Store: EventsOf(db), Keep: cfg.AuditRetention, Now: time.Now, Log: log}
-}
-
-// noticed puts on record what was unusual about a right password, and logs it.
-func noticed(tally *audit.Tally, users *gormstore.Users, log *slog.Logger) func(context.Context, throttle.Notice) {
-	return func(ctx context.Context, n throttle.Notice) {
-		// The name is for those who search by it; without it the ID says who.
-		user, _ := users.ByID(ctx, n.User)
-		about := audit.AboutUser(n.User, user.Username)
-		tell := func(action audit.Action, reason string, more ...any) {
-			log.InfoContext(ctx, "login to look at", append([]any{"user_id", n.User, "from", clientaddr.Text(n.Address), "reason", reason, "event", action}, more...)...)
-			s := audit.SightingBy(ctx, action, reason, about)
-			s.By.Address, s.Admin = clientaddr.Text(n.Address), user.Role == account.RoleAdmin
-			tally.Note(s)
-		}
-		if n.NewPlace {
-			tell(audit.LoginNewPlace, "new_place")
-		}
-		if n.Failures > 0 {
-			tell(audit.LoginAfterMisses, "after_failures", "failures", n.Failures)
-		}
-	}
 }
 
 // foreign counts a value in Redis that this deployment did not write.

@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/firstadmin"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -91,9 +92,8 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	defer closeList()
 	sessions := tiers.service(cfg.RevocationBound, bookOf(cfg, kept, ids, rule), ids, rule)
-	own := &admin.OwnAccounts{Users: users, Register: users, Proofs: kept, IDs: ids}
 	accounts := &account.Service{
-		Users: own, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,
+		Users: users, Hasher: hasher, Breached: stolen, IDs: ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {
 			log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
@@ -102,12 +102,6 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
-	logins := &login.Service{Accounts: accounts, Sessions: sessions, Users: own, Store: tiers.near, Factors: factors}
-
-	resets := &login.Resets{
-		Accounts: accounts, Users: &admin.OwnResets{ResetUser: users, IDs: ids}, Store: tiers.near, Now: time.Now,
-	}
-
 	// How it is forgotten.
 	sweeper, err := NewSweeper(cfg, db, rule, ids, log)
 	if err != nil {
@@ -128,7 +122,13 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	if err != nil {
 		return err
 	}
-	limits.Noticed = noticed(tally, users, log)
+	own := &login.Service{
+		Accounts: accounts, Newcomers: accounts, Users: users, Proofs: kept, Links: users,
+		First:    &firstadmin.Users{Named: users, DB: db.SQL(), Dialect: db.Dialect(), Row: gormstore.EventRow},
+		Sessions: sessions, Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids, Log: log}, Store: tiers.near,
+		Codes: factors, Factors: factors, Attempts: limits, Sources: limits, Refusals: tally, Counts: &counts.Counter,
+		IDs: ids, Now: time.Now, Log: log,
+	}
 	var forward flakepass.ForwardKey
 	if !cfg.ForwardKey.IsZero() {
 		if forward, err = flakepass.NewForwardKey(cfg.ForwardKey.Reveal()); err != nil {
@@ -142,12 +142,11 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	report := &reporting{id: fleet.NewID(), start: start, cfg: cfg, ids: ids, tiers: tiers, metrics: metrics, ready: ready,
 		evicts: &eviction{common: tiers.common, log: log}}
 	handler, err := httpapi.New(httpapi.Options{ //nolint:contextcheck // requests bring a context of their own
-		Accounts: accounts, Logins: counts.logins(logins), Sessions: counts.sessions(sessions), Gate: limits, Resets: resets,
-		Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids, Log: log},
-		Policies:    PoliciesOf(db, ids, rule, log), Events: EventsOf(db), Sightings: tally,
-		People:        desk.people(),
-		Sweeps:        sweeper,
-		SecondFactors: logins, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
+		Own: own, Sessions: sessions, Quota: limits,
+		Policies: PoliciesOf(db, ids, rule, log), Events: EventsOf(db), Sightings: tally,
+		People:       desk.people(),
+		Sweeps:       sweeper,
+		FactorStates: factors, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
 		Instances:   &gormstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return fleet.Sentences(append(ready.reasons(ctx), unfit(ids)...)) },
@@ -160,8 +159,8 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	console := newConsole(consoleParts{
 		cfg: cfg, log: log, db: db, users: users, ids: ids, hasher: hasher, rule: rule, tiers: tiers, metrics: metrics,
-		logins: counts.logins(logins), sessions: counts.sessions(sessions), ready: ready, start: start,
-		limits: limits, desk: desk, sweeps: sweeper, instance: report.id, tally: tally, resets: resets, own: logins,
+		sessions: sessions, ready: ready, start: start,
+		desk: desk, sweeps: sweeper, instance: report.id, tally: tally, own: own, factors: factors,
 	})
 	running.Go(func() { console.Run(work) })
 	doors, err := open(ctx, cfg, split(handler, console.Handler()), opsHandler(handler, metrics.Handler()), log) //nolint:contextcheck // as above

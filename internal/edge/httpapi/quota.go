@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -14,39 +13,22 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
-// A Gate bounds what strangers may try. Its errors are [*throttle.LimitedError];
-// with any other the attempt could not be counted, and is not made. Return gives
-// back what Login has taken for an attempt that was no guess.
-type Gate interface {
-	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
-	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID)
-	Return(ctx context.Context, t throttle.Taken)
-	NewDevice(a throttle.Attempt) throttle.DeviceCredential
-	Register(ctx context.Context, from netip.Addr) error
+// A Quota bounds how many tokens a service may ask about. Its error is a
+// [*throttle.LimitedError] or a [*throttle.TooManyError].
+type Quota interface {
 	Introspect(ctx context.Context, caller idworker.ID, tokens int) error
-	Reset(ctx context.Context, from netip.Addr) error
-	WasReset(ctx context.Context, a throttle.Attempt)
-}
-
-// unguessed gives back what an attempt has taken, if err says that nobody learnt
-// anything of a password by it; also if the client has left.
-func (s *server) unguessed(ctx context.Context, t throttle.Taken, err error) {
-	if errors.Is(err, account.ErrUndecided) {
-		s.Gate.Return(ctx, t)
-	}
 }
 
 // quota counts questions about that many tokens for the caller, whom the guard of
 // the routes for services knows.
 func (s *server) quota(c *gin.Context, tokens int) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	return s.Gate.Introspect(c.Request.Context(), session.UserOf(who), tokens)
+	return s.Quota.Introspect(c.Request.Context(), session.UserOf(who), tokens)
 }
 
 // quotaOfOne is quota for the routes of which each request is about one token.
@@ -56,26 +38,6 @@ func (s *server) quotaOfOne(c *gin.Context) error {
 		c.Abort()
 	}
 	return err
-}
-
-// attempt is who wants to prove to be the holder of that name. A token in the
-// header, living or not, shows that the device was logged in before; whatever
-// else is there is of no use, and no reason to refuse.
-func (s *server) attempt(c *gin.Context, name string) throttle.Attempt {
-	a := throttle.Attempt{Account: name, Address: s.address(c)}
-	if normal, err := account.NormalizeUsername(name); err == nil {
-		a.Account = normal // all spellings of one name count together
-	}
-	if t, err := flakepass.Credential(c.Request.Header, s.TokenHeader); err == nil {
-		hash := session.HashOf(t)
-		a.Device = hash[:]
-	}
-	return a
-}
-
-// asker is who makes an attempt, for the queue of hashes.
-func asker(a throttle.Attempt, t throttle.Taken) account.Asker {
-	return account.Asker{Network: throttle.Network(a.Address), Known: t.Known}
 }
 
 // address is where a request comes from, as far as the proxies that are believed

@@ -1,0 +1,164 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+)
+
+// An act is something that people do, as the log and the record call it.
+type act struct {
+	done, not string       // lines of the log
+	event     audit.Action // when it is done; empty for what is not on record
+	failed    audit.Action // when it is refused
+	limited   audit.Action // when a limit refuses it
+	quiet     bool         // costs a stranger nothing to repeat: the log has the first of each kind
+}
+
+var (
+	loggingIn   = act{done: "login", not: "login refused", event: audit.LoginBegan, failed: audit.LoginFailed, limited: audit.LoginThrottled}
+	makingFirst = act{done: "first admin created", not: "first admin not created", event: audit.UserCreated}
+	registering = act{done: "registered", not: "registration refused", event: audit.UserCreated, failed: audit.RegistrationRefused, limited: audit.RegistrationHeld, quiet: true}
+	byLink      = act{done: "password reset", not: "password not reset", event: audit.ResetUsed, failed: audit.ResetRefused, limited: audit.ResetRefused}
+
+	reauthenticating = proving("reauthenticated", "not reauthenticated", audit.Reauthenticated)
+	changingPassword = proving("password changed", "password not changed", audit.PasswordChanged)
+	enrolling        = proving("second factor begun", "second factor not changed", "")
+	confirming       = proving("second factor added", "second factor not changed", audit.SecondFactorEnrolled)
+	renewing         = proving("recovery codes renewed", "second factor not changed", audit.RecoveryCodesRenewed)
+	removing         = proving("second factor removed", "second factor not changed", audit.SecondFactorRemoved)
+)
+
+func proving(done, not string, event audit.Action) act {
+	return act{done: done, not: not, event: event, failed: audit.PasswordRefused, limited: audit.LoginThrottled}
+}
+
+// attempt does what counts as an attempt to log in to the account with that name:
+// passwords and codes can be guessed by it. do returns whose account it is. The
+// attempt is given back if err says that nobody learnt anything of a password by it,
+// also if the client has left, and forgiven if it was right.
+func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(account.Asker) (account.User, error)) error {
+	taken, err := s.Attempts.Login(ctx, c.attempt(name))
+	if err != nil {
+		return err
+	}
+	user, err := do(c.asker(taken.Known))
+	switch {
+	case right(err):
+		s.notice(ctx, c, &user, s.Attempts.LoggedIn(ctx, taken, user.ID))
+	case errors.Is(err, account.ErrUndecided):
+		s.Attempts.Return(ctx, taken)
+	}
+	return err
+}
+
+// right reports whether err says that what was to be proven was. A person who does
+// not find a new password that is good enough has shown to know the current one.
+func right(err error) bool {
+	_, invalid := errors.AsType[*account.InvalidError](err)
+	return err == nil || errors.Is(err, session.ErrUntold) || invalid && !errors.Is(err, secondfactor.ErrUnchecked)
+}
+
+// prove does what a user who is logged in has to prove something for, which counts
+// as an attempt to log in. given is the password, or the zero one where only a code
+// is asked for: one that can be nobody's is no guess, and costs nothing.
+func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Password, do func(by account.Asker, user *account.User) error) error {
+	err := account.Impossible(c.By.Name, given)
+	if err == nil {
+		err = s.attempt(ctx, c, c.By.Name, func(by account.Asker) (account.User, error) {
+			user, err := s.Users.ByID(ctx, c.By.ID)
+			if err != nil {
+				return account.User{}, fmt.Errorf("login: %s: %w", a.not, account.Undecided(err))
+			}
+			by.Known = true // is logged in
+			return user, do(by, &user)
+		})
+	}
+	return s.finish(ctx, c, a, audit.Target{}, current(err))
+}
+
+// finish records what came of an act, and returns err, unless it was done: an error
+// wrapping [session.ErrUntold] says that it is effective everywhere within the bound.
+func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target, err error) error {
+	if err != nil && !errors.Is(err, session.ErrUntold) {
+		s.refused(ctx, c, a, err)
+		return err
+	}
+	if to.ID == 0 {
+		to = c.self()
+	}
+	args := []any{"user_id", to.ID}
+	if err != nil {
+		args = append(args, "err", err)
+	}
+	s.log(ctx, c, a.done, a.event, args...)
+	return nil
+}
+
+// refused records and logs that an act was refused. What was typed as a name is in
+// neither, not even where an account has that name: people type their password
+// there, and another's name may be one. The ID of the account that has the name is,
+// so that an operator sees who is being guessed at; it tells the reader of the log
+// nothing about a text that is nobody's name. What is no failure of who tried is in
+// the log alone.
+func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
+	n, failed := refusal(c, err)
+	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
+		failed = a.failed == audit.RegistrationRefused
+	}
+	args, first := []any{"reason", n.Reason}, true
+	if n.Target.ID != 0 {
+		args = append(args, "user_id", n.Target.ID)
+	}
+	if failed && a.failed != "" {
+		n.Action = a.failed
+		if _, limited := errors.AsType[*throttle.LimitedError](err); limited {
+			n.Action = a.limited
+		}
+		n.By.Address = c.from()
+		first = s.Refusals.Note(n)
+	}
+	if first || !a.quiet || n.Action != a.failed {
+		s.log(ctx, c, a.not, n.Action, args...)
+	}
+}
+
+// notice records what was unusual about a right password.
+func (s *Service) notice(ctx context.Context, c *Client, user *account.User, n throttle.Notice) {
+	note := func(action audit.Action, reason string, more ...any) {
+		s.log(ctx, c, "login to look at", action, append([]any{"user_id", user.ID, "reason", reason}, more...)...)
+		seen := audit.Sighting{Action: action, Reason: reason, Target: audit.AboutUser(user.ID, user.Username), By: c.By, Admin: user.Role == account.RoleAdmin}
+		seen.By.Address = c.from()
+		s.Refusals.Note(seen)
+	}
+	if n.NewPlace {
+		note(audit.LoginNewPlace, "new_place")
+	}
+	if n.Failures > 0 {
+		note(audit.LoginAfterMisses, "after_failures", "failures", n.Failures)
+	}
+}
+
+// log is one line about the security of an account.
+func (s *Service) log(ctx context.Context, c *Client, what string, event audit.Action, args ...any) {
+	if event != "" {
+		args = append(args, "event", event)
+	}
+	if c.By.Via != audit.ViaAPI {
+		args = append(args, "via", c.By.Via)
+	}
+	args = append(args, "from", c.from(), "request_id", c.By.RequestID)
+	s.Log.InfoContext(ctx, what, args...) //nolint:sloglint // every caller passes a constant
+}
+
+// event makes the event of an act on that user's own account.
+func (s *Service) event(ctx context.Context, by audit.Actor, u *account.User, need audit.Need, action audit.Action, after any) (audit.Event, error) {
+	by.ID, by.Name = u.ID, u.Username
+	return audit.New(ctx, s.IDs, by, need, action, audit.AboutUser(u.ID, u.Username), "", nil, after)
+}

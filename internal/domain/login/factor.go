@@ -1,0 +1,99 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+)
+
+// HasFactor reports whether that user's logins need a code.
+func (s *Service) HasFactor(ctx context.Context, id idworker.ID) (bool, error) {
+	user, err := s.Users.ByID(ctx, id)
+	if err != nil {
+		return false, fmt.Errorf("login: second factor: %w", err)
+	}
+	return user.HasSecondFactor(), nil
+}
+
+// EnrolFactor begins a second factor of a user, who has to know the password; it
+// counts once [Service.ConfirmFactor] was shown a code. It fails as
+// [Service.Reauthenticate] does, and with [secondfactor.ErrOff] or
+// [secondfactor.ErrEnrolled].
+func (s *Service) EnrolFactor(ctx context.Context, c *Client, given account.Password) (e secondfactor.Enrolment, err error) {
+	err = s.prove(ctx, c, &enrolling, given, func(by account.Asker, user *account.User) error {
+		err := s.Accounts.VerifyPassword(ctx, by, *user, given)
+		if err == nil {
+			e, err = s.Factors.Enrol(audit.NewContext(ctx, c.By), user)
+		}
+		return err
+	})
+	return e, err
+}
+
+// ConfirmFactor makes the factor count that [Service.EnrolFactor] began, and returns
+// the recovery codes. The login goes on. It fails with [ErrCurrentCode],
+// [secondfactor.ErrNotEnrolled] or [secondfactor.ErrEnrolled].
+func (s *Service) ConfirmFactor(ctx context.Context, c *Client, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
+	err = s.prove(ctx, c, &confirming, account.Password{}, func(_ account.Asker, user *account.User) (err error) {
+		codes, err = s.Factors.Confirm(audit.NewContext(ctx, c.By), user, code)
+		return err
+	})
+	return codes, err
+}
+
+// RenewRecovery makes new recovery codes for a user, who has to know the password
+// and to show a code, which may be one of the old ones: none of those counts then.
+// It fails as [Service.Reauthenticate] does, and with [secondfactor.ErrNotEnrolled].
+func (s *Service) RenewRecovery(ctx context.Context, c *Client, given account.Password, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
+	err = s.prove(ctx, c, &renewing, given, func(by account.Asker, user *account.User) error {
+		err := s.both(ctx, c, by, user, given, code)
+		if err == nil {
+			codes, err = s.Factors.Renew(audit.NewContext(ctx, c.By), user)
+		}
+		return stale(err)
+	})
+	return codes, err
+}
+
+// RemoveFactor removes the factor of a user, who has to know the password and to
+// show a code, once more. It fails as [Service.RenewRecovery] does, and with
+// [ErrKeepFactor] if the password would be too short to be the only factor.
+func (s *Service) RemoveFactor(ctx context.Context, c *Client, given account.Password, code secondfactor.Code) error {
+	return s.prove(ctx, c, &removing, given, func(by account.Asker, user *account.User) error {
+		if user.HasSecondFactor() && !given.Alone() {
+			if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
+				return err
+			}
+			return account.ErrShort
+		}
+		err := s.both(ctx, c, by, user, given, code)
+		if err == nil {
+			err = s.Factors.Remove(audit.NewContext(ctx, c.By), user)
+		}
+		return stale(err)
+	})
+}
+
+// both checks the password and the code of a user who has a second factor.
+func (s *Service) both(ctx context.Context, c *Client, by account.Asker, user *account.User, given account.Password, code secondfactor.Code) error {
+	if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
+		return err
+	}
+	if !user.HasSecondFactor() {
+		return secondfactor.ErrNotEnrolled
+	}
+	return s.Codes.Check(audit.NewContext(ctx, c.By), user, code)
+}
+
+// stale is [account.ErrWrong] for a password that was right a moment ago.
+func stale(err error) error {
+	if errors.Is(err, account.ErrStale) {
+		return account.ErrWrong
+	}
+	return err
+}

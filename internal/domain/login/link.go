@@ -1,0 +1,72 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// SetByLink sets the password of the user for whom a reset was started, by the text
+// of its token, and ends the login; nobody is logged in by it. It fails with
+// [account.ErrReset] for a token that nobody can use, or no longer;
+// [account.ErrDisabled] for one that works once the account is enabled; an
+// [*account.InvalidError] about the password, [account.ErrBusy], and a
+// [*throttle.LimitedError]: what is no token counts as well, since each attempt that
+// is good costs a hash. After each of these nothing has changed, and a token that was
+// good is.
+func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p account.Password) error {
+	var user account.User
+	err := s.fromSource(ctx, c, s.Sources.Reset, func() error {
+		t, err := account.ParseResetToken(token)
+		if err == nil {
+			user, err = s.spend(ctx, c, t, p)
+		}
+		return err
+	})
+	if err == nil || errors.Is(err, session.ErrUntold) {
+		s.Sources.WasReset(ctx, c.attempt(user.Username))
+	}
+	return s.finish(ctx, c, &byLink, audit.AboutUser(user.ID, user.Username), err)
+}
+
+// spend sets the password of the user whose reset t is. Where that is known an
+// [*account.RefusedError] says whose it is and who started it, for the record.
+func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p account.Password) (account.User, error) {
+	// The token first: who has none is not told whose name a password contains, and
+	// costs no hash.
+	user, issuer, err := s.Links.ByReset(ctx, t.Hash(), s.Now())
+	if err != nil {
+		return account.User{}, fmt.Errorf("login: reset: %w", unanswered(ctx, err))
+	}
+	about := func(err error) error {
+		return &account.RefusedError{UserID: user.ID, Username: user.Username, Role: user.Role, Issuer: issuer, Err: err}
+	}
+	if user.Disabled() {
+		return account.User{}, about(account.ErrDisabled)
+	}
+	hash, err := s.Accounts.NewHash(ctx, c.asker(true), user.Username, p) // nobody guesses such a token
+	if _, invalid := errors.AsType[*account.InvalidError](err); err != nil && !invalid {
+		err = account.Undecided(err) // nothing was hashed
+	}
+	if err != nil {
+		return account.User{}, err
+	}
+	e, err := s.event(ctx, c.By, &user, audit.NeedsNothing, audit.ResetUsed, issuer)
+	if err != nil {
+		return account.User{}, account.Undecided(err)
+	}
+	ended, err := s.Links.UseReset(ctx, account.Reset{UserID: user.ID, Hash: t.Hash()}, user.PasswordVersion, hash, s.Now(), e)
+	if err != nil {
+		return account.User{}, fmt.Errorf("login: reset: %w", about(unanswered(ctx, err)))
+	}
+	if ended.ID != 0 {
+		if err := s.Store.Hear(ctx, ended); err != nil {
+			return user, fmt.Errorf("login: reset: %w", err)
+		}
+	}
+	return user, nil
+}

@@ -1,0 +1,50 @@
+package login
+
+import (
+	"context"
+	"errors"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// Logout ends the login that t opens. It succeeds also if there is none: it is no
+// way to find out. An error wrapping [session.ErrUntold] means that it is over, and
+// effective everywhere within the bound.
+func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) error {
+	ended, err := s.Sessions.Close(audit.NewContext(ctx, c.By), t)
+	if ended.ID == 0 { // the ID is only what a stranger claims
+		return err
+	}
+	args := []any{"user_id", ended.UserID, "session_id", t.ID()}
+	switch {
+	case endedNow(&ended, err):
+		if err != nil {
+			args = append(args, "err", err)
+		}
+		s.Counts.Add(activity.Logout, 1)
+		s.log(ctx, c, "logout", audit.LoginLoggedOut, args...)
+	case err == nil:
+		s.log(ctx, c, "logout of a login that was over", "", append(args, "reason", ended.Ended)...)
+	}
+	return err
+}
+
+// Revoke is [Service.Logout] of a token that another service was shown, on whose
+// behalf it is recorded, with where that is.
+func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) error {
+	by := c.By
+	by.Address = c.from()
+	ended, err := s.Revocations.Revoke(ctx, by, t)
+	if endedNow(&ended, err) {
+		s.Counts.Add(activity.Logout, 1)
+	}
+	return err
+}
+
+// endedNow reports whether a login ended by this, and not before.
+func endedNow(was *session.Session, err error) bool {
+	return was.ID != 0 && !was.Before && (err == nil || errors.Is(err, session.ErrUntold))
+}

@@ -1,0 +1,79 @@
+package login
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+)
+
+// Reauthenticate checks the password of a user who is logged in once more, and the
+// second factor if there is one, and notes it in the login: for a while it may do
+// what a token alone is not enough for. It fails with [ErrCurrent], [ErrCurrentCode]
+// or [account.ErrBusy], and with a [*throttle.LimitedError].
+func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Password, code secondfactor.Code) error {
+	return s.prove(ctx, c, &reauthenticating, p, func(by account.Asker, user *account.User) error {
+		if err := s.Accounts.VerifyPassword(ctx, by, *user, p); err != nil {
+			return err
+		}
+		if err := s.code(audit.NewContext(ctx, c.By), user, code); err != nil {
+			return err
+		}
+		e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsLogin, audit.Reauthenticated, audit.AboutLogin(c.By.Session, c.By.Name), "", nil, nil)
+		if err == nil {
+			err = s.Proofs.Prove(ctx, user.PasswordVersion, e)
+		}
+		return moved("reauthenticate", err)
+	})
+}
+
+// ChangePassword replaces the password of the user who is logged in, who has to know
+// the old one, and to show the second factor if there is one, and ends the login. It
+// fails as [Service.Reauthenticate] does, and with an [*account.InvalidError] about
+// the new one, which is looked at before the code, so that a correction does not need
+// another; that error wraps [secondfactor.ErrUnchecked] as well.
+func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next account.Password, code secondfactor.Code) error {
+	return s.prove(ctx, c, &changingPassword, given, func(by account.Asker, user *account.User) error {
+		if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
+			return err
+		}
+		// From here on the current password was right, and no error is about a guess.
+		newHash := s.Accounts.NewHash
+		if user.HasSecondFactor() {
+			newHash = s.Accounts.NewHashBeside
+		}
+		hash, err := newHash(ctx, by, user.Username, next)
+		if err != nil && user.HasSecondFactor() {
+			return fmt.Errorf("%w: %w", err, secondfactor.ErrUnchecked)
+		}
+		if err != nil {
+			return account.Undecided(err)
+		}
+		if err := s.code(audit.NewContext(ctx, c.By), user, code); err != nil {
+			return err
+		}
+		e, err := s.event(ctx, c.By, user, audit.NeedsLogin, audit.PasswordChanged, nil)
+		if err != nil {
+			return moved("change password", err)
+		}
+		ended, err := s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, hash, e)
+		if err == nil && ended.ID != 0 {
+			err = s.Store.Hear(ctx, ended)
+		}
+		return moved("change password", err)
+	})
+}
+
+// moved is what it means that something failed after the password was right: a guess
+// only if the account is no longer as it was when that was checked.
+func moved(what string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case gone(err):
+		return account.ErrWrong // it was right a moment ago
+	}
+	return fmt.Errorf("login: %s: %w", what, account.Undecided(err))
+}

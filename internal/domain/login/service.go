@@ -1,0 +1,165 @@
+// Package login is what people do with their own accounts: make one, log in and
+// out, prove a password, change it or set it by a link, and add, renew or remove a
+// second factor. Each act is here once, whichever way it comes in: the limits, what
+// is given back, the record, the counts and the line of the log belong to it.
+package login
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/netip"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/throttle"
+)
+
+// Accounts know people and their passwords. *account.Service is one.
+type Accounts interface {
+	Authenticate(ctx context.Context, by account.Asker, username string, p account.Password) (account.User, error)
+	VerifyPassword(ctx context.Context, by account.Asker, u account.User, p account.Password) error
+	NewHash(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
+	// NewHashBeside is for a password beside which there is a second factor.
+	NewHashBeside(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
+}
+
+// Newcomers makes accounts that are not stored yet. *account.Service is one.
+type Newcomers interface {
+	New(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
+}
+
+// Users are the rows of the accounts. What changes one writes its event in the same
+// transaction.
+//
+// CreateRecorded adds a user, or returns [account.ErrExists]. ResetPassword sets a
+// new password and ends the login of its user in one step; it returns
+// [account.ErrStale] if the password is not of that version.
+type Users interface {
+	ByID(ctx context.Context, id idworker.ID) (account.User, error)
+	CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error
+	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
+}
+
+// FirstAdmins adds the first admin, with the event of it, or returns
+// [account.ErrHasAdmin].
+type FirstAdmins interface {
+	Create(ctx context.Context, u account.User, e audit.Event) error
+}
+
+// Proofs notes that password and code were shown in the login by which the event's
+// actor acts, and writes the event in the same transaction. It returns
+// [account.ErrStale] unless the password is of that version.
+type Proofs interface {
+	Prove(ctx context.Context, version int64, e audit.Event) error
+}
+
+// Links finds the reset of a token and who started it, and spends it. UseReset sets
+// the password, ends the login, spends the reset and writes the event, all or
+// nothing; of several with one reset it does so for one. Both fail with
+// [account.ErrReset] unless the reset can be used at that time, ByReset in an
+// [*account.RefusedError] if there is one that cannot, and UseReset with
+// [account.ErrDisabled] as well.
+type Links interface {
+	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error)
+	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error)
+}
+
+// Sessions open logins and end them. *session.Service is one.
+type Sessions interface {
+	Open(ctx context.Context, user idworker.ID, passwordVersion int64) (session.Opened, error)
+	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
+}
+
+// Revocations end the login of a token that somebody else was shown, and log it.
+type Revocations interface {
+	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
+}
+
+// A Hearer is told of a session that has ended.
+type Hearer interface {
+	Hear(ctx context.Context, ended session.Session) error
+}
+
+// Codes check the codes of second factors, and give out tickets that stand for a
+// password. *secondfactor.Service is one.
+type Codes interface {
+	Check(ctx context.Context, user *account.User, code secondfactor.Code) error
+	CheckTicket(ctx context.Context, user *account.User, h secondfactor.Holder, code secondfactor.Code) error
+	Ticket(ctx context.Context, h secondfactor.Holder) (secondfactor.Ticket, error)
+	Redeem(text string) (secondfactor.Holder, error)
+}
+
+// Factors adds, renews and removes second factors. *secondfactor.Service is one.
+type Factors interface {
+	Enrol(ctx context.Context, user *account.User) (secondfactor.Enrolment, error)
+	Confirm(ctx context.Context, user *account.User, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	Renew(ctx context.Context, user *account.User) ([]secondfactor.RecoveryCode, error)
+	Remove(ctx context.Context, user *account.User) error
+}
+
+// Attempts bounds how often a password or a code may be tried. *throttle.Gate is one.
+//
+// Login fails with a [*throttle.LimitedError]; with any other error the attempt
+// could not be counted, and is not made. Return gives back what an attempt has taken
+// that was no guess. LoggedIn notes that it was right, and returns what was unusual
+// about it.
+type Attempts interface {
+	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
+	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID) throttle.Notice
+	Return(ctx context.Context, t throttle.Taken)
+	NewDevice(a throttle.Attempt) throttle.DeviceCredential
+}
+
+// Sources bounds what may come from one address. *throttle.Gate is one. Register and
+// Reset fail as [Attempts.Login] does, and what they took can be given back there.
+// WasReset forgets what was counted against an account whose password was set anew.
+type Sources interface {
+	Register(ctx context.Context, from netip.Addr) (throttle.Taken, error)
+	Reset(ctx context.Context, from netip.Addr) (throttle.Taken, error)
+	WasReset(ctx context.Context, a throttle.Attempt)
+}
+
+// Refusals hear of what may come in floods and changed nothing. Note must neither
+// wait nor fail, and reports whether this is the first of its kind for a while.
+// *audit.Tally is one.
+type Refusals interface {
+	Note(s audit.Sighting) (first bool)
+}
+
+// ErrRole means that the password is right, and that the account has another role
+// than the login is for. No login was begun, and none was ended.
+var ErrRole = errors.New("the account has another role")
+
+// A Service does what people ask about their own accounts. Set the fields once,
+// before use; all are required.
+type Service struct {
+	Accounts  Accounts
+	Newcomers Newcomers
+	Users     Users
+	First     FirstAdmins
+	Proofs    Proofs
+	Links     Links
+
+	Sessions    Sessions
+	Revocations Revocations
+	Store       Hearer // is told of each login that a new password ends
+
+	Codes   Codes
+	Factors Factors
+
+	Attempts Attempts
+	Sources  Sources
+	Refusals Refusals
+	Counts   *activity.Counter
+
+	IDs audit.IDs
+	Now func() time.Time
+	Log *slog.Logger
+}
