@@ -82,6 +82,7 @@ vuln: ## look for known vulnerabilities in what the code calls; VULNDB names a c
 	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PUBLIC) $(PEERS)
 
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, run every test with the race detector, half of "sim", and "dup" for 45 s
+	$(GO) build -tags $(TAGS) -ldflags '-s -w' -o /dev/null ./cmd/flakepass # once, and not in each package that starts it
 	$(WITHSERVERS) -- $(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) $(ALL)
 	cd $(PEERS) && GOWORK=off $(GO) test -timeout 2m ./...
 	@$(MAKE) --no-print-directory sim SEEDS=50000 WORLDS=5000

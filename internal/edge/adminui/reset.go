@@ -12,7 +12,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // passwordPath is the page on which a person sets a password with the token of a
@@ -137,6 +136,3 @@ func (v *visit) resetFailed(what string, err error) {
 		v.unavailable(what, err)
 	}
 }
-
-// done reports whether something was done, whoever could be told of it.
-func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }

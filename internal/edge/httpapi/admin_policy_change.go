@@ -88,6 +88,7 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 }
 
 func (s *server) setPolicy(c *gin.Context) error {
+	by := s.operator(c)
 	return s.changePolicy(c, func(ctx context.Context, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 		var in wanted
 		if err := bind(c, &in); err != nil {
@@ -97,7 +98,7 @@ func (s *server) setPolicy(c *gin.Context) error {
 		change.Next, missing = in.over(inForce)
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
 		change.DryRun = change.DryRun || len(missing) > 0
-		p, effect, err := s.Policies.Set(ctx, s.operator(c), change)
+		p, effect, err := s.Policies.Set(ctx, by, change)
 		if len(missing) > 0 {
 			err = alsoMissing(missing, err)
 		}
@@ -121,6 +122,7 @@ func alsoMissing(missing []account.FieldError, err error) error {
 }
 
 func (s *server) revertPolicy(c *gin.Context) error {
+	by := s.operator(c)
 	return s.changePolicy(c, func(ctx context.Context, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
 		var in struct {
 			Version *int64 `json:"version"`
@@ -134,7 +136,7 @@ func (s *server) revertPolicy(c *gin.Context) error {
 			return policy.Policy{}, policy.Effect{}, wrongField("version", account.CodeRequired, "must be given")
 		}
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
-		p, effect, err := s.Policies.Revert(ctx, s.operator(c), *in.Version, change)
+		p, effect, err := s.Policies.Revert(ctx, by, *in.Version, change)
 		if errors.Is(err, admin.ErrNoVersion) {
 			err = wrongField("version", "unknown", "must be one that the history lists")
 		}

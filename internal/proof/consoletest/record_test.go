@@ -408,6 +408,9 @@ func (w *twin) session(name string) string {
 // ID or an address is only there or not.
 func (w *twin) entries(all string) (list []string) {
 	w.t.Helper()
+	// Repeated refusals are one entry a minute with their count: a minute that ends
+	// in the middle makes two of one.
+	counted := map[string]float64{}
 	for line := range strings.Lines(all) {
 		var e struct {
 			Actor, Target       struct{ ID, Kind, Name string }
@@ -434,11 +437,21 @@ func (w *twin) entries(all string) (list []string) {
 				}
 			}
 		}
+		count, repeated := e.New["count"].(float64)
+		delete(e.New, "count")
 		before, _ := json.Marshal(e.Old)
 		after, _ := json.Marshal(e.New)
 		placed := e.Address != ""
-		list = append(list, fmt.Sprintf("%s: reason %q, actor %q (ID %v), target %s %q (ID %v), address %v, request %v, old %s, new %s", e.Action, e.Reason,
-			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", placed, e.RequestID != "", before, after))
+		entry := fmt.Sprintf("%s: reason %q, actor %q (ID %v), target %s %q (ID %v), address %v, request %v, old %s, new %s", e.Action, e.Reason,
+			e.Actor.Name, e.Actor.ID != "", e.Target.Kind, e.Target.Name, e.Target.ID != "", placed, e.RequestID != "", before, after)
+		if repeated {
+			counted[entry] += count
+		} else {
+			list = append(list, entry)
+		}
+	}
+	for entry, count := range counted {
+		list = append(list, fmt.Sprintf("%s, %v times", entry, count))
 	}
 	slices.Sort(list)
 	return list

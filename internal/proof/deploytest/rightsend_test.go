@@ -122,7 +122,7 @@ func (f *rightsTest) made() string {
 		"SELECT COUNT(*) FROM policies",
 		"SELECT COUNT(*) FROM sweeps WHERE requested_by <> ''",
 	} {
-		r, err := f.db.QueryContext(f.t.Context(), query)
+		r, err := f.db.QueryContext(f.t.Context(), query) //nolint:rowserrcheck // Scan asks
 		if err != nil {
 			f.t.Fatal(err)
 		}

@@ -1,3 +1,5 @@
+// Package e2e starts the program as its users do, on each kind of database, and
+// speaks to it over HTTP. The tests of the whole program share it.
 package e2e
 
 import (
@@ -26,12 +28,14 @@ type Canaries struct {
 	kept map[string]string // what to look for, and what it is
 }
 
+// NewPassword makes a password that no other text contains.
 func NewPassword() string { return "a canary sings " + unnamed.Replace(rand.Text()) }
 
 // unnamed takes the vowels out: a password must not contain the name of its user,
 // and three letters of a random text may be "ada".
 var unnamed = strings.NewReplacer("A", "8", "E", "9", "I", "1", "O", "0", "U", "W")
 
+// Add remembers a text that must not be written anywhere, and what it is.
 func (c *Canaries) Add(text, what string) {
 	if c == nil || text == "" {
 		return
@@ -44,8 +48,10 @@ func (c *Canaries) Add(text, what string) {
 	c.kept[text] = what
 }
 
+// Password adds a password.
 func (c *Canaries) Password(text string) { c.Add(text, "a password") }
 
+// Token adds a token, and its secret part alone.
 func (c *Canaries) Token(text string) {
 	c.Add(text, "a token")
 	if len(text) == flakepass.TokenLen {
@@ -89,6 +95,7 @@ func spellings(text string) map[string]string {
 	return all
 }
 
+// Metrics reads the metrics of the instance whose operators listen at ops.
 func Metrics(t testing.TB, ops string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), Patience)

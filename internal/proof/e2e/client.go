@@ -23,6 +23,7 @@ type Client struct {
 	Keep *Canaries // may be nil
 }
 
+// NewClient makes a client of the instance at that address.
 func NewClient(t testing.TB, address string) *Client {
 	t.Helper()
 	next := &http.Transport{}
@@ -42,6 +43,7 @@ type Answer struct {
 	Fields map[string]any
 }
 
+// Field is the string of that name in the JSON object, or "".
 func (a Answer) Field(name string) string { s, _ := a.Fields[name].(string); return s }
 
 // Do sends a request; edits change it first. body is JSON text, or none.
@@ -88,10 +90,12 @@ func (c *Client) Want(a Answer, status int, code string) Answer {
 	return a
 }
 
+// Bearer sets the header that carries a token.
 func Bearer(token string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
 }
 
+// Header sets a header, with each of the values.
 func Header(name string, values ...string) func(*http.Request) {
 	return func(r *http.Request) { r.Header[name] = values }
 }
@@ -110,12 +114,14 @@ func Object(pairs ...string) string {
 	return b.String() + "}"
 }
 
+// Register makes a user over HTTP.
 func (c *Client) Register(name, password string) Answer {
 	c.T.Helper()
 	c.Keep.Password(password)
 	return c.Do("POST", "/v1/register", Object("username", name, "password", password))
 }
 
+// TryLogin logs in and returns the answer, whatever it is.
 func (c *Client) TryLogin(name, password string) Answer {
 	c.T.Helper()
 	c.Keep.Password(password)
@@ -130,6 +136,7 @@ func (c *Client) Login(name, password string) string {
 	return a.Field("token")
 }
 
+// Me asks who has that token.
 func (c *Client) Me(token string) Answer {
 	c.T.Helper()
 	return c.Do("GET", "/v1/me", "", Bearer(token))
@@ -141,6 +148,7 @@ func (c *Client) Alive(token string) Answer { c.T.Helper(); return c.Want(c.Me(t
 // Dead fails the test unless the token is refused for that reason.
 func (c *Client) Dead(token, code string) { c.T.Helper(); c.Want(c.Me(token), 401, code) }
 
+// Logout ends the login of that token.
 func (c *Client) Logout(token string) Answer {
 	c.T.Helper()
 	return c.Do("POST", "/v1/logout", "", Bearer(token))
@@ -180,6 +188,7 @@ func form(headers ...string) func(*http.Request) {
 	}
 }
 
+// Post sends a JSON body with headers, as name, value, ...
 func (c *Client) Post(path, body string, headers ...string) Answer {
 	c.T.Helper()
 	return c.Do("POST", path, body, form(headers...))

@@ -31,11 +31,13 @@ type Deployment struct {
 	Redis *testenv.RedisServer // nil if there is none
 }
 
+// OnSQLite is a deployment with nothing configured.
 func OnSQLite(t testing.TB) *Deployment {
 	dir := filepath.Join(t.TempDir(), "data")
 	return NewDeployment(map[string]string{"FLAKEPASS_DATA_DIR": dir}, &Deployment{File: filepath.Join(dir, "flakepass.db")})
 }
 
+// OnMySQL is a deployment on MySQL, with Redis.
 func OnMySQL(t testing.TB) *Deployment { return OnServer(t, testenv.MySQL(t), testenv.Redis(t)) }
 
 // OnBothStores runs a test with nothing configured, and as a deployment of
@@ -47,10 +49,13 @@ func OnBothStores(t *testing.T, f func(t *testing.T, d *Deployment)) {
 	t.Run("mysql-redis", func(t *testing.T) { t.Parallel(); f(t, OnMySQL(t)) })
 }
 
+// OnMariaDB is a deployment on MariaDB, with Redis.
 func OnMariaDB(t testing.TB) *Deployment { return OnServer(t, testenv.MariaDB(t), testenv.Redis(t)) }
 
+// OnMySQLAlone is a deployment on MySQL, without Redis.
 func OnMySQLAlone(t testing.TB) *Deployment { return OnServer(t, testenv.MySQL(t), nil) }
 
+// OnServer is a deployment on the database of dsn; redis may be nil.
 func OnServer(t testing.TB, dsn string, redis *testenv.RedisServer) *Deployment {
 	t.Helper()
 	c, err := mysql.ParseDSN(dsn)
@@ -65,6 +70,7 @@ func OnServer(t testing.TB, dsn string, redis *testenv.RedisServer) *Deployment 
 	return NewDeployment(vars, &Deployment{DSN: dsn, Redis: redis})
 }
 
+// NewDeployment completes d with the settings that every instance of a test has.
 func NewDeployment(vars map[string]string, d *Deployment) *Deployment {
 	vars["FLAKEPASS_LISTEN"], vars["FLAKEPASS_OPS_LISTEN"] = "127.0.0.1:0", "127.0.0.1:0"
 	vars["FLAKEPASS_REVOCATION_BOUND"] = Bound.String()
@@ -188,6 +194,7 @@ func (d *Deployment) Open(t testing.TB) *gormstore.DB {
 	return db
 }
 
+// Execute runs a statement that must succeed.
 func Execute(t testing.TB, db *sql.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {

@@ -56,6 +56,7 @@ func IDOf(token string) string {
 	return t.ID().String()
 }
 
+// SetupLink finds the link that creates the first admin.
 var SetupLink = regexp.MustCompile(`/console/setup\?code=\S+`)
 
 // NewAdmin makes an account beside the console.
@@ -73,11 +74,13 @@ func NewAdmin(t testing.TB, d *Deployment, name string, role account.Role) {
 	}
 }
 
+// Passphrase is the password of users whose password is not tested.
 const Passphrase = "violet tram sings at noon"
 
 // OneByOne makes IDs for the users of a test.
 type OneByOne struct{ last idworker.ID }
 
+// Next is an ID of this moment, and larger than the one before.
 func (o *OneByOne) Next(context.Context) (idworker.ID, error) {
 	o.last = max(o.last+1, idworker.Default().Smallest(time.Now()))
 	return o.last, nil

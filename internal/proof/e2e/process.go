@@ -25,7 +25,8 @@ type Process struct {
 var (
 	apiLine = regexp.MustCompile(`API +https?://(\S+)`)
 	opsLine = regexp.MustCompile(`ops +http://(\S+)`)
-	Setup   = regexp.MustCompile(`http://\S+/console/setup\?code=\S+`)
+	// Setup finds the whole link that creates the first admin.
+	Setup = regexp.MustCompile(`http://\S+/console/setup\?code=\S+`)
 )
 
 // StartProcess runs `flakepass serve` in dir with those variables and no
@@ -82,6 +83,7 @@ func (p *Process) End(t testing.TB) int {
 	return p.Cmd.ProcessState.ExitCode()
 }
 
+// Signal sends a signal to the process.
 func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 	t.Helper()
 	if err := p.Cmd.Process.Signal(s); err != nil {

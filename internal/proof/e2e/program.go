@@ -13,6 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	// The program is built while the tests run, which the go command does not see:
+	// without this import it would take a result from its cache although the
+	// program has changed.
+	_ "github.com/flakepass/flakepass/internal/edge/cli"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -65,9 +69,10 @@ type Result struct {
 // Command runs the program to its end.
 func Command(t testing.TB, vars map[string]string, in string, args ...string) Result {
 	t.Helper()
+	program := Binary(t) // the first who asks has it built, which takes time of its own
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*Patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, Binary(t), args...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	var out, errs bytes.Buffer
 	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = Environ(vars), strings.NewReader(in), &out, &errs
 	err := cmd.Run()

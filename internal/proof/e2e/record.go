@@ -54,6 +54,7 @@ func MustRecord(t *testing.T, db *sql.DB, action string, want ...string) {
 	}
 }
 
+// ResetText finds the code of a one-time link.
 var ResetText = regexp.MustCompile(`fpr_[A-Z2-7]{26}[0-9a-f]{8}`)
 
 // Files reads every file below dir.
@@ -73,6 +74,7 @@ func Files(t testing.TB, dir string) (all []byte) {
 	return all
 }
 
+// Scan writes every value of the rows, as text.
 func Scan(t testing.TB, r *sql.Rows, to io.Writer) {
 	t.Helper()
 	defer r.Close()

@@ -16,6 +16,7 @@ import (
 // A Fate is what becomes of a statement on its way to the database.
 type Fate int
 
+// What may become of a statement.
 const (
 	Passes    Fate = iota
 	NeverSent      // the connection is cut before the database has it

@@ -25,7 +25,7 @@ func rows(t testing.TB, dsn string) []byte {
 	defer db.Close()
 	var all bytes.Buffer
 	for _, table := range column(t, db, "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()") {
-		r, err := db.QueryContext(t.Context(), "SELECT * FROM `"+table+"`")
+		r, err := db.QueryContext(t.Context(), "SELECT * FROM `"+table+"`") //nolint:rowserrcheck // Scan asks
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func rows(t testing.TB, dsn string) []byte {
 
 func column(t testing.TB, db *sql.DB, query string) (list []string) {
 	t.Helper()
-	r, err := db.QueryContext(t.Context(), query)
+	r, err := db.QueryContext(t.Context(), query) //nolint:rowserrcheck // Scan asks
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,10 +138,10 @@ func TestNoSecretIsWrittenAnywhere(t *testing.T) {
 	}
 	w.keep.Absent(t, "the log of MySQL", general)
 	w.keep.Absent(t, "the database", rows(t, "root@tcp("+w.mysql.Addr+")/"+w.mysql.Name))
-	w.keep.Absent(t, "Redis", keys(t, w.Deployment.Redis.Addr))
+	w.keep.Absent(t, "Redis", keys(t, w.Redis.Addr))
 
 	// Nothing is there any more.
-	w.Deployment.Redis.Kill()
+	w.Redis.Kill()
 	w.mysql.Kill()
 	for _, i := range []*e2e.Instance{text, lines} {
 		c := e2e.NewClient(t, i.Public)

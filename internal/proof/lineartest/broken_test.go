@@ -92,7 +92,7 @@ func (b breakage) build(t *testing.T) string {
 		}
 	}
 	path := filepath.Join(dir, "flakepass")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-overlay", overlay, "-o", path, ".")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-overlay", overlay, "-o", path, "github.com/flakepass/flakepass/cmd/flakepass")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -30,7 +30,7 @@ var apiAddress = regexp.MustCompile(`API +http://(\S+)`)
 
 func startCounting(ctx context.Context, program, dir string) (*counting, error) {
 	socket := filepath.Join(dir, "control")
-	cmd := exec.CommandContext(ctx, program, "serve") //nolint:gosec // it was built for this
+	cmd := exec.CommandContext(ctx, program, "serve")
 	cmd.Dir = dir
 	// GOCOVERDIR only keeps the program from complaining at its end.
 	cmd.Env = []string{"FLAKEPASS_LISTEN=127.0.0.1:0", "FLAKEPASS_OPS_LISTEN=127.0.0.1:0", "FLAKEPASS_DATA_DIR=" + filepath.Join(dir, "data"),
@@ -81,7 +81,7 @@ func (p *counting) ask(ctx context.Context, method, path, body, token string) ([
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	return do(http.DefaultClient, r)
+	return do(&http.Client{Timeout: time.Minute}, r)
 }
 
 func do(client *http.Client, r *http.Request) ([]byte, error) {

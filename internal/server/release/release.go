@@ -23,6 +23,7 @@ var stamped string
 //go:embed licences.txt
 var Licences string
 
+// Version is the number of this build and the Go release that made it.
 func Version() string {
 	v := Number()
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -31,6 +32,8 @@ func Version() string {
 	return v
 }
 
+// Number is what was stamped into this build, or the version of its module, or
+// what says that it is neither.
 func Number() string {
 	if stamped != "" {
 		return stamped

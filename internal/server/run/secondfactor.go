@@ -87,6 +87,8 @@ func keyFile(path string, may func() error) ([]byte, error) {
 	return ReadKey(path)
 }
 
+// ReadKey reads the key of second factors that a server without the setting has
+// made for itself.
 func ReadKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // a fixed name in the operator's directory
 	if err != nil {

@@ -153,7 +153,9 @@ func TestEffectIsEstimatedForMany(t *testing.T) {
 			}
 		}
 	}
-	if estimates < 40 || outside*10 > estimates {
+	// One in twenty is outside by what the error means; the three of a change come
+	// from one sample and are outside together. With half of the error it is every third.
+	if estimates < 40 || outside*5 > estimates {
 		t.Errorf("%d of %d estimates are further off than they say", outside, estimates)
 	}
 }
