@@ -18,10 +18,10 @@ DUP_IDS      ?= 1000000000
 DUP_FOR      ?= 15m
 FRESH_TEST   ?=
 RACE_COUNT   ?= 50
-RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/admin ./internal/edge/adminui ./internal/domain/audit \
+RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/operator ./internal/edge/console ./internal/domain/audit \
                 ./internal/store/breached ./internal/edge/clientaddr ./internal/server/config ./internal/domain/firstadmin ./internal/domain/fleet ./internal/edge/httpapi \
                 ./internal/server/keypair ./internal/domain/limit ./internal/domain/login ./internal/domain/policy ./api/problem ./internal/domain/secondfactor \
-                ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/throttle/... ./migrations
+                ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/ratelimit/... ./migrations
 # gin leaves out MessagePack, which nothing here speaks: 6 MB less.
 TAGS         := nomsgpack
 # More at a time than a small machine has cores: most of these tests wait, for a
@@ -52,7 +52,7 @@ PEERS        := idworker/internal/peers
 PEERSFLAGS   ?=
 # What takes longest begins first, so that nothing long is left alone at the end.
 # "make lint" vets all of it.
-DEAR         := ./internal/proof/deploytest ./internal/proof/lifecycletest ./internal/proof/consoletest ./internal/proof/commandtest ./internal/store/gormstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
+DEAR         := ./internal/proof/deploytest ./internal/proof/lifecycletest ./internal/proof/consoletest ./internal/proof/commandtest ./internal/store/sqlstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
 # What the tests need and the machine does not have; install.sh looks there too.
 TESTCACHE    := $(or $(FLAKEPASS_TEST_CACHE),$(HOME)/.cache/flakepass-test)
 # Not "go run": it would die of a SIGTERM and leave the servers' owner behind.

@@ -12,39 +12,39 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/firstadmin"
 	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // kinds are the databases that every promise here is held on, migrated.
-var kinds = map[string]func(testing.TB) gormstore.Options{
-	"SQLite": func(t testing.TB) gormstore.Options {
+var kinds = map[string]func(testing.TB) sqlstore.Options{
+	"SQLite": func(t testing.TB) sqlstore.Options {
 		t.Helper()
-		return gormstore.Options{Dialect: migrations.SQLite, Source: migrated.SQLite(t)}
+		return sqlstore.Options{Dialect: migrations.SQLite, Source: migrated.SQLite(t)}
 	},
-	"MySQL":   func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MySQL(t)) },
-	"MariaDB": func(t testing.TB) gormstore.Options { t.Helper(); return onServer(t, migrated.MariaDB(t)) },
+	"MySQL":   func(t testing.TB) sqlstore.Options { t.Helper(); return onServer(t, migrated.MySQL(t)) },
+	"MariaDB": func(t testing.TB) sqlstore.Options { t.Helper(); return onServer(t, migrated.MariaDB(t)) },
 }
 
-func onServer(t testing.TB, dsn string) gormstore.Options {
+func onServer(t testing.TB, dsn string) sqlstore.Options {
 	t.Helper()
-	source, err := gormstore.MySQLSourceDSN(dsn)
+	source, err := sqlstore.MySQLSourceDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return gormstore.Options{Dialect: migrations.MySQL, Source: source}
+	return sqlstore.Options{Dialect: migrations.MySQL, Source: source}
 }
 
 // instance is one instance on a database.
-func instance(t *testing.T, o gormstore.Options) (*firstadmin.Users, *gormstore.Users) {
+func instance(t *testing.T, o sqlstore.Options) (*firstadmin.Users, *sqlstore.Users) {
 	t.Helper()
-	db, err := gormstore.Open(t.Context(), o)
+	db, err := sqlstore.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	all := &gormstore.Users{DB: db}
-	return &firstadmin.Users{Named: all, DB: db.SQL(), Dialect: db.Dialect(), Row: gormstore.EventRow}, all
+	all := &sqlstore.Users{DB: db}
+	return &firstadmin.Users{Named: all, DB: db.SQL(), Dialect: db.Dialect(), Row: sqlstore.EventRow}, all
 }
 
 // recorded is the event of a first admin, with the admin's own ID.
@@ -72,7 +72,7 @@ func TestOneOfAHundredIsTheFirst(t *testing.T) {
 	for kind, options := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			o := options(t)
-			o.MaxConns = 8 // as gormstore's own races
+			o.MaxConns = 8 // as sqlstore's own races
 			here, all := instance(t, o)
 			there, _ := instance(t, o)
 			const people = 100
@@ -102,7 +102,7 @@ func TestOneOfAHundredIsTheFirst(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events, err := (&gormstore.Audit{DB: all.DB}).List(t.Context(), audit.Filter{Limit: people})
+			events, err := (&sqlstore.Audit{DB: all.DB}).List(t.Context(), audit.Filter{Limit: people})
 			if err != nil || len(events) != 1 || len(users) == 1 && events[0].ID != users[0].ID {
 				t.Errorf("the record has %v, %v; want the first admin", events, err)
 			}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // An act is something that people do, as the log and the record call it.
@@ -118,7 +118,7 @@ func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 	}
 	if failed && a.failed != "" {
 		n.Action = a.failed
-		if _, limited := errors.AsType[*throttle.LimitedError](err); limited {
+		if _, limited := errors.AsType[*ratelimit.LimitedError](err); limited {
 			n.Action = a.limited
 		}
 		n.By.Address = c.from()
@@ -130,7 +130,7 @@ func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 }
 
 // notice records what was unusual about a right password.
-func (s *Service) notice(ctx context.Context, c *Client, user *account.User, n throttle.Notice) {
+func (s *Service) notice(ctx context.Context, c *Client, user *account.User, n ratelimit.Notice) {
 	note := func(action audit.Action, reason string, more ...any) {
 		s.log(ctx, c, "login to look at", action, append([]any{"user_id", user.ID, "reason", reason}, more...)...)
 		seen := audit.Sighting{Action: action, Reason: reason, Target: audit.AboutUser(user.ID, user.Username), By: c.By, Admin: user.Role == account.RoleAdmin}

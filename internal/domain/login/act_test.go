@@ -13,9 +13,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // TestOwnActsAreOnRecordWithoutAPlace: by the request and the login, and without
@@ -50,7 +50,7 @@ func TestOwnActsAreOnRecordWithoutAPlace(t *testing.T) {
 // it is of.
 func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 	w, _ := newGuarded(t)
-	w.limits.err = &throttle.LimitedError{Policy: "login", Retry: time.Second}
+	w.limits.err = &ratelimit.LimitedError{Policy: "login", Retry: time.Second}
 	c := w.client()
 	p := account.NewPassword(oldPassword)
 	for name, act := range map[string]func() error{
@@ -63,7 +63,7 @@ func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 	} {
 		w.refusals = nil
 		w.log.Reset()
-		if _, limited := errors.AsType[*throttle.LimitedError](act()); !limited {
+		if _, limited := errors.AsType[*ratelimit.LimitedError](act()); !limited {
 			t.Errorf("%s: not refused", name)
 		}
 		if len(w.refusals) != 1 || w.refusals[0].Action != audit.LoginThrottled || w.refusals[0].Reason != "rate_limited: login" || w.refusals[0].Target.ID != w.user.ID ||

@@ -5,7 +5,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // A Client is who asks, and from where.
@@ -19,14 +19,14 @@ type Client struct {
 	// of what is refused. All who have none count together.
 	Address netip.Addr
 	// Device is the hash of a token that the client shows, living or not, and
-	// Credential what it was given at a login before; see [throttle.Attempt].
+	// Credential what it was given at a login before; see [ratelimit.Attempt].
 	Device     []byte
-	Credential throttle.DeviceCredential
+	Credential ratelimit.DeviceCredential
 }
 
 // attempt is one to be the holder of that name.
-func (c *Client) attempt(name string) throttle.Attempt {
-	a := throttle.Attempt{Account: name, Address: c.Address, Device: c.Device, Credential: c.Credential}
+func (c *Client) attempt(name string) ratelimit.Attempt {
+	a := ratelimit.Attempt{Account: name, Address: c.Address, Device: c.Device, Credential: c.Credential}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}
@@ -43,7 +43,7 @@ func (c *Client) from() string {
 
 // asker is the client as the queue of hashes has it.
 func (c *Client) asker(known bool) account.Asker {
-	return account.Asker{Network: throttle.Network(c.Address), Known: known}
+	return account.Asker{Network: ratelimit.Network(c.Address), Known: known}
 }
 
 // self is the user who is logged in, for the record.

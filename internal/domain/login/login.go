@@ -8,9 +8,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // Credentials are what somebody logs in with.
@@ -24,7 +24,7 @@ type Credentials struct {
 // Begun is a login that has begun.
 type Begun struct {
 	session.Opened
-	Device throttle.DeviceCredential // for the next login on the same device
+	Device ratelimit.DeviceCredential // for the next login on the same device
 }
 
 // A NeedsCodeError is [secondfactor.ErrRequired], with the ticket that stands for
@@ -39,7 +39,7 @@ func (*NeedsCodeError) Unwrap() error { return secondfactor.ErrRequired }
 
 // Login opens a login for the holder of that name and password, and of the second
 // factor if there is one. It fails with [account.ErrWrong], [account.ErrDisabled] or
-// [account.ErrBusy], with a [*throttle.LimitedError] and, if the password is right,
+// [account.ErrBusy], with a [*ratelimit.LimitedError] and, if the password is right,
 // with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort] or
 // [ErrRole]: before a login begins, for that would end the one which the person has
 // elsewhere.
@@ -108,7 +108,7 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 		}
 		return user, err
 	})
-	if _, limited := errors.AsType[*throttle.LimitedError](err); limited && len(held) > 0 {
+	if _, limited := errors.AsType[*ratelimit.LimitedError](err); limited && len(held) > 0 {
 		err = held[0](err)
 	}
 	s.count(err)

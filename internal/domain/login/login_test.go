@@ -17,9 +17,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 const (
@@ -172,28 +172,28 @@ func as(c *login.Client, id idworker.ID) *login.Client { c.By.ID = id; return c 
 type limits struct {
 	err                     error
 	tried, returned, proved int
-	notice                  throttle.Notice
+	notice                  ratelimit.Notice
 	forgotten               []string
 }
 
-func (l *limits) Login(context.Context, throttle.Attempt) (throttle.Taken, error) {
+func (l *limits) Login(context.Context, ratelimit.Attempt) (ratelimit.Taken, error) {
 	l.tried++
-	return throttle.Taken{}, l.err
+	return ratelimit.Taken{}, l.err
 }
 
-func (l *limits) LoggedIn(context.Context, throttle.Taken, idworker.ID) throttle.Notice {
+func (l *limits) LoggedIn(context.Context, ratelimit.Taken, idworker.ID) ratelimit.Notice {
 	l.proved++
 	return l.notice
 }
-func (l *limits) Return(context.Context, throttle.Taken)                 { l.returned++ }
-func (*limits) NewDevice(throttle.Attempt) (c throttle.DeviceCredential) { return c }
-func (l *limits) Register(ctx context.Context, _ netip.Addr) (throttle.Taken, error) {
-	return l.Login(ctx, throttle.Attempt{})
+func (l *limits) Return(context.Context, ratelimit.Taken)                  { l.returned++ }
+func (*limits) NewDevice(ratelimit.Attempt) (c ratelimit.DeviceCredential) { return c }
+func (l *limits) Register(ctx context.Context, _ netip.Addr) (ratelimit.Taken, error) {
+	return l.Login(ctx, ratelimit.Attempt{})
 }
-func (l *limits) Reset(ctx context.Context, _ netip.Addr) (throttle.Taken, error) {
-	return l.Login(ctx, throttle.Attempt{})
+func (l *limits) Reset(ctx context.Context, _ netip.Addr) (ratelimit.Taken, error) {
+	return l.Login(ctx, ratelimit.Attempt{})
 }
-func (l *limits) WasReset(_ context.Context, a throttle.Attempt) {
+func (l *limits) WasReset(_ context.Context, a ratelimit.Attempt) {
 	l.forgotten = append(l.forgotten, a.Account)
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // What is wrong with the proof of a person who is logged in. An app that took it for
@@ -65,7 +65,7 @@ var reasons = []struct {
 // Reason is the code of a refusal. failed says that it is a failure of who tried,
 // and not of something here or of what they asked for.
 func Reason(err error) (code string, failed bool) {
-	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
+	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
 		return "rate_limited: " + e.Policy, true
 	}
 	if _, ok := errors.AsType[*account.InvalidError](err); ok {

@@ -8,13 +8,13 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // Register makes an account of its user's own, and returns it. It fails with an
 // [*account.InvalidError], [account.ErrExists] or [account.ErrBusy], and with a
-// [*throttle.LimitedError].
+// [*ratelimit.LimitedError].
 func (s *Service) Register(ctx context.Context, c *Client, username string, p account.Password) (account.User, error) {
 	var user account.User
 	err := account.Unacceptable(username, p) // costs nothing, and is not counted
@@ -58,7 +58,7 @@ func (s *Service) create(ctx context.Context, c *Client, by account.Asker, usern
 
 // fromSource does what is counted by the address that it comes from, and gives that
 // back where nothing was decided.
-func (s *Service) fromSource(ctx context.Context, c *Client, take func(context.Context, netip.Addr) (throttle.Taken, error), do func() error) error {
+func (s *Service) fromSource(ctx context.Context, c *Client, take func(context.Context, netip.Addr) (ratelimit.Taken, error), do func() error) error {
 	taken, err := take(ctx, c.Address)
 	if err != nil {
 		return err

@@ -16,9 +16,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // Accounts know people and their passwords. *account.Service is one.
@@ -104,26 +104,26 @@ type Factors interface {
 	Remove(ctx context.Context, user *account.User) error
 }
 
-// Attempts bounds how often a password or a code may be tried. *throttle.Gate is one.
+// Attempts bounds how often a password or a code may be tried. *ratelimit.Gate is one.
 //
-// Login fails with a [*throttle.LimitedError]; with any other error the attempt
+// Login fails with a [*ratelimit.LimitedError]; with any other error the attempt
 // could not be counted, and is not made. Return gives back what an attempt has taken
 // that was no guess. LoggedIn notes that it was right, and returns what was unusual
 // about it.
 type Attempts interface {
-	Login(ctx context.Context, a throttle.Attempt) (throttle.Taken, error)
-	LoggedIn(ctx context.Context, t throttle.Taken, user idworker.ID) throttle.Notice
-	Return(ctx context.Context, t throttle.Taken)
-	NewDevice(a throttle.Attempt) throttle.DeviceCredential
+	Login(ctx context.Context, a ratelimit.Attempt) (ratelimit.Taken, error)
+	LoggedIn(ctx context.Context, t ratelimit.Taken, user idworker.ID) ratelimit.Notice
+	Return(ctx context.Context, t ratelimit.Taken)
+	NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential
 }
 
-// Sources bounds what may come from one address. *throttle.Gate is one. Register and
+// Sources bounds what may come from one address. *ratelimit.Gate is one. Register and
 // Reset fail as [Attempts.Login] does, and what they took can be given back there.
 // WasReset forgets what was counted against an account whose password was set anew.
 type Sources interface {
-	Register(ctx context.Context, from netip.Addr) (throttle.Taken, error)
-	Reset(ctx context.Context, from netip.Addr) (throttle.Taken, error)
-	WasReset(ctx context.Context, a throttle.Attempt)
+	Register(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
+	Reset(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
+	WasReset(ctx context.Context, a ratelimit.Attempt)
 }
 
 // Refusals hear of what may come in floods and changed nothing. Note must neither

@@ -16,7 +16,7 @@ import (
 )
 
 // A memory is a store of one user. What a database must do beside is held in
-// package gormstore.
+// package sqlstore.
 type memory struct {
 	mu      sync.Mutex
 	kept    secondfactor.Factor

@@ -13,7 +13,7 @@ import (
 )
 
 // A vault is one of many users. What a database must do beside is held in package
-// gormstore.
+// sqlstore.
 type vault struct {
 	rows   map[idworker.ID][]byte
 	events []audit.Event

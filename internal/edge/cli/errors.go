@@ -18,9 +18,9 @@ import (
 // packages are those whose names begin the texts of their errors. That is for
 // the log; it tells a person nothing.
 var packages = []string{
-	"account", "activity", "admin", "adminui", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "firstadmin", "fleet", "gatetier", "gormstore", "hashproc", "httpapi",
+	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "firstadmin", "fleet", "gatetier", "sqlstore", "hashproc", "httpapi",
 	"idworker", "keypair", "limit", "login", "memlimit", "memtier", "migrations", "policy", "problem", "redislimit", "redistier", "redisworker", "run", "secondfactor", "session",
-	"sqlworker", "sweep", "telemetry", "throttle", "touchtier", "zkworker",
+	"sqlworker", "sweep", "telemetry", "ratelimit", "touchtier", "zkworker",
 }
 
 var names = regexp.MustCompile(`(^|: |; |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)

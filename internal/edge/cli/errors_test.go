@@ -56,14 +56,14 @@ func TestPlain(t *testing.T) {
 		err  error
 		want string
 	}{
-		{fmt.Errorf("gormstore: list users: %w", away), "list users: the disk is away"},
+		{fmt.Errorf("sqlstore: list users: %w", away), "list users: the disk is away"},
 		{fmt.Errorf("worker number: %w", fmt.Errorf("idworker: open: fileworker: acquire: %w", away)), "worker number: open: acquire: the disk is away"},
-		{fmt.Errorf("account: gormstore: session: %w", away), "the disk is away"},
+		{fmt.Errorf("account: sqlstore: session: %w", away), "the disk is away"},
 		{errors.Join(fmt.Errorf("migrations: up: %w", away), fmt.Errorf("migrations: %w", away)), "up: the disk is away\nthe disk is away"},
 		// Not every word before a colon is a package's name.
 		{errors.New("open /srv/session: x: no such file"), "open /srv/session: x: no such file"},
 		{errors.New("myaccount: x"), "myaccount: x"},
-		{fmt.Errorf("gormstore: get: %w", context.DeadlineExceeded), "get: context deadline exceeded; no answer came in time, try again"},
+		{fmt.Errorf("sqlstore: get: %w", context.DeadlineExceeded), "get: context deadline exceeded; no answer came in time, try again"},
 	} {
 		if got := plain(c.err); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.err, got, c.want)

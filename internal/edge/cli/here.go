@@ -9,8 +9,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/run"
 )
@@ -64,8 +64,8 @@ func (o *office) list(ctx context.Context) ([]userLine, error) {
 	}
 }
 
-func (o *office) change(ctx context.Context, u person, c admin.UserChange) (string, error) {
-	now, ended, err := o.Users.Change(ctx, operator(), u.id, c)
+func (o *office) change(ctx context.Context, u person, c operator.UserChange) (string, error) {
+	now, ended, err := o.Users.Change(ctx, commandActor(), u.id, c)
 	switch {
 	case !done(err):
 		return "", err
@@ -78,7 +78,7 @@ func (o *office) change(ctx context.Context, u person, c admin.UserChange) (stri
 }
 
 func (o *office) removeFactor(ctx context.Context, u person, reason string) (string, error) {
-	return o.over(o.Users.RemoveSecondFactor(ctx, operator(), u.id, reason))
+	return o.over(o.Users.RemoveSecondFactor(ctx, commandActor(), u.id, reason))
 }
 
 func (o *office) add(ctx context.Context, c userAdd, password string) (account.User, error) {
@@ -87,18 +87,18 @@ func (o *office) add(ctx context.Context, c userAdd, password string) (account.U
 		return account.User{}, err
 	}
 	defer closeList()
-	return o.Users.Create(ctx, operator(), c.Name, account.NewPassword(password), account.Role(c.Role), c.Reason)
+	return o.Users.Create(ctx, commandActor(), c.Name, account.NewPassword(password), account.Role(c.Role), c.Reason)
 }
 
 func (o *office) invite(ctx context.Context, c userAdd) (account.User, shownReset, error) {
-	u, r, err := o.Users.Invite(ctx, operator(), c.Name, account.Role(c.Role), c.For, c.Reason)
+	u, r, err := o.Users.Invite(ctx, commandActor(), c.Name, account.Role(c.Role), c.For, c.Reason)
 	return u, resetOf(o.cfg, r), err
 }
 
 func (o *office) search(ctx context.Context, c auditCommand, limit int) iter.Seq2[*audit.Event, error] {
 	f := audit.Filter{Action: audit.Action(c.Action), Since: c.Since.time(time.Now()), Until: c.Until.time(time.Now())}
-	f.Actor, f.ActorName = admin.Party(c.Actor)
-	f.Target, f.TargetName = admin.Party(c.Target)
+	f.Actor, f.ActorName = operator.Party(c.Actor)
+	f.Target, f.TargetName = operator.Party(c.Target)
 	return func(yield func(*audit.Event, error) bool) {
 		for left := limit; limit == 0 || left > 0; {
 			f.Limit = pageSize
@@ -126,12 +126,12 @@ func (o *office) search(ctx context.Context, c auditCommand, limit int) iter.Seq
 type resetsHere struct{ *office }
 
 func (r resetsHere) start(ctx context.Context, u person, life time.Duration, reason string) (shownReset, error) {
-	started, err := r.Users.StartReset(ctx, operator(), u.id, life, reason)
+	started, err := r.Users.StartReset(ctx, commandActor(), u.id, life, reason)
 	return resetOf(r.cfg, started), err
 }
 
 func (r resetsHere) withdraw(ctx context.Context, u person, reason string) error {
-	return r.Users.WithdrawReset(ctx, operator(), u.id, reason)
+	return r.Users.WithdrawReset(ctx, commandActor(), u.id, reason)
 }
 
 func (r resetsHere) open(ctx context.Context, issuer person) ([]linkLine, error) {
@@ -152,14 +152,14 @@ func (r resetsHere) open(ctx context.Context, issuer person) ([]linkLine, error)
 }
 
 func (r resetsHere) withdrawIssued(ctx context.Context, issuer person, reason string) (int, error) {
-	return r.Users.WithdrawIssued(ctx, operator(), issuer.id, reason)
+	return r.Users.WithdrawIssued(ctx, commandActor(), issuer.id, reason)
 }
 
 type sessionsHere struct{ *office }
 
 func (s sessionsHere) living(ctx context.Context, user string, limit int) ([]sessionLine, error) {
 	lines := []sessionLine{}
-	add := func(l *admin.Login) {
+	add := func(l *operator.Login) {
 		lines = append(lines, sessionLineOf(l.ID, l.UserID, l.Username, l.Role, l.IssuedAt, l.Seen, l.ExpiresAt, l.IdleExpiresAt))
 	}
 	if user != "" {
@@ -189,7 +189,7 @@ func (s sessionsHere) living(ctx context.Context, user string, limit int) ([]ses
 }
 
 func (s sessionsHere) end(ctx context.Context, id idworker.ID, reason string) (string, error) {
-	return s.over(s.Sessions.End(ctx, operator(), id, reason))
+	return s.over(s.Sessions.End(ctx, commandActor(), id, reason))
 }
 
 // over says which login has ended, and by when every instance knows. err is what

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 type idCommand struct {
@@ -54,7 +54,7 @@ func (a *app) withWorker(f func(context.Context, *idworker.Worker) error) error 
 	if err != nil {
 		return err
 	}
-	var db *gormstore.DB
+	var db *sqlstore.DB
 	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
 	if run.LendsFromDatabase(cfg) {
 		if db, err = run.OpenExisting(a.ctx, cfg, log); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -44,7 +44,7 @@ func (c migrateDown) Validate() error {
 
 // withDatabase runs f on the configured database, whatever its schema. find
 // makes sure that it is there, or makes it.
-func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Context, cfg config.Config, db *gormstore.DB) error) error {
+func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Context, cfg config.Config, db *sqlstore.DB) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (migrateUp) Run(a *app) error {
 		}
 		return err
 	}
-	return a.withDatabase(orMake, func(ctx context.Context, _ config.Config, db *gormstore.DB) error {
+	return a.withDatabase(orMake, func(ctx context.Context, _ config.Config, db *sqlstore.DB) error {
 		applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
 		for _, m := range applied {
 			_, _ = fmt.Fprintf(a.out, "applied %05d %s\n", m.Number, m.Name)
@@ -81,7 +81,7 @@ func (migrateUp) Run(a *app) error {
 }
 
 func (c migrateDown) Run(a *app) error {
-	return a.withDatabase(run.FindDatabase, func(ctx context.Context, cfg config.Config, db *gormstore.DB) error {
+	return a.withDatabase(run.FindDatabase, func(ctx context.Context, cfg config.Config, db *sqlstore.DB) error {
 		have, err := run.Applied(ctx, db)
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (c migrateDown) Run(a *app) error {
 
 // agreed asks whether to undo, and makes sure that what is undone is what was
 // asked about: a person takes a while to answer.
-func (c migrateDown) agreed(ctx context.Context, a *app, cfg config.Config, db *gormstore.DB, have []migrations.State) error {
+func (c migrateDown) agreed(ctx context.Context, a *app, cfg config.Config, db *sqlstore.DB, have []migrations.State) error {
 	what, err := c.loses(ctx, cfg, db, have)
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c migrateDown) agreed(ctx context.Context, a *app, cfg config.Config, db *
 
 // loses says which steps would be undone, newest first, where, and what with
 // them.
-func (c migrateDown) loses(ctx context.Context, cfg config.Config, db *gormstore.DB, have []migrations.State) (string, error) {
+func (c migrateDown) loses(ctx context.Context, cfg config.Config, db *sqlstore.DB, have []migrations.State) (string, error) {
 	var steps []string
 	last := ""
 	for _, m := range slices.Backward(have[len(have)-c.Steps:]) {
@@ -147,7 +147,7 @@ func (c migrateDown) loses(ctx context.Context, cfg config.Config, db *gormstore
 }
 
 func (c migrateStatus) Run(a *app) error {
-	return a.withDatabase(run.FindDatabase, func(ctx context.Context, _ config.Config, db *gormstore.DB) error {
+	return a.withDatabase(run.FindDatabase, func(ctx context.Context, _ config.Config, db *sqlstore.DB) error {
 		states, err := migrations.Status(ctx, db.SQL(), db.Dialect())
 		if err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // An office is what the commands on users and logins work with: the database
@@ -23,13 +23,13 @@ type office struct {
 	*run.OperatorDesk
 	cfg   config.Config
 	log   *slog.Logger
-	db    *gormstore.DB
-	known *gormstore.Users
+	db    *sqlstore.DB
+	known *sqlstore.Users
 	tells bool // there is something to tell them by
 }
 
 // An opener opens the database, as far as its command may change it.
-type opener func(context.Context, config.Config, *slog.Logger) (*gormstore.DB, error)
+type opener func(context.Context, config.Config, *slog.Logger) (*sqlstore.DB, error)
 
 // withOffice is for a command that looks only, or looks before it decides whether
 // to change anything. One that changes users or logins says by whom in the
@@ -48,7 +48,7 @@ func (a *app) withMint(open opener, f func(ctx context.Context, o *office) error
 }
 
 // A minter opens what mints IDs for a command, until close.
-type minter func(context.Context, config.Config, *gormstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
+type minter func(context.Context, config.Config, *sqlstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
 
 func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *office) error) error {
 	cfg, err := a.load()
@@ -62,12 +62,12 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	common, err := run.Shared(a.ctx, cfg, db, &gormstore.Sessions{DB: db}, redistier.Options{Log: log})
+	common, err := run.Shared(a.ctx, cfg, db, &sqlstore.Sessions{DB: db}, redistier.Options{Log: log})
 	if err != nil {
 		return err
 	}
 	defer common.Close()
-	rule, err := policy.NewLive(a.ctx, &gormstore.Settings{DB: db})
+	rule, err := policy.NewLive(a.ctx, &sqlstore.Settings{DB: db})
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) office(open opener, mint minter, f func(ctx context.Context, o *of
 	}
 	return f(ctx, &office{
 		OperatorDesk: run.NewOperatorDesk(db, common.Store, rule, hasher, ids, clock),
-		cfg:          cfg, log: log, db: db, known: &gormstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
+		cfg:          cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, tells: !cfg.Redis.IsZero(),
 	})
 }
 

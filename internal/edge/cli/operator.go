@@ -23,8 +23,8 @@ func operatorName() string {
 	return name + "@" + host
 }
 
-// operator is the one who types this command.
-func operator() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }
+// commandActor is the one who types this command.
+func commandActor() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }
 
 // withIDs opens what mints the IDs of events while f runs.
 func (o *office) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {

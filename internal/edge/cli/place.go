@@ -7,8 +7,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/server/run"
 )
 
@@ -40,7 +40,7 @@ type userVerbs interface {
 	// list has all users, in the order in which they came.
 	list(ctx context.Context) ([]userLine, error)
 	// change returns account.ErrLastAdmin if nobody would be left to change it back.
-	change(ctx context.Context, u person, c admin.UserChange) (ended string, err error)
+	change(ctx context.Context, u person, c operator.UserChange) (ended string, err error)
 	removeFactor(ctx context.Context, u person, reason string) (ended string, err error)
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -46,7 +46,7 @@ func (c policySet) Validate() error {
 
 func (c policySet) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policySet) change(ctx context.Context, d policyPlace, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (c policySet) change(ctx context.Context, d policyPlace, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 	change.Next = inForce
 	for _, f := range []struct {
 		from *span
@@ -63,7 +63,7 @@ func (c policySet) change(ctx context.Context, d policyPlace, inForce policy.Pol
 	if len(c.Limit) == len(limitNames) { // nothing is left of those that may not be readable
 		change.Next.LimitsErr = nil
 	}
-	return d.Set(ctx, operator(), change)
+	return d.Set(ctx, commandActor(), change)
 }
 
 type policyRevert struct {
@@ -73,23 +73,23 @@ type policyRevert struct {
 
 func (c policyRevert) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policyRevert) change(ctx context.Context, d policyPlace, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
-	next, effect, err := d.Revert(ctx, operator(), c.Version, change)
-	if errors.Is(err, admin.ErrNoVersion) {
+func (c policyRevert) change(ctx context.Context, d policyPlace, _ policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
+	next, effect, err := d.Revert(ctx, commandActor(), c.Version, change)
+	if errors.Is(err, operator.ErrNoVersion) {
 		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, d.command)
 	}
 	return next, effect, err
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, d policyPlace, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+type policyVerb func(ctx context.Context, d policyPlace, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error)
 
-// policyVerbs are those of [admin.Policies], with its errors.
+// policyVerbs are those of [operator.Policies], with its errors.
 type policyVerbs interface {
 	Current(ctx context.Context) (policy.Policy, error)
 	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
-	Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error)
+	Set(ctx context.Context, by audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
+	Revert(ctx context.Context, by audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
 }
 
 // A policyPlace is where the policy is changed: in the database here, or on a
@@ -113,7 +113,7 @@ func (a *app) changePolicyAt(ctx context.Context, d policyPlace, how policyHow, 
 	if err != nil {
 		return err
 	}
-	change := admin.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
+	change := operator.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
 	next, effect, err := do(ctx, d, inForce, change)
 	if err != nil {
 		return policyError(d, err)
@@ -136,7 +136,7 @@ func (a *app) changePolicyAt(ctx context.Context, d policyPlace, how policyHow, 
 	}
 	return d.making(ctx, func() error {
 		next, effect, err := do(ctx, d, inForce, change)
-		if errors.Is(err, admin.ErrUnconfirmed) { // grown since it was asked
+		if errors.Is(err, operator.ErrUnconfirmed) { // grown since it was asked
 			err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(&effect))
 		}
 		if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 type userSecondFactorRekey struct {
@@ -36,8 +36,8 @@ func (c userSecondFactorRekey) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		r := &secondfactor.Rekeyer{Vault: &gormstore.SecondFactors{DB: o.db}, Keys: keys, IDs: o.Users.IDs}
-		done, err := r.Run(ctx, operator(), c.Reason, c.DryRun)
+		r := &secondfactor.Rekeyer{Vault: &sqlstore.SecondFactors{DB: o.db}, Keys: keys, IDs: o.Users.IDs}
+		done, err := r.Run(ctx, commandActor(), c.Reason, c.DryRun)
 		if err != nil {
 			if done.Changed > 0 && !c.DryRun {
 				return fmt.Errorf("%w; %s encrypted anew before that; say it again to go on", err, secretsIn(done.Changed))

@@ -5,8 +5,8 @@ import (
 	"errors"
 
 	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -36,7 +36,7 @@ func (r remotePolicies) History(ctx context.Context, before int64, _ int) (list 
 }
 
 // Set changes it.
-func (r remotePolicies) Set(ctx context.Context, _ audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (r remotePolicies) Set(ctx context.Context, _ audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 	return policyChanged(r.api.SetPolicy(ctx, apiclient.PolicyChange{
 		IdleTimeout: c.Next.Idle, AbsoluteLifetime: c.Next.Absolute, TouchInterval: c.Next.Touch, SweepSchedule: c.Next.Schedule,
 		Limits:    clientLimits(&c.Next.Limits),
@@ -45,19 +45,19 @@ func (r remotePolicies) Set(ctx context.Context, _ audit.Actor, c admin.PolicyCh
 }
 
 // Revert sets an earlier version once more.
-func (r remotePolicies) Revert(ctx context.Context, _ audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (r remotePolicies) Revert(ctx context.Context, _ audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 	next, effect, err := policyChanged(r.api.RevertPolicy(ctx, version, howOf(c)))
 	if p, ok := errors.AsType[*apiclient.Problem](err); ok && p.Code == apiclient.ValidationFailed {
 		for _, f := range p.Errors {
 			if f.Field == "version" {
-				err = admin.ErrNoVersion
+				err = operator.ErrNoVersion
 			}
 		}
 	}
 	return next, effect, err
 }
 
-func howOf(c admin.PolicyChange) apiclient.PolicyHow {
+func howOf(c operator.PolicyChange) apiclient.PolicyHow {
 	return apiclient.PolicyHow{Version: c.Version, Note: c.Note, DryRun: c.DryRun, Confirm: c.Confirmed}
 }
 
@@ -67,7 +67,7 @@ func policyChanged(made apiclient.PolicyChanged, err error) (policy.Policy, poli
 	case errors.Is(err, apiclient.VersionConflict):
 		err = policy.ErrVersion
 	case errors.Is(err, apiclient.ConfirmationRequired) && p.Effect != nil:
-		made.Effect, err = *p.Effect, admin.ErrUnconfirmed
+		made.Effect, err = *p.Effect, operator.ErrUnconfirmed
 	}
 	e := made.Effect
 	return policyOf(made.Policy), policy.Effect{

@@ -14,7 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 type sweepCommand struct {
@@ -34,7 +34,7 @@ func (c sweepCommand) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	rule, err := (&gormstore.Settings{DB: db}).LoadPolicy(a.ctx)
+	rule, err := (&sqlstore.Settings{DB: db}).LoadPolicy(a.ctx)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (c sweepCommand) sweep(a *app, d run.SweepDoor) error {
 		bar.total = n.Total()
 	}
 	d.Progress = func(r sweep.Report) { bar.show(r.Cleared) }
-	r, err := d.Once(a.ctx, operator())
+	r, err := d.Once(a.ctx, commandActor())
 	bar.end()
 	if errors.Is(err, sweep.ErrRunning) {
 		return errors.New("a sweep is running, here or on another instance; nothing was done. " +

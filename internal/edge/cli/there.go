@@ -12,8 +12,8 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -64,7 +64,7 @@ func (s counter) list(ctx context.Context) ([]userLine, error) {
 	return lines, nil
 }
 
-func (s counter) change(ctx context.Context, u person, c admin.UserChange) (string, error) {
+func (s counter) change(ctx context.Context, u person, c operator.UserChange) (string, error) {
 	made, err := s.ChangeUser(ctx, flakepass.ID(u.id), apiclient.UserChange{Role: (*string)(c.Role), Disabled: c.Disabled, Reason: c.Reason})
 	if err != nil {
 		return "", as(err, apiclient.LastAdmin, account.ErrLastAdmin)

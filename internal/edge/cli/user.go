@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 type userCommand struct {
@@ -55,7 +55,7 @@ func (c userAdd) Run(a *app) error {
 			return err
 		}
 	}
-	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 		return run.OpenOrMake(ctx, cfg, log, a.out)
 	}
 	return a.at(a.withMint, orMake, func(ctx context.Context, p place) error {
@@ -107,7 +107,7 @@ func (c userPasswd) Run(a *app) error {
 			return err
 		}
 		defer closeList()
-		ended, err := o.Users.SetPassword(ctx, operator(), u.ID, p, c.Reason)
+		ended, err := o.Users.SetPassword(ctx, commandActor(), u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
 		}
@@ -138,7 +138,7 @@ func (c userLogout) Run(a *app) error {
 		return c.everybody(a)
 	}
 	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		return a.say(o.over(o.Users.Logout(ctx, operator(), u.ID, c.Reason)))
+		return a.say(o.over(o.Users.Logout(ctx, commandActor(), u.ID, c.Reason)))
 	})
 }
 
@@ -154,7 +154,7 @@ func (c userLogout) everybody(a *app) error {
 		}
 	}
 	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		all, err := o.Sessions.EndAll(ctx, operator(), c.Reason)
+		all, err := o.Sessions.EndAll(ctx, commandActor(), c.Reason)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
 type userRole struct {
@@ -17,7 +17,7 @@ type userRole struct {
 
 func (c userRole) Run(a *app) error {
 	role := account.Role(c.Role)
-	return a.change(c.Name, admin.UserChange{Role: &role, Reason: c.Reason}, func(name string) string {
+	return a.change(c.Name, operator.UserChange{Role: &role, Reason: c.Reason}, func(name string) string {
 		return fmt.Sprintf("user %q has the role %s", name, role)
 	})
 }
@@ -29,7 +29,7 @@ type userDisable struct {
 
 func (c userDisable) Run(a *app) error {
 	yes := true
-	return a.change(c.Name, admin.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
+	return a.change(c.Name, operator.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
 }
 
 type userEnable struct {
@@ -39,7 +39,7 @@ type userEnable struct {
 
 func (c userEnable) Run(a *app) error {
 	no := false
-	return a.change(c.Name, admin.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
+	return a.change(c.Name, operator.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
 }
 
 // errLastAdmin says what to do first. command is what a person types before user.
@@ -48,7 +48,7 @@ func errLastAdmin(name, command string) error {
 }
 
 // change changes a user and says what came of it, and of the login.
-func (a *app) change(name string, c admin.UserChange, says func(name string) string) error {
+func (a *app) change(name string, c operator.UserChange, says func(name string) string) error {
 	return a.acts(func(ctx context.Context, p place) error {
 		u, err := p.users.find(ctx, name)
 		if err != nil {

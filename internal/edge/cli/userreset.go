@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/server/config"
 )
 
@@ -49,7 +49,7 @@ type shownReset struct {
 	expires    time.Time
 }
 
-func resetOf(cfg config.Config, r admin.StartedReset) shownReset {
+func resetOf(cfg config.Config, r operator.StartedReset) shownReset {
 	s := shownReset{token: r.Token.Reveal(), expires: r.ExpiresAt}
 	if cfg.PublicURL != "" {
 		s.url = cfg.PublicURL + "/console/password#" + s.token

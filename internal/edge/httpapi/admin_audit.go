@@ -15,8 +15,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
 // Events are the record of what was done, newest first.
@@ -112,7 +112,7 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 	}
 	who := func(id *idworker.ID, name *string) func(string) bool {
 		return func(s string) bool {
-			*id, *name = admin.Party(s)
+			*id, *name = operator.Party(s)
 			return s != "" && len(s) <= 1024 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -89,7 +89,7 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 
 func (s *server) setPolicy(c *gin.Context) error {
 	by := s.operator(c)
-	return s.changePolicy(c, func(ctx context.Context, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+	return s.changePolicy(c, func(ctx context.Context, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 		var in wanted
 		if err := bind(c, &in); err != nil {
 			return policy.Policy{}, policy.Effect{}, err
@@ -123,7 +123,7 @@ func alsoMissing(missing []account.FieldError, err error) error {
 
 func (s *server) revertPolicy(c *gin.Context) error {
 	by := s.operator(c)
-	return s.changePolicy(c, func(ctx context.Context, _ policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+	return s.changePolicy(c, func(ctx context.Context, _ policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 		var in struct {
 			Version *int64 `json:"version"`
 			Note    text   `json:"note"`
@@ -137,7 +137,7 @@ func (s *server) revertPolicy(c *gin.Context) error {
 		}
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
 		p, effect, err := s.Policies.Revert(ctx, by, *in.Version, change)
-		if errors.Is(err, admin.ErrNoVersion) {
+		if errors.Is(err, operator.ErrNoVersion) {
 			err = wrongField("version", "unknown", "must be one that the history lists")
 		}
 		return p, effect, err
@@ -145,7 +145,7 @@ func (s *server) revertPolicy(c *gin.Context) error {
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, inForce policy.Policy, change admin.PolicyChange) (policy.Policy, policy.Effect, error)
+type policyVerb func(ctx context.Context, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error)
 
 // changePolicy is around both ways to change the policy: what must be as it was,
 // whether it is only a question, and what is told of the outcome.
@@ -158,7 +158,7 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 	p, effect, err := do(ctx, inForce, change)
 	told := effectOf(&effect)
 	switch {
-	case errors.Is(err, admin.ErrUnconfirmed):
+	case errors.Is(err, operator.ErrUnconfirmed):
 		p, _ := lookup(err)
 		p.Effect = told
 		problem.Write(c.Writer, p)
@@ -180,7 +180,7 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 }
 
 // replaces reads which policy a request replaces, and whether it only asks.
-func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change admin.PolicyChange, err error) {
+func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change operator.PolicyChange, err error) {
 	if change.DryRun, err = policyDryRun(c); err != nil {
 		return inForce, change, err
 	}

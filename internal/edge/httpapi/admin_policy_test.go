@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
@@ -106,7 +106,7 @@ func TestWhatIsReplacedHasToBeSaid(t *testing.T) {
 			}
 		}
 		f := newOperators()
-		f.err = fmt.Errorf("admin: set policy: %w", policy.ErrVersion) // between the look and the write
+		f.err = fmt.Errorf("operator: set policy: %w", policy.ErrVersion) // between the look and the write
 		if a := f.send(t, r[0], r[1], r[2], "If-Match", `*`); a.status != 412 {
 			t.Errorf("%s: changed meanwhile: %d", r[0], a.status)
 		}
@@ -116,7 +116,7 @@ func TestWhatIsReplacedHasToBeSaid(t *testing.T) {
 func TestDrasticChangeIsRefusedWithItsEffect(t *testing.T) {
 	for _, r := range [][3]string{{"PUT", "/v1/admin/policy", change + "}"}, {"POST", "/v1/admin/policy/revert", `{"version":3}`}} {
 		f := newOperators()
-		f.err = admin.ErrUnconfirmed
+		f.err = operator.ErrUnconfirmed
 		a := f.send(t, r[0], r[1], r[2], "If-Match", `"7"`)
 		if a.status != 409 || a.code != "confirmation_required" || !strings.Contains(a.body, `"effect":{"live":{"count":100,"error":0},"ends_now":{"count":3,"error":1}`) {
 			t.Errorf("%s: %d %s", r[0], a.status, a.body)
@@ -171,7 +171,7 @@ func TestRevertNeedsAVersionThatWas(t *testing.T) {
 			t.Errorf("%s: %d %s", body, a.status, a.body)
 		}
 	}
-	f.err = admin.ErrNoVersion
+	f.err = operator.ErrNoVersion
 	a := f.send(t, "POST", "/v1/admin/policy/revert", `{"version":99}`, "If-Match", `*`)
 	if a.status != 422 || !strings.Contains(a.body, `"field":"version","code":"unknown"`) {
 		t.Errorf("%d %s", a.status, a.body)
@@ -239,19 +239,19 @@ type operators struct {
 	err, down error
 	real      bool           // ask verbs, which check
 	seed      *policy.Policy // in force, if set
-	verbs     admin.Policies
+	verbs     operator.Policies
 	events    []audit.Event
 	filter    audit.Filter
 
 	asked, sets int
-	change      admin.PolicyChange
+	change      operator.PolicyChange
 	reverted    int64
 	by          audit.Actor
 }
 
 func newOperators() *operators {
 	f := &operators{role: "admin"}
-	f.verbs = admin.Policies{Store: policyStore{f}, Now: func() time.Time { return at }, Schedule: func(string) error { return nil }}
+	f.verbs = operator.Policies{Store: policyStore{f}, Now: func() time.Time { return at }, Schedule: func(string) error { return nil }}
 	return f
 }
 
@@ -293,7 +293,7 @@ func (f *operators) History(_ context.Context, before int64, limit int) (list []
 	return list, f.down
 }
 
-func (f *operators) Set(ctx context.Context, by audit.Actor, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (f *operators) Set(ctx context.Context, by audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 	f.asked++
 	if f.real {
 		return f.verbs.Set(ctx, by, c)
@@ -305,7 +305,7 @@ func (f *operators) Set(ctx context.Context, by audit.Actor, c admin.PolicyChang
 	return next, policy.Effect{Live: policy.Estimate{Count: 100}, Ends: policy.Estimate{Count: 3, Error: 1}, Soon: policy.Estimate{Count: 2}}, f.err
 }
 
-func (f *operators) Revert(ctx context.Context, by audit.Actor, version int64, c admin.PolicyChange) (policy.Policy, policy.Effect, error) {
+func (f *operators) Revert(ctx context.Context, by audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 	f.reverted = version
 	c.Next = f.inForce()
 	return f.Set(ctx, by, c)

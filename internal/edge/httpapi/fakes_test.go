@@ -19,10 +19,10 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 )
 
@@ -40,8 +40,8 @@ type world struct {
 	revokers []audit.Actor
 
 	limit     error // of every attempt
-	tries     []throttle.Attempt
-	known     []throttle.Attempt  // those that were right
+	tries     []ratelimit.Attempt
+	known     []ratelimit.Attempt // those that were right
 	identity  *flakepass.Identity // of who verifies; nil: who
 	asked     []idworker.ID       // IDs of the tokens that were verified
 	passive   []idworker.ID       // those that were verified without a use
@@ -188,16 +188,16 @@ func (w *world) own() *login.Service {
 // A gateWorld is the rate limiter of a world.
 type gateWorld struct{ *world }
 
-func (gateWorld) NewDevice(a throttle.Attempt) throttle.DeviceCredential {
-	return (&throttle.Gate{Key: []byte("secret")}).NewDevice(a)
+func (gateWorld) NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential {
+	return (&ratelimit.Gate{Key: []byte("secret")}).NewDevice(a)
 }
 
-func (w gateWorld) Login(_ context.Context, a throttle.Attempt) (throttle.Taken, error) {
+func (w gateWorld) Login(_ context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
 	note(w.world, &w.tries, a)
-	return throttle.Taken{Attempt: a}, w.limit
+	return ratelimit.Taken{Attempt: a}, w.limit
 }
 
-func (w gateWorld) Return(context.Context, throttle.Taken) {
+func (w gateWorld) Return(context.Context, ratelimit.Taken) {
 	w.noting.Lock()
 	defer w.noting.Unlock()
 	w.returned++
@@ -205,20 +205,20 @@ func (w gateWorld) Return(context.Context, throttle.Taken) {
 
 func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
-func (w gateWorld) LoggedIn(_ context.Context, t throttle.Taken, _ idworker.ID) throttle.Notice {
+func (w gateWorld) LoggedIn(_ context.Context, t ratelimit.Taken, _ idworker.ID) ratelimit.Notice {
 	note(w.world, &w.known, t.Attempt)
-	return throttle.Notice{}
+	return ratelimit.Notice{}
 }
 
-func (w gateWorld) Register(context.Context, netip.Addr) (throttle.Taken, error) {
-	return throttle.Taken{}, w.limit
+func (w gateWorld) Register(context.Context, netip.Addr) (ratelimit.Taken, error) {
+	return ratelimit.Taken{}, w.limit
 }
 
-func (w gateWorld) Reset(context.Context, netip.Addr) (throttle.Taken, error) {
-	return throttle.Taken{}, w.limit
+func (w gateWorld) Reset(context.Context, netip.Addr) (ratelimit.Taken, error) {
+	return ratelimit.Taken{}, w.limit
 }
 
-func (w gateWorld) WasReset(_ context.Context, a throttle.Attempt) { note(w.world, &w.known, a) }
+func (w gateWorld) WasReset(_ context.Context, a ratelimit.Attempt) { note(w.world, &w.known, a) }
 
 func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
 	who, err := w.Verify(ctx, t)

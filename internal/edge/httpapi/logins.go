@@ -9,23 +9,23 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // AdminSessions looks at logins and ends them.
 type AdminSessions interface {
-	List(ctx context.Context, before idworker.ID, limit int) (admin.Page, error)
-	Get(ctx context.Context, id idworker.ID) (admin.Login, error)
+	List(ctx context.Context, before idworker.ID, limit int) (operator.Page, error)
+	Get(ctx context.Context, id idworker.ID) (operator.Login, error)
 	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
-	EndAll(ctx context.Context, by audit.Actor, reason string) (admin.EndedAll, error)
+	EndAll(ctx context.Context, by audit.Actor, reason string) (operator.EndedAll, error)
 }
 
 // AdminStats counts.
 type AdminStats interface {
-	Count(ctx context.Context) (admin.Numbers, error)
+	Count(ctx context.Context) (operator.Numbers, error)
 }
 
 // A login is one as an operator sees it.
@@ -36,7 +36,7 @@ type livingLogin struct {
 	Role     string `json:"role"`
 }
 
-func loginOf(l *admin.Login) livingLogin {
+func loginOf(l *operator.Login) livingLogin {
 	return livingLogin{
 		mySession{l.ID.String(), stamp(l.IssuedAt), stamp(l.Seen), stamp(l.ExpiresAt), stamp(l.IdleExpiresAt)},
 		l.UserID.String(), l.Username, l.Role,

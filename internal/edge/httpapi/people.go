@@ -9,13 +9,13 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// People are an operator's verbs about users and their logins. *admin.Users,
-// *admin.Sessions and *admin.Stats have them.
+// People are an operator's verbs about users and their logins. *operator.Users,
+// *operator.Sessions and *operator.Stats have them.
 type People struct {
 	Users    AdminUsers
 	Logout   AdminLogout
@@ -29,9 +29,9 @@ type People struct {
 // AdminUsers looks at users and changes them.
 type AdminUsers interface {
 	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
-	Get(ctx context.Context, id idworker.ID) (admin.Person, error)
+	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
 	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, by audit.Actor, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error)
 }
 
 // AdminLogout ends the login of a user.
@@ -84,7 +84,7 @@ type person struct {
 	Session *mySession `json:"session,omitempty"`
 }
 
-func personOf(p *admin.Person) person {
+func personOf(p *operator.Person) person {
 	out := person{user: userOf(&p.User)}
 	if p.Login.ID != 0 {
 		login := loginOf(&p.Login).mySession
@@ -170,7 +170,7 @@ func (s *server) changeUser(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	change := admin.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
+	change := operator.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
 	if in.Role.value != nil {
 		role := account.Role(*in.Role.value)
 		change.Role = &role

@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
@@ -29,7 +29,7 @@ type staff struct {
 
 	by     audit.Actor
 	asked  string
-	change admin.UserChange
+	change operator.UserChange
 }
 
 func (s *staff) Verify(context.Context, flakepass.Token) (flakepass.Identity, error) {
@@ -50,7 +50,7 @@ func (s *staff) act(by audit.Actor, format string, args ...any) error {
 
 var alice = account.User{ID: 41, Username: "alice", Role: account.RoleUser, CreatedAt: at, UpdatedAt: at}
 
-var aliceLogin = admin.Login{
+var aliceLogin = operator.Login{
 	Session:  session.Session{ID: 412873650192384001, UserID: 41, Username: "alice", Role: "user", Seen: at},
 	IssuedAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
@@ -59,8 +59,8 @@ func (s *staff) List(ctx context.Context, prefix string, after idworker.ID, limi
 	return s.users[:min(limit, len(s.users))], s.note(ctx, "list %q after %v, %d", prefix, after, limit)
 }
 
-func (s *staff) Get(ctx context.Context, id idworker.ID) (admin.Person, error) {
-	return admin.Person{User: alice, Login: aliceLogin}, s.note(ctx, "get %v", id)
+func (s *staff) Get(ctx context.Context, id idworker.ID) (operator.Person, error) {
+	return operator.Person{User: alice, Login: aliceLogin}, s.note(ctx, "get %v", id)
 }
 
 func (s *staff) Create(_ context.Context, by audit.Actor, name string, _ account.Password, role account.Role, reason string) (account.User, error) {
@@ -69,11 +69,11 @@ func (s *staff) Create(_ context.Context, by audit.Actor, name string, _ account
 	return u, s.act(by, "create %s as %s, %q", name, role, reason)
 }
 
-func (s *staff) Change(_ context.Context, by audit.Actor, id idworker.ID, c admin.UserChange) (admin.Person, session.Session, error) {
+func (s *staff) Change(_ context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error) {
 	s.change = c
 	u := alice
 	u.DisabledAt = at
-	return admin.Person{User: u}, session.Session{}, s.act(by, "change %v, %q", id, c.Reason)
+	return operator.Person{User: u}, session.Session{}, s.act(by, "change %v, %q", id, c.Reason)
 }
 
 func (s *staff) Logout(_ context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
@@ -83,11 +83,11 @@ func (s *staff) Logout(_ context.Context, by audit.Actor, id idworker.ID, reason
 // desk has the verbs about logins, whose names are those about users.
 type desk struct{ *staff }
 
-func (d desk) List(ctx context.Context, before idworker.ID, limit int) (admin.Page, error) {
-	return admin.Page{Logins: []admin.Login{aliceLogin}, Next: before}, d.note(ctx, "logins before %v, %d", before, limit)
+func (d desk) List(ctx context.Context, before idworker.ID, limit int) (operator.Page, error) {
+	return operator.Page{Logins: []operator.Login{aliceLogin}, Next: before}, d.note(ctx, "logins before %v, %d", before, limit)
 }
 
-func (d desk) Get(ctx context.Context, id idworker.ID) (admin.Login, error) {
+func (d desk) Get(ctx context.Context, id idworker.ID) (operator.Login, error) {
 	return aliceLogin, d.note(ctx, "login %v", id)
 }
 
@@ -95,12 +95,12 @@ func (d desk) End(_ context.Context, by audit.Actor, id idworker.ID, reason stri
 	return aliceLogin.Session, d.act(by, "end %v, %q", id, reason)
 }
 
-func (d desk) EndAll(_ context.Context, by audit.Actor, reason string) (admin.EndedAll, error) {
-	return admin.EndedAll{Lived: &policy.Estimate{Count: 9, Error: 2}}, d.act(by, "end all, %q", reason)
+func (d desk) EndAll(_ context.Context, by audit.Actor, reason string) (operator.EndedAll, error) {
+	return operator.EndedAll{Lived: &policy.Estimate{Count: 9, Error: 2}}, d.act(by, "end all, %q", reason)
 }
 
-func (d desk) Count(ctx context.Context) (admin.Numbers, error) {
-	return admin.Numbers{Users: policy.Estimate{Count: 7}}, d.note(ctx, "count")
+func (d desk) Count(ctx context.Context) (operator.Numbers, error) {
+	return operator.Numbers{Users: policy.Estimate{Count: 7}}, d.note(ctx, "count")
 }
 
 // office is the API for an operator.
@@ -241,7 +241,7 @@ func TestOperatorsErrorsBecomeProblems(t *testing.T) {
 	} {
 		s := &staff{err: c.err}
 		if c.err != nil {
-			s.err = fmt.Errorf("admin: verb: %w", c.err)
+			s.err = fmt.Errorf("operator: verb: %w", c.err)
 		}
 		status, body := ask(t, office(t, s), c.method, c.path, c.body)
 		if status != c.status || !strings.Contains(body, c.code) {

@@ -11,12 +11,12 @@ import (
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // What can go wrong before any domain is asked.
@@ -76,7 +76,7 @@ var told = append([]toldProblem{
 		Detail: "read the policy, and send its ETag as If-Match"}},
 	{policy.ErrVersion, problem.Problem{Status: 412, Code: "version_conflict", Title: "changed meanwhile",
 		Detail: "read the policy again, and decide again"}},
-	{admin.ErrUnconfirmed, problem.Problem{Status: 409, Code: "confirmation_required", Title: "many logins would end",
+	{operator.ErrUnconfirmed, problem.Problem{Status: 409, Code: "confirmation_required", Title: "many logins would end",
 		Detail: "more than one login in twenty would end at once; if that is meant, send it again with confirm: true"}},
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
@@ -133,7 +133,7 @@ func (s *server) fail(c *gin.Context, err error) {
 		tell(c, p)
 		return
 	}
-	if e, ok := errors.AsType[*throttle.LimitedError](err); ok {
+	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
 		limited(c, e)
 		return
 	}

@@ -13,13 +13,13 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
 // A Quota bounds how many tokens a service may ask about. Its error is a
-// [*throttle.LimitedError] or a [*throttle.TooManyError].
+// [*ratelimit.LimitedError] or a [*ratelimit.TooManyError].
 type Quota interface {
 	Introspect(ctx context.Context, caller idworker.ID, tokens int) error
 }
@@ -55,7 +55,7 @@ func (s *server) address(c *gin.Context) netip.Addr {
 
 // limited answers for an attempt that was not made (RFC 6585 section 4), with
 // the fields of draft-ietf-httpapi-ratelimit-headers.
-func limited(c *gin.Context, e *throttle.LimitedError) {
+func limited(c *gin.Context, e *ratelimit.LimitedError) {
 	seconds := func(d time.Duration) int64 { return max(1, int64(math.Ceil(d.Seconds()))) }
 	h := c.Writer.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", e.Policy, e.Rule.Count, seconds(e.Rule.Per)))

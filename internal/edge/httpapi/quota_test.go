@@ -8,7 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/memlimit"
 )
@@ -19,7 +19,7 @@ func TestQuotaIsForEachCaller(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limit.Default()
 		limits.Introspect = limit.Rule{Count: 3, Per: time.Second}
-		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
+		gate := &ratelimit.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
 		w := ofService()
 		h := handler(t, w, func(o *httpapi.Options) { o.Quota = gate })
 		ask := func(path string) oauthAnswer { t.Helper(); return post(t, h, path, "token="+target) }
@@ -60,7 +60,7 @@ func TestQuotaCountsTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limits := limit.Default()
 		limits.Introspect = limit.Rule{Count: 10, Per: 10 * time.Second}
-		gate := &throttle.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
+		gate := &ratelimit.Gate{Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }}
 		h := asService(t, &world{}, func(o *httpapi.Options) { o.Quota = gate })
 		ask := func(tokens int, want int, more ...string) {
 			t.Helper()

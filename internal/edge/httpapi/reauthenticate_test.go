@@ -38,9 +38,9 @@ func TestWhoMayNotChangeAnythingIsToldWhy(t *testing.T) {
 		status          int
 		code, challenge string
 	}{
-		fmt.Errorf("gormstore: %w", audit.ErrRole):                           {403, "forbidden", "insufficient_scope"},
-		fmt.Errorf("gormstore: %w", audit.ErrUnproven):                       {403, "reauthentication_required", ""},
-		fmt.Errorf("gormstore: %w", flakepass.ErrRevoked):                    {401, "token_revoked", "invalid_token"},
+		fmt.Errorf("sqlstore: %w", audit.ErrRole):                            {403, "forbidden", "insufficient_scope"},
+		fmt.Errorf("sqlstore: %w", audit.ErrUnproven):                        {403, "reauthentication_required", ""},
+		fmt.Errorf("sqlstore: %w", flakepass.ErrRevoked):                     {401, "token_revoked", "invalid_token"},
 		fmt.Errorf("x: %w", account.Undecided(flakepass.ErrAccountDisabled)): {401, "account_disabled", "invalid_token"},
 	} {
 		f := newOperators()
@@ -57,7 +57,7 @@ func TestWhoMayNotChangeAnythingIsToldWhy(t *testing.T) {
 func TestServiceWhoseLoginIsOverRevokesNothing(t *testing.T) {
 	for name, want := range map[string]string{"Bearer": "invalid_token", "Basic": "invalid_client"} {
 		w := ofService()
-		w.end = fmt.Errorf("gormstore: %w", flakepass.ErrLoggedOut)
+		w.end = fmt.Errorf("sqlstore: %w", flakepass.ErrLoggedOut)
 		credential := authorization("Bearer " + caller)
 		if name == "Basic" {
 			credential = authorization(basic("billing", caller))

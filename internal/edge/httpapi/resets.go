@@ -9,8 +9,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
 // resetPage is where a person sets a password in a browser. The token goes into
@@ -18,11 +18,11 @@ import (
 const resetPage = "/console/password"
 
 // AdminResets start resets of passwords and withdraw them, and add users who set
-// their first password themselves. *admin.Users is one.
+// their first password themselves. *operator.Users is one.
 type AdminResets interface {
-	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error)
+	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
 	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
-	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error)
+	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
 }
 
 // A resetWish is for how long a reset is to be usable.
@@ -46,7 +46,7 @@ type startedReset struct {
 	ExpiresAt string `json:"expires_at"`
 }
 
-func (s *server) resetOf(r admin.StartedReset) startedReset {
+func (s *server) resetOf(r operator.StartedReset) startedReset {
 	out := startedReset{Token: r.Token.Reveal(), ExpiresAt: stamp(r.ExpiresAt)}
 	if s.PublicURL != "" {
 		out.URL = s.PublicURL + resetPage + "#" + out.Token

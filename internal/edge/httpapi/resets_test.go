@@ -11,19 +11,19 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 var resetToken = account.NewResetToken()
 
-func (s *staff) StartReset(_ context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (admin.StartedReset, error) {
-	return admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.act(by, "reset %v for %v, %q", id, life, reason)
+func (s *staff) StartReset(_ context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error) {
+	return operator.StartedReset{Token: resetToken, ExpiresAt: at}, s.act(by, "reset %v for %v, %q", id, life, reason)
 }
 
 func (s *staff) WithdrawReset(_ context.Context, by audit.Actor, id idworker.ID, reason string) error {
@@ -72,8 +72,8 @@ func TestOpenResetsAreListedWithoutTheirTokens(t *testing.T) {
 	}
 }
 
-func (s *staff) Invite(_ context.Context, by audit.Actor, name string, role account.Role, life time.Duration, reason string) (account.User, admin.StartedReset, error) {
-	return alice, admin.StartedReset{Token: resetToken, ExpiresAt: at}, s.act(by, "invite %s as %s for %v, %q", name, role, life, reason)
+func (s *staff) Invite(_ context.Context, by audit.Actor, name string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error) {
+	return alice, operator.StartedReset{Token: resetToken, ExpiresAt: at}, s.act(by, "invite %s as %s for %v, %q", name, role, life, reason)
 }
 
 func (s *staff) ByReset(ctx context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
@@ -132,7 +132,7 @@ func TestUseOfAReset(t *testing.T) {
 		{"bad password", good, invalid, nil, 422, `"field":"new_password"`, true},
 		{"busy", good, account.ErrBusy, nil, 503, `"code":"busy"`, true},
 		{"database away", good, context.DeadlineExceeded, nil, 503, `"code":"unavailable"`, true},
-		{"too many", good, nil, &throttle.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, 429, `"code":"rate_limited"`, false},
+		{"too many", good, nil, &ratelimit.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, 429, `"code":"rate_limited"`, false},
 		{"another field", `{"reset_token":"x","new_password":"x","username":"alice"}`, nil, nil, 400, `"code":"body_malformed"`, false},
 	} {
 		s := &staff{err: c.err}

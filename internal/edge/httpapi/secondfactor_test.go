@@ -12,9 +12,9 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 )
 
@@ -100,7 +100,7 @@ func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 		"DELETE /v1/me/second-factor":              `{"current_password":"x","code":"123456"}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
-		w := &world{limit: &throttle.LimitedError{Policy: "login", Retry: time.Second}}
+		w := &world{limit: &ratelimit.LimitedError{Policy: "login", Retry: time.Second}}
 		if status, _ := ask(t, handler(t, w, withFactors(&factors{})), method, path, body); status != 429 || len(w.tries) != 1 || w.tries[0].Account != who.Username {
 			t.Errorf("%s %s: %d after %d attempts", method, path, status, len(w.tries))
 		}

@@ -11,9 +11,9 @@ import (
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
@@ -64,7 +64,7 @@ func (s *server) login(c *gin.Context) error {
 		return err
 	}
 	from := s.client(c)
-	from.Credential, _ = throttle.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
+	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
 	begun, err := s.Own.Login(c.Request.Context(), from, login.Credentials{
 		Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)),
 	})

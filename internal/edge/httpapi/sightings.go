@@ -3,8 +3,8 @@ package httpapi
 import (
 	"github.com/gin-gonic/gin"
 
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
@@ -46,7 +46,7 @@ func (s *server) note(c *gin.Context, n audit.Sighting) (first bool) {
 // one that is missing, malformed or unknown is what every stranger can send, and
 // is about nobody.
 func (s *server) credentialRefused(c *gin.Context, err error) {
-	if r, ok := admin.Refused(err); ok {
+	if r, ok := operator.Refused(err); ok {
 		s.glimpse(c, r.What, r.Sighting, r.Args...)
 	}
 }

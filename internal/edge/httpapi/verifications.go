@@ -16,8 +16,8 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 )
 
 // The limits of one question for many tokens. Both lists at their limit do not
@@ -138,7 +138,7 @@ func (s *server) verifications(c *gin.Context) error {
 // tooMany says of a question about more tokens than the limit allows at once how
 // many it may be about.
 func tooMany(err error) error {
-	over, ok := errors.AsType[*throttle.TooManyError](err)
+	over, ok := errors.AsType[*ratelimit.TooManyError](err)
 	if !ok {
 		return err
 	}

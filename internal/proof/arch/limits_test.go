@@ -34,7 +34,7 @@ var largerFiles = map[string]int{
 	"httpapi/verifications.go": 253,
 	"secondfactor/service.go":  260,
 	"session/service.go":       343,
-	"throttle/gate.go":         391,
+	"ratelimit/gate.go":        391,
 }
 
 // holds checks sizes against a limit and the list of what may be over it.

@@ -179,9 +179,9 @@ func TestNoInputIsATemplate(t *testing.T) {
 		if s.imports("text/template") {
 			t.Errorf("%s imports text/template, which encodes nothing", s.name)
 		}
-		if filepath.Dir(s.name) != filepath.Join("internal", "edge", "adminui") {
+		if filepath.Dir(s.name) != filepath.Join("internal", "edge", "console") {
 			if s.imports("html/template") {
-				t.Errorf("%s imports html/template: pages are made in internal/edge/adminui", s.name)
+				t.Errorf("%s imports html/template: pages are made in internal/edge/console", s.name)
 			}
 			continue
 		}
@@ -212,7 +212,7 @@ var formatAt = map[string]int{"Sprintf": 0, "Errorf": 0, "Printf": 0, "Fprintf":
 func TestNoInputIsAFormat(t *testing.T) {
 	// Each chooses among literals that stand beside it, or is handed on.
 	also := []string{
-		"internal/edge/cli/policyshow.go head", "internal/server/run/redis.go format", "idworker/zkworker/client.go format", "internal/edge/adminui/texts.go s",
+		"internal/edge/cli/policyshow.go head", "internal/server/run/redis.go format", "idworker/zkworker/client.go format", "internal/edge/console/texts.go s",
 		"internal/domain/limit/check.go format", "internal/domain/policy/change.go format",
 	}
 	found := 0
@@ -249,8 +249,8 @@ func TestNoInputIsAFormat(t *testing.T) {
 func TestSecretsAreNotPseudorandom(t *testing.T) {
 	spread := []string{
 		"api/client/retry.go", "internal/server/run/eventids.go", "idworker/fileworker/fileworker.go", "idworker/options.go", "idworker/sqlworker/choose.go",
-		"idworker/sqlworker/sqlworker.go", "idworker/zkworker/choose.go", "idworker/zkworker/tree.go", "internal/store/gormstore/retry.go",
-		"internal/store/gormstore/sample.go", "internal/edge/httpapi/begin.go", "api/flakepass/remote.go", "api/flakepass/remote_call.go", "api/flakepass/remote_stream.go",
+		"idworker/sqlworker/sqlworker.go", "idworker/zkworker/choose.go", "idworker/zkworker/tree.go", "internal/store/sqlstore/retry.go",
+		"internal/store/sqlstore/sample.go", "internal/edge/httpapi/begin.go", "api/flakepass/remote.go", "api/flakepass/remote_call.go", "api/flakepass/remote_stream.go",
 	}
 	for _, s := range sources(t) {
 		if (s.imports("math/rand") || s.imports("math/rand/v2")) && !slices.Contains(spread, filepath.ToSlash(s.name)) {

@@ -18,7 +18,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -90,7 +90,7 @@ func forgery(r *rand.Rand, good, old []string) (kind, text string) {
 // for those whose tokens they are like.
 func TestForgedTokensAreRefused(t *testing.T) {
 	t.Parallel()
-	db, err := gormstore.Open(t.Context(), gormstore.Options{
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{
 		Dialect: migrations.SQLite, Source: filepath.Join(t.TempDir(), "flakepass.db"), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -101,7 +101,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := &minter{}
-	users, store := &gormstore.Users{DB: db}, &gormstore.Sessions{DB: db}
+	users, store := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}
 	sessions := &session.Service{Store: store, Rows: store, Book: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
 	var good, old []string
 	owners := map[string]flakepass.ID{}

@@ -12,8 +12,8 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
@@ -125,7 +125,7 @@ func warmRemote(tb testing.TB) (*flakepass.Remote, *ledger, []string) {
 	hub := broadcast.New(broadcast.Options{Feed: ends, Policy: rule, Bound: bound})
 	handler, err := httpapi.New(httpapi.Options{
 		Sessions: service, Recognition: recognition{service, rule, ends}, News: hub, Bound: bound, Log: slog.New(slog.DiscardHandler),
-		Quota: &throttle.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
+		Quota: &ratelimit.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
 	})
 	if err != nil {
 		tb.Fatal(err)

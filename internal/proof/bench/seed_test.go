@@ -17,8 +17,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -39,7 +39,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 			tb.Fatal(err)
 		}
 	}
-	db, err := gormstore.Open(ctx, gormstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(data, "flakepass.db")})
+	db, err := sqlstore.Open(ctx, sqlstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(data, "flakepass.db")})
 	must(err)
 	defer db.Close()
 	_, err = migrations.Up(ctx, db.SQL(), db.Dialect())
@@ -48,7 +48,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 	must(err)
 	phc, err := hasher.Hash(ctx, account.Asker{}, account.NewPassword(passphrase)) // one for all: nobody looks
 	must(err)
-	users, kept := &gormstore.Users{DB: db}, &gormstore.Sessions{DB: db}
+	users, kept := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}
 	var texts []string
 	for i := range people {
 		now := time.Now()
@@ -64,7 +64,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 		must(err)
 		texts = append(texts, token.Reveal())
 	}
-	key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx)
+	key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx)
 	must(err)
 	return writeLines(tb, texts), key
 }

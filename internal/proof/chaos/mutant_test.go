@@ -51,9 +51,9 @@ var mutants = []mutant{
 	{
 		name: "a_login_is_acknowledged_before_it_is_committed",
 		edits: []edit{{
-			file: "internal/store/gormstore/sessions.go",
-			old:  "\tif err != nil {\n\t\treturn session.Begun{}, fmt.Errorf(\"gormstore: begin: %w\", err)\n\t}\n",
-			new:  "\tif err != nil && begun.Session.ID == 0 {\n\t\treturn session.Begun{}, fmt.Errorf(\"gormstore: begin: %w\", err)\n\t}\n",
+			file: "internal/store/sqlstore/sessions.go",
+			old:  "\tif err != nil {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
+			new:  "\tif err != nil && begun.Session.ID == 0 {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
 		}},
 		fault: "mysql_commits_lost",
 		want:  "is alive, and refused",

@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/release"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // TestConsoleDoesNotWaitForACount: while the database takes its time to count, the
@@ -59,7 +59,7 @@ func TestConsoleDoesNotWaitForACount(t *testing.T) {
 // others are instances beside the one that runs, each with something to tell.
 func others(t testing.TB, d *e2e.Deployment) {
 	t.Helper()
-	store := &gormstore.Instances{DB: d.Open(t)}
+	store := &sqlstore.Instances{DB: d.Open(t)}
 	well := fleet.Report{
 		ID: "1", Name: "auth-1.example.org:4711", Version: release.Version(), Worker: 3, Up: 76 * time.Hour, Horizon: 840 * time.Millisecond, Bound: 5 * time.Second,
 		Answers: fleet.Answers{Memory: 181220, Redis: 5902, Database: 611}, Remembered: 48211, DatabaseTook: 1842 * time.Microsecond,

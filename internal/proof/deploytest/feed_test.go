@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // Without Redis nothing but the feed carries word of a logout from one instance
@@ -67,7 +67,7 @@ func TestGlobalFloorReachesEveryInstance(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := (&gormstore.Settings{DB: db}).EndAll(t.Context(), time.Now()); err != nil {
+	if _, err := (&sqlstore.Settings{DB: db}).EndAll(t.Context(), time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []*e2e.Client{here, there} {

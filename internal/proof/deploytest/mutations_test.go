@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // What a route needs of whoever calls it. TestEveryRouteIsHeldToItsRight has one
@@ -44,7 +44,7 @@ type rightsTest struct {
 	d      *e2e.Deployment
 	db     *sql.DB
 	c      *e2e.Client
-	users  *gormstore.Users
+	users  *sqlstore.Users
 	hash   account.PHC
 	ids    *e2e.OneByOne
 	serial int

@@ -98,7 +98,7 @@ func resetStory(t *testing.T, d *e2e.Deployment) {
 	here.Want(use(here, sixth, e2e.NewPassword()), 403, "account_disabled")
 	e2e.Must(t, d.Vars, "", "user", "enable", "oscar")
 
-	// Of several at once one wins; gormstore holds that of fifty, without their hashes.
+	// Of several at once one wins; sqlstore holds that of fifty, without their hashes.
 	passwords := make([]string, 4)
 	statuses := make([]int, len(passwords))
 	var all sync.WaitGroup

@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // newRights starts an instance that goes on believing what it has read, for as
@@ -36,7 +36,7 @@ func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 		t.Fatal(err)
 	}
 	return &rightsTest{
-		t: t, d: d, db: db, c: e2e.NewClient(t, i.Public), users: &gormstore.Users{DB: d.Open(t)}, hash: hash, ids: &e2e.OneByOne{},
+		t: t, d: d, db: db, c: e2e.NewClient(t, i.Public), users: &sqlstore.Users{DB: d.Open(t)}, hash: hash, ids: &e2e.OneByOne{},
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // Patience is how long a test waits for what has to come. Nothing that works
@@ -180,7 +180,7 @@ func (d *Deployment) SQL(t testing.TB) *sql.DB {
 }
 
 // Open is the deployment's database as a command opens it.
-func (d *Deployment) Open(t testing.TB) *gormstore.DB {
+func (d *Deployment) Open(t testing.TB) *sqlstore.DB {
 	t.Helper()
 	cfg, err := config.Load(config.Options{Environ: Environ(d.Vars)})
 	if err != nil {

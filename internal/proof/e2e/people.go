@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // EnrolByAPI gives a user a second factor, and returns its secret, whose code of
@@ -68,7 +68,7 @@ func NewAdmin(t testing.TB, d *Deployment, name string, role account.Role) {
 		t.Fatal(err)
 	}
 	ids := &OneByOne{}
-	s := &account.Service{Users: &gormstore.Users{DB: db}, Hasher: hasher, IDs: ids, Now: time.Now}
+	s := &account.Service{Users: &sqlstore.Users{DB: db}, Hasher: hasher, IDs: ids, Now: time.Now}
 	if _, err := s.Register(t.Context(), account.Asker{}, name, account.NewPassword(Passphrase), role); err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ var breakages = []breakage{
 		"if why, dead := t.graves.find(s.UserID, s.ID); dead {", "if why, dead := t.graves.find(s.UserID, s.ID); dead && false {",
 		"return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound", "return s, age < t.life",
 	}},
-	{"ends without a stamp", "internal/store/gormstore/endings.go", []string{
+	{"ends without a stamp", "internal/store/sqlstore/endings.go", []string{
 		`token_floor_at = " + d.now + ", " +`, `token_floor_at = token_floor_at, " +`,
 	}},
 }

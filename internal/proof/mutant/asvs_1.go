@@ -2,7 +2,7 @@ package main
 
 import "slices"
 
-const asvsUI, asvsAPI, asvsStore, asvsAttack, asvsCommand, asvsRun = "internal/edge/adminui", "internal/edge/httpapi", "internal/store/gormstore", "internal/proof/attack", "internal/edge/cli", "internal/server/run"
+const asvsUI, asvsAPI, asvsStore, asvsAttack, asvsCommand, asvsRun = "internal/edge/console", "internal/edge/httpapi", "internal/store/sqlstore", "internal/proof/attack", "internal/edge/cli", "internal/server/run"
 
 // rawPages is a careless edit of what all pages pass through: texts are markup
 // again.

@@ -16,10 +16,10 @@ func asvs11to13() asvsTable {
 				"internal/domain/secondfactor", "TestALostKeyLeavesTheRecoveryCodes", "",
 			},
 			{
-				"11.1.1", "each instance makes a key of its own", "internal/store/gormstore/settings.go",
+				"11.1.1", "each instance makes a key of its own", "internal/store/sqlstore/settings.go",
 				"\t\tif len(keys) == 1 {\n\t\t\treturn keys[0], nil\n\t\t}\n",
 				"",
-				"internal/store/gormstore", "TestAllInstancesShareOneCacheKey", "",
+				"internal/store/sqlstore", "TestAllInstancesShareOneCacheKey", "",
 			},
 			{
 				"11.1.2", "a package uses an algorithm that is not listed", "internal/domain/sweep/pass.go",
@@ -118,7 +118,7 @@ func asvs11to13() asvsTable {
 				"internal/domain/secondfactor", "TestNoNonceComesTwice", "",
 			},
 			{
-				"11.4.1", "MD5", "internal/domain/throttle/gate.go",
+				"11.4.1", "MD5", "internal/domain/ratelimit/gate.go",
 				"\t\"crypto/hmac\"\n",
 				"\t\"crypto/hmac\"\n\t_ \"crypto/md5\"\n",
 				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
@@ -210,10 +210,10 @@ func asvs11to13() asvsTable {
 				"internal/store/gatetier", "TestNoMoreThanTheRoomAtATime", "",
 			},
 			{
-				"13.1.3", "a question to the database waits for ever", "internal/store/gormstore/users.go",
+				"13.1.3", "a question to the database waits for ever", "internal/store/sqlstore/users.go",
 				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithTimeout(ctx, tau)",
 				"func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {\n\tctx, cancel := context.WithCancel(ctx)",
-				"internal/store/gormstore", "TestHungDatabaseTakesOneLimit", "",
+				"internal/store/sqlstore", "TestHungDatabaseTakesOneLimit", "",
 			},
 			{
 				"13.1.3", "a Redis that does not answer is asked for ever", "internal/store/redistier/breaker.go",
@@ -294,10 +294,10 @@ func asvs11to13() asvsTable {
 				"internal/edge/httpapi", "TestRoutesAreTheContract", "",
 			},
 			{
-				"13.4.3", "the files of the console are listed", "internal/edge/adminui/adminui.go",
+				"13.4.3", "the files of the console are listed", "internal/edge/console/console.go",
 				"\tu.at(mux, \"/console/assets/{file}\", func(v *visit) { u.asset(v.w, v.r) }, nil)",
 				"\tmux.HandleFunc(\"/console/assets/\", http.StripPrefix(\"/console/\", http.FileServerFS(assetFiles)).ServeHTTP)",
-				"internal/edge/adminui", "TestUnknownPathsArePages", "",
+				"internal/edge/console", "TestUnknownPathsArePages", "",
 			},
 			{
 				"13.4.4", "TRACE", "internal/edge/httpapi/httpapi.go",

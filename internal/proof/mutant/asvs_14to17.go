@@ -26,16 +26,16 @@ func asvs14to17() asvsTable {
 				"internal/edge/httpapi", "TestErrorsBecomeProblems", "",
 			},
 			{
-				"14.2.2", "the pages may be kept", "internal/edge/adminui/harden.go",
+				"14.2.2", "the pages may be kept", "internal/edge/console/harden.go",
 				"\t\th.Set(\"Cache-Control\", \"no-store\")\n",
 				"",
-				"internal/edge/adminui", "TestEveryAnswerIsHardened", "",
+				"internal/edge/console", "TestEveryAnswerIsHardened", "",
 			},
 			{
-				"14.2.3", "a file of another host", "internal/edge/adminui/pages/frame.html",
+				"14.2.3", "a file of another host", "internal/edge/console/pages/frame.html",
 				`<link rel="stylesheet" href="{{asset "console.css"}}">`,
 				`<link rel="stylesheet" href="https://cdn.example/console.css">`,
-				"internal/edge/adminui", "TestPagesKeepTheirOwnPolicy", "",
+				"internal/edge/console", "TestPagesKeepTheirOwnPolicy", "",
 			},
 			{
 				"14.2.4", "the log has a password", "internal/edge/httpapi/accounts.go",
@@ -50,28 +50,28 @@ func asvs14to17() asvsTable {
 				"internal/edge/httpapi", "TestIntrospectionTellsWhoAndNothingOfTheDead", "",
 			},
 			{
-				"14.3.1", "the browser is not told to forget", "internal/edge/adminui/login.go",
+				"14.3.1", "the browser is not told to forget", "internal/edge/console/login.go",
 				"\tv.w.Header().Set(\"Clear-Site-Data\", `\"storage\"`)\n",
 				"",
-				"internal/edge/adminui", "TestLogoutClearsTheBrowser", "",
+				"internal/edge/console", "TestLogoutClearsTheBrowser", "",
 			},
 			{
-				"14.3.2", "the pages may be kept", "internal/edge/adminui/harden.go",
+				"14.3.2", "the pages may be kept", "internal/edge/console/harden.go",
 				"\t\th.Set(\"Cache-Control\", \"no-store\")\n",
 				"",
-				"internal/edge/adminui", "TestEveryAnswerIsHardened", "",
+				"internal/edge/console", "TestEveryAnswerIsHardened", "",
 			},
 			{
-				"14.3.3", "a script keeps something", "internal/edge/adminui/assets/console.js",
+				"14.3.3", "a script keeps something", "internal/edge/console/assets/console.js",
 				"const lang = document.documentElement.lang;",
 				"const lang = document.documentElement.lang;\nlocalStorage.setItem(\"lang\", lang);",
-				"internal/edge/adminui", "TestScriptsKeepNothingInTheBrowser", "",
+				"internal/edge/console", "TestScriptsKeepNothingInTheBrowser", "",
 			},
 			{
-				"14.3.3", "scripts read the cookie", "internal/edge/adminui/cookie.go",
+				"14.3.3", "scripts read the cookie", "internal/edge/console/cookie.go",
 				"Secure: true, HttpOnly: true,",
 				"Secure: true, HttpOnly: false,",
-				"internal/edge/adminui", "TestCookieIsLocked", "",
+				"internal/edge/console", "TestCookieIsLocked", "",
 			},
 			// V15 Coding and architecture
 			{
@@ -90,7 +90,7 @@ func asvs14to17() asvsTable {
 				"15.1.3", "a limit other than the one written down", "SECURITY.md",
 				"| `login-account` | attempts for one name from everywhere | 100 in 30 days |",
 				"| `login-account` | attempts for one name from everywhere | 10 in 30 days |",
-				"internal/domain/throttle", "TestDocumentedLimits", "",
+				"internal/domain/ratelimit", "TestDocumentedLimits", "",
 			},
 			{
 				"15.2.2", "a queue of hashes without an end", "internal/domain/account/hasher.go",
@@ -201,22 +201,22 @@ func asvs14to17() asvsTable {
 				"idworker", "TestRingTakesNothingTwiceAndRefusesNobody", "",
 			},
 			{
-				"15.4.2", "two instances take the lease of a pass", "internal/store/gormstore/sweepbook.go",
+				"15.4.2", "two instances take the lease of a pass", "internal/store/sqlstore/sweepbook.go",
 				`"WHERE id = 1 AND (lease_until <= "+now+" OR`,
 				`"WHERE id = 1 AND (lease_until < 9000000000000 OR lease_until <= "+now+" OR`,
-				"internal/store/gormstore", "TestLeaseIsOnesAtATime", "",
+				"internal/store/sqlstore", "TestLeaseIsOnesAtATime", "",
 			},
 			{
-				"15.4.2", "a change of a user compares nothing", "internal/store/gormstore/accounts.go",
+				"15.4.2", "a change of a user compares nothing", "internal/store/sqlstore/accounts.go",
 				" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",
 				" AND password_version = ? AND COALESCE(role, '') || ? <> '' AND COALESCE(disabled_at, 0) = ?",
-				"internal/store/gormstore", "TestChangeSeesWhatItChanges", "",
+				"internal/store/sqlstore", "TestChangeSeesWhatItChanges", "",
 			},
 			{
-				"15.4.3", "the lease of a pass has no end", "internal/store/gormstore/sweepbook.go",
+				"15.4.3", "the lease of a pass has no end", "internal/store/sqlstore/sweepbook.go",
 				`"WHERE id = 1 AND (lease_until <= "+now+" OR`,
 				`"WHERE id = 1 AND (lease_until <= 0 * "+now+" OR`,
-				"internal/store/gormstore", "TestLeaseIsOnesAtATime", "",
+				"internal/store/sqlstore", "TestLeaseIsOnesAtATime", "",
 			},
 			{
 				"15.4.3", "a pass takes the lease for a day", "internal/domain/sweep/sweep.go",
@@ -330,10 +330,10 @@ func asvs14to17() asvsTable {
 				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
-				"16.3.1", "a login without its event", "internal/store/gormstore/sessions.go",
+				"16.3.1", "a login without its event", "internal/store/sqlstore/sessions.go",
 				"\t\t\t\terr = also(tx, begun)",
 				"\t\t\t\t_ = also(tx, begun)",
-				"internal/store/gormstore", "TestRecordedBeginIsThereWithItsEventOrNotAtAll", "",
+				"internal/store/sqlstore", "TestRecordedBeginIsThereWithItsEventOrNotAtAll", "",
 			},
 			{
 				"16.3.1", "a refused login is not on record", "internal/domain/login/act.go",
@@ -349,8 +349,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.3.3", "a token that was made up is not on record", "internal/edge/httpapi/sightings.go",
-				"\tif r, ok := admin.Refused(err); ok {",
-				"\tif r, ok := admin.Refused(err); ok && r.Action != audit.TokenForged {",
+				"\tif r, ok := operator.Refused(err); ok {",
+				"\tif r, ok := operator.Refused(err); ok && r.Action != audit.TokenForged {",
 				"internal/edge/httpapi", "TestRefusalsAreSightings", "",
 			},
 			{

@@ -34,7 +34,7 @@ func asvs3() []asvsBreak {
 			asvsUI, "TestOtherSitesCannotAct"),
 		breaks("3.5.2", "JSON may be sent as text", asvsAPI+"/body.go", "if err != nil || got != kind ||", "if err != nil ||", asvsAttack, "TestBodiesOfTwoReadingsChangeNothing"),
 		breaks("3.5.2", "a form may be sent as any type", asvsUI+"/form.go", "err != nil || t != \"application/x-www-form-urlencoded\" {", "err != nil && t != \"\" {", asvsUI, "TestFormIsReadStrictly"),
-		breaks("3.5.3", "a link logs out", asvsUI+"/adminui.go", "u.at(mux, logoutPath, nil, u.form(u.logout))", "u.at(mux, logoutPath, func(v *visit) { u.logout(v, nil) }, u.form(u.logout))",
+		breaks("3.5.3", "a link logs out", asvsUI+"/console.go", "u.at(mux, logoutPath, nil, u.form(u.logout))", "u.at(mux, logoutPath, func(v *visit) { u.logout(v, nil) }, u.form(u.logout))",
 			asvsUI, "TestOtherSitesCannotAct"),
 		breaks("3.5.3", "a link logs out of the API", asvsAPI+"/httpapi.go", "\tmine := v1.Group(", "\tv1.GET(\"/logout\", s.do(s.logout))\n\tmine := v1.Group(", asvsAPI, "TestRoutesAreTheContract"),
 		breaks("3.7.1", "a page has a plug-in", asvsUI+"/pages/login.html", `<form method="post" action="/console/login">`, `<object data="/console/assets/mark.swf"></object><form method="post" action="/console/login">`,

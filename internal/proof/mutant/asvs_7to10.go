@@ -17,13 +17,13 @@ func asvs7to10() asvsTable {
 				"7.1.1", "the first policy is not the default one", "internal/domain/policy/policy.go",
 				"Policy{Idle: 14 * day, ",
 				"Policy{Idle: 90 * day, ",
-				"internal/store/gormstore", "TestFirstPolicyIsTheDefault", "",
+				"internal/store/sqlstore", "TestFirstPolicyIsTheDefault", "",
 			},
 			{
-				"7.1.2", "the end of the login before is not written", "internal/store/gormstore/sessions.go",
+				"7.1.2", "the end of the login before is not written", "internal/store/sqlstore/sessions.go",
 				"if err := s.end(tx, row, begun.Replaced.Ended); err != nil {",
 				`if err := tx.Exec("UPDATE users SET token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id = ?", row.UserID).Error; err != nil {`,
-				"internal/store/gormstore", "TestLoginVsLogin", "",
+				"internal/store/sqlstore", "TestLoginVsLogin", "",
 			},
 			{
 				"7.2.1", "the guard believes a token that was refused", "api/flakepass/guard.go",
@@ -56,10 +56,10 @@ func asvs7to10() asvsTable {
 				"internal/domain/session", "TestOpenTellsOfTheOneItReplaced", "",
 			},
 			{
-				"7.2.4", "the end of the login before is not written", "internal/store/gormstore/sessions.go",
+				"7.2.4", "the end of the login before is not written", "internal/store/sqlstore/sessions.go",
 				"if err := s.end(tx, row, begun.Replaced.Ended); err != nil {",
 				`if err := tx.Exec("UPDATE users SET token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id = ?", row.UserID).Error; err != nil {`,
-				"internal/store/gormstore", "TestLoginVsLogin", "",
+				"internal/store/sqlstore", "TestLoginVsLogin", "",
 			},
 			{
 				"7.3.1", "no login is idle", "internal/domain/policy/policy.go",
@@ -80,10 +80,10 @@ func asvs7to10() asvsTable {
 				"internal/domain/session", "TestTooOldByAPolicyThatIsNotProvenIsSettled", "",
 			},
 			{
-				"7.3.2", "a longer lifetime revives", "internal/store/gormstore/policies.go",
+				"7.3.2", "a longer lifetime revives", "internal/store/sqlstore/policies.go",
 				`base("idle_base", "idle_timeout_ms")+base("absolute_base", "absolute_lifetime_ms")+`,
 				`base("idle_base", "idle_timeout_ms")+`,
-				"internal/store/gormstore", "TestEditsReviveNothing", "",
+				"internal/store/sqlstore", "TestEditsReviveNothing", "",
 			},
 			{
 				"7.4.1", "an end that is acknowledged is not told", "internal/domain/session/service.go",
@@ -92,22 +92,22 @@ func asvs7to10() asvsTable {
 				"internal/proof/simulation", "TestRevocationHolds", "",
 			},
 			{
-				"7.4.2", "a disabled account logs in", "internal/store/gormstore/sessions.go",
+				"7.4.2", "a disabled account logs in", "internal/store/sqlstore/sessions.go",
 				"case row.DisabledAt.Valid:",
 				"case false:",
-				"internal/store/gormstore", "TestDisableVsLogin", "",
+				"internal/store/sqlstore", "TestDisableVsLogin", "",
 			},
 			{
-				"7.4.2", "to disable leaves the login, and to enable finds it", "internal/store/gormstore/accounts.go",
+				"7.4.2", "to disable leaves the login, and to enable finds it", "internal/store/sqlstore/accounts.go",
 				"\tif row.TokenID.Valid {\n\t\tset +=",
 				"\tif row.TokenID.Valid && c.reason != session.Disabled {\n\t\tset +=",
-				"internal/store/gormstore", "TestEnableDoesNotRevive", "",
+				"internal/store/sqlstore", "TestEnableDoesNotRevive", "",
 			},
 			{
-				"7.4.3", "a new password leaves the login on the row", "internal/store/gormstore/accounts.go",
+				"7.4.3", "a new password leaves the login on the row", "internal/store/sqlstore/accounts.go",
 				"\tif row.TokenID.Valid {\n\t\tset +=",
 				"\tif row.TokenID.Valid && c.reason != session.PasswordChanged {\n\t\tset +=",
-				"internal/store/gormstore", "TestPasswordChangeVsLogin", "",
+				"internal/store/sqlstore", "TestPasswordChangeVsLogin", "",
 			},
 			{
 				"7.4.3", "no store is told of the end by a new password", "internal/domain/login/password.go",
@@ -122,22 +122,22 @@ func asvs7to10() asvsTable {
 				"internal/domain/login", "TestResetSetsThePasswordAndTellsOfTheEnd", "",
 			},
 			{
-				"7.4.4", "the pages have no button to log out", "internal/edge/adminui/pages/frame.html",
+				"7.4.4", "the pages have no button to log out", "internal/edge/console/pages/frame.html",
 				`<form method="post" action="/console/logout"><button class="quiet small">{{.T.Text "page.log_out"}}</button></form>`,
 				"",
-				"internal/edge/adminui", "TestEveryPageHasALogout", "",
+				"internal/edge/console", "TestEveryPageHasALogout", "",
 			},
 			{
-				"7.4.5", "no store is told of the login that an admin ends", "internal/domain/admin/sessions.go",
+				"7.4.5", "no store is told of the login that an admin ends", "internal/domain/operator/sessions.go",
 				"\terr := s.Store.Hear(ctx, ended)",
 				"\tvar err error",
-				"internal/domain/admin", "TestLogoutOfAUser", "",
+				"internal/domain/operator", "TestLogoutOfAUser", "",
 			},
 			{
-				"7.4.5", "the end of all ends none", "internal/store/gormstore/settings.go",
+				"7.4.5", "the end of all ends none", "internal/store/sqlstore/settings.go",
 				"max(head.Highest, ended, int64(layout.Smallest(begun))))",
 				"0*ended)",
-				"internal/store/gormstore", "TestGlobalFloorEndsEveryLoginThereIs", "",
+				"internal/store/sqlstore", "TestGlobalFloorEndsEveryLoginThereIs", "",
 			},
 			{
 				"7.5.1", "a password is changed without the present one", "internal/domain/login/password.go",
@@ -158,16 +158,16 @@ func asvs7to10() asvsTable {
 				"internal/domain/login", "TestRenewalAsksForEverything", "",
 			},
 			{
-				"7.5.1", "the password in the form of a role is not looked at", "internal/edge/adminui/proof.go",
+				"7.5.1", "the password in the form of a role is not looked at", "internal/edge/console/proof.go",
 				`if form.Get("confirm_password") != "" {`,
 				`if false {`,
-				"internal/edge/adminui", "TestRoleNeedsThePassword", "",
+				"internal/edge/console", "TestRoleNeedsThePassword", "",
 			},
 			{
-				"7.5.1", "a token alone sets another's password", "internal/domain/admin/needs.go",
+				"7.5.1", "a token alone sets another's password", "internal/domain/operator/needs.go",
 				"setPassword:      audit.NeedsProof,",
 				"setPassword:      audit.NeedsAdmin,",
-				"internal/domain/admin", "TestEachVerbAsksForItsRights", "",
+				"internal/domain/operator", "TestEachVerbAsksForItsRights", "",
 			},
 			{
 				"7.5.1", "a proof without the password", "internal/domain/login/password.go",
@@ -188,10 +188,10 @@ func asvs7to10() asvsTable {
 				"internal/edge/httpapi", "TestEveryRouteIsForWhomTheTableSays", "",
 			},
 			{
-				"7.6.2", "a form of another site logs in", "internal/edge/adminui/door.go",
+				"7.6.2", "a form of another site logs in", "internal/edge/console/door.go",
 				"\t\tif err := u.origin.Check(v.r); err != nil {",
 				"\t\tif err := u.origin.Check(v.r); err != nil && v.r.URL.Path != loginPath {",
-				"internal/edge/adminui", "TestOtherSitesCannotAct", "",
+				"internal/edge/console", "TestOtherSitesCannotAct", "",
 			},
 			// V8 Authorization
 			{
@@ -219,10 +219,10 @@ func asvs7to10() asvsTable {
 				"internal/edge/httpapi", "TestEveryRouteIsForWhomTheTableSays", "",
 			},
 			{
-				"8.2.1", "everybody reads the record", "internal/edge/adminui/adminui.go",
+				"8.2.1", "everybody reads the record", "internal/edge/console/console.go",
 				`u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)`,
 				`u.at(mux, auditPath+".csv", u.exportCSV, nil)`,
-				"internal/edge/adminui", "TestEveryPageIsForAdmins", "",
+				"internal/edge/console", "TestEveryPageIsForAdmins", "",
 			},
 			{
 				"8.2.2", "users read each other", "internal/edge/httpapi/httpapi.go",
@@ -231,10 +231,10 @@ func asvs7to10() asvsTable {
 				"internal/edge/httpapi", "TestNoRouteOfAUserNamesAnother", "",
 			},
 			{
-				"8.2.2", "a login ends by its ID alone", "internal/store/gormstore/endings.go",
+				"8.2.2", "a login ends by its ID alone", "internal/store/sqlstore/endings.go",
 				"byID := e.event != nil && e.Hash == session.Hash{}",
 				"byID := true",
-				"internal/store/gormstore", "TestWrongHashEndsNothing", "",
+				"internal/store/sqlstore", "TestWrongHashEndsNothing", "",
 			},
 			{
 				"8.2.3", "fields that are not known are taken", "internal/edge/httpapi/body.go",
@@ -261,13 +261,13 @@ func asvs7to10() asvsTable {
 				"internal/edge/httpapi", "TestEveryRouteIsForWhomTheTableSays", "",
 			},
 			{
-				"8.3.1", "a page is for everybody who is logged in", "internal/edge/adminui/door.go",
+				"8.3.1", "a page is for everybody who is logged in", "internal/edge/console/door.go",
 				"case account.Role(v.who.Role) != account.RoleAdmin:",
 				"case account.Role(v.who.Role) == account.RoleUser:",
-				"internal/edge/adminui", "TestEveryPageIsForAdmins", "",
+				"internal/edge/console", "TestEveryPageIsForAdmins", "",
 			},
 			{
-				"8.3.1", "what is changed is not checked where it is changed", "internal/store/gormstore/authorize.go",
+				"8.3.1", "what is changed is not checked where it is changed", "internal/store/sqlstore/authorize.go",
 				"case need == audit.NeedsNothing || by.Inside():",
 				"case need != 0 || by.Inside():",
 				"internal/proof/deploytest", "TestNobodyMakesAnythingWhoseRightHasEnded", "^SQLite$",
@@ -279,16 +279,16 @@ func asvs7to10() asvsTable {
 				"internal/proof/deploytest", "TestEveryRouteIsHeldToItsRight", "",
 			},
 			{
-				"8.3.2", "another role leaves the login", "internal/store/gormstore/accounts.go",
+				"8.3.2", "another role leaves the login", "internal/store/sqlstore/accounts.go",
 				"\tif row.TokenID.Valid {\n\t\tset +=",
 				"\tif row.TokenID.Valid && len(c.events) == 0 {\n\t\tset +=",
-				"internal/store/gormstore", "TestRoleChangeEndsTheLoginWithItsEvent", "",
+				"internal/store/sqlstore", "TestRoleChangeEndsTheLoginWithItsEvent", "",
 			},
 			{
-				"8.3.2", "who is no admin any more stays in the console", "internal/edge/adminui/door.go",
+				"8.3.2", "who is no admin any more stays in the console", "internal/edge/console/door.go",
 				"case account.Role(v.who.Role) != account.RoleAdmin:",
 				"case account.Role(v.who.Role) == account.RoleUser:",
-				"internal/edge/adminui", "TestDemotedAdminIsOut", "",
+				"internal/edge/console", "TestDemotedAdminIsOut", "",
 			},
 			// V9 Self-contained tokens
 			{

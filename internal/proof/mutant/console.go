@@ -3,7 +3,7 @@ package main
 // console are protections of the pages for people: who gets in, which forms
 // count, and what has to be confirmed.
 func console() []Mutant {
-	const ui = "internal/edge/adminui"
+	const ui = "internal/edge/console"
 	page := func(name, file, old, change, test string) Mutant {
 		return Mutant{Name: "console: " + name, File: ui + "/" + file, Old: old, New: change, Package: ui, Test: test}
 	}

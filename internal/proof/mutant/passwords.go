@@ -3,7 +3,7 @@ package main
 // passwords are protections of how a password comes to be: the list of stolen
 // ones, and one-time links.
 func passwords() []Mutant {
-	const store, account, breached = "internal/store/gormstore", "internal/domain/account", "internal/store/breached"
+	const store, account, breached = "internal/store/sqlstore", "internal/domain/account", "internal/store/breached"
 	return []Mutant{
 		{
 			Name: "passwords: a link works after a change of the password", File: store + "/resets.go",
@@ -34,9 +34,9 @@ func passwords() []Mutant {
 			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",
 			Old: "lo = end", New: "lo = end + 1", Package: breached, Test: "^TestListIsASet$",
 		}, {
-			Name: "passwords: a link is given for a wrong password", File: "internal/edge/adminui/proof.go",
+			Name: "passwords: a link is given for a wrong password", File: "internal/edge/console/proof.go",
 			Old: "if form.Get(\"confirm_password\") != \"\" {", New: "if false {",
-			Package: "internal/edge/adminui", Test: "^TestOnlyAConfirmedAdmin",
+			Package: "internal/edge/console", Test: "^TestOnlyAConfirmedAdmin",
 		}, {
 			Name: "passwords: uses of links are not bounded", File: "internal/domain/login/register.go",
 			Old: "taken, err := take(ctx, c.Address)\n\tif err != nil {", New: "taken, err := take(ctx, c.Address)\n\tif err != nil && false {",

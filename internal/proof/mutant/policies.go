@@ -6,7 +6,7 @@ func policies() []Mutant {
 	policy := func(name, file, old, change, folder, test string) Mutant {
 		return Mutant{Name: "policy: " + name, File: file, Old: old, New: change, Package: folder, Test: test}
 	}
-	const store, door = "internal/store/gormstore", "internal/edge/httpapi"
+	const store, door = "internal/store/sqlstore", "internal/edge/httpapi"
 	// What fails is not kept: the next mutant would be held to it. One is found
 	// after thirty random histories, give or take as many.
 	revives := func(name, file, old, change string) Mutant {
@@ -29,8 +29,8 @@ func policies() []Mutant {
 			"issuedSince.Count-idle.Count", "issuedSince.Count", store, "^TestEffectToldIsWhatHappens$/^SQLite$"),
 		policy("a count of rows takes its time", store+"/count.go",
 			"if time.Since(began) > s.DB.hurry {", "if false {", store, "^TestEffectIsEstimatedWhereRowsAreSlow$/^SQLite$"),
-		policy("a drastic change needs no word", "internal/domain/admin/policies.go",
-			"case effect.Drastic() && !c.Confirmed:", "case false:", "internal/domain/admin", "^TestDrasticChange"),
+		policy("a drastic change needs no word", "internal/domain/operator/policies.go",
+			"case effect.Drastic() && !c.Confirmed:", "case false:", "internal/domain/operator", "^TestDrasticChange"),
 		policy("a weak tag replaces", door+"/etag.go",
 			"if !t.weak && t.opaque == opaque {", "if t.opaque == opaque {", door, "^TestConditions|^TestWhatIsReplaced"),
 		policy("a change need not say what it replaces", door+"/admin_policy_change.go",

@@ -10,7 +10,7 @@ func promises() []Mutant {
 		service = domain + "/service.go"
 		feed    = "internal/store/feed"
 		memory  = "internal/store/memtier"
-		store   = "internal/store/gormstore"
+		store   = "internal/store/sqlstore"
 	)
 	mutants := []Mutant{
 		// StampAlways and PromptOrAgain.
@@ -26,8 +26,8 @@ func promises() []Mutant {
 			"max(head.Highest, ended, ", "max(head.Highest, ", store, "^TestEndOfAllCovers"),
 		rule("an end of all goes by the clock of an instance that is ahead", store+"/settings.go",
 			"there.Before(begun) {", "there.Before(begun) && floor != 0 {", store, "^TestClockThatIsAhead"),
-		rule("an end of all is as of the clock of the database", "internal/domain/admin/sessions.go",
-			"s.Floor.EndAll(ctx, s.Now(), e)", "s.Floor.EndAll(ctx, s.clock(), e)", "internal/domain/admin", "^TestEndOfAllGoesByTheRight"),
+		rule("an end of all is as of the clock of the database", "internal/domain/operator/sessions.go",
+			"s.Floor.EndAll(ctx, s.Now(), e)", "s.Floor.EndAll(ctx, s.clock(), e)", "internal/domain/operator", "^TestEndOfAllGoesByTheRight"),
 		rule("a slow login that ends none is not stamped anew", store+"/sessions.go",
 			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && begun.Replaced.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
@@ -91,7 +91,7 @@ func promises() []Mutant {
 			"return session.Expired, false", "return session.Expired, true", store, "^TestWhatACh"),
 		rule("the policy that was read may be older than the row", feed+"/rows.go",
 			"Current().Version { // it came", "Current().Version && false { // it came", feed, "^TestRow"),
-		rule("the connections of a demoted server are kept", store+"/gormstore.go",
+		rule("the connections of a demoted server are kept", store+"/sqlstore.go",
 			"db.left.CompareAndSwap(last, now) {", "db.left.CompareAndSwap(last, now) && err == nil {", store, "^TestConnectionsOfADemotedServer"),
 		rule("a passive request near the end takes a lock", "internal/domain/session/service.go",
 			"|| rule.Idled(got.Seen, now)\n", "|| rule.Idled(got.Seen, now.Add(s.Near))\n", "internal/domain/session", "^TestPassiveNear"),

@@ -3,7 +3,7 @@ package main
 // rights are protections of what is changed: whoever changes it still may, and has
 // shown password and code where that is needed.
 func rights() []Mutant {
-	const store = "internal/store/gormstore"
+	const store = "internal/store/sqlstore"
 	right := func(name, old, change, test string) Mutant {
 		return Mutant{Name: "rights: " + name, File: store + "/authorize.go", Old: old, New: change, Package: store, Test: test}
 	}
@@ -12,8 +12,8 @@ func rights() []Mutant {
 	}
 	verb := func(what, of string) Mutant {
 		return Mutant{
-			Name: "rights: a token alone " + what, File: "internal/domain/admin/needs.go", Old: of + "audit.NeedsProof", New: of + "audit.NeedsAdmin",
-			Package: "internal/domain/admin", Test: "^TestEachVerbAsksForItsRights$",
+			Name: "rights: a token alone " + what, File: "internal/domain/operator/needs.go", Old: of + "audit.NeedsProof", New: of + "audit.NeedsAdmin",
+			Package: "internal/domain/operator", Test: "^TestEachVerbAsksForItsRights$",
 		}
 	}
 	return []Mutant{

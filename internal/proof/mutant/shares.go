@@ -26,6 +26,6 @@ func shares() []Mutant {
 		share("a question about many tokens counts once", "internal/edge/httpapi/verifications.go", "s.quota(c, len(tokens))", "s.quota(c, 1)", "^TestQuotaCounts"),
 		share("a flood displaces events of other kinds", counts, "if len(r.kinds) >= TallyKept {", "if len(r.kinds) >= 0 {", "^TestFloodOfOneKind"),
 		share("a flood displaces events about an admin", counts, "roomKey{s.Action, s.Admin}", "roomKey{s.Action, false}", "^TestFloodOfTheSameKind"),
-		share("limits that cannot be read are replaced", "internal/domain/admin/policies.go", "if c.Next.LimitsErr != nil {", "if c.Next.LimitsErr != nil && c.Version < 0 {", "^TestLimitsThatCannotBeRead"),
+		share("limits that cannot be read are replaced", "internal/domain/operator/policies.go", "if c.Next.LimitsErr != nil {", "if c.Next.LimitsErr != nil && c.Version < 0 {", "^TestLimitsThatCannotBeRead"),
 	}
 }

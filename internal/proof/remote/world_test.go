@@ -15,8 +15,8 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
@@ -128,9 +128,9 @@ type limit struct {
 func (l *limit) Introspect(_ context.Context, _ idworker.ID, tokens int) error {
 	switch most := int(l.most.Load()); {
 	case most > 0 && tokens > most:
-		return &throttle.TooManyError{Policy: "introspect", Most: most}
+		return &ratelimit.TooManyError{Policy: "introspect", Most: most}
 	case l.closed.Load():
-		return &throttle.LimitedError{Policy: "introspect", Retry: time.Second, Reset: time.Second}
+		return &ratelimit.LimitedError{Policy: "introspect", Retry: time.Second, Reset: time.Second}
 	}
 	l.asked.Store(max(l.asked.Load(), int64(tokens)))
 	return nil

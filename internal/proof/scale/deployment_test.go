@@ -17,7 +17,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -33,10 +33,10 @@ type deployment struct {
 	user   string // of the store, so that its statements are counted apart
 	source string
 
-	store    *gormstore.DB
-	users    *gormstore.Users
-	sessions *gormstore.Sessions
-	settings *gormstore.Settings
+	store    *sqlstore.DB
+	users    *sqlstore.Users
+	sessions *sqlstore.Sessions
+	settings *sqlstore.Settings
 	last     atomic.Int64 // ID that was minted
 	visits   atomic.Int64 // logins while something else went on
 }
@@ -58,10 +58,10 @@ func build(t testing.TB, n int, big bool, r *report) *deployment {
 	execOn(t, d.root, "GRANT ALL PRIVILEGES ON "+d.name+".* TO "+account)
 	c = c.Clone()
 	c.User, c.Passwd = d.user, ""
-	d.source, err = gormstore.MySQLSourceDSN(c.FormatDSN())
+	d.source, err = sqlstore.MySQLSourceDSN(c.FormatDSN())
 	must(t, err)
 	d.store = d.open(t)
-	d.users, d.sessions, d.settings = &gormstore.Users{DB: d.store}, &gormstore.Sessions{DB: d.store}, &gormstore.Settings{DB: d.store}
+	d.users, d.sessions, d.settings = &sqlstore.Users{DB: d.store}, &sqlstore.Sessions{DB: d.store}, &sqlstore.Settings{DB: d.store}
 	_, err = migrations.Up(t.Context(), d.store.SQL(), d.store.Dialect())
 	must(t, err)
 
@@ -78,9 +78,9 @@ func build(t testing.TB, n int, big bool, r *report) *deployment {
 }
 
 // open is a store as one more instance has it.
-func (d *deployment) open(t testing.TB) *gormstore.DB {
+func (d *deployment) open(t testing.TB) *sqlstore.DB {
 	t.Helper()
-	db, err := gormstore.Open(t.Context(), gormstore.Options{Dialect: migrations.MySQL, Source: d.source})
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{Dialect: migrations.MySQL, Source: d.source})
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db

@@ -14,20 +14,20 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // An instance is what a server has of the deployment.
 type instance struct {
-	sessions *gormstore.Sessions
-	settings *gormstore.Settings
+	sessions *sqlstore.Sessions
+	settings *sqlstore.Settings
 }
 
 func (d *deployment) instance(t testing.TB) instance {
 	t.Helper()
 	db := d.open(t)
-	return instance{&gormstore.Sessions{DB: db}, &gormstore.Settings{DB: db}}
+	return instance{&sqlstore.Sessions{DB: db}, &sqlstore.Settings{DB: db}}
 }
 
 // A reader is a store that nobody touches: what is measured here is not writes.

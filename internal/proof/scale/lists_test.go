@@ -6,7 +6,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // lists measures the pages of 50 that an operator turns: the newest, and ones in
@@ -18,7 +18,7 @@ func (d *deployment) lists(t testing.TB) {
 	if d.big {
 		times = 50
 	}
-	events, sweeps := &gormstore.Audit{DB: d.store}, &gormstore.Sweeps{DB: d.store}
+	events, sweeps := &sqlstore.Audit{DB: d.store}, &sqlstore.Sweeps{DB: d.store}
 	issued, _ := d.marks()
 	middle := func(k int) idworker.ID { return idworker.ID(d.at(d.n/2 + 1013*k%(d.n/4)).id) }
 	name := func(k int) string { p := d.at(d.n/4 + 1013*k%(d.n/4)); return p.name() }

@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 const (
@@ -90,7 +90,7 @@ func (d *deployment) polls(t testing.TB, logouts int, rate int) {
 
 // logout ends logins at a steady rate, as far as the server keeps up, through
 // another instance: who polls does not wait for its connections.
-func (d *deployment) logout(t testing.TB, other *gormstore.Sessions, w *stopwatch, n, rate int) {
+func (d *deployment) logout(t testing.TB, other *sqlstore.Sessions, w *stopwatch, n, rate int) {
 	who := make(chan int, n)
 	var all sync.WaitGroup
 	for range 32 {

@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // marks are the watermarks of the default policy, as the columns have them.
@@ -25,7 +25,7 @@ func (d *deployment) marks() (issued, seen int64) {
 // pass that gives up is followed by another, as it is in a server.
 func (d *deployment) pass(t testing.TB, most int, until time.Time) (cleared int) {
 	t.Helper()
-	store := &gormstore.Sweeps{DB: d.store}
+	store := &sqlstore.Sweeps{DB: d.store}
 	early, longest := 0, time.Duration(0)
 	for most > cleared && time.Now().Before(until) {
 		s := &sweep.Sweeper{

@@ -13,9 +13,9 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/sessiontest"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/memtier"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/internal/store/touchtier"
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -113,7 +113,7 @@ var databases = map[string]func(*testing.T) opener{
 
 func mysql(t *testing.T, dsn string) opener {
 	t.Helper()
-	source, err := gormstore.MySQLSourceDSN(dsn)
+	source, err := sqlstore.MySQLSourceDSN(dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,12 +122,12 @@ func mysql(t *testing.T, dsn string) opener {
 
 func database(t *testing.T, d migrations.Dialect, source string) opener {
 	t.Helper()
-	db, err := gormstore.Open(t.Context(), gormstore.Options{Dialect: d, Source: source, Log: slog.New(slog.DiscardHandler)})
+	db, err := sqlstore.Open(t.Context(), sqlstore.Options{Dialect: d, Source: source, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	store, users := &gormstore.Sessions{DB: db}, &gormstore.Users{DB: db}
+	store, users := &sqlstore.Sessions{DB: db}, &sqlstore.Users{DB: db}
 	var last atomic.Int64
 	add := func(t *testing.T) (idworker.ID, string) {
 		t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // A database keeps one login per user and one policy, with the locks and the
-// isolation (READ COMMITTED) by which gormstore uses MySQL: a change is stamped
+// isolation (READ COMMITTED) by which sqlstore uses MySQL: a change is stamped
 // by the clock of its statement and visible when it is committed, and rows stay
 // locked until then.
 type database struct {

@@ -6,8 +6,8 @@
 // uses behind, the gate to the rows, the feed with its rows, the policy in force,
 // and, in some worlds, the HTTP handlers, the hub and a Remote that speaks with
 // them over a transport in memory. The database is simulated: it takes the
-// statements of internal/store/gormstore one by one, with the locks, the isolation and
-// the time limits of MySQL. What gormstore does in SQL is thus tested in its own
+// statements of internal/store/sqlstore one by one, with the locks, the isolation and
+// the time limits of MySQL. What sqlstore does in SQL is thus tested in its own
 // package.
 //
 // # What is held

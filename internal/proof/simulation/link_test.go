@@ -11,7 +11,7 @@ import (
 )
 
 // A link is the database as one instance sees it. Each verb is the one of that
-// name in gormstore, statement by statement.
+// name in sqlstore, statement by statement.
 type link struct {
 	*database
 	wire *wire

@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/admin"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // rowsOf is the database as the list of logins reads it.
 type rowsOf struct {
-	admin.Logins // nothing else of it is asked
-	link         *link
+	operator.Logins // nothing else of it is asked
+	link            *link
 }
 
 func (r rowsOf) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
@@ -39,7 +39,7 @@ func (r rowsOf) Newest(ctx context.Context, above, below idworker.ID, limit int)
 func (i *instance) list() (shown []idworker.ID, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), clientPatience)
 	defer cancel()
-	sessions := &admin.Sessions{
+	sessions := &operator.Sessions{
 		Logins: rowsOf{link: i.db}, Policy: i.rule, Now: i.db.clock,
 		Clock: func() time.Time { now, _ := i.feed.Clock(); return now },
 	}

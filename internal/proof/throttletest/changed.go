@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 const (
@@ -16,11 +16,11 @@ const (
 // changed holds a store to what it promises when a rule changes: what was used
 // stays used, as a share of the whole, so that nobody is let off, nor waits longer
 // for one attempt than the new rule has anybody wait.
-func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *testing.T) string) {
+func changed(t *testing.T, fresh func(t *testing.T) ratelimit.Store, key func(t *testing.T) string) {
 	t.Helper()
-	take := func(s throttle.Store, key string, r limit.Rule, n int) (v throttle.Verdict) {
+	take := func(s ratelimit.Store, key string, r limit.Rule, n int) (v ratelimit.Verdict) {
 		for range n {
-			v = s.Take(t.Context(), throttle.Bucket{Key: key, Rule: r})
+			v = s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: r})
 		}
 		return v
 	}
@@ -79,7 +79,7 @@ func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *
 		both := []limit.Rule{{Count: 5, Per: time.Minute}, {Count: 20, Per: hour}}
 		for range 5 {
 			for _, r := range both {
-				s.Take(t.Context(), throttle.Bucket{Key: key, Rule: r, Beside: both})
+				s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: r, Beside: both})
 			}
 		}
 		if v := take(s, key, limit.Rule{Count: 6, Per: hour}, 1); v.Allowed {
@@ -90,7 +90,7 @@ func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *
 		s, key := fresh(t), key(t)
 		all := func(rules ...limit.Rule) (refused int) {
 			for i, r := range rules {
-				if v := s.Take(t.Context(), throttle.Bucket{Key: key, Rule: r, Beside: rules}); !v.Allowed {
+				if v := s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: r, Beside: rules}); !v.Allowed {
 					return i + 1
 				}
 			}
@@ -105,7 +105,7 @@ func changed(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *
 			t.Errorf("refused by %d, want the heir of the short rule", n)
 		}
 		// Of the long one three of twenty are used, whatever became of the others.
-		v := s.Take(t.Context(), throttle.Bucket{Key: key, Rule: long, Beside: after})
+		v := s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: long, Beside: after})
 		if !v.Allowed || v.Remaining != 16 {
 			t.Errorf("the long rule: %+v, want 16 left", v)
 		}

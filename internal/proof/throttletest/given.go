@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // given holds a store to what it promises of attempts that are given back.
-func given(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *testing.T) string) {
+func given(t *testing.T, fresh func(t *testing.T) ratelimit.Store, key func(t *testing.T) string) {
 	t.Helper()
 	rule := limit.Rule{Count: 5, Per: time.Hour}
 	t.Run("ReturnedIsThereAgain", func(t *testing.T) {
-		s, b := fresh(t), throttle.Bucket{Key: key(t), Rule: rule}
+		s, b := fresh(t), ratelimit.Bucket{Key: key(t), Rule: rule}
 		for i := range 20 {
 			v := s.Take(t.Context(), b)
 			if !v.Allowed || v.Remaining != 4 {
@@ -23,7 +23,7 @@ func given(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *te
 			}
 			s.Return(t.Context(), b, v)
 		}
-		var last throttle.Verdict
+		var last ratelimit.Verdict
 		for range 5 {
 			last = s.Take(t.Context(), b)
 		}
@@ -39,7 +39,7 @@ func given(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *te
 		}
 	})
 	t.Run("NeverMoreThanFull", func(t *testing.T) {
-		s, b := fresh(t), throttle.Bucket{Key: key(t), Rule: rule}
+		s, b := fresh(t), ratelimit.Bucket{Key: key(t), Rule: rule}
 		v := s.Take(t.Context(), b)
 		s.Forget(t.Context(), b.Key)
 		for range 10 {
@@ -56,7 +56,7 @@ func given(t *testing.T, fresh func(t *testing.T) throttle.Store, key func(t *te
 		}
 	})
 	t.Run("ManyReturnAtTheSameTime", func(t *testing.T) {
-		s, b := fresh(t), throttle.Bucket{Key: key(t), Rule: limit.Rule{Count: 50, Per: time.Hour}}
+		s, b := fresh(t), ratelimit.Bucket{Key: key(t), Rule: limit.Rule{Count: 50, Per: time.Hour}}
 		var taken atomic.Int64
 		var all sync.WaitGroup
 		for i := range 100 {

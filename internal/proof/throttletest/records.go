@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // Records keep what a database would, in memory. The zero value is empty.
@@ -17,14 +17,14 @@ type Records struct {
 	users  map[string]idworker.ID
 	tokens map[idworker.ID][]byte
 	places map[idworker.ID]map[string]int64
-	guards map[int64]throttle.Guard
+	guards map[int64]ratelimit.Guard
 	last   int64
 	err    error
 	looks  int
 	swaps  int
 }
 
-var _ throttle.Records = (*Records)(nil)
+var _ ratelimit.Records = (*Records)(nil)
 
 // Add adds a user with that name, the hash of whose last token is that.
 func (r *Records) Add(name string, id idworker.ID, token []byte) {
@@ -59,26 +59,26 @@ func (r *Records) Guards() int {
 	return len(r.guards)
 }
 
-// Look implements [throttle.Records].
-func (r *Records) Look(_ context.Context, q throttle.Query) (throttle.Record, error) {
+// Look implements [ratelimit.Records].
+func (r *Records) Look(_ context.Context, q ratelimit.Query) (ratelimit.Record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looks++
 	id := r.users[q.Account]
-	return throttle.Record{
+	return ratelimit.Record{
 		Now: time.Now().UnixMilli(), User: id, TokenHash: r.tokens[id], PlaceSeen: r.places[id][string(q.Place)], Places: len(r.places[id]) > 0,
 		Strangers: r.guard(cmp.Or(int64(id), q.Shadow)), Place: r.guard(q.PlaceKey), Device: r.guard(q.DeviceKey),
 	}, r.err
 }
 
-func (r *Records) guard(key int64) throttle.Guard {
+func (r *Records) guard(key int64) ratelimit.Guard {
 	g := r.guards[key]
 	g.Key, g.Networks = key, slices.Clone(g.Networks)
 	return g
 }
 
-// Swap implements [throttle.Records].
-func (r *Records) Swap(_ context.Context, was, is throttle.Guard) (throttle.Guard, bool, error) {
+// Swap implements [ratelimit.Records].
+func (r *Records) Swap(_ context.Context, was, is ratelimit.Guard) (ratelimit.Guard, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.swaps++
@@ -86,7 +86,7 @@ func (r *Records) Swap(_ context.Context, was, is throttle.Guard) (throttle.Guar
 		return was, false, r.err
 	}
 	if r.guards == nil {
-		r.guards = map[int64]throttle.Guard{}
+		r.guards = map[int64]ratelimit.Guard{}
 	}
 	r.last++
 	is.Version = r.last
@@ -94,7 +94,7 @@ func (r *Records) Swap(_ context.Context, was, is throttle.Guard) (throttle.Guar
 	return is, true, nil
 }
 
-// Remember implements [throttle.Records].
+// Remember implements [ratelimit.Records].
 func (r *Records) Remember(_ context.Context, user idworker.ID, place []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -104,7 +104,7 @@ func (r *Records) Remember(_ context.Context, user idworker.ID, place []byte) er
 	return r.err
 }
 
-// Clear implements [throttle.Records].
+// Clear implements [ratelimit.Records].
 func (r *Records) Clear(_ context.Context, limit int) (n int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

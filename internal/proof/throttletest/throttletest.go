@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // Conformance runs the suite against stores that fresh makes; they may share
 // what they keep.
-func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
+func Conformance(t *testing.T, fresh func(t *testing.T) ratelimit.Store) {
 	t.Helper()
 	var n atomic.Int64
 	key := func(t *testing.T) string { return "test:" + t.Name() + strconv.FormatInt(n.Add(1), 10) }
 	rule := limit.Rule{Count: 5, Per: time.Hour}
-	of := func(key string, r limit.Rule) throttle.Bucket { return throttle.Bucket{Key: key, Rule: r} }
+	of := func(key string, r limit.Rule) ratelimit.Bucket { return ratelimit.Bucket{Key: key, Rule: r} }
 
 	t.Run("CountAtOnce", func(t *testing.T) {
 		s, key := fresh(t), key(t)
@@ -83,8 +83,8 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 	})
 	t.Run("ManyTogetherOrNone", func(t *testing.T) {
 		s, key := fresh(t), key(t)
-		take := func(n int) throttle.Verdict {
-			return s.Take(t.Context(), throttle.Bucket{Key: key, Rule: rule, N: n})
+		take := func(n int) ratelimit.Verdict {
+			return s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: rule, N: n})
 		}
 		first := take(3)
 		if !first.Allowed || first.Remaining != 2 {
@@ -96,7 +96,7 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 		if v := take(2); !v.Allowed || v.Remaining != 0 {
 			t.Errorf("the two that are left: %+v", v)
 		}
-		s.Return(t.Context(), throttle.Bucket{Key: key, Rule: rule, N: 3}, first)
+		s.Return(t.Context(), ratelimit.Bucket{Key: key, Rule: rule, N: 3}, first)
 		if v := take(3); !v.Allowed || v.Remaining != 0 {
 			t.Errorf("the three that were given back: %+v", v)
 		}
@@ -111,7 +111,7 @@ func Conformance(t *testing.T, fresh func(t *testing.T) throttle.Store) {
 		for i := range 60 {
 			n := 1 + i%4
 			all.Go(func() {
-				if s.Take(t.Context(), throttle.Bucket{Key: key, Rule: wide, N: n}).Allowed {
+				if s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: wide, N: n}).Allowed {
 					taken.Add(int64(n))
 				}
 			})

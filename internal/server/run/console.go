@@ -13,19 +13,19 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/edge/adminui"
+	"github.com/flakepass/flakepass/internal/edge/console"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // consoleParts are what the pages for people look at, and act on.
 type consoleParts struct {
 	cfg      config.Config
 	log      *slog.Logger
-	db       *gormstore.DB
-	users    *gormstore.Users
+	db       *sqlstore.DB
+	users    *sqlstore.Users
 	ids      *idworker.Worker
 	hasher   *account.Hasher
 	rule     *policy.Live
@@ -42,15 +42,15 @@ type consoleParts struct {
 	factors  *secondfactor.Service
 }
 
-func newConsole(p consoleParts) *adminui.UI {
-	settings := &gormstore.Settings{DB: p.db}
-	return adminui.New(adminui.Options{
+func newConsole(p consoleParts) *console.UI {
+	settings := &sqlstore.Settings{DB: p.db}
+	return console.New(console.Options{
 		HasAdmin: p.users.HasAdmin, Now: time.Now, Log: p.log, TrustedProxies: p.cfg.TrustedProxies,
 		Own: p.own, FactorStates: p.factors, Sessions: p.sessions,
 		Policies: PoliciesOf(p.db, p.ids, p.rule, p.log), Sightings: p.tally,
-		Schedule: nextSweep, Figures: settings, Activities: &gormstore.Activity{DB: p.db}, Record: EventsOf(p.db),
+		Schedule: nextSweep, Figures: settings, Activities: &sqlstore.Activity{DB: p.db}, Record: EventsOf(p.db),
 		Status: p.status, People: p.desk.Users, Living: p.desk.Sessions,
-		Instances: &gormstore.Instances{DB: p.db},
+		Instances: &sqlstore.Instances{DB: p.db},
 		Resets:    p.desk.Users, Open: p.desk.Users, PublicURL: p.cfg.PublicURL,
 		Factors: p.desk.Users, AdminsNeedFactor: p.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !p.cfg.Throttle,
 	})
@@ -66,8 +66,8 @@ func nextSweep(spec string, after time.Time) (time.Time, error) {
 }
 
 // status is how this instance is doing.
-func (p consoleParts) status(ctx context.Context) adminui.State {
-	return adminui.State{
+func (p consoleParts) status(ctx context.Context) console.State {
+	return console.State{
 		Reasons: append(p.ready.reasons(ctx), unfit(p.ids)...), Version: release.Version(), Up: time.Since(p.start),
 		Database: Place(p.cfg), Redis: p.tiers.common.health(ctx), RedisPlace: p.tiers.common.where, Worker: p.ids.Number(),
 		Horizon: p.tiers.horizonAge(), Bound: p.cfg.RevocationBound, Sweeps: p.lastSweeps(ctx),
@@ -77,14 +77,14 @@ func (p consoleParts) status(ctx context.Context) adminui.State {
 
 // lastSweeps are the last passes on all instances; none if they cannot be read,
 // which the reasons tell.
-func (p consoleParts) lastSweeps(ctx context.Context) (last []adminui.Sweep) {
+func (p consoleParts) lastSweeps(ctx context.Context) (last []console.Sweep) {
 	passes, err := p.sweeps.Passes(ctx, 0, 5)
 	if err != nil {
 		return nil
 	}
 	for i := range passes {
 		r := &passes[i]
-		s := adminui.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows}
+		s := console.Sweep{Started: r.Started, Instance: r.Instance, Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows}
 		if !r.Finished.IsZero() {
 			s.Took = r.Took().Round(time.Millisecond)
 		}

@@ -8,15 +8,15 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // counts is what this instance counts for the console, by the hour.
 type counts struct{ activity.Counter }
 
-func newCounts(db *gormstore.DB, ids *idworker.Worker, log *slog.Logger) *counts {
+func newCounts(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger) *counts {
 	return &counts{Counter: activity.Counter{
-		Store: &gormstore.Activity{DB: db}, Instance: strconv.Itoa(ids.Number()), Now: time.Now, Log: log,
+		Store: &sqlstore.Activity{DB: db}, Instance: strconv.Itoa(ids.Number()), Now: time.Now, Log: log,
 	}}
 }
 

@@ -14,14 +14,14 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // openDatabase connects to the configured database, makes it if there is none,
 // and brings its schema to this program's version, which costs one read when it
 // is there already. It is for the server.
-func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	made, err := MakeDatabase(cfg)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*go
 // OpenExisting connects to a database that is there and has the schema of this
 // program. It changes nothing: a command typed in the wrong folder, or by an
 // operator who is about to roll back, must not.
-func OpenExisting(ctx context.Context, cfg config.Config, log *slog.Logger) (*gormstore.DB, error) {
+func OpenExisting(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	if err := FindDatabase(cfg); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func OpenExisting(ctx context.Context, cfg config.Config, log *slog.Logger) (*go
 
 // OpenOrMake is openExisting for a command that may be the first of all: it
 // makes a database where there is none, or an empty one, and says where.
-func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (*gormstore.DB, error) {
+func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (*sqlstore.DB, error) {
 	if _, err := MakeDatabase(cfg); err != nil {
 		return nil, err
 	}
@@ -129,16 +129,16 @@ func FindDatabase(cfg config.Config) error {
 
 // Connect opens the configured database as it is; patient if it is to be
 // migrated.
-func Connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient bool) (*gormstore.DB, error) {
-	o := gormstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Patient: patient, Log: log}
+func Connect(ctx context.Context, cfg config.Config, log *slog.Logger, patient bool) (*sqlstore.DB, error) {
+	o := sqlstore.Options{Dialect: migrations.SQLite, Source: cfg.Database.Path, Patient: patient, Log: log}
 	if cfg.Database.Kind == config.MySQL {
-		source, err := gormstore.MySQLSource(cfg.Database.URL.Reveal())
+		source, err := sqlstore.MySQLSource(cfg.Database.URL.Reveal())
 		if err != nil {
 			return nil, err
 		}
 		o.Dialect, o.Source = migrations.MySQL, source
 	}
-	db, err := gormstore.Open(ctx, o)
+	db, err := sqlstore.Open(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, remedy(err))
 	}
@@ -163,7 +163,7 @@ func remedy(err error) string {
 }
 
 // Applied are the steps that the database has, oldest first.
-func Applied(ctx context.Context, db *gormstore.DB) (list []migrations.State, err error) {
+func Applied(ctx context.Context, db *sqlstore.DB) (list []migrations.State, err error) {
 	states, err := migrations.Status(ctx, db.SQL(), db.Dialect())
 	for _, s := range states {
 		if !s.AppliedAt.IsZero() {

@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // lendPatience is how long a command waits for the number of its entry in the
@@ -17,7 +17,7 @@ import (
 const lendPatience = 15 * time.Second
 
 // OpenIDs opens a worker for whatever a command makes.
-func OpenIDs(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
+func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
 	w, closeLender, err := OpenWorker(ctx, cfg, db, log, false, nil)
 	if err != nil {
 		return nil, nil, err
@@ -28,7 +28,7 @@ func OpenIDs(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog
 // OpenEventIDs opens a worker for the IDs of events alone. If nobody lends a
 // number, the IDs are made by chance: whoever has to disable a user must not have
 // to mend ZooKeeper first. close ends it.
-func OpenEventIDs(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
+func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
 	patient, cancel := context.WithTimeout(ctx, lendPatience)
 	ids, closeWorker, err := OpenIDs(patient, cfg, db, log)
 	if err == nil {

@@ -14,14 +14,14 @@ import (
 	"github.com/flakepass/flakepass/idworker/sqlworker"
 	"github.com/flakepass/flakepass/idworker/zkworker"
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // OpenWorker opens a worker under the configured lender. A command that runs
 // beside a server never asks for the server's own number. closeLender is for
 // after the worker's Close, and may be called in any case. recorder may be nil.
-func OpenWorker(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool, recorder idworker.Recorder) (
+func OpenWorker(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger, server bool, recorder idworker.Recorder) (
 	w *idworker.Worker, closeLender func(), err error) {
 	l, closeLender, err := lender(ctx, cfg, db, log, server)
 	if err == nil {
@@ -40,7 +40,7 @@ func LendsFromDatabase(cfg config.Config) bool {
 }
 
 // lender says who lends the worker number.
-func lender(ctx context.Context, cfg config.Config, db *gormstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
+func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
 	nothing := func() {}
 	switch cfg.Worker.Kind {
 	case config.WorkerFile:

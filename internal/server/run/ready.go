@@ -8,13 +8,13 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 // readiness says why no load balancer should send requests here.
 type readiness struct {
-	db       *gormstore.DB
+	db       *sqlstore.DB
 	ids      interface{ Healthy() error }
 	draining atomic.Bool
 }
@@ -31,7 +31,7 @@ func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 	// answer without the tables, or without their rows.
 	if r.db.Ping(ctx) != nil {
 		reasons = append(reasons, fleet.DatabaseSilent)
-	} else if _, err := (&gormstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
+	} else if _, err := (&sqlstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
 		reasons = append(reasons, fleet.SettingsUnreadable)
 	} else if !r.writable(ctx) {
 		reasons = append(reasons, fleet.DatabaseReadOnly)

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // OfInstance is log, with the name of this instance and, on what is logged for
@@ -24,7 +24,7 @@ func OfInstance(log *slog.Logger) *slog.Logger {
 }
 
 // newTally counts the refusals of this instance for the record.
-func newTally(db *gormstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Tally {
+func newTally(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Tally {
 	return &audit.Tally{
 		Store: EventsOf(db), IDs: ids, Now: time.Now, Log: log, Summed: metrics.Summed(),
 		Place: func(address string) string {
@@ -32,21 +32,21 @@ func newTally(db *gormstore.DB, ids *idworker.Worker, log *slog.Logger, metrics 
 			if err != nil {
 				return address
 			}
-			return throttle.Place(at)
+			return ratelimit.Place(at)
 		},
 	}
 }
 
 // bookOf is where logins begin and end, with their events or without.
-func bookOf(cfg config.Config, kept *gormstore.Sessions, ids audit.IDs, rule *policy.Live) session.Book {
+func bookOf(cfg config.Config, kept *sqlstore.Sessions, ids audit.IDs, rule *policy.Live) session.Book {
 	if !cfg.AuditLogins {
 		return kept
 	}
-	return &admin.OwnLogins{Book: kept, IDs: ids, Policy: rule, Now: time.Now}
+	return &operator.OwnLogins{Book: kept, IDs: ids, Policy: rule, Now: time.Now}
 }
 
 // Retention deletes what was on record for long enough.
-func Retention(cfg config.Config, db *gormstore.DB, log *slog.Logger) *audit.Retention {
+func Retention(cfg config.Config, db *sqlstore.DB, log *slog.Logger) *audit.Retention {
 	return &audit.Retention{Store: EventsOf(db), Keep: cfg.AuditRetention, Now: time.Now, Log: log}
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // LogRedis makes the Redis client, which would write to standard error in its
@@ -41,13 +41,13 @@ type sharedTier struct {
 // Shared puts the tier that all instances share in front of next, if Redis is
 // configured. Otherwise it is absent. It does not talk to Redis. o need hold no
 // more than hooks and the log.
-func Shared(ctx context.Context, cfg config.Config, db *gormstore.DB, next session.Store, o redistier.Options) (sharedTier, error) {
+func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next session.Store, o redistier.Options) (sharedTier, error) {
 	if cfg.Redis.IsZero() {
 		return sharedTier{Store: next}, nil
 	}
 	o.Bound = cfg.RevocationBound
 	var err error
-	if o.Key, err = (&gormstore.Settings{DB: db}).CacheKey(ctx); err != nil {
+	if o.Key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx); err != nil {
 		return sharedTier{}, err
 	}
 	rdb, where, err := openRedis(cfg)

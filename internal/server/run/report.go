@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // A reporting is what this instance tells the others, and people, of itself.
@@ -27,8 +27,8 @@ type reporting struct {
 	evicts  *eviction
 }
 
-func (r *reporting) run(ctx context.Context, db *gormstore.DB, log *slog.Logger) {
-	(&fleet.Reporter{Store: &gormstore.Instances{DB: db}, ID: r.id, State: r.report, Log: log}).Run(ctx)
+func (r *reporting) run(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
+	(&fleet.Reporter{Store: &sqlstore.Instances{DB: db}, ID: r.id, State: r.report, Log: log}).Run(ctx)
 }
 
 // report is how this instance is doing, as far as it knows without asking the

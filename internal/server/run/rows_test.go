@@ -16,7 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // TestInstanceThatDoesNotPollAsksForThePolicy: one that stands still, or whose
@@ -93,7 +93,7 @@ func TestMemoryHearsWhatTheRowsSay(t *testing.T) {
 }
 
 // opened is the new database of an instance with nothing configured.
-func opened(t *testing.T) (config.Config, *gormstore.DB) {
+func opened(t *testing.T) (config.Config, *sqlstore.DB) {
 	t.Helper()
 	cfg, err := config.Load(config.Options{Environ: []string{"FLAKEPASS_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}})
 	if err != nil {
@@ -107,7 +107,7 @@ func opened(t *testing.T) (config.Config, *gormstore.DB) {
 	return cfg, db
 }
 
-func statement(t *testing.T, db *gormstore.DB, query string, args ...any) {
+func statement(t *testing.T, db *sqlstore.DB, query string, args ...any) {
 	t.Helper()
 	if _, err := db.SQL().ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)
@@ -115,15 +115,15 @@ func statement(t *testing.T, db *gormstore.DB, query string, args ...any) {
 }
 
 // unpolled is an instance that has a user and was never told to run.
-func unpolled(t *testing.T) (*gormstore.DB, *tiers, *session.Service, account.User) {
+func unpolled(t *testing.T) (*sqlstore.DB, *tiers, *session.Service, account.User) {
 	t.Helper()
 	cfg, db := opened(t)
 	alice := account.User{ID: 1, Username: "alice", Role: account.RoleUser, PasswordVersion: 1}
-	if err := (&gormstore.Users{DB: db}).Create(t.Context(), alice); err != nil {
+	if err := (&sqlstore.Users{DB: db}).Create(t.Context(), alice); err != nil {
 		t.Fatal(err)
 	}
-	kept := &gormstore.Sessions{DB: db}
-	rule, err := policy.NewLive(t.Context(), &gormstore.Settings{DB: db})
+	kept := &sqlstore.Sessions{DB: db}
+	rule, err := policy.NewLive(t.Context(), &sqlstore.Settings{DB: db})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,12 +17,12 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // newFactors is what checks second factors, under the keys that are configured.
-func newFactors(ctx context.Context, cfg config.Config, db *gormstore.DB, ids audit.IDs, log *slog.Logger, metrics *telemetry.Metrics) (*secondfactor.Service, error) {
-	store := &gormstore.SecondFactors{DB: db}
+func newFactors(ctx context.Context, cfg config.Config, db *sqlstore.DB, ids audit.IDs, log *slog.Logger, metrics *telemetry.Metrics) (*secondfactor.Service, error) {
+	store := &sqlstore.SecondFactors{DB: db}
 	keys, err := factorKeys(ctx, cfg, store, log)
 	if err != nil {
 		return nil, err
@@ -46,7 +46,7 @@ func GivenKeys(cfg config.Config) (secondfactor.Keys, error) {
 
 // factorKeys are those of the configuration. With SQLite and none there, it is one
 // in the data directory, which is made the first time.
-func factorKeys(ctx context.Context, cfg config.Config, store *gormstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
+func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
 	path := filepath.Join(cfg.DataDir, KeyName)
 	switch {
 	case len(cfg.SecondFactorKeys) > 0:

@@ -16,16 +16,16 @@ import (
 	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/admin"
 	"github.com/flakepass/flakepass/internal/domain/firstadmin"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // Serve builds the system, from the database up, and runs it until ctx ends.
@@ -47,11 +47,11 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		return err
 	}
 	defer func() { stop(); running.Wait(); _ = db.Close() }()
-	kept := &gormstore.Sessions{DB: db}
-	users := &gormstore.Users{DB: db}
+	kept := &sqlstore.Sessions{DB: db}
+	users := &sqlstore.Users{DB: db}
 
 	// The rule, and the numbers.
-	rule, err := policy.NewLive(ctx, &gormstore.Settings{DB: db})
+	rule, err := policy.NewLive(ctx, &sqlstore.Settings{DB: db})
 	if err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 	}
 	own := &login.Service{
 		Accounts: accounts, Newcomers: accounts, Users: users, Proofs: kept, Links: users,
-		First:    &firstadmin.Users{Named: users, DB: db.SQL(), Dialect: db.Dialect(), Row: gormstore.EventRow},
-		Sessions: sessions, Revocations: &admin.Revocations{Sessions: sessions, Book: kept, IDs: ids, Log: log}, Store: tiers.near,
+		First:    &firstadmin.Users{Named: users, DB: db.SQL(), Dialect: db.Dialect(), Row: sqlstore.EventRow},
+		Sessions: sessions, Revocations: &operator.Revocations{Sessions: sessions, Book: kept, IDs: ids, Log: log}, Store: tiers.near,
 		Codes: factors, Factors: factors, Attempts: limits, Sources: limits, Refusals: tally, Counts: &counts.Counter,
 		IDs: ids, Now: time.Now, Log: log,
 	}
@@ -147,7 +147,7 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 		People:       desk.people(),
 		Sweeps:       sweeper,
 		FactorStates: factors, AdminsNeedFactor: cfg.SecondFactor == config.SecondFactorAdmins,
-		Instances:   &gormstore.Instances{DB: db},
+		Instances:   &sqlstore.Instances{DB: db},
 		Recognition: recognition{sessions, rule, tiers}, News: tiers.news,
 		Ready:            func(ctx context.Context) []string { return fleet.Sentences(append(ready.reasons(ctx), unfit(ids)...)) },
 		Warnings:         report.evicts.warnings,

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/connlimit"
 	"github.com/flakepass/flakepass/internal/server/keypair"
@@ -111,7 +111,7 @@ func peers(trusted []netip.Prefix) func(net.Addr) (string, bool) {
 		}
 		ip := from.Addr().Unmap().WithZone("")
 		proxy := slices.ContainsFunc(trusted, func(p netip.Prefix) bool { return p.Contains(ip) })
-		return throttle.Network(ip).String(), !proxy
+		return ratelimit.Network(ip).String(), !proxy
 	}
 }
 

@@ -6,26 +6,26 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/memlimit"
 	"github.com/flakepass/flakepass/internal/store/redislimit"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // gate bounds what strangers may try: at each account in the database, and by
 // place and network in Redis, where all instances count together, if there is one,
 // and in this process.
-func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) (*throttle.Gate, error) {
-	key, err := (&gormstore.Settings{DB: db}).CacheKey(ctx)
+func gate(ctx context.Context, cfg config.Config, db *sqlstore.DB, common sharedTier, rule *policy.Live, log *slog.Logger, metrics *telemetry.Metrics) (*ratelimit.Gate, error) {
+	key, err := (&sqlstore.Settings{DB: db}).CacheKey(ctx)
 	if err != nil {
 		return nil, err
 	}
 	near := &memlimit.Store{}
-	g := &throttle.Gate{
+	g := &ratelimit.Gate{
 		Store: near, Limits: func() *limit.Limits { return &rule.Current().Limits }, Key: key,
-		Records: &gormstore.LoginRecords{DB: db},
+		Records: &sqlstore.LoginRecords{DB: db},
 		Refused: metrics.Throttled(),
 		Unremembered: func(ctx context.Context, err error) {
 			log.WarnContext(ctx, "what a login leaves for later ones not noted; its owner may have to wait at that place if the account is attacked", "err", err)
@@ -44,8 +44,8 @@ func gate(ctx context.Context, cfg config.Config, db *gormstore.DB, common share
 
 // clearGuards deletes what was counted of attempts to log in and says nothing any
 // longer.
-func clearGuards(ctx context.Context, db *gormstore.DB, log *slog.Logger) {
-	if _, err := throttle.Clear(ctx, &gormstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {
+func clearGuards(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
+	if _, err := ratelimit.Clear(ctx, &sqlstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {
 		log.WarnContext(ctx, "old counts of attempts to log in not deleted; the next sweep tries again", "err", err)
 	}
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
 	"github.com/flakepass/flakepass/internal/store/gatetier"
-	"github.com/flakepass/flakepass/internal/store/gormstore"
 	"github.com/flakepass/flakepass/internal/store/memtier"
 	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/internal/store/touchtier"
 )
 
@@ -48,7 +48,7 @@ func (t *tiers) close() {
 // stack puts the tiers together: the gate nearest to the rows, memory nearest
 // to the request. Without Redis that tier is absent; with no room for entries
 // nothing is cached at all.
-func stack(ctx context.Context, cfg config.Config, db *gormstore.DB, kept *gormstore.Sessions, rule *policy.Live,
+func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/store/memlimit"
 )
 
@@ -17,7 +17,7 @@ func TestFloodErasesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &memlimit.Store{}
 		day := limit.Rule{Count: 50, Per: 24 * time.Hour}
-		take := func(key string) bool { return s.Take(t.Context(), throttle.Bucket{Key: key, Rule: day}).Allowed }
+		take := func(key string) bool { return s.Take(t.Context(), ratelimit.Bucket{Key: key, Rule: day}).Allowed }
 		for i := range 100 {
 			for range 51 {
 				take("p:victim" + strconv.Itoa(i))
@@ -45,7 +45,7 @@ func TestFloodErasesNothing(t *testing.T) {
 func TestReturnsEraseNothingOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, rule := &memlimit.Store{}, limit.Rule{Count: 5, Per: time.Minute}
-		bucket := func(key string) throttle.Bucket { return throttle.Bucket{Key: key, Rule: rule} }
+		bucket := func(key string) ratelimit.Bucket { return ratelimit.Bucket{Key: key, Rule: rule} }
 		for range 5 {
 			s.Take(t.Context(), bucket("a:victim"))
 		}

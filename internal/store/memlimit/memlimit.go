@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // A Store keeps buckets in memory, in a fixed number of bytes for each rule: 2
@@ -14,7 +14,7 @@ import (
 // for any other. With the default limits that is 8 MiB, of which the system gives
 // only what is used. The zero Store is ready.
 type Store struct {
-	periods throttle.Periods
+	periods ratelimit.Periods
 
 	mu       sync.Mutex
 	sketches map[which]*sketch
@@ -26,7 +26,7 @@ type which struct {
 	per  time.Duration
 }
 
-var _ throttle.Store = (*Store)(nil)
+var _ ratelimit.Store = (*Store)(nil)
 
 // Width is how many cells each of the four rows of a sketch has. docs/throttling.md
 // has what follows from it.
@@ -38,9 +38,9 @@ func Width(kind string) int {
 }
 
 // Take takes attempts out of a bucket.
-func (s *Store) Take(_ context.Context, b throttle.Bucket) throttle.Verdict {
+func (s *Store) Take(_ context.Context, b ratelimit.Bucket) ratelimit.Verdict {
 	if b.Rule.None() {
-		return throttle.Verdict{Allowed: true}
+		return ratelimit.Verdict{Allowed: true}
 	}
 	now := time.Now()
 	own := s.of(b.Key, b.Rule.Per, now)
@@ -63,7 +63,7 @@ func (s *Store) Take(_ context.Context, b throttle.Bucket) throttle.Verdict {
 func (s *Store) of(key string, per time.Duration, now time.Time) *sketch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := which{throttle.Kind(key), per}
+	k := which{ratelimit.Kind(key), per}
 	if found := s.sketches[k]; found != nil {
 		return found
 	}
@@ -90,7 +90,7 @@ func (s *sketch) idle(now time.Time) bool {
 }
 
 // Return puts attempts back.
-func (s *Store) Return(_ context.Context, b throttle.Bucket, v throttle.Verdict) {
+func (s *Store) Return(_ context.Context, b ratelimit.Bucket, v ratelimit.Verdict) {
 	if !v.Near.At.IsZero() {
 		now := time.Now()
 		s.of(b.Key, b.Rule.Per, now).giveBack(&b, v.Near, now)

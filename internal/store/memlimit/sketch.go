@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // rows is how many cells each bucket counts in.
@@ -64,7 +64,7 @@ func sub(cells [rows]*int64, now, n int64) {
 	}
 }
 
-func (s *sketch) take(b *throttle.Bucket, now time.Time) throttle.Verdict {
+func (s *sketch) take(b *ratelimit.Bucket, now time.Time) ratelimit.Verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = now
@@ -73,12 +73,12 @@ func (s *sketch) take(b *throttle.Bucket, now time.Time) throttle.Verdict {
 	before := used(cells, at)
 	after := before + int64(b.Cost())
 	if wait := after - int64(r.Per); wait > int64(r.Interval())/100 { // what cannot be told from rounding is allowed
-		return throttle.Verdict{Retry: time.Duration(wait), Reset: time.Duration(min(before, int64(r.Per)))}
+		return ratelimit.Verdict{Retry: time.Duration(wait), Reset: time.Duration(min(before, int64(r.Per)))}
 	}
 	add(cells, at, int64(b.Cost()))
-	return throttle.Verdict{
+	return ratelimit.Verdict{
 		Allowed: true, Remaining: left(r, after), Reset: time.Duration(after),
-		Near: throttle.Receipt{At: now, Used: time.Duration(before)},
+		Near: ratelimit.Receipt{At: now, Used: time.Duration(before)},
 	}
 }
 
@@ -89,7 +89,7 @@ func left(r limit.Rule, used int64) int {
 }
 
 // giveBack takes back what a Take has taken.
-func (s *sketch) giveBack(b *throttle.Bucket, was throttle.Receipt, now time.Time) {
+func (s *sketch) giveBack(b *ratelimit.Bucket, was ratelimit.Receipt, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sub(s.of(b.Key), now.UnixNano(), int64(was.Unused(b.Cost(), now)))

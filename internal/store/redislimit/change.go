@@ -8,7 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // longest is longer than the period of any rule.
@@ -46,7 +46,7 @@ func (s *Store) learn(ctx context.Context, kind string, per time.Duration) error
 // all are the periods of the buckets that there may be of that key: those that
 // this instance has counted by, and those of the others.
 func (s *Store) all(ctx context.Context, key string) (periods []time.Duration, err error) {
-	there, err := s.rdb.SMembers(ctx, known+throttle.Kind(key)).Result()
+	there, err := s.rdb.SMembers(ctx, known+ratelimit.Kind(key)).Result()
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -64,7 +64,7 @@ func TestReturnedWithoutRedis(t *testing.T) {
 	server.Stop()
 	s.Return(t.Context(), b, first) // here; what Redis forgets by itself later is nobody's gain
 	through := 0
-	var last throttle.Verdict
+	var last ratelimit.Verdict
 	for range 10 {
 		if v := s.Take(t.Context(), b); v.Allowed {
 			through, last = through+1, v

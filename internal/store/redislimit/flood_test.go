@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -79,7 +79,7 @@ func TestRefusedByRedisTakesNothingHere(t *testing.T) {
 		a.Take(t.Context(), bucket)
 	}
 	for range 10 {
-		if v := b.Take(t.Context(), bucket); v.Allowed || v.Shared != (throttle.Receipt{}) || v.Retry <= 0 {
+		if v := b.Take(t.Context(), bucket); v.Allowed || v.Shared != (ratelimit.Receipt{}) || v.Retry <= 0 {
 			t.Fatalf("%+v", v)
 		}
 	}

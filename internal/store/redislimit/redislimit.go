@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 const (
@@ -31,18 +31,18 @@ const (
 type Store struct {
 	rdb     redis.UniversalClient
 	key     []byte
-	near    throttle.Store
-	periods throttle.Periods
+	near    ratelimit.Store
+	periods ratelimit.Periods
 	learnt  sync.Map // kinds and periods that Redis has been told of
 	breaker *gobreaker.CircuitBreaker[[]int64]
 }
 
-var _ throttle.Store = (*Store)(nil)
+var _ ratelimit.Store = (*Store)(nil)
 
 // New returns a store in front of Redis. key is that of the deployment: it decides
 // which buckets share cells, which strangers must not know. log hears when Redis
 // is given up, and when it answers again.
-func New(rdb redis.UniversalClient, near throttle.Store, key []byte, log *slog.Logger) *Store {
+func New(rdb redis.UniversalClient, near ratelimit.Store, key []byte, log *slog.Logger) *Store {
 	return &Store{
 		rdb: rdb, key: key, near: near,
 		breaker: gobreaker.NewCircuitBreaker[[]int64](gobreaker.Settings{
@@ -64,13 +64,13 @@ func New(rdb redis.UniversalClient, near throttle.Store, key []byte, log *slog.L
 
 // Take takes attempts out of a bucket, here and in Redis. What Redis refuses
 // takes nothing here.
-func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
+func (s *Store) Take(ctx context.Context, b ratelimit.Bucket) ratelimit.Verdict {
 	own := s.near.Take(ctx, b)
 	if !own.Allowed || b.Rule.None() {
 		return own
 	}
 	all, err := s.ask(ctx, func(ctx context.Context) ([]int64, error) {
-		if err := s.learn(ctx, throttle.Kind(b.Key), b.Rule.Per); err != nil {
+		if err := s.learn(ctx, ratelimit.Kind(b.Key), b.Rule.Per); err != nil {
 			return nil, err
 		}
 		return s.take(ctx, b, s.periods.Donors(b, time.Now()))
@@ -81,19 +81,19 @@ func (s *Store) Take(ctx context.Context, b throttle.Bucket) throttle.Verdict {
 	at, used, interval := time.UnixMicro(all[1]), time.Duration(all[2])*time.Microsecond, b.Rule.Interval()
 	if all[0] == 0 {
 		s.near.Return(ctx, b, own)
-		return throttle.Verdict{Retry: max(0, used+b.Cost()-b.Rule.Per), Reset: max(own.Reset, min(used, b.Rule.Per))}
+		return ratelimit.Verdict{Retry: max(0, used+b.Cost()-b.Rule.Per), Reset: max(own.Reset, min(used, b.Rule.Per))}
 	}
 	after := used + b.Cost()
-	return throttle.Verdict{
+	return ratelimit.Verdict{
 		Allowed: true, Remaining: min(own.Remaining, int(max(0, b.Rule.Per-after+interval/100)/interval)), Reset: max(own.Reset, after),
-		Near: own.Near, Shared: throttle.Receipt{At: at, Used: used},
+		Near: own.Near, Shared: ratelimit.Receipt{At: at, Used: used},
 	}
 }
 
 // Return puts attempts back, here, and in Redis if that has said that it
 // counted it: who could make it lose an answer would else have more attempts
 // than there are.
-func (s *Store) Return(ctx context.Context, b throttle.Bucket, v throttle.Verdict) {
+func (s *Store) Return(ctx context.Context, b ratelimit.Bucket, v ratelimit.Verdict) {
 	s.near.Return(ctx, b, v)
 	if v.Shared.At.IsZero() {
 		return

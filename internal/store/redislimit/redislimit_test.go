@@ -12,20 +12,20 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/proof/throttletest"
 	"github.com/flakepass/flakepass/internal/store/memlimit"
 	"github.com/flakepass/flakepass/internal/store/redislimit"
 )
 
-func of(key string, r limit.Rule) throttle.Bucket { return throttle.Bucket{Key: key, Rule: r} }
+func of(key string, r limit.Rule) ratelimit.Bucket { return ratelimit.Bucket{Key: key, Rule: r} }
 
 var rule = limit.Rule{Count: 5, Per: time.Hour}
 
 func TestStore(t *testing.T) {
 	url := testenv.SharedRedis(t)
-	throttletest.Conformance(t, func(t *testing.T) throttle.Store { t.Helper(); return open(t, url, nil) })
+	throttletest.Conformance(t, func(t *testing.T) ratelimit.Store { t.Helper(); return open(t, url, nil) })
 }
 
 // TestInstancesCountTogether as long as Redis is there.
@@ -34,7 +34,7 @@ func TestInstancesCountTogether(t *testing.T) {
 	a, b := open(t, url, nil), open(t, url, nil)
 	through := 0
 	for range 10 {
-		for _, s := range []throttle.Store{a, b} {
+		for _, s := range []ratelimit.Store{a, b} {
 			if s.Take(t.Context(), of("together", rule)).Allowed {
 				through++
 			}
@@ -115,7 +115,7 @@ func TestWithoutRedisEachInstanceCounts(t *testing.T) {
 	}, "Redis is not used again")
 }
 
-func open(t *testing.T, url string, log *testenv.Journal) throttle.Store {
+func open(t *testing.T, url string, log *testenv.Journal) ratelimit.Store {
 	t.Helper()
 	o, err := redis.ParseURL(url)
 	if err != nil {

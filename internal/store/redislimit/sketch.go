@@ -10,7 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/flakepass/flakepass/internal/domain/throttle"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
 // The buckets of one kind and period are a sketch, as in package memlimit, with as
@@ -37,7 +37,7 @@ func (s *Store) at(key string) spot {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("shared limit\x00" + key))
 	sum := mac.Sum(nil)
-	p := spot{kind: throttle.Kind(key), shard: int(sum[0]) % shards}
+	p := spot{kind: ratelimit.Kind(key), shard: int(sum[0]) % shards}
 	width := Width(p.kind)
 	for i := range p.cell {
 		p.cell[i] = i*width + int(binary.BigEndian.Uint16(sum[1+2*i:]))%width
@@ -116,7 +116,7 @@ change(KEYS[1], is, cost, per)
 return {1, now, used}
 `)
 
-// giveBack takes back what a Take has taken, as [throttle.Receipt.Unused] says.
+// giveBack takes back what a Take has taken, as [ratelimit.Receipt.Unused] says.
 var giveBack = redis.NewScript(library + `
 local is = read(KEYS[1])
 local idle = math.max(0, now - tonumber(ARGV[6]) - tonumber(ARGV[7]))
@@ -134,7 +134,7 @@ return 1
 `)
 
 // take asks for attempts.
-func (s *Store) take(ctx context.Context, b throttle.Bucket, donors []time.Duration) ([]int64, error) {
+func (s *Store) take(ctx context.Context, b ratelimit.Bucket, donors []time.Duration) ([]int64, error) {
 	at := s.at(b.Key)
 	keys, args := []string{at.name(b.Rule.Per)}, append(at.cells(), max(1, b.Cost().Microseconds()), b.Rule.Per.Milliseconds(),
 		b.Rule.Interval().Microseconds()/100)

@@ -1,0 +1,164 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// A ResetStore keeps started resets, at most one for each user, and writes the
+// events of each verb in the transaction of the change.
+//
+// StartReset puts a reset in the place of the one before, or fails with
+// [account.ErrNotFound]. CreateInvited adds a user together with a reset, or
+// fails with [account.ErrExists]. WithdrawReset removes the reset that could be
+// used at that time; where there is none it does and records nothing.
+type ResetStore interface {
+	StartReset(ctx context.Context, r account.Reset, e audit.Event) error
+	CreateInvited(ctx context.Context, u account.User, r account.Reset, events ...audit.Event) error
+	WithdrawReset(ctx context.Context, id idworker.ID, now time.Time, e audit.Event) error
+}
+
+// A StartedReset is what whoever started a reset is shown, once.
+type StartedReset struct {
+	Token     account.ResetToken
+	ExpiresAt time.Time
+}
+
+// resetState is a started reset as the record has it.
+type resetState struct {
+	ExpiresAt audit.Time `json:"expires_at"`
+}
+
+// StartReset gives out a token with which the user sets a password, once, within
+// that time; 0 is [account.ResetLife]. Nobody else learns that password (OWASP
+// ASVS 5.0, 6.4.6). Until it is used the password and the login are as they were.
+// It takes the place of one that was given out before. It fails with
+// [account.ErrNotFound], and an [*account.InvalidError] about the time or the
+// reason.
+//
+// It can be started for an account that is disabled, and used once that is
+// enabled: it does not enable. It ends with the right of by to
+// start it, as [account.Reset] says.
+func (u *Users) StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (StartedReset, error) {
+	life, err := resetLife(life)
+	if err == nil {
+		err = CheckReason(reason)
+	}
+	if err != nil {
+		return StartedReset{}, err
+	}
+	user, err := u.Known.ByID(ctx, id)
+	if err != nil {
+		return StartedReset{}, fmt.Errorf("operator: start reset: %w", err)
+	}
+	started, r, e, err := u.newReset(ctx, by, startReset, &user, life, reason)
+	if err != nil {
+		return StartedReset{}, err
+	}
+	if err := u.Resets.StartReset(ctx, r, e); err != nil {
+		return StartedReset{}, fmt.Errorf("operator: start reset: %w", err)
+	}
+	acted(ctx, u.Sessions.Log, by, nil, "password reset started", "user_id", id, "expires_at", started.ExpiresAt)
+	return started, nil
+}
+
+// WithdrawReset ends the reset that was started for a user, or does nothing if
+// there is none. It fails with [account.ErrNotFound] if there is no such user,
+// and an [*account.InvalidError] about the reason.
+func (u *Users) WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error {
+	if err := CheckReason(reason); err != nil {
+		return err
+	}
+	user, err := u.Known.ByID(ctx, id)
+	if err != nil {
+		return fmt.Errorf("operator: withdraw reset: %w", err)
+	}
+	e, err := audit.New(ctx, u.IDs, by, needs[withdrawReset], audit.ResetWithdrawn, userTarget(&user), reason, nil, nil)
+	if err != nil {
+		return err
+	}
+	if err := u.Resets.WithdrawReset(ctx, id, u.Now(), e); err != nil {
+		return fmt.Errorf("operator: withdraw reset: %w", err)
+	}
+	acted(ctx, u.Sessions.Log, by, nil, "password reset withdrawn", "user_id", id)
+	return nil
+}
+
+// Invite adds a user without a password, and gives out a token with which its
+// owner sets the first one, as [Users.StartReset] does: no initial password goes
+// through other hands (OWASP ASVS 5.0, 6.4.1). It fails as
+// [account.Service.Invite] does, and with an [*account.InvalidError] about the
+// time or the reason.
+func (u *Users) Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, StartedReset, error) {
+	life, err := resetLife(life)
+	if err == nil {
+		err = CheckReason(reason)
+	}
+	if err != nil {
+		return account.User{}, StartedReset{}, err
+	}
+	i := &inviter{Users: u.Known, verbs: u, by: by, life: life, reason: reason}
+	s := &account.Service{Users: i, IDs: u.IDs, Now: u.Now}
+	user, err := s.Invite(ctx, username, role)
+	if err != nil {
+		return account.User{}, StartedReset{}, err
+	}
+	acted(ctx, u.Sessions.Log, by, nil, "user invited", "user_id", user.ID, "role", user.Role, "expires_at", i.started.ExpiresAt)
+	return user, i.started, nil
+}
+
+// An inviter makes users with a reset, and the events of both.
+type inviter struct {
+	account.Users
+	verbs   *Users
+	by      audit.Actor
+	life    time.Duration
+	reason  string
+	started StartedReset
+}
+
+// Create is what [account.Service.Invite] calls last.
+func (i *inviter) Create(ctx context.Context, user account.User) error {
+	created, err := audit.New(ctx, i.verbs.IDs, i.by, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	if err != nil {
+		return err
+	}
+	started, r, given, err := i.verbs.newReset(ctx, i.by, inviteUser, &user, i.life, i.reason)
+	if err != nil {
+		return err
+	}
+	i.started = started
+	return i.verbs.Resets.CreateInvited(ctx, user, r, created, given)
+}
+
+// newReset makes a reset of user that by starts, and the event of
+// it, whose ID it has.
+func (u *Users) newReset(ctx context.Context, by audit.Actor, v verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
+	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
+	e, err := audit.New(ctx, u.IDs, by, needs[v], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
+	return s, account.Reset{
+		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
+		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},
+	}, e, err
+}
+
+// resetLife is the time that was asked for, if a reset may last for that long.
+func resetLife(life time.Duration) (time.Duration, error) {
+	bad := func(code, message string) (time.Duration, error) {
+		return 0, &account.InvalidError{Fields: []account.FieldError{{Field: "reset_lifetime_seconds", Code: code, Message: message}}}
+	}
+	switch {
+	case life == 0:
+		return account.ResetLife, nil
+	case life < account.MinResetLife:
+		return bad(account.CodeTooShort, "must be at least 600, ten minutes")
+	case life > account.MaxResetLife:
+		return bad(account.CodeTooLong, "must be at most 86400, a day")
+	}
+	return life, nil
+}

@@ -1,0 +1,245 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// Logins are the logins that are kept, whether or not they are over by the
+// policy.
+//
+// Newest returns those with IDs above above and below below, newest first: at
+// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. EndRecorded
+// ends one, named by its ID or its user, and writes the event in the same
+// transaction; it returns [session.ErrNotFound] if there was never such a one,
+// and one that had ended before with Before set.
+type Logins interface {
+	Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error)
+	Get(ctx context.Context, id idworker.ID) (session.Session, error)
+	EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
+}
+
+// A Floor ends every login that has begun so far, and writes the events in the
+// same transaction. It returns the largest ID that it ends.
+type Floor interface {
+	EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error)
+}
+
+// Sessions are the verbs about logins. Set the fields once, before use.
+//
+// A verb that ends one returns an error wrapping [session.ErrUntold] if it is
+// done, and other instances learn of it within the bound only.
+type Sessions struct {
+	Logins Logins
+	Floor  Floor
+	// Counted says how many logins live.
+	Counted func(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
+	// Store is told of what has ended: the nearest tier.
+	Store  Hearer
+	Rights Rights
+	Policy interface{ Current() *policy.Policy }
+	IDs    audit.IDs
+	// Now tells the time by which this machine mints IDs.
+	Now func() time.Time
+	// Clock is that of the database, by which logins end. nil means Now.
+	Clock func() time.Time
+	// Here, if set, is what this instance knows of floors: it refuses what EndAll has
+	// ended before that is answered.
+	Here interface{ Raise(floor idworker.ID) }
+	Log  *slog.Logger // nil logs nothing
+}
+
+// A Login is one that lives, and what the policy of now makes of it.
+type Login struct {
+	session.Session
+	IssuedAt, ExpiresAt, IdleExpiresAt time.Time
+}
+
+func loginOf(s session.Session, rule *policy.Policy) Login {
+	issued := layout.Time(s.ID)
+	return Login{s, issued, rule.ExpiresAt(issued), rule.IdleExpiresAt(issued, s.Seen)}
+}
+
+// A Page is logins, newest first, and where the next page begins; 0 if there is
+// none.
+type Page struct {
+	Logins []Login
+	Next   idworker.ID
+}
+
+// MaxLook is how many logins List looks at for one page. Those that are idle are
+// left out, and nothing says beforehand how many they are.
+const MaxLook = 2000
+
+// List returns at most limit logins that live, newest first, with IDs below
+// before, or the newest if before is 0. A page may have fewer than limit, or none, and a next page
+// all the same, where many logins are idle and the sweep has not been there yet.
+func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Page, error) {
+	p := Page{Next: before}
+	now, rule := s.clock(), s.Policy.Current()
+	// What is older has expired: no row behind it is looked at.
+	above := max(layout.Smallest(rule.OldestIssued(now)), 1) - 1
+	if before == 0 {
+		p.Next = math.MaxInt64
+	}
+	for looked := 0; looked < MaxLook; {
+		want := min(limit+1, MaxLook-looked)
+		rows, err := s.Logins.Newest(ctx, above, p.Next, want)
+		if err != nil {
+			return Page{}, fmt.Errorf("operator: list logins: %w", err)
+		}
+		looked += len(rows)
+		for i := range rows {
+			if len(p.Logins) == limit {
+				return p, nil
+			}
+			p.Next = rows[i].ID
+			if lives(&rows[i], rule, now) {
+				p.Logins = append(p.Logins, loginOf(rows[i], rule))
+			}
+		}
+		if len(rows) < want {
+			p.Next = 0
+			return p, nil
+		}
+	}
+	return p, nil
+}
+
+func (s *Sessions) clock() time.Time {
+	if s.Clock != nil {
+		return s.Clock()
+	}
+	return s.Now()
+}
+
+var layout = idworker.Default()
+
+// Get returns one login that lives, or [session.ErrNotFound].
+func (s *Sessions) Get(ctx context.Context, id idworker.ID) (Login, error) {
+	rule := s.Policy.Current()
+	got, err := s.Logins.Get(ctx, id)
+	if err == nil && !lives(&got, rule, s.clock()) {
+		err = session.ErrNotFound
+	}
+	if err != nil {
+		return Login{}, fmt.Errorf("operator: get login: %w", err)
+	}
+	return loginOf(got, rule), nil
+}
+
+// End ends one login, for somebody who has no token of it, and returns it; one
+// that was over before comes with Before set. It fails with
+// [session.ErrNotFound] if nothing is known of it, and with an
+// [*account.InvalidError] about the reason.
+func (s *Sessions) End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
+	if err := CheckReason(reason); err != nil {
+		return session.Session{}, err
+	}
+	return s.end(ctx, by, session.Ending{ID: id}, audit.Target{Kind: "login", ID: id}, reason)
+}
+
+// An entry is a login as the record has it.
+type entry struct {
+	ID       idworker.ID `json:"session_id"`
+	UserID   idworker.ID `json:"user_id"`
+	Username string      `json:"username"`
+	Seen     time.Time   `json:"last_seen_at"`
+}
+
+func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, target audit.Target, reason string) (session.Session, error) {
+	// Minted before any row is locked.
+	id, err := s.IDs.Next(ctx)
+	if err != nil {
+		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
+	}
+	e.Reason = session.Revoked
+	ended, err := s.Logins.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
+		to := target
+		to.Name = now.Username
+		return audit.New(ctx, &minted{id}, by, needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
+	})
+	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
+		if denied := s.unchanged(ctx, by, needs[endLogin]); denied != nil {
+			return session.Session{}, denied
+		}
+	}
+	if err != nil {
+		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
+	}
+	ended, err = s.tell(ctx, ended)
+	if ended.ID != 0 {
+		acted(ctx, s.Log, by, err, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
+	}
+	return ended, err
+}
+
+// tell tells the stores of what has ended, if anything has, and returns it with
+// the policy's word on it.
+func (s *Sessions) tell(ctx context.Context, ended session.Session) (session.Session, error) {
+	if ended.ID == 0 {
+		return ended, nil
+	}
+	err := s.Store.Hear(ctx, ended)
+	if err != nil {
+		err = fmt.Errorf("operator: tell of an end: %w", err)
+	}
+	return session.OverBefore(ended, s.Policy.Current(), s.clock()), err
+}
+
+// An EndedAll is what ending all logins did.
+type EndedAll struct {
+	Floor idworker.ID // the largest ID of a login that ended
+	// Lived is how many lived until then, or nil if they could not be counted in
+	// time: whoever has to end all logins is not kept from it by a number.
+	Lived *policy.Estimate
+}
+
+// countTime is how long EndAll waits for that number.
+const countTime = 2 * time.Second
+
+// EndAll ends every login that has begun so far, that of the caller too. Other
+// instances learn of it within the bound. It fails with an
+// [*account.InvalidError] about the reason.
+func (s *Sessions) EndAll(ctx context.Context, by audit.Actor, reason string) (EndedAll, error) {
+	if err := CheckReason(reason); err != nil {
+		return EndedAll{}, err
+	}
+	var lived *policy.Estimate
+	var record any
+	if n, err := s.count(ctx, s.clock()); err == nil {
+		lived = &n
+		record = struct {
+			Lived int64 `json:"ended"`
+			Error int64 `json:"ended_error"`
+		}{n.Count, n.Error}
+	}
+	e, err := audit.New(ctx, s.IDs, by, needs[endAllLogins], audit.AllLoginsEnded, audit.Target{Kind: "login"}, reason, nil, record)
+	if err != nil {
+		return EndedAll{}, err
+	}
+	floor, err := s.Floor.EndAll(ctx, s.Now(), e)
+	if err != nil {
+		return EndedAll{}, fmt.Errorf("operator: end all logins: %w", err)
+	}
+	if s.Here != nil {
+		s.Here.Raise(floor)
+	}
+	acted(ctx, s.Log, by, nil, "all logins ended", "floor", floor)
+	return EndedAll{floor, lived}, nil
+}
+
+func (s *Sessions) count(ctx context.Context, now time.Time) (policy.Estimate, error) {
+	ctx, cancel := context.WithTimeout(ctx, countTime)
+	defer cancel()
+	return s.Counted(ctx, *s.Policy.Current(), now)
+}

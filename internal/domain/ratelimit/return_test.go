@@ -1,0 +1,75 @@
+package ratelimit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+)
+
+// What nobody learnt anything by is no guess, wherever it was counted: at the
+// place, for the account, for the address, for the network and for the device; and
+// giving it back gives nobody more than there was.
+func TestReturnedAttemptsAreNotCounted(t *testing.T) {
+	g, phone := owner(t)
+	returned := func(a ratelimit.Attempt) {
+		t.Helper()
+		for i := range 500 {
+			taken, err := g.Login(t.Context(), a)
+			if err != nil {
+				t.Fatalf("attempt %d: %v", i+1, err)
+			}
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			g.Return(gone, taken)
+		}
+	}
+	used := func(a func(i int) ratelimit.Attempt) (through int) {
+		for i := range 1000 {
+			if login(t, g, a(i)) == nil {
+				through++
+			}
+		}
+		return through
+	}
+	returned(ratelimit.Attempt{Account: "ada", Address: away})
+	if n := used(func(int) ratelimit.Attempt { return ratelimit.Attempt{Account: "ada", Address: away} }); n != 5 {
+		t.Errorf("%d guesses got through at one place, want 5", n)
+	}
+	returned(ratelimit.Attempt{Account: "ada", Address: home, Credential: phone})
+	if n := used(func(i int) ratelimit.Attempt { a := guess("ada", i); a.Credential = phone; return a }); n != 100 {
+		t.Errorf("%d guesses got through with the device, want 100", n)
+	}
+	if n := used(func(i int) ratelimit.Attempt { return guess("ada", i) }); n != 95 {
+		t.Errorf("%d guesses got through elsewhere, want the 95 that are left", n)
+	}
+}
+
+// What was refused has taken nothing that could be given back.
+func TestRefusedAttemptsGiveNothingBack(t *testing.T) {
+	g := gate(t, nil)
+	a := ratelimit.Attempt{Account: "ada", Address: home}
+	through := 0
+	for range 50 {
+		taken, err := g.Login(t.Context(), a)
+		if err == nil {
+			through++
+		} else {
+			g.Return(t.Context(), taken)
+		}
+	}
+	if through != 5 {
+		t.Errorf("%d got through, want 5", through)
+	}
+}
+
+// A question after the limits in force costs nothing, at each attempt.
+func TestLimitsAreAskedWithoutAnAllocation(t *testing.T) {
+	g := &ratelimit.Gate{Limits: defaults}
+	none := &limit.Limits{}
+	g.Limits = func() *limit.Limits { return none }
+	if n := testing.AllocsPerRun(100, func() { _ = g.Introspect(t.Context(), 7, 1) }); n > 1 { // the key
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -1,0 +1,160 @@
+package console
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+const historyPage = 10
+
+type historyView struct {
+	Rows  []historyRow
+	Older int64 // the version to begin below; 0 if there is none
+}
+
+type historyRow struct {
+	Version  int64
+	At       time.Time
+	By, Note string
+	Changes  []change
+	InForce  bool
+}
+
+// A change is one thing that is different.
+type change struct{ Name, From, To string }
+
+// history is a page of the policies that were in force, and what each changed.
+func (v *visit) history(inForce int64) (h historyView, err error) {
+	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // 0: the newest
+	all, err := v.u.Policies.History(v.r.Context(), max(before, 0), historyPage+1)
+	if err != nil {
+		return h, err
+	}
+	for i := range all {
+		if i == historyPage {
+			h.Older = all[i-1].Version
+			break
+		}
+		row := historyRow{Version: all[i].Version, At: all[i].UpdatedAt, By: all[i].UpdatedBy, Note: all[i].Note, InForce: all[i].Version == inForce}
+		if i+1 < len(all) {
+			row.Changes = v.t.differences(&all[i+1], &all[i])
+		} else {
+			row.Changes = v.t.differences(&policy.Policy{}, &all[i])
+		}
+		h.Rows = append(h.Rows, row)
+	}
+	return h, nil
+}
+
+// differences are what b has otherwise than a.
+func (t *texts) differences(a, b *policy.Policy) (all []change) {
+	return differing(append(t.terms(a, b), t.limits(a, b)...))
+}
+
+// differing are the rows in which there is a difference.
+func differing(rows []change) (all []change) {
+	for _, row := range rows {
+		if row.From != row.To {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// terms are a and b beside each other.
+func (t *texts) terms(a, b *policy.Policy) []change {
+	span := func(d time.Duration) string {
+		if d == 0 {
+			return ""
+		}
+		return t.span(d)
+	}
+	schedule := func(spec string) string {
+		if spec == "" {
+			return ""
+		}
+		return t.schedule(spec)
+	}
+	return []change{
+		{t.Text("expiry.idle"), span(a.Idle), span(b.Idle)},
+		{t.Text("expiry.absolute"), span(a.Absolute), span(b.Absolute)},
+		{t.Text("expiry.touch"), span(a.Touch), span(b.Touch)},
+		{t.Text("expiry.sweep"), schedule(a.Schedule), schedule(b.Schedule)},
+	}
+}
+
+// A conflictView shows what somebody typed beside what somebody else saved.
+type conflictView struct {
+	Sentence string
+	InForce  string // the title of its column
+	Rows     []conflictRow
+}
+
+type conflictRow struct {
+	Name, Opened, InForce, Typed string
+	Differs                      bool
+}
+
+// conflict compares, in these rows, what was typed with what is in force now, and
+// with what was when the page was opened, which was for that version.
+func (v *visit) conflict(version int64, mine *policy.Policy, rows func(a, b *policy.Policy) []change) (*conflictView, policy.Policy, error) {
+	now, err := v.u.Policies.Current(v.r.Context())
+	if err != nil {
+		return nil, now, err
+	}
+	was, err := v.version(version)
+	if err != nil && !errors.Is(err, operator.ErrNoVersion) { // of a version that is gone nothing is shown
+		return nil, now, err
+	}
+	c := &conflictView{
+		Sentence: v.t.Text("expiry.conflict", now.Version, now.UpdatedBy), InForce: v.t.Text("expiry.in_force_line", now.Version),
+	}
+	typed := rows(&was, mine)
+	for i, row := range rows(&was, &now) {
+		c.Rows = append(c.Rows, conflictRow{row.Name, row.From, row.To, typed[i].To, row.To != typed[i].To})
+	}
+	return c, now, nil
+}
+
+// A sweepView is a schedule in words.
+type sweepView struct {
+	Words string
+	Next  time.Time // zero if that is not known
+}
+
+func (v *visit) sweepView(spec string) sweepView {
+	next, err := v.u.Schedule(spec, v.u.Now())
+	if err != nil {
+		next = time.Time{}
+	}
+	return sweepView{v.t.schedule(spec), next}
+}
+
+func (t *texts) schedule(spec string) string {
+	switch spec = strings.TrimSpace(spec); spec {
+	case "@hourly":
+		return t.Text("expiry.hourly")
+	case "@daily", "@midnight":
+		return t.Text("expiry.daily")
+	}
+	if every, ok := strings.CutPrefix(spec, "@every "); ok {
+		if d, err := time.ParseDuration(strings.TrimSpace(every)); err == nil {
+			return apart(t.Text("expiry.every", t.each(d)))
+		}
+	}
+	return t.Text("expiry.cron", spec)
+}
+
+// each is d as it follows "every": the 1 of one unit is left out.
+func (t *texts) each(d time.Duration) string {
+	words := t.span(d)
+	if one, ok := strings.CutPrefix(words, "1 "); ok && !strings.Contains(one, " ") {
+		return one
+	}
+	return words
+}

@@ -1,0 +1,157 @@
+package console
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+const (
+	// glance is how long a page waits for figures that are being counted before
+	// it is shown without.
+	glance = 30 * time.Millisecond
+	// failedAge is for how long a failure to count is shown rather than tried
+	// again.
+	failedAge = 2 * time.Second
+)
+
+// Figures of a deployment are counted in the background: when the server starts,
+// and when somebody looks at some that are too old. To count may
+// take as long as the database likes, and no page waits for it. While nobody
+// looks, nothing is counted.
+type figures struct {
+	ask chan struct{} // holds a token while somebody waits for a count
+
+	mu      sync.Mutex
+	last    tally
+	changed chan struct{} // closed with the next tally
+}
+
+// A tally is what was counted at one time.
+type tally struct {
+	At      time.Time // zero: never
+	Version int64     // of the policy
+	Live    policy.Estimate
+	Left    []float64 // logins by how long they have left
+	Step    time.Duration
+	Within  [2]float64    // that end within an hour, and within a day
+	Age     time.Duration // up to which they are shown as those of now
+	Failed  time.Time     // since the tally of At, if not zero
+}
+
+// ageOf is how old figures may be that took so long to count: a second where
+// that costs nothing, more where it does, so that whoever looks all the time has
+// the database count for a fiftieth of it.
+func ageOf(took time.Duration) time.Duration { return min(max(50*took, time.Second), countAge) }
+
+func newFigures() figures {
+	return figures{ask: make(chan struct{}, 1), changed: make(chan struct{})}
+}
+
+func (f *figures) read() (tally, <-chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.changed
+}
+
+func (f *figures) write(t tally) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = t
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// get returns the last tally, and whether a newer one is under way, which it
+// waits for, but not long. One that failed is over.
+func (f *figures) get(ctx context.Context, now func() time.Time, version int64) (last tally, pending bool) {
+	last, changed := f.read()
+	settled := func() bool {
+		return last.Version == version && now().Sub(last.At) < last.Age || now().Sub(last.Failed) < failedAge
+	}
+	if settled() {
+		return last, false
+	}
+	select {
+	case f.ask <- struct{}{}:
+	default: // somebody has asked
+	}
+	wait := time.NewTimer(glance)
+	defer wait.Stop()
+	for {
+		select {
+		case <-changed:
+			if last, changed = f.read(); settled() {
+				return last, false
+			}
+		case <-wait.C:
+			return last, true
+		case <-ctx.Done():
+			return last, true
+		}
+	}
+}
+
+// Run counts what the overview shows, now and whenever a page wants to know it
+// again, until ctx ends. Without it the figures stay uncounted.
+func (u *UI) Run(ctx context.Context) {
+	for {
+		select {
+		case <-u.figures.ask: // who asked before a count began is served by it
+		default:
+		}
+		u.tally(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-u.figures.ask:
+		}
+	}
+}
+
+// tally counts once. What fails is logged; the last tally is kept beside it.
+func (u *UI) tally(ctx context.Context) {
+	asking, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	t, err := u.countAll(asking, u.Now())
+	if err != nil {
+		if ctx.Err() == nil { // else the server stops
+			u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
+		}
+		t, _ = u.figures.read()
+		t.Failed = u.Now()
+	}
+	u.figures.write(t)
+}
+
+// living is how many logins live, at most a few seconds old. It waits for the
+// count.
+func (u *UI) living(ctx context.Context, now time.Time) (policy.Estimate, error) {
+	inForce, err := u.Policies.Current(ctx)
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
+}
+
+// countAll asks what the page about expiry asks, and shares the answers with it.
+func (u *UI) countAll(ctx context.Context, now time.Time) (tally, error) {
+	inForce, err := u.Policies.Current(ctx)
+	if err != nil {
+		return tally{}, err
+	}
+	t, began := tally{Version: inForce.Version}, time.Now()
+	t.Live, err = u.live.renew(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
+	if err != nil {
+		return tally{}, err
+	}
+	sample, err := u.samples.renew(now, inForce.Version, countAge, func() (policy.Sample, error) { return u.Figures.Sample(ctx, inForce, now) })
+	if err != nil {
+		return tally{}, err
+	}
+	t.Left, t.Step, t.Within = timeLeft(&sample, &inForce, now)
+	t.At, t.Age = u.Now(), ageOf(time.Since(began))
+	return t, nil
+}

@@ -1,0 +1,89 @@
+package console
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// Most bars of the histogram, and the lengths of time that one may stand for.
+const mostBars = 30
+
+var steps = [...]time.Duration{
+	10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute,
+	time.Hour, 2 * time.Hour, 4 * time.Hour, 12 * time.Hour, day, 2 * day, 7 * day, 14 * day,
+}
+
+const day = 24 * time.Hour
+
+// timeLeft counts the logins by how long each lives if nobody uses it: so many
+// with less than one step left, so many with less than two, and so on. Nothing
+// lives longer than the idle timeout, or than the absolute lifetime where that is
+// shorter. within are those that end within an hour and within a day.
+func timeLeft(s *policy.Sample, p *policy.Policy, now time.Time) (bins []float64, step time.Duration, within [2]float64) {
+	longest := min(p.Idle, p.Absolute)
+	for _, step = range steps {
+		if longest <= mostBars*step {
+			break
+		}
+	}
+	bins = make([]float64, max(int((longest+step-1)/step), 1))
+	for _, l := range s.Logins {
+		left, over := p.Left(l, now)
+		if over {
+			continue
+		}
+		bins[min(int(left/step), len(bins)-1)] += s.Weight
+		for i, limit := range []time.Duration{time.Hour, day} {
+			if left <= limit {
+				within[i] += s.Weight
+			}
+		}
+	}
+	return bins, step, within
+}
+
+// A leftView is the picture of when logins will be over, and its numbers.
+type leftView struct {
+	Wide        int
+	Path        string
+	Soon        string // in words
+	Peak        string
+	Middle, End string
+	Rows        []leftRow
+}
+
+type leftRow struct{ From, To, Count, Part string }
+
+// left draws a tally; nil if nobody is logged in.
+func (t *texts) left(of *tally) *leftView {
+	most, sum := 0.0, 0.0
+	for _, n := range of.Left {
+		most, sum = max(most, n), sum+n
+	}
+	if sum == 0 {
+		return nil
+	}
+	l := &leftView{
+		Wide: 4 * len(of.Left), Peak: t.Text("instances.left_peak", number(rounded(most))),
+		Soon: t.Text("instances.left_soon", number(rounded(of.Within[0])), number(rounded(of.Within[1]))),
+	}
+	whole := time.Duration(len(of.Left)) * of.Step
+	l.Middle, l.End = t.span(whole/2), t.span(whole)
+	var p strings.Builder
+	for i, n := range of.Left {
+		if n > 0 {
+			high := max(100*n/most, 2) // one is seen beside a thousand
+			p.WriteString("M" + strconv.Itoa(4*i) + " 100V" + coordinate(100-high) + "h3V100Z")
+		}
+		l.Rows = append(l.Rows, leftRow{
+			t.span(time.Duration(i) * of.Step), t.span(time.Duration(i+1) * of.Step), number(rounded(n)), percent(rounded(n), rounded(sum)),
+		})
+	}
+	l.Path = p.String()
+	return l
+}
+
+func rounded(n float64) int64 { return int64(n + 0.5) }

@@ -1,0 +1,114 @@
+package console
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const setupPath = "/console/setup"
+
+// LinkLife is how long a link works.
+const LinkLife = time.Hour
+
+// ErrBase means that the base of a link is not http:// or https:// and a host.
+var ErrBase = errors.New("base is not http:// or https:// and a host")
+
+// SetupLink returns a new link to the page that makes the first admin, below
+// base, which is like http://127.0.0.1:8080 and has no path of its own. It
+// returns "" when there is an admin already. The link works
+// once and for [LinkLife]; one returned earlier stops working. It is a secret
+// for the operator's eyes: print it, do not log it. The error is that of
+// HasAdmin, or [ErrBase]; the earlier link is as it was.
+func (u *UI) SetupLink(ctx context.Context, base string) (string, error) {
+	b, err := url.Parse(base)
+	if err != nil || b.Host == "" || b.Scheme != "http" && b.Scheme != "https" || strings.Trim(b.Path, "/") != "" {
+		return "", fmt.Errorf("console: setup link: %w", ErrBase) // the base may hold a password, so it is not repeated
+	}
+	has, err := u.HasAdmin(ctx)
+	if err != nil {
+		return "", fmt.Errorf("console: setup link: %w", err)
+	}
+	if has {
+		return "", nil
+	}
+	base = b.Scheme + "://" + b.Host
+	c := newCode(rand.Text()) // 130 bits
+	u.link.issue(c, u.Now())
+	return base + setupPath + "?code=" + c.reveal(), nil
+}
+
+// A code is the secret part of a link. It cannot print itself; it stands
+// behind a pointer because fmt reads unexported fields.
+type code struct{ text *string }
+
+func newCode(s string) code { return code{&s} }
+
+func (c code) reveal() string { return *c.text }
+
+// Format hides the code under every verb of fmt.
+func (code) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte("[redacted]")) }
+
+// LogValue hides the code from slog.
+func (code) LogValue() slog.Value { return slog.StringValue("[redacted]") }
+
+// MarshalText hides the code from encoders.
+func (code) MarshalText() ([]byte, error) { return []byte("[redacted]"), nil }
+
+type linkState int
+
+const (
+	linkUnknown linkState = iota // of no link that was given out last
+	linkLive
+	linkExpired
+	linkUsed
+)
+
+// A link is the one that was given out last, dead or alive: a dead one is kept
+// so that its holder can be told why it is dead. The zero link is none: no code
+// is known to have its hash.
+type link struct {
+	mu      sync.Mutex
+	sum     [sha256.Size]byte // of the code; of 130 random bits a plain hash gives nothing away
+	expires time.Time
+	used    bool
+}
+
+func (l *link) issue(c code, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sum, l.expires, l.used = sha256.Sum256([]byte(c.reveal())), now.Add(LinkLife), false
+}
+
+// state says what a code is good for. Only someone who knows the code learns
+// anything but linkUnknown.
+func (l *link) state(c code, now time.Time) linkState {
+	sum := sha256.Sum256([]byte(c.reveal()))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case subtle.ConstantTimeCompare(sum[:], l.sum[:]) != 1:
+		return linkUnknown
+	case l.used:
+		return linkUsed
+	case !now.Before(l.expires):
+		return linkExpired
+	}
+	return linkLive
+}
+
+// spend ends the link, whichever it is: there is an admin now, and no code
+// should make another, even if that admin goes away again.
+func (l *link) spend() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.used = true
+}

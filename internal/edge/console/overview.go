@@ -1,0 +1,142 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
+)
+
+// Status says how this instance is doing. It takes a second at most.
+type Status func(ctx context.Context) State
+
+// A State is how an instance is doing.
+type State struct {
+	Self       string          // the ID of its reports
+	Reasons    []fleet.Trouble // why it should get no requests; none if it should
+	Version    string
+	Up         time.Duration
+	Database   string        // where it is, without a password
+	Redis      fleet.Trouble // how it is doing
+	RedisPlace string        // where it is, without a password
+	Worker     int
+	Horizon    time.Duration // how old the last poll is that was applied; negative before the first
+	Bound      time.Duration
+	Answers    fleet.Answers // tokens accepted since the start
+	Sweeps     []Sweep       // the last, newest first, of all instances
+}
+
+// Activities are what was counted by the hour.
+type Activities interface {
+	Since(ctx context.Context, since time.Time) ([]activity.Count, error)
+}
+
+type homeView struct {
+	frame
+	Live     string // empty if it could not be found out
+	Left     *leftView
+	Counted  time.Time // zero: not yet
+	Pending  bool      // the figures are being counted
+	Fleet    fleetView
+	State    State
+	Reasons  []string // those of State, in words
+	Redis    string
+	Horizon  string
+	Bound    string
+	Up       string
+	Late     bool // the horizon is older than the bound
+	Answers  []share
+	Activity activityView
+	Passes   []passView
+	Missing  string // what could not be found out, in a sentence
+	Alone    bool   // nobody else is logged in
+	AddUser  string // a command
+}
+
+// A share is one part of a whole, of a hundred.
+type share struct {
+	Name, Class string
+	X, Width    float64
+	Count, Part string
+}
+
+func (u *UI) overview(v *visit) {
+	now := u.Now()
+	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
+	defer cancel()
+	view := homeView{frame: v.frame(v.t.Text("overview.title"), homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
+	var missing []string
+	lacks := func(what string, err error) {
+		u.Log.WarnContext(ctx, "console: the overview lacks something", "lacks", what, "err", err)
+		missing = append(missing, what)
+	}
+	if !v.figures(ctx, &view) {
+		missing = append(missing, v.t.Text("overview.live"))
+	}
+	var err error
+	if view.Fleet, err = v.fleet(ctx, view.State.Self); err != nil {
+		lacks(v.t.Text("instances.title"), err)
+	}
+	if view.Activity, err = v.activity(ctx, now); err != nil {
+		lacks(v.t.Text("overview.activity"), err)
+	}
+	if len(missing) > 0 {
+		view.Missing = v.t.Text("overview.partly", strings.Join(missing, v.t.Text("mark.list")))
+	}
+	s := &view.State
+	view.Reasons, view.Redis = v.t.troubles(s.Reasons), v.t.redis(s)
+	view.Up = v.t.Text("overview.uptime", v.t.span(s.Up))
+	view.Horizon, view.Late = v.t.Text("overview.no_horizon"), s.Horizon < 0 || s.Horizon > s.Bound
+	if s.Horizon >= 0 {
+		view.Horizon = v.t.Text("overview.horizon_line", ago(s.Horizon))
+	}
+	view.Bound = boundOf(s.Bound)
+	view.Answers = shares([]share{
+		{Name: v.t.Text("overview.memory"), Class: "a"}, {Name: v.t.Text("overview.redis_cache"), Class: "b"}, {Name: v.t.Text("overview.from_rows"), Class: "c"},
+	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
+	view.Passes = v.t.passes(s.Sweeps)
+	v.render(http.StatusOK, "home", view)
+}
+
+// figures puts the last tally on the page, and reports whether one is there or
+// under way.
+func (v *visit) figures(ctx context.Context, view *homeView) bool {
+	inForce, err := v.u.Policies.Current(ctx)
+	if err != nil {
+		v.u.Log.WarnContext(ctx, "console: no policy", "err", err)
+		return false
+	}
+	last, pending := v.u.figures.get(ctx, v.u.Now, inForce.Version)
+	if view.Pending = pending; pending {
+		view.Refresh = 2
+	}
+	if !last.At.IsZero() {
+		view.Live, view.Counted = v.t.estimate(last.Live), last.At
+		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
+		view.Left = v.t.left(&last)
+	}
+	return pending || last.Failed.IsZero()
+}
+
+// shares lays the parts out side by side over a hundred; nil if there is
+// nothing.
+func shares(parts []share, counts ...uint64) []share {
+	var sum uint64
+	for _, n := range counts {
+		sum += n
+	}
+	if sum == 0 {
+		return nil
+	}
+	x := 0.0
+	for i, n := range counts {
+		p := &parts[i]
+		p.X, p.Width = x, 100*float64(n)/float64(sum)
+		p.Count, p.Part = number(n), percent(int64(n), int64(sum))
+		x += p.Width
+	}
+	return parts
+}

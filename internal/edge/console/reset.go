@@ -1,0 +1,138 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+)
+
+// passwordPath is the page on which a person sets a password with the token of a
+// reset. Nobody has to be logged in.
+const passwordPath = "/console/password"
+
+// Resets are the verbs about one-time links with which people set a password.
+//
+// Invite makes a user without a passphrase, and a link to set the first one; it
+// fails as [People.Create] does, and with an [*account.InvalidError] about the time.
+// StartReset and WithdrawReset fail with [account.ErrNotFound] or an
+// [*account.InvalidError].
+type Resets interface {
+	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
+	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
+	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
+}
+
+// lives are the times that a link can be given for.
+var lives = []time.Duration{account.MinResetLife, account.ResetLife, 8 * time.Hour, account.MaxResetLife}
+
+// Lives are the choices of how long the link works.
+func (v userView) Lives() []option {
+	if seconds, err := strconv.Atoi(v.Sent("give", "life")); err == nil {
+		return v.T.lives(time.Duration(seconds) * time.Second)
+	}
+	return v.T.lives(account.ResetLife)
+}
+
+func (t *texts) lives(chosen time.Duration) (all []option) {
+	for _, d := range lives {
+		all = append(all, option{strconv.Itoa(int(d / time.Second)), t.span(d), d == chosen})
+	}
+	return all
+}
+
+// readLife is the time that was chosen for a link. It answers the request, and
+// returns false, for what no page of ours sends.
+func (v *visit) readLife(form url.Values) (time.Duration, bool) {
+	seconds, err := strconv.Atoi(form.Get("life"))
+	if err != nil || seconds < 1 || seconds > 1_000_000 {
+		v.message(http.StatusBadRequest, v.t.message("bad_request"))
+		return 0, false
+	}
+	return time.Duration(seconds) * time.Second, true
+}
+
+// givenView is what given.html shows, once.
+type givenView struct {
+	frame
+	User      string // the path of the page of whom it is for
+	Username  string
+	ExpiresAt time.Time
+	Link      string // without scheme and host if they are not known
+	link      account.ResetToken
+}
+
+// Token is the secret, for this page and nothing else.
+func (v givenView) Token() string { return v.link.Reveal() }
+
+// giveReset starts a reset, and shows the link.
+func (u *UI) giveReset(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	life, ok := v.readLife(form)
+	if !ok {
+		return
+	}
+	var person operator.Person
+	var started operator.StartedReset
+	ok, err := v.withProof(form, "give", v.showUser, func() (err error) {
+		if person, err = u.People.Get(v.r.Context(), id); err == nil {
+			started, err = u.Resets.StartReset(v.r.Context(), v.operator(), id, life, typed(form, "reason"))
+		}
+		return err
+	})
+	if !ok {
+		return
+	}
+	if err != nil {
+		v.resetFailed("reset not started", err)
+		return
+	}
+	v.showGiven(&person.User, started, "")
+}
+
+// showGiven shows a link, this once. done says what was done besides.
+func (v *visit) showGiven(user *account.User, started operator.StartedReset, done string) {
+	path := usersPath + "/" + user.ID.String()
+	f := v.frame(v.t.Text("reset.given_title"), usersPath, "given.js")
+	f.Back, f.Done = "", done // another language would have to give out another link
+	v.render(http.StatusCreated, "given", givenView{
+		frame: f, User: path, Username: user.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
+		// Never of the Host header, which is the sender's to choose. Where nobody has
+		// configured the URL, a script takes what the operator's browser shows.
+		Link: v.u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
+	})
+}
+
+func (u *UI) withdrawReset(v *visit, form url.Values) {
+	id, ok := v.id()
+	if !ok {
+		return
+	}
+	if err := u.Resets.WithdrawReset(v.r.Context(), v.operator(), id, typed(form, "reason")); err != nil {
+		v.resetFailed("reset not withdrawn", err)
+		return
+	}
+	v.see(usersPath+"/"+id.String(), url.Values{"done": {"withdrawn"}})
+}
+
+func (v *visit) resetFailed(what string, err error) {
+	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		v.message(http.StatusNotFound, v.t.message("not_found"))
+	case isInvalid:
+		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
+	default:
+		v.unavailable(what, err)
+	}
+}

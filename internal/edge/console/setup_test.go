@@ -1,0 +1,210 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+func TestFirstAdminStory(t *testing.T) {
+	w := newWorld(t)
+
+	page := w.open()
+	wantStatus(t, page, 200)
+	wantText(t, page, "Create the first admin", `value="`+w.code+`"`, `autocomplete="new-password"`)
+
+	// A mistake costs nothing but the passphrase.
+	page = w.send("grace", "too short, aye")
+	wantStatus(t, page, 422)
+	wantText(t, page, "Passphrase must have at least 15 characters", `value="grace"`, `value="`+w.code+`"`)
+	wantNoText(t, page, "too short, aye")
+
+	page = w.send(" Grace ", passphrase)
+	wantStatus(t, page, 303)
+	cookies := page.Result().Cookies()
+	if len(cookies) != 1 || !strings.HasPrefix(page.Header().Get("Location"), "/console/login?") {
+		t.Fatalf("headers: %v", page.Header())
+	}
+	wantStatus(t, w.see(cookies[0], "/console/"), 200) // logged in, with nothing more to type
+
+	// The link is dead, and says so, whoever forgets that there is an admin.
+	w.names = nil
+	for _, page := range []*httptest.ResponseRecorder{w.open(), w.send("mallory", passphrase)} {
+		wantStatus(t, page, 410)
+		wantText(t, page, "There is an admin already", "flakepass user add NAME --role admin")
+	}
+	if w.admins() != 0 {
+		t.Error("a used link created an admin")
+	}
+	w.names = []string{"grace"}
+	if log := w.log.String(); strings.Contains(log, w.code) || strings.Contains(log, passphrase) || !strings.Contains(log, "first admin created") {
+		t.Errorf("log: %s", log)
+	}
+	if link, err := w.ui.SetupLink(t.Context(), base); link != "" || err != nil {
+		t.Errorf("SetupLink with an admin = %q, %v, want none", link, err)
+	}
+}
+
+func TestProblemsStandBesideTheirFields(t *testing.T) {
+	w := newWorld(t)
+	page := w.send("x", "short")
+	wantStatus(t, page, 422)
+	wantText(t, page, "Username must have at least 3 characters.", "Passphrase must have at least 15 characters",
+		`aria-describedby="username-hint username-error"`, `aria-describedby="password-hint password-error"`)
+	body := page.Body.String()
+	if got := strings.Count(body, "aria-invalid"); got != 2 {
+		t.Errorf("%d fields marked invalid, want 2", got)
+	}
+	have := ids(body)
+	for _, id := range []string{"username", "username-hint", "username-error", "password", "password-hint", "password-error"} {
+		if !have[id] {
+			t.Errorf("no element with the id %s", id)
+		}
+	}
+	if strings.Count(body, " autofocus") != 1 {
+		t.Error("want one autofocus")
+	}
+}
+
+func TestTakenNameIsAskedForAgain(t *testing.T) {
+	w := newWorld(t)
+	w.makeErr = account.ErrExists
+	page := w.send("grace", passphrase)
+	wantStatus(t, page, 409)
+	wantText(t, page, "Username is taken", `value="grace"`)
+	w.makeErr = nil
+	wantStatus(t, w.send("grace2", passphrase), 303)
+}
+
+func TestFailureKeepsTheLink(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err    error
+		says   string
+		logged bool
+	}{
+		"busy":   {account.ErrBusy, "The server is busy", false},
+		"broken": {errors.New("disk on fire"), "could not store the account", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.makeErr = tt.err
+			page := w.send("grace", passphrase)
+			wantStatus(t, page, 503)
+			wantText(t, page, tt.says, `value="grace"`)
+			wantNoText(t, page, "disk on fire", passphrase)
+			if page.Header().Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			if got := strings.Contains(w.log.String(), "disk on fire"); got != tt.logged {
+				t.Errorf("logged = %v, want %v", got, tt.logged)
+			}
+			w.makeErr = nil
+			wantStatus(t, w.send("grace", passphrase), 303)
+		})
+	}
+}
+
+func TestCannotTellIsNoRefusal(t *testing.T) {
+	w := newWorld(t)
+	w.hasErr = errors.New("no database")
+	for _, page := range []*httptest.ResponseRecorder{w.open(), w.send("grace", passphrase)} {
+		wantStatus(t, page, 503)
+		wantText(t, page, "Cannot tell right now")
+		wantNoText(t, page, "no database")
+		if page.Header().Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+	}
+	if w.admins() != 0 {
+		t.Error("an admin was created without knowing whether there is one")
+	}
+	w.hasErr = nil
+	wantStatus(t, w.send("grace", passphrase), 303)
+}
+
+// An error that is only the visitor's leaving would bury the real ones.
+func TestLeavingIsNotLogged(t *testing.T) {
+	w := newWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w.hasErr = context.Canceled
+	w.do(httptest.NewRequest(http.MethodGet, "/console/setup?code="+w.code, nil).WithContext(ctx))
+	if got := w.log.String(); got != "" {
+		t.Errorf("log: %s", got)
+	}
+}
+
+func TestNameCannotBreakOut(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{`"><script>alert(1)</script>`, `' autofocus onfocus=alert(1) x='`, "{{.T}}", "\"\x00><img src=x onerror=alert(1)>", "\xff\"><script>"} {
+		page := w.send(name, "short")
+		wantStatus(t, page, 422)
+		body := page.Body.String()
+		if strings.Count(body, "<script") != 2 || strings.Contains(body, "<img") || strings.Contains(body, `"><script>`) || strings.Contains(body, "' autofocus") {
+			t.Errorf("name %q breaks out:\n%s", name, body)
+		}
+	}
+	wantText(t, w.send(`"><b>`, "short"), `value=""><b>"`) // kept, escaped
+	evil := `"><script>alert(1)</script>`
+	page := w.get("/console/setup?code=" + url.QueryEscape(evil))
+	wantStatus(t, page, 404)
+	wantNoText(t, page, "alert(1)")
+}
+
+func TestHintAgreesWithTheRule(t *testing.T) {
+	w := newWorld(t)
+	wantText(t, w.open(), "At least 15 characters", `minlength="15"`)
+	wantStatus(t, w.send("grace", "violet tram si"), 422)  // 14
+	wantStatus(t, w.send("grace", "violet tram siX"), 303) // 15
+}
+
+// Another instance, with a link of its own, may be the first between the
+// question and the deed.
+func TestAdminMadeElsewhereMeanwhileEndsTheLink(t *testing.T) {
+	w := newWorld(t)
+	w.makeErr = fmt.Errorf("account: register: %w", account.ErrHasAdmin)
+	wantStatus(t, w.send("grace", passphrase), 410)
+	w.makeErr = nil
+	wantStatus(t, w.send("grace", passphrase), 410)
+	if w.admins() != 0 {
+		t.Errorf("%d admins by this link, want none", w.admins())
+	}
+}
+
+// TestWrongSetupCodeIsOnRecord: with nothing of what was typed, and many as one line
+// of the log.
+func TestWrongSetupCodeIsOnRecord(t *testing.T) {
+	w := newWorld(t)
+	seen := &sights{}
+	w.ui.Sightings = seen
+	for range 3 {
+		wantStatus(t, w.get("/console/setup?code=guessed"), 404)
+	}
+	if len(seen.all) != 3 {
+		t.Fatalf("%d on record, want 3", len(seen.all))
+	}
+	for _, s := range seen.all {
+		if s.Action != audit.LoginFailed || s.Reason != "setup_code_invalid" || s.By.Via != audit.ViaConsole || s.By.Address == "" || s.Target != (audit.Target{}) {
+			t.Errorf("on record: %+v", s)
+		}
+	}
+	if log := w.log.String(); strings.Count(log, "setup_code_invalid") != 1 || strings.Contains(log, "guessed") {
+		t.Errorf("log: %s", log)
+	}
+}
+
+// sights are what was noted.
+type sights struct{ all []audit.Sighting }
+
+func (s *sights) Note(n audit.Sighting) (first bool) {
+	s.all = append(s.all, n)
+	return len(s.all) == 1
+}

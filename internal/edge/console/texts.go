@@ -1,0 +1,90 @@
+package console
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// languageFiles are everything that the pages say: one file for each language,
+// named by its BCP 47 tag, from keys to texts. %s and %d in a text stand for what
+// the page fills in.
+//
+//go:embed languages
+var languageFiles embed.FS
+
+// languages are those of the files, the first where nobody asks for another.
+var languages = sync.OnceValue(func() []*texts { return []*texts{readTexts("en"), readTexts("zh-Hans")} })
+
+// texts is everything that the pages say, in one language.
+type texts struct {
+	Lang  string // BCP 47
+	byKey map[string]string
+}
+
+func readTexts(lang string) *texts {
+	t := &texts{Lang: lang}
+	file, err := languageFiles.ReadFile("languages/" + lang + ".json")
+	if err == nil {
+		err = json.Unmarshal(file, &t.byKey)
+	}
+	if err != nil { // embedded: the tests would see it fail
+		panic(err)
+	}
+	return t
+}
+
+// Text is the text of a key, with the arguments where it has a % for them. A key
+// without a text is its own text: a test holds that there is none in the code.
+func (t *texts) Text(key string, args ...any) string {
+	s, ok := t.byKey[key]
+	switch {
+	case !ok:
+		return key
+	case len(args) == 0:
+		return s
+	}
+	return fmt.Sprintf(s, args...)
+}
+
+// Name is the name of what comes from elsewhere, such as a role: the text of
+// group.code, or the code itself, for a newer release may have more of them.
+func (t *texts) Name(group, code string) string {
+	if s, ok := t.byKey[group+"."+code]; ok {
+		return s
+	}
+	return code
+}
+
+// message is the page with the texts message.name.title, .text and .command.
+func (t *texts) message(name string) message {
+	key := "message." + name
+	return message{t.Text(key + ".title"), strings.Split(t.Text(key+".text"), "\n"), t.byKey[key+".command"]}
+}
+
+// refused is the page for a form that could not be read.
+func (t *texts) refused(status int) message {
+	switch status {
+	case http.StatusRequestEntityTooLarge:
+		return t.message("too_large")
+	case http.StatusUnsupportedMediaType:
+		return t.message("media_type")
+	}
+	return t.message("bad_request")
+}
+
+// field is a sentence about what is wrong with a field. Where a language has
+// none of its own for that code, it is the one of the domain, which goes after
+// the name of the field.
+func (t *texts) field(name, code, message string) string {
+	if s, ok := t.byKey["field."+name+"."+code]; ok {
+		return s
+	}
+	if s, ok := t.byKey["field."+name]; ok {
+		return s + " " + message + "."
+	}
+	return message + "."
+}

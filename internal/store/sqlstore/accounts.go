@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// errAlready means that there is nothing to change.
+var errAlready = errors.New("already so")
+
+// An accountChange is a change of an account that ends its login in the same
+// statement, so that no login survives it and none begins with what was before.
+// Its events are written in the same transaction.
+type accountChange struct {
+	set    string
+	args   []any
+	reason session.Reason
+	events []audit.Event
+	// What is done first in that transaction, if anything; only with events. Nothing
+	// is changed if it fails.
+	first func(*gorm.DB) error
+	// An enabled admin is one no longer.
+	losesAdmin bool
+}
+
+// change does to the user with that ID what decide makes of the row, and returns
+// the session that ended with it; its ID is 0 if there was none. decide may be
+// called more than once; it returns errAlready to leave the row as it is. A
+// session that ended when this was asked for the first time is returned again
+// then, with Before, for the first answer may have been lost.
+func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) (accountChange, error)) (session.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	s := &Sessions{DB: db}
+	var ended session.Session
+	var start time.Time
+	err := db.retry(ctx, func() error {
+		ended, start = session.Session{}, time.Now()
+		asOf := s.now()
+		row, err := s.find(ctx, "id = ?", id)
+		if errors.Is(err, session.ErrNotFound) {
+			return account.ErrNotFound
+		}
+		if err != nil {
+			return err
+		}
+		c, err := decide(row)
+		if errors.Is(err, errAlready) {
+			start = time.Time{} // whoever asked before may have been cut off
+			if row.EndedReason.Valid && row.EndedReason.String == string(c.reason) {
+				ended = row.ended(asOf)
+				ended.Before = true
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if row.TokenID.Valid {
+			ended = row.current(asOf)
+			ended.Ended = c.reason
+		}
+		if len(c.events) == 0 && !c.losesAdmin {
+			return c.write(db.gorm.WithContext(ctx), &db.d, row)
+		}
+		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			if c.losesAdmin {
+				if err := db.lockSettings(tx); err != nil {
+					return err
+				}
+			}
+			return db.recorded(tx, func(tx *gorm.DB) error { return c.make(tx, db, row) }, c.events...)
+		})
+	})
+	if err == nil {
+		err = s.restamp(ctx, int64(id), start)
+	}
+	return ended, err
+}
+
+// changed sets when an account was last changed, by the database's clock. It grows
+// with each change, whatever the clock does: what was made by somebody whose
+// account has changed since is known by it.
+func (d *dialect) changed() string {
+	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
+}
+
+// make changes the row, after what has to be done or looked at first.
+func (c *accountChange) make(tx *gorm.DB, db *DB, row tokenRow) error {
+	if c.losesAdmin {
+		if err := db.otherAdmin(tx, row.UserID); err != nil {
+			return err
+		}
+	}
+	if c.first != nil {
+		if err := c.first(tx); err != nil {
+			return err
+		}
+	}
+	return c.write(tx, &db.d, row)
+}
+
+// write changes the row if it is as it was read.
+func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
+	set, args := c.set, append([]any{}, c.args...)
+	if row.TokenID.Valid {
+		set += ", " + d.endSet()
+		args = append(args, endArgs(row, c.reason)...)
+	} else {
+		set += ", " + d.stampNow()
+	}
+	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+
+		" WHERE "+unmoved+" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",
+		append(args, row.UserID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
+	if done.Error == nil && done.RowsAffected != 1 {
+		return errMoved
+	}
+	return done.Error
+}
+
+// otherAdmin returns [account.ErrLastAdmin] unless somebody else is an enabled
+// admin, and has a password: one who was invited may never come. Who asks has
+// locked the settings.
+func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
+	var ids []int64
+	err := tx.Raw("SELECT id FROM users WHERE role = ? AND disabled_at IS NULL AND password_hash <> '' AND id <> ? LIMIT 1", string(account.RoleAdmin), id).Scan(&ids).Error
+	if err == nil && len(ids) == 0 {
+		return account.ErrLastAdmin
+	}
+	return err
+}
+
+// lockSettings holds a lock until the transaction ends, so that two admins who
+// disable each other are not both right: on MySQL that of a row that is always
+// there and that nobody holds for long, in SQLite that of the database.
+func (db *DB) lockSettings(tx *gorm.DB) error {
+	if db.d.forRead == "" {
+		return nil
+	}
+	var scopes []string
+	err := tx.Raw("SELECT scope FROM settings WHERE scope = 'global'" + db.d.forRead).Scan(&scopes).Error
+	if err == nil && len(scopes) == 0 {
+		err = errNoSettings
+	}
+	return err
+}

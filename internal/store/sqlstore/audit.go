@@ -1,0 +1,138 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// Audit is the record of what was done.
+type Audit struct{ DB *DB }
+
+// Append writes an event by itself: one that tells of no change in this
+// database.
+func (a *Audit) Append(ctx context.Context, e audit.Event) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err := a.DB.retry(ctx, func() error { return insertEvent(a.DB.gorm.WithContext(ctx), e) })
+	if err != nil {
+		return fmt.Errorf("sqlstore: audit: %w", err)
+	}
+	return nil
+}
+
+// insertEvent writes an event. What tells of a change goes by a permit.
+func insertEvent(tx *gorm.DB, e audit.Event) error {
+	insert, args := EventRow(e)
+	return tx.Exec(insert, args...).Error
+}
+
+// EventRow is the statement that writes an event, and its arguments.
+func EventRow(e audit.Event) (insert string, args []any) {
+	insert = "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, " +
+		"old_value, new_value, request_id, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	return insert, []any{
+		int64(e.ID), orNull(e.By.ID), cut(e.By.Name, 255), e.By.Via, string(e.Action), e.Target.Kind, orNull(e.Target.ID),
+		cut(e.Target.Name, 255), cut(e.Reason, audit.MaxReason), notNull(e.Old), notNull(e.New),
+		cut(e.By.RequestID, 64), cut(e.By.Address, 64),
+	}
+}
+
+func orNull(id idworker.ID) any {
+	if id == 0 {
+		return nil
+	}
+	return int64(id)
+}
+
+// notNull is b, for a driver that makes NULL of no bytes.
+func notNull(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// cut is the first n characters of s.
+func cut(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n])
+	}
+	return s
+}
+
+type eventRow struct {
+	ID                 int64
+	ActorID, TargetID  *int64
+	Actor, Via, Action string
+	TargetKind, Target string
+	Reason             string
+	OldValue, NewValue []byte
+	RequestID, Address string
+}
+
+// List returns events, newest first.
+func (a *Audit) List(ctx context.Context, f audit.Filter) ([]audit.Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	q := a.DB.gorm.WithContext(ctx).Table("audit_events").Order("id DESC").Limit(f.Limit)
+	if f.Action != "" {
+		q = q.Where("action = ?", string(f.Action))
+	}
+	if f.Actor != 0 {
+		q = q.Where("actor_id = ?", int64(f.Actor))
+	}
+	if f.Target != 0 {
+		q = q.Where("target_id = ?", int64(f.Target))
+	}
+	if f.ActorName != "" {
+		q = q.Where("actor = ?", f.ActorName)
+	}
+	if f.TargetName != "" {
+		q = q.Where("target = ?", f.TargetName)
+	}
+	if !f.Since.IsZero() {
+		q = q.Where("id >= ?", int64(layout.Smallest(f.Since)))
+	}
+	if !f.Until.IsZero() {
+		q = q.Where("id < ?", int64(layout.Smallest(f.Until)))
+	}
+	if f.Before != 0 {
+		q = q.Where("id < ?", int64(f.Before))
+	}
+	var rows []eventRow
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("sqlstore: list events: %w", err)
+	}
+	events := make([]audit.Event, len(rows))
+	for i := range rows {
+		events[i] = rows[i].event()
+	}
+	return events, nil
+}
+
+func (r *eventRow) event() audit.Event {
+	e := audit.Event{
+		ID: idworker.ID(r.ID), Action: audit.Action(r.Action), Reason: r.Reason,
+		By:     audit.Actor{Name: r.Actor, Via: r.Via, RequestID: r.RequestID, Address: r.Address},
+		Target: audit.Target{Kind: r.TargetKind, Name: r.Target},
+	}
+	if r.ActorID != nil {
+		e.By.ID = idworker.ID(*r.ActorID)
+	}
+	if r.TargetID != nil {
+		e.Target.ID = idworker.ID(*r.TargetID)
+	}
+	if len(r.OldValue) > 0 {
+		e.Old = json.RawMessage(r.OldValue)
+	}
+	if len(r.NewValue) > 0 {
+		e.New = json.RawMessage(r.NewValue)
+	}
+	return e
+}

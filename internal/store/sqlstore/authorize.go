@@ -1,0 +1,193 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// A permit says that whoever acts was found, in this transaction, to have what
+// they need. Events are written by it, and a change that forgets to ask for one
+// cannot write its event.
+type permit struct {
+	tx   *gorm.DB
+	by   audit.Actor
+	need audit.Need
+}
+
+// clockSlack is how far a proof may seem to lie in the future: the servers of a
+// cluster need not agree on the time to the millisecond.
+const clockSlack = 5 * time.Second
+
+var errNobodySaid = errors.New("sqlstore: a change by somebody of whom nobody has said who it is and what they need")
+
+// authorize is the first thing that a transaction does which changes something for
+// somebody. It locks the row of whoever acts until the transaction ends, so that
+// the login, the role and the account are as it finds them when the change is
+// committed: after an end is acknowledged nobody changes anything by that login,
+// whatever an instance still remembers of it.
+//
+// It fails with the refusal of a login that is over, [audit.ErrRole] or
+// [audit.ErrUnproven].
+func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
+	p := permit{tx, by, need}
+	switch {
+	case need == audit.NeedsNothing || by.Inside():
+		return p, nil
+	case !need.Said() || by.ID == 0 || by.Session == 0:
+		return permit{}, errNobodySaid
+	}
+	row, err := db.actor(tx, by.ID)
+	if err != nil {
+		return permit{}, err
+	}
+	if err := row.may(by.Session, need); err != nil {
+		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
+	}
+	return p, nil
+}
+
+// Authorize checks, in a transaction of its own, what the transaction of a change
+// checks first, and with the same errors: for what has found nothing to change.
+func (u *Users) Authorize(ctx context.Context, by audit.Actor, need audit.Need) error {
+	if need == audit.NeedsNothing || by.Inside() {
+		return nil
+	}
+	return u.DB.transact(ctx, func(tx *gorm.DB) error {
+		_, err := u.DB.authorize(tx, by, need)
+		return err
+	})
+}
+
+// authorizeAll is authorize for what writes several events of one actor, who needs
+// the most that any of them asks for.
+func (db *DB) authorizeAll(tx *gorm.DB, events []audit.Event) (permit, error) {
+	if len(events) == 0 {
+		return permit{tx: tx}, nil
+	}
+	need := events[0].Need
+	for _, e := range events[1:] {
+		if need.Said() && e.Need.Said() {
+			need = max(need, e.Need)
+		} else {
+			need = 0
+		}
+	}
+	return db.authorize(tx, events[0].By, need)
+}
+
+// record writes events in the transaction of the change that they report. It refuses
+// one by somebody else than the permit is for, or that needs more.
+func (p permit) record(events ...audit.Event) error {
+	for _, e := range events {
+		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || e.Need > p.need ||
+			e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
+			return errNobodySaid
+		}
+		if err := insertEvent(p.tx, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// transact runs f in one transaction, for at most tau, and again after a race that
+// it lost and may win the next time.
+func (db *DB) transact(ctx context.Context, f func(tx *gorm.DB) error) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return db.retry(ctx, func() error { return db.gorm.WithContext(ctx).Transaction(f) })
+}
+
+// write makes a change in one transaction with its events, as recorded does.
+func (db *DB) write(ctx context.Context, change func(tx *gorm.DB) error, events ...audit.Event) error {
+	return db.transact(ctx, func(tx *gorm.DB) error { return db.recorded(tx, change, events...) })
+}
+
+// recorded makes a change with its events: first it looks whether their actor has
+// what they need. A change that returns errAlready was none, and has no event.
+func (db *DB) recorded(tx *gorm.DB, change func(tx *gorm.DB) error, events ...audit.Event) error {
+	may, err := db.authorizeAll(tx, events)
+	if err == nil {
+		err = change(tx)
+	}
+	if errors.Is(err, errAlready) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return may.record(events...)
+}
+
+// An actorRow is the row of whoever acts.
+type actorRow struct {
+	Row           tokenRow `gorm:"embedded"`
+	TokenProvedID sql.NullInt64
+	TokenProvedAt sql.NullInt64
+	Now           int64 // by the clock of the database
+}
+
+// actor reads the row and the global floor, and keeps both as they are until the
+// transaction ends. The settings come before any row of a user, here as where an
+// admin is lost: the other way round somebody with many requests at a time could
+// keep others from being served, by one deadlock after the other.
+func (db *DB) actor(tx *gorm.DB, id idworker.ID) (actorRow, error) {
+	var floors []int64
+	if err := tx.Raw(globalFloor + db.d.forShare).Scan(&floors).Error; err != nil {
+		return actorRow{}, err
+	}
+	if len(floors) == 0 {
+		return actorRow{}, errNoSettings
+	}
+	var rows []actorRow
+	err := tx.Raw("SELECT "+tokenColumns+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM users WHERE id = ?"+db.d.forShare,
+		int64(id)).Scan(&rows).Error
+	if err != nil {
+		return actorRow{}, err
+	}
+	if len(rows) == 0 {
+		return actorRow{}, session.RefusalOf(session.Revoked)
+	}
+	rows[0].Row.GlobalFloor = floors[0]
+	return rows[0], nil
+}
+
+// may returns nil if the login with that ID, of this row, has what is needed.
+func (r *actorRow) may(login idworker.ID, need audit.Need) error {
+	switch login {
+	case idworker.ID(r.Row.TokenID.Int64):
+		if s := r.Row.current(time.Time{}); !s.Alive() {
+			return session.RefusalOf(s.Ended)
+		}
+	case idworker.ID(r.Row.EndedTokenID.Int64):
+		return session.RefusalOf(r.Row.ended(time.Time{}).Ended)
+	default:
+		return session.RefusalOf(session.Replaced) // by one that has ended since, or not
+	}
+	switch {
+	case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),
+		need == audit.NeedsService && r.Row.Role != string(account.RoleAdmin) && r.Row.Role != string(account.RoleService):
+		return audit.ErrRole
+	case need >= audit.NeedsProof && !r.proven():
+		return audit.ErrUnproven
+	}
+	return nil
+}
+
+// proven reports whether password and code were shown in the login that the row
+// has, not long ago. A login begun by a release that knows no proofs leaves that
+// of the login before, which is not one of it.
+func (r *actorRow) proven() bool {
+	age := time.Duration(r.Now-r.TokenProvedAt.Int64) * time.Millisecond
+	return r.TokenProvedAt.Valid && r.TokenProvedID == r.Row.TokenID && age <= audit.ProofLife && age >= -clockSlack
+}

@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// Effect says what it would do to the logins that live to replace the policy in
+// force by next. It reads ranges of indexes: all of a small one, and a sample
+// of a large one.
+func (s *Settings) Effect(ctx context.Context, inForce, next policy.Policy, now time.Time) (policy.Effect, error) {
+	effect, err := s.effect(ctx, inForce, next, now)
+	if err != nil {
+		return policy.Effect{}, fmt.Errorf("sqlstore: effect: %w", err)
+	}
+	return effect, nil
+}
+
+func (s *Settings) effect(ctx context.Context, inForce, next policy.Policy, now time.Time) (effect policy.Effect, err error) {
+	var floor int64
+	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
+		return effect, err
+	}
+	after := inForce.Succeed(next, now)
+	issued0, seen0 := marks(&inForce, now, floor)
+	issued1, seen1 := marks(&after, now, floor)
+	issued2, seen2 := marks(&after, now.Add(time.Hour), floor)
+	if effect.Live, err = s.live(ctx, issued0, seen0); err != nil {
+		return effect, err
+	}
+	if effect.Ends, err = s.between(ctx, issued0, issued1, seen0, seen1); err != nil {
+		return effect, err
+	}
+	effect.Soon, err = s.between(ctx, issued1, issued2, seen1, seen2)
+	return effect, err
+}
+
+// live counts the logins that are issued above issued and seen after seen: all
+// of the first kind, less those that are idle, who are few where a sweep runs.
+// An index alone has the answer to each.
+func (s *Settings) live(ctx context.Context, issued, seen int64) (policy.Estimate, error) {
+	issuedSince, err := s.count(ctx, span{"token_id", issued, math.MaxInt64, every, 1})
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	idle, err := s.count(ctx, span{"token_seen_at", math.MinInt64, seen, "token_id + 0 > ?", issued})
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	return policy.Estimate{Count: max(0, issuedSince.Count-idle.Count), Error: together(issuedSince.Error, idle.Error)}, nil
+}
+
+// between counts the logins above the marks 0 that are not above the marks 1.
+func (s *Settings) between(ctx context.Context, issued0, issued1, seen0, seen1 int64) (policy.Estimate, error) {
+	expire, err := s.count(ctx, span{"token_id", issued0, issued1, "token_seen_at + 0 > ?", seen0})
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	idle, err := s.count(ctx, span{"token_seen_at", seen0, seen1, "token_id + 0 > ?", issued1})
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	return policy.Estimate{Count: expire.Count + idle.Count, Error: together(expire.Error, idle.Error)}, nil
+}
+
+// together is the error of the sum of numbers that have those errors.
+func together(errs ...int64) int64 {
+	var squares float64
+	for _, e := range errs {
+		squares += float64(e) * float64(e)
+	}
+	return int64(math.Ceil(math.Sqrt(squares)))
+}

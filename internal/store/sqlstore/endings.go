@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// endSet ends the login of a row. The floor only grows; its time is the
+// database's own, for the instances compare it with each other's. What ended is
+// kept beside it, so that its holder can be told why.
+func (d *dialect) endSet() string {
+	return "token_floor = " + d.max + "(token_floor, ?), token_floor_at = " + d.now + ", " +
+		"ended_token_id = ?, ended_token_hash = ?, ended_reason = ?, " +
+		"token_id = NULL, token_hash = NULL, token_seen_at = NULL"
+}
+
+func endArgs(row tokenRow, why session.Reason) []any {
+	return []any{row.TokenID.Int64, row.TokenID.Int64, row.TokenHash, string(why)}
+}
+
+// unmoved is the comparison of each compare-and-set: the row of that user still
+// has that token, or still has none if it is 0. The COALESCE also hides the
+// column from the planner, which could otherwise walk the index of tokens, where
+// all who are logged out are NULL, and lock what others write.
+const unmoved = "id = ? AND COALESCE(token_id, 0) = ?"
+
+// end ends the login that the row held when it was read, and no other.
+func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
+	done := tx.Exec("UPDATE users SET "+s.DB.d.endSet()+" WHERE "+unmoved,
+		append(endArgs(row, why), row.UserID, row.TokenID.Int64)...)
+	if done.Error == nil && done.RowsAffected != 1 {
+		return errMoved
+	}
+	return done.Error
+}
+
+// End ends one session with one compare-and-set. A login that began meanwhile
+// is another session, and is left alone.
+func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
+	return s.endAs(ctx, ending{Ending: e})
+}
+
+// EndRecorded is [Sessions.End] with an event in the same transaction. event makes it
+// from the session as it was, and is not called if nothing ends. It must not wait, for
+// the row is about to be locked, and may be called more than once.
+//
+// Who asks need not have the token: an Ending without a hash names the session by its
+// ID, or by its user. A user who has no login, and whose last one ended for the same
+// reason, has that one ended again, for nobody knows who was told of it.
+func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+	return s.endAs(ctx, ending{Ending: e, event: event})
+}
+
+// An ending is a session.Ending, and the event of it where somebody else than
+// the holder of the token asks.
+type ending struct {
+	session.Ending
+	event func(session.Session) (audit.Event, error)
+}
+
+func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error) {
+	if e.Reason == "" {
+		return session.Session{}, errors.New("sqlstore: end: no reason given")
+	}
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var ended session.Session
+	var start time.Time // zero if it had ended before
+	err := s.DB.retry(ctx, func() (err error) {
+		begin := time.Now()
+		var before bool
+		if ended, before, err = s.endOne(ctx, e); before {
+			// Whoever ended it may have been cut off before it knew, and long after
+			// the stamp.
+			begin = time.Time{}
+		}
+		start = begin
+		ended.Before = before
+		return err
+	})
+	switch {
+	case err == nil:
+		err = s.restamp(ctx, int64(ended.UserID), start)
+	case errors.Is(err, session.ErrNotFound) && e.ID == 0:
+		// That nothing of this user lives is an answer about all instances: it is not
+		// given without a stamp.
+		if failed := s.stampAgain(ctx, int64(e.UserID)); failed != nil {
+			err = failed
+		}
+	}
+	if err != nil {
+		return session.Session{}, fmt.Errorf("sqlstore: end: %w", err)
+	}
+	return ended, nil
+}
+
+// endOne reports, beside the session, whether it had ended before.
+func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, before bool, err error) {
+	asOf := s.now()
+	where, id := "token_id = ?", e.ID
+	if e.ID == 0 {
+		where, id = "id = ?", e.UserID
+	}
+	row, err := s.find(ctx, where, id)
+	if e.ID != 0 && errors.Is(err, session.ErrNotFound) {
+		if row, err = s.find(ctx, "ended_token_id = ?", e.ID); err == nil {
+			ended, err := e.known(row.ended(asOf))
+			return ended, true, err
+		}
+	}
+	if err != nil {
+		return session.Session{}, false, err
+	}
+	if e.event != nil && !row.TokenID.Valid && row.EndedReason.String == string(e.Reason) {
+		return row.ended(asOf), true, nil
+	}
+	now, err := e.known(row.current(asOf))
+	if err != nil || !now.Alive() {
+		return now, true, err
+	}
+	if err := s.endNow(ctx, row, now, e); err != nil {
+		return session.Session{}, false, err // errMoved: look again
+	}
+	now.Ended = e.Reason
+	return now, false, nil
+}
+
+// endNow ends the login that the row held when it was read, and writes the event
+// in the same transaction if there is one.
+func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session, e ending) error {
+	db := s.DB.gorm.WithContext(ctx)
+	if e.event == nil {
+		return s.end(db, row, e.Reason)
+	}
+	event, err := e.event(now)
+	if err != nil {
+		return err
+	}
+	return db.Transaction(func(tx *gorm.DB) error {
+		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.end(tx, row, e.Reason) }, event)
+	})
+}
+
+// known is s if it is the session that e means. Who ends a login on somebody
+// else's word names it by its ID alone; whoever shows a token is held to it.
+func (e *ending) known(s session.Session) (session.Session, error) {
+	byID := e.event != nil && e.Hash == session.Hash{}
+	if s.ID == 0 || (!byID && e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
+		return session.Session{}, session.ErrNotFound
+	}
+	return s, nil
+}

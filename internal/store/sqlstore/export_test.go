@@ -1,0 +1,88 @@
+package sqlstore
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// UserRow is what GORM may write of a user's row.
+type UserRow = userRow
+
+// SlowestChange is how long one change may take.
+const SlowestChange = tau
+
+// SQLiteSource is the DSN for a file.
+func SQLiteSource(path string) string { return sqliteSource(path) }
+
+// LockedNow reports that a statement with ShareNow found a lock.
+func LockedNow(err error) bool { return lockedNow(err) }
+
+// ShareNow locks a row for reading, or fails at once.
+func (db *DB) ShareNow() string { return db.d.shareNow }
+
+// ForShare locks a row for reading.
+func (db *DB) ForShare() string { return db.d.forShare }
+
+// ForRead locks a row as a change does.
+func (db *DB) ForRead() string { return db.d.forRead }
+
+// Now is the clock of the database.
+func (db *DB) Now() string { return db.d.now }
+
+// ReadOnly is 1 on a server that takes no writes.
+func (db *DB) ReadOnly() string { return db.d.readOnly }
+
+// Server is the name of the server.
+func (db *DB) Server() string { return db.d.server }
+
+// Taken reports whether a change of this process has its turn.
+func (db *DB) Taken() bool { return len(db.turn) > 0 }
+
+// Gorm is what the statements go through.
+func (db *DB) Gorm() *gorm.DB { return db.gorm }
+
+// SetLate sets what a change may take before it is stamped anew.
+func (db *DB) SetLate(d time.Duration) { db.late = d }
+
+// SetExactly sets how many rows of an index are counted one by one.
+func (db *DB) SetExactly(n int64) { db.exactly = n }
+
+// SetHurry sets how long a count reads on for the sake of a smaller error.
+func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
+
+// SetNow stops the clock by which this instance has the database stamp.
+func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
+
+// Record writes e by a permit for by, who needs that.
+func (db *DB) Record(by audit.Actor, need audit.Need, e audit.Event) error {
+	return permit{db.gorm, by, need}.record(e)
+}
+
+// Disable is Change, as far as most tests care. Disabling twice keeps the first
+// time.
+func (u *Users) Disable(ctx context.Context, id idworker.ID, at time.Time) (session.Session, error) {
+	_, _, ended, err := u.Change(ctx, id, func(user account.User) (account.User, []audit.Event, error) {
+		if !user.Disabled() {
+			user.DisabledAt = at
+		}
+		return user, nil, nil
+	})
+	return ended, err
+}
+
+// Enable undoes Disable.
+func (u *Users) Enable(ctx context.Context, id idworker.ID) error {
+	_, _, _, err := u.Change(ctx, id, func(user account.User) (account.User, []audit.Event, error) {
+		user.DisabledAt = time.Time{}
+		return user, nil, nil
+	})
+	return err
+}

@@ -1,0 +1,119 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+)
+
+// LoginRecords are where people have logged in before, and what was counted of the
+// attempts at their accounts.
+type LoginRecords struct{ DB *DB }
+
+var _ ratelimit.Records = (*LoginRecords)(nil)
+
+// noUser stands where an ID is compared of a name that nobody has.
+const noUser = "COALESCE(u.id, 0)"
+
+// Look is one statement, and looks for the same number of rows whether or not
+// somebody has the name.
+func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var rows []struct {
+		Now, UserID                     int64
+		TokenHash, EndedTokenHash       []byte
+		PlaceSeen, Places               int64
+		SVersion, SFull, SPeriod, STold int64
+		SNetworks                       []byte
+		PVersion, PFull, PPeriod, PTold int64
+		DVersion, DFull, DPeriod, DTold int64
+	}
+	err := l.DB.gorm.WithContext(ctx).Raw("SELECT "+l.DB.d.now+" AS now, "+noUser+" AS user_id, u.token_hash, u.ended_token_hash, "+
+		"COALESCE(k.seen_at, 0) AS place_seen, EXISTS (SELECT 1 FROM known_places e WHERE e.user_id = "+noUser+") AS places, "+
+		guardColumns("s")+", s.networks AS s_networks, "+guardColumns("p")+", "+guardColumns("d")+
+		" FROM (SELECT 1 AS one) o LEFT JOIN users u ON u.username = ? AND LENGTH(u.username) = LENGTH(?)"+ // MySQL disregards spaces at the end
+		" LEFT JOIN known_places k ON k.user_id = "+noUser+" AND k.place = ?"+
+		" LEFT JOIN login_guards s ON s.guard = COALESCE(u.id, ?)"+
+		" LEFT JOIN login_guards p ON p.guard = ? LEFT JOIN login_guards d ON d.guard = ?",
+		q.Account, q.Account, q.Place, q.Shadow, q.PlaceKey, q.DeviceKey).Scan(&rows).Error
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("%d rows, want 1", len(rows))
+	}
+	if err != nil {
+		return ratelimit.Record{}, fmt.Errorf("sqlstore: look for an account: %w", err)
+	}
+	r := &rows[0]
+	found := ratelimit.Record{
+		Now: r.Now, User: idworker.ID(r.UserID), TokenHash: r.TokenHash, EndedTokenHash: r.EndedTokenHash,
+		PlaceSeen: r.PlaceSeen, Places: r.Places != 0,
+		Strangers: ratelimit.Guard{Key: q.Shadow, Version: r.SVersion, Full: r.SFull, Period: r.SPeriod, Told: r.STold, Networks: r.SNetworks},
+		Place:     ratelimit.Guard{Key: q.PlaceKey, Version: r.PVersion, Full: r.PFull, Period: r.PPeriod, Told: r.PTold},
+		Device:    ratelimit.Guard{Key: q.DeviceKey, Version: r.DVersion, Full: r.DFull, Period: r.DPeriod, Told: r.DTold},
+	}
+	if found.User != 0 {
+		found.Strangers.Key = r.UserID
+	}
+	return found, nil
+}
+
+// guardColumns are those of a guard, under names of their own; 0 if there is none.
+func guardColumns(of string) string {
+	return "COALESCE(" + of + ".version, 0) AS " + of + "_version, COALESCE(" + of + ".full_at, 0) AS " + of + "_full, " +
+		"COALESCE(" + of + ".period, 0) AS " + of + "_period, COALESCE(" + of + ".told_at, 0) AS " + of + "_told"
+}
+
+// Swap writes a guard by a statement that compares the version of its row. The
+// first version is the time, so that a row that was deleted and made anew is another.
+func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Guard) (ratelimit.Guard, bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	swapped := false
+	err := l.DB.inTurn(ctx, func() error {
+		db := l.DB.gorm.WithContext(ctx)
+		if was.Version == 0 {
+			is.Version = max(1, is.Full)
+			err := db.Exec("INSERT INTO login_guards (guard, version, full_at, period, told_at, networks) VALUES (?, ?, ?, ?, ?, ?)",
+				is.Key, is.Version, is.Full, is.Period, is.Told, is.Networks).Error
+			swapped = err == nil
+			return err
+		}
+		is.Version = was.Version + 1
+		done := db.Exec("UPDATE login_guards SET version = ?, full_at = ?, period = ?, told_at = ?, networks = ? WHERE guard = ? AND version = ?",
+			is.Version, is.Full, is.Period, is.Told, is.Networks, is.Key, was.Version)
+		swapped = done.RowsAffected == 1
+		return done.Error
+	})
+	if err != nil && (errors.Is(err, gorm.ErrDuplicatedKey) || lost(err)) {
+		return was, false, nil
+	}
+	if err != nil {
+		return was, false, fmt.Errorf("sqlstore: count an attempt: %w", err)
+	}
+	return is, swapped, nil
+}
+
+// Clear deletes guards that are full again, those first that are so for longest.
+func (l *LoginRecords) Clear(ctx context.Context, limit int) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	n := 0
+	err := l.DB.retry(ctx, func() error {
+		db := l.DB.gorm.WithContext(ctx)
+		var full []int64
+		if err := db.Raw("SELECT guard FROM login_guards WHERE full_at <= "+l.DB.d.now+" ORDER BY full_at LIMIT ?", limit).Scan(&full).Error; err != nil || len(full) == 0 {
+			return err
+		}
+		n = len(full)
+		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.now, full).Error
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: delete login guards: %w", err)
+	}
+	return n, nil
+}

@@ -1,0 +1,237 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/store/memlimit"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// limiter is what stands before the logins of one instance, as after a start.
+func (w *world) limiter(t testing.TB) *ratelimit.Gate {
+	t.Helper()
+	limits := limit.Default()
+	return &ratelimit.Gate{
+		Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }, Records: &sqlstore.LoginRecords{DB: w.DB}, Key: []byte("secret"),
+		Unremembered: func(_ context.Context, err error) { t.Error(err) },
+	}
+}
+
+func stranger(account string, i int) ratelimit.Attempt {
+	return ratelimit.Attempt{Account: account, Address: netip.AddrFrom4([4]byte{203, byte(i >> 8), byte(i), 1})}
+}
+
+func through(t testing.TB, g *ratelimit.Gate, account string, attempts int) (n int) {
+	t.Helper()
+	for i := range attempts {
+		if _, err := g.Login(t.Context(), stranger(account, i)); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// What strangers have used up stays used up when an instance starts anew, and
+// without Redis; who logged in before gets in.
+func TestGuardsOutliveARestart(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		home := ratelimit.Attempt{Account: "ada", Address: netip.MustParseAddr("2001:db8:1:2::7")}
+		g := w.limiter(t)
+		taken, err := g.Login(t.Context(), home)
+		if err != nil || taken.Known {
+			t.Fatal(taken.Known, err)
+		}
+		g.LoggedIn(t.Context(), taken, ada)
+		phone := g.NewDevice(home)
+		if n := through(t, g, "ada", 110); n != 100 {
+			t.Errorf("%d guesses got through, want 100", n)
+		}
+		again := w.limiter(t)
+		if n := through(t, again, "ada", 10); n != 0 {
+			t.Errorf("%d more after a restart", n)
+		}
+		neighbour := ratelimit.Attempt{Account: "ada", Address: netip.MustParseAddr("2001:db8:1:2::8")}
+		device := ratelimit.Attempt{Account: "ada", Address: stranger("", 9999).Address, Credential: phone}
+		for name, a := range map[string]ratelimit.Attempt{"at the place": neighbour, "on the device": device} {
+			if taken, err := again.Login(t.Context(), a); err != nil || !taken.Known {
+				t.Errorf("the owner %s: known %v, %v", name, taken.Known, err)
+			}
+		}
+		w.exec(t, "UPDATE known_places SET seen_at = seen_at - 91 * 86400000")
+		if _, err := again.Login(t.Context(), neighbour); err == nil {
+			t.Error("a place is known for ever")
+		}
+	})
+}
+
+// A device that shows its last token, or the one before, is known.
+func TestLastTokensAreKnown(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		bob := w.user(t, "bob")
+		g := w.limiter(t)
+		knows := func(what string, want bool, account string, hash []byte) {
+			t.Helper()
+			a := stranger(account, 1)
+			a.Device = hash
+			taken, err := g.Login(t.Context(), a)
+			if err != nil || taken.Known != want {
+				t.Errorf("%s: known %v, %v", what, taken.Known, err)
+			}
+			g.Return(t.Context(), taken)
+		}
+		hash := w.begin(t, bob).Hash
+		knows("his device", true, "bob", hash[:])
+		knows("his device with her name", false, "ada", hash[:])
+		w.begin(t, bob)
+		knows("the token of the login before", true, "bob", hash[:])
+		w.begin(t, bob)
+		knows("one before that", false, "bob", hash[:])
+		knows("an empty proof of somebody who never logged in", false, "ada", []byte{})
+	})
+}
+
+// A thousand guesses at the same time, at several instances, are counted before
+// any is made.
+func TestParallelGuessesAreCountedInTheDatabase(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		gates := []*ratelimit.Gate{w.limiter(t), w.limiter(t)}
+		var got atomic.Int64
+		var all sync.WaitGroup
+		for part := range 8 {
+			all.Go(func() {
+				for i := range 20 {
+					if _, err := gates[part%2].Login(t.Context(), stranger("ada", part*100+i)); err == nil {
+						got.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		n := got.Load() + int64(through(t, gates[0], "ada", 50))
+		if n != 100 {
+			t.Errorf("%d guesses got through, want 100", n)
+		}
+	})
+}
+
+// Whether somebody has a name cannot be told from the questions, counted or
+// refused, and all names that nobody has share a bounded number of rows.
+func TestNameThatNobodyHasIsAskedAboutAlike(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		g, spy := w.limiter(t), w.spy(t)
+		asked := map[string][]string{}
+		for _, name := range []string{"ada", "eve"} {
+			for i := range 102 {
+				spy.take()
+				_, _ = g.Login(t.Context(), stranger(name, i))
+				for _, s := range spy.take() {
+					asked[name] = append(asked[name], fmt.Sprint(i, s.text))
+				}
+			}
+		}
+		if !slices.Equal(asked["ada"], asked["eve"]) || len(asked["ada"]) != 202 {
+			t.Errorf("%d and %d statements", len(asked["ada"]), len(asked["eve"]))
+		}
+		for i := range 30 {
+			_, _ = g.Login(t.Context(), stranger(fmt.Sprint("nobody", i), i))
+		}
+		if n := w.number(t, "SELECT COUNT(*) FROM login_guards WHERE guard < -1048576"); n != 0 {
+			t.Errorf("%d rows for names that nobody has, outside of those that they share", n)
+		}
+	})
+}
+
+// A login of somebody known costs one statement to look, and one to count; that it
+// was right costs none.
+func TestKnownLoginCostsTwoStatements(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		g, spy := w.limiter(t), w.spy(t)
+		a := ratelimit.Attempt{Account: "ada", Address: netip.MustParseAddr("192.0.2.1")}
+		in := func() []statement {
+			t.Helper()
+			spy.take()
+			taken, err := g.Login(t.Context(), a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.LoggedIn(t.Context(), taken, ada)
+			return spy.take()
+		}
+		in()
+		most := 0
+		for range 40 {
+			most += len(in())
+		}
+		if most > 40*2+40/4 { // and one in five to empty the guard
+			t.Errorf("%d statements for 40 logins", most)
+		}
+		for _, s := range in() {
+			w.searches(t, s)
+		}
+	})
+}
+
+// Only the newest places of a user are kept, and a name is its owner's alone.
+func TestPlacesAreKept(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, r := w.user(t, "ada"), &sqlstore.LoginRecords{DB: w.DB}
+		for i := range 50 {
+			w.exec(t, "UPDATE known_places SET seen_at = seen_at - 1000")
+			if err := r.Remember(t.Context(), ada, []byte{byte(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := w.number(t, "SELECT COUNT(*) FROM known_places"); n != 20 {
+			t.Errorf("%d places are kept, want 20", n)
+		}
+		for name, want := range map[string]idworker.ID{"ada": ada, "ada ": 0, "eve": 0} {
+			for place, seen := range map[byte]bool{49: true, 0: false} {
+				got, err := r.Look(t.Context(), ratelimit.Query{Account: name, Place: []byte{place}, Shadow: -1})
+				if err != nil || got.User != want || (got.PlaceSeen > 0) != (seen && want != 0) || got.Places != (want != 0) {
+					t.Errorf("%q at %d: %+v, %v", name, place, got, err)
+				}
+				if key := got.Strangers.Key; key != cmp.Or(int64(want), -1) {
+					t.Errorf("%q is counted by %d", name, key)
+				}
+			}
+		}
+	})
+}
+
+// Guards that are full again are deleted, and no others.
+func TestFullGuardsAreCleared(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.user(t, "ada")
+		g, r := w.limiter(t), &sqlstore.LoginRecords{DB: w.DB}
+		through(t, g, "ada", 110)
+		for i := range 20 {
+			_, _ = g.Login(t.Context(), stranger(fmt.Sprint("nobody", i), i))
+		}
+		w.exec(t, "UPDATE login_guards SET full_at = 1 WHERE guard < 0")
+		for _, want := range []int{7, 7, 6, 0} {
+			if n, err := r.Clear(t.Context(), 7); n != want || err != nil {
+				t.Errorf("%d deleted, %v, want %d", n, err, want)
+			}
+		}
+		if n := through(t, w.limiter(t), "ada", 1); n != 0 {
+			t.Error("a guard in use was deleted")
+		}
+	})
+}

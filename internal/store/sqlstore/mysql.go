@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// MySQLSource is the DSN for a URL of the form
+// mysql://user:password@host:3306/name?params. The parameters are those of
+// go-sql-driver; the ones that flakepass depends on cannot be changed. An error
+// never shows any part of the URL: what looks like a host or a parameter may be
+// the rest of a password in which somebody forgot to escape a character.
+func MySQLSource(text string) (string, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "mysql" || u.User.Username() == "" || u.Hostname() == "" || len(u.Path) < 2 {
+		return "", errors.New("sqlstore: the database URL is not of the form mysql://user:password@host:3306/name")
+	}
+	port := u.Port()
+	if port == "" {
+		port = "3306"
+	}
+	addr := net.JoinHostPort(u.Hostname(), port)
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return "", errors.New("sqlstore: the host in the database URL is none")
+	}
+	// A DSN ends its credentials at the last slash, and its user at a colon.
+	c, err := mysql.ParseDSN("tcp(x)/?" + strings.ReplaceAll(u.RawQuery, "/", "%2F"))
+	if err != nil {
+		return "", errors.New("sqlstore: the database URL has a parameter that go-sql-driver does not take")
+	}
+	if strings.Contains(u.User.Username(), ":") {
+		return "", errors.New("sqlstore: the user in the database URL has a colon")
+	}
+	c.User = u.User.Username()
+	c.Passwd, _ = u.User.Password()
+	c.Net, c.Addr, c.DBName = "tcp", addr, strings.TrimPrefix(u.Path, "/")
+	return format(c)
+}
+
+// MySQLSourceDSN is [MySQLSource] for what is a DSN already.
+func MySQLSourceDSN(dsn string) (string, error) {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return "", errors.New("sqlstore: not a DSN of go-sql-driver")
+	}
+	return format(c)
+}
+
+// format sets what the statements of this package count on.
+func format(c *mysql.Config) (string, error) {
+	c.ClientFoundRows = true // compare-and-set counts rows matched, not rows changed
+	// The driver escapes values itself, which is safe in the one character set
+	// chosen here and not in every other.
+	c.InterpolateParams = true
+	if err := c.Apply(mysql.Charset("utf8mb4", "utf8mb4_bin")); err != nil {
+		return "", fmt.Errorf("sqlstore: character set: %w", err)
+	}
+	c.ColumnsWithAlias = false // rows are read by the plain names of columns
+	c.MultiStatements = false
+	c.RejectReadOnly = true // a demoted primary: connect anew
+	c.ParseTime = true
+	c.Loc = time.UTC
+	if c.Timeout == 0 {
+		c.Timeout = time.Second
+	}
+	if c.ReadTimeout == 0 {
+		c.ReadTimeout = 2 * tau
+	}
+	if c.WriteTimeout == 0 {
+		c.WriteTimeout = 2 * tau
+	}
+	ours := map[string]string{
+		"autocommit": "1",
+		// Less than tau: it is the database that gives up, so nothing happens
+		// after its caller was told that nothing did.
+		"innodb_lock_wait_timeout": "2",
+		"sql_mode":                 "'TRADITIONAL,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'",
+		// In the hour that a clock repeats in autumn, the database would read its
+		// own local time as the earlier of two instants.
+		"time_zone": "'+00:00'",
+	}
+	if c.Params == nil {
+		c.Params = map[string]string{}
+	}
+	maps.DeleteFunc(c.Params, func(name, _ string) bool { // names of variables know no case
+		_, fixed := ours[strings.ToLower(name)]
+		return fixed
+	})
+	maps.Copy(c.Params, ours)
+	return c.FormatDSN(), nil
+}
+
+// openMySQL makes a pool whose connections read what is committed at the time
+// of the statement, not of the transaction, and do not keep locks on rows that
+// a statement only looked at. MySQL and MariaDB have different names for the
+// variable that says so, and the same statement.
+func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, error) {
+	c, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		return nil, errors.New("not a DSN of go-sql-driver")
+	}
+	if patient {
+		c.ReadTimeout = 0
+	}
+	if log != nil {
+		c.Logger = driverLog{log}
+	}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(readCommitted{connector}), nil
+}
+
+// A driverLog passes on what the driver has to say of its connections, which it
+// would write to standard error in its own way.
+type driverLog struct{ log *slog.Logger }
+
+// Print is what the driver calls.
+func (l driverLog) Print(v ...any) {
+	l.log.Warn("mysql driver", "says", strings.TrimSpace(fmt.Sprintln(v...)))
+}
+
+type readCommitted struct{ driver.Connector }
+
+// Connect connects and sets the isolation level of the session.
+func (r readCommitted) Connect(ctx context.Context) (driver.Conn, error) {
+	conn, err := r.Connector.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	session, err := newTimedConn(conn)
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	if _, err := session.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return session, nil
+}

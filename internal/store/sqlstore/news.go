@@ -1,0 +1,114 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// News returns the ends that were stamped at since or later, by walking the
+// index of stamps; a zero since asks for those of the last keep.
+func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
+	news, err := s.news(ctx, since, keep)
+	if err != nil {
+		return session.News{}, fmt.Errorf("sqlstore: news: %w", s.DB.demoted(err))
+	}
+	return news, nil
+}
+
+// news reads all on one connection: the server that says that it takes writes is the
+// one that the ends come from.
+func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (news session.News, err error) {
+	err = s.DB.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
+		conn = conn.Session(&gorm.Session{NewDB: true}) // each statement has its own error
+		// The clock first, and the ends after: what commits in between is stamped
+		// later than the clock, or within the next window's overlap.
+		now, err := s.DB.rules(ctx, conn)
+		if err != nil {
+			return err
+		}
+		news = session.News{
+			Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server,
+		}
+		if since.IsZero() {
+			since = news.Now.Add(-keep)
+		}
+		news.Ends, err = ends(conn, since)
+		return err
+	})
+	return news, err
+}
+
+func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {
+	rows, err := conn.Raw("SELECT id, token_floor, token_floor_at, ended_token_id, ended_reason FROM users WHERE token_floor_at >= ?",
+		since.UnixMilli()).Rows()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // rows.Err tells
+	for rows.Next() {
+		end, err := scanEnd(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, end)
+	}
+	return all, rows.Err()
+}
+
+var errNoSettings = errors.New("the settings have no row of scope 'global'; run `flakepass migrate up`")
+
+func scanEnd(rows *sql.Rows) (session.End, error) {
+	var (
+		user, floor, at int64
+		last            sql.NullInt64
+		why             sql.NullString
+	)
+	err := rows.Scan(&user, &floor, &at, &last, &why)
+	end := session.End{UserID: idworker.ID(user), Floor: idworker.ID(floor), Reason: session.Revoked, At: fromMillis(at)}
+	if last.Int64 == floor && why.String != "" {
+		end.Reason = session.Reason(why.String)
+	}
+	return end, err
+}
+
+// late is how long a change may take from its stamp to its commit without being
+// stamped anew.
+const late = time.Second
+
+// restamp stamps the last end of that user's login anew, if it took long since
+// start: what the feed of another instance passed over by then, it passes once
+// more. An end of which that cannot be said is not acknowledged.
+func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) error {
+	if time.Since(start) < s.DB.late {
+		return nil
+	}
+	return s.stampAgain(ctx, user)
+}
+
+// stampNow stamps the last end of a user's login, if there was one, in the
+// statement of an act that ends none. An earlier end may have been committed so
+// late that the feeds have passed its stamp; whoever is told now that no login of
+// before lives is told so about every instance.
+func (d *dialect) stampNow() string {
+	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
+}
+
+// stampAgain stamps the end of that user's login, unless it was stamped just
+// now.
+func (s *Sessions) stampAgain(ctx context.Context, user int64) error {
+	// The one who waited for the change may have no time left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
+	defer cancel()
+	return s.DB.retry(ctx, func() error {
+		return s.DB.gorm.WithContext(ctx).Exec("UPDATE users SET token_floor_at = "+s.DB.d.now+
+			" WHERE id = ? AND token_floor > 0 AND token_floor_at < "+s.DB.d.now+" - ?", user, s.DB.late.Milliseconds()).Error
+	})
+}

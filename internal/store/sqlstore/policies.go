@@ -1,0 +1,80 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// SetPolicy replaces the policy of that version by next, and writes the event,
+// or returns [policy.ErrVersion] and changes nothing. Only the times, the
+// schedule, the limits, the author and the note of next count: the bases are raised here, by
+// the database's clock, to the watermarks of the policy that was in force.
+func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		// Locked before the bases are computed: the clock of a statement is that of its
+		// start. A base from before a wait could be older than what a poll has proven
+		// meanwhile, and logins would be accepted that an instance has refused for good.
+		if err := s.DB.lockSettings(tx); err != nil {
+			return err
+		}
+		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.setPolicy(tx, version, next) }, e)
+	})
+	if err != nil {
+		return policy.Policy{}, fmt.Errorf("sqlstore: set policy: %w", err)
+	}
+	return s.LoadPolicy(ctx)
+}
+
+func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) error {
+	limits, err := writeLimits(&next.Limits)
+	if err != nil {
+		return err
+	}
+	// The bases first, from timeouts that are set after: MySQL works through SET
+	// from left to right.
+	base := func(column, timeout string) string {
+		return column + " = " + s.DB.d.max + "(" + column + ", " + s.DB.d.now + " - " + timeout + "), "
+	}
+	done := tx.Exec("UPDATE settings SET "+base("idle_base", "idle_timeout_ms")+base("absolute_base", "absolute_lifetime_ms")+
+		"idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, sweep_schedule = ?, "+
+		"version = version + 1, updated_at = "+s.DB.d.now+", updated_by = ?, note = ? WHERE scope = 'global' AND version = ?",
+		next.Idle.Milliseconds(), next.Absolute.Milliseconds(), next.Touch.Milliseconds(), next.Schedule,
+		cut(next.UpdatedBy, 255), cut(next.Note, audit.MaxReason), version)
+	if done.Error != nil {
+		return done.Error
+	}
+	if done.RowsAffected != 1 {
+		return policy.ErrVersion
+	}
+	return tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
+		", ? FROM settings WHERE scope = 'global'", limits).Error
+}
+
+const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by, note"
+
+// PolicyHistory returns the policies that were in force, newest first: at most
+// limit, of versions below before, or the newest if before is 0.
+func (s *Settings) PolicyHistory(ctx context.Context, before int64, limit int) ([]policy.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	q := s.DB.gorm.WithContext(ctx).Table("policies").Select(policyColumns + ", limits").Where("scope = 'global'").Order("version DESC").Limit(limit)
+	if before > 0 {
+		q = q.Where("version < ?", before)
+	}
+	var rows []settingsRow
+	if err := q.Find(&rows).Error; err != nil {
+		return nil, fmt.Errorf("sqlstore: policy history: %w", err)
+	}
+	all := make([]policy.Policy, len(rows))
+	for i := range rows {
+		all[i] = rows[i].policy()
+		all[i].IdleBase, all[i].AbsoluteBase = time.Time{}, time.Time{} // of now, not of then
+	}
+	return all, nil
+}

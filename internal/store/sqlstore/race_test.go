@@ -1,0 +1,191 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// A hundred logins of one user, from four instances whose clocks differ by
+// seconds, follow each other in one chain of growing IDs.
+func TestLoginVsLogin(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.user(t, "ada")
+		stop := w.watch(t)
+		instances := make([]*world, 4)
+		for i := range instances {
+			o := w.options
+			o.MaxConns = 8 // each; MariaDB on two cores breaks down when a hundred connections wait for one row
+			db := open(t, o)
+			instances[i] = &world{DB: db, sessions: &sqlstore.Sessions{DB: db}, ids: &minter{skew: time.Duration(i) * time.Second}}
+		}
+		begun := make([]session.Begun, 100)
+		var unsure atomic.Int64
+		atOnce(len(begun), func(i int) {
+			on := instances[i%len(instances)]
+			err := context.DeadlineExceeded
+			for tooLate(err) && t.Context().Err() == nil { // on a busy machine, the last ones wait long
+				if begun[i], err = on.sessions.Begin(t.Context(), on.opening(user)); tooLate(err) {
+					unsure.Add(1) // it may be committed all the same
+				}
+			}
+			if err != nil {
+				t.Errorf("login %d: %v", i, err)
+			}
+		})
+		stop()
+		w.sound(t)
+
+		// What each one replaced gives the order in which they were committed.
+		slices.SortFunc(begun, func(a, b session.Begun) int { return int(a.Replaced.ID - b.Replaced.ID) })
+		var before session.Session
+		for i, b := range begun {
+			if (b.Replaced.ID != before.ID || b.Replaced.Hash != before.Hash) && (b.Replaced.ID <= before.ID || unsure.Add(-1) < 0) {
+				t.Fatalf("login %d replaced %v, want %v", i, b.Replaced.ID, before.ID)
+			}
+			if i > 0 && b.Replaced.Ended != session.Replaced {
+				t.Errorf("login %d: the one before ended as %q", i, b.Replaced.Ended)
+			}
+			if b.Session.ID <= before.ID {
+				t.Errorf("login %d has ID %d, and came after %d", i, b.Session.ID, before.ID)
+			}
+			before = b.Session
+		}
+		r := w.row(t, user)
+		if unsure.Load() > 0 {
+			return // the last one may be none that was told
+		}
+		if r.Token.Int64 != int64(before.ID) || r.Floor != int64(begun[len(begun)-1].Replaced.ID) {
+			t.Errorf("token %d above floor %d, want %d above %d", r.Token.Int64, r.Floor, before.ID, begun[len(begun)-1].Replaced.ID)
+		}
+		for _, b := range begun[:len(begun)-1] {
+			if got, err := w.sessions.Get(t.Context(), b.Session.ID); err == nil && got.Alive() {
+				t.Errorf("%d is alive beside %d", got.ID, before.ID)
+			}
+		}
+	})
+}
+
+// tooLate: the lock was not to be had in time.
+func tooLate(err error) bool {
+	const lockWaitTimeout = 1205
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return errors.Is(err, context.DeadlineExceeded) || ok && e.Number == lockWaitTimeout
+}
+
+func TestLogoutVsLogin(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.user(t, "ada")
+		for range 20 {
+			old := w.begin(t, user)
+			var newer session.Begun
+			atOnce(6, func(i int) {
+				var err error
+				if i == 0 {
+					newer, err = w.sessions.Begin(t.Context(), w.opening(user))
+				} else {
+					_, err = w.sessions.End(t.Context(), logout(old))
+				}
+				if err != nil {
+					t.Errorf("%d: %v", i, err)
+				}
+			})
+			if got, err := w.sessions.Get(t.Context(), newer.Session.ID); err != nil || !got.Alive() {
+				t.Fatalf("the newer login: %q, %v; an old logout ended it", got.Ended, err)
+			}
+			if got, err := w.sessions.Get(t.Context(), old.ID); err != nil || got.Alive() {
+				t.Fatalf("the old login: alive, or %v", err)
+			}
+		}
+		w.sound(t)
+	})
+}
+
+func TestPasswordChangeVsLogin(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for round := range 10 {
+			user := w.user(t, "ada"+string(rune('a'+round)))
+			if round%2 == 0 {
+				w.begin(t, user)
+			}
+			var begun [8]session.Begun
+			var errs [8]error
+			var ended session.Session
+			atOnce(9, func(i int) {
+				if i < 8 {
+					begun[i], errs[i] = w.sessions.Begin(t.Context(), w.opening(user))
+					return
+				}
+				var err error
+				if ended, err = w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second")); err != nil {
+					t.Errorf("change of password: %v", err)
+				}
+			})
+			for i, err := range errs {
+				if err != nil && !errors.Is(err, account.ErrStale) {
+					t.Errorf("login %d: %v", i, err)
+				}
+				if err == nil && begun[i].Session.ID > ended.ID {
+					t.Errorf("login %d began with the old password after the change ended %d", begun[i].Session.ID, ended.ID)
+				}
+			}
+			if r := w.row(t, user); r.Token.Valid || r.Version != 2 || r.PasswordHash != "$second" {
+				t.Errorf("after the change: token %v, version %d, hash %q", r.Token, r.Version, r.PasswordHash)
+			}
+		}
+		w.sound(t)
+	})
+}
+
+func TestPasswordChangesOnceForEachVersion(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.user(t, "ada")
+		var won atomic.Int32
+		atOnce(16, func(i int) {
+			_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second"))
+			switch {
+			case err == nil:
+				won.Add(1)
+			case !errors.Is(err, account.ErrStale):
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+		if r := w.row(t, user); won.Load() != 1 || r.Version != 2 {
+			t.Errorf("%d changes of version 1 won; the version is now %d", won.Load(), r.Version)
+		}
+	})
+}
+
+func TestDisableVsLogin(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for round := range 10 {
+			user := w.user(t, "ada"+string(rune('a'+round)))
+			atOnce(9, func(i int) {
+				if i == 8 {
+					if _, err := w.users.Disable(t.Context(), user, start); err != nil {
+						t.Errorf("disable: %v", err)
+					}
+					return
+				}
+				if _, err := w.sessions.Begin(t.Context(), w.opening(user)); err != nil && !errors.Is(err, account.ErrDisabled) {
+					t.Errorf("login %d: %v", i, err)
+				}
+			})
+			if r := w.row(t, user); r.Token.Valid || !r.DisabledAt.Valid {
+				t.Errorf("disabled at %v with token %v", r.DisabledAt, r.Token)
+			}
+		}
+		w.sound(t)
+	})
+}

@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+)
+
+// errMoved means that a row is no longer as it was read.
+var errMoved = errors.New("the row changed meanwhile")
+
+// retry runs f again when it lost a race that it may win the next time: a
+// compare-and-set that found another value, a deadlock that the database
+// broke, an ID that somebody else had. Each of these left nothing behind. ctx
+// says when to give up; every caller's ends within tau.
+//
+// SQLite has one writer at a time, and who waits for it sleeps and asks again,
+// with no order among those who wait. In one process the changes take turns
+// instead, in the order in which they came.
+func (db *DB) retry(ctx context.Context, f func() error) error { return db.retryIf(ctx, lost, f) }
+
+// retryIf is retry for those errors alone.
+func (db *DB) retryIf(ctx context.Context, lost func(error) bool, f func() error) error {
+	for try := 1; ; try++ {
+		err := db.inTurn(ctx, f)
+		if err == nil || !lost(err) {
+			return err
+		}
+		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond))) //nolint:gosec // only so that two who lost do not meet again
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// inTurn runs f when it is its turn. A writer of another process may hold the
+// file meanwhile. SQLite waits for that as long as its busy_timeout says,
+// whatever becomes of ctx, so that is short and f is run again while ctx lives:
+// a busy file lets no transaction begin, and nothing has happened.
+func (db *DB) inTurn(ctx context.Context, f func() error) error {
+	if db.turn == nil {
+		return f()
+	}
+	select {
+	case db.turn <- struct{}{}:
+		defer func() { <-db.turn }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for {
+		err := ctx.Err() // the turn may have come with the end
+		if err == nil {
+			err = f()
+		}
+		if !busy(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// busy reports SQLITE_BUSY, of any extended kind.
+func busy(err error) bool {
+	coded, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err)
+	const sqliteBusy = 5
+	return ok && coded.Code()&0xff == sqliteBusy
+}
+
+// deadlocked reports that the database broke a deadlock, or that a row was not as
+// it was read.
+func deadlocked(err error) bool {
+	const (
+		deadlock      = 1213
+		recordChanged = 1020 // MariaDB: the row changed since it was read
+	)
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && (e.Number == deadlock || e.Number == recordChanged)
+}
+
+func lost(err error) bool {
+	return deadlocked(err) || errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
+}

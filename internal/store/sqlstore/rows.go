@@ -1,0 +1,108 @@
+package sqlstore
+
+import (
+	"cmp"
+	"database/sql"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// A userRow is the account half of a user's row: all that GORM may write.
+type userRow struct {
+	ID              int64  `gorm:"primaryKey;autoIncrement:false"`
+	Username        string `gorm:"<-:create"`
+	PasswordHash    string `gorm:"<-:create"`
+	PasswordVersion int64  `gorm:"<-:create"`
+	Role            string `gorm:"<-:create"`
+	DisabledAt      *int64 `gorm:"<-:create"`
+	SecondFactorAt  *int64 `gorm:"->"` // secondfactor.go writes it
+	CreatedAt       int64  `gorm:"autoCreateTime:false"`
+	UpdatedAt       int64  `gorm:"autoUpdateTime:false"`
+}
+
+func (userRow) TableName() string { return "users" }
+
+func (r *userRow) user() account.User {
+	u := account.User{
+		ID: idworker.ID(r.ID), Username: r.Username, Role: account.Role(r.Role),
+		PasswordHash: account.NewPHC(r.PasswordHash), PasswordVersion: r.PasswordVersion,
+		CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt),
+	}
+	if r.DisabledAt != nil {
+		u.DisabledAt = fromMillis(*r.DisabledAt)
+	}
+	if r.SecondFactorAt != nil {
+		u.SecondFactorAt = fromMillis(*r.SecondFactorAt)
+	}
+	return u
+}
+
+// A tokenRow is the token half, with what is needed beside it to answer for a
+// login. A device class with a login of its own would have its own row of the
+// same columns.
+type tokenRow struct {
+	UserID          int64
+	Username        string
+	Role            string
+	PasswordVersion int64
+	DisabledAt      sql.NullInt64
+	TokenID         sql.NullInt64
+	TokenHash       []byte
+	TokenSeenAt     sql.NullInt64
+	TokenFloor      int64
+	TokenFloorAt    int64
+	EndedTokenID    sql.NullInt64
+	EndedTokenHash  []byte
+	EndedReason     sql.NullString
+	GlobalFloor     int64 // of all users, beside the row's own
+
+	// Beside a row that Sessions.find has read.
+	PolicyVersion int64
+	Now           int64 // by the clock of the database
+	ReadOnly      bool
+}
+
+const tokenColumns = "id AS user_id, username, role, password_version, disabled_at, " +
+	"token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason"
+
+// current is the session that the row holds; its ID is 0 if there is none.
+func (r *tokenRow) current(asOf time.Time) session.Session {
+	s := r.session(r.TokenID.Int64, r.TokenHash, asOf)
+	s.Seen = fromMillis(r.TokenSeenAt.Int64)
+	switch {
+	case r.DisabledAt.Valid:
+		s.Ended = session.Disabled
+	case r.TokenID.Int64 <= max(r.TokenFloor, r.GlobalFloor):
+		s.Ended = session.Revoked
+	}
+	return s
+}
+
+// ended is the session that the row held last; its ID is 0 if there was none.
+func (r *tokenRow) ended(asOf time.Time) session.Session {
+	s := r.session(r.EndedTokenID.Int64, r.EndedTokenHash, asOf)
+	// Whatever else is wrong with it, what has ended is never taken for alive.
+	s.Ended = cmp.Or(session.Reason(r.EndedReason.String), session.Revoked)
+	if s.Ended != session.Expired && s.Ended != session.Idle && r.TokenFloor == r.EndedTokenID.Int64 {
+		s.EndedAt = fromMillis(r.TokenFloorAt) // a sweep leaves no stamp
+	}
+	return s
+}
+
+func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Session {
+	s := session.Session{
+		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf,
+	}
+	copy(s.Hash[:], hash)
+	return s
+}
+
+// highest is an ID that no session of this user has exceeded.
+func (r *tokenRow) highest() idworker.ID {
+	return idworker.ID(max(r.TokenID.Int64, r.TokenFloor, r.EndedTokenID.Int64, r.GlobalFloor))
+}
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }

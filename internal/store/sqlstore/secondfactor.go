@@ -1,0 +1,148 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// SecondFactors keeps second factors in the rows of their users. Each statement
+// compares as it writes.
+type SecondFactors struct{ DB *DB }
+
+var _ secondfactor.Store = (*SecondFactors)(nil)
+
+// Factor is what is kept of a user, or [account.ErrNotFound].
+func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfactor.Factor, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var rows []struct {
+		SecondFactorSecret []byte
+		SecondFactorAt     *int64
+		SecondFactorStep   int64
+		RecoveryCodes      []byte
+	}
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?",
+		int64(user)).Scan(&rows).Error
+	if err != nil {
+		return secondfactor.Factor{}, fmt.Errorf("sqlstore: second factor: %w", err)
+	}
+	if len(rows) == 0 {
+		return secondfactor.Factor{}, account.ErrNotFound
+	}
+	r := &rows[0]
+	f := secondfactor.Factor{Sealed: r.SecondFactorSecret, Step: r.SecondFactorStep, Recovery: r.RecoveryCodes}
+	if r.SecondFactorAt != nil {
+		f.At = fromMillis(*r.SecondFactorAt)
+	}
+	return f, nil
+}
+
+// Enrol keeps a secret that does not count yet, for by, who needs a login. It
+// returns false if one counts.
+func (s *SecondFactors) Enrol(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error) {
+	return s.set(ctx, &by, nil, "second_factor_secret = ?", []any{sealed}, "id = ? AND second_factor_at IS NULL", int64(user))
+}
+
+// Confirm makes the secret count and raises the version of the password, so that
+// no login begins whose password was checked before. It returns false if the
+// secret is another by now, or counts already.
+func (s *SecondFactors) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f secondfactor.Factor, e audit.Event) (bool, error) {
+	return s.set(ctx, nil, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, "+s.DB.d.changed(),
+		[]any{f.At.UnixMilli(), f.Step, f.Recovery},
+		"id = ? AND second_factor_secret = ? AND second_factor_at IS NULL", int64(user), sealed)
+}
+
+// UseStep notes the use of a code. It returns false if that code, or a later one,
+// was used before.
+func (s *SecondFactors) UseStep(ctx context.Context, user idworker.ID, sealed []byte, step int64) (bool, error) {
+	return s.set(ctx, nil, nil, "second_factor_step = ?", []any{step},
+		"id = ? AND second_factor_secret = ? AND second_factor_at IS NOT NULL AND second_factor_step < ?", int64(user), sealed, step)
+}
+
+// UseRecovery replaces the recovery codes. It returns false if they are not had.
+func (s *SecondFactors) UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error) {
+	return s.set(ctx, nil, &e, "recovery_codes = ?", []any{left},
+		"id = ? AND recovery_codes = ? AND second_factor_at IS NOT NULL", int64(user), had)
+}
+
+// RenewRecovery replaces the recovery codes of a user whose password has that
+// version, whichever they are: a use of one of them at the same time finds it gone,
+// or was before. It returns false if the version is another, or if there is no
+// factor.
+func (s *SecondFactors) RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error) {
+	return s.set(ctx, nil, &e, "recovery_codes = ?", []any{next},
+		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
+}
+
+// noFactor makes a row one without a second factor.
+const noFactor = "second_factor_secret = NULL, second_factor_at = NULL, second_factor_step = 0, recovery_codes = NULL, " +
+	"password_version = password_version + 1"
+
+// Remove forgets the factor of a user whose password has that version, and raises
+// that: a change of password that was allowed beside the factor is stale then. It
+// returns false if the version is another, or if there is no factor.
+func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error) {
+	return s.set(ctx, nil, &e, noFactor+", "+s.DB.d.changed(), nil,
+		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
+}
+
+// RemoveAndEnd is Remove by somebody else than the user. It ends the login in the
+// same statement, and returns the session that ended, whose ID is 0 if there was
+// none. It fails with [account.ErrStale] if the version is another.
+func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, version int64, e audit.Event) (session.Session, error) {
+	ended, err := s.DB.change(ctx, user, func(row tokenRow) (accountChange, error) {
+		if row.PasswordVersion != version {
+			return accountChange{}, account.ErrStale
+		}
+		return accountChange{set: noFactor, reason: session.Revoked, events: []audit.Event{e}}, nil
+	})
+	if err != nil {
+		return session.Session{}, fmt.Errorf("sqlstore: remove second factor: %w", err)
+	}
+	return ended, nil
+}
+
+// Any reports whether anybody has a second factor. It may read all users.
+func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
+	var ids []int64
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE second_factor_at IS NOT NULL LIMIT 1").Scan(&ids).Error
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: look for second factors: %w", err)
+	}
+	return len(ids) > 0, nil
+}
+
+// set writes columns of a row that is as where says, with an event or without, and
+// reports whether there was one. Without an event, by needs a login; nil is for
+// what proves itself.
+func (s *SecondFactors) set(ctx context.Context, by *audit.Actor, e *audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
+	var events []audit.Event
+	if e != nil {
+		events = append(events, *e)
+	}
+	found := false
+	err := s.DB.write(ctx, func(tx *gorm.DB) error {
+		if by != nil {
+			if _, err := s.DB.authorize(tx, *by, audit.NeedsLogin); err != nil {
+				return err
+			}
+		}
+		done := tx.Exec("UPDATE users SET "+columns+" WHERE "+where, append(values[:len(values):len(values)], args...)...)
+		if found = done.RowsAffected == 1; done.Error == nil && !found {
+			return errAlready
+		}
+		return done.Error
+	}, events...)
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: write second factor: %w", err)
+	}
+	return found, nil
+}

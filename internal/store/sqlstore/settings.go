@@ -1,0 +1,150 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// Settings are what holds for all instances of a deployment.
+type Settings struct{ DB *DB }
+
+var _ policy.Loader = (*Settings)(nil)
+
+type settingsRow struct {
+	Version            int64
+	IdleTimeoutMs      int64
+	AbsoluteLifetimeMs int64
+	TouchIntervalMs    int64
+	SweepSchedule      string
+	IdleBase           int64
+	AbsoluteBase       int64
+	UpdatedAt          int64
+	UpdatedBy          string
+	Note               string
+	Limits             []byte // JSON; nil: the default ones
+}
+
+func (r *settingsRow) policy() policy.Policy {
+	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	limits, err := readLimits(r.Limits)
+	return policy.Policy{
+		Limits: limits, LimitsErr: err,
+		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
+		IdleBase: fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
+		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy, Note: r.Note,
+	}
+}
+
+const (
+	settingsColumns = "s.version, s.idle_timeout_ms, s.absolute_lifetime_ms, s.touch_interval_ms, " +
+		"s.sweep_schedule, s.idle_base, s.absolute_base, s.updated_at, s.updated_by, s.note"
+	limitsColumn = ", (SELECT limits FROM policies p WHERE p.scope = s.scope AND p.version = s.version) AS limits"
+	fromSettings = " FROM settings s WHERE s.scope = 'global'"
+)
+
+// LoadPolicy reads the policy in force.
+func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	rule, err := scanRules(s.DB.gorm.WithContext(ctx), s.DB.ruleQuery(limitsColumn))
+	if err != nil {
+		return policy.Policy{}, fmt.Errorf("sqlstore: load policy: %w", s.DB.demoted(err))
+	}
+	return rule.policy(), nil
+}
+
+// CacheKey is the key under which this deployment's instances sign what they
+// put into a shared cache. The first instance to ask makes it.
+func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	db := s.DB.gorm.WithContext(ctx)
+	for range 2 {
+		var keys [][]byte
+		if err := db.Raw("SELECT cache_key FROM deployment WHERE id = 1").Scan(&keys).Error; err != nil {
+			return nil, fmt.Errorf("sqlstore: cache key: %w", err)
+		}
+		if len(keys) == 1 {
+			return keys[0], nil
+		}
+		fresh := make([]byte, 32)
+		_, _ = rand.Read(fresh) // never fails
+		err := s.DB.inTurn(ctx, func() error {
+			return db.Exec("INSERT INTO deployment (id, cache_key, created_at) VALUES (1, ?, "+s.DB.d.now+")", fresh).Error
+		})
+		if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) { // somebody else was first
+			return nil, fmt.Errorf("sqlstore: cache key: %w", err)
+		}
+	}
+	return nil, errors.New("sqlstore: cache key: neither there nor to be made")
+}
+
+// EndAll ends every login that has begun so far, with one row: it raises the
+// global floor, which is returned, to the largest ID that anybody's login has,
+// and writes the events in the same transaction. Instances know of it within the
+// bound; the sweep clears the rows later.
+//
+// Logins that begin meanwhile end with them, as far as their IDs are from before
+// now, by the caller's clock or the database's, whichever is behind: nobody could
+// log in until all other clocks have got to a floor that is ahead of them.
+//
+// Its time grows with each call, also where the floor cannot: a one-time link of
+// before is known by it.
+func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
+	var floor int64
+	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
+		if err := s.DB.lockSettings(tx); err != nil { // as all do that change them
+			return err
+		}
+		return s.DB.recorded(tx, func(tx *gorm.DB) error {
+			if err := s.raiseFloor(tx, now); err != nil {
+				return err
+			}
+			return tx.Raw(globalFloor).Scan(&floor).Error
+		}, events...)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: end all: %w", err)
+	}
+	return idworker.ID(floor), nil
+}
+
+func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
+	// IDs may run ahead of this clock, by a little or, after a step, by much.
+	var head struct{ Highest, At int64 }
+	if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
+		return err
+	}
+	// A login whose end was committed late may still be believed somewhere, and its
+	// row has none any more.
+	var ended int64
+	if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM users WHERE token_floor_at >= ?",
+		head.At-believed.Milliseconds()).Scan(&ended).Error; err != nil {
+		return err
+	}
+	begun := now
+	if there := fromMillis(head.At); there.Before(begun) {
+		begun = there
+	}
+	done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
+		s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
+	if done.Error == nil && done.RowsAffected == 0 {
+		return errNoSettings
+	}
+	return done.Error
+}
+
+// believed is longer than anybody believes a login after its end, and than a
+// commit of an end usually hangs before. Each end of that time is looked at.
+const believed = 10 * time.Minute
+
+const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"

@@ -1,0 +1,192 @@
+// Package sqlstore keeps users, their logins and the settings in SQL: the
+// truth that every tier in front of it remembers.
+//
+// The token columns of a user's row are written by the statements in
+// sessions.go, endings.go, touch.go and sweep.go and by nothing else. Each of
+// them compares as it writes, so no writer can end a newer login or revive an
+// old one by mistake, and none goes through GORM's Save or Updates, which would
+// write back what was read earlier, or skip a zero.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/libtnb/sqlite"
+	gormmysql "gorm.io/driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/migrations"
+)
+
+// Options says which database.
+type Options struct {
+	// Dialect is migrations.SQLite or migrations.MySQL (MariaDB too).
+	Dialect migrations.Dialect
+	// Source is a file path for SQLite, a DSN of go-sql-driver for MySQL.
+	// [MySQLSource] makes one from a URL.
+	Source string
+	// MaxConns limits the connections. 0 means 8 for SQLite, 32 for MySQL.
+	MaxConns int
+	// Patient lets a statement take as long as it takes: a migration may rebuild
+	// a large table. Requests want the opposite.
+	Patient bool
+	// Log hears of slow statements and broken connections, never of the text or
+	// the values of a statement.
+	Log *slog.Logger
+}
+
+// A DB is an open database.
+type DB struct {
+	gorm *gorm.DB
+	sql  *sql.DB
+	d    dialect
+	// turn holds one token that a change takes while it runs, or is nil if the
+	// database lets changes run beside each other.
+	turn chan struct{}
+	late time.Duration // what a change may take before it is stamped anew
+	left atomic.Int64  // when the connections were left last, see demoted
+	// conns is the most connections there are, in use or idle.
+	conns int
+
+	exactly int64         // entries of an index that are counted one by one
+	hurry   time.Duration // how long a count reads on for a smaller error
+}
+
+// Open connects and checks that the database answers. It does not migrate.
+func Open(ctx context.Context, o Options) (*DB, error) {
+	var (
+		dialector gorm.Dialector
+		d         dialect
+		conns     = o.MaxConns
+	)
+	switch o.Dialect {
+	case migrations.SQLite:
+		d, dialector = sqliteDialect, sqlite.Open(sqliteSource(o.Source))
+		if conns == 0 {
+			conns = 8
+		}
+	case migrations.MySQL:
+		pool, err := openMySQL(o.Source, o.Patient, o.Log)
+		if err != nil {
+			return nil, fmt.Errorf("sqlstore: open: %w", err)
+		}
+		d, dialector = mysqlDialect, gormmysql.New(gormmysql.Config{Conn: pool, SkipInitializeWithVersion: true})
+		if conns == 0 {
+			conns = 32
+		}
+	default:
+		return nil, fmt.Errorf("sqlstore: open: no dialect %q", o.Dialect)
+	}
+	g, err := gorm.Open(dialector, &gorm.Config{
+		Logger: logger{o.Log}, TranslateError: true, DisableAutomaticPing: true,
+		// Every change here is one statement or opens its own transaction.
+		SkipDefaultTransaction: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: open: %w", err)
+	}
+	pool, err := g.DB()
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: open: %w", err)
+	}
+	pool.SetMaxOpenConns(conns)
+	pool.SetMaxIdleConns(conns)
+	pool.SetConnMaxLifetime(30 * time.Minute)
+	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns, exactly: exactly, hurry: hurry}
+	if d.name == migrations.SQLite {
+		db.turn = make(chan struct{}, 1)
+	}
+	err = db.Ping(ctx)
+	if err == nil {
+		err = db.detect(ctx)
+	}
+	if err != nil {
+		_ = pool.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// detect asks a MySQL whether it is a MariaDB. One that undoes a transaction when a
+// statement has waited too long for a lock would let a row go that is judged.
+func (db *DB) detect(ctx context.Context) error {
+	if db.d.name != migrations.MySQL {
+		return nil
+	}
+	var version string
+	var undoes bool
+	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION(), @@global.innodb_rollback_on_timeout").Scan(&version, &undoes); err != nil {
+		return fmt.Errorf("sqlstore: ask the database for its version: %w", err)
+	}
+	if !strings.Contains(version, "MariaDB") {
+		return nil
+	}
+	if undoes {
+		return errors.New("sqlstore: the server has innodb_rollback_on_timeout=ON; start it with OFF, which is the default")
+	}
+	db.d.shareNow = mariaDBShareNow
+	return nil
+}
+
+// SQL is the pool of connections, for what speaks SQL without GORM: the
+// migrations and the worker numbers.
+func (db *DB) SQL() *sql.DB { return db.sql }
+
+// Dialect is what the database speaks.
+func (db *DB) Dialect() migrations.Dialect { return db.d.name }
+
+// Ping asks the database for a sign of life.
+func (db *DB) Ping(ctx context.Context) error {
+	if err := db.sql.PingContext(ctx); err != nil {
+		return fmt.Errorf("sqlstore: ping: %w", err)
+	}
+	return nil
+}
+
+// Clock reads the clock of the database.
+func (db *DB) Clock(ctx context.Context) (time.Time, error) {
+	var now int64
+	if err := db.gorm.WithContext(ctx).Raw("SELECT " + db.d.now).Scan(&now).Error; err != nil {
+		return time.Time{}, fmt.Errorf("sqlstore: clock: %w", err)
+	}
+	return fromMillis(now), nil
+}
+
+// LeaveIdle closes the connections that are not in use. It is for when a
+// question got no answer in time: its connection may lead nowhere, and so may
+// the others, for a firewall that has forgotten them, or a host that is gone,
+// tells nobody. Each would cost the next request that takes it its full time. A
+// new connection shows at once whether the database is there.
+func (db *DB) LeaveIdle() {
+	db.sql.SetMaxIdleConns(0)
+	db.sql.SetMaxIdleConns(db.conns)
+}
+
+// demoted returns err. If it says that the server takes no writes, it leaves the
+// idle connections, at most once a second: new ones may lead to the server that has
+// its place. It is called when err's own connection is idle again.
+func (db *DB) demoted(err error) error {
+	if errors.Is(err, errReadOnly) {
+		now, last := time.Now().UnixMilli(), db.left.Load()
+		if now-last >= 1000 && db.left.CompareAndSwap(last, now) {
+			db.LeaveIdle()
+		}
+	}
+	return err
+}
+
+// Close closes all connections.
+func (db *DB) Close() error { return db.sql.Close() }
+
+// tau is how long one question or one change may take, waiting for a connection,
+// for locks and for an ID included: no change becomes visible later than that
+// after it was stamped. The driver's own limit is longer, for it must not cut
+// off what the end of the context is about to.
+const tau = 3 * time.Second

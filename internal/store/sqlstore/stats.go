@@ -1,0 +1,73 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// CountUsers counts the users who have that role. Up to 50,000 are counted one
+// by one; a larger number is estimated from a sample.
+func (s *Settings) CountUsers(ctx context.Context, role account.Role) (policy.Estimate, error) {
+	n, err := s.countRole(ctx, role)
+	if err != nil {
+		return policy.Estimate{}, fmt.Errorf("sqlstore: count users: %w", err)
+	}
+	return n, nil
+}
+
+func (s *Settings) countRole(ctx context.Context, role account.Role) (policy.Estimate, error) {
+	if _, err := account.ParseRole(string(role)); err != nil {
+		return policy.Estimate{}, err
+	}
+	// The index of roles has the IDs in their order behind each.
+	db := s.DB.gorm.WithContext(ctx)
+	var n int64
+	err := db.Raw("SELECT COUNT(*) FROM (SELECT 1 AS one FROM users WHERE role = ? LIMIT ?) AS within", string(role), s.DB.exactly+1).Scan(&n).Error
+	if err != nil || n <= s.DB.exactly {
+		return policy.Estimate{Count: n}, err
+	}
+	r := span{column: "id", and: "role = ?", arg: string(role)}
+	if err := db.Raw("SELECT MIN(id) - 1 FROM users WHERE role = ?", string(role)).Scan(&r.lo).Error; err != nil {
+		return policy.Estimate{}, err
+	}
+	if err := db.Raw("SELECT MAX(id) FROM users WHERE role = ?", string(role)).Scan(&r.hi).Error; err != nil {
+		return policy.Estimate{}, err
+	}
+	return s.estimate(ctx, r)
+}
+
+// CountDisabled counts the users who are disabled, as CountUsers does.
+func (s *Settings) CountDisabled(ctx context.Context) (policy.Estimate, error) {
+	n, err := s.count(ctx, span{"disabled_at", 0, math.MaxInt64, "disabled_at > ?", 0})
+	if err != nil {
+		return policy.Estimate{}, fmt.Errorf("sqlstore: count the disabled: %w", err)
+	}
+	return n, nil
+}
+
+// CountLogins counts the logins that live at that time by that policy, as
+// CountUsers does.
+func (s *Settings) CountLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error) {
+	var floor int64
+	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
+		return policy.Estimate{}, fmt.Errorf("sqlstore: count logins: %w", err)
+	}
+	issued, seen := marks(&rule, now, floor)
+	n, err := s.live(ctx, issued, seen)
+	if err != nil {
+		return policy.Estimate{}, fmt.Errorf("sqlstore: count logins: %w", err)
+	}
+	return n, nil
+}
+
+// marks are the largest ID of a login that is too old at that time or that the
+// floor has ended, and the latest time of last use of one that is idle.
+func marks(rule *policy.Policy, at time.Time, floor int64) (issued, seen int64) {
+	oldest := layout.Smallest(rule.OldestIssued(at).Truncate(time.Millisecond).Add(time.Millisecond)) - 1
+	return max(int64(oldest), floor), rule.OldestSeen(at).UnixMilli()
+}

@@ -1,0 +1,249 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+)
+
+var layout = idworker.Default()
+
+// Sweeps clear what is over, and keep the lease and the history of that.
+type Sweeps struct{ DB *DB }
+
+var (
+	_ sweep.Store = (*Sweeps)(nil)
+	_ sweep.Book  = (*Sweeps)(nil)
+)
+
+// Head reads the clock and the global floor.
+func (s *Sweeps) Head(ctx context.Context) (now time.Time, floor idworker.ID, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var heads []struct{ Now, GlobalFloor int64 }
+	err = s.DB.gorm.WithContext(ctx).Raw("SELECT " + s.DB.d.now + " AS now, global_floor FROM settings WHERE scope = 'global'").Scan(&heads).Error
+	if err == nil && len(heads) == 0 {
+		err = errNoSettings
+	}
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("sqlstore: sweep: %w", err)
+	}
+	return fromMillis(heads[0].Now), idworker.ID(heads[0].GlobalFloor), nil
+}
+
+// over is the condition of each stage, with the column that it goes by, and why
+// a login of that stage ended.
+func over(m sweep.Marks, stage sweep.Stage) (column string, mark int64, why session.Reason) {
+	switch stage {
+	case sweep.Expired:
+		return "token_id", int64(m.Issued), session.Expired
+	case sweep.Revoked:
+		return "token_id", int64(m.Floor), session.Revoked
+	default:
+		return "token_seen_at", m.Seen.UnixMilli(), session.Idle
+	}
+}
+
+// Stale walks the index of a stage. It reads on where the cursor is: what was
+// cleared before stays in the index until the database has purged it, and each
+// batch would walk over all of that again.
+func (s *Sweeps) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	column, mark, _ := over(m, from.Stage)
+	query := "SELECT id, token_id FROM users WHERE token_id > ? AND token_id <= ? ORDER BY token_id LIMIT ?"
+	args := []any{from.Value, mark, limit}
+	if from.Stage == sweep.Revoked {
+		args[0] = max(from.Value, int64(m.Issued)) // those below were looked at as expired
+	}
+	if from.Stage == sweep.Idle {
+		query = "SELECT id, token_id, token_seen_at FROM users WHERE token_seen_at >= ? AND token_seen_at <= ? " +
+			"AND (token_seen_at > ? OR id > ?) AND token_id + 0 > ? ORDER BY token_seen_at, id LIMIT ?"
+		args = []any{from.Value, mark, from.Value, int64(from.User), int64(max(m.Issued, m.Floor)), limit}
+	}
+	rows, err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Rows()
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: sweep: %w", err)
+	}
+	stale, err := logins(rows, column == "token_seen_at")
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: sweep: %w", err)
+	}
+	return stale, nil
+}
+
+func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
+	defer func() { _ = rows.Close() }() // rows.Err tells
+	var list []sweep.Login
+	for rows.Next() {
+		var user, token, value int64
+		into := []any{&user, &token, &value}
+		if !seen {
+			into = into[:2]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		if !seen {
+			value = token
+		}
+		list = append(list, sweep.Login{User: idworker.ID(user), Token: idworker.ID(token), Value: value})
+	}
+	return list, rows.Err()
+}
+
+// Clear clears logins in one transaction. It first locks those of the rows that
+// are as they were listed and that nobody else has locked: so it waits for no
+// login, and no login that is under way waits for it. The condition is in the
+// UPDATE as well, which clears nothing that is not over, whoever calls it.
+//
+// Floors rise without a stamp: the feed need not carry what every instance
+// works out by itself from the policy.
+func (s *Sweeps) Clear(ctx context.Context, m sweep.Marks, stage sweep.Stage, logins []sweep.Login, events []idworker.ID) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	cleared := 0
+	err := s.DB.again(ctx, func() error {
+		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			cleared, err = s.clear(tx, m, stage, logins, events)
+			return err
+		})
+	})
+	if err != nil {
+		if ctx.Err() == nil && ofRow(err) {
+			return 0, fmt.Errorf("sqlstore: sweep: %w: %w", sweep.ErrUnclearable, err)
+		}
+		return 0, fmt.Errorf("sqlstore: sweep: %w", ended(ctx, err))
+	}
+	return cleared, nil
+}
+
+// ended is err, with the end of the context if that is what it is about.
+func ended(ctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+		return errors.Join(ctx.Err(), err)
+	}
+	return err
+}
+
+func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sweep.Login, events []idworker.ID) (int, error) {
+	// The policy is held as it is until this is committed, and has the last word: by
+	// one that was replaced meanwhile a login may be over that lives by its successor.
+	now, err := s.DB.rulesNow(tx, "")
+	if err != nil {
+		return 0, err
+	}
+	if !now.steady {
+		return 0, errPolicyChanges // to wait here would hold up others if its commit hangs
+	}
+	column, mark, why := over(now.within(m), stage)
+	still := " AND " + column + " + 0 <= ?"
+	tokens := make(map[int64]int, len(found)) // by user, the place in found
+	ids := make([]int64, len(found))
+	for i, l := range found {
+		ids[i] = int64(l.User)
+		tokens[ids[i]] = i
+	}
+	rows, err := tx.Raw("SELECT id, token_id FROM users WHERE id IN ("+list(ids)+")"+still+s.DB.d.skipLocked, mark).Rows()
+	if err != nil {
+		return 0, err
+	}
+	held, err := logins(rows, false)
+	if err != nil {
+		return 0, err
+	}
+	held = slices.DeleteFunc(held, func(l sweep.Login) bool { return found[tokens[int64(l.User)]].Token != l.Token })
+	if len(held) == 0 {
+		return 0, nil
+	}
+	ids = ids[:0]
+	for _, l := range held {
+		ids = append(ids, int64(l.User))
+	}
+	// Every column reads only columns that are set after it: MySQL works through
+	// SET from left to right. The sum hides the column from the planner, which
+	// could otherwise walk all that is stale for each batch.
+	done := tx.Exec("UPDATE users SET token_floor = "+s.DB.d.max+"(token_floor, token_id), "+
+		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = ?, "+
+		"token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id IN ("+list(ids)+")"+still, string(why), mark)
+	if done.Error != nil {
+		return 0, done.Error
+	}
+	if done.RowsAffected != int64(len(held)) {
+		return 0, errMoved
+	}
+	if len(events) == 0 {
+		return len(held), nil
+	}
+	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return events[tokens[int64(l.User)]] })
+}
+
+var errPolicyChanges = fmt.Errorf("%w; the next pass goes on", session.ErrUnsettled)
+
+// list is numbers as SQL has them. A placeholder for each costs more than the
+// row.
+func list(ids []int64) string {
+	b := make([]byte, 0, 20*len(ids))
+	for i, id := range ids {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, id, 10)
+	}
+	return string(b)
+}
+
+// again is retry for a batch, which a change of the policy may stop: what two rows have twice is for its caller to find
+// out, one by one.
+func (db *DB) again(ctx context.Context, f func() error) error {
+	var twice error
+	err := db.retryIf(ctx, lostOrUnsettled(), func() error {
+		err := f()
+		if errors.Is(err, gorm.ErrDuplicatedKey) {
+			twice = err
+			return nil
+		}
+		return err
+	})
+	if err == nil {
+		err = twice
+	}
+	return err
+}
+
+// ofRow reports whether a database that works says no to what is in a row, or in
+// a trigger on it.
+func ofRow(err error) bool {
+	if errors.Is(err, gorm.ErrDuplicatedKey) || errors.Is(err, gorm.ErrForeignKeyViolated) || errors.Is(err, gorm.ErrCheckConstraintViolated) {
+		return true
+	}
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		// Of SQLSTATE's classes: 21 to 23 are about data, 44 is a check, and 45 is
+		// what a trigger says.
+		class := string(e.SQLState[:2])
+		return slices.Contains([]string{"21", "22", "23", "44", "45"}, class) || slices.Contains(rowErrors, e.Number)
+	}
+	const constraint, mismatch, tooBig = 19, 20, 18
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		return slices.Contains([]int{constraint, mismatch, tooBig}, e.Code()&0xff)
+	}
+	return false
+}
+
+// rowErrors are those of MySQL and MariaDB that have no class of their own: a
+// row that stays locked, a check, what a trigger lacks.
+var rowErrors = []uint16{1205, 1146, 1054, 1305, 3819, 4025}

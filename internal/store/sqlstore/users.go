@@ -1,0 +1,153 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// Users are the accounts.
+type Users struct{ DB *DB }
+
+var _ account.Users = (*Users)(nil)
+
+// ByUsername finds a user by a normalised name, or [account.ErrNotFound].
+func (u *Users) ByUsername(ctx context.Context, username string) (account.User, error) {
+	user, err := u.by(ctx, "username = ?", username)
+	if err == nil && user.Username != username { // MySQL disregards spaces at the end
+		return account.User{}, account.ErrNotFound
+	}
+	return user, err
+}
+
+// ByID finds a user, or [account.ErrNotFound].
+func (u *Users) ByID(ctx context.Context, id idworker.ID) (account.User, error) {
+	return u.by(ctx, "id = ?", int64(id))
+}
+
+func (u *Users) by(ctx context.Context, where string, key any) (account.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var row userRow
+	err := u.DB.gorm.WithContext(ctx).Where(where, key).Take(&row).Error
+	if errors.Is(err, gorm.ErrRecordNotFound) {
+		return account.User{}, account.ErrNotFound
+	}
+	if err != nil {
+		return account.User{}, fmt.Errorf("sqlstore: user: %w", err)
+	}
+	return row.user(), nil
+}
+
+// Create adds a user, or returns [account.ErrExists] if the name is taken.
+func (u *Users) Create(ctx context.Context, user account.User) error {
+	return u.CreateRecorded(ctx, user)
+}
+
+// CreateRecorded is Create with the events of it, in one transaction.
+func (u *Users) CreateRecorded(ctx context.Context, user account.User, events ...audit.Event) error {
+	err := u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...)
+	if err != nil && !errors.Is(err, account.ErrExists) {
+		return fmt.Errorf("sqlstore: create user: %w", err)
+	}
+	return err
+}
+
+func (u *Users) create(db *gorm.DB, user account.User) error {
+	row := userRow{
+		ID: int64(user.ID), Username: user.Username, PasswordHash: user.PasswordHash.Reveal(),
+		PasswordVersion: user.PasswordVersion, Role: string(user.Role),
+		CreatedAt: user.CreatedAt.UnixMilli(), UpdatedAt: user.UpdatedAt.UnixMilli(),
+	}
+	err := db.Create(&row).Error
+	if !errors.Is(err, gorm.ErrDuplicatedKey) {
+		return err
+	}
+	var ids []int64 // the ID may be the double, and the name free
+	if found := db.Raw("SELECT id FROM users WHERE username = ?", user.Username).Scan(&ids); found.Error == nil && len(ids) > 0 {
+		return account.ErrExists
+	}
+	return errTaken // not the error of the key: to try again would not help
+}
+
+var errTaken = errors.New("another user has that ID")
+
+// Rehash replaces the hash of a password that stays the same, unless the
+// password has changed since.
+func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash account.PHC) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err := u.DB.inTurn(ctx, func() error {
+		return u.DB.gorm.WithContext(ctx).Exec("UPDATE users SET password_hash = ? WHERE id = ? AND password_version = ?",
+			hash.Reveal(), int64(id), version).Error
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: rehash: %w", err)
+	}
+	return nil
+}
+
+// ChangePassword sets the hash of a new password and ends the user's login, in
+// one statement, if the password is still of that version; otherwise it
+// returns [account.ErrStale] and changes nothing.
+func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
+	return u.setPassword(ctx, id, version, hash)
+}
+
+// ResetPassword is ChangePassword by somebody else than the user, with the event
+// of it in the same transaction.
+func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
+	return u.setPassword(ctx, id, version, hash, e)
+}
+
+func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, events ...audit.Event) (session.Session, error) {
+	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
+		if row.PasswordVersion != version {
+			return accountChange{}, account.ErrStale
+		}
+		return accountChange{
+			set: "password_hash = ?, password_version = password_version + 1", args: []any{hash.Reveal()},
+			reason: session.PasswordChanged, events: events,
+		}, nil
+	})
+	if err != nil {
+		return session.Session{}, fmt.Errorf("sqlstore: change password: %w", err)
+	}
+	return ended, nil
+}
+
+// List is a page of users in the order of their IDs, which is the order in
+// which they came, beginning after the ID after.
+func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]account.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var rows []userRow
+	err := u.DB.gorm.WithContext(ctx).Where("id > ?", int64(after)).Order("id").Limit(limit).Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: list users: %w", err)
+	}
+	users := make([]account.User, len(rows))
+	for i := range rows {
+		users[i] = rows[i].user()
+	}
+	return users, nil
+}
+
+// HasAdmin reports whether anybody is an admin.
+func (u *Users) HasAdmin(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var ids []int64 // one is enough: the first admin is found among the oldest users
+	err := u.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE role = ? LIMIT 1", string(account.RoleAdmin)).Scan(&ids).Error
+	if err != nil {
+		return false, fmt.Errorf("sqlstore: look for an admin: %w", err)
+	}
+	return len(ids) > 0, nil
+}
