@@ -23,7 +23,7 @@ func TestPasswordsAreHashedBeside(t *testing.T) {
 	c := e2e.NewClient(t, p.Public)
 	c.Want(c.Register("alice", password), 201, "")
 	first := hashProcess(t, p)
-	if out, err := exec.CommandContext(t.Context(), "ps", "-o", "args=", "-p", strconv.Itoa(first)).CombinedOutput(); strings.TrimSpace(string(out)) != "flakepass hash" {
+	if out, err := exec.CommandContext(t.Context(), testenv.Program(t, "ps"), "-o", "args=", "-p", strconv.Itoa(first)).CombinedOutput(); strings.TrimSpace(string(out)) != "flakepass hash" {
 		t.Errorf("the process is %q, %v", out, err)
 	}
 	if !strings.Contains(string(e2e.Metrics(t, p.Ops)), "flakepass_hashing_process_cpu_seconds_total") {
@@ -93,12 +93,12 @@ func hashProcess(t *testing.T, p *e2e.Process) int {
 // children are the processes that the server has started.
 func children(t *testing.T, p *e2e.Process) (pids []int) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "ps", "-o", "pid=", "--ppid", strconv.Itoa(p.Cmd.Process.Pid)).Output()
+	out, err := exec.CommandContext(t.Context(), testenv.Program(t, "ps"), "-o", "pid=", "--ppid", strconv.Itoa(p.Cmd.Process.Pid)).Output()
 	if exit, ran := errors.AsType[*exec.ExitError](err); ran && exit.ExitCode() == 1 {
 		return nil
 	}
 	if err != nil {
-		t.Skipf("needs the ps of Linux: %v", err)
+		t.Fatalf("ps: %v", err)
 	}
 	for _, field := range strings.Fields(string(out)) {
 		pid, err := strconv.Atoi(field)

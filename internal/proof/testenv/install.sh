@@ -45,6 +45,7 @@ missing() {
 	[ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java
 	have node || echo nodejs
 	have npm || echo npm
+	have ps || echo procps
 	have cc || have gcc || echo gcc libc6-dev
 	have chromium || echo chromium
 }
