@@ -62,7 +62,7 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 // not find a new password that is good enough has shown to know the current one.
 func right(err error) bool {
 	_, invalid := errors.AsType[*account.InvalidError](err)
-	return err == nil || errors.Is(err, session.ErrUntold) || invalid && !errors.Is(err, secondfactor.ErrUnchecked)
+	return session.Done(err) || invalid && !errors.Is(err, secondfactor.ErrUnchecked)
 }
 
 // prove does what a user who is logged in has to prove something for, which counts
@@ -86,7 +86,7 @@ func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Pa
 // finish records what came of an act, and returns err, unless it was done: an error
 // wrapping [session.ErrUntold] says that it is effective everywhere within the bound.
 func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target, err error) error {
-	if err != nil && !errors.Is(err, session.ErrUntold) {
+	if !session.Done(err) {
 		s.refused(ctx, c, a, err)
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 // [account.ErrReset] for a token that nobody can use, or no longer;
 // [account.ErrDisabled] for one that works once the account is enabled; an
 // [*account.InvalidError] about the password, [account.ErrBusy], and a
-// [*throttle.LimitedError]: what is no token counts as well, since each attempt that
+// [*ratelimit.LimitedError]: what is no token counts as well, since each attempt that
 // is good costs a hash. After each of these nothing has changed, and a token that was
 // good is.
 func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p account.Password) error {
@@ -27,7 +27,7 @@ func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p acco
 		}
 		return err
 	})
-	if err == nil || errors.Is(err, session.ErrUntold) {
+	if session.Done(err) {
 		s.Sources.WasReset(ctx, c.attempt(user.Username))
 	}
 	return s.finish(ctx, c, &byLink, audit.AboutUser(user.ID, user.Username), err)

@@ -2,7 +2,6 @@ package login
 
 import (
 	"context"
-	"errors"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/activity"
@@ -46,5 +45,5 @@ func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) erro
 
 // endedNow reports whether a login ended by this, and not before.
 func endedNow(was *session.Session, err error) bool {
-	return was.ID != 0 && !was.Before && (err == nil || errors.Is(err, session.ErrUntold))
+	return was.ID != 0 && !was.Before && session.Done(err)
 }

@@ -12,7 +12,7 @@ import (
 // Reauthenticate checks the password of a user who is logged in once more, and the
 // second factor if there is one, and notes it in the login: for a while it may do
 // what a token alone is not enough for. It fails with [ErrCurrent], [ErrCurrentCode]
-// or [account.ErrBusy], and with a [*throttle.LimitedError].
+// or [account.ErrBusy], and with a [*ratelimit.LimitedError].
 func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Password, code secondfactor.Code) error {
 	return s.prove(ctx, c, &reauthenticating, p, func(by account.Asker, user *account.User) error {
 		if err := s.Accounts.VerifyPassword(ctx, by, *user, p); err != nil {

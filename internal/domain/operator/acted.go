@@ -2,7 +2,6 @@ package operator
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -13,7 +12,7 @@ import (
 // done although other instances could not be told says so. Without a log it does
 // nothing: a command prints what it did.
 func acted(ctx context.Context, log *slog.Logger, by audit.Actor, err error, what string, args ...any) {
-	if log == nil || err != nil && !errors.Is(err, session.ErrUntold) {
+	if log == nil || !session.Done(err) {
 		return
 	}
 	if err != nil {

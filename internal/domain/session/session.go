@@ -124,6 +124,10 @@ var ErrNotFound = errors.New("session not found")
 // not have reached the other instances. They learn of it within the bound.
 var ErrUntold = errors.New("session ended, but other instances could not be told")
 
+// Done reports whether what err came of was done: an error wrapping [ErrUntold] is
+// about who has heard of it.
+func Done(err error) bool { return err == nil || errors.Is(err, ErrUntold) }
+
 // A Store answers for sessions. A tier is a Store in front of another Store.
 // Stores do not share data with their callers.
 //

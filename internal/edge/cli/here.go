@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -67,7 +66,7 @@ func (o *office) list(ctx context.Context) ([]userLine, error) {
 func (o *office) change(ctx context.Context, u person, c operator.UserChange) (string, error) {
 	now, ended, err := o.Users.Change(ctx, commandActor(), u.id, c)
 	switch {
-	case !done(err):
+	case !session.Done(err):
 		return "", err
 	case now.Login.ID != 0:
 		return "", nil // nothing had to change, and the login goes on
@@ -195,7 +194,7 @@ func (s sessionsHere) end(ctx context.Context, id idworker.ID, reason string) (s
 // over says which login has ended, and by when every instance knows. err is what
 // came of the change: that it was done and nobody could be told is no failure.
 func (o *office) over(ended session.Session, err error) (string, error) {
-	if !done(err) {
+	if !session.Done(err) {
 		return "", err
 	}
 	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", o.cfg.RevocationBound)
@@ -210,6 +209,3 @@ func (o *office) over(ended session.Session, err error) (string, error) {
 	}
 	return fmt.Sprintf("login %s ended, %s", ended.ID, within), nil
 }
-
-// done reports whether a change was made, whoever could be told of it.
-func done(err error) bool { return err == nil || errors.Is(err, session.ErrUntold) }

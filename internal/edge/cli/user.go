@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -111,7 +112,7 @@ func (c userPasswd) Run(a *app) error {
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
 		}
-		if done(err) {
+		if session.Done(err) {
 			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
 		}
 		return a.say(o.over(ended, err))

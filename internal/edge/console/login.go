@@ -81,7 +81,7 @@ func (u *UI) logout(v *visit, _ url.Values) {
 	t, err := carried(v.r)
 	if err == nil { // else nobody is logged in
 		err = u.Own.Logout(v.r.Context(), v.client(), t)
-		if err != nil && !errors.Is(err, session.ErrUntold) { // untold: over everywhere within the bound
+		if !session.Done(err) { // untold: over everywhere within the bound
 			v.unavailable("logout", err)
 			return
 		}

@@ -123,7 +123,7 @@ func (u *UI) endAll(v *visit, form url.Values) {
 		v.showLogins(http.StatusUnprocessableEntity, again)
 		return
 	}
-	if err != nil && !errors.Is(err, session.ErrUntold) {
+	if !session.Done(err) {
 		v.unavailable("logins not ended", err)
 		return
 	}

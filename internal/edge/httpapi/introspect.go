@@ -76,7 +76,7 @@ func (s *server) revoke(c *gin.Context) error {
 		return nil
 	}
 	err = s.Own.Revoke(c.Request.Context(), s.client(c), t)
-	if err != nil && !errors.Is(err, session.ErrUntold) {
+	if !session.Done(err) {
 		return err
 	}
 	// Untold: it is over for good, and elsewhere within the bound. RFC 7009 section 2

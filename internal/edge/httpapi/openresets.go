@@ -12,7 +12,7 @@ import (
 )
 
 // AdminOpenResets lists the started resets that can be used, by who started them,
-// and withdraws all of one user. *admin.Users is one.
+// and withdraws all of one user. *operator.Users is one.
 type AdminOpenResets interface {
 	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
 	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
