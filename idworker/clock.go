@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A clock tells the milliseconds since a layout's epoch. It reads the wall
+// A clock counts the milliseconds since a layout's epoch. It reads the wall
 // clock once and then counts on the monotonic one, so it does not step back
 // while the process lives. A strict one is the wall clock itself.
 type clock struct {
@@ -72,7 +72,7 @@ func (c *clock) tick() int64 {
 // no part in a step of the wall clock. IDs that stayed behind would make logins
 // look older than they are, so the clock moves up to a wall clock that is
 // ahead, the same that a restart would begin with. It never moves down: a wall
-// clock that is behind is waited for by nobody, and the worker stays ahead of
+// clock that is behind makes no caller wait, and the worker stays ahead of
 // it for the rest of its life.
 func (c *clock) look() time.Duration {
 	if c.strict {

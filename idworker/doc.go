@@ -13,7 +13,7 @@
 // given. A [Worker] mints only inside its range, so ranges that never overlap
 // are all it takes, and no clock, timeout or lease plays a part in the
 // argument. A process that was paused for an hour wakes up and finishes its own
-// range; nobody else ever had it.
+// range; no other process ever had it.
 //
 // # Use
 //

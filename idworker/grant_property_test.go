@@ -3,27 +3,25 @@ package idworker
 import (
 	"testing"
 	"time"
-
-	"pgregory.net/rapid"
 )
 
 // TestRangesThatDoNotOverlapShareNoTick is internal: from outside the ticks of a
 // range show only in what is minted. A tick that lies across the border of two
 // ranges belongs to one of them, whatever the unit and wherever the epoch.
 func TestRangesThatDoNotOverlapShareNoTick(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	Randomly(t, func(t *testing.T, s Source) {
 		l := Layout{
-			Epoch: time.UnixMilli(rapid.Int64Range(-1<<40, 1<<41).Draw(t, "epoch")),
-			Unit:  time.Duration(rapid.Int64Range(1, 5000).Draw(t, "unit")) * time.Millisecond,
+			Epoch: time.UnixMilli(s.Between(-1<<40, 1<<41)),
+			Unit:  time.Duration(s.Between(1, 5000)) * time.Millisecond,
 			// Some end while the ranges last.
-			TimeBits: rapid.Uint8Range(1, 41).Draw(t, "time bits"), SequenceBits: 2,
+			TimeBits: s.Bits(1, 41), SequenceBits: 2,
 		}
 		l.WorkerBits = 61 - l.TimeBits
 		w := &Worker{layout: l, seqBits: l.SequenceBits}
-		at := l.Epoch.UnixMilli() + rapid.Int64Range(-10_000, 1<<30).Draw(t, "from")
+		at := l.Epoch.UnixMilli() + s.Between(-10_000, 1<<30)
 		var last *grant
 		for range 5 {
-			until := at + rapid.Int64Range(0, 20_000).Draw(t, "length")
+			until := at + s.Between(0, 20_000)
 			g := w.grantOf(Grant{From: time.UnixMilli(at), Until: time.UnixMilli(until)}, 0)
 			if g.lo > g.hi {
 				t.Fatalf("[%d, %d) becomes [%d, %d)", at, until, g.lo, g.hi)

@@ -27,16 +27,16 @@ type Options struct {
 	Clock ClockPolicy
 	Start SequenceStart
 
-	// Now tells the time; nil means time.Now. It must not step back while the
+	// Now is the time; nil means time.Now. It must not step back while the
 	// Worker lives, which the monotonic reading of time.Now guarantees. If it
 	// does, IDs stay unique and in order, and minting waits or refuses.
 	Now func() time.Time
 
-	// Wall tells what a wall clock shows, which may step in either direction;
+	// Wall is what a wall clock shows, which may step in either direction;
 	// nil means Now, of which the monotonic reading is left out.
 	Wall func() time.Time
 
-	// Recorder hears of what happens; nil means nobody does.
+	// Recorder is notified of what happens; nil: none is.
 	Recorder Recorder
 
 	// random says where a sequence begins; nil means the process's generator.

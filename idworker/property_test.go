@@ -6,34 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// anyValidLayout is every layout whose bits add up to 63 and that ends at an
-// instant that can be told.
-func anyValidLayout() *rapid.Generator[idworker.Layout] {
-	return rapid.Custom(func(t *rapid.T) idworker.Layout {
-		var l idworker.Layout
-		l.TimeBits = rapid.Uint8Range(1, 63).Draw(t, "time bits")
-		l.DatacenterBits = rapid.Uint8Range(0, 63-l.TimeBits).Draw(t, "datacenter bits")
-		l.WorkerBits = rapid.Uint8Range(0, 63-l.TimeBits-l.DatacenterBits).Draw(t, "worker bits")
-		l.SequenceBits = 63 - l.TimeBits - l.DatacenterBits - l.WorkerBits
-		l.Unit = time.Duration(rapid.Int64Range(1, 100_000).Draw(t, "unit")) * time.Millisecond
-		l.Epoch = time.UnixMilli(rapid.Int64Range(-1<<42, 1<<43).Draw(t, "epoch"))
-		l.WorkerLast = rapid.Bool().Draw(t, "worker last")
-		return l
-	}).Filter(func(l idworker.Layout) bool { return l.Validate() == nil })
-}
-
-func anyID() *rapid.Generator[idworker.ID] {
-	return rapid.Map(rapid.Int64Range(0, math.MaxInt64), func(n int64) idworker.ID { return idworker.ID(n) })
-}
-
 func TestEveryLayoutTakesApartWhatItPutTogether(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l, id := anyValidLayout().Draw(t, "layout"), anyID().Draw(t, "ID")
+	idworker.Randomly(t, func(t *testing.T, s idworker.Source) {
+		l, id := s.Layout(), s.ID()
 		p := l.Decompose(id)
 		back, err := l.Compose(p)
 		if err != nil || back != id {
@@ -56,9 +34,9 @@ func TestEveryLayoutTakesApartWhatItPutTogether(t *testing.T) {
 }
 
 func TestEveryLayoutKeepsTheOrderOfTime(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l := anyValidLayout().Draw(t, "layout")
-		a, b := anyID().Draw(t, "a"), anyID().Draw(t, "b")
+	idworker.Randomly(t, func(t *testing.T, s idworker.Source) {
+		l := s.Layout()
+		a, b := s.ID(), s.ID()
 		if a > b {
 			a, b = b, a
 		}
@@ -72,10 +50,10 @@ func TestEveryLayoutKeepsTheOrderOfTime(t *testing.T) {
 }
 
 func TestEveryLayoutKnowsTheSmallestIDOfAnInstant(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l, id := anyValidLayout().Draw(t, "layout"), anyID().Draw(t, "ID")
+	idworker.Randomly(t, func(t *testing.T, s idworker.Source) {
+		l, id := s.Layout(), s.ID()
 		// Any instant inside the unit.
-		at := l.Time(id).Add(time.Duration(rapid.Int64Range(0, int64(l.Unit)-1).Draw(t, "into the unit")))
+		at := l.Time(id).Add(time.Duration(s.Between(0, int64(l.Unit)-1)))
 		least := l.Smallest(at)
 		if p := l.Decompose(least); p.Datacenter != 0 || p.Worker != 0 || p.Sequence != 0 || !p.Time.Equal(l.Time(id)) {
 			t.Fatalf("the smallest ID of %v is %+v", at, p)
@@ -87,17 +65,17 @@ func TestEveryLayoutKnowsTheSmallestIDOfAnInstant(t *testing.T) {
 }
 
 func TestEveryLayoutRefusesWhatDoesNotFit(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		l, id := anyValidLayout().Draw(t, "layout"), anyID().Draw(t, "ID")
+	idworker.Randomly(t, func(t *testing.T, s idworker.Source) {
+		l, id := s.Layout(), s.ID()
 		p := l.Decompose(id)
-		beyond := rapid.Int64Range(0, 1000).Draw(t, "beyond")
+		beyond := s.Between(0, 1000)
 		out := func(bits uint8) int64 {
-			if rapid.Bool().Draw(t, "negative") || bits > 62 {
+			if s.IntN(2) == 0 || bits > 62 {
 				return -1 - beyond
 			}
 			return 1<<bits + beyond
 		}
-		switch rapid.IntRange(0, 4).Draw(t, "what") {
+		switch s.IntN(5) {
 		case 0:
 			p.Time = l.Overflow().Add(time.Duration(beyond))
 		case 1:
@@ -116,8 +94,8 @@ func TestEveryLayoutRefusesWhatDoesNotFit(t *testing.T) {
 }
 
 func TestEveryIDReadsAsItIsWritten(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		id := idworker.ID(rapid.Int64Range(1, math.MaxInt64).Draw(t, "ID"))
+	idworker.Randomly(t, func(t *testing.T, s idworker.Source) {
+		id := idworker.ID(s.Between(1, math.MaxInt64))
 		if back, err := idworker.ParseID(id.String()); err != nil || back != id {
 			t.Errorf("%s reads as %d, %v", id, back, err)
 		}

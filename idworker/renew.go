@@ -9,7 +9,7 @@ import (
 
 const (
 	// askTimeout bounds one question to the Lender, however patient the caller:
-	// everybody else who needs a range waits for the answer.
+	// all others that need a range wait for the answer.
 	askTimeout = 5 * time.Second
 
 	retryFirst = 50 * time.Millisecond
@@ -39,7 +39,7 @@ func (r *retry) after(ctx context.Context, err error) (over bool, result error) 
 	return false, nil
 }
 
-// A flight is one renewal under way, for everybody who needs it.
+// A flight is one renewal under way, for all callers that need it.
 type flight struct {
 	done     chan struct{}
 	err      error // valid when done is closed
@@ -79,7 +79,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 // renew returns once there is another grant than seen. One caller at a time
 // asks the Lender; the others wait for its answer or their own context, so an
-// outage costs everybody one question's time and not one after another.
+// outage costs all callers the time of one question, not one after another.
 func (w *Worker) renew(ctx context.Context, seen *grant) error {
 	for {
 		w.mu.Lock()

@@ -45,7 +45,7 @@ const (
 	// FullKeep fills what is free and keeps the rest, however old.
 	FullKeep RingFull = iota
 
-	// FullReplace puts new IDs in the place of all old ones, which nobody gets:
+	// FullReplace puts new IDs in the place of all old ones, which no caller gets:
 	// an ID taken is then not much older than Every.
 	FullReplace
 )
@@ -64,11 +64,11 @@ const (
 
 // A Ring holds IDs of a Worker minted in advance, as Baidu's cached generator
 // does. It makes the time that Next takes independent of clock and Lender as
-// long as it is not empty. [Worker.NextN] is cheaper for whoever needs many.
+// long as it is not empty. [Worker.NextN] is cheaper for many IDs.
 //
 // What it borrows from the future is what its Worker does: the lead, or any
 // amount under ClockIgnore. An ID taken carries the time when it was put in,
-// which is long ago if nobody has taken any since.
+// which is long ago if no caller has taken any since.
 type Ring struct {
 	w         *Worker
 	slots     []atomic.Int64
@@ -76,7 +76,7 @@ type Ring struct {
 	every     time.Duration
 	full      RingFull
 	empty     RingEmpty
-	fill      chan struct{} // holds one element while somebody fills
+	fill      chan struct{} // holds one element while a caller fills
 	wake      chan struct{}
 	buf       []ID // the filler's
 	nudged    atomic.Bool
@@ -148,7 +148,7 @@ func (r *Ring) Next(ctx context.Context) (ID, error) {
 	}
 }
 
-// refill fills an empty ring and returns the first ID, or 0 if somebody else
+// refill fills an empty ring and returns the first ID, or 0 if another caller
 // has filled it meanwhile.
 func (r *Ring) refill(ctx context.Context) (ID, error) {
 	r.nudge()
@@ -181,7 +181,7 @@ func (r *Ring) nudge() {
 	}
 }
 
-// begin waits until nobody else fills.
+// begin waits until no other caller fills.
 func (r *Ring) begin(ctx context.Context) error {
 	select {
 	case r.fill <- struct{}{}:
@@ -202,7 +202,7 @@ func (r *Ring) push(ids []ID) {
 	r.tail.Store(tail + uint64(len(ids)))
 }
 
-// drop frees slots until n are, by taking the oldest IDs for nobody. Only the
+// drop frees slots until n are, by throwing away the oldest IDs. Only the
 // filler calls it.
 func (r *Ring) drop(n int) {
 	for {

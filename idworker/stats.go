@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// A Recorder hears of what happens to a Worker off the path of minting. Its
+// A Recorder is notified of what happens to a Worker off the path of minting. Its
 // methods are called where it happens, some at the same time, and must return
 // soon.
 type Recorder interface {
-	// Waited is called before a call of Next sleeps, and told for how long.
+	// Waited is called before a call of Next sleeps, with the time that it will sleep.
 	Waited(d time.Duration)
 
 	// SteppedBack is called when the clock is seen to have gone back by d.
@@ -28,7 +28,7 @@ type Stats struct {
 	// Number is the worker number.
 	Number int
 
-	// Minted is how many IDs were returned. It is exact while nobody mints, and
+	// Minted is how many IDs were returned. It is exact while no call mints, and
 	// otherwise off by what calls under way have taken. If the word moves all the
 	// time, it is the last count that was certain.
 	Minted uint64
@@ -48,8 +48,8 @@ type Stats struct {
 	FenceLeft, FenceAge, LeaseAge time.Duration
 }
 
-// counts are changed off the path of minting only. What was minted is told by
-// the word, which counts values, less those that nobody got.
+// counts are changed off the path of minting only. What was minted is the
+// word, which counts values, less those that no caller got.
 type counts struct {
 	skipped, final, certain      atomic.Uint64
 	moving, moved                atomic.Uint64 // moves of the word begun, and done

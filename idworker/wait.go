@@ -36,11 +36,11 @@ func (w *Worker) wait(ctx context.Context, tick int64) error {
 	}
 }
 
-// read reads a clock that may go back, and tells it in ticks.
+// read reads a clock that may go back, and returns it in ticks.
 func (w *Worker) read(ctx context.Context) (int64, error) {
 	const most = 5 // milliseconds, Leaf's
 	for again := false; ; again = true {
-		// Before the clock: a reading of somebody else's in between may be later
+		// Before the clock: a reading of another caller in between may be later
 		// and is no step back.
 		seen := w.seen.Load()
 		now := w.clock.milli()

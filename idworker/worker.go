@@ -48,7 +48,7 @@ type Worker struct {
 
 	// grant is where values may lie. Both ends are read as one: a caller that
 	// saw the end of one range and the beginning of another could take a value
-	// that was lent to somebody else.
+	// that was lent to another.
 	grant atomic.Pointer[grant]
 
 	// seen is the latest reading of a strict clock, and behind whether the one
@@ -115,7 +115,7 @@ func (w *Worker) Number() int { return w.grant.Load().lent.Number }
 
 // Close ends minting and hands back what was not minted, so that a successor
 // can start at once. Calls of Next that have an ID already may still return it;
-// all others fail with [ErrClosed]. If the Lender cannot be told, Close returns
+// all others fail with [ErrClosed]. If the Lender cannot be reached, Close returns
 // its error, and the rest of the range is wasted. Later calls do nothing.
 func (w *Worker) Close(ctx context.Context) error {
 	w.mu.Lock()

@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"mime"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/internal/pause"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // maxAnswer is how much of an answer is read, in bytes: a page of 200 events, each
@@ -65,7 +69,7 @@ func (c *Client) do(ctx context.Context, r *call) ([]byte, int, error) {
 		body, status, err := c.once(ctx, r)
 		var p *Problem
 		told := errors.As(err, &p)
-		if err == nil || !told || !r.again || try >= c.retries || !p.later() || !pause(ctx, p.wait()) {
+		if err == nil || !told || !r.again || try >= c.retries || !p.later() || !pause.For(ctx, p.wait()) {
 			return body, status, err
 		}
 	}
@@ -129,7 +133,7 @@ func (c *Client) request(ctx context.Context, r *call) (*http.Request, error) {
 	}
 	t, err := c.token(ctx)
 	if err != nil {
-		// Not wrapped: a refusal of the caller is none of whoever the call is for.
+		// Not wrapped: a refusal of the caller is not one of the user for whom the call is.
 		return nil, fmt.Errorf("client: no token to call with: %v", err) //nolint:errorlint // see above
 	}
 	if t.IsZero() {
@@ -154,9 +158,8 @@ func isJSON(h http.Header) bool {
 	return err == nil && (kind == typeJSON || strings.HasSuffix(kind, "+json"))
 }
 
-// An answer is the body of a success; it reports whether all that every answer of
-// its kind has is there.
-type answer interface{ complete() bool }
+// An answer is the body of a success. Complete is as in package wire.
+type answer interface{ Complete() bool }
 
 // get makes the call and reads its answer.
 func get[T answer](ctx context.Context, c *Client, r *call) (T, error) {
@@ -172,11 +175,40 @@ func get[T answer](ctx context.Context, c *Client, r *call) (T, error) {
 // over: the server may be newer.
 func decode[T answer](body []byte) (T, error) {
 	var v, none T
-	if json.Unmarshal(body, &v) != nil || !v.complete() {
+	if json.Unmarshal(body, &v) != nil || !v.Complete() {
 		return none, fmt.Errorf("client: JSON that is not what was asked for: %w", ErrAnswer)
 	}
 	return v, nil
 }
+
+// act sends v where the answer is nothing, or when all instances know.
+func (c *Client) act(ctx context.Context, method, path string, v any, with ...func(*call)) (time.Duration, error) {
+	r, err := send(method, path, v)
+	if err != nil {
+		return 0, err
+	}
+	for _, f := range with {
+		f(r)
+	}
+	r.none = true
+	body, status, err := c.do(ctx, r)
+	if err != nil || status == http.StatusNoContent {
+		return 0, err
+	}
+	p, err := decode[pending](body)
+	return time.Duration(p.Within), err
+}
+
+type pending struct {
+	Within wire.Millis `json:"effective_within_ms"`
+}
+
+// Complete reports whether all is there.
+func (p pending) Complete() bool { return p.Within > 0 && p.Within.Sane() }
+
+// open is for a call that needs no token, and repeatable for one that may be sent twice.
+func open(r *call)       { r.open = true }
+func repeatable(r *call) { r.again = true }
 
 // ask sends v and reads the answer.
 func ask[T answer](ctx context.Context, c *Client, method, path string, v any, with ...func(*call)) (T, error) {
@@ -189,4 +221,21 @@ func ask[T answer](ctx context.Context, c *Client, method, path string, v any, w
 		f(r)
 	}
 	return get[T](ctx, c, r)
+}
+
+// maxWait is how long a call waits at most before it is sent again. If the
+// server asks for longer, the call returns the problem instead.
+const maxWait = 30 * time.Second
+
+// later reports whether the problem may be over soon.
+func (p *Problem) later() bool {
+	return (p.Status == http.StatusServiceUnavailable || p.Status == http.StatusTooManyRequests) && p.RetryAfter <= maxWait
+}
+
+// wait is when to try again: after the time that the server gives, or a second,
+// and up to half of it more, so that clients that were refused together do not come
+// back together.
+func (p *Problem) wait() time.Duration {
+	d := max(p.RetryAfter, time.Second)
+	return d + rand.N(d/2) //nolint:gosec // jitter
 }

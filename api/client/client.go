@@ -10,12 +10,12 @@
 //
 // To check the tokens of others, request by request, use [flakepass.Remote]
 // instead: it speaks POST /v1/verifications and GET /v1/revocations, remembers
-// answers, and hears of every logout.
+// answers, and receives every logout.
 //
 // # Errors
 //
 // What the server answers with a status of 400 or more is a [*Problem]. Its code
-// is an error as well, so that errors.Is tells problems apart:
+// is an error as well, so that errors.Is distinguishes problems:
 //
 //	if errors.Is(err, client.UsernameTaken) { ... }
 //

@@ -59,7 +59,7 @@ const (
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 
-	// Of the server. After these nobody knows: ask again.
+	// Of the server. After these the result is unknown: ask again.
 	Unavailable   Code = "unavailable"
 	FollowersFull Code = "followers_full"
 	RateLimited   Code = "rate_limited"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // auth stands for a flakepass server: it answers as the one of alice and root
@@ -116,7 +117,7 @@ func ExampleClient_SetPolicy() {
 		panic(err)
 	}
 	_, err = c.SetPolicy(ctx, client.PolicyChange{
-		IdleTimeout: 15 * time.Minute, AbsoluteLifetime: p.AbsoluteLifetime, TouchInterval: p.TouchInterval, SweepSchedule: p.SweepSchedule,
+		IdleTimeout: wire.Seconds(15 * time.Minute), AbsoluteLifetime: p.AbsoluteLifetime, TouchInterval: p.TouchInterval, SweepSchedule: p.SweepSchedule,
 		PolicyHow: client.PolicyHow{Version: p.Version, Note: "a lost phone"},
 	})
 	var problem *client.Problem

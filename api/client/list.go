@@ -2,38 +2,33 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"net/url"
 	"strconv"
 )
 
-// A page is a part of a list, and where the next begins.
-type page[T answer] interface {
-	answer
-	entries() []T
-	cursor() string
-}
-
-type next struct {
-	Cursor string `json:"next_cursor"`
-}
-
-func (n next) cursor() string { return n.Cursor }
-
-// whole reports whether a page has a list, and all of every entry of it.
-func whole[T answer](entries []T) bool {
-	for _, v := range entries {
-		if !v.complete() {
-			return false
-		}
+// readPage reads a part of a list, whose entries are the member of that name, and where
+// the next part begins; "" after the last.
+func readPage[T answer](body []byte, name string) (entries []T, next string, err error) {
+	var page map[string]json.RawMessage
+	ok := json.Unmarshal(body, &page) == nil && json.Unmarshal(page[name], &entries) == nil && entries != nil
+	if cursor, more := page["next_cursor"]; more {
+		ok = ok && json.Unmarshal(cursor, &next) == nil
 	}
-	return entries != nil
+	for _, v := range entries {
+		ok = ok && v.Complete()
+	}
+	if !ok {
+		return nil, "", fmt.Errorf("client: JSON that is not the list that was asked for: %w", ErrAnswer)
+	}
+	return entries, next, nil
 }
 
 // list reads a list page by page, as far as it is asked for. After an error it
-// ends. P says where the entries are.
-func list[P page[T], T answer](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
+// ends.
+func list[T answer](ctx context.Context, c *Client, path, name string, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		at, before := url.Values{"limit": {strconv.Itoa(c.page)}}, ""
@@ -41,26 +36,30 @@ func list[P page[T], T answer](ctx context.Context, c *Client, path string, quer
 			at[name] = values
 		}
 		for {
-			p, err := get[P](ctx, c, read(path, at))
+			body, _, err := c.do(ctx, read(path, at))
+			var entries []T
+			var next string
+			if err == nil {
+				entries, next, err = readPage[T](body, name)
+			}
 			if err != nil {
 				yield(none, err)
 				return
 			}
-			for _, v := range p.entries() {
+			for _, v := range entries {
 				if !yield(v, nil) {
 					return
 				}
 			}
-			switch next := p.cursor(); next {
+			switch next {
 			case "":
 				return
 			case before: // a list that never ends
 				yield(none, fmt.Errorf("client: a page that follows itself: %w", ErrAnswer))
 				return
-			default:
-				before = next
-				at.Set("cursor", next)
 			}
+			before = next
+			at.Set("cursor", next)
 		}
 	}
 }

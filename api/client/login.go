@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // Register makes an account with the role user, and returns its name as the
@@ -28,9 +29,8 @@ type named struct {
 	Username string `json:"username"`
 }
 
-func (n named) complete() bool { return n.Username != "" }
-
-func open(r *call) { r.open = true }
+// Complete reports whether all is there.
+func (n named) Complete() bool { return n.Username != "" }
 
 // Credentials are what a login takes.
 type Credentials struct {
@@ -52,8 +52,8 @@ type Credentials struct {
 type Login struct {
 	Token         flakepass.Token
 	SessionID     flakepass.ID // public
-	ExpiresAt     time.Time    // when the absolute lifetime ends
-	IdleExpiresAt time.Time    // when the idle timeout ends if no request comes
+	ExpiresAt     wire.Time    // when the absolute lifetime ends
+	IdleExpiresAt wire.Time    // when the idle timeout ends if no request comes
 	// Device is to be kept, also after a logout, for [Credentials]. It is the zero one
 	// if the server gives none.
 	Device DeviceCredential
@@ -83,84 +83,38 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 type wireLogin struct {
 	Token         token        `json:"token"`
 	SessionID     flakepass.ID `json:"session_id"`
-	ExpiresAt     time.Time    `json:"expires_at"`
-	IdleExpiresAt time.Time    `json:"idle_expires_at"`
+	ExpiresAt     wire.Time    `json:"expires_at"`
+	IdleExpiresAt wire.Time    `json:"idle_expires_at"`
 	Device        string       `json:"device_credential"`
 }
 
-func (l wireLogin) complete() bool {
+// Complete reports whether all is there.
+func (l wireLogin) Complete() bool {
 	return !l.Token.IsZero() && l.Token.ID() == l.SessionID && !l.ExpiresAt.IsZero() && !l.IdleExpiresAt.IsZero()
 }
 
 // Logout ends the login of this client's token. A login that is over already is
 // no error. The server that answered refuses the token from then on, and every
 // instance does within the revocation bound; within is that time if the server
-// says that it could not tell the others, and 0 if it could. After an error
+// says that the server could not notify its other instances, and 0 if it could. After an error
 // other than a 401 assume that the token still lives, and try again.
 func (c *Client) Logout(ctx context.Context) (within time.Duration, err error) {
-	return c.end(ctx, &call{method: http.MethodPost, path: "/v1/logout", again: true})
+	return c.act(ctx, http.MethodPost, "/v1/logout", nil, repeatable)
 }
-
-// end makes a call that is answered with nothing, or with when all instances know.
-func (c *Client) end(ctx context.Context, r *call) (time.Duration, error) {
-	r.none = true
-	body, status, err := c.do(ctx, r)
-	if err != nil || status == http.StatusNoContent {
-		return 0, err
-	}
-	v, err := decode[pending](body)
-	return v.within(), err
-}
-
-type pending struct {
-	WithinMS int64 `json:"effective_within_ms"`
-}
-
-func (p pending) complete() bool { return p.WithinMS > 0 && p.WithinMS <= longest }
-
-func (p pending) within() time.Duration { return time.Duration(p.WithinMS) * time.Millisecond }
-
-// A Session is a login that lives. Times are UTC.
-type Session struct {
-	ID            flakepass.ID `json:"id"` // public
-	IssuedAt      time.Time    `json:"issued_at"`
-	LastSeenAt    time.Time    `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
-	ExpiresAt     time.Time    `json:"expires_at"`
-	IdleExpiresAt time.Time    `json:"idle_expires_at"`
-}
-
-func (s Session) complete() bool {
-	return s.ID != 0 && !s.IssuedAt.IsZero() && !s.LastSeenAt.IsZero() && !s.ExpiresAt.IsZero() && !s.IdleExpiresAt.IsZero()
-}
-
-// Me is whose token a client has.
-type Me struct {
-	Username string  `json:"username"`
-	Role     string  `json:"role"` // user, service or admin
-	Session  Session `json:"session"`
-}
-
-func (m Me) complete() bool { return m.Username != "" && m.Role != "" && m.Session.complete() }
 
 // Me says whose token this client has, and how long the login lasts. To ask
 // counts as a use of the login, unless ctx is of [flakepass.NewPassiveContext].
-func (c *Client) Me(ctx context.Context) (Me, error) { return get[Me](ctx, c, read("/v1/me", nil)) }
+func (c *Client) Me(ctx context.Context) (wire.Me, error) {
+	return get[wire.Me](ctx, c, read("/v1/me", nil))
+}
 
 // ChangePassword sets another password and ends the login, so that this client's
 // token is dead. It fails with [CurrentPasswordInvalid], [ValidationFailed],
 // [RateLimited] or [Busy], after which nothing has changed. After [Unavailable],
-// [InternalError] or no answer nobody knows: log in to find out which password
+// [InternalError] or no answer the result is unknown: log in to find out which password
 // holds.
 func (c *Client) ChangePassword(ctx context.Context, current, next Password) error {
-	r, err := send(http.MethodPut, "/v1/me/password", struct {
-		Current string `json:"current_password"`
-		New     string `json:"new_password"`
-	}{current.reveal(), next.reveal()})
-	if err != nil {
-		return err
-	}
-	_, err = c.end(ctx, r)
-	return err
+	return c.ChangePasswordWithCode(ctx, current, next, "")
 }
 
 // Reauthenticate shows the password of this client's token's user once more, and a
@@ -170,14 +124,10 @@ func (c *Client) ChangePassword(ctx context.Context, current, next Password) err
 // [CurrentPasswordInvalid], [CurrentCodeInvalid], [RateLimited] or [Busy]; the
 // login goes on.
 func (c *Client) Reauthenticate(ctx context.Context, p Password, code string) error {
-	r, err := send(http.MethodPost, "/v1/me/reauthenticate", struct {
+	_, err := c.act(ctx, http.MethodPost, "/v1/me/reauthenticate", struct {
 		Password string `json:"password"`
 		Code     string `json:"code,omitempty"`
 	}{p.reveal(), code})
-	if err != nil {
-		return err
-	}
-	_, err = c.end(ctx, r)
 	return err
 }
 
@@ -194,7 +144,8 @@ type ready struct {
 	Status string `json:"status"`
 }
 
-func (r ready) complete() bool { return r.Status == "ready" }
+// Complete reports whether all is there.
+func (r ready) Complete() bool { return r.Status == "ready" }
 
 // token reads the text of one, for the one answer that has it.
 type token struct{ flakepass.Token }

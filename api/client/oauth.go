@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 )
 
-// Introspection is what the server says of somebody's token (RFC 7662). Where
+// Introspection is what the server says of a token (RFC 7662). Where
 // Active is false the rest is zero, whatever the reason.
 type Introspection struct {
 	Active    bool
@@ -18,7 +18,7 @@ type Introspection struct {
 	Role      string // user, service or admin
 	SessionID flakepass.ID
 	IssuedAt  time.Time // to the second, as ExpiresAt
-	ExpiresAt time.Time // when the login ends if nobody uses it
+	ExpiresAt time.Time // when the login ends if it is not used
 }
 
 // Introspect says who holds a token. The caller's role is service or admin. To
@@ -44,7 +44,8 @@ type wireToken struct {
 	Exp      int64        `json:"exp"`
 }
 
-func (t wireToken) complete() bool {
+// Complete reports whether all is there.
+func (t wireToken) Complete() bool {
 	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0)
 }
 
@@ -58,7 +59,7 @@ func (c *Client) Revoke(ctx context.Context, t flakepass.Token) error {
 	return err
 }
 
-// form is a call with the token of somebody in a form, as OAuth has it.
+// form is a call with a token in a form, as OAuth has it.
 func form(path string, t flakepass.Token) *call {
 	return &call{
 		method: http.MethodPost, path: path, again: true,

@@ -5,35 +5,80 @@ import (
 	"log/slog"
 )
 
-// A Password is a password that cannot print itself: every fmt verb, slog and
-// encoding/json show that there is one, and never which. The zero Password is
-// empty.
-type Password struct {
+// A secret is a text that cannot print itself: every fmt verb, slog and
+// encoding/json show that there is one, and never which. The zero secret is empty.
+type secret struct {
 	_ [0]func() // not comparable: == takes the time of the first difference
 	// A pointer, for fmt shows a string in a field that it may not call methods on.
 	text *string
 }
 
-// NewPassword makes one of its text.
-func NewPassword(text string) Password { return Password{text: &text} }
-
-func (p Password) reveal() string {
-	if p.text == nil {
+func (s secret) reveal() string {
+	if s.text == nil {
 		return ""
 	}
-	return *p.text
+	return *s.text
 }
 
 const redacted = "[redacted]"
 
-// String hides the password.
-func (Password) String() string { return redacted }
+// String hides the text.
+func (secret) String() string { return redacted }
 
-// Format hides the password under every verb of fmt.
-func (Password) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
+// Format hides the text under every verb of fmt.
+func (secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
 
-// LogValue hides the password from slog.
-func (Password) LogValue() slog.Value { return slog.StringValue(redacted) }
+// LogValue hides the text from slog.
+func (secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText hides the password from encoders.
-func (Password) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+// MarshalText hides the text from encoders.
+func (secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+
+// A Password is a password that cannot print itself: every fmt verb, slog and
+// encoding/json show that there is one, and never which. The zero Password is
+// empty.
+type Password struct{ secret }
+
+// NewPassword makes one of its text.
+func NewPassword(text string) Password { return Password{secret{text: &text}} }
+
+// A DeviceCredential shows that this device was logged in to an account before. It
+// opens nothing. It cannot print itself, as a [Password] cannot; the zero
+// DeviceCredential is none.
+type DeviceCredential struct{ secret }
+
+// NewDeviceCredential makes one of its text, such as [DeviceCredential.Reveal] gave;
+// of an empty text none.
+func NewDeviceCredential(text string) DeviceCredential {
+	if text == "" {
+		return DeviceCredential{}
+	}
+	return DeviceCredential{secret{text: &text}}
+}
+
+// Reveal is the text, to be kept for the next login.
+func (d DeviceCredential) Reveal() string { return d.reveal() }
+
+// A ResetToken lets who has it set the password of one user, once. It cannot
+// print itself, as a [Password] cannot. The zero ResetToken is none.
+type ResetToken struct{ secret }
+
+// NewResetToken makes one of its text.
+func NewResetToken(text string) ResetToken { return ResetToken{secret{text: &text}} }
+
+// Reveal is the text: the secret itself. It belongs to the user, and nowhere else.
+func (t ResetToken) Reveal() string { return t.reveal() }
+
+// A Secret is shown once: the secret of an authenticator app, its URI, or a
+// recovery code. It cannot print itself, as a [Password] cannot.
+type Secret struct{ secret }
+
+// Reveal is the text, to be shown to that person only.
+func (s Secret) Reveal() string { return s.reveal() }
+
+// UnmarshalText reads the secret of an answer.
+func (s *Secret) UnmarshalText(b []byte) error {
+	text := string(b)
+	s.text = &text
+	return nil
+}

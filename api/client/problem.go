@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // A Problem is an answer with a status of 400 or more: a problem document (RFC
@@ -15,23 +17,15 @@ import (
 // unwraps to its [Code]. All texts are of the server; they have no characters
 // that a terminal obeys.
 type Problem struct {
-	Status     int           // of HTTP
-	Code       Code          // stable; empty if the answer was no problem document
-	Title      string        // one line, for people
-	Detail     string        // what to do; may be empty
-	Errors     []FieldError  // of [ValidationFailed]: every broken rule
-	Reasons    []string      // of [NotReady]: what is not
-	Effect     *Effect       // of [ConfirmationRequired]: what the change would do; else nil
-	RetryAfter time.Duration // when to ask again; 0 if the server does not say
-	RequestID  string        // under which the server logs the request; may be empty
-}
-
-// A FieldError is a rule that a field of the request breaks. The message goes
-// after the name of the field.
-type FieldError struct {
-	Field   string `json:"field"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Status     int               // of HTTP
+	Code       Code              // stable; empty if the answer was no problem document
+	Title      string            // one line, for people
+	Detail     string            // what to do; may be empty
+	Errors     []wire.FieldError // of [ValidationFailed]: every broken rule
+	Reasons    []string          // of [NotReady]: what is not
+	Effect     *wire.Effect      // of [ConfirmationRequired]: what the change would do; else nil
+	RetryAfter time.Duration     // when to ask again; 0 if the server does not say
+	RequestID  string            // under which the server logs the request; may be empty
 }
 
 // Error is the problem in one line, without the request ID.
@@ -68,7 +62,7 @@ func (p *Problem) Unwrap() error {
 }
 
 // maxText bounds each text of a problem, in bytes, and maxList each list: an
-// error is read by people, and who answers may be anybody.
+// error is read by people, and the answer may come from any server.
 const (
 	maxText = 1000
 	maxList = 100
@@ -81,7 +75,7 @@ func problemOf(resp *http.Response, body []byte) *Problem {
 	if p.RequestID == "" {
 		p.RequestID = clean(resp.Header.Get("X-Request-Id"))
 	}
-	// The header is what whoever answers has to send (RFC 9110, section 10.2.3); a
+	// The header is what a server has to send (RFC 9110, section 10.2.3); a
 	// proxy may have written it. Dates are not used: clocks differ.
 	if n, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
 		p.RetryAfter = time.Duration(n) * time.Second
@@ -92,35 +86,27 @@ func problemOf(resp *http.Response, body []byte) *Problem {
 // readProblem reads a problem document, or returns an empty problem. Nothing but
 // the code is needed for one.
 func readProblem(body []byte, isJSON bool) *Problem {
-	var w struct {
-		Code      Code         `json:"code"`
-		Title     string       `json:"title"`
-		Detail    string       `json:"detail"`
-		Errors    []FieldError `json:"errors"`
-		Reasons   []string     `json:"reasons"`
-		RequestID string       `json:"request_id"`
-		Effect    *Effect      `json:"effect"`
-	}
-	if !isJSON || json.Unmarshal(body, &w) != nil || !w.Code.wellFormed() {
+	var w wire.Problem
+	if !isJSON || json.Unmarshal(body, &w) != nil || !Code(w.Code).wellFormed() {
 		return &Problem{}
 	}
-	p := &Problem{Code: w.Code, Title: clean(w.Title), Detail: clean(w.Detail), RequestID: clean(w.RequestID)}
+	p := &Problem{Code: Code(w.Code), Title: clean(w.Title), Detail: clean(w.Detail), RequestID: clean(w.RequestID)}
 	if p.Title == "" {
-		p.Title = strings.ReplaceAll(string(w.Code), "_", " ")
+		p.Title = strings.ReplaceAll(w.Code, "_", " ")
 	}
 	for _, f := range w.Errors[:min(len(w.Errors), maxList)] {
-		p.Errors = append(p.Errors, FieldError{clean(f.Field), clean(f.Code), clean(f.Message)})
+		p.Errors = append(p.Errors, wire.FieldError{Field: clean(f.Field), Code: clean(f.Code), Message: clean(f.Message)})
 	}
 	for _, r := range w.Reasons[:min(len(w.Reasons), maxList)] {
 		p.Reasons = append(p.Reasons, clean(r))
 	}
-	if w.Effect != nil && w.Effect.sane() {
+	if w.Effect != nil && w.Effect.Sane() {
 		p.Effect = w.Effect
 	}
 	return p
 }
 
-// clean is a text of somebody else in a bounded length, and without what a
+// clean is a text of another server in a bounded length, and without what a
 // terminal or a log obeys.
 func clean(s string) string {
 	if len(s) > maxText {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 func TestProblemIsReadWhole(t *testing.T) {
@@ -63,7 +65,7 @@ func FuzzProblem(f *testing.F) {
 		if p.Code != "" && (!p.Code.wellFormed() || !errors.Is(p, p.Code) || p.Title == "") {
 			t.Errorf("a problem without a name: %+v", p)
 		}
-		if p.Effect != nil && !p.Effect.sane() {
+		if p.Effect != nil && !p.Effect.Sane() {
 			t.Errorf("an effect below nothing: %+v", p.Effect)
 		}
 	})
@@ -76,26 +78,25 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"effective_within_ms":9223372036854775807}`))
 	f.Add([]byte(`{"token":"fp_x","session_id":"1"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if p, err := decode[wireChanged](body); err == nil && (p.policy().IdleTimeout < 0 || p.policy().Version < 1) {
-			t.Errorf("a policy: %+v", p.policy())
+		if p, err := decode[wire.PolicyChanged](body); err == nil && (p.IdleTimeout <= 0 || p.Version < 1) {
+			t.Errorf("a policy: %+v", p)
 		}
-		if p, err := decode[pending](body); err == nil && p.within() <= 0 {
-			t.Errorf("within %v", p.within())
+		if p, err := decode[pending](body); err == nil && p.Within <= 0 {
+			t.Errorf("within %v", p.Within)
 		}
 		if p, err := decode[wireLogin](body); err == nil && p.Token.ID() != p.SessionID {
 			t.Errorf("a login: %+v", p)
 		}
-		if p, err := decode[sweepPage](body); err == nil {
-			for _, s := range p.entries() {
-				if s.sweep().LongestBatch < 0 {
-					t.Errorf("a sweep: %+v", s.sweep())
-				}
+		sweeps, _, _ := readPage[wire.Sweep](body, "sweeps")
+		for _, s := range sweeps {
+			if s.LongestBatch < 0 {
+				t.Errorf("a sweep: %+v", s)
 			}
 		}
-		_, _ = decode[auditPage](body)
-		_, _ = decode[userPage](body)
+		_, _, _ = readPage[wire.Event](body, "events")
+		_, _, _ = readPage[wire.User](body, "users")
 		_, _ = decode[wireToken](body)
-		_, _ = decode[Stats](body)
+		_, _ = decode[wire.Stats](body)
 		_, _ = decode[wireReset](body)
 	})
 }

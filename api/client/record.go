@@ -2,13 +2,13 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // An AuditFilter chooses events. What is zero chooses all; the rest adds up.
@@ -20,47 +20,9 @@ type AuditFilter struct {
 	Until  time.Time // before this instant
 }
 
-// An AuditEvent is an entry of the record. Times are UTC.
-type AuditEvent struct {
-	ID        flakepass.ID    `json:"id"`
-	At        time.Time       `json:"at"`
-	Action    string          `json:"action"`
-	Actor     AuditActor      `json:"actor"`
-	Via       string          `json:"via"` // the door: api, cli or another
-	Target    AuditTarget     `json:"target"`
-	Reason    string          `json:"reason"`
-	Old       json.RawMessage `json:"old"` // nil where there is none
-	New       json.RawMessage `json:"new"`
-	RequestID string          `json:"request_id"` // empty where there is none
-	Address   string          `json:"address"`    // of the caller; empty where there is none
-}
-
-// An AuditActor is who did it. Its ID is 0 for who has no account here.
-type AuditActor struct {
-	ID   flakepass.ID `json:"id"`
-	Name string       `json:"name"`
-}
-
-// An AuditTarget is to whom or what it was done. Its ID is 0 for what has none.
-type AuditTarget struct {
-	Kind string       `json:"kind"`
-	ID   flakepass.ID `json:"id"`
-	Name string       `json:"name"`
-}
-
-func (e AuditEvent) complete() bool { return e.ID != 0 && !e.At.IsZero() && e.Action != "" }
-
-type auditPage struct {
-	Events []AuditEvent `json:"events"`
-	next
-}
-
-func (p auditPage) complete() bool        { return whole(p.Events) }
-func (p auditPage) entries() []AuditEvent { return p.Events }
-
 // Audit is the record of what was done to accounts, logins and settings, newest
 // first.
-func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditEvent, error] {
+func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[wire.Event, error] {
 	query := url.Values{}
 	for name, text := range map[string]string{"action": f.Action, "actor": f.Actor, "target": f.Target} {
 		if text != "" {
@@ -72,72 +34,67 @@ func (c *Client) Audit(ctx context.Context, f AuditFilter) iter.Seq2[AuditEvent,
 			query.Set(name, at.UTC().Format(time.RFC3339Nano))
 		}
 	}
-	return list[auditPage](ctx, c, "/v1/admin/audit", query)
+	return list[wire.Event](ctx, c, "/v1/admin/audit", "events", query)
 }
 
-// A Sweep is a pass that clears logins that are over off the users' rows. No
-// answer about a token depends on it. Times are UTC.
-type Sweep struct {
-	ID           flakepass.ID
-	Instance     string
-	RequestedBy  string // empty for one that came by its schedule
-	StartedAt    time.Time
-	FinishedAt   time.Time // zero while it runs
-	Outcome      string    // running; or done, ceiling, slow, failed, stopped, lost or abandoned
-	Cleared      int64     // logins
-	FailedRows   int64     // rows that refused to be cleared
-	LongestBatch time.Duration
-	Detail       string // for people
-}
-
-// Sweeps are the passes that did something or that somebody asked for, newest
+// Sweeps are the passes that did something or that an operator asked for, newest
 // first. The last 1,000 are kept.
-func (c *Client) Sweeps(ctx context.Context) iter.Seq2[Sweep, error] {
-	return func(yield func(Sweep, error) bool) {
-		for v, err := range list[sweepPage](ctx, c, "/v1/admin/sweeps", nil) {
-			if !yield(v.sweep(), err) {
-				return
-			}
-		}
-	}
+func (c *Client) Sweeps(ctx context.Context) iter.Seq2[wire.Sweep, error] {
+	return list[wire.Sweep](ctx, c, "/v1/admin/sweeps", "sweeps", nil)
 }
 
 // StartSweep has a pass begin, and does not wait for it: [Client.Sweeps] shows how
 // far it is. While one runs, here or on another instance, it fails with
 // [SweepRunning].
-func (c *Client) StartSweep(ctx context.Context) (Sweep, error) {
-	v, err := ask[wireSweep](ctx, c, http.MethodPost, "/v1/admin/sweeps", nil)
-	return v.sweep(), err
+func (c *Client) StartSweep(ctx context.Context) (wire.Sweep, error) {
+	return ask[wire.Sweep](ctx, c, http.MethodPost, "/v1/admin/sweeps", nil)
 }
 
-type wireSweep struct {
-	ID          flakepass.ID `json:"id"`
-	Instance    string       `json:"instance"`
-	RequestedBy string       `json:"requested_by"`
-	StartedAt   time.Time    `json:"started_at"`
-	FinishedAt  time.Time    `json:"finished_at"`
-	Outcome     string       `json:"outcome"`
-	Cleared     int64        `json:"cleared"`
-	FailedRows  int64        `json:"failed_rows"`
-	LongestMS   int64        `json:"longest_batch_ms"`
-	Detail      string       `json:"detail"`
-}
-
-func (s wireSweep) complete() bool {
-	return s.ID != 0 && s.Outcome != "" && !s.StartedAt.IsZero() && s.Cleared >= 0 && s.FailedRows >= 0 && s.LongestMS >= 0 && s.LongestMS <= longest
-}
-
-func (s wireSweep) sweep() Sweep {
-	return Sweep{
-		s.ID, s.Instance, s.RequestedBy, s.StartedAt, s.FinishedAt, s.Outcome, s.Cleared, s.FailedRows,
-		time.Duration(s.LongestMS) * time.Millisecond, s.Detail,
+// Instances are those of the deployment, whichever is asked: those that reported
+// last come first, at most 1,000.
+func (c *Client) Instances(ctx context.Context) ([]wire.Instance, error) {
+	body, _, err := c.do(ctx, read("/v1/admin/instances", nil))
+	if err != nil {
+		return nil, err
 	}
+	all, _, err := readPage[wire.Instance](body, "instances")
+	return all, err
 }
 
-type sweepPage struct {
-	Sweeps []wireSweep `json:"sweeps"`
-	next
+type because struct {
+	Reason string `json:"reason,omitempty"`
 }
 
-func (p sweepPage) complete() bool       { return whole(p.Sweeps) }
-func (p sweepPage) entries() []wireSweep { return p.Sweeps }
+// Sessions lists the logins that live, newest first.
+func (c *Client) Sessions(ctx context.Context) iter.Seq2[wire.UserSession, error] {
+	return list[wire.UserSession](ctx, c, "/v1/admin/sessions", "sessions", nil)
+}
+
+// Session is one login that lives. One that is over is [NotFound].
+func (c *Client) Session(ctx context.Context, id flakepass.ID) (wire.UserSession, error) {
+	return get[wire.UserSession](ctx, c, read("/v1/admin/sessions/"+id.String(), nil))
+}
+
+// EndSession ends a login by its ID. One that is over already is no error; one of
+// which nothing is known is [NotFound]. within is as [Client.Logout] returns it.
+// After any other error assume that it still lives, and try again.
+func (c *Client) EndSession(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
+	return c.act(ctx, http.MethodDelete, "/v1/admin/sessions/"+id.String(), because{reason}, repeatable)
+}
+
+// A LoggedOutAll says what [Client.LogoutAll] ended.
+type LoggedOutAll struct {
+	Ended  *wire.Estimate `json:"ended"`               // how many logins lived until then; nil if they could not be counted in time
+	Within wire.Millis    `json:"effective_within_ms"` // by when every instance refuses them
+}
+
+// Complete reports whether all is there.
+func (a LoggedOutAll) Complete() bool {
+	return a.Within > 0 && a.Within.Sane() && (a.Ended == nil || a.Ended.Sane())
+}
+
+// LogoutAll ends every login that has begun so far, that of this client too. After
+// an error assume that they still live, and try again.
+func (c *Client) LogoutAll(ctx context.Context, reason string) (LoggedOutAll, error) {
+	return ask[LoggedOutAll](ctx, c, http.MethodPost, "/v1/admin/logout-all", because{reason})
+}

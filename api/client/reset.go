@@ -4,77 +4,45 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"iter"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
-
-// A ResetToken lets whoever has it set the password of one user, once. It cannot
-// print itself, as a [Password] cannot. The zero ResetToken is none.
-type ResetToken struct {
-	_    [0]func() // not comparable
-	text *string
-}
-
-// NewResetToken makes one of its text.
-func NewResetToken(text string) ResetToken { return ResetToken{text: &text} }
-
-// Reveal is the text: the secret itself. It belongs to the user, and nowhere else.
-func (t ResetToken) Reveal() string {
-	if t.text == nil {
-		return ""
-	}
-	return *t.text
-}
-
-// String hides the token.
-func (ResetToken) String() string { return redacted }
-
-// Format hides the token under every verb of fmt.
-func (ResetToken) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(redacted)) }
-
-// LogValue hides the token from slog.
-func (ResetToken) LogValue() slog.Value { return slog.StringValue(redacted) }
-
-// MarshalText hides the token from encoders.
-func (ResetToken) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // A PasswordReset is a way for a user to set a password, once.
 type PasswordReset struct {
 	Token     ResetToken
-	ExpiresAt time.Time // UTC; from then on nobody can use it
-	link      bool
-	base      string
+	ExpiresAt wire.Time // from then on it cannot be used
+	Page      string    // where a person sets the password; "" if the operator has not said where people reach the server
 }
 
-// URL is a page on which a person sets the password, with the token in it, so it
-// is as secret; or "", if the operator has not said where people reach the server.
+// URL is the page with the token in it, so it is as secret; or "" if no page is known.
 func (r PasswordReset) URL() string {
-	if !r.link {
+	if r.Page == "" {
 		return ""
 	}
-	return r.base + "#" + r.Token.Reveal()
+	return r.Page + "#" + r.Token.Reveal()
 }
 
 type wireReset struct {
 	Token     string    `json:"reset_token"`
 	URL       string    `json:"url"`
-	ExpiresAt time.Time `json:"expires_at"`
+	ExpiresAt wire.Time `json:"expires_at"`
 }
 
-func (r wireReset) complete() bool {
+// Complete reports whether all is there.
+func (r wireReset) Complete() bool {
 	return strings.HasPrefix(r.Token, "fpr_") && !r.ExpiresAt.IsZero() && (r.URL == "" || strings.HasSuffix(r.URL, "#"+r.Token))
 }
 
 func (r wireReset) reset() PasswordReset {
-	base, _, link := strings.Cut(r.URL, "#")
-	return PasswordReset{Token: NewResetToken(r.Token), ExpiresAt: r.ExpiresAt, link: link, base: base}
+	page, _, _ := strings.Cut(r.URL, "#")
+	return PasswordReset{Token: NewResetToken(r.Token), ExpiresAt: r.ExpiresAt, Page: page}
 }
 
 // UnmarshalJSON fails with an error that does not repeat the text.
@@ -97,7 +65,7 @@ func (h ResetHow) seconds() int64 { return int64(h.Life / time.Second) }
 // StartPasswordReset gives out a token with which the user sets a password, once,
 // in the place of one that was given out before. Until it is used nothing
 // changes. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no
-// answer nobody knows: start another.
+// answer the result is unknown: start another.
 func (c *Client) StartPasswordReset(ctx context.Context, id flakepass.ID, how ResetHow) (PasswordReset, error) {
 	r, err := ask[wireReset](ctx, c, http.MethodPost, "/v1/admin/users/"+id.String()+"/password-reset", struct {
 		Life   int64  `json:"reset_lifetime_seconds,omitempty"`
@@ -113,52 +81,26 @@ func (c *Client) StartPasswordReset(ctx context.Context, id flakepass.ID, how Re
 // one. It fails with [NotFound] or [ValidationFailed]. After a 5xx or no answer
 // assume that the token still works, and try again.
 func (c *Client) WithdrawPasswordReset(ctx context.Context, id flakepass.ID, reason string) error {
-	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/password-reset", because{reason})
-	if err != nil {
-		return err
-	}
-	_, err = c.end(ctx, r)
+	_, err := c.act(ctx, http.MethodDelete, "/v1/admin/users/"+id.String()+"/password-reset", because{reason})
 	return err
 }
 
-// An OpenPasswordReset is a started reset that can be used. Its token is known to
-// nobody but those who were given it. Times are UTC.
-type OpenPasswordReset struct {
-	ID        flakepass.ID `json:"id"` // of the event in the record that tells of its start
-	UserID    flakepass.ID `json:"user_id"`
-	Username  string       `json:"username"`
-	Issuer    AuditActor   `json:"issuer"`
-	IssuedAt  time.Time    `json:"issued_at"`
-	ExpiresAt time.Time    `json:"expires_at"`
-}
-
-func (r OpenPasswordReset) complete() bool {
-	return r.ID != 0 && r.UserID != 0 && r.Username != "" && !r.IssuedAt.IsZero() && !r.ExpiresAt.IsZero()
-}
-
-type resetPage struct {
-	Resets []OpenPasswordReset `json:"password_resets"`
-	next
-}
-
-func (p resetPage) complete() bool               { return whole(p.Resets) }
-func (p resetPage) entries() []OpenPasswordReset { return p.Resets }
-
 // PasswordResets lists the started resets that can be used, newest first: those that
 // issuer started, or all if it is 0.
-func (c *Client) PasswordResets(ctx context.Context, issuer flakepass.ID) iter.Seq2[OpenPasswordReset, error] {
+func (c *Client) PasswordResets(ctx context.Context, issuer flakepass.ID) iter.Seq2[wire.OpenReset, error] {
 	query := url.Values{}
 	if issuer != 0 {
 		query.Set("issued_by", issuer.String())
 	}
-	return list[resetPage](ctx, c, "/v1/admin/password-resets", query)
+	return list[wire.OpenReset](ctx, c, "/v1/admin/password-resets", "password_resets", query)
 }
 
 type wireWithdrawn struct {
 	Withdrawn *int `json:"withdrawn"`
 }
 
-func (w wireWithdrawn) complete() bool { return w.Withdrawn != nil }
+// Complete reports whether all is there.
+func (w wireWithdrawn) Complete() bool { return w.Withdrawn != nil }
 
 // WithdrawIssuedPasswordResets ends all resets that issuer has started so far and
 // that can be used, and returns how many there were. It fails with [NotFound] or
@@ -173,36 +115,32 @@ func (c *Client) WithdrawIssuedPasswordResets(ctx context.Context, issuer flakep
 }
 
 // ResetPassword sets the password of the user who was given that token, and ends
-// the login, if there is one. It logs nobody in. It fails with
+// the login, if there is one. It begins no login. It fails with
 // [ResetTokenInvalid], [AccountDisabled], [ValidationFailed], [RateLimited] or
 // [Busy], after which nothing has changed. After [Unavailable], [InternalError] or
-// no answer nobody knows: log in to find out.
+// no answer the result is unknown: log in to find out.
 func (c *Client) ResetPassword(ctx context.Context, t ResetToken, next Password) error {
-	r, err := send(http.MethodPost, "/v1/password-resets", struct {
+	_, err := c.act(ctx, http.MethodPost, "/v1/password-resets", struct {
 		Token string `json:"reset_token"`
 		New   string `json:"new_password"`
-	}{t.Reveal(), next.reveal()})
-	if err != nil {
-		return err
-	}
-	r.open = true
-	_, err = c.end(ctx, r)
+	}{t.Reveal(), next.reveal()}, open)
 	return err
 }
 
 // An Invited is an account without a password, and how its owner sets the first.
 type Invited struct {
-	User  User
+	User  wire.User
 	Reset PasswordReset
 }
 
 type wireInvited struct {
-	User
+	wire.User
 	Reset *wireReset `json:"password_reset"`
 }
 
-func (i wireInvited) complete() bool {
-	return i.User.complete() && i.Reset != nil && i.Reset.complete()
+// Complete reports whether all is there.
+func (i wireInvited) Complete() bool {
+	return i.User.Complete() && i.Reset != nil && i.Reset.Complete()
 }
 
 // InviteUser makes an account without a password, and gives out a token with

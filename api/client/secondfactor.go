@@ -9,26 +9,14 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 )
 
-// A Secret is shown once: the secret of an authenticator app, its URI, or a
-// recovery code. It cannot print itself; [Secret.Reveal] is its text.
-type Secret struct{ Password }
-
-// Reveal is the text, to be shown to the person and to nobody else.
-func (s Secret) Reveal() string { return s.reveal() }
-
-// UnmarshalText reads the secret of an answer.
-func (s *Secret) UnmarshalText(b []byte) error {
-	s.Password = NewPassword(string(b))
-	return nil
-}
-
 // An Enrolment is a second factor that does not count yet.
 type Enrolment struct {
 	Secret Secret `json:"secret"`      // 160 bits in base32, to type into an app
 	URI    Secret `json:"otpauth_uri"` // the same for a QR code
 }
 
-func (e Enrolment) complete() bool {
+// Complete reports whether all is there.
+func (e Enrolment) Complete() bool {
 	return e.Secret.reveal() != "" && strings.HasPrefix(e.URI.reveal(), "otpauth://")
 }
 
@@ -46,13 +34,14 @@ type recoveryCodes struct {
 	Codes []Secret `json:"recovery_codes"`
 }
 
-func (r recoveryCodes) complete() bool { return len(r.Codes) > 0 }
+// Complete reports whether all is there.
+func (r recoveryCodes) Complete() bool { return len(r.Codes) > 0 }
 
 // ConfirmSecondFactor makes the second factor count, by a code that the app shows,
 // and returns the recovery codes, each of which stands for the app once. The login
 // goes on. It fails with [CurrentCodeInvalid], [SecondFactorNotEnrolled],
 // [SecondFactorEnrolled] or [RateLimited]. After [Unavailable], [InternalError] or
-// no answer nobody knows: see [Client.SecondFactor].
+// no answer the result is unknown: see [Client.SecondFactor].
 func (c *Client) ConfirmSecondFactor(ctx context.Context, code string) ([]Secret, error) {
 	v, err := ask[recoveryCodes](ctx, c, http.MethodPost, "/v1/me/second-factor/confirm", struct {
 		Code string `json:"code"`
@@ -60,7 +49,7 @@ func (c *Client) ConfirmSecondFactor(ctx context.Context, code string) ([]Secret
 	return v.Codes, err
 }
 
-// A FactorState tells of the second factor of this client's own account.
+// A FactorState describes the second factor of this client's own account.
 type FactorState struct {
 	Enrolled bool // a login needs a code
 	Left     int  // recovery codes that were not used
@@ -71,9 +60,10 @@ type factorState struct {
 	Left     *int  `json:"recovery_codes_left"`
 }
 
-func (f factorState) complete() bool { return f.Enrolled != nil && f.Left != nil }
+// Complete reports whether all is there.
+func (f factorState) Complete() bool { return f.Enrolled != nil && f.Left != nil }
 
-// SecondFactor tells whether a login of this client's account needs a code, and how
+// SecondFactor returns whether a login of this client's account needs a code, and how
 // many recovery codes are left.
 func (c *Client) SecondFactor(ctx context.Context) (FactorState, error) {
 	v, err := get[factorState](ctx, c, read("/v1/me/second-factor", nil))
@@ -86,7 +76,7 @@ func (c *Client) SecondFactor(ctx context.Context) (FactorState, error) {
 // RenewRecoveryCodes returns new recovery codes; none of before counts then, nor
 // code, if that is one. The login goes on. It fails with [CurrentPasswordInvalid],
 // [CurrentCodeInvalid], [SecondFactorNotEnrolled], [RateLimited] or [Busy]. After
-// [Unavailable], [InternalError] or no answer nobody knows which ones count: call
+// [Unavailable], [InternalError] or no answer it is unknown which ones count: call
 // it again, with another code.
 func (c *Client) RenewRecoveryCodes(ctx context.Context, current Password, code string) ([]Secret, error) {
 	v, err := ask[recoveryCodes](ctx, c, http.MethodPost, "/v1/me/second-factor/recovery-codes", factorProof{current.reveal(), code})
@@ -103,37 +93,25 @@ type factorProof struct {
 // [CurrentPasswordInvalid], [CurrentCodeInvalid], [SecondFactorNotEnrolled],
 // [PasswordTooShort], [RateLimited] or [Busy].
 func (c *Client) RemoveSecondFactor(ctx context.Context, current Password, code string) error {
-	r, err := send(http.MethodDelete, "/v1/me/second-factor", factorProof{current.reveal(), code})
-	if err != nil {
-		return err
-	}
-	_, err = c.end(ctx, r)
+	_, err := c.act(ctx, http.MethodDelete, "/v1/me/second-factor", factorProof{current.reveal(), code})
 	return err
 }
 
 // ChangePasswordWithCode is [Client.ChangePassword] for an account with a second
 // factor. It fails with [CurrentCodeInvalid] as well.
 func (c *Client) ChangePasswordWithCode(ctx context.Context, current, next Password, code string) error {
-	r, err := send(http.MethodPut, "/v1/me/password", struct {
+	_, err := c.act(ctx, http.MethodPut, "/v1/me/password", struct {
 		Current string `json:"current_password"`
 		New     string `json:"new_password"`
 		Code    string `json:"code,omitempty"`
 	}{current.reveal(), next.reveal(), code})
-	if err != nil {
-		return err
-	}
-	_, err = c.end(ctx, r)
 	return err
 }
 
 // RemoveUsersSecondFactor removes the second factor of a user who has lost it, and
 // ends the login. Where there is none nothing happens. within is as
-// [Client.Logout] returns it. It fails with [NotFound]. After a 5xx nobody knows:
+// [Client.Logout] returns it. It fails with [NotFound]. After a 5xx the result is unknown:
 // call it again.
 func (c *Client) RemoveUsersSecondFactor(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
-	r, err := send(http.MethodDelete, "/v1/admin/users/"+id.String()+"/second-factor", because{reason})
-	if err != nil {
-		return 0, err
-	}
-	return c.end(ctx, r)
+	return c.act(ctx, http.MethodDelete, "/v1/admin/users/"+id.String()+"/second-factor", because{reason})
 }

@@ -4,7 +4,7 @@
 //
 // A token is a question: who is this? A login mints one. The user's row keeps
 // it, as a hash. Every request asks. A policy, which an operator may change at
-// any moment, says when the answer becomes nobody. A sweep forgets what is
+// any moment, says when a token is no longer accepted. A sweep forgets what is
 // over.
 //
 // # Use
@@ -27,7 +27,7 @@
 //	http.Handle("GET /news", guard.Optional().Handler(news))      // also without a login
 //	http.Handle("GET /unread", guard.Passive().Handler(unread))   // polled: no use of the login
 //
-// Whoever can tell a token's holder is a [Verifier]. A service that has neither
+// What finds the holder of a token is a [Verifier]. A service that has neither
 // flakepass' database nor its Redis uses a [Remote], which asks a flakepass
 // server and remembers the answers. One behind a proxy that asks GET /v1/verify
 // has a [Forwarded] instead. The server guards its own routes with this package,
@@ -79,8 +79,8 @@
 //
 //	400  credentials_ambiguous  two different tokens, or one header twice
 //	401  token_missing          no token; WWW-Authenticate has no error then
-//	401  token_malformed        never was a token; nobody was asked
-//	401  token_invalid          nobody has it, or its secret is wrong
+//	401  token_malformed        never was a token; no server was asked
+//	401  token_invalid          there is none, or its secret is wrong
 //	401  token_expired          the absolute lifetime is over
 //	401  token_idle_timeout     unused for longer than the idle timeout
 //	401  token_logged_out       its owner logged out
@@ -88,12 +88,12 @@
 //	401  token_revoked          an operator or a new password ended the login
 //	401  account_disabled       the account was disabled
 //	403  forbidden              the token is good; its holder's role is not enough
-//	503  unavailable            nobody could tell; Retry-After says when to ask again
+//	503  unavailable            the answer is unknown; Retry-After says when to ask again
 //
 // A 401 is a verdict, with a WWW-Authenticate as RFC 6750 section 3 has it: the
 // app throws its token away and logs in. Not knowing is therefore never a 401 but
 // a 503, with which the app keeps its token: otherwise a short outage of a
-// database becomes a stampede on the login. [Guard.Undecided] hears the cause of
+// database becomes a stampede on the login. [Guard.Undecided] receives the cause of
 // every 503; the client does not.
 //
 // # Testing your handlers
@@ -110,10 +110,9 @@
 //
 // # Reading order of the source
 //
-// token.go (what a token is, and how it refuses to be printed), identity.go
-// (the question and its answers), guard.go (the door that asks it), credential.go
-// (where it looks for a token), refuse.go (how it says no), forwarded.go (who is
-// believed without being asked), remote.go and remote_known.go (how it is asked
-// from far away, and why the answer is fresh); then ARCHITECTURE.md for the
+// token.go (what a token is, and how it refuses to be printed), identity.go (the question
+// and its answer), refusal.go (the refusals), guard.go (the middleware that asks), then
+// forwarded.go (a signed answer that needs no question), remote.go and remote_known.go
+// (how another process asks, and why the answer is fresh); then ARCHITECTURE.md for the
 // server behind it.
 package flakepass

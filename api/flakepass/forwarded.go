@@ -15,19 +15,19 @@ import (
 // and hands the answer on in headers (docs/proxies). It is a field of a [Guard].
 // Set the fields once, before use.
 //
-// Anybody can send such headers. They are believed only if every condition that
+// Every client can send such headers. They are believed only if every condition that
 // is set here holds; with none set, never. Believed or not, no spelling of them
-// but the one that was believed reaches the handler, or whoever sees the request
+// but the one that was believed reaches the handler, or a reader of the request
 // later: X_Auth_Role and X.Auth.Role, which some frameworks read as X-Auth-Role,
 // are taken out as well. The map of the request's headers is changed in place.
 //
 // A request without any of these headers brings no token. One whose headers are
 // not believed, or not complete, is answered 503 and never 401: a proxy that got
 // a new address or lost its key must not make apps throw their tokens away.
-// [Guard.Undecided] hears an error wrapping [ErrForwarded], which says what to do.
+// [Guard.Undecided] receives an error wrapping [ErrForwarded], which says what to do.
 //
-// The Identity has what the proxy was told. Its IssuedAt is read from the
-// SessionID, and LastSeenAt is not known: it is zero. Whoever polls through a
+// The Identity has what the server answered to the proxy. Its IssuedAt is read from the
+// SessionID, and LastSeenAt is not known: it is zero. A client that polls through a
 // proxy sends [PassiveHeader], which the proxy must pass on; [Guard.Passive]
 // comes too late.
 type Forwarded struct {
@@ -35,7 +35,7 @@ type Forwarded struct {
 	// (RemoteAddr of the request; a header never counts). Do not put anything
 	// in front of the Guard that changes RemoteAddr by a header.
 	//
-	// It protects against whoever cannot reach the service from such an address,
+	// It protects against clients that cannot reach the service from such an address,
 	// and not against another program that can. A Unix socket has no address: use
 	// Keys there.
 	From []netip.Prefix
@@ -49,7 +49,7 @@ type Forwarded struct {
 // believed. A [Guard] answers 503.
 var ErrForwarded = errors.New("forwarded identity not believed")
 
-// The headers in which GET /v1/verify says who somebody is.
+// The headers in which GET /v1/verify returns the identity.
 const (
 	userIDHeader    = "X-Auth-User-Id"
 	usernameHeader  = "X-Auth-Username"
@@ -130,7 +130,7 @@ func requestURI(r *http.Request) string {
 // claims are the values of identityHeaders.
 type claims [len(identityHeaders)][]string
 
-// claimsOf reports also whether anybody is claimed at all. Times alone say
+// claimsOf reports also whether there is a claim at all. Times alone say
 // nothing.
 func claimsOf(h http.Header) (c claims, claimed bool) {
 	for i, name := range identityHeaders {
@@ -188,7 +188,7 @@ func notOfRole(r rune) bool {
 }
 
 // strip takes every spelling of the identity headers out of h; if they are
-// believed, all but the right one. The signature is for nobody else to read.
+// believed, all but the right one. The signature is only for the service.
 func strip(h http.Header, believed bool) {
 	for name := range h {
 		canonical := fold(name)

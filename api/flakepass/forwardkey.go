@@ -21,10 +21,10 @@ import (
 // if FLAKEPASS_FORWARD_KEY is set; [Forwarded] with the same key believes them.
 // The zero ForwardKey signs nothing. A ForwardKey does not print itself.
 //
-// It protects against whoever can reach the service but does not know the key:
+// It protects against clients that can reach the service but do not know the key:
 // an identity cannot be made up, changed, or moved to another method or path. It
 // does not hide anything, does not cover the query or the body, and does not
-// notice a repetition: within [ForwardWindow] a signed request that somebody
+// notice a repetition: within [ForwardWindow] a signed request that an attacker
 // reads can be sent again, with another query and body. So it is no substitute
 // for TLS where others can listen. Who logs out is believed for as long as that
 // window in a copy that was signed before.
@@ -71,13 +71,13 @@ func (k ForwardKey) LogValue() slog.Value { return slog.StringValue(k.String()) 
 // MarshalText hides the key from encoders.
 func (k ForwardKey) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Forward sets in h every header that says who somebody is, as GET /v1/verify
+// Forward sets in h every header with the identity, as GET /v1/verify
 // answers, and signs them for a request of that method and target; a query does
 // not count. It is for proxies that are written in Go and have a [Guard] of their
 // own. Headers that it does not set it deletes; other spellings of theirs are the
 // caller's to strip.
 func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string) {
-	// A header holds ASCII only. One array for all; nobody can append to a part.
+	// A header holds ASCII only. One array for all; no caller can append to a part.
 	v := []string{who.UserID.String(), url.PathEscape(who.Username), who.Role, who.SessionID.String()}
 	h[userIDHeader], h[usernameHeader], h[roleHeader], h[sessionIDHeader] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
 	delete(h, ExpiresInHeader)
@@ -92,7 +92,7 @@ func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string)
 	h.Set(signatureHeader, at+"."+base64.RawURLEncoding.EncodeToString(k.sum(&c, method, target, at)))
 }
 
-// sum is the MAC. The parts are told apart by line ends, which none of them can
+// sum is the MAC. Line ends separate the parts, which none of them can
 // hold; the first says what is signed, so that the key cannot be made to sign
 // anything else.
 func (k ForwardKey) sum(c *claims, method, target, at string) []byte {

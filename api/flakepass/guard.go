@@ -1,8 +1,10 @@
 package flakepass
 
 import (
+	"errors"
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // A Guard lets a request through only if its header holds a living token. Set
@@ -21,7 +23,7 @@ type Guard struct {
 	// cannot send Authorization. Empty means none.
 	Header string
 
-	// Undecided, if set, hears the errors that became a 503, each with the request
+	// Undecided, if set, receives the errors that became a 503, each with the request
 	// that was not let through. The request holds a token: do not log its header.
 	Undecided func(*http.Request, error)
 
@@ -36,7 +38,7 @@ type Guard struct {
 
 // Only derives a Guard that lets through only who has one of the roles, such as
 // user, service or admin; another living token is refused with [ErrForbidden].
-// The roles replace those of g. With no roles, it lets nobody through.
+// The roles replace those of g. With no roles, it refuses every request.
 func (g *Guard) Only(roles ...string) *Guard {
 	d := *g
 	d.roles = append([]string{}, roles...) // not nil, and not the caller's
@@ -46,7 +48,7 @@ func (g *Guard) Only(roles ...string) *Guard {
 // Optional derives a Guard that also lets a request through that brings no
 // token: its context has no [Identity]. A token that is refused still is, so
 // that an app learns that its login is over. On a route that is [Guard.Only] for
-// some roles it changes nothing, because nobody has no role.
+// some roles it changes nothing, because every user has a role.
 func (g *Guard) Optional() *Guard {
 	d := *g
 	d.optional = true
@@ -71,7 +73,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// Admit asks who sent r. If somebody did who may, it returns the request to go
+// Admit asks who sent r. If that user may, it returns the request to go
 // on with, whose context carries the [Identity], and has set the headers that
 // say how much time is left. If not, it has written the answer (401, 403, 400 or
 // 503, as application/problem+json) and returns false. It serves routers whose
@@ -123,4 +125,48 @@ func (g *Guard) ask(r *http.Request) (who Identity, anonymous bool, err error) {
 	}
 	who, err = g.Verifier.Verify(ctx, t)
 	return who, false, err
+}
+
+// ErrAmbiguous is returned by [Credential] for a request that offers two
+// different tokens, or one header twice. It becomes a 400.
+var ErrAmbiguous = errors.New("more than one credential in the request")
+
+// Credential finds the token of a request: in Authorization, with the scheme
+// Bearer in any case (RFC 6750 section 2.1, RFC 9110 section 11.1), or in the
+// header named extra, if that is not empty. It returns [ErrMissing],
+// [ErrMalformed] or [ErrAmbiguous]. Nothing of the request is repeated in
+// an error.
+func Credential(h http.Header, extra string) (Token, error) {
+	auth := h["Authorization"]
+	var also []string
+	if extra != "" {
+		also = h[http.CanonicalHeaderKey(extra)]
+	}
+	switch {
+	case len(auth) > 1 || len(also) > 1:
+		return Token{}, ErrAmbiguous
+	case len(auth) == 0 && len(also) == 0:
+		return Token{}, ErrMissing
+	}
+	var text string
+	if len(auth) == 1 {
+		scheme, rest, found := strings.Cut(auth[0], " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			if len(also) == 0 {
+				return Token{}, ErrMissing // credentials of another kind
+			}
+			return Token{}, ErrAmbiguous
+		}
+		if !found {
+			return Token{}, ErrMalformed
+		}
+		text = strings.TrimLeft(rest, " ") // RFC 9110: one or more spaces
+	}
+	if len(also) == 1 {
+		if len(auth) == 1 && text != also[0] {
+			return Token{}, ErrAmbiguous
+		}
+		text = also[0]
+	}
+	return ParseToken(text)
 }

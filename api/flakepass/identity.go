@@ -2,6 +2,8 @@ package flakepass
 
 import (
 	"context"
+	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -20,8 +22,8 @@ type Identity struct {
 
 // A Verifier says who holds a token.
 //
-// It returns a [*Refusal] (possibly wrapped) when the answer is nobody. Any
-// other error means that it cannot tell; a [Guard] answers 503 then, never 401.
+// It returns a [*Refusal] (possibly wrapped) when the token is refused. Any
+// other error means that the answer is unknown; a [Guard] answers 503 then, never 401.
 type Verifier interface {
 	Verify(ctx context.Context, t Token) (Identity, error)
 }
@@ -46,4 +48,68 @@ func FromContext(ctx context.Context) (Identity, bool) {
 		return *who, true
 	}
 	return Identity{}, false
+}
+
+// Headers of every answer behind a [Guard] and of GET /v1/verify: the time that
+// the login has left, in whole seconds, rounded down and never negative. The
+// first counts to the end of the absolute lifetime; the second to the end of the
+// idle timeout, if no request comes that counts as a use.
+const (
+	ExpiresInHeader     = "X-Auth-Expires-In"
+	IdleExpiresInHeader = "X-Auth-Idle-Expires-In"
+)
+
+// setTimes sets the headers that say how long who stays. A time that is not
+// known has none. Both values share two allocations.
+func setTimes(h http.Header, who *Identity) {
+	if who.ExpiresAt.IsZero() || who.IdleExpiresAt.IsZero() {
+		setTime(h, ExpiresInHeader, who.ExpiresAt)
+		setTime(h, IdleExpiresInHeader, who.IdleExpiresAt)
+		return
+	}
+	now := time.Now()
+	var room [40]byte // two numbers of 64 bits
+	digits := strconv.AppendInt(room[:0], secondsLeft(who.ExpiresAt, now), 10)
+	first := len(digits)
+	text := string(strconv.AppendInt(digits, secondsLeft(who.IdleExpiresAt, now), 10))
+	values := [...]string{text[:first], text[first:]}
+	both := values[:]
+	// No room behind either, so that an Add copies.
+	h[ExpiresInHeader], h[IdleExpiresInHeader] = both[0:1:1], both[1:2:2]
+}
+
+func setTime(h http.Header, name string, at time.Time) {
+	if at.IsZero() {
+		return
+	}
+	h[name] = []string{strconv.FormatInt(secondsLeft(at, time.Now()), 10)}
+}
+
+// secondsLeft is the whole seconds from now to at, or 0 if at has passed.
+func secondsLeft(at, now time.Time) int64 { return int64(max(0, at.Sub(now)) / time.Second) }
+
+// PassiveHeader makes a request passive if its value is 1: it is answered as any
+// other, and does not count as a use of the login. An app sends it when it asks by
+// itself, so that a timer does not keep alive a login that is not used.
+const PassiveHeader = "X-Auth-Passive"
+
+type passiveKey struct{}
+
+// NewPassiveContext returns a context whose requests do not count as a use of
+// the login. A [Guard] makes one for a passive request; a [Verifier] looks with
+// [IsPassive].
+func NewPassiveContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, passiveKey{}, true)
+}
+
+// IsPassive reports whether ctx comes from [NewPassiveContext]. A Verifier that
+// notes uses asks only when it is about to note one, for the answer takes a walk
+// through ctx; one that asks a server passes the word on.
+func IsPassive(ctx context.Context) bool { return ctx.Value(passiveKey{}) != nil }
+
+// passive reports whether the request says that it is. Any value but 1 is
+// ignored.
+func passive(h http.Header) bool {
+	values := h[PassiveHeader]
+	return len(values) == 1 && values[0] == "1"
 }

@@ -1,10 +1,18 @@
 package flakepass
 
-// A Refusal is the answer nobody, with the reason. Its code is part of the
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/flakepass/flakepass/api/problem"
+)
+
+// A Refusal says that a token is not accepted, and why. Its code is part of the
 // HTTP contract: clients may switch on it.
 //
-// A Verifier tells a reason other than [ErrInvalid] and [ErrExpired] only to a
-// caller whose secret is the token's own; whoever merely guessed an ID learns
+// A Verifier gives a reason other than [ErrInvalid] and [ErrExpired] only to a
+// caller whose secret is the token's own; a caller that merely guessed an ID learns
 // nothing.
 type Refusal struct{ code, title string }
 
@@ -18,10 +26,10 @@ func (r *Refusal) Error() string { return r.title }
 var (
 	// ErrMissing: the request brings no token.
 	ErrMissing = &Refusal{"token_missing", "no token in the request"}
-	// ErrMalformed: the text was never a token. Found without asking anybody.
+	// ErrMalformed: the text was never a token. Found without asking a server.
 	ErrMalformed = &Refusal{"token_malformed", "not a token"}
-	// ErrInvalid: nobody holds this token, or its secret is wrong. The two are
-	// not told apart, on purpose.
+	// ErrInvalid: there is no such token, or its secret is wrong. The two are
+	// not distinguished, on purpose.
 	ErrInvalid = &Refusal{"token_invalid", "token not valid"}
 	// ErrExpired: the absolute lifetime is over. The token's own ID proves it.
 	ErrExpired = &Refusal{"token_expired", "login expired"}
@@ -36,3 +44,51 @@ var (
 	// ErrAccountDisabled: the account was disabled.
 	ErrAccountDisabled = &Refusal{"account_disabled", "account disabled"}
 )
+
+// ErrForbidden means that the token is good, and its holder may not do this. A [Guard]
+// with [Guard.Only] finds it by the role; a handler with finer rules hands it to
+// [Guard.Refuse]. It becomes a 403, which says nothing against the token.
+var ErrForbidden = errors.New("role not allowed here")
+
+// retryAfter is how long a client is asked to wait when the answer is unknown.
+const retryAfter = time.Second
+
+// Refuse writes the answer for a request that is not let through: 401 for a
+// [*Refusal], 403 for [ErrForbidden], 400 for [ErrAmbiguous], and 503 for any
+// other error. The challenges are those of RFC 6750 section 3.
+func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	challenge := func(code, description string) {
+		w.Header().Set(problem.ChallengeHeader, problem.Bearer(code, description))
+	}
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		p := problem.Problem{Status: http.StatusUnauthorized, Code: refusal.code, Title: refusal.title}
+		if refusal == ErrMissing { // RFC 6750 section 3.1: no error code then
+			challenge(problem.NoError, "")
+			p.Detail = "send the header Authorization: Bearer <token>; a token in the URL or the body is not read"
+		} else {
+			challenge(problem.InvalidToken, refusal.title)
+		}
+		problem.Write(w, p)
+		return
+	}
+	switch {
+	case errors.Is(err, ErrForbidden):
+		challenge(problem.InsufficientScope, "")
+		problem.Write(w, problem.Problem{
+			Status: http.StatusForbidden, Code: "forbidden", Title: "not allowed for this role",
+			Detail: "use the token of an account whose role may do this",
+		})
+	case errors.Is(err, ErrAmbiguous):
+		challenge(problem.InvalidRequest, "")
+		problem.Write(w, problem.Problem{
+			Status: http.StatusBadRequest, Code: "credentials_ambiguous", Title: "more than one credential",
+			Detail: "send exactly one token, in one header",
+		})
+	default:
+		if g.Undecided != nil {
+			g.Undecided(r, err)
+		}
+		problem.Write(w, problem.Unavailable(retryAfter))
+	}
+}

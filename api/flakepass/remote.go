@@ -44,7 +44,7 @@ import (
 // stream) answers last for MaxStale, and nothing else changes.
 //
 // No clock of the server is compared with one of this machine for that. Ages are
-// told as ages, and counted from before the question was sent. The clocks of the
+// sent as ages, and counted from before the question was sent. The clocks of the
 // two machines may show anything, and run at rates that differ by 0.05 %.
 //
 // # When flakepass cannot be reached
@@ -58,7 +58,7 @@ import (
 // # Uses
 //
 // To ask about a token counts as a use of its login. Uses of what is remembered
-// are told to the server later, many at once and as often as the policy wants to
+// are reported to the server later, many at once and as often as the policy wants to
 // know of them. So a login that is used through a Remote does not go idle, and
 // one that is not used does. Verify fails over to the server when a login is
 // about to go idle by what is remembered. A passive request ([PassiveHeader],
@@ -68,19 +68,19 @@ import (
 //
 // The SHA-256 of a token, and never the token itself once it has been answered.
 type Remote struct {
-	o     RemoteOptions
-	calls *http.Client
-	clock remoteClock
-	known knowledge
-	cache remoteCache
-	desk  desk
-	uses  uses
+	o       RemoteOptions
+	calls   *http.Client
+	clock   remoteClock
+	known   knowledge
+	cache   remoteCache
+	pending pending
+	uses    uses
 
 	within  func() (context.Context, context.CancelFunc) // of one call
 	closing func(func()) (forget func() bool)            // what to do then
 	cancel  context.CancelFunc
 	closed  atomic.Bool
-	flying  sync.WaitGroup
+	running sync.WaitGroup
 	health  health
 }
 
@@ -105,11 +105,11 @@ type RemoteOptions struct {
 	MaxStale time.Duration
 	// Timeout limits one call. 0 means 2 seconds.
 	Timeout time.Duration
-	// Failed, if set, hears of each call that failed, of the stream's too. It must
+	// Failed, if set, receives each call that failed, of the stream's too. It must
 	// not block. The error holds no secret.
 	Failed func(error)
-	// Log hears when flakepass cannot be asked, and when it can be again. nil
-	// means nobody.
+	// Log receives when flakepass cannot be asked, and when it can be again. nil:
+	// none.
 	Log *slog.Logger
 }
 
@@ -155,7 +155,7 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 	r := &Remote{o: o, calls: clientOf(o.Client), clock: newRemoteClock()}
 	r.known.init()
 	r.cache.init(o.Entries)
-	r.desk.asked = make(map[asked]*question)
+	r.pending.asked = make(map[asked]*question)
 	base, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
 	r.within = func() (context.Context, context.CancelFunc) { return context.WithTimeout(base, o.Timeout) }
@@ -174,7 +174,7 @@ func clientOf(c *http.Client) *http.Client {
 	if own.Transport == nil {
 		if t, ok := http.DefaultTransport.(*http.Transport); ok {
 			t = t.Clone()
-			t.MaxIdleConnsPerHost = 2 * flights
+			t.MaxIdleConnsPerHost = 2 * maxCalls
 			own.Transport = t
 		}
 	}
@@ -194,7 +194,7 @@ func keyOf(t Token) key {
 	return key{t.ID(), sha256.Sum256(unsafe.Slice(unsafe.StringData(text), len(text)))}
 }
 
-// Verify says who holds t. The error is a [*Refusal] if nobody does; any other
+// Verify says who holds t. The error is a [*Refusal] if there is no holder; any other
 // means that it could not be found out. What is remembered costs no I/O and no
 // allocation; whatever else many ask about at the same time goes to the server
 // in one call. Verify waits for that call as long as ctx lets it.
@@ -222,7 +222,7 @@ func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
 	return r.ask(ctx, t, &k, now)
 }
 
-// Run follows the stream of revocations and tells the server of uses, until ctx
+// Run follows the stream of revocations and reports uses to the server, until ctx
 // ends or the Remote is closed. Call it once, in a goroutine of its own.
 func (r *Remote) Run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -234,13 +234,13 @@ func (r *Remote) Run(ctx context.Context) {
 	both.Wait()
 }
 
-// Close ends all calls and waits for them. Whoever still asks gets an error that
+// Close ends all calls and waits for them. A later Verify gets an error that
 // is no [*Refusal].
 func (r *Remote) Close() {
-	r.desk.mu.Lock()
+	r.pending.mu.Lock()
 	r.closed.Store(true)
-	r.desk.mu.Unlock()
+	r.pending.mu.Unlock()
 	r.cancel()
-	r.flying.Wait()
+	r.running.Wait()
 	r.calls.CloseIdleConnections()
 }

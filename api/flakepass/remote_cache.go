@@ -19,14 +19,14 @@ type remembered struct {
 	until instant // when it is no longer repeated
 
 	seen  int64        // when it was last used by what its row said, by the server's clock: Unix milliseconds
-	noted atomic.Int64 // the last use that the server was told of, by its clock: Unix milliseconds
-	using atomic.Bool  // a use has yet to be told
-	renew atomic.Int64 // the instant before which nobody tries to renew it
+	noted atomic.Int64 // the last use that the server knows, by its clock: Unix milliseconds
+	using atomic.Bool  // a use has yet to be reported
+	renew atomic.Int64 // the instant before which it is not renewed again
 	hot   atomic.Bool  // asked for since the hand last came by
 }
 
 // believe is the identity that e remembers; or [errUnsure], or the [*Refusal] of
-// a session that was heard to have ended. renew says that it should be asked
+// a session whose end was received. renew says that it should be asked
 // about again, by and by.
 func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono steady) (who Identity, renew bool, err error) {
 	fresh, streamed := r.known.fresh(e, now, r.o.MaxStale)
@@ -62,12 +62,12 @@ const nearEnd = 10 * time.Second
 // lives reports whether a login is certainly not over at that time of the
 // server's clock, all in Unix milliseconds.
 func (p *rule) lives(id ID, seen, now int64) bool {
-	return id.unixMilli() > max(p.bornBase, now-p.absolute) &&
+	return id.UnixMilli() > max(p.bornBase, now-p.absolute) &&
 		seen > max(p.idleBase, now+nearEnd.Milliseconds()-p.idle)
 }
 
 func (e *remembered) identity(p *rule, seen int64) Identity {
-	issued := e.key.id.unixMilli()
+	issued := e.key.id.UnixMilli()
 	return Identity{
 		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id,
 		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
@@ -76,8 +76,8 @@ func (e *remembered) identity(p *rule, seen int64) Identity {
 	}
 }
 
-// due reports whether e is past half of its life, and nobody else has just
-// seen to that. What is in use is renewed while it still answers, so that nobody
+// due reports whether e is past half of its life, and no other call has just
+// begun to renew it. What is in use is renewed while it still answers, so that nobody
 // waits, and so that it lasts for a while if the server goes away.
 func (r *Remote) due(e *remembered, now instant) bool {
 	if now-e.sent < (e.until-e.sent)/2 {
@@ -108,7 +108,7 @@ func (c *remoteCache) init(entries int) {
 }
 
 func (c *remoteCache) get(id ID) *remembered {
-	s := &c.shards[plotOf(id)]
+	s := &c.shards[shardOf(id)]
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	at, ok := s.at[id]
@@ -124,7 +124,7 @@ func (c *remoteCache) get(id ID) *remembered {
 
 // put remembers e, unless the same token was asked about later.
 func (c *remoteCache) put(e *remembered) {
-	s := &c.shards[plotOf(e.key.id)]
+	s := &c.shards[shardOf(e.key.id)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, ok := s.at[e.key.id]
@@ -150,7 +150,7 @@ func (c *remoteCache) put(e *remembered) {
 
 // drop forgets e, and not what came in its place.
 func (c *remoteCache) drop(e *remembered) {
-	s := &c.shards[plotOf(e.key.id)]
+	s := &c.shards[shardOf(e.key.id)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at, ok := s.at[e.key.id]; ok && s.ring[at] == e {

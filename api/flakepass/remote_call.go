@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/flakepass/flakepass/api/internal/pause"
 )
 
 const (
@@ -28,17 +30,17 @@ const (
 func (r *Remote) verifications(questions []*question) error {
 	ctx, cancel := r.within()
 	defer cancel()
-	told := r.uses.take(min(maxUses, (maxQuestion-64-len(questions)*(TokenLen+3+passiveSize))/useSize))
+	reported := r.uses.take(min(maxUses, (maxQuestion-64-len(questions)*(TokenLen+3+passiveSize))/useSize))
 	var err error
 	again := true
 	for try := 0; again && try < 2; try++ {
-		if try > 0 && !pause(ctx, 10*time.Millisecond+rand.N(40*time.Millisecond)) { //nolint:gosec // jitter
+		if try > 0 && !pause.For(ctx, 10*time.Millisecond+rand.N(40*time.Millisecond)) { //nolint:gosec // jitter
 			break
 		}
-		again, err = r.post(ctx, questions, told)
+		again, err = r.post(ctx, questions, reported)
 	}
 	if err != nil {
-		r.uses.back(told, again || errors.Is(err, errRemoteLimited) || errors.Is(err, errRemoteTooMany) && len(questions) > 1)
+		r.uses.back(reported, again || errors.Is(err, errRemoteLimited) || errors.Is(err, errRemoteTooMany) && len(questions) > 1)
 	}
 	if len(questions) < 2 || !errors.Is(err, errRemoteTooMany) { // else fewer are asked at once
 		r.health.note(ctx, r, err)
@@ -47,9 +49,9 @@ func (r *Remote) verifications(questions []*question) error {
 }
 
 // post sends one call. again says whether it may be worth another try.
-func (r *Remote) post(ctx context.Context, questions []*question, told []use) (again bool, err error) {
+func (r *Remote) post(ctx context.Context, questions []*question, reported []use) (again bool, err error) {
 	sent, _ := r.clock.now()
-	req, err := r.request(ctx, http.MethodPost, "/verifications", r.body(questions, told, sent))
+	req, err := r.request(ctx, http.MethodPost, "/verifications", r.body(questions, reported, sent))
 	if err != nil {
 		return false, err
 	}
@@ -66,7 +68,7 @@ func (r *Remote) post(ctx context.Context, questions []*question, told []use) (a
 	case err != nil:
 		return true, fmt.Errorf("flakepass: read the server's answer: %w", err)
 	}
-	a, err := readAnswer(body, len(questions), len(told))
+	a, err := readAnswer(body, len(questions), len(reported))
 	if err != nil {
 		return false, err
 	}
@@ -77,7 +79,7 @@ func (r *Remote) post(ctx context.Context, questions []*question, told []use) (a
 	for i, q := range questions {
 		r.answer(q, &a.verdicts[i], sent)
 	}
-	r.acknowledge(told, a.used)
+	r.acknowledge(reported, a.used)
 	return false, nil
 }
 
@@ -101,7 +103,7 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 	}
 	e.seen = v.seen
 	r.cache.put(e)
-	// After it was put, so that an end which is heard from now on finds it.
+	// After it was put, so that an end that is received from now on finds it.
 	if why := r.known.find(e.user, e.key.id); why != nil {
 		q.err = why
 		return
@@ -117,8 +119,8 @@ var (
 var errUndecided = errors.New("flakepass: the server cannot tell whether the token is good")
 
 // body is the question in JSON. Tokens, IDs and proofs need no escaping.
-func (r *Remote) body(questions []*question, told []use, now instant) []byte {
-	b := make([]byte, 0, 64+len(questions)*(TokenLen+3+passiveSize)+len(told)*useSize)
+func (r *Remote) body(questions []*question, reported []use, now instant) []byte {
+	b := make([]byte, 0, 64+len(questions)*(TokenLen+3+passiveSize)+len(reported)*useSize)
 	b = append(b, `{"tokens":[`...)
 	for i, q := range questions {
 		if i > 0 {
@@ -138,7 +140,7 @@ func (r *Remote) body(questions []*question, told []use, now instant) []byte {
 		b, first = strconv.AppendInt(b, int64(i), 10), false
 	}
 	b = append(b, `],"used":[`...)
-	for i, u := range told {
+	for i, u := range reported {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -154,7 +156,7 @@ func (r *Remote) body(questions []*question, told []use, now instant) []byte {
 func (r *Remote) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
 	mine, err := r.o.Credential(ctx)
 	if err != nil {
-		// Not wrapped: a refusal of this service is none of whoever asks.
+		// Not wrapped: a refusal of this service is not one of the caller.
 		return nil, fmt.Errorf("flakepass: no credential to ask the server with: %v", err) //nolint:errorlint // see above
 	}
 	if mine.IsZero() {
@@ -185,21 +187,9 @@ func statusError(status int) error {
 	}
 }
 
-// pause waits, or reports that ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // passiveSize is how long the number of a passive question is at most, with its
 // comma.
 const passiveSize = 3
 
-// maxUses is how many uses are told in one call at most: the server's limit.
+// maxUses is how many uses are reported in one call at most: the server's limit.
 const maxUses = 64

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // maxLine is the longest line of a stream, in bytes.
@@ -98,38 +100,23 @@ func (ev *event) read() (any, error) {
 	case "reset", "resumed":
 		return ev.start()
 	case "end":
-		var w struct {
-			UserID string `json:"user_id"`
-			Floor  string `json:"floor"`
-			Code   string `json:"code"`
-		}
-		bad := json.Unmarshal(ev.data, &w)
-		user, worse := ParseID(w.UserID)
-		floor, worst := ParseID(w.Floor)
-		if bad != nil || worse != nil || worst != nil {
+		var w wire.End
+		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Floor == 0 {
 			return nil, errStream
 		}
-		return endEvent{user, floor, refusalOf(w.Code)}, nil
+		return endEvent{w.UserID, w.Floor, refusalOf(w.Code)}, nil
 	case "floor":
-		var w struct {
-			Floor string `json:"floor"`
-		}
-		bad := json.Unmarshal(ev.data, &w)
-		floor, worse := ParseID(w.Floor)
-		if bad != nil || worse != nil {
+		var w wire.Floor
+		if json.Unmarshal(ev.data, &w) != nil || w.Floor == 0 {
 			return nil, errStream
 		}
-		return floorEvent(floor), nil
+		return floorEvent(w.Floor), nil
 	case "policy":
-		var w wireRule
-		if json.Unmarshal(ev.data, &w) != nil {
+		var w wire.Rule
+		if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
 			return nil, errStream
 		}
-		p, ok := w.rule()
-		if !ok {
-			return nil, errStream
-		}
-		return p, nil
+		return ruleOf(&w), nil
 	case "beat":
 		return ev.beat()
 	default:
@@ -138,36 +125,21 @@ func (ev *event) read() (any, error) {
 }
 
 func (ev *event) start() (any, error) {
-	var w struct {
-		CoversMS *int64 `json:"covers_ms"`
-		BoundMS  int64  `json:"bound_ms"`
-		EveryMS  int64  `json:"every_ms"`
-	}
-	if json.Unmarshal(ev.data, &w) != nil || w.CoversMS == nil || !sane(*w.CoversMS) || w.EveryMS <= 0 || !sane(w.EveryMS) {
+	var w wire.Start
+	if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
 		return nil, errStream
 	}
-	bound, ok := boundOf(w.BoundMS)
-	if !ok {
-		return nil, errStream
-	}
-	return startEvent{
-		ev.kind == "resumed", time.Duration(*w.CoversMS) * time.Millisecond, bound,
-		min(time.Duration(w.EveryMS)*time.Millisecond, time.Minute),
-	}, nil
+	return startEvent{ev.kind == "resumed", time.Duration(*w.Covers), boundOf(w.Bound), min(time.Duration(w.Every), time.Minute)}, nil
 }
 
 func (ev *event) beat() (any, error) {
-	var w struct {
-		ElapsedMS *int64    `json:"elapsed_ms"`
-		Age       *int64    `json:"horizon_age_ms"`
-		Now       time.Time `json:"now"`
-	}
-	if json.Unmarshal(ev.data, &w) != nil || w.ElapsedMS == nil || !sane(*w.ElapsedMS) || w.Age != nil && !sane(*w.Age) || w.Now.IsZero() {
+	var w wire.Beat
+	if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
 		return nil, errStream
 	}
-	b := beatEvent{elapsed: time.Duration(*w.ElapsedMS) * time.Millisecond, now: w.Now.UnixMilli()}
-	if w.Age != nil {
-		b.known, b.age = true, time.Duration(*w.Age)*time.Millisecond
+	b := beatEvent{elapsed: time.Duration(*w.Elapsed), now: w.Now.UnixMilli()}
+	if w.Horizon != nil {
+		b.known, b.age = true, time.Duration(*w.Horizon)
 	}
 	return b, nil
 }

@@ -164,8 +164,8 @@ func TestRemoteForgetsRatherThanGrow(t *testing.T) {
 	r.known.cover.Store(&cover{})
 	r.cache.put(&remembered{key: key{id: 1}})
 	s := stream{Remote: r, mark: "A-1"}
-	for user := ID(1); err == nil && user < 65*maxGraves; user++ {
-		if plotOf(user) == 0 && !r.known.bury(user, 1, ErrLoggedOut, 0) {
+	for user := ID(1); err == nil && user < 65*maxTombstones; user++ {
+		if shardOf(user) == 0 && !r.known.add(user, 1, ErrLoggedOut, 0) {
 			err = s.forget()
 		}
 	}

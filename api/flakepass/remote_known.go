@@ -7,20 +7,20 @@ import (
 	"time"
 )
 
-// knowledge is what a Remote was told beside the answers.
+// knowledge is what a Remote has received from the server beside the answers.
 //
 // Why the bound holds. Let a logout be acknowledged at T, and let Verify be
 // called at s and accept. If the answer came from the server for this call, the
 // server's own bound covers it, for the question was sent after s. Otherwise one
 // of two holds, and in both the end was committed before T.
 //
-// By its age: the answer's asOf is younger than B. The server told the age of
+// By its age: the answer's asOf is younger than B. The server sent the age of
 // its knowledge as of some moment after the question was sent, so that knowledge
-// is no older than sent - age = asOf. An end that was committed before asOf would
-// have been told; so T > asOf > s - B.
+// is no older than sent - age = asOf. The answer would have had an end that was
+// committed before asOf; so T > asOf > s - B.
 //
 // By the stream: asOf >= cover.from, and cover.horizon is younger than B. Every
-// end that was committed between the two is among the graves, and none that was
+// end that was committed between the two has a tombstone, and none that was
 // committed before asOf is possible; so T > horizon > s - B.
 //
 // What makes cover true: a beat was sent no earlier than the request for the
@@ -36,13 +36,13 @@ type knowledge struct {
 	clock atomic.Pointer[serverClock]
 	trust atomic.Int64 // how old knowledge may be, in nanoseconds, measured here
 	floor atomic.Int64 // every session with this ID or a smaller one is over
-	graves
+	tombstones
 }
 
 // A cover says: of what was committed from from to horizon, every end is known.
 type cover struct{ from, horizon instant }
 
-// A rule is the policy in force, as it was told.
+// A rule is the policy in force, as the server sent it.
 type rule struct {
 	version               int64
 	idle, absolute, touch int64 // milliseconds
@@ -54,7 +54,7 @@ var errUnsure = errors.New("flakepass: not known")
 
 func (k *knowledge) init() {
 	for i := range k.shards {
-		k.shards[i].of = make(map[ID]grave)
+		k.shards[i].of = make(map[ID]tombstone)
 	}
 }
 
@@ -86,16 +86,15 @@ func (k *knowledge) over(id ID) error {
 	if id <= ID(k.floor.Load()) {
 		return ErrRevoked
 	}
-	if rule := k.rule.Load(); rule != nil && id.unixMilli() <= rule.bornBase {
+	if rule := k.rule.Load(); rule != nil && id.UnixMilli() <= rule.bornBase {
 		return ErrExpired
 	}
 	return nil
 }
 
-// fresh reports whether an answer may be repeated as far as ends go, if none of
-// them is among the graves. It looks at the cover before they are looked at, so
-// that they hold at least all that it stands for. streamed says that it is the
-// stream that makes it so.
+// fresh reports whether an answer may be repeated if its session has no tombstone.
+// It reads the cover before the tombstones are read, so that they hold at least
+// every end that the cover promises. streamed says that the stream makes it so.
 func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (fresh, streamed bool) {
 	trust := instant(k.trust.Load())
 	if now >= e.until {
@@ -107,37 +106,37 @@ func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (f
 	return now-e.sent < instant(maxStale) && now-e.asOf < trust, false
 }
 
-// graves holds, for each user, the largest ID of a session that ended; it only
-// grows by maximum, so word of an end may come twice or late.
-type graves struct {
+// tombstones has, for each user, the largest ID of a session that ended. It only
+// takes the maximum, so an end may come twice or late.
+type tombstones struct {
 	shards [64]struct {
 		mu sync.RWMutex
-		of map[ID]grave
+		of map[ID]tombstone
 	}
 }
 
-type grave struct {
+type tombstone struct {
 	floor ID
 	why   *Refusal
 	until instant
 }
 
 const (
-	// graveTime is how long an end is remembered: longer than any answer from
+	// tombstoneTime is how long an end is remembered: longer than any answer from
 	// before it may be believed.
-	graveTime = instant(2*maxBelieve + time.Minute)
+	tombstoneTime = instant(2*maxBelieve + time.Minute)
 	// maxBelieve is the longest that an answer is repeated, whatever the server
 	// says. Its own limit is a minute, or four times the bound.
 	maxBelieve = 5 * time.Minute
-	// maxGraves is how many ends are remembered, in each shard.
-	maxGraves = 1 << 15
+	// maxTombstones is how many ends are remembered, in each shard.
+	maxTombstones = 1 << 15
 )
 
-func plotOf(user ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
+func shardOf(user ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
 
-// find says why the session with that ID is over, or nil if no end was heard of.
-func (g *graves) find(user, id ID) *Refusal {
-	p := &g.shards[plotOf(user)]
+// find says why the session with that ID is over, or nil if no end is known.
+func (g *tombstones) find(user, id ID) *Refusal {
+	p := &g.shards[shardOf(user)]
 	p.mu.RLock()
 	d, ok := p.of[user]
 	p.mu.RUnlock()
@@ -151,16 +150,16 @@ func (g *graves) find(user, id ID) *Refusal {
 	}
 }
 
-// bury reports false if there are too many.
-func (g *graves) bury(user, id ID, why *Refusal, now instant) bool {
-	p := &g.shards[plotOf(user)]
+// add notes an end. It reports false if there are too many.
+func (g *tombstones) add(user, id ID, why *Refusal, now instant) bool {
+	p := &g.shards[shardOf(user)]
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d, ok := p.of[user]
 	if !ok || d.floor <= id {
 		d.floor, d.why = id, why
 	}
-	d.until = now + graveTime
+	d.until = now + tombstoneTime
 	p.of[user] = d
 	looked := 0
 	for u, d := range p.of { // in an order of chance, so that all get their turn
@@ -171,10 +170,10 @@ func (g *graves) bury(user, id ID, why *Refusal, now instant) bool {
 			delete(p.of, u)
 		}
 	}
-	return len(p.of) <= maxGraves
+	return len(p.of) <= maxTombstones
 }
 
-func (g *graves) clear() {
+func (g *tombstones) clear() {
 	for i := range g.shards {
 		p := &g.shards[i]
 		p.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"github.com/flakepass/flakepass/api/internal/pause"
 )
 
 const (
@@ -54,7 +56,7 @@ func (r *Remote) follow(ctx context.Context) {
 		if errors.Is(err, ErrCredential) {
 			wait = calm
 		}
-		if !pause(ctx, wait/2+rand.N(wait/2)) { //nolint:gosec // jitter
+		if !pause.For(ctx, wait/2+rand.N(wait/2)) { //nolint:gosec // jitter
 			return
 		}
 	}
@@ -66,7 +68,7 @@ type stream struct {
 	lost bool   // and it was logged
 	mark string // of the last event whose meaning is known here; empty if there is none
 
-	from instant // it tells, with those that it resumes, of every end that was committed since
+	from instant // it carries, with those that it resumes, every end that was committed since
 
 	// Of the one that is read now.
 	sent  instant // when it was asked for
@@ -127,7 +129,7 @@ func (s *stream) take(ev *event) error {
 	}
 	switch said := said.(type) {
 	case endEvent:
-		if !s.known.bury(said.user, said.floor, said.why, now) {
+		if !s.known.add(said.user, said.floor, said.why, now) {
 			return s.forget()
 		}
 	case floorEvent:
@@ -146,7 +148,7 @@ func (s *stream) take(ev *event) error {
 	return nil
 }
 
-// start notes since when the stream tells of every end.
+// start notes since when the stream carries every end.
 func (s *stream) start(start *startEvent, mark string, now instant) error {
 	if start.resumed {
 		if s.mark == "" {
@@ -171,14 +173,14 @@ func (s *stream) beat(b *beatEvent, now instant, mono steady) {
 		s.lost = false
 		s.o.Log.Info("stream of revocations followed again")
 	}
-	told := min(s.sent+instant(slower(b.elapsed)), now) // not before this the beat was sent
-	s.known.clock.Store(&serverClock{b.now, told, mono})
+	shown := min(s.sent+instant(slower(b.elapsed)), now) // not before this the beat was sent
+	s.known.clock.Store(&serverClock{b.now, shown, mono})
 	if !b.known {
 		return
 	}
-	next := cover{s.from, told - instant(b.age+b.age/1000)}
+	next := cover{s.from, shown - instant(b.age+b.age/1000)}
 	if old := s.known.cover.Load(); old != nil {
-		if s.from <= old.horizon { // no gap between what was heard then and now
+		if s.from <= old.horizon { // no gap between what was received then and now
 			next.from = min(next.from, old.from)
 		}
 		if next.from <= old.from {
@@ -188,7 +190,7 @@ func (s *stream) beat(b *beatEvent, now instant, mono steady) {
 	s.known.cover.Store(&next)
 }
 
-// forget drops all that is known, for of some ends there was no room.
+// forget drops all that is known, because not all ends could be kept.
 func (s *stream) forget() error {
 	s.mark = ""
 	s.known.cover.Store(nil)

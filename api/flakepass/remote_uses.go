@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A use is one of which the server has yet to be told.
+// A use has not been reported to the server yet.
 type use struct {
 	of   *remembered
 	at   instant
@@ -14,7 +14,7 @@ type use struct {
 }
 
 // uses are those that wait. Of one login at most one waits, and it is the first
-// since the last that was told: that is as accurate as the policy asks for.
+// since the last that was reported: that is as accurate as the policy asks for.
 type uses struct {
 	mu   sync.Mutex
 	wait []use
@@ -49,11 +49,11 @@ func (u *uses) take(n int) []use {
 	return taken
 }
 
-// back takes back what could not be told. What the server does not want to hear
-// is dropped, or nobody would get an answer any more that it goes with; a login
-// that is used on is noted again.
-func (u *uses) back(told []use, again bool) {
-	for _, one := range told {
+// back takes back what could not be reported. What the server does not accept
+// is dropped: otherwise each call that carries it would fail. The next use of the
+// login is noted again.
+func (u *uses) back(sent []use, again bool) {
+	for _, one := range sent {
 		if again {
 			u.add(one)
 		} else {
@@ -64,14 +64,14 @@ func (u *uses) back(told []use, again bool) {
 
 // acknowledge notes what the server has made of the uses. A login that does not
 // live, or of which it cannot tell, is asked about the next time.
-func (r *Remote) acknowledge(told []use, noted []bool) {
+func (r *Remote) acknowledge(sent []use, noted []bool) {
 	clock := r.known.clock.Load()
-	for i, one := range told {
+	for i, one := range sent {
 		if !noted[i] {
 			r.cache.drop(one.of)
 			continue
 		}
-		// That the server was told does not say that the row has taken it: what is
+		// That the server received it does not say that the row has it: what is
 		// remembered of the row stays as it was. No later than it was by the server's
 		// clock.
 		one.of.noted.Store(clock.earliest(one.mono))
@@ -79,7 +79,7 @@ func (r *Remote) acknowledge(told []use, noted []bool) {
 	}
 }
 
-// tellUses tells of uses that no question takes along, and of the last ones when
+// tellUses reports uses that no question carries, and of the last ones when
 // ctx ends.
 func (r *Remote) tellUses(ctx context.Context) {
 	tick := time.NewTicker(time.Second)

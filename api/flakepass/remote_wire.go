@@ -1,10 +1,14 @@
 package flakepass
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // errAnswer means that what came is no answer of a flakepass server.
@@ -32,7 +36,7 @@ type verdict struct {
 	believe  time.Duration
 }
 
-// refusals are those that a server may tell of a token, by their codes.
+// refusals are those that a server may give for a token, by their codes.
 var refusals = func() map[string]*Refusal {
 	all := make(map[string]*Refusal)
 	for _, r := range []*Refusal{
@@ -52,104 +56,78 @@ func refusalOf(code string) *Refusal {
 	return ErrInvalid
 }
 
-type wireRule struct {
-	Version      *int64    `json:"version"`
-	IdleMS       int64     `json:"idle_ms"`
-	AbsoluteMS   int64     `json:"absolute_ms"`
-	TouchMS      int64     `json:"touch_ms"`
-	IdleBase     time.Time `json:"idle_base"`
-	AbsoluteBase time.Time `json:"absolute_base"`
+// ruleOf reads w, which is complete.
+func ruleOf(w *wire.Rule) *rule {
+	ms := func(m wire.Millis) int64 { return time.Duration(m).Milliseconds() }
+	return &rule{*w.Version, ms(w.Idle), ms(w.Absolute), ms(w.Touch), w.IdleBase.UnixMilli(), w.AbsoluteBase.UnixMilli()}
 }
 
-// longest is longer than any time that a server tells of, in milliseconds; what
-// is longer would not be told from an overflow.
-const longest = int64(100 * 365 * 24 * time.Hour / time.Millisecond)
+// boundOf is the revocation bound that a server sent.
+func boundOf(m wire.Millis) time.Duration { return min(time.Duration(m), time.Hour) }
 
-func sane(ms int64) bool { return 0 <= ms && ms <= longest }
-
-func (w *wireRule) rule() (*rule, bool) {
-	ok := w.Version != nil && *w.Version >= 0 && w.IdleMS > 0 && w.AbsoluteMS > 0 && w.TouchMS > 0 &&
-		sane(w.IdleMS) && sane(w.AbsoluteMS) && sane(w.TouchMS)
-	if !ok {
-		return nil, false
-	}
-	return &rule{
-		*w.Version, w.IdleMS, w.AbsoluteMS, w.TouchMS, w.IdleBase.UnixMilli(), w.AbsoluteBase.UnixMilli(),
-	}, true
-}
-
-// boundOf is the revocation bound that a server told, or false if it cannot be
-// one.
-func boundOf(ms int64) (time.Duration, bool) {
-	const most = int64(time.Hour / time.Millisecond)
-	return time.Duration(min(ms, most)) * time.Millisecond, ms > 0
-}
-
-type wireVerdict struct {
-	State    string `json:"state"`
-	Code     string `json:"code"`
-	AsOfAge  *int64 `json:"as_of_age_ms"`
-	Believe  int64  `json:"believe_ms"`
-	Identity struct {
-		UserID     string    `json:"user_id"`
-		Username   string    `json:"username"`
-		Role       string    `json:"role"`
-		SessionID  string    `json:"session_id"`
-		LastSeenAt time.Time `json:"last_seen_at"`
-	} `json:"identity"`
-}
-
-// verdict reads w. A living token about which anything is missing is an error:
-// it would be believed for ever, or taken for somebody else's.
-func (w *wireVerdict) verdict() (verdict, error) {
+// verdictOf reads w. A living token about which anything is missing is an error:
+// it would be believed for ever, or taken for another user's.
+func verdictOf(w *wire.Verification) (verdict, error) {
 	switch w.State {
-	case "refused":
+	case wire.Refused:
 		return verdict{refusal: refusalOf(w.Code)}, nil
-	case "alive":
+	case wire.Alive:
 	default:
 		return verdict{}, nil
 	}
-	user, bad := ParseID(w.Identity.UserID)
-	id, worse := ParseID(w.Identity.SessionID)
-	name := w.Identity.Username
-	if bad != nil || worse != nil || w.AsOfAge == nil || !sane(*w.AsOfAge) || !sane(w.Believe) ||
-		name == "" || !utf8.ValidString(name) || w.Identity.Role == "" || w.Identity.LastSeenAt.IsZero() {
+	who := w.Identity
+	if who == nil || who.UserID == 0 || who.SessionID == 0 || who.Username == "" || !utf8.ValidString(who.Username) || who.Role == "" ||
+		who.LastSeenAt.IsZero() || w.AsOfAge == nil || !w.AsOfAge.Sane() {
 		return verdict{}, errAnswer
 	}
-	return verdict{
-		alive: true, id: id, user: user, username: name, role: w.Identity.Role,
-		seen: w.Identity.LastSeenAt.UnixMilli(),
-		age:  time.Duration(*w.AsOfAge) * time.Millisecond, believe: time.Duration(w.Believe) * time.Millisecond,
-	}, nil
+	v := verdict{
+		alive: true, id: who.SessionID, user: who.UserID, username: who.Username, role: who.Role, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+	}
+	if w.Believe != nil {
+		if !w.Believe.Sane() {
+			return verdict{}, errAnswer
+		}
+		v.believe = time.Duration(*w.Believe)
+	}
+	return v, nil
 }
 
 // readAnswer reads the answer to that many tokens and uses, or fails with
 // [errAnswer].
-func readAnswer(body []byte, tokens, told int) (*serverAnswer, error) {
-	var w struct {
-		Now           time.Time     `json:"now"`
-		BoundMS       int64         `json:"bound_ms"`
-		Policy        *wireRule     `json:"policy"`
-		Verifications []wireVerdict `json:"verifications"`
-		Used          []bool        `json:"used"`
-	}
-	if json.Unmarshal(body, &w) != nil || w.Now.IsZero() || w.Policy == nil || len(w.Verifications) != tokens || len(w.Used) != told {
+func readAnswer(body []byte, tokens, reported int) (*serverAnswer, error) {
+	var w wire.Verifications
+	if json.Unmarshal(body, &w) != nil || w.Now.IsZero() || w.Bound <= 0 || !w.Rule.Complete() || len(w.Verifications) != tokens || len(w.Used) != reported {
 		return nil, errAnswer
 	}
-	a := &serverAnswer{now: w.Now.UnixMilli(), used: w.Used}
-	var ok bool
-	if a.bound, ok = boundOf(w.BoundMS); !ok {
-		return nil, errAnswer
-	}
-	if a.rule, ok = w.Policy.rule(); !ok {
-		return nil, errAnswer
-	}
+	a := &serverAnswer{now: w.Now.UnixMilli(), used: w.Used, bound: boundOf(w.Bound), rule: ruleOf(w.Rule)}
 	for i := range w.Verifications {
-		v, err := w.Verifications[i].verdict()
+		v, err := verdictOf(&w.Verifications[i])
 		if err != nil {
 			return nil, err
 		}
 		a.verdicts = append(a.verdicts, v)
 	}
 	return a, nil
+}
+
+// health is whether the server can be asked. Each change is logged once.
+type health struct{ failing atomic.Bool }
+
+func (h *health) note(ctx context.Context, r *Remote, err error) {
+	if r.closed.Load() || errors.Is(err, context.Canceled) {
+		return
+	}
+	if err != nil && r.o.Failed != nil {
+		r.o.Failed(err)
+	}
+	ctx = context.WithoutCancel(ctx)
+	switch failing := err != nil; {
+	case h.failing.Swap(failing) == failing:
+	case errors.Is(err, ErrCredential):
+		r.o.Log.ErrorContext(ctx, "flakepass refuses this service's own credential; every token that is not remembered is undecided", "err", err)
+	case failing:
+		r.o.Log.WarnContext(ctx, "flakepass cannot be asked; tokens that are not remembered are undecided", "err", err)
+	default:
+		r.o.Log.InfoContext(ctx, "flakepass can be asked again")
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"hash/crc32"
 	"log/slog"
 	"unsafe"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // The text of a token is
@@ -156,3 +158,12 @@ func parseBase62(s string) (uint64, bool) {
 	}
 	return v, bad < foreign
 }
+
+// An ID is the public number of a user, a session or an event: see [wire.ID].
+type ID = wire.ID
+
+// ErrBadID says that a text is not the decimal form of an ID.
+var ErrBadID = wire.ErrBadID
+
+// ParseID reads what [ID.String] writes, or returns [ErrBadID]: see [wire.ParseID].
+func ParseID(s string) (ID, error) { return wire.ParseID(s) }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // RequestIDHeader carries the ID under which a request is logged. Whoever
@@ -17,30 +19,22 @@ const RequestIDHeader = "X-Request-Id"
 // anchor.
 const types = "https://github.com/flakepass/flakepass/blob/main/docs/problems.md#"
 
-// A Problem is what went wrong, told to a client. Nothing in it may come from
+// A Problem is what went wrong, for a client. Nothing in it may come from
 // a cause that the client has no business to know.
 type Problem struct {
-	Status     int           // HTTP status
-	Code       string        // stable, snake_case; clients switch on it
-	Title      string        // one line; the same for every occurrence
-	Detail     string        // what to do; may be empty
-	Errors     []Field       // for validation_failed
-	Reasons    []string      // for not_ready
-	Effect     any           // for confirmation_required: what would happen
-	RetryAfter time.Duration // rounded up to whole seconds; 0 or less means none
+	Status     int               // HTTP status
+	Code       string            // stable, snake_case; clients switch on it
+	Title      string            // one line; the same for every occurrence
+	Detail     string            // what to do; may be empty
+	Errors     []wire.FieldError // for validation_failed
+	Reasons    []string          // for not_ready
+	Effect     *wire.Effect      // for confirmation_required: what would happen
+	RetryAfter time.Duration     // rounded up to whole seconds; 0 or less means none
 
 	// OAuth, if set, is the error code by which an OAuth client knows the problem
 	// (RFC 6749 section 5.2). The document has its two members then as well, and
 	// is sent as application/json, for such a client reads nothing else.
 	OAuth string
-}
-
-// A Field says what is wrong with one field of a request. Message never
-// repeats the value.
-type Field struct {
-	Field   string `json:"field"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
 }
 
 // Unavailable is the answer when the truth cannot be asked: not a refusal.
@@ -51,41 +45,25 @@ func Unavailable(retryAfter time.Duration) Problem {
 	}
 }
 
-type document struct {
-	Type       string   `json:"type"`
-	Title      string   `json:"title"`
-	Status     int      `json:"status"`
-	Detail     string   `json:"detail,omitempty"`
-	Code       string   `json:"code"`
-	RequestID  string   `json:"request_id,omitempty"`
-	RetryAfter int      `json:"retry_after,omitempty"`
-	Errors     []Field  `json:"errors,omitempty"`
-	Reasons    []string `json:"reasons,omitempty"`
-	Effect     any      `json:"effect,omitempty"`
-
-	Error       string `json:"error,omitempty"`
-	Description string `json:"error_description,omitempty"`
-}
-
 // Write answers with p. The request ID is taken from the response header
 // [RequestIDHeader]. A failed write is the client's loss and is not reported.
 func Write(w http.ResponseWriter, p Problem) {
 	h := w.Header()
 	seconds := int(max(0, p.RetryAfter+time.Second-1) / time.Second)
-	d := document{
+	d := wire.Problem{
 		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
 		Effect: p.Effect,
 	}
 	media := "application/problem+json"
 	if p.OAuth != "" {
-		media, d.Error, d.Description = "application/json", p.OAuth, p.Title
+		media, d.OAuthError, d.OAuthDescription = "application/json", p.OAuth, p.Title
 		if p.Detail != "" {
-			d.Description += "; " + p.Detail
+			d.OAuthDescription += "; " + p.Detail
 		}
 	}
 	body, err := json.Marshal(d)
-	if err != nil { // strings and numbers always marshal, and Effect is made of them
+	if err != nil { // strings and numbers always marshal
 		panic(err)
 	}
 	h.Set("Content-Type", media)
@@ -96,4 +74,28 @@ func Write(w http.ResponseWriter, p Problem) {
 	}
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body)
+}
+
+// The errors of a challenge (RFC 6750 section 3.1).
+const (
+	NoError           = "" // no credential was judged
+	InvalidRequest    = "invalid_request"
+	InvalidToken      = "invalid_token"
+	InsufficientScope = "insufficient_scope"
+)
+
+// ChallengeHeader carries a challenge.
+const ChallengeHeader = "WWW-Authenticate"
+
+// Bearer is the challenge of RFC 6750 section 3 for an answer with that error,
+// and a description, which may be empty and holds neither quotes nor backslashes.
+func Bearer(code, description string) string {
+	challenge := `Bearer realm="flakepass"`
+	if code != NoError {
+		challenge += `, error="` + code + `"`
+	}
+	if description != "" {
+		challenge += `, error_description="` + description + `"`
+	}
+	return challenge
 }

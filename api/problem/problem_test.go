@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 const page = "https://github.com/flakepass/flakepass/blob/main/docs/problems.md#"
@@ -19,13 +20,13 @@ const page = "https://github.com/flakepass/flakepass/blob/main/docs/problems.md#
 // full has every field set.
 var full = problem.Problem{
 	Status: 422, Code: "validation_failed", Title: "not valid", Detail: "see errors",
-	Errors: []problem.Field{
+	Errors: []wire.FieldError{
 		{Field: "username", Code: "too_short", Message: "at least 3 characters"},
 		{Field: "password", Code: "common", Message: "too common"},
 	},
 	Reasons:    []string{"database", "redis"},
 	RetryAfter: 1500 * time.Millisecond,
-	Effect:     map[string]int{"live": 7},
+	Effect:     &wire.Effect{Live: wire.Estimate{Count: 7}},
 }
 
 func TestShapeIsFixed(t *testing.T) {
@@ -43,10 +44,10 @@ func TestShapeIsFixed(t *testing.T) {
 			`{"type":"` + page + `validation_failed","title":"not valid","status":422,"detail":"see errors","code":"validation_failed",` +
 				`"request_id":"7QK3XW5M2VTR6JHB","retry_after":2,` +
 				`"errors":[{"field":"username","code":"too_short","message":"at least 3 characters"},{"field":"password","code":"common","message":"too common"}],` +
-				`"reasons":["database","redis"],"effect":{"live":7}}`,
+				`"reasons":["database","redis"],"effect":{"live":{"count":7,"error":0},"ends_now":{"count":0,"error":0},"ends_within_hour":{"count":0,"error":0}}}`,
 		},
 		"empty lists": {
-			problem.Problem{Status: 503, Code: "not_ready", Title: "not ready", Errors: []problem.Field{}, Reasons: []string{}}, "",
+			problem.Problem{Status: 503, Code: "not_ready", Title: "not ready", Errors: []wire.FieldError{}, Reasons: []string{}}, "",
 			`{"type":"` + page + `not_ready","title":"not ready","status":503,"code":"not_ready"}`,
 		},
 		"unavailable": {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes the secrets of docker-compose.yml: random passwords, in ./secrets of the
-# folder it is run from. Never overwrites one: the database would still have the
+# current folder. It overwrites none, because the database would still have the
 # old password.
 set -eu
 
@@ -15,8 +15,8 @@ password() { od -An -N20 -tx1 /dev/urandom | tr -d ' \n'; }
 mysql=$(password)
 redis=$(password)
 
-# Containers read the files as users of their own, so the files are open and the
-# folder is shut.
+# Containers read the files as their own users, so the files are readable and the
+# folder is not.
 mkdir -m 700 secrets
 umask 022
 printf '%s' "$mysql" >secrets/mysql_password

@@ -3,7 +3,7 @@
 // different numbers, and a process that is killed leaves its number free at
 // once.
 //
-// Each number has a file. Whoever holds the lock (flock) on the file owns the
+// Each number has a file. The process with the lock (flock) on the file owns the
 // number; the kernel lets go of it when the process ends, however it ends. The
 // file holds the fence.
 //
@@ -29,7 +29,7 @@ import (
 
 var _ idworker.Lender = (*Lender)(nil)
 
-// defaultNumbers is as many as 10 bits of worker can tell apart.
+// defaultNumbers is as many as 10 bits of worker can number.
 const defaultNumbers = 1024
 
 // patience is how often to look again when every number is locked, before that
@@ -45,7 +45,7 @@ type Lender struct {
 	// Numbers is how many numbers there are, from 0. Zero means 1024.
 	Numbers int
 
-	// Now tells the time; nil means time.Now. Ranges that never overlap do not
+	// Now is the time; nil means time.Now. Ranges that never overlap do not
 	// depend on it.
 	Now func() time.Time
 
@@ -183,7 +183,7 @@ func (l *Lender) Release(_ context.Context, g idworker.Grant, used time.Time) er
 	if fence := max(ceilMilli(used), g.From.UnixMilli()); fence < h.fence {
 		err = h.write(fence)
 	}
-	// The lock goes last: whoever has it next reads what is written.
+	// The lock goes last: its next owner reads what is written.
 	if err := errors.Join(err, h.close()); err != nil {
 		return fmt.Errorf("fileworker: release: %w", err)
 	}

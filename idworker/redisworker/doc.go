@@ -18,7 +18,7 @@
 // No range ends later than TIME + Reach. A new record is followed by a calm,
 // until born + Reach + 2 Skew, before which no number is lent to a new owner,
 // and no range of a new owner begins before its end. So the first start on an
-// empty Redis waits 7 s by default ([Lender.Waiting] hears of it); it might be
+// empty Redis waits 7 s by default ([Lender.Waiting] is called); it might be
 // a Redis that has forgotten. A smaller Reach and Skew make that shorter.
 //
 // An owner goes on during the calm, without an interruption, if its number is
@@ -45,7 +45,7 @@
 // from a record born after u was lent, at c, then u <= c + Skew + Reach, and H
 // got it after a calm, at or after u + Skew: u <= born again. Both contradict
 // u > born. If H had it before T, T's range begins behind all of H's. What T is
-// lent by this record, H cannot be: they are told apart by the token.
+// lent by this record, H cannot be: the token distinguishes them.
 //
 // # What is not covered
 //

@@ -14,7 +14,7 @@ var _ idworker.Lender = (*Lender)(nil)
 const (
 	defaultNamespace = "flakepass"
 
-	// defaultNumbers is as many as 10 bits of worker can tell apart.
+	// defaultNumbers is as many as 10 bits of worker can number.
 	defaultNumbers = 1024
 
 	defaultStale = 30 * time.Second
@@ -40,11 +40,11 @@ type Lender struct {
 	// context; without, up to the client's own timeouts longer.
 	Client redis.UniversalClient
 
-	// Namespace tells apart those who share a Redis. Empty means "flakepass".
+	// Namespace separates those that share a Redis. Empty means "flakepass".
 	// IDs of two namespaces may be equal.
 	Namespace string
 
-	// Holder tells people who has a number, such as "host:pid". It means nothing
+	// Holder is the name of the owner for people, such as "host:pid". It means nothing
 	// to the Lender.
 	Holder string
 
@@ -79,10 +79,10 @@ type Lender struct {
 	// more. Client must be a *redis.Client or a *redis.ClusterClient then.
 	Replicas int
 
-	// Now tells the time at which ranges begin; nil means time.Now.
+	// Now is the time at which ranges begin; nil means time.Now.
 	Now func() time.Time
 
-	// Waiting, if set, hears from Acquire that it waits for its first chance to
+	// Waiting, if set, is called when Acquire waits for its first chance to
 	// lend, and until when by Redis' clock. It is called before each wait.
 	Waiting func(until time.Time)
 }

@@ -33,14 +33,14 @@ func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (sea
 		stale = defaultStale
 	}
 	// There are hardly more rows than processes at any one time, so all are read.
-	//nolint:gosec // w.now is one of the constants in dialect.go
+	//nolint:gosec // w.now is one of the constants of the dialects
 	rows, err := l.DB.QueryContext(ctx, `SELECT number, owner_token, fence_ms,
 			CASE WHEN owner_token = '' THEN 1 WHEN seen_at <= `+w.now+` - ? THEN 2 ELSE 0 END
 		FROM worker_nodes ORDER BY number`, stale.Milliseconds())
 	if err != nil {
 		return seat{}, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	var seats []seat
 	for rows.Next() {
 		var s seat

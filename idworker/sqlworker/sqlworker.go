@@ -34,7 +34,7 @@ import (
 var _ idworker.Lender = (*Lender)(nil)
 
 const (
-	// defaultNumbers is as many as 10 bits of worker can tell apart.
+	// defaultNumbers is as many as 10 bits of worker can number.
 	defaultNumbers = 1024
 
 	defaultStale = 30 * time.Second
@@ -51,11 +51,11 @@ type Lender struct {
 	// Dialect is MySQL (also for MariaDB) or SQLite.
 	Dialect Dialect
 
-	// Holder tells people who has a number, such as "host:pid". It means nothing
+	// Holder is the name of the owner for people, such as "host:pid". It means nothing
 	// to the Lender.
 	Holder string
 
-	// Only, if set, is the one number to lend, whoever owns it. Processes that
+	// Only, if set, is the one number to lend, also if it has another owner. Processes that
 	// share it by mistake take it from each other and mint in turns; they never
 	// mint one ID twice.
 	Only *int
@@ -67,7 +67,7 @@ type Lender struct {
 	// from it. That is a matter of politeness only. Zero means 30 s.
 	Stale time.Duration
 
-	// Now tells the time at which ranges begin; nil means time.Now.
+	// Now is the time at which ranges begin; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -80,7 +80,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	if err != nil {
 		return idworker.Grant{}, fmt.Errorf("sqlworker: acquire: %w", err)
 	}
-	// In each round of a race somebody wins. Whoever loses looks again; the more
+	// In each round of a race one wins. The others look again; the more
 	// it has lost, the wider it spreads its choice and its next attempt.
 	for round := range 100 {
 		if err := pause(ctx, round); err != nil {
@@ -108,7 +108,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 	return idworker.Grant{}, fmt.Errorf("sqlworker: acquire: %w: lost every race", idworker.ErrNoNumber)
 }
 
-// sit takes the seat, unless somebody was there since it was looked at. Owner
+// sit takes the seat, unless another process took it since it was read. Owner
 // and fence are compared both: an owner may have moved its fence meanwhile, and
 // the new range has to begin behind that.
 func (l *Lender) sit(ctx context.Context, w words, s seat, token string, until int64) (bool, error) {
@@ -204,4 +204,30 @@ func (l *Lender) now() int64 {
 func (l *Lender) holder() string {
 	r := []rune(l.Holder)
 	return string(r[:min(len(r), maxHolder)])
+}
+
+// A Dialect is the kind of SQL that a database speaks. The zero Dialect is
+// none, so that a forgotten one is an error.
+type Dialect int
+
+// The dialects. MariaDB speaks MySQL's.
+const (
+	MySQL Dialect = iota + 1
+	SQLite
+)
+
+// words are the pieces of SQL in which the dialects differ.
+type words struct {
+	now    string // the database's clock, in Unix milliseconds
+	insert string // insert, and change nothing if the key is there already
+}
+
+func (d Dialect) words() (words, error) {
+	switch d {
+	case MySQL:
+		return words{now: "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)", insert: "INSERT IGNORE"}, nil
+	case SQLite:
+		return words{now: "CAST(unixepoch('subsec') * 1000 AS INTEGER)", insert: "INSERT OR IGNORE"}, nil
+	}
+	return words{}, fmt.Errorf("unknown dialect %d", d)
 }

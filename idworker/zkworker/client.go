@@ -37,7 +37,7 @@ type Client struct {
 	// 10 s.
 	Session time.Duration
 
-	// Log hears of lost connections; nil means nobody does.
+	// Log receives lost connections; nil: they are not logged.
 	Log *slog.Logger
 
 	mu     sync.Mutex
@@ -57,7 +57,7 @@ type line struct {
 }
 
 // Close ends the connection and with it the session: claims are given back at
-// once, if ZooKeeper can be told, and otherwise when the session times out. It
+// once, if ZooKeeper can be reached, and otherwise when the session times out. It
 // returns when no goroutine is left, after three seconds at most. Calls under
 // way fail.
 func (c *Client) Close() error {

@@ -18,7 +18,7 @@
 // A [Keyed] keeps the number of a key, such as "ip:port", in a persistent node and
 // a local file, as Leaf does, and starts from the file while ZooKeeper is down.
 // Leaf's file holds a number and hopes. This one holds a reserve: ID time that
-// ZooKeeper has set aside under that number, up to a fence, for whoever knows a
+// ZooKeeper has set aside under that number, up to a fence, for the process that knows a
 // random token that is only in the file. While ZooKeeper answers, the reserve is
 // filled up to Offline beyond the clock. The file lends pieces of it, each
 // written down before it is used, and nothing behind it. Two machines with one
@@ -38,7 +38,7 @@
 // # What is assumed
 //
 // ZooKeeper keeps what it has acknowledged: forceSync is on, its default, and
-// nobody deletes nodes of numbers in use or restores a backup. Reads go behind a
+// no person deletes nodes of numbers in use or restores a backup. Reads go behind a
 // sync, but nothing depends on them: every change compares the version. The file
 // of a Keyed is on a local disk and is not copied; a copy used elsewhere is found
 // out when it asks ZooKeeper after the original did, and not before. All

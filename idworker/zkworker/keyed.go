@@ -33,7 +33,7 @@ const (
 	// startPatience is how long a start that has a reserve waits for ZooKeeper.
 	startPatience = 2 * time.Second
 
-	// renewTimeout bounds a renewal that nobody waits for.
+	// renewTimeout bounds a renewal that no caller waits for.
 	renewTimeout = 5 * time.Second
 
 	// maxAhead is how far the reserve may be used ahead of the clock before
@@ -42,7 +42,7 @@ const (
 )
 
 // A Keyed lends one number, which a key remembers, and goes on lending it for
-// a while when ZooKeeper is down, over restarts too. Whoever acquires takes the
+// a while when ZooKeeper is down, over restarts too. A process that acquires takes the
 // number from the last one who did. Set the fields before use; a Keyed must not
 // be copied afterwards.
 type Keyed struct {
@@ -77,7 +77,7 @@ type Keyed struct {
 	kept    reserve
 	owner   string // token of the grant that may be extended
 	turn    chan struct{}
-	cancel  context.CancelFunc // of the renewal that nobody waits for
+	cancel  context.CancelFunc // of the renewal that no caller waits for
 	notYet  int64              // before that none is tried, after one that failed
 	waiting sync.WaitGroup
 }

@@ -46,7 +46,7 @@ func (k *Keyed) extend(ctx context.Context, g idworker.Grant, fence int64) error
 		return reserveUsed(err)
 	}
 	defer unlock()
-	// Whoever had the turn may have done it.
+	// The call before may have done it.
 	if reaches, err = k.reaches(g, fence); reaches || err != nil { //nolint:contextcheck // as above
 		return err
 	}

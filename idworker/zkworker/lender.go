@@ -16,10 +16,10 @@ import (
 var _ idworker.Lender = (*Lender)(nil)
 
 const (
-	// defaultNumbers is as many as 10 bits of worker can tell apart.
+	// defaultNumbers is as many as 10 bits of worker can number.
 	defaultNumbers = 1024
 
-	// rounds of a race are enough: in each, somebody wins.
+	// rounds of a race are enough: in each, one wins.
 	rounds = 100
 )
 
@@ -32,18 +32,18 @@ type Lender struct {
 	// "/flakepass/workers". It is made if absent.
 	Root string
 
-	// Holder tells people who has a number, such as "host:pid". It means nothing
+	// Holder is the name of the owner for people, such as "host:pid". It means nothing
 	// to the Lender.
 	Holder string
 
 	// Numbers is how many numbers there are, from 0. Zero means 1024.
 	Numbers int
 
-	// Now tells the time at which ranges begin; nil means time.Now.
+	// Now is the time at which ranges begin; nil means time.Now.
 	Now func() time.Time
 
 	mu      sync.Mutex
-	unknown map[string]idworker.Grant // by token: acquired perhaps, and told to nobody
+	unknown map[string]idworker.Grant // by token: perhaps acquired, and returned to no caller
 }
 
 func (l *Lender) tree() tree { return tree{client: l.Client, root: l.Root} }
@@ -111,7 +111,7 @@ func (t tree) fresh(ctx context.Context, n int) (sight, error) {
 }
 
 // Extend implements [idworker.Lender]. It makes the claim again if the session
-// it was made in has expired, and nobody has taken the number meanwhile.
+// it was made in has expired, and no other process has taken the number meanwhile.
 func (l *Lender) Extend(ctx context.Context, g idworker.Grant, until time.Time) (idworker.Grant, error) {
 	s, err := l.change(ctx, g, func(s sight) (node, bool, bool) {
 		to := s.node
@@ -179,7 +179,7 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 	return sight{}, errRaced
 }
 
-// doubt remembers a number that may have been acquired although nobody was told.
+// doubt remembers a number that may have been acquired although no caller got it.
 // The session would keep it for as long as the process lives.
 func (l *Lender) doubt(g idworker.Grant) {
 	l.mu.Lock()
@@ -190,7 +190,7 @@ func (l *Lender) doubt(g idworker.Grant) {
 	l.unknown[g.Token] = g
 }
 
-// settle gives back what is in doubt, if it can be told; if not, it stays so.
+// settle gives back what is in doubt, if ZooKeeper can be reached; if not, it stays so.
 func (l *Lender) settle(ctx context.Context) {
 	l.mu.Lock()
 	var all []idworker.Grant

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrDamaged says that the data of a number's node are not what this package
-// writes. The number is passed over until somebody deletes the node, which is
+// writes. The number is skipped until a person deletes the node, which is
 // safe once its last IDs are in the past.
 var ErrDamaged = errors.New("zkworker: node is damaged")
 

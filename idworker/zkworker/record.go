@@ -10,7 +10,7 @@ import (
 )
 
 // A reserve is what the local file holds: ID time under a number that ZooKeeper
-// has set aside for whoever knows the token. It is one line of text, for people
+// has set aside for the process that knows the token. It is one line of text, for people
 // who look into the file:
 //
 //	reserve 0007 name 5df6e0e2761359d3 token JBSWY3DPEHPK3PXPJBSWY3DPEH next -------------------------- used 0001763718183123 until 0001763721783123 5f3a9c01
@@ -73,7 +73,7 @@ func undash(b []byte) string {
 	return string(b)
 }
 
-// nameOf tells reserves of other paths and keys from ours.
+// nameOf distinguishes reserves of other paths and keys from ours.
 func nameOf(root, key string) string {
 	sum := sha256.Sum256([]byte(root + "\x00" + key))
 	return fmt.Sprintf("%x", sum[:8])

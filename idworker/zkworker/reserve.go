@@ -17,7 +17,7 @@ import (
 // then ZooKeeper has it, then the file says that it has. A process that dies in
 // between finds out at its next start, because it knows both tokens. Each
 // filling up has a new token, so a copy of the file, or one from a backup, is
-// worth nothing to whoever asks ZooKeeper after that.
+// worth nothing to a process that asks ZooKeeper after that.
 
 // slack is for the clock, which goes on while ZooKeeper is asked for a range
 // that is longer than Offline.
@@ -38,14 +38,14 @@ func (k *Keyed) renewAside() {
 	select {
 	case k.turn <- struct{}{}:
 	default:
-		return // somebody is at it
+		return // another call does it
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), renewTimeout)
 	k.cancel = cancel
 	k.waiting.Go(func() {
 		defer func() { <-k.turn }()
 		defer cancel()
-		// A later Extend tries again, and hears of a lost number.
+		// A later Extend tries again, and learns of a lost number.
 		if err := k.renew(ctx, 0); err != nil && k.Client.Log != nil {
 			k.Client.Log.WarnContext(ctx, "the reserve for minting without zookeeper is not filled up", "err", err)
 		}
@@ -80,7 +80,7 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 		}
 		// What was asked for last has come, or has not: either is known now.
 		next := crand.Text()
-		until := max(r.until, s.Fence) // a ZooKeeper that has forgotten is told again
+		until := max(r.until, s.Fence) // a ZooKeeper that has lost its data gets it again
 		if err := k.note(func(r *reserve) { r.token, r.next, r.until = s.Token, next, until }); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 		r.used = max(now, s.Fence)
 		r.until = r.used // nothing, until ZooKeeper has it
 		k.mu.Lock()
-		k.owner = "" // whoever had the old number
+		k.owner = "" // the owner of the old number
 		err = k.write(r)
 		k.mu.Unlock()
 		if err != nil {
@@ -152,7 +152,7 @@ func (k *Keyed) note(change func(*reserve)) error {
 }
 
 // giveUp forgets a reserve whose token ZooKeeper does not have. Most likely
-// somebody has taken the number after the reserve had passed. But it may also be
+// another process has taken the number after the reserve had passed. But it may also be
 // that a copy of the file is in use elsewhere, so nothing more is lent from it,
 // now or at a start without ZooKeeper.
 func (k *Keyed) giveUp(why error) error {

@@ -111,7 +111,7 @@ func (t tree) put(ctx context.Context, s sight, to node, claim bool) error {
 }
 
 // again reports whether an error is that of a race, or of a lost answer: only
-// another look can tell what is so. The errors that are listed are answers.
+// another read shows the state. The errors that are listed are answers.
 func again(err error) bool {
 	for _, known := range []error{
 		zk.ErrNoServer, zk.ErrNoAuth, zk.ErrInvalidACL, zk.ErrAuthFailed, zk.ErrInvalidPath, zk.ErrAPIError,
@@ -173,7 +173,7 @@ func (t tree) make(ctx context.Context) error {
 		_, err := ask(ctx, t.client, func(c *zk.Conn) (string, error) { return c.Create(folder, nil, 0, t.client.acl()) })
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			if ok, _ := ask(ctx, t.client, func(c *zk.Conn) (bool, error) { ok, _, err := c.Exists(folder); return ok, err }); ok {
-				continue // somebody else's, above ours
+				continue // of another, above ours
 			}
 			return fmt.Errorf("make %s: %w", folder, err)
 		}

@@ -1,6 +1,6 @@
--- One login per user: the token columns hold the login there is, the ended_*
--- columns the one before it, so that its holder can be told why it ended. A
--- floor kills every token at or below it, and only grows.
+-- One login per user: the token columns hold the current login, the ended_*
+-- columns the one before it, so that its holder gets the reason of its end. A
+-- floor ends every token at or below it, and only grows.
 
 -- +goose Up
 CREATE TABLE users (

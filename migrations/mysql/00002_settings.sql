@@ -1,5 +1,5 @@
--- What an operator changes while instances run: one row per scope, whose
--- version grows with each change.
+-- The settings that an operator changes while instances run: one row per scope,
+-- whose version grows with each change.
 
 -- +goose Up
 CREATE TABLE settings (

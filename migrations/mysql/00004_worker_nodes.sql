@@ -1,5 +1,5 @@
--- Who mints IDs under which number. Nothing is minted under a number before its
--- fence_ms has been raised past the instant minted at.
+-- The owner of each worker number. No ID is minted under a number before its
+-- fence_ms has been raised past the time of the ID.
 
 -- +goose Up
 CREATE TABLE worker_nodes (

@@ -1,5 +1,5 @@
--- What all instances of one deployment share, in one row that the first of them
--- writes.
+-- The values that all instances of one deployment share, in one row that the first
+-- instance writes.
 
 -- +goose Up
 CREATE TABLE deployment (

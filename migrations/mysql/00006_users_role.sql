@@ -1,4 +1,4 @@
--- Who guards the last admin looks for the others.
+-- The check for the last admin looks for other admins.
 
 -- +goose Up
 ALTER TABLE users ADD KEY users_role (role);

@@ -1,6 +1,6 @@
--- What was done to accounts, logins and settings, by whom. An event is written in
--- the transaction of what it tells of, and never changed. Its ID, in the order of
--- time, says when. The values are JSON.
+-- The audit events about accounts, logins and settings. An event is written in the
+-- transaction of its change, and never changed. Its ID has the time and the order.
+-- The values are JSON.
 
 -- +goose Up
 CREATE TABLE audit_events (

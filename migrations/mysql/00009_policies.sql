@@ -1,4 +1,4 @@
--- Every version of the policy that was ever in force; settings has the one that is.
+-- Every version of the policy so far; settings has the one in force.
 
 -- +goose Up
 CREATE TABLE policies (

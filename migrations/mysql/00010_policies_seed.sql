@@ -1,4 +1,4 @@
--- What is in force now is the first entry of the history.
+-- The policy in force now is the first entry of the history.
 
 -- +goose Up
 INSERT INTO policies (

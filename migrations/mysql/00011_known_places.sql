@@ -1,5 +1,5 @@
--- Where a user has logged in before, as a keyed hash of the user and the network
--- address: whoever is there gets in although strangers have used up the account's
+-- The places of a user's logins, as a keyed hash of the user and the network
+-- address. There the user can log in although strangers have used up the account's
 -- attempts. The newest few of each user, for 90 days.
 
 -- +goose Up

@@ -1,5 +1,5 @@
--- The record is searched by name, too: an operator at a shell has no ID, and
--- neither has the policy.
+-- Audit events are searched by name, too, because an operator in a shell and the
+-- policy have no ID.
 
 -- +goose Up
 ALTER TABLE audit_events ADD KEY audit_events_actor_name (actor), ADD KEY audit_events_target_name (target);

@@ -1,4 +1,4 @@
--- The disabled are counted without a walk over everybody.
+-- Disabled users are counted without reading all users.
 
 -- +goose Up
 ALTER TABLE users ADD KEY users_disabled_at (disabled_at);

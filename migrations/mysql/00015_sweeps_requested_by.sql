@@ -1,4 +1,4 @@
--- Who asked for a pass of the sweep; empty for one that came by its schedule.
+-- The user who requested the pass of the sweep; empty for a scheduled pass.
 
 -- +goose Up
 ALTER TABLE sweeps ADD COLUMN requested_by VARCHAR(255) NOT NULL DEFAULT '';

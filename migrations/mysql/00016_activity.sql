@@ -1,6 +1,6 @@
--- How often something happened, by the hour and the instance, for people to look
--- at. hour is its beginning. Each instance adds to rows of its own once a minute;
--- what is older than eight days is deleted.
+-- The number of events by the hour and the instance, for the console.
+-- hour is its beginning. Each instance adds to rows of its own once a minute;
+-- rows older than eight days are deleted.
 
 -- +goose Up
 CREATE TABLE activity (

@@ -1,5 +1,5 @@
--- What is idle is found, listed and counted in the index alone, with no look at
--- the rows. It takes the place of the index on the time alone.
+-- Idle logins are found, listed and counted in the index alone, without reading
+-- rows. It replaces the index on the time alone.
 
 -- +goose Up
 ALTER TABLE users ADD KEY users_idle (token_seen_at, id, token_id), DROP KEY users_token_seen_at;

@@ -1,5 +1,5 @@
--- How much strangers may try under a policy, as JSON; NULL means the default limits.
--- The text is checked where it is read: one that cannot be read turns nothing off.
+-- The rate limits of a policy, as JSON; NULL means the default limits. The text is
+-- checked when it is read: unreadable limits switch no limit off.
 
 -- +goose Up
 ALTER TABLE policies ADD COLUMN limits VARBINARY(2048) NULL;

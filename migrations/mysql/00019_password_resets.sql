@@ -1,6 +1,6 @@
--- A started reset of a password: who has the token sets a new one, once. At most
--- one for each user. The token is kept as its SHA-256. It is over at expires_at,
--- or as soon as the user's password is of another version.
+-- A started reset of a password: its token sets a new password, once. At most
+-- one for each user. The token is stored as its SHA-256. It ends at expires_at,
+-- or when the user's password has another version.
 
 -- +goose Up
 CREATE TABLE password_resets (

@@ -1,6 +1,6 @@
 -- A user's second factor, in the user's row so that it changes together with the
--- login. second_factor_secret is encrypted; it counts once second_factor_at says
--- when a code of it was shown. second_factor_step is the last time step whose code
+-- login. second_factor_secret is encrypted; it is active when second_factor_at has
+-- the time of its first code. second_factor_step is the last time step whose code
 -- was used. recovery_codes are the hashes, 32 bytes each, of those not used yet.
 
 -- +goose Up

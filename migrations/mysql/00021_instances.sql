@@ -1,6 +1,6 @@
--- The instances that run, one row each, for people to look at. id is drawn at
+-- The running instances, one row each, for the console. id is a random number of
 -- each start of a process. Each instance writes its own row every few seconds and
--- deletes it when it stops; rows that nobody writes are deleted by the others.
+-- deletes it when it stops; the others delete rows that are no longer written.
 -- started_at and seen_at are by the database's clock. The answers are those of
 -- the minute before; horizon_ms is -1 before the first poll.
 

@@ -1,6 +1,6 @@
--- When whoever has the login last showed password and code, by the database's
--- clock, and which login that was: of another login than token_id it says nothing,
--- and a release that does not know these columns leaves them as they are.
+-- The time of the last proof of password and code, by the database's clock, and the
+-- login of that proof. It holds for no other login than token_id. A release that
+-- does not know these columns does not change them.
 
 -- +goose Up
 ALTER TABLE users ADD COLUMN token_proved_id BIGINT NULL, ADD COLUMN token_proved_at BIGINT NULL;

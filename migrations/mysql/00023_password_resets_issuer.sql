@@ -1,14 +1,14 @@
--- Who made a one-time link, and what its use depends on beside the user's own
--- password. issue_id is the ID of the event that records it: its time, and the order
+-- The issuer of a one-time link, and the values that its use depends on besides the
+-- user's own password. issue_id is the ID of its audit event: its time, and the order
 -- of lists. issued_by is the user who made it, 0 for a command on the server;
--- issuer is the name that the record has. issuer_changed_at is users.updated_at of
+-- issuer is the name in the audit event. issuer_changed_at is users.updated_at of
 -- the issuer, and all_ended_at is settings.global_floor_at, both as they were then:
--- the link works while they still are.
+-- the link works while both are unchanged.
 --
 -- The previous release writes none of these columns. Its INSERT leaves them NULL; its
--- UPDATE puts another token_hash into a row and leaves what they say of the one
--- before. So they count only where issue_hash is token_hash. Elsewhere nobody knows
--- who made the link, and it does not work.
+-- UPDATE puts another token_hash into a row and leaves the values of the one
+-- before. So they count only if issue_hash equals token_hash. Otherwise the issuer
+-- is unknown, and the link does not work.
 
 -- +goose Up
 ALTER TABLE password_resets

@@ -1,9 +1,9 @@
--- What was counted of the attempts to log in to one account: those of strangers,
--- whose guard is the ID of the user, or one of a fixed number of negative ones for
--- names that nobody has; and those of a known device or place, whose guard is a
--- keyed hash. full_at says when all attempts are there again, by the rule with that
--- period, told_at up to what the owner was told of them, and networks where they
--- came from lately, as keyed hashes. A row whose full_at is over can be deleted.
+-- The counts of login attempts at one account. For strangers, guard is the ID of the
+-- user, or one of a fixed number of negative ones for unknown names. For a known
+-- device or place it is a keyed hash. full_at is the time at which all attempts are
+-- available again, by the rule with that period. told_at is the time up to which the
+-- owner was informed. networks are the recent networks of the attempts, as keyed
+-- hashes. A row with a past full_at can be deleted.
 
 -- +goose Up
 CREATE TABLE login_guards (

@@ -4,7 +4,7 @@ go 1.26.8
 
 require (
 	github.com/bwmarrin/snowflake v0.3.0
-	github.com/flakepass/flakepass v0.0.0
+	github.com/flakepass/flakepass/idworker v0.0.0
 	github.com/godruoyi/go-snowflake v0.0.2
 	github.com/google/uuid v1.6.0
 	github.com/oklog/ulid/v2 v2.1.2
@@ -25,6 +25,4 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/flakepass/flakepass => ../../..
-
-replace github.com/flakepass/flakepass/api => ../../../api
+replace github.com/flakepass/flakepass/idworker => ../..

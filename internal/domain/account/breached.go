@@ -3,12 +3,13 @@ package account
 import (
 	"context"
 	"crypto/sha1" //nolint:gosec // the list is kept by it; nothing here rests on it
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // A BreachList knows passwords that were stolen somewhere, by the SHA-1 of their
 // UTF-8, which is how such lists are published.
 //
-// Has returns an error if it cannot tell. It may be called at the same time.
+// Has returns an error if it does not know. It may be called at the same time.
 type BreachList interface {
 	Has(ctx context.Context, hash [sha1.Size]byte) (bool, error)
 }
@@ -21,15 +22,15 @@ type BreachList interface {
 // all other rules hold.
 type Breaches struct {
 	List BreachList
-	// Unread, if set, hears why the list could not be asked, each time.
+	// Unread, if set, receives why the list could not be asked, each time.
 	Unread func(ctx context.Context, err error)
 }
 
 // problem is what is wrong with p, if the list has it as it was typed or in its
 // normal form: people's keyboards and thieves' files differ in that.
-func (b *Breaches) problem(ctx context.Context, p Password) (FieldError, bool) {
+func (b *Breaches) problem(ctx context.Context, p Password) (invalid.Field, bool) {
 	if b == nil {
-		return FieldError{}, false
+		return invalid.Field{}, false
 	}
 	for _, spelling := range p.spellings() {
 		found, err := b.List.Has(ctx, sha1.Sum([]byte(spelling))) //nolint:gosec // as above
@@ -37,8 +38,8 @@ func (b *Breaches) problem(ctx context.Context, p Password) (FieldError, bool) {
 			b.Unread(ctx, err)
 		}
 		if found && err == nil {
-			return FieldError{"password", CodeBreached, "is in a list of stolen passwords, which guessers try first; choose one that you use nowhere else"}, true
+			return invalid.Field{Field: "password", Code: CodeBreached, Message: "is in a list of stolen passwords, which guessers try first; choose one that you use nowhere else"}, true
 		}
 	}
-	return FieldError{}, false
+	return invalid.Field{}, false
 }

@@ -48,7 +48,7 @@ func TestStolenPasswordIsRefused(t *testing.T) {
 		{"another case", "VIOLET TRAM SINGS AT NOON", "violet tram sings at noon", false},
 	} {
 		s.Breached = &account.Breaches{List: steal(c.listed)}
-		_, registered := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed), account.RoleUser)
+		_, registered := s.New(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed), account.RoleUser)
 		_, hashed := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed))
 		_, beside := s.NewHashBeside(t.Context(), account.Asker{}, "alice", account.NewPassword(c.typed))
 		for verb, err := range map[string]error{"Register": registered, "NewHash": hashed, "NewHashBeside": beside} {
@@ -80,8 +80,8 @@ func TestUnreadableListRefusesNobody(t *testing.T) {
 	list.err = errors.New("bad sector")
 	var heard []error
 	s.Breached = &account.Breaches{List: list, Unread: func(_ context.Context, err error) { heard = append(heard, err) }}
-	if _, err := s.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); err != nil {
-		t.Errorf("Register: %v", err)
+	if _, err := s.New(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); err != nil {
+		t.Errorf("New: %v", err)
 	}
 	if len(heard) != 1 || !errors.Is(heard[0], list.err) {
 		t.Errorf("heard %v", heard)

@@ -196,3 +196,8 @@ func onlyPadding(s []rune, inRun []bool, text, word []rune) bool {
 	}
 	return len(rest) < minPassword || plainlyCommon(rest, markRuns(rest), period(rest))
 }
+
+// MinPasswordLength is the least length, in code points, of a password that is the
+// only factor, for pages that tell people before they send one. [CheckPassword]
+// holds to it.
+const MinPasswordLength = minPassword

@@ -3,7 +3,21 @@ package account
 import (
 	"errors"
 	"fmt"
+	"testing"
 )
+
+// CheapParams are costs of a few microseconds.
+var CheapParams = Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}
+
+// NewCheapHasher is NewHasher without the minimum.
+func NewCheapHasher(tb testing.TB, p Params, workers, queue int) *Hasher {
+	tb.Helper()
+	h, err := newHasher(Here{}, p, workers, queue)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return h
+}
 
 // Observe calls before ahead of every hash that h computes, with the stored
 // hash it is compared with, or "" when a new one is made. If compute is false

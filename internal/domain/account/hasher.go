@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/account/internal/cheap"
+	"github.com/alexedwards/argon2id"
 )
 
 // A Hasher hashes passwords with Argon2id, a few at a time. Its memory is
 // bounded: the hashes that run together use at most workers times
 // Params.MemoryKiB; one stored with more memory than that, up to 256 MiB, runs
 // alone. Its queue is bounded too, and shared out fairly: a login that would wait
-// behind too many is better told so at once.
+// behind too many is refused at once.
 type Hasher struct {
 	params Params
 	decoy  PHC
@@ -24,28 +24,16 @@ type Hasher struct {
 	engine Engine
 }
 
-// NewHasher returns a Hasher that runs workers hashes at a time and lets queue
+// NewHasher returns a Hasher that runs workers hashes at a time on e and lets queue
 // more wait. A good number of workers is that of the CPUs; a queue is good for
 // queue/workers times the duration of a hash. It returns an error for
 // parameters weaker than every setting of the OWASP Password Storage Cheat
 // Sheet or beyond what the Hasher agrees to verify.
-func NewHasher(p Params, workers, queue int) (*Hasher, error) {
-	return NewHasherOn(Here{}, p, workers, queue)
-}
-
-// NewHasherOn is NewHasher with another way to compute.
-func NewHasherOn(e Engine, p Params, workers, queue int) (*Hasher, error) {
+func NewHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
 	if err := p.checkMinimum(); err != nil {
 		return nil, fmt.Errorf("account: hasher: %w", err)
 	}
 	return newHasher(e, p, workers, queue)
-}
-
-// NewCheapHasher is NewHasher without the minimum. It is for tests, which
-// cannot afford honest hashes: only packages below internal/domain/account can name a
-// [cheap.Key], and accounttest hands the result to others.
-func NewCheapHasher(_ cheap.Key, p Params, workers, queue int) (*Hasher, error) {
-	return newHasher(Here{}, p, workers, queue)
 }
 
 func newHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
@@ -106,8 +94,8 @@ func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok,
 	return ok, ok && weaker, nil
 }
 
-// Decoy does the work of [Hasher.Verify] for a name that nobody has, so that
-// the time of the answer does not tell that nobody has it. The hash it verifies
+// Decoy does the work of [Hasher.Verify] for a name without an account, so that
+// the time of the answer does not reveal that. The hash it verifies
 // against is a valid one of the current parameters, and takes the same way
 // through the pool.
 func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
@@ -116,9 +104,9 @@ func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
 }
 
 // patience is how long a hash waits for its turn. A queue that is full is good
-// for about two seconds, on a machine that does what it should; who has waited
-// for longer is told so while there is somebody to tell, for the server gives an
-// answer up after 15 s.
+// for about two seconds, on a machine that does what it should; a login
+// that has waited for longer is refused while its client still listens: the server
+// gives an answer up after 15 s.
 const patience = 5 * time.Second
 
 // run calls f when it is the turn of by and the memory is free. Each hash uses at
@@ -135,4 +123,36 @@ func (h *Hasher) run(ctx context.Context, by Asker, kib uint32, f func() error) 
 	}
 	defer h.queue.release(weight)
 	return f()
+}
+
+// An Engine computes Argon2id (RFC 9106) for a [Hasher], which decides how many
+// times at once. It sees passwords in the clear. An error that wraps [ErrBusy]
+// means that it has not been computed, and that trying again later helps.
+type Engine interface {
+	// Create hashes password with a new salt at the costs of p, and returns the
+	// hash in PHC form.
+	Create(password string, p Params) (phc string, err error)
+	// Compare reports whether phc is a hash of password, in constant time.
+	Compare(password, phc string) (bool, error)
+}
+
+// Here is the [Engine] that computes in the calling goroutine.
+type Here struct{}
+
+// Create is [Engine.Create].
+func (Here) Create(password string, p Params) (string, error) {
+	phc, err := argon2id.CreateHash(password, p.argon2id())
+	if err != nil {
+		return "", fmt.Errorf("account: argon2id: %w", err)
+	}
+	return phc, nil
+}
+
+// Compare is [Engine.Compare].
+func (Here) Compare(password, phc string) (bool, error) {
+	ok, err := argon2id.ComparePasswordAndHash(password, phc)
+	if err != nil {
+		return false, fmt.Errorf("account: argon2id: %w", err)
+	}
+	return ok, nil
 }

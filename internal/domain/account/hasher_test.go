@@ -13,7 +13,6 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
 )
 
 func TestHasherRefusesWeakAndHugeParameters(t *testing.T) {
@@ -27,20 +26,20 @@ func TestHasherRefusesWeakAndHugeParameters(t *testing.T) {
 		{19455, 2, 1, false}, {19456, 1, 1, false}, {47103, 1, 1, false}, {7167, 9, 1, false}, {64, 1, 1, false},
 		{0, 0, 0, false}, {19456, 0, 1, false}, {19456, 2, 0, false}, {262145, 2, 1, false}, {19456, 17, 1, false}, {19456, 2, 17, false},
 	} {
-		_, err := account.NewHasher(account.Params{MemoryKiB: c.m, Iterations: c.t, Parallelism: c.p}, 1, 1)
+		_, err := account.NewHasher(account.Here{}, account.Params{MemoryKiB: c.m, Iterations: c.t, Parallelism: c.p}, 1, 1)
 		if (err == nil) != c.ok {
 			t.Errorf("m=%d t=%d p=%d: %v, want ok %v", c.m, c.t, c.p, err, c.ok)
 		}
 	}
 	for _, size := range [][2]int{{0, 1}, {-1, 1}, {1, -1}, {1 << 40, 1}} {
-		if _, err := account.NewHasher(account.DefaultParams(), size[0], size[1]); err == nil {
+		if _, err := account.NewHasher(account.Here{}, account.DefaultParams(), size[0], size[1]); err == nil {
 			t.Errorf("%d workers, queue of %d: accepted", size[0], size[1])
 		}
 	}
 }
 
 func TestDefaultHashIsOWASP(t *testing.T) {
-	h, err := account.NewHasher(account.DefaultParams(), 1, 0)
+	h, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func TestDefaultHashIsOWASP(t *testing.T) {
 }
 
 func TestWholePasswordIsVerified(t *testing.T) {
-	h := accounttest.NewHasher(t)
+	h := account.NewCheapHasher(t, account.CheapParams, 4, 1000)
 	long := strings.Repeat("brave tin goats ", 13) // 208 bytes
 	for _, base := range []string{"brave tin goats", long, strings.Repeat("é", 256), "x\x00y"} {
 		phc, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword(base))
@@ -80,7 +79,7 @@ func TestWholePasswordIsVerified(t *testing.T) {
 }
 
 func TestSpellingsOfOnePasswordAreEqual(t *testing.T) {
-	h := accounttest.NewHasher(t)
+	h := account.NewCheapHasher(t, account.CheapParams, 4, 1000)
 	for _, c := range []struct {
 		a, b string
 		same bool
@@ -103,7 +102,7 @@ func TestSpellingsOfOnePasswordAreEqual(t *testing.T) {
 }
 
 func TestHashesAreSalted(t *testing.T) {
-	h := accounttest.NewHasher(t)
+	h := account.NewCheapHasher(t, account.CheapParams, 4, 1000)
 	p := account.NewPassword("brave tin goats")
 	a, errA := h.Hash(t.Context(), account.Asker{}, p)
 	b, errB := h.Hash(t.Context(), account.Asker{}, p)
@@ -124,11 +123,11 @@ func TestRehashWhenParametersRise(t *testing.T) {
 		{account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, account.Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}, false},
 		{account.Params{MemoryKiB: 128, Iterations: 2, Parallelism: 2}, account.Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}, false},
 	} {
-		phc, err := accounttest.NewHasherSize(t, c.stored, 1, 0).Hash(t.Context(), account.Asker{}, p)
+		phc, err := account.NewCheapHasher(t, c.stored, 1, 0).Hash(t.Context(), account.Asker{}, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := accounttest.NewHasherSize(t, c.now, 1, 0)
+		h := account.NewCheapHasher(t, c.now, 1, 0)
 		if ok, rehash, err := h.Verify(t.Context(), account.Asker{}, p, phc); !ok || rehash != c.want || err != nil {
 			t.Errorf("stored %+v, now %+v: %v, %v, %v, want rehash %v", c.stored, c.now, ok, rehash, err, c.want)
 		}
@@ -139,7 +138,7 @@ func TestRehashWhenParametersRise(t *testing.T) {
 }
 
 func TestDecoyIsAHashOfTodaysCost(t *testing.T) {
-	h := accounttest.NewHasherSize(t, account.Params{MemoryKiB: 96, Iterations: 3, Parallelism: 2}, 1, 0)
+	h := account.NewCheapHasher(t, account.Params{MemoryKiB: 96, Iterations: 3, Parallelism: 2}, 1, 0)
 	decoy, _, _, err := argon2id.DecodeHash(h.DecoyHash().Reveal())
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +170,7 @@ const (
 )
 
 func TestUnusableHashIsAnErrorBeforeItIsComputed(t *testing.T) {
-	h := accounttest.NewHasher(t)
+	h := account.NewCheapHasher(t, account.CheapParams, 4, 1000)
 	h.Observe(true, func(phc string) { t.Errorf("computed %.80q", phc) })
 	for _, phc := range []string{
 		"", "x", "$", "$$$$$", "password", "$2a$10$abcdefghijklmnopqrstuv",
@@ -207,7 +206,7 @@ func TestUnusableHashIsAnErrorBeforeItIsComputed(t *testing.T) {
 }
 
 func FuzzVerify(f *testing.F) {
-	h, err := account.NewHasher(account.DefaultParams(), 1, 0)
+	h, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 0)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -235,7 +234,7 @@ func FuzzVerify(f *testing.F) {
 
 // blocked is a Hasher whose hashes wait for release, and count themselves.
 func blocked(t *testing.T, workers, queue int) (h *account.Hasher, running *atomic.Int32, release chan struct{}) {
-	h = accounttest.NewHasherSize(t, accounttest.Params(), workers, queue)
+	h = account.NewCheapHasher(t, account.CheapParams, workers, queue)
 	running, release = new(atomic.Int32), make(chan struct{})
 	h.Observe(false, func(string) {
 		running.Add(1)
@@ -333,7 +332,7 @@ func TestLongWaitIsBusy(t *testing.T) {
 }
 
 func TestEndedContextHashesNothing(t *testing.T) {
-	h := accounttest.NewHasher(t)
+	h := account.NewCheapHasher(t, account.CheapParams, 4, 1000)
 	h.Observe(true, func(string) { t.Error("hashed") })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -346,7 +345,7 @@ func TestEndedContextHashesNothing(t *testing.T) {
 // what the pool has.
 func TestMemoryIsBounded(t *testing.T) {
 	const workers = 3
-	heavy, err := accounttest.NewHasherSize(t, account.Params{MemoryKiB: 1024, Iterations: 1, Parallelism: 1}, 1, 0).
+	heavy, err := account.NewCheapHasher(t, account.Params{MemoryKiB: 1024, Iterations: 1, Parallelism: 1}, 1, 0).
 		Hash(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"))
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +353,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var kib, most, alone atomic.Int64
 		step := make(chan struct{})
-		h := accounttest.NewHasherSize(t, accounttest.Params(), workers, 200)
+		h := account.NewCheapHasher(t, account.CheapParams, workers, 200)
 		h.Observe(false, func(phc string) {
 			mine := int64(64)
 			if phc == heavy.Reveal() {
@@ -394,7 +393,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestPanicFreesTheSlot(t *testing.T) {
-	h := accounttest.NewHasherSize(t, accounttest.Params(), 1, 0)
+	h := account.NewCheapHasher(t, account.CheapParams, 1, 0)
 	fail := true
 	h.Observe(true, func(string) {
 		if fail {
@@ -412,7 +411,7 @@ func TestPanicFreesTheSlot(t *testing.T) {
 }
 
 func BenchmarkHash(b *testing.B) {
-	h, err := account.NewHasher(account.DefaultParams(), 64, 64)
+	h, err := account.NewHasher(account.Here{}, account.DefaultParams(), 64, 64)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,10 +1,14 @@
 package account
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // The limits are those of NIST SP 800-63B-4 section 3.1.1.2: at least 15 where
@@ -21,21 +25,21 @@ const (
 // guessers try early; what that means is said at [tooCommon]. There are no
 // rules about kinds of characters: they make people write Passw0rd!.
 //
-// It returns an [*InvalidError] whose fields are all named password. It does
+// It returns an [*invalid.Error] whose fields are all named password. It does
 // not hash, and takes a fraction of a millisecond once the list of common
 // passwords is read, which the first call pays for.
 func CheckPassword(username string, p Password) error {
 	if f := passwordProblems(username, p.reveal(), minPassword); len(f) > 0 {
-		return &InvalidError{Fields: f}
+		return &invalid.Error{Fields: f}
 	}
 	return nil
 }
 
 // passwordProblems is all that is wrong with a password that must have at least
 // that many characters.
-func passwordProblems(username, s string, least int) (problems []FieldError) {
+func passwordProblems(username, s string, least int) (problems []invalid.Field) {
 	bad := func(code, message string) {
-		problems = append(problems, FieldError{"password", code, message})
+		problems = append(problems, invalid.Field{Field: "password", Code: code, Message: message})
 	}
 	n := utf8.RuneCountInString(s)
 	switch {
@@ -46,7 +50,10 @@ func passwordProblems(username, s string, least int) (problems []FieldError) {
 		bad(CodeTooLong, "must have at most 256 characters, and at most 1024 bytes") // and no work is spent on it
 		return problems
 	case n < least:
-		bad(CodeTooShort, fmt.Sprintf("must have at least %d characters; a sentence of a few words is easiest", least))
+		problems = append(problems, invalid.Field{
+			Field: "password", Code: CodeTooShort, Bound: least,
+			Message: fmt.Sprintf("must have at least %d characters; a sentence of a few words is easiest", least),
+		})
 	}
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, unprintable) {
 		bad(CodeInvalidCharacters, "must not have control characters")
@@ -66,8 +73,8 @@ func passwordProblems(username, s string, least int) (problems []FieldError) {
 // not read: two passwords that differ only there would be one.
 func unprintable(r rune) bool { return unicode.IsControl(r) || r == utf8.RuneError }
 
-// overlong reports a password that cannot be anybody's, since CheckPassword
-// refuses it. Nobody hashes it.
+// overlong reports a password that no account can have, since CheckPassword
+// refuses it. It is not hashed.
 func overlong(p Password) bool {
 	s := p.reveal()
 	return len(s) > maxPasswordBytes || utf8.RuneCountInString(s) > maxPassword
@@ -108,3 +115,23 @@ func containsName(folded []rune, username string) bool {
 }
 
 func wordy(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsMark(r)) }
+
+// minBeside is the least length, in code points, of a password beside which there
+// is a second factor (NIST SP 800-63B-4 section 3.1.1.2).
+const minBeside = 8
+
+// ErrShort means that the password is right, and too short to be the only factor
+// of an account.
+var ErrShort = errors.New("password too short without a second factor")
+
+// Alone reports whether p is long enough to be the only factor of an account.
+func (p Password) Alone() bool { return utf8.RuneCountInString(p.reveal()) >= minPassword }
+
+// NewHashBeside is [Service.NewHash] for an account with a second factor: 8
+// characters are enough. All other rules hold, those about common passwords too.
+func (s *Service) NewHashBeside(ctx context.Context, by Asker, username string, p Password) (PHC, error) {
+	if problems := s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p); len(problems) > 0 {
+		return PHC{}, &invalid.Error{Fields: problems}
+	}
+	return s.Hasher.Hash(ctx, by, p)
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -173,7 +174,7 @@ func TestEveryProblemIsNamed(t *testing.T) {
 	err := check("alice", "alice\x00")
 	want := []string{"too_short", "invalid_characters", "contains_username"}
 	var got []string
-	if bad, ok := errors.AsType[*account.InvalidError](err); ok {
+	if bad, ok := errors.AsType[*invalid.Error](err); ok {
 		for _, f := range bad.Fields {
 			got = append(got, f.Code)
 		}

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// An Asker is who wants a hash, as far as the queue has to tell one from
+// An Asker is who wants a hash, as far as the queue has to distinguish one from
 // another. The zero Asker is a stranger of no known network.
 type Asker struct {
 	// Network is the network of the client's address, so large that one person
@@ -105,7 +105,7 @@ func (q *queue) release(kib int64) {
 	q.serve()
 }
 
-// join returns a waiter, who may have been told already, or nil if there is no
+// join returns a waiter, which may have its answer already, or nil if there is no
 // place.
 func (q *queue) join(by Asker, kib int64) *waiter {
 	w := &waiter{by: by, kib: kib, told: make(chan error, 1)}
@@ -131,7 +131,7 @@ func (q *queue) join(by Asker, kib int64) *waiter {
 	return w
 }
 
-// makeRoom takes a place from whoever has more than a share, for an asker who
+// makeRoom takes a place from a network that has more than a share, for an asker who
 // would have less. It reports whether there was one.
 func (q *queue) makeRoom(by Asker) bool {
 	own := classOf(by)
@@ -162,7 +162,7 @@ func (q *queue) share(class int) int {
 }
 
 // serve gives memory to those whose turn it is. Where it does not suffice for the
-// next one, nobody overtakes: a costly hash would wait for ever.
+// next one, none overtakes: a costly hash would wait for ever.
 func (q *queue) serve() {
 	for {
 		if q.classes[q.turn].waiting == 0 {
@@ -202,7 +202,7 @@ func (q *queue) remove(w *waiter) {
 }
 
 // largest is the line with the most waiters; of equal ones that whose turn is
-// last. It is nil if nobody waits. It looks at each network that waits, for a
+// last. It is nil if none waits. It looks at each network that waits, for a
 // queue holds few: 32 hashes for each processor.
 func (c *class) largest() (most *line) {
 	for turn := c.turns.Front(); turn != nil; turn = turn.Next() {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
 )
 
 func stranger(network byte) account.Asker {
@@ -166,7 +165,7 @@ func TestEachClassHasHalfOfAFullQueue(t *testing.T) {
 // A hash that needs all the memory is not overtaken for ever by known askers who
 // need little.
 func TestCostlyHashIsNotOvertakenForEver(t *testing.T) {
-	heavy, err := accounttest.NewHasherSize(t, account.Params{MemoryKiB: 1024, Iterations: 1, Parallelism: 1}, 1, 0).
+	heavy, err := account.NewCheapHasher(t, account.Params{MemoryKiB: 1024, Iterations: 1, Parallelism: 1}, 1, 0).
 		Hash(t.Context(), account.Asker{}, account.NewPassword("x"))
 	if err != nil {
 		t.Fatal(err)
@@ -206,7 +205,7 @@ func TestCostlyHashIsNotOvertakenForEver(t *testing.T) {
 // free.
 func TestQueueLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := accounttest.NewHasherSize(t, accounttest.Params(), 3, 20)
+		h := account.NewCheapHasher(t, account.CheapParams, 3, 20)
 		h.Observe(false, func(string) { time.Sleep(rand.N(20 * time.Millisecond)) }) //nolint:forbidigo // in a bubble
 		most := 0
 		var all sync.WaitGroup

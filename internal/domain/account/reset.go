@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// How long a started reset can be used: what it is unless somebody says
+// How long a started reset can be used: the default, unless the issuer says
 // otherwise, and the least and the most that can be said.
 const (
 	ResetLife    = time.Hour
@@ -22,8 +22,8 @@ const (
 
 // ErrReset means that a text is not the token of a reset that can be used: it
 // never was one, is used, withdrawn, replaced or expired, the password was changed
-// since, or the right of who started it has ended. They are not told apart, so that
-// guessing tells nothing.
+// since, or the right of who started it has ended. They have one answer, so that
+// guessing reveals nothing.
 var ErrReset = errors.New("no such reset of a password, or it is over")
 
 // The text of a reset token is
@@ -40,7 +40,7 @@ const (
 	ResetTokenLen = resetSumAt + 8
 )
 
-// A ResetToken lets whoever has it set the password of one account, once. It
+// A ResetToken lets its holder set the password of one account, once. It
 // cannot print itself. The zero ResetToken is none.
 type ResetToken struct{ secret }
 
@@ -84,15 +84,15 @@ func (t ResetToken) Hash() ResetHash { return sha256.Sum256([]byte(t.reveal())) 
 //
 // It can be used until it expires, while the password of the user is the one that
 // it is to replace, while the issuer is an enabled admin whose account has not
-// changed since, and while nobody has ended all logins since. A change of the
+// changed since, and while all logins were not ended since. A change of the
 // issuer's account is one of the role, the state, the password or the second
 // factor; what is changed back is changed, so an admin who was demoted and is an
 // admin again has to start another.
 type Reset struct {
-	ID        idworker.ID // of the event that tells of the start, and so its time
+	ID        idworker.ID // of the event of the start, and so its time
 	UserID    idworker.ID
 	Hash      ResetHash
-	ExpiresAt time.Time // from then on nobody can use it
+	ExpiresAt time.Time // from then on it cannot be used
 	Issuer    Issuer
 }
 
@@ -103,8 +103,8 @@ type Issuer struct {
 	Name string      `json:"issuer"`
 }
 
-// An OpenReset is a reset that can be used, without the token, which nobody has but
-// those to whom it was given.
+// An OpenReset is a reset that can be used, without the token, which only those have
+// to whom it was given.
 type OpenReset struct {
 	ID        idworker.ID // that of the [Reset]
 	UserID    idworker.ID

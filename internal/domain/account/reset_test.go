@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 func TestResetTokensAreWellFormedAndDiffer(t *testing.T) {
@@ -99,7 +100,10 @@ func TestResetTokenDoesNotPrint(t *testing.T) {
 // work as any other.
 func TestInvitedAccountHasNoPassword(t *testing.T) {
 	s, users := newService(t)
-	u, err := s.Invite(t.Context(), "Alice", account.RoleService)
+	u, err := s.NewInvited(t.Context(), "Alice", account.RoleService)
+	if err == nil {
+		err = users.Create(t.Context(), u)
+	}
 	if err != nil || u.Username != "alice" || u.Role != account.RoleService || !u.PasswordHash.IsZero() || u.PasswordVersion != 1 {
 		t.Fatalf("%+v, %v", u, err)
 	}
@@ -116,15 +120,15 @@ func TestInvitedAccountHasNoPassword(t *testing.T) {
 	if hashed != 6 {
 		t.Errorf("%d hashes for 6 attempts", hashed)
 	}
-	if _, err := s.Invite(t.Context(), "ALICE", account.RoleUser); !errors.Is(err, account.ErrExists) {
+	if _, err := s.NewInvited(t.Context(), "ALICE", account.RoleUser); !errors.Is(err, account.ErrExists) {
 		t.Errorf("the name again: %v", err)
 	}
-	_, err = s.Invite(t.Context(), "a", "root")
-	if bad, ok := errors.AsType[*account.InvalidError](err); !ok || len(bad.Fields) != 2 || bad.Fields[0].Code != account.CodeTooShort || bad.Fields[1].Code != account.CodeUnknown {
+	_, err = s.NewInvited(t.Context(), "a", "root")
+	if bad, ok := errors.AsType[*invalid.Error](err); !ok || len(bad.Fields) != 2 || bad.Fields[0].Code != account.CodeTooShort || bad.Fields[1].Code != account.CodeUnknown {
 		t.Errorf("both wrong: %v", err)
 	}
 	users.lookup = errors.New("connection lost")
-	if _, err := s.Invite(t.Context(), "bob", account.RoleUser); !errors.Is(err, users.lookup) {
+	if _, err := s.NewInvited(t.Context(), "bob", account.RoleUser); !errors.Is(err, users.lookup) {
 		t.Errorf("store away: %v", err)
 	}
 }

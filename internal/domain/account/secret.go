@@ -86,7 +86,7 @@ func (p Password) spellings() []string {
 
 // A PHC is a password hash in the PHC string format, such as
 // $argon2id$v=19$m=19456,t=2,p=1$salt$key. It cannot print itself, since
-// whoever reads a hash can guess passwords against it at leisure. The zero PHC
+// a reader of a hash can guess passwords against it at leisure. The zero PHC
 // belongs to an account without a password, which no password opens.
 type PHC struct{ secret }
 

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
-// A Service registers people and says who someone is. All fields but
+// A Service makes accounts and says who someone is. All fields but
 // Breached and RehashFailed are required and set once.
 type Service struct {
 	Users  Users
@@ -22,30 +23,18 @@ type Service struct {
 	// Breached, if set, refuses new passwords that are in a list of stolen ones.
 	Breached *Breaches
 
-	// RehashFailed, if set, is told when a hash could not be renewed after a
+	// RehashFailed, if set, is called when a hash could not be renewed after a
 	// login. The login has succeeded all the same.
 	RehashFailed func(context.Context, error)
 }
 
-// Register makes an account as [Service.New] does, and stores it.
-func (s *Service) Register(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
-	u, err := s.New(ctx, by, username, p, role)
-	if err == nil {
-		err = s.store(ctx, u)
-	}
-	if err != nil {
-		return User{}, err
-	}
-	return u, nil
-}
-
-// New makes an account and returns it. It returns an [*InvalidError] with
+// New makes an account and returns it. It returns an [*invalid.Error] with
 // everything that is wrong with name, password and role; [ErrExists] when the
-// name is taken; and [ErrBusy] as [Hasher.Hash] does. An error after which nobody
+// name is taken; and [ErrBusy] as [Hasher.Hash] does. An error after which no client
 // knows whether the name is free, or before anything was hashed, is [ErrUndecided].
-// Storing it is the caller's.
+// Storing it, with the event of it, is the caller's.
 //
-// A taken name is refused before anything is hashed: registration tells which
+// A taken name is refused before anything is hashed: registration reveals which
 // names are taken anyway, and the pool is dear. Who takes the name meanwhile is
 // caught when it is stored.
 func (s *Service) New(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
@@ -58,14 +47,14 @@ func (s *Service) New(ctx context.Context, by Asker, username string, p Password
 
 // checkNew checks all fields, so that a person corrects them at once.
 func (s *Service) checkNew(ctx context.Context, username string, p Password, role Role) (string, error) {
-	var all InvalidError
+	var all invalid.Error
 	name, err := NormalizeUsername(username)
-	if bad, ok := errors.AsType[*InvalidError](err); ok {
+	if bad, ok := errors.AsType[*invalid.Error](err); ok {
 		all.Fields = append(all.Fields, bad.Fields...)
 	}
 	all.Fields = append(all.Fields, s.problems(ctx, name, p)...)
 	if _, err := ParseRole(string(role)); err != nil {
-		all.Fields = append(all.Fields, FieldError{"role", CodeUnknown, "must be user, service or admin"})
+		all.Add("role", CodeUnknown, "must be user, service or admin")
 	}
 	if len(all.Fields) > 0 {
 		return "", &all
@@ -82,12 +71,12 @@ func (s *Service) checkNew(ctx context.Context, username string, p Password, rol
 // before it costs anything, whatever the name.
 //
 // A hash of weaker parameters is replaced after a success. After a failure it
-// is not: the extra time would tell something. If the replacement fails the
+// is not: the extra time would reveal something. If the replacement fails the
 // login does not.
 //
-// An error about a name that somebody has is a [*RefusedError].
+// An error about a name that an account has is a [*RefusedError].
 //
-// The answer is about the moment of the lookup. Whoever opens a session for
+// The answer is about the moment of the lookup. A caller that opens a session for
 // the user compares PasswordVersion, and DisabledAt, in the same statement.
 func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p Password) (User, error) {
 	if overlong(p) {
@@ -115,9 +104,9 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 	return u, nil
 }
 
-// Impossible returns [ErrWrong] for a name that nobody can have, or a password
-// longer than any account's, and nil for all others. It asks nobody and hashes
-// nothing, so whoever counts attempts need not count such a one: it is no guess.
+// Impossible returns [ErrWrong] for a name that no account can have, or a password
+// longer than any account's, and nil for all others. It asks no store and hashes
+// nothing, so a caller that counts attempts need not count such a one: it is no guess.
 func Impossible(username string, p Password) error {
 	if _, err := NormalizeUsername(username); err != nil || overlong(p) {
 		return fmt.Errorf("account: impossible name or password: %w", ErrWrong)
@@ -125,14 +114,14 @@ func Impossible(username string, p Password) error {
 	return nil
 }
 
-// Unacceptable returns an [*InvalidError] with what is wrong with a new name and
-// password as such, and nil for all others. It asks nobody, neither for the name nor
-// in the list of stolen passwords, and hashes nothing: whoever counts registrations
+// Unacceptable returns an [*invalid.Error] with what is wrong with a new name and
+// password as such, and nil for all others. It asks no store, neither for the name nor
+// in the list of stolen passwords, and hashes nothing: a caller that counts registrations
 // need not count such a one.
 func Unacceptable(username string, p Password) error {
-	var all InvalidError
+	var all invalid.Error
 	name, err := NormalizeUsername(username)
-	if bad, ok := errors.AsType[*InvalidError](err); ok {
+	if bad, ok := errors.AsType[*invalid.Error](err); ok {
 		all.Fields = append(all.Fields, bad.Fields...)
 	}
 	if all.Fields = append(all.Fields, passwordProblems(name, p.reveal(), minPassword)...); len(all.Fields) > 0 {
@@ -141,7 +130,7 @@ func Unacceptable(username string, p Password) error {
 	return nil
 }
 
-// lookup asks the store also for what is no name. Nobody has it, and the
+// lookup asks the store also for what is no name. No account has it, and the
 // question takes as long as for a name.
 func (s *Service) lookup(ctx context.Context, username string) (User, error) {
 	name, err := NormalizeUsername(username)
@@ -156,7 +145,7 @@ func (s *Service) lookup(ctx context.Context, username string) (User, error) {
 }
 
 // noName is looked up in the place of a text that is no name. It is none
-// either, so nobody has it.
+// either, so no account has it.
 const noName = "-"
 
 // verify returns ErrWrong unless p is the password of u, and ErrUndecided if it
@@ -194,29 +183,29 @@ func (s *Service) rehash(ctx context.Context, by Asker, u User, p Password) User
 }
 
 // problems is what is wrong with p as the password of that account.
-func (s *Service) problems(ctx context.Context, username string, p Password) []FieldError {
+func (s *Service) problems(ctx context.Context, username string, p Password) []invalid.Field {
 	return s.stolen(ctx, passwordProblems(username, p.reveal(), minPassword), p)
 }
 
 // stolen is problems, or that p is stolen. The list of stolen passwords is asked
 // about those only that nothing else is wrong with: it is on a disk.
-func (s *Service) stolen(ctx context.Context, problems []FieldError, p Password) []FieldError {
+func (s *Service) stolen(ctx context.Context, problems []invalid.Field, p Password) []invalid.Field {
 	if len(problems) > 0 {
 		return problems
 	}
 	if f, bad := s.Breached.problem(ctx, p); bad {
-		return []FieldError{f}
+		return []invalid.Field{f}
 	}
 	return nil
 }
 
 // NewHash checks and hashes p as the new password of the account with that
-// name. It returns an [*InvalidError] as [CheckPassword] does, or for a stolen
+// name. It returns an [*invalid.Error] as [CheckPassword] does, or for a stolen
 // password, and [ErrBusy] as
 // [Hasher.Hash] does. Storing it, and raising the version, is the caller's.
 func (s *Service) NewHash(ctx context.Context, by Asker, username string, p Password) (PHC, error) {
 	if problems := s.problems(ctx, username, p); len(problems) > 0 {
-		return PHC{}, &InvalidError{Fields: problems}
+		return PHC{}, &invalid.Error{Fields: problems}
 	}
 	return s.Hasher.Hash(ctx, by, p)
 }
@@ -233,3 +222,20 @@ func (s *Service) VerifyPassword(ctx context.Context, by Asker, u User, p Passwo
 	}
 	return nil
 }
+
+// ErrUndecided is in the errors of a login after which no client has learnt that a
+// password is wrong: it was compared with nothing, because the store or the pool
+// could not be had or the caller left before, or it was right and something else
+// failed. Such an attempt is no guess. Where it is not known which, as after any
+// other error, it is one: a caller that leaves in the middle of a comparison is
+// answered, if no caller reads it, with [ErrWrong].
+var ErrUndecided = errors.New("whether the password is right was not found out, or does not matter")
+
+// Undecided is err, in which errors.Is finds [ErrUndecided] as well.
+func Undecided(err error) error { return undecided{err} }
+
+type undecided struct{ error }
+
+func (u undecided) Unwrap() error { return u.error }
+
+func (undecided) Is(target error) bool { return target == ErrUndecided }

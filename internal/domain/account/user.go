@@ -1,3 +1,15 @@
+// Package account owns the people who log in: what their names may look like,
+// what a password must be, how it is kept, and how it is checked.
+//
+// A name goes through [NormalizeUsername] before it is compared, counted,
+// stored or looked up, so all spellings of a name are one account. A password
+// goes through [NewPassword], and is never seen in the clear again outside
+// this package. [Hasher] turns it into an Argon2id hash, in a bounded pool:
+// hashing is made to be expensive, and a server that hashes whenever it is
+// asked is easy to bring down. [Service] puts the three together.
+//
+// The package says who someone is. Throttling, tokens and audit belong to its
+// callers.
 package account
 
 import (
@@ -5,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/idworker"
 )
@@ -17,9 +30,9 @@ var (
 	// ErrHasAdmin means that there is an admin already, where only the first was
 	// to be made.
 	ErrHasAdmin = errors.New("there is an admin already")
-	// ErrLastAdmin means that nobody would be left who is an admin and enabled.
+	// ErrLastAdmin means that no enabled admin would be left.
 	ErrLastAdmin = errors.New("the last enabled admin")
-	// ErrWrong means no such name, or not its password. The two are not told
+	// ErrWrong means no such name, or not its password. The two are not kept
 	// apart, on purpose.
 	ErrWrong = errors.New("wrong name or password")
 	// ErrDisabled means that the password is right, and the account is disabled.
@@ -43,7 +56,7 @@ var (
 // who must not learn that the name exists.
 type RefusedError struct {
 	UserID   idworker.ID
-	Username string // as it is kept; not for the log, since a name may be somebody's password
+	Username string // as it is kept; not for the log, since a name may be a password
 	Role     Role
 	// Issuer is who started the reset whose token was refused, if that was it.
 	Issuer Issuer
@@ -111,17 +124,41 @@ func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 // [NormalizeUsername] and are compared byte for byte: a collation that finds
 // more names equal than that hands out other people's accounts.
 type Users interface {
-	// ByUsername returns ErrNotFound when nobody has the name. It answers for
+	// ByUsername returns ErrNotFound when no account has the name. It answers for
 	// disabled accounts too.
 	ByUsername(ctx context.Context, username string) (User, error)
 	// ByID returns ErrNotFound when there is no such user.
 	ByID(ctx context.Context, id idworker.ID) (User, error)
-	// Create stores a new user, or returns ErrExists and changes nothing when
-	// the name is taken.
-	Create(ctx context.Context, u User) error
 	// Rehash replaces the hash of a password by a hash of the same password.
 	// The version stays. It does nothing, and returns nil, when the version is
 	// no longer oldVersion: someone has changed the password, and the hash is
 	// of the one before.
 	Rehash(ctx context.Context, id idworker.ID, oldVersion int64, phc PHC) error
+}
+
+// The codes of what is wrong with a field. They are part of the HTTP contract:
+// clients may switch on them.
+const (
+	CodeRequired          = "required"
+	CodeTooShort          = "too_short"
+	CodeTooLong           = "too_long"
+	CodeTooCommon         = "too_common"
+	CodeBreached          = "breached"
+	CodeContainsUsername  = "contains_username"
+	CodeInvalidCharacters = "invalid_characters"
+	CodeMixedScripts      = "mixed_scripts"
+	CodeConfusable        = "confusable"
+	CodeUnknown           = "unknown_value"
+)
+
+// NormalizePrefix returns the form in which names that begin with s are kept,
+// and whether there can be any. s is taken as a name is: a Greek sigma at its end
+// for the last letter of a word, and a text that could not be one, such as one
+// with a space, begins none.
+func NormalizePrefix(s string) (prefix string, ok bool) {
+	if s == "" || len(s) > 4*maxUsernameBytes || !utf8.ValidString(s) {
+		return "", false
+	}
+	form, err := usernameForm(s)
+	return form, err == nil
 }

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"golang.org/x/text/secure/precis"
 	"golang.org/x/text/unicode/norm"
 )
@@ -63,12 +64,12 @@ var scripts = []script{
 }
 
 // NormalizeUsername returns the one form of a name under which it is stored,
-// counted and looked up; a form maps to itself. It returns an [*InvalidError]
+// counted and looked up; a form maps to itself. It returns an [*invalid.Error]
 // with the field username for a text that is no name. The rules are above; two
 // names that differ to a person differ here, and two that look the same in a
 // usual typeface are one or refused.
 func NormalizeUsername(s string) (string, error) {
-	bad := func(code, message string) (string, error) { return "", invalid("username", code, message) }
+	bad := func(code, message string) (string, error) { return "", invalid.Of("username", code, message) }
 	const charset = "may have letters, digits and . _ - @ + and begins with a letter or digit"
 	switch {
 	case s == "":
@@ -95,7 +96,7 @@ func NormalizeUsername(s string) (string, error) {
 			message = "looks like a name in another script"
 		case CodeInvalidCharacters:
 			// Where people have one of these in their names it is a letter like any
-			// other, so they are told what to write.
+			// other, so the message says what to write.
 			switch {
 			case strings.Contains(name, "ß"):
 				message = "is written with ss in place of ß"

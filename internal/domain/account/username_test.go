@@ -7,17 +7,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
-// code is the code of the only field of an InvalidError, or "" for nil.
+// code is the code of the only field of an invalid.Error, or "" for nil.
 func code(t *testing.T, err error, field string) string {
 	t.Helper()
 	if err == nil {
 		return ""
 	}
-	bad, ok := errors.AsType[*account.InvalidError](err)
+	bad, ok := errors.AsType[*invalid.Error](err)
 	if !ok || len(bad.Fields) != 1 || bad.Fields[0].Field != field || bad.Fields[0].Message == "" {
-		t.Fatalf("error %v, want an InvalidError of one %s", err, field)
+		t.Fatalf("error %v, want an invalid.Error of one %s", err, field)
 	}
 	return bad.Fields[0].Code
 }

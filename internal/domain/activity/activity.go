@@ -17,7 +17,7 @@ type Kind string
 const (
 	Login   Kind = "login"   // a login has begun
 	Refused Kind = "refused" // a login was refused: wrong password, disabled account
-	Logout  Kind = "logout"  // somebody has logged out
+	Logout  Kind = "logout"  // a user has logged out
 	Expired Kind = "expired" // a login that was over was swept
 )
 

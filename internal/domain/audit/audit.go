@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 )
 
@@ -25,11 +26,11 @@ const (
 	UserEnabled     Action = "user.enabled"
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
-	PasswordReset   Action = "user.password_reset"   // by somebody else
-	ResetStarted    Action = "user.reset_started"    // somebody was given a way to set the password
+	PasswordReset   Action = "user.password_reset"   // by an operator
+	ResetStarted    Action = "user.reset_started"    // a way to set the password was issued
 	ResetWithdrawn  Action = "user.reset_withdrawn"
-	ResetUsed       Action = "user.reset_used"    // by whoever had it
-	ResetRefused    Action = "user.reset_refused" // a token of none, or of one that is over; written by a [Tally]
+	ResetUsed       Action = "user.reset_used"    // by its holder
+	ResetRefused    Action = "user.reset_refused" // a token of none, or of one that is over; written by a [Collector]
 	LoginEnded      Action = "login.ended"
 	AllLoginsEnded  Action = "login.all_ended"
 	LoginExpired    Action = "login.expired"
@@ -46,7 +47,7 @@ const (
 	ViaServer  = "server" // found by the program itself
 )
 
-// An Actor says who acts, and through which door. ID is 0 for somebody who is no
+// An Actor says who acts, and through which interface. ID is 0 for one who is no
 // user, such as the operator of a shell; Name says who that is.
 type Actor struct {
 	ID        idworker.ID
@@ -57,7 +58,7 @@ type Actor struct {
 	Address   string
 }
 
-// Inside reports whether by is nobody who came in through a door: the program
+// Inside reports whether by came through no interface: the program
 // itself, or the operator of a shell, who has the database anyway.
 func (by Actor) Inside() bool {
 	return by.ID == 0 && (by.Via == ViaCLI || by.Via == ViaSweep || by.Via == ViaServer)
@@ -70,34 +71,6 @@ func (by Actor) LogArgs() []any {
 		args = append(args, "via", by.Via)
 	}
 	return args
-}
-
-type byKey struct{}
-
-// A byContext is one piece of memory for what context.WithValue needs two: every
-// request has one.
-type byContext struct {
-	context.Context //nolint:containedctx // it is one
-	by              Actor
-}
-
-// Value is who acts, or what the context around has.
-func (c *byContext) Value(key any) any {
-	if key == (byKey{}) {
-		return &c.by
-	}
-	return c.Context.Value(key)
-}
-
-// NewContext returns a context in which by acts.
-func NewContext(ctx context.Context, by Actor) context.Context { return &byContext{ctx, by} }
-
-// From is who acts in ctx. The zero Actor acts where nobody said who.
-func From(ctx context.Context) Actor {
-	if by, ok := ctx.Value(byKey{}).(*Actor); ok {
-		return *by
-	}
-	return Actor{}
 }
 
 // A Target is what something was done to. Kind is "user", "login", "policy",
@@ -135,7 +108,19 @@ type IDs interface {
 // must not be done while a row is locked. Old and new become JSON; nil is none. It
 // fails if no ID can be had, or if a value cannot be JSON or is too long.
 func New(ctx context.Context, ids IDs, by Actor, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
-	e := Event{By: by, Need: need, Action: action, Target: target, Reason: reason}
+	e, err := WithID(0, by, need, action, target, reason, before, after)
+	if err != nil {
+		return Event{}, err
+	}
+	if e.ID, err = ids.Next(ctx); err != nil {
+		return Event{}, fmt.Errorf("audit: %s: %w", action, err)
+	}
+	return e, nil
+}
+
+// WithID is New with an ID that was minted before.
+func WithID(id idworker.ID, by Actor, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
+	e := Event{ID: id, By: by, Need: need, Action: action, Target: target, Reason: reason}
 	for _, v := range []struct {
 		from any
 		to   *json.RawMessage
@@ -152,10 +137,6 @@ func New(ctx context.Context, ids IDs, by Actor, need Need, action Action, targe
 		}
 		*v.to = text
 	}
-	var err error
-	if e.ID, err = ids.Next(ctx); err != nil {
-		return Event{}, fmt.Errorf("audit: %s: %w", action, err)
-	}
 	return e, nil
 }
 
@@ -170,3 +151,6 @@ type Filter struct {
 	Before       idworker.ID // only events older than this one: the last of the page before
 	Limit        int         // the most events to return
 }
+
+// At is when the event was made.
+func (e *Event) At() wire.Time { return wire.At(idworker.Default().Time(e.ID)) }

@@ -3,8 +3,11 @@ package audit
 import (
 	"encoding/csv"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // columns are those of a CSV file of events, in their order.
@@ -26,10 +29,10 @@ func NewCSV(w io.Writer) *CSV { return &CSV{csv.NewWriter(w)} }
 func (c *CSV) Head() error { return c.out.Write(columns) }
 
 // Write writes one event.
-func (c *CSV) Write(e *Event) error {
+func (c *CSV) Write(e *wire.Event) error {
 	cells := []string{
-		e.ID.String(), e.At().String(), idText(e.By.ID), e.By.Name, e.By.Via, string(e.Action), e.Target.Kind, idText(e.Target.ID), e.Target.Name,
-		e.Reason, string(e.Old), string(e.New), e.By.RequestID, e.By.Address,
+		e.ID.String(), e.At.String(), idText(e.Actor.ID), e.Actor.Name, e.Via, e.Action, e.Target.Kind, idText(e.Target.ID), e.Target.Name,
+		e.Reason, string(e.Old), string(e.New), e.RequestID, e.Address,
 	}
 	for i := range cells {
 		cells[i] = SpreadsheetText(cells[i])
@@ -44,9 +47,39 @@ func (c *CSV) Flush() error {
 }
 
 // idText is an ID, or nothing for none.
-func idText(id idworker.ID) string {
+func idText(id wire.ID) string {
 	if id == 0 {
 		return ""
 	}
 	return id.String()
+}
+
+// signs begin a formula: those of OWASP, and what programs read as them, in full
+// width, small, raised or lowered.
+const signs = "=+-@" + "＝＋－＠" + "﹦﹢﹣﹫" + "⁼⁺⁻" + "₌₊₋" + "−﬩"
+
+// SpreadsheetText is s for a cell of a CSV file: with a quote before it if a
+// spreadsheet could take it for a formula (CSV injection). Spreadsheets trim what
+// they read, and some normalise it, so what cannot be seen before a sign does not
+// count. A text that begins with a control character always gets the quote.
+//
+// It looks at the beginning only: who opens the file with another separator than
+// the comma makes cells of it that this has not seen.
+func SpreadsheetText(s string) string {
+	for i, r := range s {
+		switch {
+		case i == 0 && unicode.IsControl(r), strings.ContainsRune(signs, r):
+			return "'" + s
+		case !unseen(r):
+			return s
+		}
+	}
+	return s
+}
+
+// unseen reports whether r leaves no mark of its own at the beginning of a cell.
+func unseen(r rune) bool {
+	const blankBraille = '\u2800'
+	return !unicode.IsPrint(r) || unicode.IsSpace(r) || r == utf8.RuneError || r == blankBraille ||
+		unicode.In(r, unicode.M, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
@@ -17,9 +18,9 @@ import (
 func TestCSVLosesNothing(t *testing.T) {
 	for _, text := range []string{"", "ada", "a\tb", "two\nlines", `she said "no", twice`, "family \U0001f468\u200d\U0001f469", "=1+1", "\ta", "a\x1b[2Jb", `\.`} {
 		at := time.Date(2026, 2, 1, 9, 30, 0, int(120*time.Millisecond), time.UTC)
-		e := audit.Event{
-			ID: idworker.Default().Smallest(at), Action: audit.UserDisabled, By: audit.Actor{ID: 7, Name: "root", Via: audit.ViaCLI, RequestID: "r", Address: "192.0.2.9"},
-			Target: audit.Target{Kind: "user", ID: 8, Name: "bob"}, Reason: text, Old: json.RawMessage(`{"a":1}`),
+		e := wire.Event{
+			ID: wire.ID(idworker.Default().Smallest(at)), At: wire.At(at), Action: "user.disabled", Actor: wire.Party{ID: 7, Name: "root"}, Via: audit.ViaCLI, RequestID: "r",
+			Address: "192.0.2.9", Target: wire.Target{Kind: "user", Party: wire.Party{ID: 8, Name: "bob"}}, Reason: text, Old: json.RawMessage(`{"a":1}`),
 		}
 		var out bytes.Buffer
 		w := audit.NewCSV(&out)

@@ -13,13 +13,13 @@ import (
 )
 
 // stale is a refused token, from the nth of many addresses.
-func stale(n int) audit.Sighting {
-	return audit.Sighting{
+func stale(n int) audit.Incident {
+	return audit.Incident{
 		Action: audit.TokenOutlived, Reason: "token_expired", By: audit.Actor{Via: audit.ViaAPI, Address: fmt.Sprintf("198.51.%d.%d", n/250, n%250)},
 	}
 }
 
-// A listed is what an event says of several sightings.
+// A listed is what an event says of several incidents.
 type listed struct {
 	Count           int64
 	Others          *int64 // nil unless it is a sum
@@ -55,14 +55,14 @@ func (s *table) guesses(t *testing.T, user idworker.ID, address string) (n int64
 func TestFloodOfOneKindLeavesRoomForTheOthers(t *testing.T) {
 	for _, flood := range []int{520, 50_000} {
 		s := &table{}
-		tally := s.tally()
+		collector := s.collector()
 		for i := range flood {
-			tally.Note(stale(i))
+			collector.Note(stale(i))
 		}
 		for range 3 {
-			tally.Note(failed(7, "192.0.2.1", "guess"))
+			collector.Note(failed(7, "192.0.2.1", "guess"))
 		}
-		if err := tally.Flush(t.Context()); err != nil {
+		if err := collector.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if n := s.guesses(t, 7, "192.0.2.1"); n != 3 {
@@ -75,16 +75,16 @@ func TestFloodOfOneKindLeavesRoomForTheOthers(t *testing.T) {
 // those at an admin on record, with their address.
 func TestFloodOfTheSameKindDoesNotDisplaceAnAdmin(t *testing.T) {
 	s := &table{}
-	tally := s.tally()
+	collector := s.collector()
 	for i := range 5000 {
-		tally.Note(failed(idworker.ID(i+100), "203.0.113.1", ""))
+		collector.Note(failed(idworker.ID(i+100), "203.0.113.1", ""))
 	}
 	for range 3 {
 		guess := failed(7, "192.0.2.1", "guess")
 		guess.Admin = true
-		tally.Note(guess)
+		collector.Note(guess)
 	}
-	if err := tally.Flush(t.Context()); err != nil {
+	if err := collector.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := s.guesses(t, 7, "192.0.2.1"); n != 3 {
@@ -92,29 +92,29 @@ func TestFloodOfTheSameKindDoesNotDisplaceAnAdmin(t *testing.T) {
 	}
 }
 
-// TestWhatIsTooMuchIsSummedUp: every sighting is in the count of one event, and a
+// TestWhatIsTooMuchIsSummedUp: every incident is in the count of one event, and a
 // sum names as many targets as fit, with their exact counts.
 func TestWhatIsTooMuchIsSummedUp(t *testing.T) {
 	s := &table{}
-	tally := s.tally()
+	collector := s.collector()
 	var summed int64
-	tally.Summed = func(n int64) { summed += n }
+	collector.Summed = func(n int64) { summed += n }
 	const users = 3000
 	for range 2 {
 		for i := range users {
 			f := failed(idworker.ID(i+1), "192.0.2.1", fmt.Sprint("request ", i))
 			f.Target.Name = strings.Repeat("<", 64) // which JSON makes longer
-			tally.Note(f)
+			collector.Note(f)
 		}
 	}
 	for range 5 {
-		tally.Note(failed(700, "192.0.2.2", ""))
+		collector.Note(failed(700, "192.0.2.2", ""))
 	}
-	tally.Note(failed(0, "192.0.2.3", "")) // about a name that no account has
-	if err := tally.Flush(t.Context()); err != nil {
+	collector.Note(failed(0, "192.0.2.3", "")) // about a name that no account has
+	if err := collector.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if want := audit.TallyKept + audit.TallyShared + 1; len(s.events) != want {
+	if want := audit.MostKinds + audit.MostShared + 1; len(s.events) != want {
 		t.Fatalf("%d events, want %d", len(s.events), want)
 	}
 	total, sums := int64(0), 0
@@ -138,18 +138,18 @@ func TestWhatIsTooMuchIsSummedUp(t *testing.T) {
 		}
 	}
 	if sums != 1 || total != 2*users+6 {
-		t.Errorf("%d sums, and %d sightings on record, want 1 and %d", sums, total, 2*users+6)
+		t.Errorf("%d sums, and %d incidents on record, want 1 and %d", sums, total, 2*users+6)
 	}
 }
 
-// TestSumNamesWhoActed where a sighting has no target.
+// TestSumNamesWhoActed where an incident has no target.
 func TestSumNamesWhoActed(t *testing.T) {
 	s := &table{}
-	tally := s.tally()
+	collector := s.collector()
 	for i := range 600 {
-		tally.Note(audit.Sighting{Action: audit.AccessForbidden, Reason: "GET /v1/admin/users", By: audit.Actor{ID: idworker.ID(i + 1), Name: "u", Via: audit.ViaAPI}})
+		collector.Note(audit.Incident{Action: audit.AccessForbidden, Reason: "GET /v1/admin/users", By: audit.Actor{ID: idworker.ID(i + 1), Name: "u", Via: audit.ViaAPI}})
 	}
-	tally.Close(t.Context())
+	collector.Close(t.Context())
 	for _, e := range s.events {
 		if v := read1(t, e); v.Others != nil && (len(v.Actors) < 10 || len(v.Targets) != 0) {
 			t.Errorf("%s", e.New)
@@ -164,7 +164,7 @@ func TestCountsAreExactWhateverHappens(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := &table{}
-		tally := s.tally()
+		collector := s.collector()
 		want, got := map[audit.Action]int64{}, map[audit.Action]int64{}
 		actions := []audit.Action{audit.LoginFailed, audit.TokenForged, audit.TokenReused, audit.AccessForbidden}
 		for range 5 {
@@ -172,22 +172,22 @@ func TestCountsAreExactWhateverHappens(t *testing.T) {
 				n := failed(idworker.ID(r.IntN(400)), fmt.Sprint(r.IntN(20)), "")
 				n.Action, n.Admin, n.Times = actions[r.IntN(len(actions))], r.IntN(4) == 0, int64(r.IntN(3))
 				want[n.Action] += max(n.Times, 1)
-				tally.Note(n)
+				collector.Note(n)
 			}
 			s.fails = nil
 			if r.IntN(2) == 0 {
 				s.fails = errors.New("away")
 			}
 			before := len(s.events)
-			if err := tally.Flush(t.Context()); !errors.Is(err, s.fails) {
+			if err := collector.Flush(t.Context()); !errors.Is(err, s.fails) {
 				t.Fatal(err)
 			}
-			if most := audit.TallyShared + 2*len(actions)*(audit.TallyKept+1); len(s.events)-before > most {
+			if most := audit.MostShared + 2*len(actions)*(audit.MostKinds+1); len(s.events)-before > most {
 				t.Errorf("seed %d: %d events at once, want at most %d", seed, len(s.events)-before, most)
 			}
 		}
 		s.fails = nil
-		tally.Close(t.Context())
+		collector.Close(t.Context())
 		for _, e := range s.events {
 			got[e.Action] += counted(t, e)
 		}

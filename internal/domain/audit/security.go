@@ -1,13 +1,14 @@
 package audit
 
 import (
-	"context"
+	"errors"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 )
 
 // The actions of people who are, or want to be, logged in. The first two are
-// written with what they tell of; the others by a [Tally].
+// written with the change; the others by a [Collector].
 const (
 	LoginBegan     Action = "login.began"      // with the login that it ended in old, if one lived
 	LoginLoggedOut Action = "login.logged_out" // by its holder
@@ -19,10 +20,10 @@ const (
 	LoginThrottled      Action = "login.throttled" // refused by a limit, unchecked
 	LoginNewPlace       Action = "login.new_place" // from none of the last 20 places of a user who has some
 	LoginAfterMisses    Action = "login.after_failures"
-	PasswordRefused     Action = "user.password_refused" // the current one, of somebody who is logged in
+	PasswordRefused     Action = "user.password_refused" // the current one, of a user who is logged in
 	RegistrationHeld    Action = "user.registration_throttled"
 	RegistrationRefused Action = "user.registration_refused" // for its name or its password
-	TokenReused         Action = "token.reused"              // after its login was ended by somebody
+	TokenReused         Action = "token.reused"              // after its login was ended
 	TokenOutlived       Action = "token.expired"             // after its login had expired or gone idle
 	TokenForged         Action = "token.forged"              // the ID of a login, with a secret that it never had
 	AccessForbidden     Action = "access.forbidden"
@@ -55,23 +56,24 @@ func (a Action) Coded() bool {
 	return false
 }
 
-// A Sighting is something that may come in floods, and changed nothing: a
+// An Incident is something that may come in floods, and changed nothing: a
 // refusal, or a hint that an account is under attack.
-type Sighting struct {
+type Incident struct {
 	Action Action
-	Reason string // a code, such as credentials_invalid; never what somebody typed
-	Target Target // zero where nobody is known to be meant
+	Reason string // a code, such as credentials_invalid; never what a client typed
+	Target Target // zero where no user is known to be meant
 	By     Actor  // Address is where it came from
 	// Admin says that the target or the actor is an admin, as far as is known. Such
-	// sightings have room of their own, which no flood about others takes.
+	// incidents are limited apart, so that no flood about others displaces them.
 	Admin bool
 	// Times is how many of them there were, and 0 is one.
 	Times int64
 }
 
-// SightingBy is a sighting of who acts in ctx.
-func SightingBy(ctx context.Context, action Action, reason string, target Target) Sighting {
-	return Sighting{Action: action, Reason: reason, Target: target, By: From(ctx)}
+// Incidents take what may come in floods. Note must neither wait nor fail, and
+// reports whether this is the first of its kind for a while. *[Collector] is one.
+type Incidents interface {
+	Note(i Incident) (first bool)
 }
 
 // AboutUser is a user as a target.
@@ -92,7 +94,7 @@ func AboutLogin(id idworker.ID, name string) Target {
 
 // Refused is the action of a token that was refused for the reason with that
 // code, and what the log calls it; empty for what every stranger can send, which
-// is about nobody. forged means that the token names a login whose it is not.
+// is about no user. forged means that the token names a login whose it is not.
 func Refused(code string, forged bool) (action Action, what string) {
 	switch code {
 	case "token_expired", "token_idle_timeout":
@@ -105,3 +107,55 @@ func Refused(code string, forged bool) (action Action, what string) {
 	}
 	return "", ""
 }
+
+// The actions about second factors. The actor shows whether a user removed a
+// factor or an admin did.
+const (
+	SecondFactorEnrolled Action = "user.second_factor_enrolled"
+	SecondFactorRemoved  Action = "user.second_factor_removed"
+	RecoveryCodeUsed     Action = "user.recovery_code_used"
+	RecoveryCodesRenewed Action = "user.recovery_codes_renewed"
+	SecondFactorsRekeyed Action = "second_factors.rekeyed" // stored secrets, under a newer key
+)
+
+// A Need is what has to be true of the actor, as the database has it in the
+// transaction that changes something. A token is believed for as long as the
+// bound after it was ended elsewhere; that is for reading, and nothing is made or
+// changed by it.
+//
+// Each need includes those before it, down to NeedsLogin.
+type Need uint8
+
+const (
+	// needUnsaid is the need of an event for which none was chosen. A store
+	// writes none of these for a user.
+	needUnsaid Need = iota
+	// NeedsNothing is for what proves itself: a login by its password, a logout by
+	// its token, the use of a one-time link.
+	NeedsNothing
+	// NeedsLogin says that the acting login lives, and that its account is enabled.
+	NeedsLogin
+	// NeedsService says that the account has the role service or admin.
+	NeedsService
+	// NeedsAdmin says that the account has the role admin.
+	NeedsAdmin
+	// NeedsProof says that password and code were shown in this login, at most
+	// [ProofLife] ago.
+	NeedsProof
+)
+
+// ProofLife is for how long a login counts as proven after its user has
+// shown password and code, by the clock of the database.
+const ProofLife = 10 * time.Minute
+
+var (
+	// ErrRole means that the actor has another role by now, or had never the
+	// right one.
+	ErrRole = errors.New("audit: the role of whoever acts may not do this")
+	// ErrUnproven means that the acting login has not shown password and code
+	// lately, and has to before it may do this.
+	ErrUnproven = errors.New("audit: password and code were not shown lately")
+)
+
+// Said reports whether this need was chosen.
+func (n Need) Said() bool { return n != needUnsaid }

@@ -33,16 +33,16 @@ type Users struct {
 // patience bounds the transaction, waiting for those before it included.
 const patience = 3 * time.Second
 
-// Create stores u, whose role must be admin, with the event of it, if nobody has
+// Create stores u, whose role must be admin, with the events of it, if nobody has
 // that role yet.
 // Otherwise it returns [account.ErrHasAdmin], or [account.ErrExists] when the
 // name is taken, and changes nothing. Any other error says that the database did
 // not say; u may have been stored all the same.
-func (s *Users) Create(ctx context.Context, u account.User, e audit.Event) error {
+func (s *Users) Create(ctx context.Context, u account.User, events ...audit.Event) error {
 	if u.Role != account.RoleAdmin {
 		return fmt.Errorf("firstadmin: create: %w: not an admin", account.ErrRole)
 	}
-	err := s.create(ctx, u, e)
+	err := s.create(ctx, u, events)
 	if err == nil || errors.Is(err, account.ErrHasAdmin) {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Users) Create(ctx context.Context, u account.User, e audit.Event) error
 	return fmt.Errorf("firstadmin: create: %w", err)
 }
 
-func (s *Users) create(ctx context.Context, u account.User, e audit.Event) error {
+func (s *Users) create(ctx context.Context, u account.User, events []audit.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	tx, err := s.DB.BeginTx(ctx, nil) // in SQLite it holds the write lock from here on
@@ -65,7 +65,7 @@ func (s *Users) create(ctx context.Context, u account.User, e audit.Event) error
 	}
 	defer func() { _ = tx.Rollback() }()
 	if s.Dialect == migrations.MySQL {
-		// A row that is always there, and that nobody else locks for long. There is
+		// A row that is always there, and that no other transaction locks for long. There is
 		// none to lock for an admin who is not.
 		var scope string
 		if err := tx.QueryRowContext(ctx, "SELECT scope FROM settings WHERE scope = 'global' FOR UPDATE").Scan(&scope); err != nil {
@@ -85,9 +85,11 @@ func (s *Users) create(ctx context.Context, u account.User, e audit.Event) error
 	); err != nil {
 		return err
 	}
-	event, args := s.Row(e)
-	if _, err := tx.ExecContext(ctx, event, args...); err != nil {
-		return err
+	for _, e := range events {
+		insert, args := s.Row(e)
+		if _, err := tx.ExecContext(ctx, insert, args...); err != nil {
+			return err
+		}
 	}
 	return tx.Commit()
 }

@@ -1,6 +1,6 @@
-// Package fleet tells people which instances of a deployment run, and how each
+// Package fleet shows people which instances of a deployment run, and how each
 // is doing. Every instance reports about itself every few seconds, to the
-// database; whoever asks any of them sees them all.
+// database; each of them shows them all.
 //
 // Nothing depends on a report. One that is late or fails changes no answer and
 // no readiness: it is missing from what people look at, which says so.

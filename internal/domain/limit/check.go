@@ -39,7 +39,7 @@ const (
 	day    = 24 * time.Hour
 )
 
-// A Range is between what protects nothing and what nobody can work with.
+// A Range is between what protects nothing and what cannot be worked with.
 type Range struct {
 	Fewest, Most      int           // attempts
 	Shortest, Longest time.Duration // of the period
@@ -76,7 +76,7 @@ const Slowest = 10 * minute
 // Check returns everything that is wrong with l; nil if it can be in a policy.
 func (l *Limits) Check() []Wrong { return l.check(l.Place()) }
 
-// check is Check, with as many rules of a place as somebody wrote down.
+// check is Check, with as many rules of a place as were written down.
 func (l *Limits) check(places int) (all []Wrong) {
 	wrong := func(field string, kind Kind, rule int, format string, args ...any) {
 		all = append(all, Wrong{field, CodeInvalid, fmt.Sprintf(format, args...), kind, rule})

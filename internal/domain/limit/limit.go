@@ -1,6 +1,6 @@
 // Package limit is how much strangers may try, as a value: part of the policy,
-// which an operator changes while instances run. What counts the attempts is
-// package throttle.
+// which an operator changes while instances run. Package ratelimit
+// counts the attempts.
 package limit
 
 import (
@@ -19,7 +19,7 @@ type Rule struct {
 func (r Rule) None() bool { return r.Count <= 0 || r.Per <= 0 }
 
 // Interval is the time in which one more attempt trickles in, and so the longest
-// that anybody waits for the next one; 0 of a rule that allows everything.
+// that a client waits for the next one; 0 of a rule that allows everything.
 func (r Rule) Interval() time.Duration {
 	if r.None() {
 		return 0
@@ -43,12 +43,12 @@ const MaxPlace = 4
 type Limits struct {
 	// LoginPlace is for wrong passwords for one account from one place: rules that
 	// hold together, the shortest first, those that are none last. A short one is
-	// for a slip of the finger, longer ones make whoever goes on wait longer and
+	// for a slip of the finger, longer ones make a client that goes on wait longer and
 	// longer.
 	LoginPlace [MaxPlace]Rule
 	// LoginAccount is for wrong passwords for one account from places and devices
-	// at which nobody has logged in to it: what is beyond it is refused there, and
-	// there only. A device at which somebody has is counted by itself.
+	// at which it was not logged in to before: what is beyond it is refused there, and
+	// there only. A device at which it was is counted by itself.
 	LoginAccount Rule
 	// LoginAddress is for attempts from one address, whatever the account.
 	LoginAddress Rule
@@ -88,4 +88,33 @@ func (l *Limits) Place() int {
 		n++
 	}
 	return n
+}
+
+// Names are the limits as the API names them, in the order in which they are
+// shown.
+func Names() []string {
+	return []string{"login_place", "login_account", "login_address", "register", "introspect"}
+}
+
+// Of returns the rules of the limit of that name, to be read or set: all
+// [MaxPlace] of login_place, where the last ones may be none, and one of any
+// other. It is nil if there is no such limit.
+func (l *Limits) Of(name string) []*Rule {
+	switch name {
+	case "login_place":
+		all := make([]*Rule, len(l.LoginPlace))
+		for i := range all {
+			all[i] = &l.LoginPlace[i]
+		}
+		return all
+	case "login_account":
+		return []*Rule{&l.LoginAccount}
+	case "login_address":
+		return []*Rule{&l.LoginAddress}
+	case "register":
+		return []*Rule{&l.Register}
+	case "introspect":
+		return []*Rule{&l.Introspect}
+	}
+	return nil
 }

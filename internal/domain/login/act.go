@@ -7,6 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -41,8 +42,9 @@ func proving(done, not string, event audit.Action) act {
 
 // attempt does what counts as an attempt to log in to the account with that name:
 // passwords and codes can be guessed by it. do returns whose account it is. The
-// attempt is given back if err says that nobody learnt anything of a password by it,
-// also if the client has left, and forgiven if it was right.
+// attempt is given back if err says that no client learnt anything of a password by it,
+// also if the client has left, and forgiven if it was right. What is refused after the
+// password was right is wrapped in [afterProof]; otherwise the attempt counts.
 func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(account.Asker) (account.User, error)) error {
 	taken, err := s.Attempts.Login(ctx, c.attempt(name))
 	if err != nil {
@@ -58,16 +60,16 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 	return err
 }
 
-// right reports whether err says that what was to be proven was. A person who does
-// not find a new password that is good enough has shown to know the current one.
+// right reports whether err says that the proof was right. It also was if only the new
+// password was refused.
 func right(err error) bool {
-	_, invalid := errors.AsType[*account.InvalidError](err)
-	return session.Done(err) || invalid && !errors.Is(err, secondfactor.ErrUnchecked)
+	_, wrong := errors.AsType[*invalid.Error](err)
+	return session.Done(err) || wrong && !errors.Is(err, secondfactor.ErrUnchecked)
 }
 
 // prove does what a user who is logged in has to prove something for, which counts
 // as an attempt to log in. given is the password, or the zero one where only a code
-// is asked for: one that can be nobody's is no guess, and costs nothing.
+// is asked for: one that no account can have is no guess, and costs nothing.
 func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Password, do func(by account.Asker, user *account.User) error) error {
 	err := account.Impossible(c.By.Name, given)
 	if err == nil {
@@ -84,7 +86,7 @@ func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Pa
 }
 
 // finish records what came of an act, and returns err, unless it was done: an error
-// wrapping [session.ErrUntold] says that it is effective everywhere within the bound.
+// wrapping [session.ErrUnpublished] says that it is effective everywhere within the bound.
 func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target, err error) error {
 	if !session.Done(err) {
 		s.refused(ctx, c, a, err)
@@ -104,12 +106,12 @@ func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target
 // refused records and logs that an act was refused. What was typed as a name is in
 // neither, not even where an account has that name: people type their password
 // there, and another's name may be one. The ID of the account that has the name is,
-// so that an operator sees who is being guessed at; it tells the reader of the log
-// nothing about a text that is nobody's name. What is no failure of who tried is in
+// so that an operator sees who is being guessed at; it logs
+// nothing of a text that is no user's name. What is not the client's failure is in
 // the log alone.
 func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 	n, failed := refusal(c, err)
-	if _, invalid := errors.AsType[*account.InvalidError](err); invalid {
+	if _, wrong := errors.AsType[*invalid.Error](err); wrong {
 		failed = a.failed == audit.RegistrationRefused
 	}
 	args, first := []any{"reason", n.Reason}, true
@@ -122,7 +124,7 @@ func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 			n.Action = a.limited
 		}
 		n.By.Address = c.from()
-		first = s.Refusals.Note(n)
+		first = s.Incidents.Note(n)
 	}
 	if first || !a.quiet || n.Action != a.failed {
 		s.log(ctx, c, a.not, n.Action, args...)
@@ -133,9 +135,9 @@ func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 func (s *Service) notice(ctx context.Context, c *Client, user *account.User, n ratelimit.Notice) {
 	note := func(action audit.Action, reason string, more ...any) {
 		s.log(ctx, c, "login to look at", action, append([]any{"user_id", user.ID, "reason", reason}, more...)...)
-		seen := audit.Sighting{Action: action, Reason: reason, Target: audit.AboutUser(user.ID, user.Username), By: c.By, Admin: user.Role == account.RoleAdmin}
+		seen := audit.Incident{Action: action, Reason: reason, Target: audit.AboutUser(user.ID, user.Username), By: c.By, Admin: user.Role == account.RoleAdmin}
 		seen.By.Address = c.from()
-		s.Refusals.Note(seen)
+		s.Incidents.Note(seen)
 	}
 	if n.NewPlace {
 		note(audit.LoginNewPlace, "new_place")

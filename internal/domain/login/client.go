@@ -11,22 +11,22 @@ import (
 // A Client is who asks, and from where.
 type Client struct {
 	// By is who acts, for the record: by which way and request, and who is logged in,
-	// if anybody. It has no address: where people are who act on their own accounts is
+	// if any. It has no address: where people are who act on their own accounts is
 	// not kept, unless they are refused.
 	By    audit.Actor
 	Admin bool // who is logged in is an admin
 	// Address is where the request comes from, for the limits, the log, and the record
 	// of what is refused. All who have none count together.
 	Address netip.Addr
-	// Device is the hash of a token that the client shows, living or not, and
+	// ShownToken is the hash of a token that the client shows, living or not, and
 	// Credential what it was given at a login before; see [ratelimit.Attempt].
-	Device     []byte
+	ShownToken []byte
 	Credential ratelimit.DeviceCredential
 }
 
 // attempt is one to be the holder of that name.
 func (c *Client) attempt(name string) ratelimit.Attempt {
-	a := ratelimit.Attempt{Account: name, Address: c.Address, Device: c.Device, Credential: c.Credential}
+	a := ratelimit.Attempt{Account: name, Address: c.Address, ShownToken: c.ShownToken, Credential: c.Credential}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}

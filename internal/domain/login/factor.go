@@ -2,12 +2,10 @@ package login
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
@@ -20,27 +18,28 @@ func (s *Service) HasFactor(ctx context.Context, id idworker.ID) (bool, error) {
 	return user.HasSecondFactor(), nil
 }
 
-// EnrolFactor begins a second factor of a user, who has to know the password; it
-// counts once [Service.ConfirmFactor] was shown a code. It fails as
+// BeginFactor begins a second factor of a user, who has to know the password; it
+// is active after [Service.ConfirmFactor] was shown a code. It fails as
 // [Service.Reauthenticate] does, and with [secondfactor.ErrOff] or
 // [secondfactor.ErrEnrolled].
-func (s *Service) EnrolFactor(ctx context.Context, c *Client, given account.Password) (e secondfactor.Enrolment, err error) {
+func (s *Service) BeginFactor(ctx context.Context, c *Client, given account.Password) (e secondfactor.Enrolment, err error) {
 	err = s.prove(ctx, c, &enrolling, given, func(by account.Asker, user *account.User) error {
 		err := s.Accounts.VerifyPassword(ctx, by, *user, given)
 		if err == nil {
-			e, err = s.Factors.Enrol(audit.NewContext(ctx, c.By), user)
+			e, err = s.Factors.Begin(ctx, c.By, user)
+			err = afterProof("begin second factor", err)
 		}
 		return err
 	})
 	return e, err
 }
 
-// ConfirmFactor makes the factor count that [Service.EnrolFactor] began, and returns
+// ConfirmFactor makes the factor count that [Service.BeginFactor] began, and returns
 // the recovery codes. The login goes on. It fails with [ErrCurrentCode],
 // [secondfactor.ErrNotEnrolled] or [secondfactor.ErrEnrolled].
 func (s *Service) ConfirmFactor(ctx context.Context, c *Client, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
 	err = s.prove(ctx, c, &confirming, account.Password{}, func(_ account.Asker, user *account.User) (err error) {
-		codes, err = s.Factors.Confirm(audit.NewContext(ctx, c.By), user, code)
+		codes, err = s.Factors.Confirm(ctx, c.By, user, code)
 		return err
 	})
 	return codes, err
@@ -53,9 +52,10 @@ func (s *Service) RenewRecovery(ctx context.Context, c *Client, given account.Pa
 	err = s.prove(ctx, c, &renewing, given, func(by account.Asker, user *account.User) error {
 		err := s.both(ctx, c, by, user, given, code)
 		if err == nil {
-			codes, err = s.Factors.Renew(audit.NewContext(ctx, c.By), user)
+			codes, err = s.Factors.Renew(ctx, c.By, user)
+			err = afterProof("renew recovery codes", err)
 		}
-		return stale(err)
+		return err
 	})
 	return codes, err
 }
@@ -69,13 +69,13 @@ func (s *Service) RemoveFactor(ctx context.Context, c *Client, given account.Pas
 			if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
 				return err
 			}
-			return account.ErrShort
+			return afterProof("remove second factor", account.ErrShort)
 		}
 		err := s.both(ctx, c, by, user, given, code)
 		if err == nil {
-			err = s.Factors.Remove(audit.NewContext(ctx, c.By), user)
+			err = afterProof("remove second factor", s.Factors.Remove(ctx, c.By, user))
 		}
-		return stale(err)
+		return err
 	})
 }
 
@@ -85,15 +85,7 @@ func (s *Service) both(ctx context.Context, c *Client, by account.Asker, user *a
 		return err
 	}
 	if !user.HasSecondFactor() {
-		return secondfactor.ErrNotEnrolled
+		return afterProof("check code", secondfactor.ErrNotEnrolled)
 	}
-	return s.Codes.Check(audit.NewContext(ctx, c.By), user, code)
-}
-
-// stale is [account.ErrWrong] for a password that was right a moment ago.
-func stale(err error) error {
-	if errors.Is(err, account.ErrStale) {
-		return account.ErrWrong
-	}
-	return err
+	return s.Codes.Check(ctx, c.By, user, code)
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // SetByLink sets the password of the user for whom a reset was started, by the text
-// of its token, and ends the login; nobody is logged in by it. It fails with
-// [account.ErrReset] for a token that nobody can use, or no longer;
+// of its token, and ends the login; it begins no login. It fails with
+// [account.ErrReset] for a token that cannot be used, or no longer;
 // [account.ErrDisabled] for one that works once the account is enabled; an
-// [*account.InvalidError] about the password, [account.ErrBusy], and a
+// [*invalid.Error] about the password, [account.ErrBusy], and a
 // [*ratelimit.LimitedError]: what is no token counts as well, since each attempt that
 // is good costs a hash. After each of these nothing has changed, and a token that was
 // good is.
@@ -36,7 +37,7 @@ func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p acco
 // spend sets the password of the user whose reset t is. Where that is known an
 // [*account.RefusedError] says whose it is and who started it, for the record.
 func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p account.Password) (account.User, error) {
-	// The token first: who has none is not told whose name a password contains, and
+	// The token first: a client without one does not learn whose name a password contains, and
 	// costs no hash.
 	user, issuer, err := s.Links.ByReset(ctx, t.Hash(), s.Now())
 	if err != nil {
@@ -48,8 +49,8 @@ func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p 
 	if user.Disabled() {
 		return account.User{}, about(account.ErrDisabled)
 	}
-	hash, err := s.Accounts.NewHash(ctx, c.asker(true), user.Username, p) // nobody guesses such a token
-	if _, invalid := errors.AsType[*account.InvalidError](err); err != nil && !invalid {
+	hash, err := s.Accounts.NewHash(ctx, c.asker(true), user.Username, p) // such a token cannot be guessed
+	if _, wrong := errors.AsType[*invalid.Error](err); err != nil && !wrong {
 		err = account.Undecided(err) // nothing was hashed
 	}
 	if err != nil {
@@ -64,7 +65,7 @@ func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p 
 		return account.User{}, fmt.Errorf("login: reset: %w", about(unanswered(ctx, err)))
 	}
 	if ended.ID != 0 {
-		if err := s.Store.Hear(ctx, ended); err != nil {
+		if err := s.Store.Publish(ctx, ended); err != nil {
 			return user, fmt.Errorf("login: reset: %w", err)
 		}
 	}

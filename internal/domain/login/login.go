@@ -7,13 +7,12 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Credentials are what somebody logs in with.
+// Credentials are what a user logs in with.
 type Credentials struct {
 	Username string
 	Password account.Password
@@ -24,7 +23,7 @@ type Credentials struct {
 // Begun is a login that has begun.
 type Begun struct {
 	session.Opened
-	Device ratelimit.DeviceCredential // for the next login on the same device
+	DeviceCredential ratelimit.DeviceCredential // for the next login on the same device
 }
 
 // A NeedsCodeError is [secondfactor.ErrRequired], with the ticket that stands for
@@ -53,7 +52,7 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 		if err != nil {
 			return account.User{}, err
 		}
-		if err := s.second(ctx, &user, in.Password, in.Code); err != nil {
+		if err := s.second(ctx, c, &user, in.Password, in.Code); err != nil {
 			return account.User{}, refusedOf(&user, err)
 		}
 		return user, nil
@@ -70,7 +69,7 @@ func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, tick
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
-	// The name is that of the ticket: what a client says could be anybody.
+	// The name is that of the ticket: what a client says could be any name.
 	return s.begin(ctx, c, h.Username, only, func(account.Asker) (account.User, error) {
 		user, err := s.Users.ByID(ctx, h.UserID)
 		switch {
@@ -84,7 +83,7 @@ func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, tick
 		case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
 			err = secondfactor.ErrTicket
 		default:
-			err = s.Codes.CheckTicket(ctx, &user, h, code)
+			err = s.Codes.CheckTicket(ctx, c.By, &user, h, code)
 		}
 		if err != nil {
 			return account.User{}, refusedOf(&user, err)
@@ -97,7 +96,7 @@ func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, tick
 }
 
 // begin begins the login of the user whom show returns, who has shown all that is
-// asked. held, if given, says of whom an attempt is that a limit has refused.
+// asked. held, if given, returns the user whose attempt a limit has refused.
 func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role,
 	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
@@ -130,12 +129,9 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	opened, err := s.Sessions.Open(audit.NewContext(ctx, c.By), user.ID, user.PasswordVersion)
-	switch {
-	case gone(err):
-		return session.Opened{}, refusedOf(user, account.ErrWrong) // it was right a moment ago
-	case err != nil: // and the password was right
-		return session.Opened{}, refusedOf(user, account.Undecided(err))
+	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion)
+	if err != nil {
+		return session.Opened{}, refusedOf(user, afterProof("open", err))
 	}
 	return opened, nil
 }
@@ -154,14 +150,14 @@ func (s *Service) count(err error) {
 // second is what stands between the right password and a login. A password that
 // is too short to be the only factor opens nothing without another: it was chosen
 // beside a second factor, which an admin has removed since.
-func (s *Service) second(ctx context.Context, user *account.User, p account.Password, code secondfactor.Code) error {
+func (s *Service) second(ctx context.Context, c *Client, user *account.User, p account.Password, code secondfactor.Code) error {
 	if !user.HasSecondFactor() {
 		if !p.Alone() {
 			return account.ErrShort
 		}
 		return nil
 	}
-	err := s.code(ctx, user, code)
+	err := s.code(ctx, c, user, code)
 	if errors.Is(err, secondfactor.ErrRequired) {
 		ticket, err := s.Codes.Ticket(ctx, secondfactor.Holder{
 			UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion,
@@ -174,16 +170,10 @@ func (s *Service) second(ctx context.Context, user *account.User, p account.Pass
 	return err
 }
 
-// code checks one of a user who has a second factor; nobody else needs any.
-func (s *Service) code(ctx context.Context, user *account.User, code secondfactor.Code) error {
+// code checks one of a user who has a second factor; other users need none.
+func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
 	if !user.HasSecondFactor() {
 		return nil
 	}
-	return s.Codes.Check(ctx, user, code)
-}
-
-// gone reports that the account is no longer as it was when the password was
-// checked.
-func gone(err error) bool {
-	return errors.Is(err, account.ErrStale) || errors.Is(err, account.ErrNotFound)
+	return s.Codes.Check(ctx, c.By, user, code)
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/accounttest"
 )
 
 const (
@@ -119,7 +120,7 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 	if err := w.change("not the right passphrase", newPassword); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("with a wrong current password: %v, want ErrWrong", err)
 	}
-	if _, invalid := errors.AsType[*account.InvalidError](w.change(oldPassword, "short")); !invalid {
+	if _, wrong := errors.AsType[*invalid.Error](w.change(oldPassword, "short")); !wrong {
 		t.Error("a short new password was not refused as invalid")
 	}
 	w.users.err = account.ErrStale
@@ -135,8 +136,8 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 func TestChangePasswordIsDoneWhenWordIsUnderWay(t *testing.T) {
 	w := newWorld(t)
 	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
-	w.hearErr = session.ErrUntold
-	if err := w.change(oldPassword, newPassword); err != nil || !strings.Contains(w.log.String(), session.ErrUntold.Error()) {
+	w.hearErr = session.ErrUnpublished
+	if err := w.change(oldPassword, newPassword); err != nil || !strings.Contains(w.log.String(), session.ErrUnpublished.Error()) {
 		t.Errorf("ChangePassword = %v, want none, and the log has %s", err, &w.log)
 	}
 }
@@ -152,10 +153,10 @@ type world struct {
 	heard    []session.Session
 	hearErr  error
 	log      bytes.Buffer
-	refusals []audit.Sighting
+	refusals []audit.Incident
 }
 
-func (w *world) Note(s audit.Sighting) bool { w.refusals = append(w.refusals, s); return true }
+func (w *world) Note(s audit.Incident) bool { w.refusals = append(w.refusals, s); return true }
 
 // client is alice, who is logged in, at some address.
 func (w *world) client() *login.Client {
@@ -201,12 +202,12 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}, limits: &limits{}}
 	accounts := &account.Service{Users: w.users.Users, Hasher: accounttest.NewHasher(t), IDs: &counter{}, Now: time.Now}
 	var err error
-	if w.user, err = accounts.Register(t.Context(), account.Asker{}, "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
+	if w.user, err = accounttest.Register(t.Context(), accounts, w.users.Users, "alice", account.NewPassword(oldPassword), account.RoleUser); err != nil {
 		t.Fatal(err)
 	}
 	w.login = &login.Service{
 		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, First: w.users, Proofs: w.users, Store: w,
-		Attempts: w.limits, Sources: w.limits, Refusals: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
+		Attempts: w.limits, Sources: w.limits, Incidents: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
 	return w
@@ -216,7 +217,7 @@ func (w *world) change(current, next string) error {
 	return w.login.ChangePassword(w.t.Context(), w.client(), account.NewPassword(current), account.NewPassword(next), secondfactor.Code{})
 }
 
-func (w *world) Hear(_ context.Context, ended session.Session) error {
+func (w *world) Publish(_ context.Context, ended session.Session) error {
 	w.heard = append(w.heard, ended)
 	return w.hearErr
 }
@@ -234,17 +235,12 @@ type users struct {
 	proved  int64 // the version of the password of the last proof
 }
 
-func (u *users) CreateRecorded(ctx context.Context, user account.User, events ...audit.Event) error {
+func (u *users) Create(ctx context.Context, user account.User, events ...audit.Event) error {
 	if u.err != nil {
 		return u.err
 	}
 	u.events = append(u.events, events...)
 	return u.Users.Create(ctx, user)
-}
-
-// Create is that of the first admin.
-func (u *users) Create(ctx context.Context, user account.User, e audit.Event) error {
-	return u.CreateRecorded(ctx, user, e)
 }
 
 func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
@@ -271,7 +267,7 @@ type sessions struct {
 	err     error
 }
 
-func (s *sessions) Open(_ context.Context, user idworker.ID, version int64) (session.Opened, error) {
+func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64) (session.Opened, error) {
 	if s.err != nil {
 		return session.Opened{}, s.err
 	}

@@ -10,10 +10,10 @@ import (
 )
 
 // Logout ends the login that t opens. It succeeds also if there is none: it is no
-// way to find out. An error wrapping [session.ErrUntold] means that it is over, and
+// way to find out. An error wrapping [session.ErrUnpublished] means that it is over, and
 // effective everywhere within the bound.
 func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) error {
-	ended, err := s.Sessions.Close(audit.NewContext(ctx, c.By), t)
+	ended, err := s.Sessions.Close(ctx, c.By, t)
 	if ended.ID == 0 { // the ID is only what a stranger claims
 		return err
 	}
@@ -36,10 +36,20 @@ func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) erro
 func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) error {
 	by := c.By
 	by.Address = c.from()
-	ended, err := s.Revocations.Revoke(ctx, by, t)
-	if endedNow(&ended, err) {
+	ended, err := s.Sessions.Revoke(ctx, by, t)
+	what, args := "revoked", []any{"user_id", ended.UserID, "session_id", ended.ID}
+	switch {
+	case ended.ID == 0, !session.Done(err): // the ID is only what a stranger claims
+		return err
+	case err != nil:
+		what, args = "revoked, not published", append(args, "err", err)
+	case ended.Before:
+		what, args = "revocation of a login that was over", append(args, "reason", ended.Ended)
+	}
+	if !ended.Before {
 		s.Counts.Add(activity.Logout, 1)
 	}
+	s.Log.InfoContext(ctx, what, append(args, by.LogArgs()...)...) //nolint:sloglint // one of three constants
 	return err
 }
 

@@ -2,6 +2,7 @@ package login
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -18,20 +19,20 @@ func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Passw
 		if err := s.Accounts.VerifyPassword(ctx, by, *user, p); err != nil {
 			return err
 		}
-		if err := s.code(audit.NewContext(ctx, c.By), user, code); err != nil {
+		if err := s.code(ctx, c, user, code); err != nil {
 			return err
 		}
 		e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsLogin, audit.Reauthenticated, audit.AboutLogin(c.By.Session, c.By.Name), "", nil, nil)
 		if err == nil {
 			err = s.Proofs.Prove(ctx, user.PasswordVersion, e)
 		}
-		return moved("reauthenticate", err)
+		return afterProof("reauthenticate", err)
 	})
 }
 
 // ChangePassword replaces the password of the user who is logged in, who has to know
 // the old one, and to show the second factor if there is one, and ends the login. It
-// fails as [Service.Reauthenticate] does, and with an [*account.InvalidError] about
+// fails as [Service.Reauthenticate] does, and with an [*invalid.Error] about
 // the new one, which is looked at before the code, so that a correction does not need
 // another; that error wraps [secondfactor.ErrUnchecked] as well.
 func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next account.Password, code secondfactor.Code) error {
@@ -51,28 +52,29 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 		if err != nil {
 			return account.Undecided(err)
 		}
-		if err := s.code(audit.NewContext(ctx, c.By), user, code); err != nil {
+		if err := s.code(ctx, c, user, code); err != nil {
 			return err
 		}
 		e, err := s.event(ctx, c.By, user, audit.NeedsLogin, audit.PasswordChanged, nil)
 		if err != nil {
-			return moved("change password", err)
+			return afterProof("change password", err)
 		}
 		ended, err := s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, hash, e)
 		if err == nil && ended.ID != 0 {
-			err = s.Store.Hear(ctx, ended)
+			err = s.Store.Publish(ctx, ended)
 		}
-		return moved("change password", err)
+		return afterProof("change password", err)
 	})
 }
 
-// moved is what it means that something failed after the password was right: a guess
-// only if the account is no longer as it was when that was checked.
-func moved(what string, err error) error {
+// afterProof returns err, of what was done once the password was right: a guess only
+// if the account is no longer as it was when that was checked, and otherwise an error
+// by which no client has learnt that a password is wrong.
+func afterProof(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case gone(err):
+	case errors.Is(err, account.ErrStale), errors.Is(err, account.ErrNotFound):
 		return account.ErrWrong // it was right a moment ago
 	}
 	return fmt.Errorf("login: %s: %w", what, account.Undecided(err))

@@ -7,10 +7,15 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-func (f *factors) Renew(context.Context, *account.User) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) Begin(context.Context, audit.Actor, *account.User) (secondfactor.Enrolment, error) {
+	return secondfactor.Enrolment{}, secondfactor.ErrEnrolled
+}
+
+func (f *factors) Renew(context.Context, audit.Actor, *account.User) ([]secondfactor.RecoveryCode, error) {
 	if f.staleRemoval {
 		return nil, account.ErrStale
 	}
@@ -50,5 +55,20 @@ func TestRenewalAsksForEverything(t *testing.T) {
 	w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = time.Time{} })
 	if err := renew(oldPassword, good); !errors.Is(err, secondfactor.ErrNotEnrolled) {
 		t.Errorf("without a factor: %v", err)
+	}
+}
+
+// TestARightPasswordIsNoGuess: an act that is refused for another reason than its
+// proof gives the attempt back. Otherwise users lock themselves out by asking again.
+func TestARightPasswordIsNoGuess(t *testing.T) {
+	p := account.NewPassword(oldPassword)
+	guarded, _ := newGuarded(t)
+	if _, err := guarded.login.BeginFactor(t.Context(), guarded.client(), p); !errors.Is(err, secondfactor.ErrEnrolled) || guarded.limits.returned != 1 {
+		t.Errorf("begin a second factor again: %v, %d given back", err, guarded.limits.returned)
+	}
+	w, _ := newGuarded(t)
+	w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = time.Time{} })
+	if _, err := w.login.RenewRecovery(t.Context(), w.client(), p, good); !errors.Is(err, secondfactor.ErrNotEnrolled) || w.limits.returned != 1 {
+		t.Errorf("new recovery codes without a second factor: %v, %d given back", err, w.limits.returned)
 	}
 }

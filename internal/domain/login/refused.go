@@ -7,6 +7,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
@@ -68,7 +69,7 @@ func Reason(err error) (code string, failed bool) {
 	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
 		return "rate_limited: " + e.Policy, true
 	}
-	if _, ok := errors.AsType[*account.InvalidError](err); ok {
+	if _, ok := errors.AsType[*invalid.Error](err); ok {
 		return "validation_failed", false
 	}
 	for _, r := range reasons {
@@ -83,8 +84,8 @@ func Reason(err error) (code string, failed bool) {
 }
 
 // refusal is what err says, for the record and for the log: of whom it is, and why.
-func refusal(c *Client, err error) (n audit.Sighting, failed bool) {
-	n = audit.Sighting{By: c.By, Target: c.self(), Admin: c.Admin}
+func refusal(c *Client, err error) (n audit.Incident, failed bool) {
+	n = audit.Incident{By: c.By, Target: c.self(), Admin: c.Admin}
 	n.Reason, failed = Reason(err)
 	if known, ok := errors.AsType[*account.RefusedError](err); ok {
 		n.Target, n.Admin = audit.AboutUser(known.UserID, known.Username), known.Role == account.RoleAdmin

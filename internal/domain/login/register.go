@@ -13,33 +13,29 @@ import (
 )
 
 // Register makes an account of its user's own, and returns it. It fails with an
-// [*account.InvalidError], [account.ErrExists] or [account.ErrBusy], and with a
+// [*invalid.Error], [account.ErrExists] or [account.ErrBusy], and with a
 // [*ratelimit.LimitedError].
 func (s *Service) Register(ctx context.Context, c *Client, username string, p account.Password) (account.User, error) {
 	var user account.User
 	err := account.Unacceptable(username, p) // costs nothing, and is not counted
 	if err == nil {
 		err = s.fromSource(ctx, c, s.Sources.Register, func() (err error) {
-			store := func(ctx context.Context, u account.User, e audit.Event) error {
-				return s.Users.CreateRecorded(ctx, u, e)
-			}
-			user, err = s.create(ctx, c, c.asker(false), username, p, account.RoleUser, store)
+			user, err = s.create(ctx, c, c.asker(false), username, p, account.RoleUser, s.Users)
 			return err
 		})
 	}
 	return user, s.finish(ctx, c, &registering, audit.AboutUser(user.ID, user.Username), err)
 }
 
-// CreateFirst makes the first admin of the deployment: whoever asks has the link. It
+// CreateFirst makes the first admin of the deployment, for the holder of the link. It
 // fails as [Service.Register] does, and with [account.ErrHasAdmin].
 func (s *Service) CreateFirst(ctx context.Context, c *Client, username string, p account.Password) (account.User, error) {
-	user, err := s.create(ctx, c, c.asker(true), username, p, account.RoleAdmin, s.First.Create)
+	user, err := s.create(ctx, c, c.asker(true), username, p, account.RoleAdmin, s.First)
 	return user, s.finish(ctx, c, &makingFirst, audit.AboutUser(user.ID, user.Username), err)
 }
 
-// create makes an account, and stores it with the event that its user has made it.
-func (s *Service) create(ctx context.Context, c *Client, by account.Asker, username string, p account.Password, role account.Role,
-	store func(context.Context, account.User, audit.Event) error) (account.User, error) {
+// create makes an account, and stores it in to with the event that its user has made it.
+func (s *Service) create(ctx context.Context, c *Client, by account.Asker, username string, p account.Password, role account.Role, to Creator) (account.User, error) {
 	user, err := s.Newcomers.New(ctx, by, username, p, role)
 	if err != nil {
 		return account.User{}, err
@@ -48,7 +44,7 @@ func (s *Service) create(ctx context.Context, c *Client, by account.Asker, usern
 		Role account.Role `json:"role"`
 	}{role})
 	if err == nil {
-		err = store(ctx, user, e)
+		err = to.Create(ctx, user, e)
 	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: register: %w", unanswered(ctx, err))
@@ -72,7 +68,7 @@ func (s *Service) fromSource(ctx context.Context, c *Client, take func(context.C
 // unanswered is err, as one after which nothing was decided, if the fault is here. A
 // client that has left may be the cause, and what it has cost counts.
 func unanswered(ctx context.Context, err error) error {
-	for _, decided := range []error{account.ErrExists, account.ErrHasAdmin, account.ErrReset, account.ErrDisabled, session.ErrUntold} {
+	for _, decided := range []error{account.ErrExists, account.ErrHasAdmin, account.ErrReset, account.ErrDisabled, session.ErrUnpublished} {
 		if errors.Is(err, decided) {
 			return err
 		}

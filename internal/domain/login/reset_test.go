@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -41,7 +42,7 @@ func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash acc
 	return s.ended, nil
 }
 
-func (s *started) Hear(_ context.Context, ended session.Session) error {
+func (s *started) Publish(_ context.Context, ended session.Session) error {
 	s.heard = append(s.heard, ended)
 	return s.deaf
 }
@@ -86,8 +87,8 @@ func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 	if err := r.use(s.token, newPassword); err != nil || len(s.heard) != 0 {
 		t.Errorf("%v, heard %v", err, s.heard)
 	}
-	s.ended.ID, s.deaf = 9, session.ErrUntold
-	if err := r.use(s.token, newPassword); err != nil || !strings.Contains(r.log.String(), session.ErrUntold.Error()) {
+	s.ended.ID, s.deaf = 9, session.ErrUnpublished
+	if err := r.use(s.token, newPassword); err != nil || !strings.Contains(r.log.String(), session.ErrUnpublished.Error()) {
 		t.Errorf("untold: %v, the log has %s", err, &r.log)
 	}
 }
@@ -114,7 +115,7 @@ func TestTokenIsLookedAtFirst(t *testing.T) {
 func TestResetKeepsWhatItCannotDecide(t *testing.T) {
 	r, s, _ := newReset(t)
 	err := r.use(s.token, "short")
-	if _, ok := errors.AsType[*account.InvalidError](err); !ok || !s.used.IsZero() {
+	if _, ok := errors.AsType[*invalid.Error](err); !ok || !s.used.IsZero() {
 		t.Errorf("a short password: %v", err)
 	}
 	for _, away := range []error{context.DeadlineExceeded, account.ErrReset, account.ErrDisabled} {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
@@ -23,7 +25,7 @@ type factors struct {
 
 var good = secondfactor.NewCode("123456")
 
-func (f *factors) Check(_ context.Context, _ *account.User, code secondfactor.Code) error {
+func (f *factors) Check(_ context.Context, _ audit.Actor, _ *account.User, code secondfactor.Code) error {
 	f.asked++
 	switch {
 	case !code.Given():
@@ -47,14 +49,14 @@ func (noCodes) Factor(context.Context, idworker.ID) (secondfactor.Factor, error)
 	return secondfactor.Factor{}, nil
 }
 
-func (f *factors) CheckTicket(ctx context.Context, user *account.User, h secondfactor.Holder, code secondfactor.Code) error {
+func (f *factors) CheckTicket(ctx context.Context, by audit.Actor, user *account.User, h secondfactor.Holder, code secondfactor.Code) error {
 	if h.UserID != user.ID {
 		return secondfactor.ErrTicket
 	}
-	return f.Check(ctx, user, code)
+	return f.Check(ctx, by, user, code)
 }
 
-func (f *factors) Remove(context.Context, *account.User) error {
+func (f *factors) Remove(context.Context, audit.Actor, *account.User) error {
 	if f.staleRemoval {
 		return account.ErrStale
 	}
@@ -177,7 +179,7 @@ func TestAShortPasswordNeedsASecondFactor(t *testing.T) {
 	}
 	for _, bad := range []string{"xk7 Vrt", "password", "12345678", "alice 12"} {
 		err := change(oldPassword, bad, good)
-		if _, invalid := errors.AsType[*account.InvalidError](err); !invalid {
+		if _, wrong := errors.AsType[*invalid.Error](err); !wrong {
 			t.Errorf("%q was taken", bad)
 		}
 		if !errors.Is(err, secondfactor.ErrUnchecked) {
@@ -197,7 +199,7 @@ func TestAShortPasswordNeedsASecondFactor(t *testing.T) {
 	if err := w.in("not the right passphrase", secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("a wrong one: %v, want ErrWrong: only the right password is told", err)
 	}
-	if _, invalid := errors.AsType[*account.InvalidError](change(shortPassword, "yq8 Wsum", secondfactor.Code{})); !invalid {
+	if _, wrong := errors.AsType[*invalid.Error](change(shortPassword, "yq8 Wsum", secondfactor.Code{})); !wrong {
 		t.Error("a short password was taken without a second factor")
 	}
 }

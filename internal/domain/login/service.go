@@ -35,22 +35,20 @@ type Newcomers interface {
 	New(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
 }
 
+// A Creator adds a user with the events of it, in one transaction, or returns
+// [account.ErrExists]. The one of the first admin returns [account.ErrHasAdmin] as well.
+type Creator interface {
+	Create(ctx context.Context, u account.User, events ...audit.Event) error
+}
+
 // Users are the rows of the accounts. What changes one writes its event in the same
-// transaction.
-//
-// CreateRecorded adds a user, or returns [account.ErrExists]. ResetPassword sets a
+// transaction. ResetPassword sets a
 // new password and ends the login of its user in one step; it returns
 // [account.ErrStale] if the password is not of that version.
 type Users interface {
 	ByID(ctx context.Context, id idworker.ID) (account.User, error)
-	CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error
+	Creator
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
-}
-
-// FirstAdmins adds the first admin, with the event of it, or returns
-// [account.ErrHasAdmin].
-type FirstAdmins interface {
-	Create(ctx context.Context, u account.User, e audit.Event) error
 }
 
 // Proofs notes that password and code were shown in the login by which the event's
@@ -73,38 +71,34 @@ type Links interface {
 
 // Sessions open logins and end them. *session.Service is one.
 type Sessions interface {
-	Open(ctx context.Context, user idworker.ID, passwordVersion int64) (session.Opened, error)
-	Close(ctx context.Context, t flakepass.Token) (session.Session, error)
-}
-
-// Revocations end the login of a token that somebody else was shown, and log it.
-type Revocations interface {
+	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64) (session.Opened, error)
+	Close(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 }
 
-// A Hearer is told of a session that has ended.
-type Hearer interface {
-	Hear(ctx context.Context, ended session.Session) error
+// A Publisher takes the end of a session to all instances.
+type Publisher interface {
+	Publish(ctx context.Context, ended session.Session) error
 }
 
 // Codes check the codes of second factors, and give out tickets that stand for a
 // password. *secondfactor.Service is one.
 type Codes interface {
-	Check(ctx context.Context, user *account.User, code secondfactor.Code) error
-	CheckTicket(ctx context.Context, user *account.User, h secondfactor.Holder, code secondfactor.Code) error
+	Check(ctx context.Context, by audit.Actor, user *account.User, code secondfactor.Code) error
+	CheckTicket(ctx context.Context, by audit.Actor, user *account.User, h secondfactor.Holder, code secondfactor.Code) error
 	Ticket(ctx context.Context, h secondfactor.Holder) (secondfactor.Ticket, error)
 	Redeem(text string) (secondfactor.Holder, error)
 }
 
 // Factors adds, renews and removes second factors. *secondfactor.Service is one.
 type Factors interface {
-	Enrol(ctx context.Context, user *account.User) (secondfactor.Enrolment, error)
-	Confirm(ctx context.Context, user *account.User, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
-	Renew(ctx context.Context, user *account.User) ([]secondfactor.RecoveryCode, error)
-	Remove(ctx context.Context, user *account.User) error
+	Begin(ctx context.Context, by audit.Actor, user *account.User) (secondfactor.Enrolment, error)
+	Confirm(ctx context.Context, by audit.Actor, user *account.User, code secondfactor.Code) ([]secondfactor.RecoveryCode, error)
+	Renew(ctx context.Context, by audit.Actor, user *account.User) ([]secondfactor.RecoveryCode, error)
+	Remove(ctx context.Context, by audit.Actor, user *account.User) error
 }
 
-// Attempts bounds how often a password or a code may be tried. *ratelimit.Gate is one.
+// Attempts bounds how often a password or a code may be tried. *ratelimit.Limiter is one.
 //
 // Login fails with a [*ratelimit.LimitedError]; with any other error the attempt
 // could not be counted, and is not made. Return gives back what an attempt has taken
@@ -117,20 +111,13 @@ type Attempts interface {
 	NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential
 }
 
-// Sources bounds what may come from one address. *ratelimit.Gate is one. Register and
+// Sources bounds what may come from one address. *ratelimit.Limiter is one. Register and
 // Reset fail as [Attempts.Login] does, and what they took can be given back there.
 // WasReset forgets what was counted against an account whose password was set anew.
 type Sources interface {
 	Register(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
 	Reset(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
 	WasReset(ctx context.Context, a ratelimit.Attempt)
-}
-
-// Refusals hear of what may come in floods and changed nothing. Note must neither
-// wait nor fail, and reports whether this is the first of its kind for a while.
-// *audit.Tally is one.
-type Refusals interface {
-	Note(s audit.Sighting) (first bool)
 }
 
 // ErrRole means that the password is right, and that the account has another role
@@ -143,21 +130,20 @@ type Service struct {
 	Accounts  Accounts
 	Newcomers Newcomers
 	Users     Users
-	First     FirstAdmins
+	First     Creator // of the first admin
 	Proofs    Proofs
 	Links     Links
 
-	Sessions    Sessions
-	Revocations Revocations
-	Store       Hearer // is told of each login that a new password ends
+	Sessions Sessions
+	Store    Publisher // gets each login that a new password ends
 
 	Codes   Codes
 	Factors Factors
 
-	Attempts Attempts
-	Sources  Sources
-	Refusals Refusals
-	Counts   *activity.Counter
+	Attempts  Attempts
+	Sources   Sources
+	Incidents audit.Incidents
+	Counts    *activity.Counter
 
 	IDs audit.IDs
 	Now func() time.Time

@@ -90,10 +90,10 @@ func TestVerbsLogWhoDidWhat(t *testing.T) {
 func TestVerbThatOthersDidNotHearOfSaysSo(t *testing.T) {
 	d := newDrawer(t)
 	s := d.login(d.add("ada", account.RoleUser), now)
-	d.deaf = session.ErrUntold
+	d.deaf = session.ErrUnpublished
 	var log bytes.Buffer
 	d.sessions.Log = slog.New(slog.NewTextHandler(&log, nil))
-	if _, err := d.sessions.End(t.Context(), by, s.ID, ""); err == nil || !strings.Contains(log.String(), `msg="login ended, word under way"`) {
+	if _, err := d.sessions.End(t.Context(), by, s.ID, ""); err == nil || !strings.Contains(log.String(), `msg="login ended, not published"`) {
 		t.Errorf("%v, and the log has %s", err, &log)
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -23,19 +25,19 @@ type UserChange struct {
 // Change changes a user and ends the login: a role is part of what a login was
 // given, and none outlives it (OWASP ASVS 5.0, 7.2.4). A change to what is so
 // already is none: nothing ends, and nothing is recorded. It fails with
-// [account.ErrNotFound], an [*account.InvalidError], and [account.ErrLastAdmin]
-// if nobody would be left who is an admin and enabled.
+// [account.ErrNotFound], an [*invalid.Error], and [account.ErrLastAdmin]
+// if no enabled admin would be left.
 //
 // The session that ended has the ID 0 if there was none. After a change that was
-// none it may be the one that ended when the same was asked before, for nobody
-// knows who was told of it then.
+// none it may be the one that ended when the same was asked before: it is not known
+// whether that end was published.
 func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c UserChange) (Person, session.Session, error) {
 	if err := c.check(); err != nil {
 		return Person{}, session.Session{}, err
 	}
 	now := u.Now().UTC().Truncate(time.Millisecond)
 	// Minted before any row is locked: one for each thing that can change.
-	var ready minted
+	var ready [2]idworker.ID
 	for i := range ready {
 		var err error
 		if ready[i], err = u.IDs.Next(ctx); err != nil {
@@ -43,9 +45,9 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 		}
 	}
 	changes := false
-	_, _, ended, err := u.Register.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
+	_, _, ended, err := u.Store.Change(ctx, id, func(before account.User) (account.User, []audit.Event, error) {
 		after := c.apply(before, now)
-		events, err := c.events(ctx, by, ready, &before, &after)
+		events, err := c.events(by, ready, &before, &after)
 		changes = len(events) > 0
 		return after, events, err
 	})
@@ -55,24 +57,22 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 	if err != nil {
 		return Person{}, session.Session{}, fmt.Errorf("operator: change user: %w", err)
 	}
-	// Whoever is told comes first: what is read below may fail.
-	ended, untold := u.Sessions.tell(ctx, ended)
+	// Published first: what is read below may fail.
+	ended, unpublished := u.Sessions.publish(ctx, ended)
 	person, err := u.Get(ctx, id)
 	if err == nil {
-		acted(ctx, u.Sessions.Log, by, untold, "user changed", "user_id", id, "role", person.Role, "disabled", person.Disabled())
+		logAct(ctx, u.Sessions.Log, by, unpublished, "user changed", "user_id", id, "role", person.Role, "disabled", person.Disabled())
 	}
 	if err != nil {
 		return Person{}, ended, err
 	}
-	return person, ended, untold
+	return person, ended, unpublished
 }
 
 func (c *UserChange) check() error {
 	if c.Role != nil {
 		if _, err := account.ParseRole(string(*c.Role)); err != nil {
-			return &account.InvalidError{Fields: []account.FieldError{
-				{Field: "role", Code: account.CodeUnknown, Message: "must be user, service or admin"},
-			}}
+			return invalid.Of("role", account.CodeUnknown, "must be user, service or admin")
 		}
 	}
 	return CheckReason(c.Reason)
@@ -110,16 +110,16 @@ func (c *UserChange) apply(u account.User, now time.Time) account.User {
 // A state is a user as the record has it.
 type state struct {
 	Role       account.Role `json:"role,omitempty"`
-	DisabledAt *audit.Time  `json:"disabled_at,omitempty"`
+	DisabledAt *wire.Time   `json:"disabled_at,omitempty"`
 }
 
-func (c *UserChange) events(ctx context.Context, by audit.Actor, ready minted, before, after *account.User) (events []audit.Event, err error) {
+func (c *UserChange) events(by audit.Actor, ready [2]idworker.ID, before, after *account.User) (events []audit.Event, err error) {
 	add := func(action audit.Action, from, to state) {
 		if err != nil {
 			return
 		}
 		var e audit.Event
-		e, err = audit.New(ctx, &ready, by, c.need(), action, userTarget(before), c.Reason, from, to)
+		e, err = audit.WithID(ready[len(events)], by, c.need(), action, userTarget(before), c.Reason, from, to)
 		events = append(events, e)
 	}
 	if before.Role != after.Role {
@@ -127,29 +127,19 @@ func (c *UserChange) events(ctx context.Context, by audit.Actor, ready minted, b
 	}
 	switch {
 	case before.Disabled() && !after.Disabled():
-		add(audit.UserEnabled, state{DisabledAt: &audit.Time{Time: before.DisabledAt}}, state{})
+		add(audit.UserEnabled, state{DisabledAt: &wire.Time{Time: before.DisabledAt}}, state{})
 	case !before.Disabled() && after.Disabled():
-		add(audit.UserDisabled, state{}, state{DisabledAt: &audit.Time{Time: after.DisabledAt}})
+		add(audit.UserDisabled, state{}, state{DisabledAt: &wire.Time{Time: after.DisabledAt}})
 	}
 	return events, err
 }
 
-// minted are IDs that were made before they were needed.
-type minted [2]idworker.ID
-
-// Next returns each once.
-func (m *minted) Next(context.Context) (idworker.ID, error) {
-	id := m[0]
-	*m = minted{m[1], 0}
-	return id, nil
-}
-
-// CheckReason returns an [*account.InvalidError] for a reason that the record
+// CheckReason returns an [*invalid.Error] for a reason that the record
 // does not take: one of more than [audit.MaxReason] characters, or with control
 // characters other than tabs and ends of lines.
 func CheckReason(reason string) error {
 	bad := func(code, message string) error {
-		return &account.InvalidError{Fields: []account.FieldError{{Field: "reason", Code: code, Message: message}}}
+		return invalid.Of("reason", code, message)
 	}
 	if !utf8.ValidString(reason) {
 		return bad(account.CodeInvalidCharacters, "must be text in UTF-8")
@@ -161,6 +151,22 @@ func CheckReason(reason string) error {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return bad(account.CodeInvalidCharacters, "must have no control characters")
 		}
+	}
+	return nil
+}
+
+// Rights says whether by has what is needed, by the same check as the transaction
+// of a change, and with the same errors.
+type Rights interface {
+	Authorize(ctx context.Context, by audit.Actor, need audit.Need) error
+}
+
+// unchanged is asked where a verb has found that nothing is to change, and so began
+// no transaction that checks the rights of by: who may not do
+// something gets that, and not that it is done.
+func (s *Sessions) unchanged(ctx context.Context, by audit.Actor, need audit.Need) error {
+	if err := s.Rights.Authorize(ctx, by, need); err != nil {
+		return fmt.Errorf("operator: check the rights: %w", err)
 	}
 	return nil
 }

@@ -1,8 +1,15 @@
 package operator
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // A verb is something that an operator does.
@@ -22,14 +29,14 @@ const (
 	endLogin
 	endAllLogins
 	setPolicy
-	verbs // how many there are
+	verbCount // how many there are
 )
 
-// needs is what each verb needs of whoever does it, whichever way it came in. A
-// token alone, as somebody may have stolen it, is not enough for what gives power
+// needs is what each verb needs of the operator, however it is called. A
+// token alone, because it may be stolen, is not enough for what gives power
 // that outlives the login (accounts with a role, the way into an account), for
 // what loosens the limits and the times, and for what ends the logins of all.
-var needs = [verbs]audit.Need{
+var needs = [verbCount]audit.Need{
 	createUser:       audit.NeedsAdmin,
 	createPrivileged: audit.NeedsProof,
 	inviteUser:       audit.NeedsProof,
@@ -51,4 +58,55 @@ func create(role account.Role) verb {
 		return createUser
 	}
 	return createPrivileged
+}
+
+// Party is a user or a thing in the record as a person names it: a number is
+// an ID, anything else a name, a username in any spelling, as the record has it.
+func Party(text string) (id idworker.ID, name string) {
+	if n, err := idworker.ParseID(text); err == nil {
+		return n, ""
+	}
+	if normal, err := account.NormalizeUsername(text); err == nil {
+		return 0, normal
+	}
+	return 0, text
+}
+
+// logAct logs what an operator did, in the same words for the API and the console. If
+// the end of a login could not be published, the line says so. Without a log it does
+// nothing: a command prints what it did.
+func logAct(ctx context.Context, log *slog.Logger, by audit.Actor, err error, what string, args ...any) {
+	if log == nil || !session.Done(err) {
+		return
+	}
+	if err != nil {
+		what, args = what+", not published", append(args, "err", err)
+	}
+	log.InfoContext(ctx, what, append(args, by.LogArgs()...)...) //nolint:sloglint // every caller passes a constant
+}
+
+// A RefusedCredential is a token that was refused, as the record and the log have it.
+type RefusedCredential struct {
+	audit.Incident
+	What string // it is called in the log
+	Args []any  // whose it was, for the log; none if that is not known
+}
+
+// Refused is what err, of a [flakepass.Verifier], says of a credential. ok is false if
+// there is nothing to report: a credential that is missing, malformed or unknown can
+// come from any client and belongs to no user, and one that could not be decided is
+// not refused.
+func Refused(err error) (r RefusedCredential, ok bool) {
+	known, found := errors.AsType[*session.RefusedError](err)
+	if found {
+		r.Target, r.Admin = audit.AboutLogin(known.ID, known.Username), account.Role(known.Role) == account.RoleAdmin
+		r.Args = []any{"user_id", known.UserID.String(), "session_id", known.ID.String()}
+	}
+	if errors.Is(err, flakepass.ErrAmbiguous) {
+		r.Action, r.What, r.Reason = audit.AccessAmbiguous, "two credentials in one request", "credentials_ambiguous"
+	} else if refusal, refused := errors.AsType[*flakepass.Refusal](err); refused {
+		r.Reason = refusal.Code()
+		r.Action, r.What = audit.Refused(r.Reason, found && known.Forged)
+	}
+	return r, r.Action != ""
 }

@@ -13,7 +13,7 @@ import (
 // OpenResets are the started resets that can be used, by who started them.
 //
 // OpenResets returns at most limit of them, newest first: those that issuer started
-// (0: anybody), older than before (0: the newest). WithdrawResets removes those that
+// (0: any issuer), older than before (0: the newest). WithdrawResets removes those that
 // are still there and writes the event of each, with the same index, in one
 // transaction, and returns how many it removed.
 type OpenResets interface {
@@ -26,7 +26,7 @@ type OpenResets interface {
 const atATime = 200
 
 // ListResets returns at most limit resets that can be used now, newest first: those
-// that issuer started (0: anybody), older than before (0: the newest). What could
+// that issuer started (0: any issuer), older than before (0: the newest). What could
 // be used is not in them.
 func (u *Users) ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error) {
 	open, err := u.Open.OpenResets(ctx, issuer, before, limit, u.Now())
@@ -40,7 +40,7 @@ func (u *Users) ListResets(ctx context.Context, issuer, before idworker.ID, limi
 // used, and returns how many there were. Each ends with its event in one
 // transaction; where there are more than 200, with several transactions: after an
 // error some may have ended, and it helps to call it again. It fails with
-// [account.ErrNotFound] if there is no such user, and an [*account.InvalidError]
+// [account.ErrNotFound] if there is no such user, and an [*invalid.Error]
 // about the reason.
 func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error) {
 	if err := CheckReason(reason); err != nil {
@@ -56,7 +56,7 @@ func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idwor
 			err = u.Sessions.unchanged(ctx, by, needs[withdrawReset])
 		}
 		if err != nil || len(open) == 0 {
-			acted(ctx, u.Sessions.Log, by, err, "password resets withdrawn", "issuer_id", issuer, "withdrawn", withdrawn)
+			logAct(ctx, u.Sessions.Log, by, err, "password resets withdrawn", "issuer_id", issuer, "withdrawn", withdrawn)
 			return withdrawn, err
 		}
 		events := make([]audit.Event, len(open))

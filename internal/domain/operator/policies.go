@@ -10,13 +10,15 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // ErrUnconfirmed means that a change ends more than one login in twenty, and
-// that nobody has confirmed it.
+// that it was not confirmed.
 var ErrUnconfirmed = errors.New("this change ends more than 5 % of all logins, and was not confirmed")
 
 // ErrNoVersion means that there was never a policy of that version.
@@ -51,7 +53,7 @@ type Policies struct {
 // A PolicyChange asks for another policy. Only the times, the schedule and the
 // limits of Next count; limits that are zero mean that they stay as they are. A
 // change to limits that could not be read is refused, for they are the default ones:
-// whoever gives Next limits of its own clears its LimitsErr.
+// a caller that gives Next limits of its own clears its LimitsErr.
 type PolicyChange struct {
 	Version int64 // of the policy that it replaces
 	// InForce is the policy as the caller has just read it; nil is not read yet. The
@@ -77,7 +79,7 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 }
 
 // Set replaces the policy in force, and returns the new one and what the change
-// does to the logins that live. It fails with [*policy.InvalidError], or, with
+// does to the logins that live. It fails with [*invalid.Error], or, with
 // the policy in force, [policy.ErrVersion], or, with the effect,
 // [ErrUnconfirmed]. A dry run returns the policy as it would be.
 func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (policy.Policy, policy.Effect, error) {
@@ -121,7 +123,7 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	if p.Here != nil {
 		p.Here.Apply(done)
 	}
-	acted(ctx, p.Log, by, nil, "policy set", "version", done.Version)
+	logAct(ctx, p.Log, by, nil, "policy set", "version", done.Version)
 	return done, effect, nil
 }
 
@@ -141,30 +143,24 @@ func (p *Policies) Revert(ctx context.Context, by audit.Actor, version int64, c 
 
 // check says everything that is wrong with a change, at once.
 func (p *Policies) check(c *PolicyChange) error {
-	var all policy.InvalidError
-	if invalid, ok := errors.AsType[*policy.InvalidError](c.Next.Check()); ok {
-		all = *invalid
-	}
-	wrong := func(field, code, message string) {
-		all.Fields = append(all.Fields, policy.FieldError{Field: field, Code: code, Message: message})
+	all, ok := errors.AsType[*invalid.Error](c.Next.Check())
+	if !ok {
+		all = &invalid.Error{Sentences: true}
 	}
 	if err := p.Schedule(c.Next.Schedule); err != nil {
-		wrong("sweep_schedule", policy.CodeInvalid, scheduleRule)
+		all.Add("sweep_schedule", policy.CodeInvalid, scheduleRule)
 	}
 	if c.Next.LimitsErr != nil {
-		wrong("limits", policy.CodeUnreadable, fmt.Sprintf("the limits of version %d cannot be read; set a policy that says all limits", c.Next.Version))
+		all.Add("limits", policy.CodeUnreadable, fmt.Sprintf("the limits of version %d cannot be read; set a policy that says all limits", c.Next.Version))
 	}
 	// The store would cut what is too long, and keep what a terminal obeys.
 	switch {
 	case utf8.RuneCountInString(c.Note) > audit.MaxReason:
-		wrong("note", policy.CodeTooLong, fmt.Sprintf("the note must have at most %d characters", audit.MaxReason))
+		all.Add("note", policy.CodeTooLong, fmt.Sprintf("the note must have at most %d characters", audit.MaxReason))
 	case !utf8.ValidString(c.Note) || strings.ContainsFunc(c.Note, unicode.IsControl):
-		wrong("note", policy.CodeInvalid, "the note must be one line of UTF-8, without control characters")
+		all.Add("note", policy.CodeInvalid, "the note must be one line of UTF-8, without control characters")
 	}
-	if len(all.Fields) > 0 {
-		return &all
-	}
-	return nil
+	return all.OrNil()
 }
 
 // scheduleRule does not repeat what was sent, as what is wrong with it would.
@@ -173,21 +169,18 @@ const scheduleRule = "the sweep schedule must be a cron expression of five field
 
 // policyTerms is a policy as the record has it.
 type policyTerms struct {
-	Version  int64  `json:"version"`
-	Idle     int64  `json:"idle_timeout_seconds"`
-	Absolute int64  `json:"absolute_lifetime_seconds"`
-	Touch    int64  `json:"touch_interval_seconds"`
-	Schedule string `json:"sweep_schedule"`
-	// Limits are nil for those that cannot be read.
-	Limits *limit.Doc `json:"limits,omitempty"`
+	Version  int64        `json:"version"`
+	Idle     wire.Seconds `json:"idle_timeout_seconds"`
+	Absolute wire.Seconds `json:"absolute_lifetime_seconds"`
+	Touch    wire.Seconds `json:"touch_interval_seconds"`
+	Schedule string       `json:"sweep_schedule"`
+	Limits   *wire.Limits `json:"limits,omitempty"` // nil for those that cannot be read
 }
 
 func terms(p *policy.Policy) policyTerms {
-	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	t := policyTerms{Version: p.Version, Idle: seconds(p.Idle), Absolute: seconds(p.Absolute), Touch: seconds(p.Touch), Schedule: p.Schedule}
+	t := policyTerms{Version: p.Version, Idle: wire.Seconds(p.Idle), Absolute: wire.Seconds(p.Absolute), Touch: wire.Seconds(p.Touch), Schedule: p.Schedule}
 	if p.LimitsErr == nil {
-		limits := limit.DocOf(&p.Limits)
-		t.Limits = &limits
+		t.Limits = p.Limits.Doc()
 	}
 	return t
 }

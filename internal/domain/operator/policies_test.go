@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -90,12 +91,12 @@ func TestEverythingThatIsWrongIsSaidAtOnce(t *testing.T) {
 	_, _, err := p.Set(t.Context(), by, operator.PolicyChange{Version: 1, Next: policy.Policy{
 		Idle: time.Minute, Absolute: 401 * 24 * time.Hour, Touch: time.Millisecond, Schedule: "bad",
 	}})
-	invalid, ok := errors.AsType[*policy.InvalidError](err)
+	wrong, ok := errors.AsType[*invalid.Error](err)
 	if !ok || s.sets != 0 {
 		t.Fatalf("Set: %v", err)
 	}
 	fields := map[string]bool{}
-	for _, f := range invalid.Fields {
+	for _, f := range wrong.Fields {
 		fields[f.Field] = true
 		if f.Code == "" || f.Message == "" {
 			t.Errorf("%+v says nothing", f)
@@ -115,8 +116,8 @@ func TestNoteIsALineThatFits(t *testing.T) {
 	} {
 		s, p := newPolicies()
 		_, _, err := p.Set(t.Context(), by, operator.PolicyChange{Version: 1, Next: s.inForce, Note: note})
-		invalid, ok := errors.AsType[*policy.InvalidError](err)
-		if (code != "") != ok || ok && (len(invalid.Fields) != 1 || invalid.Fields[0].Field != "note" || invalid.Fields[0].Code != code) || (s.sets == 1) != (code == "") {
+		wrong, ok := errors.AsType[*invalid.Error](err)
+		if (code != "") != ok || ok && (len(wrong.Fields) != 1 || wrong.Fields[0].Field != "note" || wrong.Fields[0].Code != code) || (s.sets == 1) != (code == "") {
 			t.Errorf("%.20q: %v, set %d times", note, err, s.sets)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -44,9 +45,9 @@ func TestLimitsThatCannotBeReadAreNotReplacedInSilence(t *testing.T) {
 		s.inForce.LimitsErr = errors.New("no such field")
 		s.history = []policy.Policy{s.inForce}
 		err := change(s, p)
-		invalid, ok := errors.AsType[*policy.InvalidError](err)
-		if !ok || len(invalid.Fields) != 1 || invalid.Fields[0].Field != "limits" || invalid.Fields[0].Code != policy.CodeUnreadable ||
-			!strings.Contains(invalid.Fields[0].Message, "version 1") || s.sets != 0 {
+		wrong, ok := errors.AsType[*invalid.Error](err)
+		if !ok || len(wrong.Fields) != 1 || wrong.Fields[0].Field != "limits" || wrong.Fields[0].Code != policy.CodeUnreadable ||
+			!strings.Contains(wrong.Fields[0].Message, "version 1") || s.sets != 0 {
 			t.Errorf("%s: %v, set %d times", name, err, s.sets)
 		}
 	}

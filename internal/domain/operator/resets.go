@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // A ResetStore keeps started resets, at most one for each user, and writes the
@@ -23,7 +25,7 @@ type ResetStore interface {
 	WithdrawReset(ctx context.Context, id idworker.ID, now time.Time, e audit.Event) error
 }
 
-// A StartedReset is what whoever started a reset is shown, once.
+// A StartedReset is what the issuer of a reset is shown, once.
 type StartedReset struct {
 	Token     account.ResetToken
 	ExpiresAt time.Time
@@ -31,14 +33,14 @@ type StartedReset struct {
 
 // resetState is a started reset as the record has it.
 type resetState struct {
-	ExpiresAt audit.Time `json:"expires_at"`
+	ExpiresAt wire.Time `json:"expires_at"`
 }
 
 // StartReset gives out a token with which the user sets a password, once, within
-// that time; 0 is [account.ResetLife]. Nobody else learns that password (OWASP
+// that time; 0 is [account.ResetLife]. No other person learns that password (OWASP
 // ASVS 5.0, 6.4.6). Until it is used the password and the login are as they were.
 // It takes the place of one that was given out before. It fails with
-// [account.ErrNotFound], and an [*account.InvalidError] about the time or the
+// [account.ErrNotFound], and an [*invalid.Error] about the time or the
 // reason.
 //
 // It can be started for an account that is disabled, and used once that is
@@ -63,13 +65,13 @@ func (u *Users) StartReset(ctx context.Context, by audit.Actor, id idworker.ID, 
 	if err := u.Resets.StartReset(ctx, r, e); err != nil {
 		return StartedReset{}, fmt.Errorf("operator: start reset: %w", err)
 	}
-	acted(ctx, u.Sessions.Log, by, nil, "password reset started", "user_id", id, "expires_at", started.ExpiresAt)
+	logAct(ctx, u.Sessions.Log, by, nil, "password reset started", "user_id", id, "expires_at", started.ExpiresAt)
 	return started, nil
 }
 
 // WithdrawReset ends the reset that was started for a user, or does nothing if
 // there is none. It fails with [account.ErrNotFound] if there is no such user,
-// and an [*account.InvalidError] about the reason.
+// and an [*invalid.Error] about the reason.
 func (u *Users) WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error {
 	if err := CheckReason(reason); err != nil {
 		return err
@@ -85,14 +87,14 @@ func (u *Users) WithdrawReset(ctx context.Context, by audit.Actor, id idworker.I
 	if err := u.Resets.WithdrawReset(ctx, id, u.Now(), e); err != nil {
 		return fmt.Errorf("operator: withdraw reset: %w", err)
 	}
-	acted(ctx, u.Sessions.Log, by, nil, "password reset withdrawn", "user_id", id)
+	logAct(ctx, u.Sessions.Log, by, nil, "password reset withdrawn", "user_id", id)
 	return nil
 }
 
 // Invite adds a user without a password, and gives out a token with which its
 // owner sets the first one, as [Users.StartReset] does: no initial password goes
 // through other hands (OWASP ASVS 5.0, 6.4.1). It fails as
-// [account.Service.Invite] does, and with an [*account.InvalidError] about the
+// [account.Service.NewInvited] does, and with an [*invalid.Error] about the
 // time or the reason.
 func (u *Users) Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, StartedReset, error) {
 	life, err := resetLife(life)
@@ -102,45 +104,30 @@ func (u *Users) Invite(ctx context.Context, by audit.Actor, username string, rol
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
-	i := &inviter{Users: u.Known, verbs: u, by: by, life: life, reason: reason}
-	s := &account.Service{Users: i, IDs: u.IDs, Now: u.Now}
-	user, err := s.Invite(ctx, username, role)
+	user, err := u.Making.NewInvited(ctx, username, role)
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
-	acted(ctx, u.Sessions.Log, by, nil, "user invited", "user_id", user.ID, "role", user.Role, "expires_at", i.started.ExpiresAt)
-	return user, i.started, nil
-}
-
-// An inviter makes users with a reset, and the events of both.
-type inviter struct {
-	account.Users
-	verbs   *Users
-	by      audit.Actor
-	life    time.Duration
-	reason  string
-	started StartedReset
-}
-
-// Create is what [account.Service.Invite] calls last.
-func (i *inviter) Create(ctx context.Context, user account.User) error {
-	created, err := audit.New(ctx, i.verbs.IDs, i.by, needs[inviteUser], audit.UserCreated, userTarget(&user), i.reason, nil, state{Role: user.Role})
+	created, err := u.created(ctx, by, needs[inviteUser], &user, reason)
 	if err != nil {
-		return err
+		return account.User{}, StartedReset{}, err
 	}
-	started, r, given, err := i.verbs.newReset(ctx, i.by, inviteUser, &user, i.life, i.reason)
+	started, r, given, err := u.newReset(ctx, by, inviteUser, &user, life, reason)
+	if err == nil {
+		err = u.Resets.CreateInvited(ctx, user, r, created, given)
+	}
 	if err != nil {
-		return err
+		return account.User{}, StartedReset{}, fmt.Errorf("operator: invite: %w", err)
 	}
-	i.started = started
-	return i.verbs.Resets.CreateInvited(ctx, user, r, created, given)
+	logAct(ctx, u.Sessions.Log, by, nil, "user invited", "user_id", user.ID, "role", user.Role, "expires_at", started.ExpiresAt)
+	return user, started, nil
 }
 
 // newReset makes a reset of user that by starts, and the event of
 // it, whose ID it has.
 func (u *Users) newReset(ctx context.Context, by audit.Actor, v verb, user *account.User, life time.Duration, reason string) (StartedReset, account.Reset, audit.Event, error) {
 	s := StartedReset{account.NewResetToken(), u.Now().UTC().Add(life).Truncate(time.Millisecond)}
-	e, err := audit.New(ctx, u.IDs, by, needs[v], audit.ResetStarted, userTarget(user), reason, nil, resetState{audit.Time{Time: s.ExpiresAt}})
+	e, err := audit.New(ctx, u.IDs, by, needs[v], audit.ResetStarted, userTarget(user), reason, nil, resetState{wire.At(s.ExpiresAt)})
 	return s, account.Reset{
 		ID: e.ID, UserID: user.ID, Hash: s.Token.Hash(), ExpiresAt: s.ExpiresAt,
 		Issuer: account.Issuer{ID: e.By.ID, Name: e.By.Name},
@@ -150,7 +137,7 @@ func (u *Users) newReset(ctx context.Context, by audit.Actor, v verb, user *acco
 // resetLife is the time that was asked for, if a reset may last for that long.
 func resetLife(life time.Duration) (time.Duration, error) {
 	bad := func(code, message string) (time.Duration, error) {
-		return 0, &account.InvalidError{Fields: []account.FieldError{{Field: "reset_lifetime_seconds", Code: code, Message: message}}}
+		return 0, invalid.Of("reset_lifetime_seconds", code, message)
 	}
 	switch {
 	case life == 0:

@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -33,7 +34,7 @@ func (d *drawer) StartReset(_ context.Context, r account.Reset, e audit.Event) e
 }
 
 func (d *drawer) CreateInvited(ctx context.Context, u account.User, r account.Reset, events ...audit.Event) error {
-	err := d.Create(ctx, u)
+	err := d.Users.Create(ctx, u)
 	if err == nil {
 		d.live[r.UserID], d.events = r, append(d.events, events...)
 	}
@@ -59,11 +60,11 @@ func (d *drawer) UseReset(_ context.Context, r account.Reset, version int64, _ a
 
 func field(t *testing.T, err error) (name, code string) {
 	t.Helper()
-	invalid, ok := errors.AsType[*account.InvalidError](err)
+	wrong, ok := errors.AsType[*invalid.Error](err)
 	if !ok {
 		t.Fatalf("%v, want an InvalidError", err)
 	}
-	return invalid.Fields[0].Field, invalid.Fields[0].Code
+	return wrong.Fields[0].Field, wrong.Fields[0].Code
 }
 
 func TestResetIsStartedForAsLongAsSaid(t *testing.T) {

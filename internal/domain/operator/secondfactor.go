@@ -48,8 +48,8 @@ func (u *Users) RemoveSecondFactor(ctx context.Context, by audit.Actor, id idwor
 		if err != nil {
 			return session.Session{}, fmt.Errorf("operator: remove second factor: %w", err)
 		}
-		ended, err = u.Sessions.tell(ctx, ended)
-		acted(ctx, u.Sessions.Log, by, err, "second factor removed", "user_id", id)
+		ended, err = u.Sessions.publish(ctx, ended)
+		logAct(ctx, u.Sessions.Log, by, err, "second factor removed", "user_id", id)
 		return ended, err
 	}
 }

@@ -18,14 +18,12 @@ import (
 // policy.
 //
 // Newest returns those with IDs above above and below below, newest first: at
-// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. EndRecorded
-// ends one, named by its ID or its user, and writes the event in the same
-// transaction; it returns [session.ErrNotFound] if there was never such a one,
-// and one that had ended before with Before set.
+// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. End ends one as
+// [session.Writer] does, named by its ID or its user, with its event.
 type Logins interface {
 	Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error)
 	Get(ctx context.Context, id idworker.ID) (session.Session, error)
-	EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error)
+	End(ctx context.Context, e session.Ending) (session.Session, error)
 }
 
 // A Floor ends every login that has begun so far, and writes the events in the
@@ -36,19 +34,19 @@ type Floor interface {
 
 // Sessions are the verbs about logins. Set the fields once, before use.
 //
-// A verb that ends one returns an error wrapping [session.ErrUntold] if it is
-// done, and other instances learn of it within the bound only.
+// A verb that ends one returns an error wrapping [session.ErrUnpublished] if it is
+// done, but reaches other instances within the bound only.
 type Sessions struct {
 	Logins Logins
 	Floor  Floor
 	// Counted says how many logins live.
 	Counted func(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
-	// Store is told of what has ended: the nearest tier.
-	Store  Hearer
+	// Store publishes what has ended: the nearest tier.
+	Store  Publisher
 	Rights Rights
 	Policy interface{ Current() *policy.Policy }
 	IDs    audit.IDs
-	// Now tells the time by which this machine mints IDs.
+	// Now is the time by which this machine mints IDs.
 	Now func() time.Time
 	// Clock is that of the database, by which logins end. nil means Now.
 	Clock func() time.Time
@@ -137,37 +135,25 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (Login, error) {
 	return loginOf(got, rule), nil
 }
 
-// End ends one login, for somebody who has no token of it, and returns it; one
+// End ends one login, for an operator, who has no token of it, and returns it; one
 // that was over before comes with Before set. It fails with
 // [session.ErrNotFound] if nothing is known of it, and with an
-// [*account.InvalidError] about the reason.
+// [*invalid.Error] about the reason.
 func (s *Sessions) End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
-	return s.end(ctx, by, session.Ending{ID: id}, audit.Target{Kind: "login", ID: id}, reason)
+	return s.end(ctx, by, session.Ending{ID: id}, reason)
 }
 
-// An entry is a login as the record has it.
-type entry struct {
-	ID       idworker.ID `json:"session_id"`
-	UserID   idworker.ID `json:"user_id"`
-	Username string      `json:"username"`
-	Seen     time.Time   `json:"last_seen_at"`
-}
-
-func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, target audit.Target, reason string) (session.Session, error) {
+func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, reason string) (session.Session, error) {
 	// Minted before any row is locked.
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
 	}
-	e.Reason = session.Revoked
-	ended, err := s.Logins.EndRecorded(ctx, e, func(now session.Session) (audit.Event, error) {
-		to := target
-		to.Name = now.Username
-		return audit.New(ctx, &minted{id}, by, needs[endLogin], audit.LoginEnded, to, reason, entry{now.ID, now.UserID, now.Username, now.Seen}, nil)
-	})
+	e.Reason, e.Record = session.Revoked, &session.Record{ID: id, By: by, Need: needs[endLogin], Reason: reason}
+	ended, err := s.Logins.End(ctx, e)
 	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
 		if denied := s.unchanged(ctx, by, needs[endLogin]); denied != nil {
 			return session.Session{}, denied
@@ -176,22 +162,22 @@ func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, ta
 	if err != nil {
 		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
 	}
-	ended, err = s.tell(ctx, ended)
+	ended, err = s.publish(ctx, ended)
 	if ended.ID != 0 {
-		acted(ctx, s.Log, by, err, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
+		logAct(ctx, s.Log, by, err, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
 	}
 	return ended, err
 }
 
-// tell tells the stores of what has ended, if anything has, and returns it with
-// the policy's word on it.
-func (s *Sessions) tell(ctx context.Context, ended session.Session) (session.Session, error) {
+// publish takes a session that has ended, if one has, to all instances. It returns it
+// marked if the policy had ended it before.
+func (s *Sessions) publish(ctx context.Context, ended session.Session) (session.Session, error) {
 	if ended.ID == 0 {
 		return ended, nil
 	}
-	err := s.Store.Hear(ctx, ended)
+	err := s.Store.Publish(ctx, ended)
 	if err != nil {
-		err = fmt.Errorf("operator: tell of an end: %w", err)
+		err = fmt.Errorf("operator: publish an end: %w", err)
 	}
 	return session.OverBefore(ended, s.Policy.Current(), s.clock()), err
 }
@@ -200,7 +186,7 @@ func (s *Sessions) tell(ctx context.Context, ended session.Session) (session.Ses
 type EndedAll struct {
 	Floor idworker.ID // the largest ID of a login that ended
 	// Lived is how many lived until then, or nil if they could not be counted in
-	// time: whoever has to end all logins is not kept from it by a number.
+	// time: an operator who has to end all logins is not stopped by a number.
 	Lived *policy.Estimate
 }
 
@@ -209,7 +195,7 @@ const countTime = 2 * time.Second
 
 // EndAll ends every login that has begun so far, that of the caller too. Other
 // instances learn of it within the bound. It fails with an
-// [*account.InvalidError] about the reason.
+// [*invalid.Error] about the reason.
 func (s *Sessions) EndAll(ctx context.Context, by audit.Actor, reason string) (EndedAll, error) {
 	if err := CheckReason(reason); err != nil {
 		return EndedAll{}, err
@@ -234,7 +220,7 @@ func (s *Sessions) EndAll(ctx context.Context, by audit.Actor, reason string) (E
 	if s.Here != nil {
 		s.Here.Raise(floor)
 	}
-	acted(ctx, s.Log, by, nil, "all logins ended", "floor", floor)
+	logAct(ctx, s.Log, by, nil, "all logins ended", "floor", floor)
 	return EndedAll{floor, lived}, nil
 }
 

@@ -193,10 +193,10 @@ func TestStatsAddUp(t *testing.T) {
 	}
 }
 
-// book is the logins of a desk.
-type book struct{ d *desk }
+// kept is the logins of a desk.
+type kept struct{ d *desk }
 
-func (b book) Newest(_ context.Context, above, below idworker.ID, limit int) (page []session.Session, err error) {
+func (b kept) Newest(_ context.Context, above, below idworker.ID, limit int) (page []session.Session, err error) {
 	for _, s := range slices.Backward(b.d.logins) {
 		if s.ID > above && s.ID < below && len(page) < limit {
 			page = append(page, s)
@@ -206,7 +206,7 @@ func (b book) Newest(_ context.Context, above, below idworker.ID, limit int) (pa
 	return page, nil
 }
 
-func (b book) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (b kept) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 	for _, s := range b.d.logins {
 		if s.ID == id {
 			return s, nil
@@ -215,7 +215,7 @@ func (b book) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 	return session.Session{}, session.ErrNotFound
 }
 
-func (b book) EndRecorded(_ context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
+func (b kept) End(_ context.Context, e session.Ending) (session.Session, error) {
 	for i := range b.d.logins {
 		s := &b.d.logins[i]
 		if s.ID != e.ID && s.UserID != e.UserID || e.ID == 0 && !s.Alive() {
@@ -225,7 +225,7 @@ func (b book) EndRecorded(_ context.Context, e session.Ending, event func(sessio
 			s.Before = true
 			return *s, nil
 		}
-		ev, err := event(*s)
+		ev, err := e.Event(*s)
 		if err != nil {
 			return session.Session{}, err
 		}

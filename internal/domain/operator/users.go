@@ -1,3 +1,8 @@
+// Package operator is what an operator can do: look at users, logins, the policy,
+// the sweep and the record, and change them. The HTTP API, the command line and
+// the console call the same verbs.
+//
+// Every change is an event, written with it in one transaction.
 package operator
 
 import (
@@ -10,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -26,45 +32,44 @@ type Accounts interface {
 	WithLogin(ctx context.Context, id idworker.ID) (account.User, session.Session, error)
 }
 
-// A Register changes users. Each verb writes its events in the transaction of
+// A UserStore changes users. Each method writes its events in the transaction of
 // the change.
 //
-// CreateRecorded adds a user, or returns [account.ErrExists]. Change makes of a
+// Create adds a user, or returns [account.ErrExists]. Change makes of a
 // user what decide says, which may be called more than once, and ends the login;
 // it returns the user as it was and as it is, and the session that ended, whose
 // ID is 0 if none did. If decide changes nothing, nothing changes, and a session
 // that ended when the same was asked before may be returned once more. It fails
 // with [account.ErrNotFound] or [account.ErrLastAdmin]. ResetPassword returns
 // [account.ErrStale] unless the password is of that version.
-type Register interface {
-	CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error
+type UserStore interface {
+	Create(ctx context.Context, u account.User, events ...audit.Event) error
 	Change(ctx context.Context, id idworker.ID, decide func(account.User) (account.User, []audit.Event, error)) (
 		before, after account.User, ended session.Session, err error)
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
 }
 
-// A Hearer is told of a session that has ended, after that was committed. An
-// error wrapping [session.ErrUntold] means that other instances could not be
-// told, and learn of it within the bound.
-type Hearer interface {
-	Hear(ctx context.Context, ended session.Session) error
+// A Publisher takes the end of a session to all instances, after it was committed. An
+// error wrapping [session.ErrUnpublished] means that it reaches the other instances
+// within the bound.
+type Publisher interface {
+	Publish(ctx context.Context, ended session.Session) error
 }
 
 // Users are the verbs about people. Set the fields once, before use.
 //
-// A verb that ends a login returns an error wrapping [session.ErrUntold] if it
-// is done, and other instances learn of it within the bound only.
+// A verb that ends a login returns an error wrapping [session.ErrUnpublished] if it
+// is done, but reaches other instances within the bound only.
 type Users struct {
 	Accounts Accounts
-	Register Register
+	Store    UserStore
 	Resets   ResetStore
 	Open     OpenResets
-	// Known are the accounts by their names, and Hasher hashes passwords.
+	// Known are the accounts by their names; Making makes accounts that are not stored
+	// yet, and hashes passwords.
 	Known  account.Users
-	Hasher *account.Hasher
-	// Breached refuses stolen passwords; nil refuses none.
-	Breached *account.Breaches
-	// Factors are the second factors; nil where nobody removes any.
+	Making *account.Service
+	// Factors are the second factors; nil where none are removed.
 	Factors Factors
 
 	Sessions *Sessions // ends logins, and knows the policy
@@ -81,7 +86,7 @@ type Person struct {
 // List returns at most limit users: those that came before the user after,
 // newest first, or the newest if after is 0. With a prefix it returns those
 // whose names begin with it, in the order of their names, and goes on behind
-// that user. It fails with an [*account.InvalidError] if after is no user that
+// that user. It fails with an [*invalid.Error] if after is no user that
 // such a list has.
 func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error) {
 	if prefix == "" {
@@ -89,16 +94,14 @@ func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limi
 	}
 	prefix, ok := account.NormalizePrefix(prefix)
 	if !ok {
-		return nil, nil // nobody has such a name
+		return nil, nil // no account has such a name
 	}
 	last := ""
 	if after != 0 {
 		// Names do not change and users do not go, so the ID stands for the name.
 		user, err := u.Known.ByID(ctx, after)
 		if errors.Is(err, account.ErrNotFound) || err == nil && !strings.HasPrefix(user.Username, prefix) {
-			return nil, &account.InvalidError{Fields: []account.FieldError{
-				{Field: "cursor", Code: "malformed", Message: "must be the next_cursor of the page before, of the same list"},
-			}}
+			return nil, invalid.Of("cursor", "malformed", "must be the next_cursor of the page before, of the same list")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("operator: list users: %w", err)
@@ -121,42 +124,39 @@ func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
 	return p, nil
 }
 
-// Create adds a user. It fails as [account.Service.Register] does, and with an
-// [*account.InvalidError] about the reason.
+// Create adds a user. It fails as [account.Service.New] does, with
+// [account.ErrExists], and with an [*invalid.Error] about the reason.
 func (u *Users) Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error) {
 	if err := CheckReason(reason); err != nil {
 		return account.User{}, err
 	}
-	s := &account.Service{Users: recorder{u.Known, u, by, reason}, Hasher: u.Hasher, Breached: u.Breached, IDs: u.IDs, Now: u.Now}
-	user, err := s.Register(ctx, operator, username, p, role)
-	acted(ctx, u.Sessions.Log, by, err, "user created", "user_id", user.ID, "role", user.Role)
-	return user, err
+	user, err := u.Making.New(ctx, operator, username, p, role)
+	if err != nil {
+		return account.User{}, err
+	}
+	e, err := u.created(ctx, by, needs[create(role)], &user, reason)
+	if err == nil {
+		err = u.Store.Create(ctx, user, e)
+	}
+	if err != nil {
+		return account.User{}, fmt.Errorf("operator: create user: %w", err)
+	}
+	logAct(ctx, u.Sessions.Log, by, nil, "user created", "user_id", user.ID, "role", user.Role)
+	return user, nil
 }
 
 // operator is an operator who waits for a hash. Operators are few and logged in, so
 // that one network is enough for all of them.
 var operator = account.Asker{Known: true}
 
-// A recorder makes users with the event of it.
-type recorder struct {
-	account.Users
-	verbs  *Users
-	by     audit.Actor
-	reason string
-}
-
-// Create is what [account.Service.Register] calls last.
-func (r recorder) Create(ctx context.Context, user account.User) error {
-	e, err := audit.New(ctx, r.verbs.IDs, r.by, needs[create(user.Role)], audit.UserCreated, userTarget(&user), r.reason, nil, state{Role: user.Role})
-	if err != nil {
-		return err
-	}
-	return r.verbs.Register.CreateRecorded(ctx, user, e)
+// created is the event of a user who was made.
+func (u *Users) created(ctx context.Context, by audit.Actor, need audit.Need, user *account.User, reason string) (audit.Event, error) {
+	return audit.New(ctx, u.IDs, by, need, audit.UserCreated, userTarget(user), reason, nil, state{Role: user.Role})
 }
 
 // SetPassword gives a user another password and ends the login. It fails with
-// [account.ErrNotFound], an [*account.InvalidError], [account.ErrBusy], and
-// [account.ErrStale] if somebody else changed it meanwhile. The session that
+// [account.ErrNotFound], an [*invalid.Error], [account.ErrBusy], and
+// [account.ErrStale] if another changed it meanwhile. The session that
 // ended has the ID 0 if there was none.
 func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID, p account.Password, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
@@ -166,7 +166,7 @@ func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID,
 	if err != nil {
 		return session.Session{}, fmt.Errorf("operator: set password: %w", err)
 	}
-	hash, err := (&account.Service{Users: u.Known, Hasher: u.Hasher, Breached: u.Breached}).NewHash(ctx, operator, user.Username, p)
+	hash, err := u.Making.NewHash(ctx, operator, user.Username, p)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -174,12 +174,12 @@ func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID,
 	if err != nil {
 		return session.Session{}, err
 	}
-	ended, err := u.Register.ResetPassword(ctx, id, user.PasswordVersion, hash, e)
+	ended, err := u.Store.ResetPassword(ctx, id, user.PasswordVersion, hash, e)
 	if err != nil {
 		return session.Session{}, fmt.Errorf("operator: set password: %w", err)
 	}
-	ended, err = u.Sessions.tell(ctx, ended)
-	acted(ctx, u.Sessions.Log, by, err, "password set", "user_id", id)
+	ended, err = u.Sessions.publish(ctx, ended)
+	logAct(ctx, u.Sessions.Log, by, err, "password set", "user_id", id)
 	return ended, err
 }
 
@@ -190,11 +190,10 @@ func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, reas
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
-	user, err := u.Known.ByID(ctx, id)
-	if err != nil {
+	if _, err := u.Known.ByID(ctx, id); err != nil {
 		return session.Session{}, fmt.Errorf("operator: logout: %w", err)
 	}
-	ended, err := u.Sessions.end(ctx, by, session.Ending{UserID: id}, userTarget(&user), reason)
+	ended, err := u.Sessions.end(ctx, by, session.Ending{UserID: id}, reason)
 	if errors.Is(err, session.ErrNotFound) {
 		return session.Session{}, nil
 	}

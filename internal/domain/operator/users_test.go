@@ -11,11 +11,12 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/accounttest"
 )
 
 const passphrase = "violet tram sings at noon"
@@ -88,7 +89,7 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	king := account.Role("king")
 	for _, c := range []operator.UserChange{{Role: &king}, {Role: &role, Reason: strings.Repeat("x", 1001)}, {Reason: "a\x1b[2J"}, {Reason: "a\xff"}} {
 		_, _, err := d.users.Change(t.Context(), by, u, c)
-		if _, ok := errors.AsType[*account.InvalidError](err); !ok {
+		if _, ok := errors.AsType[*invalid.Error](err); !ok {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
@@ -101,22 +102,22 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 func TestWhatCannotBeToldIsDone(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
-	d.deaf = fmt.Errorf("redis: %w", session.ErrUntold)
+	d.deaf = fmt.Errorf("redis: %w", session.ErrUnpublished)
 	role := account.RoleService
 	d.login(u, now)
-	if p, ended, err := d.users.Change(t.Context(), by, u, operator.UserChange{Role: &role}); !errors.Is(err, session.ErrUntold) || p.Role != role || ended.ID == 0 {
+	if p, ended, err := d.users.Change(t.Context(), by, u, operator.UserChange{Role: &role}); !errors.Is(err, session.ErrUnpublished) || p.Role != role || ended.ID == 0 {
 		t.Errorf("Change: %+v, %+v, %v", p, ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.Logout(t.Context(), by, u, ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
+	if ended, err := d.users.Logout(t.Context(), by, u, ""); !errors.Is(err, session.ErrUnpublished) || ended.ID == 0 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	s := d.login(u, now)
-	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); !errors.Is(err, session.ErrUntold) || ended.ID != s.ID {
+	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); !errors.Is(err, session.ErrUnpublished) || ended.ID != s.ID {
 		t.Errorf("End: %+v, %v", ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUntold) || ended.ID == 0 {
+	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUnpublished) || ended.ID == 0 {
 		t.Errorf("SetPassword: %+v, %v", ended, err)
 	}
 }
@@ -181,7 +182,7 @@ func TestListByNameGoesOnBehindAUser(t *testing.T) {
 	}
 	for _, after := range []idworker.ID{ids[2], 999} { // bob, and nobody
 		_, err := d.users.List(t.Context(), "al", after, 2)
-		if bad, ok := errors.AsType[*account.InvalidError](err); !ok || bad.Fields[0].Field != "cursor" {
+		if bad, ok := errors.AsType[*invalid.Error](err); !ok || bad.Fields[0].Field != "cursor" {
 			t.Errorf("behind %v: %v", after, err)
 		}
 	}
@@ -221,11 +222,11 @@ func newDesk(t *testing.T) *desk {
 	d := &desk{Users: &accounttest.Users{}, rule: policy.Default(), last: idworker.Default().Smallest(now)}
 	clock := func() time.Time { return now }
 	d.sessions = &operator.Sessions{
-		Logins: book{d}, Floor: d, Store: d, Rights: d, Policy: policy.Fixed(d.rule), IDs: d, Now: clock,
+		Logins: kept{d}, Floor: d, Store: d, Rights: d, Policy: policy.Fixed(d.rule), IDs: d, Now: clock,
 		Counted: d.CountLogins,
 	}
 	d.users = &operator.Users{
-		Accounts: d, Register: d, Factors: d, Open: d, Known: d.Users, Hasher: accounttest.NewHasher(t), Sessions: d.sessions, IDs: d, Now: clock,
+		Accounts: d, Store: d, Factors: d, Open: d, Known: d.Users, Making: &account.Service{Users: d.Users, Hasher: accounttest.NewHasher(t), IDs: d, Now: clock}, Sessions: d.sessions, IDs: d, Now: clock,
 	}
 	d.stats = &operator.Stats{Counter: d, Policy: d.sessions.Policy, Now: clock}
 	return d
@@ -237,7 +238,7 @@ func (d *desk) add(name string, role account.Role) idworker.ID {
 	d.last++
 	u := account.User{ID: d.last, Username: name, Role: role, PasswordVersion: 1}
 	d.rows = append(d.rows, u)
-	_ = d.Create(context.Background(), u)
+	_ = d.Users.Create(context.Background(), u)
 	return u.ID
 }
 
@@ -290,8 +291,8 @@ func (d *desk) WithLogin(_ context.Context, id idworker.ID) (account.User, sessi
 	return *u, session.Session{}, nil
 }
 
-func (d *desk) CreateRecorded(ctx context.Context, u account.User, events ...audit.Event) error {
-	err := d.Create(ctx, u)
+func (d *desk) Create(ctx context.Context, u account.User, events ...audit.Event) error {
+	err := d.Users.Create(ctx, u)
 	if err == nil {
 		d.rows, d.events = append(d.rows, u), append(d.events, events...)
 	}
@@ -350,7 +351,7 @@ func (d *desk) end(which func(session.Session) bool) session.Session {
 	return session.Session{}
 }
 
-func (d *desk) Hear(_ context.Context, s session.Session) error {
+func (d *desk) Publish(_ context.Context, s session.Session) error {
 	d.heard = append(d.heard, s)
 	return d.deaf
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
@@ -15,27 +16,7 @@ const (
 	MinTouch    = time.Second
 )
 
-// A FieldError says what is wrong with one field of a policy, in a sentence.
-// Field is its name in the API.
-type FieldError struct {
-	Field   string
-	Code    string
-	Message string
-}
-
-// An InvalidError says everything that is wrong with a policy.
-type InvalidError struct{ Fields []FieldError }
-
-// Error is one line.
-func (e *InvalidError) Error() string {
-	all := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		all[i] = f.Message
-	}
-	return "policy: " + strings.Join(all, "; ")
-}
-
-// Codes of a FieldError.
+// Codes of what is wrong with a field.
 const (
 	CodeTooShort = "too_short"
 	CodeTooLong  = "too_long"
@@ -44,13 +25,11 @@ const (
 	CodeUnreadable = "unreadable"
 )
 
-// Check returns an [*InvalidError] with everything that is wrong with the times
+// Check returns an [*invalid.Error] with everything that is wrong with the times
 // and the limits of p, or nil. The schedule is the sweep's to check.
 func (p *Policy) Check() error {
-	var all []FieldError
-	wrong := func(field, code, format string, args ...any) {
-		all = append(all, FieldError{field, code, fmt.Sprintf(format, args...)})
-	}
+	all := &invalid.Error{Sentences: true}
+	wrong := func(field, code, format string, args ...any) { all.Add(field, code, fmt.Sprintf(format, args...)) }
 	switch {
 	case p.Idle < MinIdle:
 		wrong("idle_timeout_seconds", CodeTooShort, "the idle timeout must be at least %v", MinIdle)
@@ -78,18 +57,15 @@ func (p *Policy) Check() error {
 			wrong(f.field, CodeInvalid, "%s must be whole seconds", strings.TrimSuffix(strings.ReplaceAll(f.field, "_", " "), " seconds"))
 		}
 	}
-	all = append(all, LimitFields(p.Limits.Check())...)
-	if len(all) > 0 {
-		return &InvalidError{all}
-	}
-	return nil
+	all.Fields = append(all.Fields, LimitFields(p.Limits.Check())...)
+	return all.OrNil()
 }
 
 // LimitFields is what is wrong with limits, as fields of the policy.
-func LimitFields(wrong []limit.Wrong) []FieldError {
-	all := make([]FieldError, len(wrong))
+func LimitFields(wrong []limit.Wrong) []invalid.Field {
+	all := make([]invalid.Field, len(wrong))
 	for i, w := range wrong {
-		all[i] = FieldError{"limits." + w.Field, w.Code, w.Message}
+		all[i] = invalid.Field{Field: "limits." + w.Field, Code: w.Code, Message: w.Message}
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -52,7 +53,7 @@ func TestLimitsThatCannotBeReadLeaveTheLastGoodOnes(t *testing.T) {
 func TestCheckNamesTimesAndLimits(t *testing.T) {
 	p := policy.Default()
 	p.Idle, p.Limits.LoginAccount.Count, p.Limits.Register = 0, 1000, limit.Rule{}
-	wrong, _ := errors.AsType[*policy.InvalidError](p.Check())
+	wrong, _ := errors.AsType[*invalid.Error](p.Check())
 	var fields []string
 	for _, f := range wrong.Fields {
 		fields = append(fields, f.Field)

@@ -14,7 +14,7 @@ type Sample struct {
 type Facts struct{ Issued, Seen time.Time }
 
 // Living estimates how many of the logins are still alive after each of those
-// times from now, under p, if nobody uses theirs meanwhile. The times must
+// times from now, under p, if none is used meanwhile. The times must
 // grow. What is over under p already is alive at none of them.
 func (s *Sample) Living(p *Policy, now time.Time, after []time.Duration) []float64 {
 	alive := make([]float64, len(after))
@@ -30,8 +30,8 @@ func (s *Sample) Living(p *Policy, now time.Time, after []time.Duration) []float
 	return alive
 }
 
-// Longest is how long the last of the logins lives under p, if nobody uses
-// theirs; 0 if none lives.
+// Longest is how long the last of the logins lives under p, if none is
+// used; 0 if none lives.
 func (s *Sample) Longest(p *Policy, now time.Time) (longest time.Duration) {
 	for _, l := range s.Logins {
 		if left, over := p.Left(l, now); !over {

@@ -18,7 +18,7 @@ import (
 //
 //	fpd_ + 52 characters of base64url + 8 hexadecimal digits of CRC-32
 //
-// of 16 random bytes that tell one device from another, 7 bytes of the time of
+// of 16 random bytes that distinguish devices, 7 bytes of the time of
 // issue in Unix milliseconds, and 16 bytes of HMAC-SHA256 over both and the name of
 // the account, by a key of the deployment.
 const (
@@ -38,7 +38,7 @@ const deviceLife = 90 * 24 * time.Hour
 // ErrDevice means that a text is no device credential.
 var ErrDevice = errors.New("ratelimit: not a device credential")
 
-// A DeviceCredential shows that somebody has logged in to an account before on the
+// A DeviceCredential shows that an account was logged in to before on the
 // device that has it. It opens nothing: with it attempts are counted by
 // themselves, so that strangers cannot keep its owner out. It outlives the login. It
 // cannot print itself. The zero DeviceCredential is none.
@@ -49,7 +49,7 @@ type DeviceCredential struct {
 
 // ParseDeviceCredential reads the text of a device credential. It returns
 // [ErrDevice] unless the text has the exact length, alphabet and checksum. Whether
-// it is one of this deployment, and of which account, [Gate.Login] finds out.
+// it is one of this deployment, and of which account, [Limiter.Login] finds out.
 func ParseDeviceCredential(s string) (DeviceCredential, error) {
 	if len(s) != DeviceCredentialLen || !strings.HasPrefix(s, devicePrefix) || s[deviceSumAt:] != deviceSum(s[:deviceSumAt]) {
 		return DeviceCredential{}, ErrDevice
@@ -89,48 +89,48 @@ func (DeviceCredential) MarshalText() ([]byte, error) { return []byte(redacted),
 
 // NewDevice is the credential of the device on which that account was just logged
 // in to. A device that has shown one of that account stays the same device.
-func (g *Gate) NewDevice(a Attempt) DeviceCredential {
+func (l *Limiter) NewDevice(a Attempt) DeviceCredential {
 	b := make([]byte, deviceSigned, deviceBytes)
-	if id, ok := g.deviceID(a); ok {
+	if id, ok := l.deviceID(a); ok {
 		copy(b, id)
 	} else {
 		_, _ = rand.Read(b[:deviceID]) // never fails
 	}
 	var at [8]byte
-	binary.BigEndian.PutUint64(at[:], uint64(g.now().UnixMilli()))
+	binary.BigEndian.PutUint64(at[:], uint64(l.now().UnixMilli()))
 	copy(b[deviceID:], at[1:])
-	text := devicePrefix + base64.RawURLEncoding.EncodeToString(append(b, g.signed(a.Account, b)...))
+	text := devicePrefix + base64.RawURLEncoding.EncodeToString(append(b, l.signed(a.Account, b)...))
 	text += deviceSum(text)
 	return DeviceCredential{text: &text}
 }
 
 // deviceID is the device that a has shown a credential of, if that is of this
 // account and deployment, and not too old. It does no I/O.
-func (g *Gate) deviceID(a Attempt) ([]byte, bool) {
+func (l *Limiter) deviceID(a Attempt) ([]byte, bool) {
 	if a.Credential.IsZero() {
 		return nil, false
 	}
 	b, err := base64.RawURLEncoding.DecodeString(a.Credential.Reveal()[len(devicePrefix):deviceSumAt])
-	if err != nil || !hmac.Equal(b[deviceSigned:], g.signed(a.Account, b[:deviceSigned])) {
+	if err != nil || !hmac.Equal(b[deviceSigned:], l.signed(a.Account, b[:deviceSigned])) {
 		return nil, false
 	}
 	var at [8]byte
 	copy(at[1:], b[deviceID:deviceSigned])
-	age := g.now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:]))))
+	age := l.now().Sub(time.UnixMilli(int64(binary.BigEndian.Uint64(at[:]))))
 	return b[:deviceID], age < deviceLife && age > -deviceLife
 }
 
-func (g *Gate) signed(account string, b []byte) []byte {
-	mac := hmac.New(sha256.New, g.Key)
+func (l *Limiter) signed(account string, b []byte) []byte {
+	mac := hmac.New(sha256.New, l.Key)
 	mac.Write([]byte("device credential\x00"))
 	mac.Write(b) // of one length
 	mac.Write([]byte(account))
 	return mac.Sum(nil)[:deviceBytes-deviceSigned]
 }
 
-func (g *Gate) now() time.Time {
-	if g.Now != nil {
-		return g.Now()
+func (l *Limiter) now() time.Time {
+	if l.Now != nil {
+		return l.Now()
 	}
 	return time.Now()
 }

@@ -14,7 +14,7 @@ import (
 // A credential is of one account, one deployment and 90 days, stays that of the same
 // device when it is renewed, and neither prints nor tells the name.
 func TestDeviceCredentialIsOfOneAccount(t *testing.T) {
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	g.Now = func() time.Time { return now }
 	c := g.NewDevice(ratelimit.Attempt{Account: "ada"})
@@ -55,7 +55,7 @@ func TestDeviceCredentialIsOfOneAccount(t *testing.T) {
 }
 
 func FuzzParseDeviceCredential(f *testing.F) {
-	g := &ratelimit.Gate{Key: []byte("secret")}
+	g := &ratelimit.Limiter{Key: []byte("secret")}
 	f.Add(g.NewDevice(ratelimit.Attempt{Account: "ada"}).Reveal())
 	f.Add("fpd_")
 	f.Add("")

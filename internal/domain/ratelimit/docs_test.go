@@ -22,7 +22,7 @@ func TestDocumentedBackOff(t *testing.T) {
 	}
 	shown := map[int]bool{5: true, 6: true, 10: true, 20: true, 30: true, 50: true, 51: true, 75: true, 100: true}
 	synctest.Test(t, func(t *testing.T) {
-		g := gate(t, nil)
+		g := limiter(t, nil)
 		start, wait := time.Now(), time.Duration(0)
 		for made := 0; made < 100; {
 			err := login(t, g, ratelimit.Attempt{Account: "ada", Address: home})

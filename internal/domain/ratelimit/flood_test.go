@@ -11,7 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
-	"github.com/flakepass/flakepass/internal/store/memlimit"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 )
 
 // Floods with fresh names and places, counted or given back, give no new guesses at
@@ -22,7 +22,7 @@ func TestFloodErasesNoGuard(t *testing.T) {
 		n = 1_000_000
 	}
 	synctest.Test(t, func(t *testing.T) {
-		g := gate(t, nil)
+		g := limiter(t, nil)
 		for i := range 100 {
 			if err := login(t, g, guess("ada", i)); err != nil {
 				t.Fatal(err)
@@ -41,13 +41,13 @@ func TestFloodErasesNoGuard(t *testing.T) {
 		if err := login(t, g, guess("ada", 1000)); err == nil {
 			t.Error("the account has guesses again")
 		}
-		g.Store = &memlimit.Store{} // a restart
+		g.Store = &memstore.Buckets{} // a restart
 		limited, _ := errors.AsType[*ratelimit.LimitedError](login(t, g, guess("ada", 1001)))
 		if limited == nil || limited.Policy != "login-account" {
 			t.Errorf("after a restart: %v", limited)
 		}
 		if rows := records(g).Guards(); rows > 1<<20+1 {
-			t.Errorf("%d guards", rows)
+			t.Errorf("%d counts", rows)
 		}
 	})
 }
@@ -58,7 +58,7 @@ func TestPlacesOfOneNetworkAreCountedTogether(t *testing.T) {
 	from := func(i int) netip.Addr {
 		return netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 1, byte(i >> 2), byte(i), 15: 1})
 	}
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	registered, tried := 0, 0
 	for i := range 60 {
 		if _, err := g.Register(t.Context(), from(i)); err == nil {

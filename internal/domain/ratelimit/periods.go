@@ -42,7 +42,7 @@ func (p *Periods) Donors(b Bucket, now time.Time) (donors []time.Duration) {
 	return donors
 }
 
-// Learn notes that somebody has counted by that period, maybe just now.
+// Learn notes that attempts were counted by that period, maybe just now.
 func (p *Periods) Learn(kind string, per time.Duration, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,7 @@ func TestHeirIsTheNearestPeriod(t *testing.T) {
 // something.
 func TestReturnOutlivesItsRequest(t *testing.T) {
 	s := &ended{}
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	g.Store = s
 	ctx, leave := context.WithCancel(t.Context())
 	taken, err := g.Login(ctx, ratelimit.Attempt{Account: "ada", Address: home})

@@ -88,7 +88,7 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("ratelimit: %s: more than %d at once", e.Policy, e.Most)
 }
 
-// A LimitedError says that an attempt was not made. It is told alike whether or
+// A LimitedError says that an attempt was not made. It is the same whether or
 // not there is such an account.
 type LimitedError struct {
 	Policy string        // which limit, by the name that clients see
@@ -97,7 +97,26 @@ type LimitedError struct {
 	Reset  time.Duration // after that, all of them
 }
 
-// Error names the limit, and nobody.
+// Error names the limit, and no account.
 func (e *LimitedError) Error() string {
 	return fmt.Sprintf("ratelimit: %s: more than %v; again in %v", e.Policy, e.Rule, e.Retry.Round(time.Second))
+}
+
+// SketchRows is in how many cells of a [Store] each bucket counts.
+const SketchRows = 4
+
+// SketchWidth is how many cells a store has in each row, for the buckets of one kind
+// and period. docs/throttling.md has what follows from it.
+func SketchWidth(kind string) int {
+	if kind == "p" {
+		return 1 << 16
+	}
+	return 1 << 14
+}
+
+// Left is how many attempts there are when so much is used. What cannot be told from
+// rounding is there.
+func (b Bucket) Left(used time.Duration) int {
+	interval := b.Rule.Interval()
+	return int(max(0, b.Rule.Per-used+interval/100) / interval)
 }

@@ -2,42 +2,70 @@ package ratelimit
 
 import (
 	"context"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// Records are what the database has of the logins of accounts, and of the attempts
-// at them. Each method is one statement in the usual case.
+// Records are what the database keeps of the logins of accounts, and of the attempts
+// to log in. Each method is one statement in the usual case.
 //
-// Look asks the same, by the same work, of a name that nobody has. Swap writes a
-// guard if its row is still as it was read, and returns it as it is written then;
-// otherwise it reports false. Remember notes that a user has logged in at a place.
-// Clear deletes up to limit guards that are full, and returns how many.
+// Look takes the same work for a name without an account. Swap writes a count if its
+// row is still as it was read, and returns it as it was written; otherwise it reports
+// false. Remember records that a user has logged in at a place. Clear deletes up to
+// limit counts that are full, and returns how many.
 type Records interface {
 	Look(ctx context.Context, q Query) (Record, error)
-	Swap(ctx context.Context, was, is Guard) (Guard, bool, error)
+	Swap(ctx context.Context, was, is Count) (Count, bool, error)
 	Remember(ctx context.Context, user idworker.ID, place []byte) error
 	Clear(ctx context.Context, limit int) (int, error)
 }
 
-// A Query is about one attempt. The keys say nothing to who has not the key of the
-// deployment.
+// A Query is about one attempt. Without the key of the deployment, its keys reveal
+// nothing.
 type Query struct {
 	Account string // normalised
 	Place   []byte // a keyed hash of account and place
-	// Keys of the guards: of what the account is counted by if nobody has that name,
-	// of the place, and of the device; 0: none.
+	// Keys of the counts: of the shadow, which counts if the name has no account, of the
+	// place, and of the device; 0: none.
 	Shadow, PlaceKey, DeviceKey int64
 }
 
-// A Record is what there is to that.
+// A Record is the answer to a Query.
 type Record struct {
 	Now  int64       // Unix milliseconds, by the database's clock
-	User idworker.ID // 0: nobody has that name
+	User idworker.ID // 0: the name has no account
 	// Hashes of the token of the user's last login and of the one before; may be nil.
 	TokenHash, EndedTokenHash []byte
 	PlaceSeen                 int64 // when the user last logged in at that place; 0: never
 	Places                    bool  // there are places at which the user has logged in
-	// Strangers has the key of the user, or the shadow of a name that nobody has.
-	Strangers, Place, Device Guard
+	// Strangers has the key of the user, or the shadow's if the name has no account.
+	Strangers, Place, Device Count
+}
+
+// The limits of one call of [Clear].
+const (
+	clearBatch = 500
+	clearTime  = 10 * time.Second // the next call goes on
+)
+
+// Clear deletes counts that are full again, and so carry no information. It works in
+// small batches, pauses after each for as long as it took, and stops after ten seconds.
+// It returns how many it deleted. The next call deletes the rest. Any number of
+// instances may call it at the same time.
+func Clear(ctx context.Context, r Records) (int, error) {
+	all := 0
+	for begin := time.Now(); time.Since(begin) < clearTime; {
+		start := time.Now()
+		n, err := r.Clear(ctx, clearBatch)
+		if all += n; err != nil || n < clearBatch {
+			return all, err
+		}
+		select {
+		case <-ctx.Done():
+			return all, ctx.Err()
+		case <-time.After(time.Since(start)):
+		}
+	}
+	return all, nil
 }

@@ -11,7 +11,7 @@ import (
 
 // TestResetsAreLimitedByAddress, and by nothing else.
 func TestResetsAreLimitedByAddress(t *testing.T) {
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	for n := range limit.Default().Register.Count {
 		if _, err := g.Reset(t.Context(), here); err != nil {
@@ -34,7 +34,7 @@ func TestResetsAreLimitedByAddress(t *testing.T) {
 // TestResetEmptiesWhatWasCounted against the account, everywhere, and against it at
 // the place of the reset.
 func TestResetEmptiesWhatWasCounted(t *testing.T) {
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	g.Limits = func() *limit.Limits {
 		l := limit.Default()
 		l.LoginAccount.Count = 3

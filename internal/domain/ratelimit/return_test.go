@@ -48,7 +48,7 @@ func TestReturnedAttemptsAreNotCounted(t *testing.T) {
 
 // What was refused has taken nothing that could be given back.
 func TestRefusedAttemptsGiveNothingBack(t *testing.T) {
-	g := gate(t, nil)
+	g := limiter(t, nil)
 	a := ratelimit.Attempt{Account: "ada", Address: home}
 	through := 0
 	for range 50 {
@@ -66,7 +66,7 @@ func TestRefusedAttemptsGiveNothingBack(t *testing.T) {
 
 // A question after the limits in force costs nothing, at each attempt.
 func TestLimitsAreAskedWithoutAnAllocation(t *testing.T) {
-	g := &ratelimit.Gate{Limits: defaults}
+	g := &ratelimit.Limiter{Limits: defaults}
 	none := &limit.Limits{}
 	g.Limits = func() *limit.Limits { return none }
 	if n := testing.AllocsPerRun(100, func() { _ = g.Introspect(t.Context(), 7, 1) }); n > 1 { // the key

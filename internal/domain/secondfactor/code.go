@@ -12,7 +12,7 @@ const (
 	codeDigits  = 6
 	stepSeconds = 30
 
-	// maxTyped is more than anybody types as a code, in bytes.
+	// maxTyped is more than any user types as a code, in bytes.
 	maxTyped = 128
 )
 

@@ -32,7 +32,7 @@ var (
 type Keys struct{ all []*key }
 
 type key struct {
-	id   [4]byte // begins the SHA-256 of the key, and tells nothing about it
+	id   [4]byte // begins the SHA-256 of the key, and reveals nothing about it
 	aead cipher.AEAD
 }
 

@@ -30,7 +30,7 @@ func (m *memory) Factor(context.Context, idworker.ID) (secondfactor.Factor, erro
 	return m.kept, nil
 }
 
-func (m *memory) Enrol(_ context.Context, _ audit.Actor, _ idworker.ID, sealed []byte) (bool, error) {
+func (m *memory) Begin(_ context.Context, _ audit.Actor, _ idworker.ID, sealed []byte) (bool, error) {
 	return m.set(func() bool { return m.kept.At.IsZero() }, func() { m.kept = secondfactor.Factor{Sealed: sealed} })
 }
 
@@ -94,13 +94,16 @@ type world struct {
 	counted map[string]int
 }
 
+// by is who acts, as a request knows it before the user is known.
+var by = audit.Actor{Via: audit.ViaAPI, RequestID: "r1"}
+
 func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, kept: &memory{}, now: time.Date(2026, 11, 21, 9, 0, 10, 0, time.UTC), counted: map[string]int{},
 		user: account.User{ID: 7, Username: "alice"},
 	}
 	w.Service = &secondfactor.Service{
-		Store: w.kept, Keys: keys(t, 'a'), IDs: numbers{}, Now: func() time.Time { return w.now }, Issuer: "flakepass",
+		Store: w.kept, Codes: w.kept, Keys: keys(t, 'a'), IDs: numbers{}, Now: func() time.Time { return w.now }, Issuer: "flakepass",
 		Checked: func(outcome string) { w.counted[outcome]++ },
 	}
 	return w
@@ -123,11 +126,11 @@ func keys(t *testing.T, all ...byte) secondfactor.Keys {
 func enrolled(t *testing.T) (*world, string, []secondfactor.RecoveryCode) {
 	t.Helper()
 	w := newWorld(t)
-	e, err := w.Enrol(t.Context(), &w.user)
+	e, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes, err := w.Confirm(t.Context(), &w.user, w.code(e.Secret.Reveal(), 0))
+	codes, err := w.Confirm(t.Context(), by, &w.user, w.code(e.Secret.Reveal(), 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,4 +157,4 @@ func (w *world) ticket(h secondfactor.Holder) string {
 	return ticket.Reveal()
 }
 
-func (w *world) check(c secondfactor.Code) error { return w.Check(w.t.Context(), &w.user, c) }
+func (w *world) check(c secondfactor.Code) error { return w.Check(w.t.Context(), by, &w.user, c) }

@@ -10,7 +10,7 @@ import (
 
 // A Picture is a QR code as the path of an SVG, one unit a module, in a square of
 // Size units that includes the four light modules that every side needs (ISO/IEC
-// 18004). Whoever sees it can read the secret.
+// 18004). A person who sees it can read the secret.
 type Picture struct {
 	Size int
 	Path string

@@ -154,7 +154,7 @@ func (r *Rekeyer) write(ctx context.Context, by audit.Actor, rows []Reseal, reas
 	})
 }
 
-// name is the ID of a key as people are told it.
+// name is the ID of a key as people see it.
 func (k *key) name() string { return hex.EncodeToString(k.id[:]) }
 
 // keyOf is the ID of the key that a text is encrypted under, or that of no key.

@@ -69,7 +69,7 @@ func kept(t *testing.T, n int, key byte) (*vault, map[idworker.ID]string) {
 	for id := idworker.ID(1); id <= idworker.ID(n); id++ {
 		w := newWorld(t)
 		w.Keys, w.user.ID = keys(t, key), id
-		e, err := w.Enrol(t.Context(), &w.user)
+		e, err := w.Begin(t.Context(), by, &w.user)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,15 +218,17 @@ func (m *moving) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f
 func TestACodeIsGoodWhileItsSecretMovesToAnotherKey(t *testing.T) {
 	w := newWorld(t)
 	w.Keys = keys(t, 'a', 'b', 'c')
-	e, err := w.Enrol(t.Context(), &w.user)
+	e, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Store = &moving{memory: w.kept, t: t, times: 2}
-	if _, err := w.Confirm(t.Context(), &w.user, w.code(e.Secret.Reveal(), 0)); err != nil {
+	m := &moving{memory: w.kept, t: t, times: 2}
+	w.Store, w.Codes = m, m
+	if _, err := w.Confirm(t.Context(), by, &w.user, w.code(e.Secret.Reveal(), 0)); err != nil {
 		t.Errorf("Confirm = %v", err)
 	}
-	w.Store = &moving{memory: w.kept, t: t, times: 2}
+	m = &moving{memory: w.kept, t: t, times: 2}
+	w.Store, w.Codes = m, m
 	later := w.code(e.Secret.Reveal(), 1)
 	if err := w.check(later); err != nil {
 		t.Errorf("Check = %v", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
-// A State is what people are told of their own second factor.
+// A State is what users see of their own second factor.
 type State struct {
 	Enrolled bool // a login needs a code
 	Left     int  // recovery codes that were not used
@@ -32,13 +32,13 @@ func (s *Service) State(ctx context.Context, user idworker.ID) (State, error) {
 // password, in the version that user has, and whose code were checked. It needs no
 // key. It fails with [account.ErrStale] if the password or the factor changed
 // meanwhile; the codes of before are as they were then.
-func (s *Service) Renew(ctx context.Context, user *account.User) ([]RecoveryCode, error) {
-	e, err := s.event(ctx, audit.NeedsLogin, audit.RecoveryCodesRenewed, user, nil)
+func (s *Service) Renew(ctx context.Context, by audit.Actor, user *account.User) ([]RecoveryCode, error) {
+	e, err := s.event(ctx, by, audit.NeedsLogin, audit.RecoveryCodesRenewed, user, nil)
 	if err != nil {
 		return nil, err
 	}
 	codes, kept := newRecovery(user.ID)
-	ok, err := s.Store.RenewRecovery(ctx, user.ID, user.PasswordVersion, kept, e)
+	ok, err := s.Codes.RenewRecovery(ctx, user.ID, user.PasswordVersion, kept, e)
 	if err == nil && !ok {
 		err = account.ErrStale
 	}

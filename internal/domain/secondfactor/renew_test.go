@@ -28,7 +28,7 @@ func TestRenewedCodesTakeThePlaceOfAll(t *testing.T) {
 		t.Errorf("before: %+v", s)
 	}
 	w.Keys = secondfactor.Keys{}
-	fresh, err := w.Renew(t.Context(), &w.user)
+	fresh, err := w.Renew(t.Context(), by, &w.user)
 	if err != nil || len(fresh) != secondfactor.RecoveryCodes || w.state().Left != secondfactor.RecoveryCodes {
 		t.Fatalf("Renew = %d codes, %v, %d left", len(fresh), err, w.state().Left)
 	}
@@ -51,7 +51,7 @@ func TestRenewedCodesTakeThePlaceOfAll(t *testing.T) {
 func TestRenewalComparesThePassword(t *testing.T) {
 	w, _, old := enrolled(t)
 	w.kept.version = 4
-	if codes, err := w.Renew(t.Context(), &w.user); !errors.Is(err, account.ErrStale) || codes != nil {
+	if codes, err := w.Renew(t.Context(), by, &w.user); !errors.Is(err, account.ErrStale) || codes != nil {
 		t.Errorf("Renew = %v, want ErrStale and no codes", err)
 	}
 	if err := w.check(secondfactor.NewCode(old[0].Reveal())); err != nil {
@@ -62,7 +62,7 @@ func TestRenewalComparesThePassword(t *testing.T) {
 // What was begun and not confirmed is no factor.
 func TestStateWithoutAFactor(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.Enrol(t.Context(), &w.user); err != nil {
+	if _, err := w.Begin(t.Context(), by, &w.user); err != nil {
 		t.Fatal(err)
 	}
 	if s := w.state(); s != (secondfactor.State{}) {

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	// ErrOff means that nobody can enrol here, for no key is configured.
+	// ErrOff means that no user can enrol here, for no key is configured.
 	ErrOff = errors.New("no second factor can be enrolled: FLAKEPASS_SECOND_FACTOR_KEY is not set")
 	// ErrEnrolled means that the user has a second factor already.
 	ErrEnrolled = errors.New("there is a second factor already")
@@ -22,58 +22,25 @@ var (
 	ErrNotEnrolled = errors.New("there is no second factor")
 	// ErrRequired means that the password is right, and that no code came with it.
 	ErrRequired = errors.New("a code of the second factor is needed")
-	// ErrUnchecked goes with another error of somebody who has a second factor: no
-	// code was looked at yet, so this is no proof of anybody, and no attempt may be
+	// ErrUnchecked goes with another error of a user who has a second factor: no
+	// code was looked at yet, so this is no proof, and no attempt may be
 	// forgiven by it.
 	ErrUnchecked = errors.New("the second factor was not checked")
 	// ErrInvalid means that a code is wrong, too old, or was used before.
 	ErrInvalid = errors.New("the code of the second factor is not valid")
 )
 
-// A Factor is what is kept of one user's second factor.
-type Factor struct {
-	Sealed   []byte    // the secret, encrypted; nil if none
-	At       time.Time // when it was confirmed; zero while it is not
-	Step     int64     // the last time step whose code was used
-	Recovery []byte    // hashes of the recovery codes that are left
-}
-
-// A Store keeps second factors with their users. Each verb that writes compares
-// as it writes, so that of two at the same time one finds the row changed.
-type Store interface {
-	// Factor is what is kept, or [account.ErrNotFound] where there is no such user.
-	Factor(ctx context.Context, user idworker.ID) (Factor, error)
-	// Enrol keeps a secret that is not confirmed, in the place of any other that is
-	// not. by needs a login. It returns false, and changes nothing, if one is confirmed.
-	Enrol(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error)
-	// Confirm makes the kept secret count, if it is still sealed and not confirmed,
-	// else it returns false. It raises the version of the password: a login that
-	// had its password checked before does not begin without a code.
-	Confirm(ctx context.Context, user idworker.ID, sealed []byte, f Factor, e audit.Event) (bool, error)
-	// UseStep notes that the code of step was used. It returns false if that or a
-	// later one was, or if the secret is another.
-	UseStep(ctx context.Context, user idworker.ID, sealed []byte, step int64) (bool, error)
-	// UseRecovery leaves the codes left in the place of those in had. It returns
-	// false if had is not what is kept.
-	UseRecovery(ctx context.Context, user idworker.ID, had, left []byte, e audit.Event) (bool, error)
-	// RenewRecovery leaves next in the place of all recovery codes, if the version of
-	// the password is still version and there is a factor; else it returns false.
-	RenewRecovery(ctx context.Context, user idworker.ID, version int64, next []byte, e audit.Event) (bool, error)
-	// Remove forgets the factor and raises the version of the password, if that is
-	// still version and there is a factor; else it returns false.
-	Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error)
-}
-
 // A Service enrols second factors and checks their codes. Set the fields once,
 // before use; only Checked may be nil.
 type Service struct {
 	Store  Store
-	Keys   Keys // none: nobody can enrol, and whoever has is told that it cannot be checked
+	Codes  CodeStore
+	Keys   Keys // none: no user can enrol, and codes of those who have cannot be checked
 	IDs    audit.IDs
 	Now    func() time.Time // by which codes count (OWASP ASVS 5.0, 6.5.8)
 	Issuer string           // what an app shows beside the account
 
-	// Checked hears what came of each code: code, recovery, required or invalid.
+	// Checked is called with the outcome of each code: code, recovery, required or invalid.
 	Checked func(outcome string)
 
 	once sync.Once
@@ -86,24 +53,24 @@ type Enrolment struct {
 	URI    URI
 }
 
-// Enrol makes a secret for a user, who is to show a code of it to
+// Begin makes a secret for a user, who is to show a code of it to
 // [Service.Confirm] before it counts. Another that was not confirmed is forgotten.
 // It fails with [ErrOff] or [ErrEnrolled].
-func (s *Service) Enrol(ctx context.Context, user *account.User) (Enrolment, error) {
+func (s *Service) Begin(ctx context.Context, by audit.Actor, user *account.User) (Enrolment, error) {
 	if s.Keys.None() {
-		return Enrolment{}, fmt.Errorf("secondfactor: enrol: %w", ErrOff)
+		return Enrolment{}, fmt.Errorf("secondfactor: begin: %w", ErrOff)
 	}
 	secret := newSecret()
 	uri, err := secret.uri(s.Issuer, user.Username)
 	if err != nil {
 		return Enrolment{}, err
 	}
-	ok, err := s.Store.Enrol(ctx, byUser(ctx, user), user.ID, s.Keys.seal(forSecret, user.ID, secret.bytes()))
+	ok, err := s.Store.Begin(ctx, byUser(by, user), user.ID, s.Keys.seal(forSecret, user.ID, secret.bytes()))
 	if err == nil && !ok {
 		err = ErrEnrolled
 	}
 	if err != nil {
-		return Enrolment{}, fmt.Errorf("secondfactor: enrol: %w", err)
+		return Enrolment{}, fmt.Errorf("secondfactor: begin: %w", err)
 	}
 	return Enrolment{secret, uri}, nil
 }
@@ -111,7 +78,7 @@ func (s *Service) Enrol(ctx context.Context, user *account.User) (Enrolment, err
 // Confirm makes the secret count of which code is one, and returns the recovery
 // codes, of which only hashes are kept. It fails with [ErrRequired],
 // [ErrInvalid], [ErrNotEnrolled] or [ErrEnrolled].
-func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([]RecoveryCode, error) {
+func (s *Service) Confirm(ctx context.Context, by audit.Actor, user *account.User, code Code) ([]RecoveryCode, error) {
 	for tried := []byte(nil); ; {
 		f, err := s.Store.Factor(ctx, user.ID)
 		switch {
@@ -126,7 +93,7 @@ func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([
 		case tried != nil && bytes.Equal(tried, f.Sealed):
 			return nil, s.count("invalid", ErrInvalid)
 		}
-		codes, err := s.confirm(ctx, user, &f, code)
+		codes, err := s.confirm(ctx, by, user, &f, code)
 		if err != nil || codes != nil {
 			return codes, err
 		}
@@ -135,12 +102,12 @@ func (s *Service) Confirm(ctx context.Context, user *account.User, code Code) ([
 }
 
 // confirm makes the factor f count. It returns no codes if f is not what is kept.
-func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, code Code) ([]RecoveryCode, error) {
+func (s *Service) confirm(ctx context.Context, by audit.Actor, user *account.User, f *Factor, code Code) ([]RecoveryCode, error) {
 	step, err := s.stepOf(user.ID, f, code)
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorEnrolled, user, nil)
+	e, err := s.event(ctx, by, audit.NeedsLogin, audit.SecondFactorEnrolled, user, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -160,19 +127,19 @@ func (s *Service) confirm(ctx context.Context, user *account.User, f *Factor, co
 // if what it was for fails. It fails with [ErrRequired], [ErrInvalid] or
 // [ErrNotEnrolled], and with [ErrSealed] if the secret cannot be read; a recovery
 // code is taken all the same.
-func (s *Service) Check(ctx context.Context, user *account.User, code Code) error {
-	return s.check(ctx, user, code, nil)
+func (s *Service) Check(ctx context.Context, by audit.Actor, user *account.User, code Code) error {
+	return s.check(ctx, by, user, code, nil)
 }
 
 // CheckTicket is Check for who has shown a ticket in the place of the password. It
 // fails with [ErrTicket] as well, if any code was taken, or the recovery codes were
 // renewed, since the ticket was given: it works once. Of two codes that come with one
 // ticket at the same moment both may be taken.
-func (s *Service) CheckTicket(ctx context.Context, user *account.User, h Holder, code Code) error {
-	return s.check(ctx, user, code, &h.Uses)
+func (s *Service) CheckTicket(ctx context.Context, by audit.Actor, user *account.User, h Holder, code Code) error {
+	return s.check(ctx, by, user, code, &h.Uses)
 }
 
-func (s *Service) check(ctx context.Context, user *account.User, code Code, since *Uses) error {
+func (s *Service) check(ctx context.Context, by audit.Actor, user *account.User, code Code, since *Uses) error {
 	if !code.Given() {
 		return s.count("required", ErrRequired)
 	}
@@ -189,7 +156,7 @@ func (s *Service) check(ctx context.Context, user *account.User, code Code, sinc
 			return s.count("invalid", ErrInvalid) // it was used at the same time
 		}
 		if left, ok := code.without(user.ID, f.Recovery); ok {
-			again, err := s.recover(ctx, user, f.Recovery, left)
+			again, err := s.recover(ctx, by, user, f.Recovery, left)
 			if again {
 				continue // another code was used at the same time, and this one may be left
 			}
@@ -199,7 +166,7 @@ func (s *Service) check(ctx context.Context, user *account.User, code Code, sinc
 		if err != nil {
 			return err
 		}
-		ok, err := s.Store.UseStep(ctx, user.ID, f.Sealed, step)
+		ok, err := s.Codes.UseStep(ctx, user.ID, f.Sealed, step)
 		if err != nil {
 			return fmt.Errorf("secondfactor: check: %w", err)
 		}
@@ -211,12 +178,12 @@ func (s *Service) check(ctx context.Context, user *account.User, code Code, sinc
 }
 
 // recover uses up a recovery code. again means that the row has changed.
-func (s *Service) recover(ctx context.Context, user *account.User, had, left []byte) (again bool, err error) {
-	e, err := s.event(ctx, audit.NeedsNothing, audit.RecoveryCodeUsed, user, map[string]int{"left": len(left) / 32})
+func (s *Service) recover(ctx context.Context, by audit.Actor, user *account.User, had, left []byte) (again bool, err error) {
+	e, err := s.event(ctx, by, audit.NeedsNothing, audit.RecoveryCodeUsed, user, map[string]int{"left": len(left) / 32})
 	if err != nil {
 		return false, err
 	}
-	ok, err := s.Store.UseRecovery(ctx, user.ID, had, left, e)
+	ok, err := s.Codes.UseRecovery(ctx, user.ID, had, left, e)
 	if err != nil {
 		return false, fmt.Errorf("secondfactor: recovery code: %w", err)
 	}
@@ -245,8 +212,8 @@ func (s *Service) stepOf(user idworker.ID, f *Factor, code Code) (int64, error) 
 // Remove forgets the factor of a user whose password, in the version that user
 // has, and whose code were checked. It fails with [account.ErrStale] if either
 // changed meanwhile.
-func (s *Service) Remove(ctx context.Context, user *account.User) error {
-	e, err := s.event(ctx, audit.NeedsLogin, audit.SecondFactorRemoved, user, nil)
+func (s *Service) Remove(ctx context.Context, by audit.Actor, user *account.User) error {
+	e, err := s.event(ctx, by, audit.NeedsLogin, audit.SecondFactorRemoved, user, nil)
 	if err != nil {
 		return err
 	}
@@ -261,18 +228,17 @@ func (s *Service) Remove(ctx context.Context, user *account.User) error {
 }
 
 // event is one about a user's own factor, by that user, who needs that for it.
-func (s *Service) event(ctx context.Context, need audit.Need, action audit.Action, user *account.User, after any) (audit.Event, error) {
-	return audit.New(ctx, s.IDs, byUser(ctx, user), need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
+func (s *Service) event(ctx context.Context, by audit.Actor, need audit.Need, action audit.Action, user *account.User, after any) (audit.Event, error) {
+	return audit.New(ctx, s.IDs, byUser(by, user), need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
 }
 
-// byUser is the user as who acts in ctx.
-func byUser(ctx context.Context, user *account.User) audit.Actor {
-	by := audit.From(ctx)
+// byUser is by as that user, who need not be logged in yet.
+func byUser(by audit.Actor, user *account.User) audit.Actor {
 	by.ID, by.Name = user.ID, user.Username
 	return by
 }
 
-// count tells of an outcome, and returns err.
+// count reports an outcome, and returns err.
 func (s *Service) count(outcome string, err error) error {
 	if s.Checked != nil {
 		s.Checked(outcome)

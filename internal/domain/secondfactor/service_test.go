@@ -19,35 +19,35 @@ import (
 
 func TestASecretCountsOnceACodeOfItWasShown(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.Confirm(t.Context(), &w.user, secondfactor.NewCode("123456")); !errors.Is(err, secondfactor.ErrNotEnrolled) {
+	if _, err := w.Confirm(t.Context(), by, &w.user, secondfactor.NewCode("123456")); !errors.Is(err, secondfactor.ErrNotEnrolled) {
 		t.Errorf("with nothing begun: %v", err)
 	}
-	first, err := w.Enrol(t.Context(), &w.user)
+	first, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil || len(first.Secret.Reveal()) != 32 {
-		t.Fatalf("Enrol = %d letters, %v; want 32, which are 160 bits", len(first.Secret.Reveal()), err)
+		t.Fatalf("Begin = %d letters, %v; want 32, which are 160 bits", len(first.Secret.Reveal()), err)
 	}
 	if err := w.check(w.code(first.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrNotEnrolled) {
 		t.Errorf("checked before it counts: %v", err)
 	}
-	second, err := w.Enrol(t.Context(), &w.user)
+	second, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Confirm(t.Context(), &w.user, w.code(first.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrInvalid) {
+	if _, err := w.Confirm(t.Context(), by, &w.user, w.code(first.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrInvalid) {
 		t.Errorf("with a code of the secret that was replaced: %v", err)
 	}
 	code := w.code(second.Secret.Reveal(), 0)
-	codes, err := w.Confirm(t.Context(), &w.user, code)
+	codes, err := w.Confirm(t.Context(), by, &w.user, code)
 	if err != nil || len(codes) != secondfactor.RecoveryCodes {
 		t.Fatalf("Confirm = %d codes, %v", len(codes), err)
 	}
 	if err := w.check(code); !errors.Is(err, secondfactor.ErrInvalid) {
 		t.Errorf("the code that confirmed it, again: %v", err)
 	}
-	if _, err := w.Enrol(t.Context(), &w.user); !errors.Is(err, secondfactor.ErrEnrolled) {
+	if _, err := w.Begin(t.Context(), by, &w.user); !errors.Is(err, secondfactor.ErrEnrolled) {
 		t.Errorf("a second one: %v", err)
 	}
-	if _, err := w.Confirm(t.Context(), &w.user, code); !errors.Is(err, secondfactor.ErrEnrolled) {
+	if _, err := w.Confirm(t.Context(), by, &w.user, code); !errors.Is(err, secondfactor.ErrEnrolled) {
 		t.Errorf("confirmed twice: %v", err)
 	}
 	if !slices.Equal(w.kept.events, []audit.Action{audit.SecondFactorEnrolled}) {
@@ -88,7 +88,7 @@ func TestOfManyUsesOfOneCodeOneWins(t *testing.T) {
 		var all sync.WaitGroup
 		for range 50 {
 			all.Go(func() {
-				if w.Check(t.Context(), &w.user, code) == nil {
+				if w.Check(t.Context(), by, &w.user, code) == nil {
 					won.Add(1)
 				}
 			})
@@ -112,17 +112,17 @@ func (lost) Confirm(context.Context, idworker.ID, []byte, secondfactor.Factor, a
 // What was read is not what counts: the store has the last word.
 func TestWhoComesSecondIsRefusedByTheStore(t *testing.T) {
 	w, secret, _ := enrolled(t)
-	w.Store = lost{w.kept}
+	w.Store, w.Codes = lost{w.kept}, lost{w.kept}
 	if err := w.check(w.code(secret, 0)); !errors.Is(err, secondfactor.ErrInvalid) {
 		t.Errorf("Check = %v, want ErrInvalid", err)
 	}
 	w = newWorld(t)
-	e, err := w.Enrol(t.Context(), &w.user)
+	e, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Store = lost{w.kept}
-	if codes, err := w.Confirm(t.Context(), &w.user, w.code(e.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrInvalid) || codes != nil {
+	w.Store, w.Codes = lost{w.kept}, lost{w.kept}
+	if codes, err := w.Confirm(t.Context(), by, &w.user, w.code(e.Secret.Reveal(), 0)); !errors.Is(err, secondfactor.ErrInvalid) || codes != nil {
 		t.Errorf("Confirm = %v, want ErrInvalid and no codes", err)
 	}
 }
@@ -160,8 +160,8 @@ func TestALostKeyLeavesTheRecoveryCodes(t *testing.T) {
 		t.Errorf("with the old key behind a new one: %v", err)
 	}
 	w.Keys = secondfactor.Keys{}
-	if _, err := w.Enrol(t.Context(), &w.user); !errors.Is(err, secondfactor.ErrOff) {
-		t.Errorf("Enrol without a key: %v", err)
+	if _, err := w.Begin(t.Context(), by, &w.user); !errors.Is(err, secondfactor.ErrOff) {
+		t.Errorf("Begin without a key: %v", err)
 	}
 }
 
@@ -169,10 +169,10 @@ func TestALostKeyLeavesTheRecoveryCodes(t *testing.T) {
 func TestASecretIsBoundToItsUser(t *testing.T) {
 	w, secret, codes := enrolled(t)
 	eve := account.User{ID: 8, Username: "eve"}
-	if err := w.Check(t.Context(), &eve, w.code(secret, 0)); !errors.Is(err, secondfactor.ErrSealed) {
+	if err := w.Check(t.Context(), by, &eve, w.code(secret, 0)); !errors.Is(err, secondfactor.ErrSealed) {
 		t.Errorf("a secret of another user: %v", err)
 	}
-	if err := w.Check(t.Context(), &eve, secondfactor.NewCode(codes[0].Reveal())); err == nil {
+	if err := w.Check(t.Context(), by, &eve, secondfactor.NewCode(codes[0].Reveal())); err == nil {
 		t.Error("a recovery code of another user was taken")
 	}
 }
@@ -181,11 +181,11 @@ func TestRemoveComparesThePassword(t *testing.T) {
 	w, _, _ := enrolled(t)
 	w.kept.version = 4
 	w.user.PasswordVersion = 3
-	if err := w.Remove(t.Context(), &w.user); !errors.Is(err, account.ErrStale) {
+	if err := w.Remove(t.Context(), by, &w.user); !errors.Is(err, account.ErrStale) {
 		t.Errorf("Remove = %v, want ErrStale", err)
 	}
 	w.user.PasswordVersion = 4
-	if err := w.Remove(t.Context(), &w.user); err != nil {
+	if err := w.Remove(t.Context(), by, &w.user); err != nil {
 		t.Error(err)
 	}
 }
@@ -222,7 +222,7 @@ func TestATicketTakesOneCode(t *testing.T) {
 			return w.check(w.code(secret, 0))
 		},
 		"renewed": func(w *world, _ string, _ []secondfactor.RecoveryCode, _ func(secondfactor.Code) error) error {
-			_, err := w.Renew(w.t.Context(), &w.user)
+			_, err := w.Renew(w.t.Context(), by, &w.user)
 			return err
 		},
 	} {
@@ -232,7 +232,7 @@ func TestATicketTakesOneCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			take := func(c secondfactor.Code) error { return w.CheckTicket(t.Context(), &w.user, h, c) }
+			take := func(c secondfactor.Code) error { return w.CheckTicket(t.Context(), by, &w.user, h, c) }
 			for range 3 {
 				if err := take(secondfactor.NewCode("000000")); !errors.Is(err, secondfactor.ErrInvalid) {
 					t.Fatalf("a wrong code: %v", err)
@@ -273,7 +273,7 @@ func TestThereAreTicketsWithoutAKey(t *testing.T) {
 
 func TestNothingPrintsASecret(t *testing.T) {
 	w, secret, codes := enrolled(t)
-	e, err := newWorld(t).Enrol(t.Context(), &w.user)
+	e, err := newWorld(t).Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 func TestTheURIIsWhatAppsRead(t *testing.T) {
 	w := newWorld(t)
 	w.user.Username = "zoë@example.org"
-	e, err := w.Enrol(t.Context(), &w.user)
+	e, err := w.Begin(t.Context(), by, &w.user)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ const TicketLife = 5 * time.Minute
 // ErrTicket means that a text is no ticket, or one that is too old.
 var ErrTicket = errors.New("no ticket, or one that is too old")
 
-// A Ticket says that somebody has shown a password and has to show a code, so
+// A Ticket says that a client has shown a password and has to show a code, so
 // that a form need not carry the password twice. It opens nothing without the
 // code. It cannot print itself.
 type Ticket struct{ hidden }
@@ -62,7 +62,7 @@ func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
 }
 
-// ticketKeys are the configured keys. Without any nobody's code can be checked, but
+// ticketKeys are the configured keys. Without any no code can be checked, but
 // a recovery code can: then it is one that is never written down.
 func (s *Service) ticketKeys() Keys {
 	if !s.Keys.None() {

@@ -13,23 +13,23 @@ type Auditor struct {
 	Truth Store
 	// One is how many accepts there are to each that is looked at.
 	One uint64
-	// Stale is told how long a session had been over when it was accepted, by the
+	// Stale is called with how long a session had been over when it was accepted, by the
 	// clocks of the database and of this instance: more than the bound, and the
 	// difference of the two clocks, must not happen.
 	Stale func(time.Duration)
 
 	count  atomic.Uint64
-	sample chan Witness
+	sample chan Accept
 }
 
 // NewAuditor returns an Auditor that looks at one accept in that many.
 func NewAuditor(truth Store, one uint64, stale func(time.Duration)) *Auditor {
-	return &Auditor{Truth: truth, One: max(one, 1), Stale: stale, sample: make(chan Witness, 1)}
+	return &Auditor{Truth: truth, One: max(one, 1), Stale: stale, sample: make(chan Accept, 1)}
 }
 
 // Accepted takes a sample now and then. It never waits: while one sample is
 // looked at, there is no other.
-func (a *Auditor) Accepted(w Witness) {
+func (a *Auditor) Accepted(w Accept) {
 	if a.count.Add(1)%a.One != 0 {
 		return
 	}
@@ -51,7 +51,7 @@ func (a *Auditor) Run(ctx context.Context) {
 	}
 }
 
-func (a *Auditor) look(ctx context.Context, w Witness) {
+func (a *Auditor) look(ctx context.Context, w Accept) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	truth, err := a.Truth.Get(ctx, w.ID)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -8,15 +9,15 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-// Why nobody can follow.
+// Why a stream is refused.
 var (
 	ErrFollowers = errors.New("too many followers")
 	ErrStopping  = errors.New("this instance is stopping")
 )
 
-// A Bulletin is what a follower of this instance's knowledge is told at once.
-// What it holds is told in this order: a start, ends, the floor, the policy, a
-// beat. The horizon of a beat covers all that was told before it.
+// A Bulletin is what a follower of this instance's knowledge receives at once, in
+// this order: a start, ends, the floor, the policy, a beat. The horizon of a beat
+// covers all that was sent before it.
 type Bulletin struct {
 	// Start is set in the first bulletin only.
 	Start *Start
@@ -33,10 +34,10 @@ type Bulletin struct {
 	Horizon time.Time // of a beat; zero if there is none yet
 }
 
-// A Start says what a follower will have heard once it is told the rest.
+// A Start says which ends a follower will know after the rest of the bulletin.
 type Start struct {
 	// Resumed means: whatever happened since the mark that the follower brought.
-	// Otherwise it hears of every end that is younger than Covers, and of some
+	// Otherwise it gets every end that is younger than Covers, and of some
 	// that are older.
 	Resumed bool
 	Covers  time.Duration
@@ -44,4 +45,46 @@ type Start struct {
 	Mark string
 	// Every is how often there is a beat.
 	Every time.Duration
+}
+
+// A Use is the report of another service that it accepted a token from its cache.
+type Use struct {
+	ID idworker.ID
+	// Hash is the token's. Who knows it has held the token, or got it from
+	// the database: an ID alone keeps no login from going idle.
+	Hash Hash
+	At   time.Time
+}
+
+// Used notes that a login was used then, and reports whether it is one that
+// lives and has that hash. An error means that the answer is unknown.
+//
+// It is no way to revive: of a login that has ended, expired or gone idle
+// meanwhile it changes nothing. A time in the future counts as now.
+func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
+	now, err := s.clock()
+	if err != nil {
+		return false, err
+	}
+	if u.At.After(now) {
+		u.At = now
+	}
+	issued := layout.Time(u.ID)
+	if s.over(u.ID, issued) != nil {
+		return false, nil
+	}
+	got, err := s.ask(ctx, u.ID, &u.Hash)
+	rule := s.Policy.Current()
+	if err == nil && s.unsure(&got, rule, issued, now, true) {
+		got, err = s.settle(ctx, got, &u.Hash, u.At)
+	}
+	switch {
+	case refused(err):
+		return false, nil
+	case err != nil:
+		return false, err
+	case u.At.Sub(got.Seen) >= rule.Touch:
+		_ = s.Store.Touch(ctx, u.ID, u.At) // as in Verify
+	}
+	return true, nil
 }

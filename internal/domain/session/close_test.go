@@ -1,7 +1,6 @@
 package session_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,36 +10,42 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 func TestCloseIsWrittenBeforeItIsTold(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.service.Close(t.Context(), w.token); err != nil {
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Fatal(err)
 	}
-	w.wantCalls(t, "End near.Hear ")
+	w.wantCalls(t, "End near.Publish ")
 	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.LoggedOut || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, logged out", w.near.heard)
 	}
 }
 
-// Whoever closes for another reason keeps the same order: written, then told,
-// with that reason.
-func TestCloseAsIsACloseForAnotherReason(t *testing.T) {
+// A revocation keeps the same order, with its own reason, and is always on record.
+func TestARevocationIsACloseForAnotherReason(t *testing.T) {
 	w := newWorld(t)
-	recorded := 0
-	end := func(ctx context.Context, e session.Ending) (session.Session, error) {
-		recorded++
-		return w.book.End(ctx, e)
+	billing := audit.Actor{ID: 7, Session: 8, Name: "billing", Via: audit.ViaAPI, RequestID: "r1"}
+	ended, err := w.service.Revoke(t.Context(), billing, w.token)
+	if err != nil || ended.Ended != session.Revoked || ended.Before {
+		t.Fatalf("Revoke: %+v, %v", ended, err)
 	}
-	ended, err := w.service.CloseAs(t.Context(), w.token, session.Revoked, end)
-	if err != nil || ended.Ended != session.Revoked || ended.Before || recorded != 1 {
-		t.Fatalf("CloseAs: %+v, %v, recorded %d times", ended, err, recorded)
-	}
-	w.wantCalls(t, "End near.Hear ")
+	w.wantCalls(t, "End near.Publish ")
 	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Revoked {
 		t.Errorf("heard %+v, want the session, revoked", w.near.heard)
+	}
+	e, err := w.rows.ending.Event(ended)
+	if err != nil || e.ID == 0 || e.By != billing || e.Need != audit.NeedsService || e.Action != audit.LoginEnded ||
+		e.Target != audit.AboutLogin(ended.ID, "ada") || e.Reason != session.RevokedReason || e.Old != nil || e.New != nil {
+		t.Errorf("recorded %+v, %v", e, err)
+	}
+	w = newWorld(t)
+	w.service.EventIDs = minter{} // without a record it is none
+	if _, err := w.service.Revoke(t.Context(), billing, w.token); !errors.Is(err, errNoID) || !w.rows.s.Alive() {
+		t.Errorf("Revoke without an ID for its event: %v, alive %v", err, w.rows.s.Alive())
 	}
 }
 
@@ -48,20 +53,20 @@ func TestCloseTwiceSaysTheSameAndTellsAgain(t *testing.T) {
 	w := newWorld(t)
 	for range 2 {
 		w.near.heard = session.Session{}
-		if _, err := w.service.Close(t.Context(), w.token); err != nil {
+		if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 			t.Fatal(err)
 		}
 		if w.near.heard.Ended != session.LoggedOut {
 			t.Errorf("heard %q, want logged out, each time", w.near.heard.Ended)
 		}
 	}
-	w.wantCalls(t, "End near.Hear End near.Hear ")
+	w.wantCalls(t, "End near.Publish End near.Publish ")
 }
 
 func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 	w := newWorld(t)
-	w.book.s.Ended = session.Replaced
-	if _, err := w.service.Close(t.Context(), w.token); err != nil {
+	w.rows.s.Ended = session.Replaced
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Fatal(err)
 	}
 	if w.near.heard.Ended != session.Replaced {
@@ -69,25 +74,25 @@ func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 	}
 }
 
-// The book knows only the last login that ended. One before that may still be
-// alive in a memory that has not heard.
-func TestCloseOfALoginThatOnlyAMemoryStillBelieves(t *testing.T) {
+// The database knows only the last login that ended. One before that may still be
+// alive in a cache that has not heard.
+func TestCloseOfALoginThatOnlyACacheStillHolds(t *testing.T) {
 	w := newWorld(t)
-	w.book.s = session.Session{}
-	ended, err := w.service.Close(t.Context(), w.token)
+	w.rows.s = session.Session{}
+	ended, err := w.service.Close(t.Context(), ada, w.token)
 	if err != nil || ended.ID != session.IDOf(w.token) || !ended.Before {
 		t.Fatalf("Close: %+v, %v", ended, err)
 	}
-	w.wantCalls(t, "End near.Get near.Hear ")
+	w.wantCalls(t, "End near.Get near.Publish ")
 	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
 		t.Errorf("heard %+v, want the session, replaced", w.near.heard)
 	}
 	w.near.s.Ended, w.near.heard = session.Replaced, session.Session{}
-	if _, err := w.service.Close(t.Context(), w.token); err != nil || w.near.heard.ID != 0 {
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil || w.near.heard.ID != 0 {
 		t.Errorf("Close of what is known to be over: %v, heard %+v; want nothing told", err, w.near.heard)
 	}
 	w.near.err = errors.New("no route") // then nobody knows, and nobody says that it is done
-	if _, err := w.service.Close(t.Context(), w.token); !errors.Is(err, w.near.err) {
+	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, w.near.err) {
 		t.Errorf("Close: %v, want undecided", err)
 	}
 }
@@ -98,12 +103,12 @@ func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
 		flakepass.NewToken(w.token.ID()),     // a wrong secret
 		flakepass.NewToken(w.token.ID() + 1), // unknown
 	} {
-		if _, err := w.service.Close(t.Context(), token); err != nil {
+		if _, err := w.service.Close(t.Context(), ada, token); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	}
 	w.wantCalls(t, "End near.Get End near.Get ")
-	if !w.book.s.Alive() {
+	if !w.rows.s.Alive() {
 		t.Error("a guess ended the login")
 	}
 }
@@ -111,39 +116,38 @@ func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
 func TestCloseThatCouldNotBeWrittenFailsAndTellsNobody(t *testing.T) {
 	w := newWorld(t)
 	down := errors.New("no route")
-	w.book.err = down
-	if _, err := w.service.Close(t.Context(), w.token); !errors.Is(err, down) {
-		t.Errorf("Close: %v, want what the book said", err)
+	w.rows.err = down
+	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, down) {
+		t.Errorf("Close: %v, want what the writer said", err)
 	}
 	w.wantCalls(t, "End ")
 }
 
-func TestUntoldPassesThroughClose(t *testing.T) {
+func TestErrUnpublishedPassesThroughClose(t *testing.T) {
 	w := newWorld(t)
-	w.near.hearErr = fmt.Errorf("redis: %w", session.ErrUntold)
-	if _, err := w.service.Close(t.Context(), w.token); !errors.Is(err, session.ErrUntold) {
-		t.Errorf("Close: %v, want ErrUntold", err)
+	w.near.hearErr = fmt.Errorf("redis: %w", session.ErrUnpublished)
+	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, session.ErrUnpublished) {
+		t.Errorf("Close: %v, want ErrUnpublished", err)
 	}
 	// Told again, it is over.
 	w.near.hearErr = nil
-	if _, err := w.service.Close(t.Context(), w.token); err != nil {
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Errorf("Close, tried again: %v", err)
 	}
 }
 
 func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	w := newWorld(t)
-	opened, err := w.service.Open(t.Context(), 42, 7)
+	opened, err := w.service.Open(t.Context(), ada, 42, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := w.book.opening; o.UserID != 42 || o.PasswordVersion != 7 || !o.Seen.Equal(w.now) {
-		t.Errorf("asked the book for %+v", o)
+	o := w.rows.tried[len(w.rows.tried)-1]
+	if o.UserID != 42 || o.PasswordVersion != 7 || !o.Seen.Equal(w.now) || o.Record != nil {
+		t.Errorf("asked the writer for %+v", o)
 	}
-	// The book minted twice; only the last token opens what it keeps.
-	id, hash, err := w.book.opening.Mint(t.Context(), 0)
-	if err != nil || id == 0 || hash == session.HashOf(opened.Token) {
-		t.Fatalf("a token made later has the same hash (%v)", err)
+	if o.Hash != session.HashOf(opened.Token) || o.ID != session.IDOf(opened.Token) {
+		t.Error("the token that was returned is not the one whose hash was kept")
 	}
 	who := opened.Identity
 	if opened.Token.ID() != who.SessionID || who.SessionID <= w.token.ID() {
@@ -159,49 +163,57 @@ func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	}
 }
 
-func TestOpenedTokenOpensItsSession(t *testing.T) {
-	w := newWorld(t)
-	var kept session.Hash
-	w.service.Book = keeper{w.book, &kept}
-	opened, err := w.service.Open(t.Context(), 42, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if kept != session.HashOf(opened.Token) {
-		t.Error("the token that was returned is not the one whose hash was kept")
+// TestOpenTriesAnotherIDWhereOneIsRefused: the first may be too small, or another's.
+// The token that is returned is the one that was kept.
+func TestOpenTriesAnotherIDWhereOneIsRefused(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, time.Second} { // of the user's last ID
+		for refuses := range 4 {
+			w := newWorld(t)
+			w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
+			w.rows.s.ID, w.rows.refuses = idworker.Default().Smallest(w.now.Add(ahead)), refuses
+			opened, err := w.service.Open(t.Context(), ada, 42, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := idworker.ID(0)
+			for _, o := range w.rows.tried {
+				if o.ID <= last {
+					t.Errorf("%v after %v; want them to grow", o.ID, last)
+				}
+				last = o.ID
+			}
+			o := w.rows.tried[len(w.rows.tried)-1]
+			if o.Hash != session.HashOf(opened.Token) || o.ID <= w.rows.s.ID {
+				t.Errorf("the last of %d tries was %v, after %v", len(w.rows.tried), o.ID, w.rows.s.ID)
+			}
+		}
 	}
 }
 
-// TestOpenTriesAnotherIDTheSecondTime: the first may have been why the book
-// tried again, or too small.
-func TestOpenTriesAnotherIDTheSecondTime(t *testing.T) {
-	for _, ahead := range []time.Duration{-time.Hour, 0, time.Second} { // of the user's last ID
-		w := newWorld(t)
-		w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
-		w.book.s.ID = idworker.Default().Smallest(w.now.Add(ahead))
-		if _, err := w.service.Open(t.Context(), 42, 1); err != nil {
-			t.Fatal(err)
-		}
-		first, second := w.book.minted[0], w.book.minted[1]
-		if first <= w.book.s.ID || second <= first {
-			t.Errorf("last ID %v, then %v and %v; want them to grow", w.book.s.ID, first, second)
-		}
+// TestOpenGivesUpWhereEveryIDIsRefused: it does not try for ever.
+func TestOpenGivesUpWhereEveryIDIsRefused(t *testing.T) {
+	w := newWorld(t)
+	w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
+	w.rows.refuses = 1 << 20
+	_, err := w.service.Open(t.Context(), ada, 42, 1)
+	if _, ok := errors.AsType[*session.IDError](err); !ok || len(w.rows.tried) > 100 {
+		t.Errorf("Open: %v after %d tries", err, len(w.rows.tried))
 	}
 }
 
 func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.service.Open(t.Context(), 42, 1); err != nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1); err != nil {
 		t.Fatal(err)
 	}
-	w.wantCalls(t, "Begin near.Hear ")
+	w.wantCalls(t, "Begin near.Publish ")
 	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced {
 		t.Errorf("heard %v, ended %q; want %v, replaced", w.near.heard.ID, w.near.heard.Ended, session.IDOf(w.token))
 	}
 
 	w = newWorld(t)
-	w.book.s = session.Session{} // the user's first login
-	if _, err := w.service.Open(t.Context(), 42, 1); err != nil {
+	w.rows.s = session.Session{} // the user's first login
+	if _, err := w.service.Open(t.Context(), ada, 42, 1); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin ")
@@ -209,8 +221,8 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 
 func TestOpenDoesNotFailBecauseOthersCannotBeTold(t *testing.T) {
 	w := newWorld(t)
-	w.near.hearErr = session.ErrUntold
-	if opened, err := w.service.Open(t.Context(), 42, 1); err != nil || opened.Token.IsZero() {
+	w.near.hearErr = session.ErrUnpublished
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1); err != nil || opened.Token.IsZero() {
 		t.Errorf("Open: %v, token %v", err, opened.Token)
 	}
 }
@@ -227,7 +239,7 @@ func TestCloseReportsWhetherTheTokenWasOne(t *testing.T) {
 		{flakepass.NewToken(w.token.ID()), false, false},
 		{flakepass.NewToken(w.token.ID() + 1), false, false},
 	} {
-		ended, err := w.service.Close(t.Context(), c.token)
+		ended, err := w.service.Close(t.Context(), ada, c.token)
 		if found := ended.ID == session.IDOf(w.token); found != c.found || ended.Before != c.before || err != nil {
 			t.Errorf("Close = %v, ended before: %v, %v; want it found: %v, ended before: %v", ended.ID, ended.Before, err, c.found, c.before)
 		}
@@ -237,13 +249,13 @@ func TestCloseReportsWhetherTheTokenWasOne(t *testing.T) {
 func TestOpenFailsWithWhatTheBookSays(t *testing.T) {
 	w := newWorld(t)
 	stale := errors.New("stale")
-	w.book.err = stale
-	if opened, err := w.service.Open(t.Context(), 42, 1); !errors.Is(err, stale) || !opened.Token.IsZero() {
-		t.Errorf("Open: %v, token %v; want what the book said and no token", err, opened.Token)
+	w.rows.err = stale
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1); !errors.Is(err, stale) || !opened.Token.IsZero() {
+		t.Errorf("Open: %v, token %v; want what the writer said and no token", err, opened.Token)
 	}
 	w = newWorld(t)
 	w.service.IDs = minter{}
-	if opened, err := w.service.Open(t.Context(), 42, 1); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
 		t.Errorf("Open without an ID: %v, token %v", err, opened.Token)
 	}
 	w.wantCalls(t, "") // no row is locked while an ID is waited for
@@ -252,9 +264,9 @@ func TestOpenFailsWithWhatTheBookSays(t *testing.T) {
 func TestErrorsShowNoToken(t *testing.T) {
 	w := newWorld(t)
 	w.near.err = errors.New("no route")
-	w.book.err = w.near.err
+	w.rows.err = w.near.err
 	_, err := w.service.Verify(t.Context(), w.token)
-	_, closing := w.service.Close(t.Context(), w.token)
+	_, closing := w.service.Close(t.Context(), ada, w.token)
 	for _, err := range []error{err, closing} {
 		if err == nil || strings.Contains(fmt.Sprintf("%+v", err), w.token.Reveal()[14:40]) {
 			t.Errorf("error %v: want one without the secret", err)
@@ -310,12 +322,12 @@ func setWall(t *testing.T, at time.Time, step time.Duration) time.Time {
 // What had expired or was idle is ended for good, and is nobody's logout.
 func TestCloseOfAnIdleSessionSaysThatItWasOver(t *testing.T) {
 	w := newWorld(t)
-	w.book.s.Seen = w.now.Add(-w.rule().Idle - time.Hour)
-	ended, err := w.service.Close(t.Context(), w.token)
+	w.rows.s.Seen = w.now.Add(-w.rule().Idle - time.Hour)
+	ended, err := w.service.Close(t.Context(), ada, w.token)
 	if err != nil || !ended.Before || ended.Ended != session.Idle {
 		t.Errorf("Close = %q, before: %v, %v; want idle, before", ended.Ended, ended.Before, err)
 	}
-	if w.book.s.Alive() {
+	if w.rows.s.Alive() {
 		t.Error("it was not ended for good")
 	}
 }

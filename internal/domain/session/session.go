@@ -82,10 +82,10 @@ type Session struct {
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read that this comes from was sent
-	Before   bool      // of what [Book].End returned: it was over before
+	Before   bool      // of what [Writer].End returned: it was over before
 
 	// Source says who gave this answer, and Horizon what it relies on if its
-	// as-of is not enough: see [Witness].
+	// as-of is not enough: see [Accept].
 	Source  Source
 	Horizon time.Time
 }
@@ -120,58 +120,60 @@ func (s *Session) Alive() bool { return s.Ended == "" }
 // known, never was.
 var ErrNotFound = errors.New("session not found")
 
-// ErrUntold means that a session has ended for good, but that word of it may
-// not have reached the other instances. They learn of it within the bound.
-var ErrUntold = errors.New("session ended, but other instances could not be told")
+// ErrUnpublished means that a session has ended for good, but that the other
+// instances may not have received that. They read it within the bound.
+var ErrUnpublished = errors.New("session ended, but other instances could not be notified")
 
-// Done reports whether what err came of was done: an error wrapping [ErrUntold] is
-// about who has heard of it.
-func Done(err error) bool { return err == nil || errors.Is(err, ErrUntold) }
+// Done reports whether the call that returned err ended the session: with an error
+// wrapping [ErrUnpublished] it did.
+func Done(err error) bool { return err == nil || errors.Is(err, ErrUnpublished) }
 
 // A Store answers for sessions. A tier is a Store in front of another Store.
 // Stores do not share data with their callers.
 //
 // Get returns the session with that ID, alive or ended, or an error wrapping
-// [ErrNotFound]; any other error means that it could not tell.
+// [ErrNotFound]; any other error means that it could not find out.
 //
 // Touch notes that a session was used then. It is advice: of a session that is
 // not there, or that ended, it does nothing and returns nil. It must not
 // revive, and must not wait for I/O in a tier that a request passes through.
 //
-// Hear is told that a session has ended, after the database has committed it.
-// When it returns, this Store refuses the session for good, and so does every
-// Store behind it; an error wrapping [ErrUntold] means that a Store shared with
-// other instances could not be told. A Store that hears twice, late or out of
-// order, is in the same state as one that heard once.
+// Publish takes in the end of a session, after the database has committed it, and
+// passes it on. When it returns, this Store refuses the session for good, and so does
+// every Store behind it; an error wrapping [ErrUnpublished] means that a Store shared
+// with other instances could not be written. An end may come twice, late or out of
+// order: the Store is then in the same state as after one.
 type Store interface {
 	Get(ctx context.Context, id idworker.ID) (Session, error)
 	Touch(ctx context.Context, id idworker.ID, seen time.Time) error
-	Hear(ctx context.Context, ended Session) error
+	Publish(ctx context.Context, ended Session) error
 }
 
-// A Book is where the truth about sessions is written. Each verb is all or
-// nothing, and when it has returned without an error, the change is durable.
+// A Writer is where sessions begin and end: the database. Each method is all or
+// nothing, and when it has returned without an error, the change is durable. If a
+// Record is given, its event is written in the same transaction.
 //
-// Begin makes a session its user's only one.
+// Begin makes a session its user's only one. The error wraps an [*IDError] if the
+// session cannot have that ID.
 //
 // End ends one session and returns it with its reason. If it had ended before,
-// End changes nothing, returns it with the reason it ended for then, and says so
-// in Before. The error wraps [ErrNotFound] if there is none such.
-type Book interface {
+// End changes nothing, writes no event, returns it with the reason it ended for
+// then, and says so in Before. The error wraps [ErrNotFound] if there is none such.
+type Writer interface {
 	Begin(ctx context.Context, o Opening) (Begun, error)
 	End(ctx context.Context, e Ending) (Session, error)
 }
 
 // An Opening asks for a new session.
 type Opening struct {
+	ID     idworker.ID // greater than that of every session that the user has had
+	Hash   Hash        // of its token
 	UserID idworker.ID
 	// PasswordVersion is the version of the password that was checked. If it is
 	// no longer the user's, Begin refuses.
 	PasswordVersion int64
 	Seen            time.Time
-	// Mint is called while nobody else can begin or end a session of that user.
-	// It makes the session's ID, greater than above, and the hash of its token.
-	Mint func(ctx context.Context, above idworker.ID) (idworker.ID, Hash, error)
+	Record          *Record // nil: the beginning is not on record
 }
 
 // Begun is what came of an Opening.
@@ -180,13 +182,23 @@ type Begun struct {
 	Replaced Session // the session that ended for it; its ID is 0 if there was none
 }
 
+// An IDError means that a session cannot have the ID that it was to have: its user
+// has had a session with that ID or a greater one, or another user has. Nothing
+// changed. One above Above may do.
+type IDError struct{ Above idworker.ID }
+
+// Error names no ID: they differ each time.
+func (*IDError) Error() string { return "another session has that ID, or a greater one" }
+
 // An Ending names a session that is to end: by its ID and hash, or, if ID is
-// 0, as whatever session its user has.
+// 0, as whatever session its user has. With a Record it may have an ID and no hash,
+// for who ends a session on another's word has no token.
 type Ending struct {
 	ID     idworker.ID
 	Hash   Hash
 	UserID idworker.ID
 	Reason Reason
+	Record *Record // nil: the end is not on record
 }
 
 // An End is what the database says of the last end of a user's login: every
@@ -201,11 +213,11 @@ type End struct {
 // Rows are the Store behind all others, where the sessions themselves are.
 //
 // Settle decides whether a session is over by the policy, and for good. It waits
-// for whoever is writing the row, reads the policy with it, and goes by the
+// for the transaction that writes the row, reads the policy with it, and goes by the
 // database's clock. If the session lives, it was used at that time and the row
 // does not know it yet, the row has it before Settle returns; a zero time is no
 // use. What the policy has ended comes back with the reason [Expired] or [Idle].
-// The error wraps [ErrUnsettled] while nobody can say, as during a change of the
+// The error wraps [ErrUnsettled] while the answer is unknown, as during a change of the
 // policy.
 //
 // The row is the only one that judges a use, at the moment in which it is
@@ -216,7 +228,7 @@ type Rows interface {
 	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
 }
 
-// ErrUnsettled means that the policy is being changed, so that nobody can say for
+// ErrUnsettled means that the policy is being changed, so that it is unknown for
 // good whether a session is over.
 var ErrUnsettled = errors.New("the policy is being changed")
 
@@ -229,7 +241,7 @@ type Basis struct {
 // News is what an instance learns from one poll of the database.
 type News struct {
 	Now    time.Time   // the database's clock, read before all else
-	Global idworker.ID // every session with this ID or a smaller one is over, whoever's
+	Global idworker.ID // every session with this ID or a smaller one is over, of every user
 	Policy policy.Policy
 	// Steady means that no change of the policy was under way: whatever policy
 	// follows has bases at or above the watermarks of this one at Now.

@@ -63,10 +63,10 @@ func TestLogoutAlwaysAsksTheDatabase(t *testing.T) {
 	w := newWorld(t)
 	w.known.watermark = w.now
 	w.known.floor = session.IDOf(w.token)
-	if _, err := w.service.Close(t.Context(), w.token); err != nil {
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Fatal(err)
 	}
-	w.wantCalls(t, "End near.Hear ")
+	w.wantCalls(t, "End near.Publish ")
 }
 
 func TestNothingIsDecidedBeforeTheDatabaseWasHeardOf(t *testing.T) {
@@ -77,7 +77,7 @@ func TestNothingIsDecidedBeforeTheDatabaseWasHeardOf(t *testing.T) {
 	} else if _, ok := errors.AsType[*flakepass.Refusal](err); ok {
 		t.Errorf("Verify: %v, want no refusal", err)
 	}
-	if _, err := w.service.Open(t.Context(), 42, 1); err == nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1); err == nil {
 		t.Error("Open makes a login without a clock")
 	}
 }
@@ -88,7 +88,7 @@ func TestNoTokenIsRefusedWithoutAskingAnybody(t *testing.T) {
 	if _, ok := errors.AsType[*flakepass.Refusal](err); !ok {
 		t.Errorf("Verify of no token: %v, want a refusal", err)
 	}
-	if _, err := w.service.Close(t.Context(), flakepass.Token{}); err != nil {
+	if _, err := w.service.Close(t.Context(), ada, flakepass.Token{}); err != nil {
 		t.Errorf("Close of no token: %v", err)
 	}
 	w.wantCalls(t, "")
@@ -324,21 +324,21 @@ func TestRulesAreThoseOfTheAnswerNotOfTheQuestion(t *testing.T) {
 	w.wantCalls(t, "near.Get truth.Settle ")
 }
 
-func TestAcceptsCarryTheirWitness(t *testing.T) {
+func TestAcceptsSayWhatTheyRelyOn(t *testing.T) {
 	w := newWorld(t)
 	horizon := w.now.Add(-time.Second)
 	w.near.change(func(s *session.Session) { s.Source, s.Horizon = session.FromMemory, horizon })
-	var seen []session.Witness
-	w.service.Accepted = func(s session.Witness) { seen = append(seen, s) }
+	var seen []session.Accept
+	w.service.Accepted = func(s session.Accept) { seen = append(seen, s) }
 	if _, err := w.service.Verify(t.Context(), w.token); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.service.Verify(t.Context(), flakepass.NewToken(w.token.ID())); err == nil {
 		t.Fatal("a guess was accepted")
 	}
-	want := session.Witness{ID: session.IDOf(w.token), At: w.now, Source: session.FromMemory, AsOf: w.now, Horizon: horizon}
+	want := session.Accept{ID: session.IDOf(w.token), At: w.now, Source: session.FromMemory, AsOf: w.now, Horizon: horizon}
 	if len(seen) != 1 || seen[0] != want {
-		t.Errorf("witnesses: %+v, want %+v", seen, want)
+		t.Errorf("accepts: %+v, want %+v", seen, want)
 	}
 }
 

@@ -19,13 +19,13 @@ var reasons = []session.Reason{
 }
 
 // A world is a service over two stores that hold one living session, seen just
-// now, and a book; all write their calls into one list.
+// now, and a writer; all write their calls into one list.
 type world struct {
 	service *session.Service
 	near    *store
 	truth   *rows
 	known   *known
-	book    *book
+	rows    *writer
 	token   flakepass.Token
 	now     time.Time
 	calls   *strings.Builder
@@ -84,9 +84,9 @@ func newWorld(t *testing.T) *world {
 	}
 	w.near, w.truth = &store{name: "near", calls: w.calls, s: s}, &rows{store: store{name: "truth", calls: w.calls, s: s}, world: w}
 	w.known = &known{clock: now}
-	w.book = &book{calls: w.calls, s: s}
+	w.rows = &writer{calls: w.calls, s: s}
 	w.service = &session.Service{
-		Store: w.near, Rows: w.truth, Book: w.book, IDs: minter{now}, Policy: policy.Fixed(policy.Default()),
+		Store: w.near, Rows: w.truth, Writer: w.rows, IDs: minter{now}, EventIDs: minter{now}, Policy: policy.Fixed(policy.Default()),
 		Known: w.known, Near: 5 * time.Second, Settled: func(s session.Session) { w.settled = append(w.settled, s) },
 		Now: func() time.Time { return now },
 	}
@@ -135,39 +135,33 @@ func (s *store) Touch(_ context.Context, _ idworker.ID, seen time.Time) error {
 	return s.touchErr
 }
 
-func (s *store) Hear(_ context.Context, ended session.Session) error {
-	s.calls.WriteString(s.name + ".Hear ")
+func (s *store) Publish(_ context.Context, ended session.Session) error {
+	s.calls.WriteString(s.name + ".Publish ")
 	s.heard = ended
 	return s.hearErr
 }
 
-// A book has one session, of user 42.
-type book struct {
+// A writer has one session, of user 42.
+type writer struct {
 	calls   *strings.Builder
 	s       session.Session
 	err     error
-	opening session.Opening
-	minted  []idworker.ID
+	refuses int // so many IDs are another's
+	tried   []session.Opening
+	ending  session.Ending
 }
 
-func (b *book) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+func (b *writer) Begin(_ context.Context, o session.Opening) (session.Begun, error) {
 	b.calls.WriteString("Begin ")
-	b.opening = o
+	b.tried = append(b.tried, o)
 	if b.err != nil {
 		return session.Begun{}, b.err
 	}
-	// Twice, as a book does that loses a race the first time.
-	first, _, err := o.Mint(ctx, b.s.ID)
-	if err != nil {
-		return session.Begun{}, err
+	if above := max(b.s.ID, o.ID); len(b.tried) <= b.refuses || o.ID <= b.s.ID {
+		return session.Begun{}, &session.IDError{Above: above}
 	}
-	id, hash, err := o.Mint(ctx, b.s.ID)
-	if err != nil {
-		return session.Begun{}, err
-	}
-	b.minted = []idworker.ID{first, id}
 	begun := session.Begun{Session: session.Session{
-		ID: id, UserID: o.UserID, Username: "ada", Role: "user", Hash: hash, Seen: o.Seen, AsOf: o.Seen,
+		ID: o.ID, UserID: o.UserID, Username: "ada", Role: "user", Hash: o.Hash, Seen: o.Seen, AsOf: o.Seen,
 	}}
 	if b.s.ID != 0 {
 		begun.Replaced = b.s
@@ -176,7 +170,8 @@ func (b *book) Begin(ctx context.Context, o session.Opening) (session.Begun, err
 	return begun, nil
 }
 
-func (b *book) End(_ context.Context, e session.Ending) (session.Session, error) {
+func (b *writer) End(_ context.Context, e session.Ending) (session.Session, error) {
+	b.ending = e
 	b.calls.WriteString("End ")
 	switch {
 	case b.err != nil:
@@ -204,17 +199,7 @@ func (m minter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, er
 	return max(floor+1, idworker.Default().Smallest(m.now)), nil
 }
 
-// A keeper keeps the hash of the session that began.
-type keeper struct {
-	*book
-	hash *session.Hash
-}
-
-func (k keeper) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
-	begun, err := k.book.Begin(ctx, o)
-	*k.hash = begun.Session.Hash
-	return begun, err
-}
+func (m minter) Next(ctx context.Context) (idworker.ID, error) { return m.NextAfter(ctx, 0) }
 
 // A counter mints IDs one after the other.
 type counter struct{ next idworker.ID }

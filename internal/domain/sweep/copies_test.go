@@ -58,8 +58,8 @@ func TestSweepWaitsForReplicas(t *testing.T) {
 		if r.Outcome != sweep.Done || r.Cleared != 20_000 || r.Took() < 30*time.Second {
 			t.Errorf("%+v, which took %v", r, r.Took())
 		}
-		if w.book.kept < 30 {
-			t.Errorf("the lease was kept %d times in %v", w.book.kept, r.Took())
+		if w.runs.kept < 30 {
+			t.Errorf("the lease was kept %d times in %v", w.runs.kept, r.Took())
 		}
 	})
 }

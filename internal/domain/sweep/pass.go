@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// A pass is one walk over what is stale, by whoever has the lease.
+// A pass is one walk over what is stale, by the owner of the lease.
 type pass struct {
 	*Sweeper
 	limits Limits

@@ -47,11 +47,11 @@ func (s *Sweeper) Request(ctx context.Context, by audit.Actor) (Report, error) {
 		return j.report, nil
 	}
 	j.report.Finished, j.report.Outcome = time.Now(), Stopped
-	return Report{}, errors.Join(ErrStopped, s.Book.Finish(ctx, j.report, j.from))
+	return Report{}, errors.Join(ErrStopped, s.Runs.Finish(ctx, j.report, j.from))
 }
 
 // hand gives a pass to Run, and reports false if that has ended meanwhile.
-// There is room: nobody else has the lease.
+// There is room: no other has the lease.
 func (s *Sweeper) hand(j job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -114,7 +114,7 @@ func (s *Sweeper) scheduled(ctx context.Context) {
 	}
 }
 
-// take gets the lease for a new pass, which by has requested; nil is nobody.
+// take gets the lease for a new pass, which by has requested; nil: none.
 func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Sweeper) take(ctx context.Context, by *audit.Actor) (job, error) {
 		}
 		event = &e
 	}
-	from, err := s.Book.Take(ctx, r, event, s.Limits.orDefault().Lease)
+	from, err := s.Runs.Take(ctx, r, event, s.Limits.orDefault().Lease)
 	if err != nil {
 		return job{}, fmt.Errorf("sweep: %w", err)
 	}
@@ -166,7 +166,7 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 			r.Detail = "a fault of the program; the log of the instance has it"
 		}
 	}
-	if err := s.Book.Finish(context.WithoutCancel(ctx), *r, next); err != nil {
+	if err := s.Runs.Finish(context.WithoutCancel(ctx), *r, next); err != nil {
 		s.Log.WarnContext(ctx, "the end of a sweep is not on record", "sweep_id", r.ID, "err", err)
 	}
 	if s.Swept != nil {

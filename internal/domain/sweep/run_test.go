@@ -179,8 +179,8 @@ func TestRunStopsBetweenTwoBatches(t *testing.T) {
 		if w.log.Count("stopped early") != 0 {
 			t.Error("the end of the program is logged as a failure")
 		}
-		if len(w.swept) != 1 || w.swept[0].Outcome != sweep.Stopped || time.Now().Before(w.book.until) {
-			t.Errorf("heard %+v, lease until %v: want it stopped, and the lease free for others", w.swept, w.book.until)
+		if len(w.swept) != 1 || w.swept[0].Outcome != sweep.Stopped || time.Now().Before(w.runs.until) {
+			t.Errorf("heard %+v, lease until %v: want it stopped, and the lease free for others", w.swept, w.runs.until)
 		}
 	})
 }
@@ -248,9 +248,9 @@ func TestSweptHearsOfEachPass(t *testing.T) {
 		w.store.headFails(func() error { return down })
 		w.wait(time.Second)
 		w.store.headFails(nil)
-		w.book.mu.Lock()
-		w.book.fail = down
-		w.book.mu.Unlock()
+		w.runs.mu.Lock()
+		w.runs.fail = down
+		w.runs.mu.Unlock()
 		w.wait(time.Second)
 		w.stop()
 		if len(w.swept) != 3 || w.swept[0].Cleared != 7 || w.swept[0].Outcome != sweep.Done ||
@@ -278,7 +278,7 @@ func TestHistoryHasWhatIsWorthIt(t *testing.T) {
 		}
 		synctest.Wait()
 		w.stop()
-		if r := w.book.reports; len(r) != 3 || r[0].Cleared != 5 || r[1].Outcome != sweep.Failed || r[2].RequestedBy == "" {
+		if r := w.runs.reports; len(r) != 3 || r[0].Cleared != 5 || r[1].Outcome != sweep.Failed || r[2].RequestedBy == "" {
 			t.Errorf("the history has %+v, want the one that cleared, the one that failed, the one asked for", r)
 		}
 	})
@@ -298,7 +298,7 @@ func TestRequestIsOnRecordAndRunsAtOnce(t *testing.T) {
 		if len(w.swept) != 1 || w.swept[0].ID != r.ID || w.swept[0].Cleared != 12 || w.swept[0].Outcome != sweep.Done {
 			t.Errorf("heard %+v, want 12 cleared", w.swept)
 		}
-		if e := w.book.events; len(e) != 1 || e[0].Action != audit.SweepRequested || e[0].By.Name != "ada" || e[0].Target.ID != r.ID || e[0].ID == 0 {
+		if e := w.runs.events; len(e) != 1 || e[0].Action != audit.SweepRequested || e[0].By.Name != "ada" || e[0].Target.ID != r.ID || e[0].ID == 0 {
 			t.Errorf("events %+v", e)
 		}
 		hold := make(chan struct{})
@@ -322,8 +322,8 @@ func TestOthersSkipWhileTheLeaseIsFresh(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := run(t, "@every 1s")
 		b := newWorld()
-		b.store, b.book = a.store, a.book
-		b.Store, b.Book, b.IDs = a.store, a.book, idsAfter(1<<40)
+		b.store, b.runs = a.store, a.runs
+		b.Store, b.Runs, b.IDs = a.store, a.runs, idsAfter(1<<40)
 		hold := make(chan struct{})
 		a.store.holdBack(hold)
 		a.wait(1500 * time.Millisecond)
@@ -348,8 +348,8 @@ func TestOthersSkipWhileTheLeaseIsFresh(t *testing.T) {
 func TestLeaseOfADeadHolderEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := newWorld(), newWorld()
-		b.store, b.book = a.store, a.book
-		b.Store, b.Book, b.IDs = a.store, a.book, idsAfter(1<<40)
+		b.store, b.runs = a.store, a.runs
+		b.Store, b.Runs, b.IDs = a.store, a.runs, idsAfter(1<<40)
 		a.store.endless = true
 		frozen, awake := make(chan struct{}), make(chan struct{})
 		a.store.fail = func(call int) error {

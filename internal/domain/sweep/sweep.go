@@ -72,25 +72,25 @@ type Store interface {
 	Stale(ctx context.Context, m Marks, from Cursor, limit int) ([]Login, error)
 	// Clear clears those of the logins that are still on their rows and still over,
 	// and returns how many: all of them or, with an error, none. A row that
-	// somebody else has locked is left for the next pass. It fails with
+	// another transaction has locked is left for the next pass. It fails with
 	// [ErrUnclearable] if it is a row that is at fault and not the database. If
 	// there are events, one ID for each login, an event is written with each that
 	// is cleared.
 	Clear(ctx context.Context, m Marks, stage Stage, logins []Login, events []idworker.ID) (int, error)
 }
 
-// A Book holds the lease and the history. A lease lasts by the clock of the
+// A RunStore holds the lease and the history. A lease lasts by the clock of the
 // database, whatever the clocks of instances say.
-type Book interface {
+type RunStore interface {
 	// Take gives the lease to the pass and returns how far the one before came. It
-	// fails with [ErrRunning] if somebody's lease is fresh. With an event, it also
+	// fails with [ErrRunning] if another lease is fresh. With an event, it also
 	// writes that and the pass, as running, in the same transaction.
 	Take(ctx context.Context, r Report, event *audit.Event, lease time.Duration) (Cursor, error)
 	// Keep makes the lease last from now, and notes how far the pass has come. It
-	// fails with [ErrLost] if the lease is somebody else's by now.
+	// fails with [ErrLost] if another has the lease by now.
 	Keep(ctx context.Context, r Report, at Cursor, lease time.Duration) error
 	// Finish ends the lease, if the pass still has it, and keeps the report, if
-	// there is something to tell.
+	// there is something to report.
 	Finish(ctx context.Context, r Report, next Cursor) error
 }
 
@@ -100,7 +100,7 @@ var (
 	ErrUnclearable = errors.New("a row cannot be cleared")
 	// ErrRunning means that a pass is under way, on whichever instance.
 	ErrRunning = errors.New("a sweep is running")
-	// ErrLost means that the lease ended and somebody else has it.
+	// ErrLost means that the lease ended and another has it.
 	ErrLost = errors.New("the lease of the sweep was lost")
 )
 
@@ -147,7 +147,7 @@ func DefaultLimits() Limits {
 // Set the fields once, before use.
 type Sweeper struct {
 	Store  Store
-	Book   Book
+	Runs   RunStore
 	Policy interface{ Current() *policy.Policy }
 	IDs    IDs
 	Log    *slog.Logger
@@ -158,16 +158,16 @@ type Sweeper struct {
 	Limits   Limits
 	// Audit writes an event for each login that is cleared.
 	Audit bool
-	// Swept, if set, hears of each pass when it has ended.
+	// Swept, if set, is called with each pass when it has ended.
 	Swept func(Report)
 	// After, if set, is called after each pass that came to its end, without the lease,
 	// before the next can begin here: for what else is thrown away on this schedule.
 	After func(context.Context)
-	// Skipped, if set, hears of each pass that did not begin because another runs.
+	// Skipped, if set, is called for each pass that did not begin because another runs.
 	Skipped func()
-	// Progress, if set, hears of a pass after each batch.
+	// Progress, if set, is called with a pass after each batch.
 	Progress func(Report)
-	// Now tells the time on the wall. nil means time.Now.
+	// Now is the time on the wall. nil means time.Now.
 	Now func() time.Time
 
 	mu    sync.Mutex

@@ -28,8 +28,8 @@ func TestOnceClearsAllStagesOnce(t *testing.T) {
 				if r.Outcome != sweep.Done || r.Cleared != int64(3*n) || len(w.store.cleared) != 3*n || r.FailedRows != 0 {
 					t.Errorf("%d of each, %d lanes: %+v", n, lanes, r)
 				}
-				if w.book.cursor != (sweep.Cursor{}) {
-					t.Errorf("the next pass begins at %+v, want the beginning", w.book.cursor)
+				if w.runs.cursor != (sweep.Cursor{}) {
+					t.Errorf("the next pass begins at %+v, want the beginning", w.runs.cursor)
 				}
 			})
 		}
@@ -83,8 +83,8 @@ func TestOnceCountsWhatItClearedBeforeItFailed(t *testing.T) {
 			return nil
 		}
 		r := w.once(t)
-		if r.Cleared != 20 || r.Outcome != sweep.Failed || strings.Contains(r.Detail, "no route") || r.Detail == "" || w.book.cursor.Value != 20 {
-			t.Errorf("%+v, the next begins at %+v; want 20 cleared, then the failure, and the next behind them", r, w.book.cursor)
+		if r.Cleared != 20 || r.Outcome != sweep.Failed || strings.Contains(r.Detail, "no route") || r.Detail == "" || w.runs.cursor.Value != 20 {
+			t.Errorf("%+v, the next begins at %+v; want 20 cleared, then the failure, and the next behind them", r, w.runs.cursor)
 		}
 		if r := w.once(t); r.Cleared != 980 || r.Outcome != sweep.Done || !slices.Contains(w.store.looked, 20) {
 			t.Errorf("the next: %+v", r)
@@ -106,8 +106,8 @@ func TestOnceStopsWithItsContext(t *testing.T) {
 			return nil
 		}
 		r, err := w.Once(ctx, audit.Actor{})
-		if err != nil || r.Cleared != 20 || r.Outcome != sweep.Stopped || !w.book.until.IsZero() {
-			t.Errorf("%+v, %v, lease until %v; want 20 cleared, and the lease free", r, err, w.book.until)
+		if err != nil || r.Cleared != 20 || r.Outcome != sweep.Stopped || !w.runs.until.IsZero() {
+			t.Errorf("%+v, %v, lease until %v; want 20 cleared, and the lease free", r, err, w.runs.until)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestCeilingEndsAPassAndTheNextGoesOn(t *testing.T) {
 			outcome sweep.Outcome
 		}{{1500, sweep.Ceiling}, {1500, sweep.Ceiling}, {0, sweep.Done}} {
 			from := len(w.store.looked)
-			at := w.book.cursor
+			at := w.runs.cursor
 			if r := w.once(t); r.Cleared != want.cleared || r.Outcome != want.outcome {
 				t.Errorf("%+v, want %+v", r, want)
 			}
@@ -131,8 +131,8 @@ func TestCeilingEndsAPassAndTheNextGoesOn(t *testing.T) {
 				t.Errorf("a pass looks from %d on, want from the cursor, %+v", w.store.looked[from], at)
 			}
 		}
-		if w.book.cursor != (sweep.Cursor{}) {
-			t.Errorf("after the last, the next begins at %+v", w.book.cursor)
+		if w.runs.cursor != (sweep.Cursor{}) {
+			t.Errorf("after the last, the next begins at %+v", w.runs.cursor)
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -142,11 +142,11 @@ func TestCeilingEndsAPassAndTheNextGoesOn(t *testing.T) {
 		if r.Outcome != sweep.Ceiling || r.Took() < time.Minute || r.Took() > time.Minute+time.Second {
 			t.Errorf("a pass without end took %v and ended as %q, want the ceiling of a minute", r.Took(), r.Outcome)
 		}
-		if w.book.kept < 10 {
-			t.Errorf("the lease was made longer %d times in a minute", w.book.kept)
+		if w.runs.kept < 10 {
+			t.Errorf("the lease was made longer %d times in a minute", w.runs.kept)
 		}
 		w.store.endless = false
-		from := w.book.cursor
+		from := w.runs.cursor
 		if w.once(t); from.Value == 0 || !slices.Contains(w.store.looked, from.Value) {
 			t.Errorf("the next began elsewhere than at %+v", from)
 		}
@@ -189,8 +189,8 @@ func TestTooManyPoisonedRowsEndThePassBehindThem(t *testing.T) {
 		}
 		w.store.fill(sweep.Idle, 10)
 		r := w.once(t)
-		if r.Outcome != sweep.Failed || r.FailedRows != 100 || len(w.store.sizes) > 300 || w.book.cursor.Value == 0 {
-			t.Errorf("%+v after %d statements, the next begins at %+v", r, len(w.store.sizes), w.book.cursor)
+		if r.Outcome != sweep.Failed || r.FailedRows != 100 || len(w.store.sizes) > 300 || w.runs.cursor.Value == 0 {
+			t.Errorf("%+v after %d statements, the next begins at %+v", r, len(w.store.sizes), w.runs.cursor)
 		}
 		for range 100 {
 			if r = w.once(t); r.Outcome == sweep.Done {

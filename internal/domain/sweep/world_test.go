@@ -25,7 +25,7 @@ import (
 type world struct {
 	*sweep.Sweeper
 	store  *store
-	book   *book
+	runs   *runs
 	policy *settings
 	log    *testenv.Journal
 	swept  []sweep.Report
@@ -35,9 +35,9 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{store: &store{}, book: &book{}, policy: &settings{p: policy.Default()}, log: &testenv.Journal{}}
+	w := &world{store: &store{}, runs: &runs{}, policy: &settings{p: policy.Default()}, log: &testenv.Journal{}}
 	w.Sweeper = &sweep.Sweeper{
-		Store: w.store, Book: w.book, Policy: w.policy, IDs: &ids{}, Instance: "here", Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Store: w.store, Runs: w.runs, Policy: w.policy, IDs: &ids{}, Instance: "here", Log: slog.New(slog.NewTextHandler(w.log, nil)),
 		Swept:   func(r sweep.Report) { w.swept = append(w.swept, r) },
 		Skipped: func() { w.skips++ },
 	}
@@ -253,8 +253,8 @@ func (s *store) Clear(ctx context.Context, _ sweep.Marks, _ sweep.Stage, logins 
 	return n, ctx.Err()
 }
 
-// A book has the lease and the history, by the clock of the bubble.
-type book struct {
+// runs has the lease and the history, by the clock of the bubble.
+type runs struct {
 	mu      sync.Mutex
 	holder  idworker.ID
 	until   time.Time
@@ -265,7 +265,7 @@ type book struct {
 	fail    error // of Take
 }
 
-func (b *book) Take(_ context.Context, r sweep.Report, e *audit.Event, lease time.Duration) (sweep.Cursor, error) {
+func (b *runs) Take(_ context.Context, r sweep.Report, e *audit.Event, lease time.Duration) (sweep.Cursor, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail != nil {
@@ -281,7 +281,7 @@ func (b *book) Take(_ context.Context, r sweep.Report, e *audit.Event, lease tim
 	return b.cursor, nil
 }
 
-func (b *book) Keep(_ context.Context, r sweep.Report, at sweep.Cursor, lease time.Duration) error {
+func (b *runs) Keep(_ context.Context, r sweep.Report, at sweep.Cursor, lease time.Duration) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.holder != r.ID {
@@ -292,7 +292,7 @@ func (b *book) Keep(_ context.Context, r sweep.Report, at sweep.Cursor, lease ti
 	return nil
 }
 
-func (b *book) Finish(_ context.Context, r sweep.Report, next sweep.Cursor) error {
+func (b *runs) Finish(_ context.Context, r sweep.Report, next sweep.Cursor) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.holder == r.ID {

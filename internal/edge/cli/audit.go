@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"text/tabwriter"
+	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
@@ -33,64 +35,27 @@ func (c auditCommand) Validate() error {
 }
 
 func (c auditCommand) Run(a *app) error {
-	return a.looks(func(ctx context.Context, place place) error {
-		p := c.printer(a.out)
-		for e, err := range place.events.search(ctx, c, c.Limit) {
+	return a.looks(func(ctx context.Context, b backend) error {
+		p, left, now := c.printer(a.out), c.Limit, time.Now()
+		events := b.events.Audit(ctx, client.AuditFilter{Action: c.Action, Actor: c.Actor, Target: c.Target, Since: c.Since.time(now), Until: c.Until.time(now)})
+		for e, err := range events {
 			if err == nil {
-				err = p.print(e)
+				err = p.print(&e)
 			}
 			if err != nil {
 				return errors.Join(err, p.end())
+			}
+			if left--; left == 0 {
+				break
 			}
 		}
 		return p.end()
 	})
 }
 
-// An eventLine is an event as --json prints it, in the words of the API.
-type eventLine struct {
-	ID        string          `json:"id"`
-	At        audit.Time      `json:"at"`
-	Action    audit.Action    `json:"action"`
-	Actor     partyLine       `json:"actor"`
-	Via       string          `json:"via"`
-	Target    targetLine      `json:"target"`
-	Reason    string          `json:"reason"`
-	Old       json.RawMessage `json:"old,omitempty"`
-	New       json.RawMessage `json:"new,omitempty"`
-	RequestID string          `json:"request_id,omitempty"`
-	Address   string          `json:"address,omitempty"`
-}
-
-type partyLine struct {
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name"`
-}
-
-type targetLine struct {
-	Kind string `json:"kind"`
-	partyLine
-}
-
-func eventLineOf(e *audit.Event) eventLine {
-	return eventLine{
-		ID: e.ID.String(), At: e.At(), Action: e.Action, Actor: partyLine{idText(e.By.ID), e.By.Name}, Via: e.By.Via,
-		Target: targetLine{e.Target.Kind, partyLine{idText(e.Target.ID), e.Target.Name}}, Reason: e.Reason, Old: e.Old, New: e.New,
-		RequestID: e.By.RequestID, Address: e.By.Address,
-	}
-}
-
-// idText is an ID, or nothing for none.
-func idText(id idworker.ID) string {
-	if id == 0 {
-		return ""
-	}
-	return id.String()
-}
-
 // An eventPrinter prints events as they come.
 type eventPrinter struct {
-	print func(*audit.Event) error
+	print func(*wire.Event) error
 	end   func() error
 }
 
@@ -98,21 +63,21 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 	switch {
 	case c.JSON:
 		lines := json.NewEncoder(out)
-		return eventPrinter{func(e *audit.Event) error { return lines.Encode(eventLineOf(e)) }, func() error { return nil }}
+		return eventPrinter{func(e *wire.Event) error { return lines.Encode(e) }, func() error { return nil }}
 	case c.CSV:
 		return csvPrinter(out)
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "ID\tAT\tACTION\tBY\tVIA\tTARGET\tREASON")
-	return eventPrinter{func(e *audit.Event) error {
+	return eventPrinter{func(e *wire.Event) error {
 		target := e.Target.Kind
 		if e.Target.Name != "" {
 			target += " " + e.Target.Name
 		} else if e.Target.ID != 0 {
 			target += " " + e.Target.ID.String()
 		}
-		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.At(), printable(string(e.Action)),
-			printable(e.By.Name), printable(e.By.Via), printable(target), printable(e.Reason)+times(e.New))
+		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.At, printable(e.Action),
+			printable(e.Actor.Name), printable(e.Via), printable(target), printable(e.Reason)+times(e.New))
 		return err
 	}, t.Flush}
 }
@@ -135,7 +100,7 @@ func csvPrinter(out io.Writer) eventPrinter {
 		_, err := io.WriteString(out, text)
 		return err
 	}
-	return eventPrinter{func(e *audit.Event) error { return errors.Join(w.Write(e), end()) }, end}
+	return eventPrinter{func(e *wire.Event) error { return errors.Join(w.Write(e), end()) }, end}
 }
 
 // times says how often something happened that is one event, if more than once.

@@ -15,7 +15,7 @@ import (
 type bar struct {
 	w        io.Writer
 	terminal bool
-	total    int64 // 0 if nobody knows
+	total    int64 // 0 if not known
 	shown    time.Time
 }
 

@@ -24,15 +24,15 @@ import (
 // not here, and not in tools, may not be used.
 var judges = map[string]func(t *testing.T, args, env []string) error{
 	"flakepass": judgeFlakepass, "curl": judgeCurl, "make": judgeMake, "go": judgeGo,
-	"npx":                       nobody, // internal/proof/interop generates a client so, with a version that is fixed
-	"dotnet":                    nobody, // it would install a program of others
-	"haveibeenpwned-downloader": nobody, // it would fetch 40 GB
+	"npx":                       notRun, // internal/proof/interop generates a client so, with a version that is fixed
+	"dotnet":                    notRun, // it would install a program of others
+	"haveibeenpwned-downloader": notRun, // it would fetch 40 GB
 }
 
 // tools are run for what they are.
 var tools = []string{"cut", "sha1sum", "sort"}
 
-func nobody(*testing.T, []string, []string) error { return nil }
+func notRun(*testing.T, []string, []string) error { return nil }
 
 // checkShell runs each block with a shell that finds nothing but tools and, in the
 // place of the programs that judges knows, one that writes down how it was called.

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
+	"github.com/flakepass/flakepass/internal/server/run"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
 )
 
 // An app is what every command gets.
@@ -89,4 +92,53 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 // load reads the configuration from the file of --config and the environment.
 func (a *app) load() (config.Config, error) {
 	return config.Load(config.Options{File: a.file})
+}
+
+type configCommand struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c configCommand) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	return cfg.Dump(a.out, c.JSON)
+}
+
+type versionCommand struct {
+	Short    bool `help:"Print the number alone." xor:"what"`
+	Licences bool `help:"Print the licences of all that is linked into this program." xor:"what"`
+}
+
+func (c versionCommand) Run(a *app) error {
+	var err error
+	switch {
+	case c.Licences:
+		_, err = fmt.Fprint(a.out, release.Licences)
+	case c.Short:
+		_, err = fmt.Fprintln(a.out, release.Number())
+	default:
+		_, err = fmt.Fprintln(a.out, "flakepass", release.Version())
+	}
+	return err
+}
+
+type serveCommand struct{}
+
+func (serveCommand) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	log := run.OfInstance(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
+	run.LogRedis(log)
+	err = run.Serve(a.ctx, cfg, a.out, a.errs, nil)
+	if a.ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = nil // stopped before it had started
+	}
+	if err == nil {
+		log.InfoContext(a.ctx, "stopped")
+	}
+	return err
 }

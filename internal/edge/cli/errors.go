@@ -11,26 +11,26 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 // packages are those whose names begin the texts of their errors. That is for
-// the log; it tells a person nothing.
+// the log; a user has no use for it.
 var packages = []string{
-	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "firstadmin", "fleet", "gatetier", "sqlstore", "hashproc", "httpapi",
-	"idworker", "keypair", "limit", "login", "memlimit", "memtier", "migrations", "policy", "problem", "redislimit", "redistier", "redisworker", "run", "secondfactor", "session",
-	"sqlworker", "sweep", "telemetry", "ratelimit", "touchtier", "zkworker",
+	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "firstadmin", "fleet", "layer", "sqlstore", "hashproc", "httpapi",
+	"idworker", "keypair", "limit", "login", "memstore", "migrations", "policy", "problem", "redisstore", "redisworker", "run", "secondfactor", "session",
+	"sqlworker", "sweep", "telemetry", "ratelimit", "requestid", "zkworker",
 }
 
 var names = regexp.MustCompile(`(^|: |; |\n)(?:(?:` + strings.Join(packages, "|") + `): )+`)
 
 // plain is an error as a person reads it.
 func plain(err error) string {
-	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
-		return strings.TrimPrefix(invalid.Error(), "account: invalid: ")
+	if wrong, ok := errors.AsType[*invalid.Error](err); ok {
+		return wrong.Error()
 	}
-	text := strings.TrimPrefix(names.ReplaceAllString(err.Error(), "$1"), "check: ") // nobody asked for a check
+	text := strings.TrimPrefix(names.ReplaceAllString(err.Error(), "$1"), "check: ") // the command was no check
 	if _, wrong := errors.AsType[config.Problems](err); wrong {
 		text = strings.Replace(text, ":\n", " with the configuration:\n", 1)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -113,4 +114,22 @@ func (c idDecode) Run(a *app) error {
 		_, _ = fmt.Fprintf(w, "id\t%s\nlayout\t%s\nepoch\t%s\ntime\t%s\ndatacenter\t%d\nworker\t%d\nsequence\t%d\n",
 			v.ID, v.Layout, v.Epoch.Format(time.RFC3339Nano), v.Time.Format(time.RFC3339Nano), v.Datacenter, v.Worker, v.Sequence)
 	})
+}
+
+// An epoch is where the time of a layout begins.
+type epoch struct{ time.Time }
+
+// UnmarshalText reads an instant as RFC 3339 has it, or a number of
+// milliseconds since 1970.
+func (e *epoch) UnmarshalText(text []byte) error {
+	if ms, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		e.Time = time.UnixMilli(ms).UTC()
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, string(text))
+	if err != nil {
+		return fmt.Errorf("%q is no epoch; write an instant such as 2020-01-01T00:00:00Z, or milliseconds since 1970 such as 1577836800000", text)
+	}
+	e.Time = t.UTC()
+	return nil
 }

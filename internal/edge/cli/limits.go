@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
@@ -121,26 +120,4 @@ func checkLimits(changes []limitChange) error {
 		seen[c.name] = true
 	}
 	return nil
-}
-
-// clientLimits is l in the words of the client, and backLimits the way back.
-func clientLimits(l *limit.Limits) *apiclient.Limits {
-	if *l == (limit.Limits{}) {
-		return nil // a server that knows of none in the policy
-	}
-	to := func(r limit.Rule) apiclient.Limit { return apiclient.Limit{Count: r.Count, Period: r.Per} }
-	out := &apiclient.Limits{LoginAccount: to(l.LoginAccount), LoginAddress: to(l.LoginAddress), Register: to(l.Register), Introspect: to(l.Introspect)}
-	for _, r := range l.LoginPlace[:l.Place()] {
-		out.LoginPlace = append(out.LoginPlace, to(r))
-	}
-	return out
-}
-
-func backLimits(l *apiclient.Limits) (out limit.Limits) {
-	from := func(r apiclient.Limit) limit.Rule { return limit.Rule{Count: r.Count, Per: r.Period} }
-	out = limit.Limits{LoginAccount: from(l.LoginAccount), LoginAddress: from(l.LoginAddress), Register: from(l.Register), Introspect: from(l.Introspect)}
-	for i, r := range l.LoginPlace[:min(len(l.LoginPlace), limit.MaxPlace)] {
-		out.LoginPlace[i] = from(r)
-	}
-	return out
 }

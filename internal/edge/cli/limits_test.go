@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
@@ -21,8 +22,8 @@ func TestLimitIsReadAsItIsShown(t *testing.T) {
 	if got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if back := backLimits(clientLimits(&want)); back != want {
-		t.Errorf("through the client: %+v", back)
+	if back := limitsIn(&wire.Policy{Limits: want.Doc()}); back != want {
+		t.Errorf("through the API: %+v", back)
 	}
 	changeLimits(&got, []limitChange{{"login-place", want.LoginPlace[2:3]}})
 	if n := got.Place(); n != 1 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -153,15 +153,15 @@ func (c migrateStatus) Run(a *app) error {
 			return err
 		}
 		type line struct {
-			Number    int64       `json:"number"`
-			Name      string      `json:"name"`
-			AppliedAt *audit.Time `json:"applied_at"`
+			Number    int64      `json:"number"`
+			Name      string     `json:"name"`
+			AppliedAt *wire.Time `json:"applied_at"`
 		}
 		lines := make([]line, len(states))
 		for i, s := range states {
 			lines[i] = line{Number: s.Number, Name: s.Name}
 			if !s.AppliedAt.IsZero() {
-				lines[i].AppliedAt = &audit.Time{Time: s.AppliedAt.UTC()}
+				lines[i].AppliedAt = &wire.Time{Time: s.AppliedAt.UTC()}
 			}
 		}
 		return show(a.out, c.JSON, lines, func(w io.Writer) {

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/server/hashproc"
 )
 
 // password is a new one, for this database.
@@ -60,4 +64,23 @@ func (a *app) hidden(prompt string) (string, error) {
 		return "", fmt.Errorf("read the password: %w", err)
 	}
 	return string(b), nil
+}
+
+// hashCommand is the process in which a server has passwords hashed.
+type hashCommand struct{}
+
+func (hashCommand) Run(a *app) error {
+	if f, ok := a.in.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return errors.New("hash is started by serve, and is of no use by hand")
+		}
+	}
+	out, ok := a.out.(*os.File)
+	if !ok {
+		return errors.New("hash writes to a file only")
+	}
+	// The end of its input ends it. A signal that stops the server often reaches this
+	// process too, and logins that have begun are still to be answered.
+	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	return hashproc.Serve(a.in, out, account.Here{})
 }

@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
-	"time"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -46,24 +50,31 @@ func (c policySet) Validate() error {
 
 func (c policySet) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policySet) change(ctx context.Context, d policyPlace, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
-	change.Next = inForce
+func (c policySet) change(ctx context.Context, b policyBackend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
+	to := client.PolicyChange{
+		IdleTimeout: inForce.IdleTimeout, AbsoluteLifetime: inForce.AbsoluteLifetime, TouchInterval: inForce.TouchInterval, SweepSchedule: inForce.SweepSchedule,
+		PolicyHow: how,
+	}
 	for _, f := range []struct {
 		from *span
-		to   *time.Duration
-	}{{c.Idle, &change.Next.Idle}, {c.Absolute, &change.Next.Absolute}, {c.Touch, &change.Next.Touch}} {
+		to   *wire.Seconds
+	}{{c.Idle, &to.IdleTimeout}, {c.Absolute, &to.AbsoluteLifetime}, {c.Touch, &to.TouchInterval}} {
 		if f.from != nil {
-			*f.to = time.Duration(*f.from)
+			*f.to = wire.Seconds(*f.from)
 		}
 	}
 	if c.Schedule != nil {
-		change.Next.Schedule = *c.Schedule
+		to.SweepSchedule = *c.Schedule
 	}
-	changeLimits(&change.Next.Limits, c.Limit)
-	if len(c.Limit) == len(limitNames) { // nothing is left of those that may not be readable
-		change.Next.LimitsErr = nil
+	if len(c.Limit) > 0 {
+		var limits limit.Limits // of those that cannot be read nothing is guessed: all are needed then
+		if inForce.Limits != nil {
+			limits = limitsIn(inForce)
+		}
+		changeLimits(&limits, c.Limit)
+		to.Limits = limits.Doc()
 	}
-	return d.Set(ctx, commandActor(), change)
+	return b.SetPolicy(ctx, to)
 }
 
 type policyRevert struct {
@@ -73,91 +84,84 @@ type policyRevert struct {
 
 func (c policyRevert) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policyRevert) change(ctx context.Context, d policyPlace, _ policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
-	next, effect, err := d.Revert(ctx, commandActor(), c.Version, change)
-	if errors.Is(err, operator.ErrNoVersion) {
-		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, d.command)
+func (c policyRevert) change(ctx context.Context, b policyBackend, _ *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
+	made, err := b.RevertPolicy(ctx, c.Version, how)
+	p, _ := errors.AsType[*client.Problem](err)
+	if errors.Is(err, operator.ErrNoVersion) || p != nil && slices.ContainsFunc(p.Errors, func(f wire.FieldError) bool { return f.Field == "version" }) {
+		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, b.command)
 	}
-	return next, effect, err
+	return made, err
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, d policyPlace, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error)
-
-// policyVerbs are those of [operator.Policies], with its errors.
-type policyVerbs interface {
-	Current(ctx context.Context) (policy.Policy, error)
-	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
-	Set(ctx context.Context, by audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, by audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-}
-
-// A policyPlace is where the policy is changed: in the database here, or on a
-// server elsewhere.
-type policyPlace struct {
-	policyVerbs
-	command string // before policy, as a person types it
-	within  string // by when every instance acts by a change
-	// making opens what a change takes beside a question, while f makes it.
-	making func(ctx context.Context, f func() error) error
-}
+type policyVerb func(ctx context.Context, b policyBackend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error)
 
 // changePolicy asks what the change would do, has it confirmed if that is much,
 // and makes it.
 func (a *app) changePolicy(how policyHow, do policyVerb) error {
-	return a.looks(func(ctx context.Context, p place) error { return a.changePolicyAt(ctx, p.policies, how, do) })
+	return a.looks(func(ctx context.Context, b backend) error { return a.changePolicyAt(ctx, b.policies, how, do) })
 }
 
-func (a *app) changePolicyAt(ctx context.Context, d policyPlace, how policyHow, do policyVerb) error {
-	inForce, err := d.Current(ctx)
+func (a *app) changePolicyAt(ctx context.Context, b policyBackend, how policyHow, do policyVerb) error {
+	inForce, err := b.Policy(ctx)
 	if err != nil {
 		return err
 	}
-	change := operator.PolicyChange{Version: inForce.Version, Note: how.Note, DryRun: true}
-	next, effect, err := do(ctx, d, inForce, change)
+	ask := client.PolicyHow{Version: inForce.Version, Note: how.Note, DryRun: true}
+	next, err := do(ctx, b, &inForce, ask)
 	if err != nil {
-		return policyError(d, err)
+		return policyError(b, err)
 	}
-	made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect)}
+	made := madePolicy{next.Policy, asked, next.Effect}
 	switch {
-	case sameTerms(&inForce, &next):
-		made.policyLine, made.Outcome = policyLineOf(&inForce), unchanged
-		return a.showChange(how.JSON, made, &inForce, d.within)
+	case sameTerms(&inForce, &next.Policy):
+		made.Policy, made.Outcome = inForce, unchanged
+		return a.showChange(how.JSON, made, &inForce, b.within)
 	case how.DryRun:
-		made.Outcome = asked
-		return a.showChange(how.JSON, made, &inForce, d.within)
+		return a.showChange(how.JSON, made, &inForce, b.within)
 	}
-	change.DryRun, change.Confirmed = false, how.Yes
-	if effect.Drastic() && !how.Yes {
-		if err := a.confirm("This ends " + endings(&effect) + "."); err != nil {
+	set := ask
+	set.DryRun, set.Confirm = false, how.Yes
+	if drastic(next.Effect) && !how.Yes {
+		if err := a.confirm("This ends " + endings(next.Effect) + "."); err != nil {
 			return err
 		}
-		change.Confirmed = true
+		set.Confirm = true
 	}
-	return d.making(ctx, func() error {
-		next, effect, err := do(ctx, d, inForce, change)
-		if errors.Is(err, operator.ErrUnconfirmed) { // grown since it was asked
-			err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(&effect))
+	return b.making(ctx, func() error {
+		next, err := do(ctx, b, &inForce, set)
+		if either(err, operator.ErrUnconfirmed, client.ConfirmationRequired) { // grown since it was asked
+			if p, ok := errors.AsType[*client.Problem](err); ok {
+				next.Effect = p.Effect
+			}
+			if next.Effect != nil { // a proxy may have taken it away
+				err = fmt.Errorf("this ends %s. Nothing was changed; if you are sure, say --yes", endings(next.Effect))
+			}
 		}
 		if err != nil {
-			return policyError(d, err)
+			return policyError(b, err)
 		}
-		made := madePolicy{policyLine: policyLineOf(&next), Effect: effectLineOf(&effect), Outcome: changed}
-		return a.showChange(how.JSON, made, &inForce, d.within)
+		return a.showChange(how.JSON, madePolicy{next.Policy, done, next.Effect}, &inForce, b.within)
 	})
 }
 
-func sameTerms(a, b *policy.Policy) bool {
-	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule && a.Limits == b.Limits
+// drastic reports whether the change ends many logins.
+func drastic(e *wire.Effect) bool {
+	return (&policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.EndsNow)}).Drastic()
+}
+
+func sameTerms(a, b *wire.Policy) bool {
+	return a.IdleTimeout == b.IdleTimeout && a.AbsoluteLifetime == b.AbsoluteLifetime && a.TouchInterval == b.TouchInterval && a.SweepSchedule == b.SweepSchedule &&
+		reflect.DeepEqual(a.Limits, b.Limits)
 }
 
 // policyError is what went wrong, as a person reads it.
-func policyError(d policyPlace, err error) error {
-	if wrong, ok := errors.AsType[*policy.InvalidError](err); ok && wrong.Fields[0].Code == policy.CodeUnreadable {
-		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, d.command, strings.Join(limitNames, ", "))
+func policyError(b policyBackend, err error) error {
+	if wrong, ok := errors.AsType[*invalid.Error](err); ok && wrong.Fields[0].Code == policy.CodeUnreadable {
+		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, b.command, strings.Join(limitNames, ", "))
 	}
-	if errors.Is(err, policy.ErrVersion) {
-		return fmt.Errorf("somebody else has just changed the policy; nothing was changed now. `%s policy get` shows it, try again", d.command)
+	if either(err, policy.ErrVersion, client.VersionConflict) {
+		return fmt.Errorf("somebody else has just changed the policy; nothing was changed now. `%s policy get` shows it, try again", b.command)
 	}
 	return err
 }

@@ -3,141 +3,107 @@ package cli
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 	"unicode"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/policy"
 )
-
-// A policyLine is a policy as --json prints it, in the words of the API, which
-// leaves out limits that cannot be read.
-type policyLine struct {
-	Idle      int64      `json:"idle_timeout_seconds"`
-	Absolute  int64      `json:"absolute_lifetime_seconds"`
-	Touch     int64      `json:"touch_interval_seconds"`
-	Schedule  string     `json:"sweep_schedule"`
-	Limits    *limit.Doc `json:"limits,omitempty"`
-	Version   int64      `json:"version"`
-	UpdatedAt audit.Time `json:"updated_at,omitzero"`
-	UpdatedBy string     `json:"updated_by,omitempty"`
-	Note      string     `json:"note"`
-
-	limits limit.Limits // as Limits; the default ones if that is nil
-}
-
-func policyLineOf(p *policy.Policy) policyLine {
-	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	l := policyLine{seconds(p.Idle), seconds(p.Absolute), seconds(p.Touch), p.Schedule, nil, p.Version, audit.Time{}, "", p.Note, limit.Default()}
-	if p.LimitsErr == nil && p.Limits != (limit.Limits{}) { // none at all is what a server leaves out
-		doc := limit.DocOf(&p.Limits)
-		l.Limits, l.limits = &doc, p.Limits
-	}
-	if p.Changed() {
-		l.UpdatedAt, l.UpdatedBy = audit.Time{Time: p.UpdatedAt.UTC()}, p.UpdatedBy
-	}
-	return l
-}
 
 // limitsUnreadable is shown in the place of limits that cannot be read.
 const limitsUnreadable = "unreadable"
 
-// limit is a limit for a person.
-func (l *policyLine) limit(name string) string {
-	if l.Limits == nil {
+// limitsIn are the limits of a policy; the default ones where it has none.
+func limitsIn(p *wire.Policy) limit.Limits {
+	if p.Limits == nil {
+		return limit.Default()
+	}
+	l, _ := limit.FromDoc(p.Limits) // of another release there may be others, which are shown as they are
+	return l
+}
+
+// limitOf is a limit for a person.
+func limitOf(p *wire.Policy, name string) string {
+	if p.Limits == nil {
 		return limitsUnreadable
 	}
-	return limitText(&l.limits, name)
+	l := limitsIn(p)
+	return limitText(&l, name)
 }
 
-// since says when a version came into force, and who set it: the first was there
-// before any clock, and nobody did.
-func (l *policyLine) since() (at, by string) {
-	if l.UpdatedAt.IsZero() {
+// since says when a version came into force, and who set it: the first was
+// there at the start, and no user set it.
+func since(p *wire.Policy) (at, by string) {
+	if p.UpdatedAt.IsZero() {
 		return "the first start", "-"
 	}
-	return l.UpdatedAt.Format(time.RFC3339), printable(l.UpdatedBy)
-}
-
-type estimateLine struct {
-	Count int64 `json:"count"`
-	Error int64 `json:"error"`
-}
-
-type effectLine struct {
-	Live estimateLine `json:"live"`
-	Ends estimateLine `json:"ends_now"`
-	Soon estimateLine `json:"ends_within_hour"`
-}
-
-func effectLineOf(e *policy.Effect) effectLine {
-	return effectLine{estimateLine(e.Live), estimateLine(e.Ends), estimateLine(e.Soon)}
+	return p.UpdatedAt.Format(time.RFC3339), printable(p.UpdatedBy)
 }
 
 // What has become of a change.
 const (
-	changed   = "changed"
+	done      = "changed"
 	asked     = "dry_run"
 	unchanged = "unchanged" // it was so before
 )
 
 // A madePolicy is a change, and what it does.
 type madePolicy struct {
-	policyLine
-	Outcome string     `json:"outcome"`
-	Effect  effectLine `json:"effect"`
+	wire.Policy
+	Outcome string       `json:"outcome"`
+	Effect  *wire.Effect `json:"effect"`
 }
 
 // showChange says what has become of a change of the policy that was in force.
-func (a *app) showChange(asJSON bool, made madePolicy, was *policy.Policy, within string) error {
+func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within string) error {
 	return show(a.out, asJSON, made, func(w io.Writer) {
-		before := policyLineOf(was)
 		head := map[string]string{
-			changed: "policy is now version %d", asked: "policy would be version %d; nothing was changed",
+			done: "policy is now version %d", asked: "policy would be version %d; nothing was changed",
 			unchanged: "policy is version %d, and says so already; nothing was changed",
 		}[made.Outcome]
 		_, _ = fmt.Fprintf(w, head+"\n", made.Version)
 		for _, f := range []struct {
 			name     string
-			now, was int64
-		}{{"idle timeout", made.Idle, before.Idle}, {"absolute lifetime", made.Absolute, before.Absolute}, {"touch interval", made.Touch, before.Touch}} {
+			now, was wire.Seconds
+		}{
+			{"idle timeout", made.IdleTimeout, was.IdleTimeout}, {"absolute lifetime", made.AbsoluteLifetime, was.AbsoluteLifetime},
+			{"touch interval", made.TouchInterval, was.TouchInterval},
+		} {
 			if f.now != f.was {
-				_, _ = fmt.Fprintf(w, "  %s %s, was %s\n", f.name, seconds(f.now), seconds(f.was))
+				_, _ = fmt.Fprintf(w, "  %s %s, was %s\n", f.name, span(f.now), span(f.was))
 			}
 		}
-		if made.Schedule != before.Schedule {
-			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.Schedule), printable(before.Schedule))
+		if made.SweepSchedule != was.SweepSchedule {
+			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.SweepSchedule), printable(was.SweepSchedule))
 		}
 		for _, name := range limitNames {
-			if now, was := made.limit(name), before.limit(name); now != was {
+			if now, was := limitOf(&made.Policy, name), limitOf(was, name); now != was {
 				_, _ = fmt.Fprintf(w, "  limit %s %s, was %s\n", name, now, was)
 			}
 		}
-		e := made.Effect
-		ends := policy.Effect{Live: policy.Estimate(e.Live), Ends: policy.Estimate(e.Ends)}
-		soon := number(policy.Estimate(e.Soon))
+		soon := number(made.Effect.EndsWithinAHour)
 		switch made.Outcome {
-		case changed:
-			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance %s\n",
-				endings(&ends), soon, within)
+		case done:
+			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance %s\n", endings(made.Effect), soon, within)
 		case asked:
-			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour if nobody used them\n", endings(&ends), soon)
+			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour if nobody used them\n", endings(made.Effect), soon)
 		}
 	})
 }
 
 // endings is how many logins end, of how many.
-func endings(e *policy.Effect) string {
-	return number(e.Ends) + " of " + number(e.Live) + " living logins"
+func endings(e *wire.Effect) string {
+	return number(e.EndsNow) + " of " + number(e.Live) + " living logins"
 }
 
 // number is a count for a person, with its error if it has one.
-func number(e policy.Estimate) string {
+func number(e wire.Estimate) string {
 	if e.Error == 0 {
 		return thousands(e.Count)
 	}
@@ -152,10 +118,7 @@ func thousands(n int64) string {
 	return s
 }
 
-func seconds(n int64) span { return span(time.Duration(n) * time.Second) }
-
-// printable is a text that somebody else wrote, for a terminal: without what a
-// terminal obeys.
+// printable is a text from elsewhere, for a terminal: without control characters.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -180,29 +143,29 @@ type policyGet struct {
 }
 
 func (c policyGet) Run(a *app) error {
-	return a.looks(func(ctx context.Context, p place) error {
-		inForce, err := p.policies.Current(ctx)
+	return a.looks(func(ctx context.Context, b backend) error {
+		inForce, err := b.policies.Policy(ctx)
 		if err != nil {
 			return err
 		}
-		return c.show(a.out, policyLineOf(&inForce))
+		return c.show(a.out, inForce)
 	})
 }
 
-func (c policyGet) show(out io.Writer, l policyLine) error {
-	return show(out, c.JSON, l, func(w io.Writer) {
-		since, by := l.since()
-		set := since + ", by " + by
-		if l.UpdatedAt.IsZero() {
-			set = since + ", never changed"
+func (c policyGet) show(out io.Writer, p wire.Policy) error {
+	return show(out, c.JSON, p, func(w io.Writer) {
+		at, by := since(&p)
+		set := at + ", by " + by
+		if p.UpdatedAt.IsZero() {
+			set = at + ", never changed"
 		}
 		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s\n",
-			l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch), printable(l.Schedule), set)
+			p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval), printable(p.SweepSchedule), set)
 		for _, name := range limitNames {
-			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, l.limit(name))
+			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, limitOf(&p, name))
 		}
-		if l.Note != "" {
-			_, _ = fmt.Fprintf(w, "note\t%s\n", printable(l.Note))
+		if p.Note != "" {
+			_, _ = fmt.Fprintf(w, "note\t%s\n", printable(p.Note))
 		}
 	})
 }
@@ -212,39 +175,51 @@ type policyHistory struct {
 }
 
 func (c policyHistory) Run(a *app) error {
-	return a.looks(func(ctx context.Context, p place) error {
-		lines := []policyLine{}
-		for before := int64(0); ; {
-			list, err := p.policies.History(ctx, before, pageSize)
-			if err != nil {
-				return err
+	return a.looks(func(ctx context.Context, b backend) error {
+		all, err := collect(b.policies.PolicyHistory(ctx))
+		if err != nil {
+			return err
+		}
+		return c.show(a.out, all)
+	})
+}
+
+func (c policyHistory) show(out io.Writer, all []wire.Policy) error {
+	return show(out, c.JSON, all, func(w io.Writer) {
+		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tLIMITS\tSINCE\tBY\tNOTE")
+		for i, p := range all {
+			before, same := limit.Default(), "default"
+			if i+1 < len(all) && all[i+1].Limits != nil {
+				before, same = limitsIn(&all[i+1]), "as before"
 			}
-			for i := range list {
-				lines = append(lines, policyLineOf(&list[i]))
-				before = list[i].Version
+			at, by := since(&p)
+			now := limitsIn(&p)
+			limits := cmp.Or(strings.Join(limitDifferences(&before, &now), " "), same)
+			if p.Limits == nil {
+				limits = limitsUnreadable
 			}
-			if len(list) < pageSize {
-				return c.show(a.out, lines)
-			}
+			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval),
+				printable(p.SweepSchedule), limits, at, by, printable(p.Note))
 		}
 	})
 }
 
-func (c policyHistory) show(out io.Writer, lines []policyLine) error {
-	return show(out, c.JSON, lines, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tLIMITS\tSINCE\tBY\tNOTE")
-		for i, l := range lines {
-			before, same := limit.Default(), "default"
-			if i+1 < len(lines) && lines[i+1].Limits != nil {
-				before, same = lines[i+1].limits, "as before"
-			}
-			since, by := l.since()
-			limits := cmp.Or(strings.Join(limitDifferences(&before, &l.limits), " "), same)
-			if l.Limits == nil {
-				limits = limitsUnreadable
-			}
-			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Version, seconds(l.Idle), seconds(l.Absolute), seconds(l.Touch),
-				printable(l.Schedule), limits, since, by, printable(l.Note))
-		}
-	})
+// show prints v as JSON, or as the table that f writes with tabs.
+func show(w io.Writer, asJSON bool, v any, f func(io.Writer)) error {
+	if asJSON {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	f(t)
+	return t.Flush()
+}
+
+// say prints the sentence that a verb returned, if there is one and it did not fail.
+func (a *app) say(sentence string, err error) error {
+	if err == nil && sentence != "" {
+		_, err = fmt.Fprintln(a.out, sentence)
+	}
+	return err
 }

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/client"
 )
 
 // readyCommand is a health check for where there is no shell and no other
-// program, such as in an image. It is told nothing that the server is not: both
-// read the same settings.
+// program, such as in an image. It needs no setting of its own: it
+// reads those of the server.
 type readyCommand struct {
 	Timeout time.Duration `help:"How long to wait for the answer." default:"3s"`
 }
@@ -33,14 +33,14 @@ func (c readyCommand) Run(a *app) error {
 	}
 	// Never through a proxy: it is this machine that is asked.
 	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: c.Timeout}
-	server, err := apiclient.New(apiclient.Options{URL: "http://" + address, HTTP: direct})
+	server, err := client.New(client.Options{URL: "http://" + address, HTTP: direct})
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, c.Timeout)
 	defer cancel()
 	err = server.Ready(ctx)
-	if problem, ok := errors.AsType[*apiclient.Problem](err); ok && problem.Code == apiclient.NotReady {
+	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Code == client.NotReady {
 		return fmt.Errorf("the server at %s is not ready: %s", address, strings.Join(problem.Reasons, "; "))
 	}
 	if err != nil {

@@ -27,16 +27,16 @@ func (userSecondFactorRekey) Help() string {
 }
 
 func (c userSecondFactorRekey) Run(a *app) error {
-	with := a.withDesk
+	with := a.toAct
 	if c.DryRun {
-		with = a.withOffice
+		with = a.toLook
 	}
-	return with(run.OpenExisting, func(ctx context.Context, o *office) error {
-		keys, err := storedKeys(o.cfg)
+	return with(run.OpenExisting, func(ctx context.Context, l *local) error {
+		keys, err := storedKeys(l.cfg)
 		if err != nil {
 			return err
 		}
-		r := &secondfactor.Rekeyer{Vault: &sqlstore.SecondFactors{DB: o.db}, Keys: keys, IDs: o.Users.IDs}
+		r := &secondfactor.Rekeyer{Vault: &sqlstore.SecondFactors{DB: l.db}, Keys: keys, IDs: l.operators.Users.IDs}
 		done, err := r.Run(ctx, commandActor(), c.Reason, c.DryRun)
 		if err != nil {
 			if done.Changed > 0 && !c.DryRun {

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
@@ -35,15 +39,15 @@ func (c *remoteCommand) AfterApply(a *app) error {
 	return nil
 }
 
-// A counter is a server elsewhere, at which an operator stands.
-type counter struct {
-	*apiclient.Client
+// A remoteServer is a server elsewhere, and the login with which it is called.
+type remoteServer struct {
+	*client.Client
 	target
 }
 
 // remotely runs f at the server that the environment or the file names: twice, if the
 // server wants password and code in between.
-func (a *app) remotely(f func(ctx context.Context, s counter) error) error {
+func (a *app) remotely(f func(ctx context.Context, s remoteServer) error) error {
 	t, err := findTarget()
 	if err != nil {
 		return err
@@ -52,46 +56,99 @@ func (a *app) remotely(f func(ctx context.Context, s counter) error) error {
 	if err != nil {
 		return err
 	}
-	return remoteError(a.proving(a.ctx, counter{c.As(t.Token), t}, f))
+	return remoteError(a.proving(a.ctx, remoteServer{c.As(t.Token), t}, f))
 }
 
-func (a *app) calls(url string) (*apiclient.Client, error) {
+func (a *app) calls(url string) (*client.Client, error) {
 	if err := checkURL(url, a.insecure); err != nil {
 		return nil, err
 	}
-	return apiclient.New(apiclient.Options{URL: url, Retries: 2})
+	return client.New(client.Options{URL: url, Retries: 2})
 }
 
 // remoteError is what a server said, with what to do about it here.
 func remoteError(err error) error {
-	p, told := errors.AsType[*apiclient.Problem](err)
+	p, answered := errors.AsType[*client.Problem](err)
 	switch {
-	case !told:
-	case p.Status == http.StatusUnauthorized && p.Code != apiclient.CredentialsInvalid && p.Code != "":
+	case !answered:
+	case p.Status == http.StatusUnauthorized && p.Code != client.CredentialsInvalid && p.Code != "":
 		return fmt.Errorf("%w; say `flakepass remote login URL NAME`", err)
 	case p.RetryAfter > 0:
 		return fmt.Errorf("%w; try again in %v", err, p.RetryAfter)
-	case p.Code == apiclient.InternalError && p.RequestID != "":
+	case p.Code == client.InternalError && p.RequestID != "":
 		return fmt.Errorf("%w; the server's log has it under %s", err, p.RequestID)
 	}
 	return err
 }
 
-// user looks a user up by the name as a person types it, with the login that
-// lives.
-func (s counter) user(ctx context.Context, name string) (apiclient.Person, error) {
+// find looks a user up by the name as a person types it, with the login that lives.
+func (s remoteServer) find(ctx context.Context, name string) (wire.Person, error) {
 	normal, err := account.NormalizeUsername(name)
 	if err != nil {
-		return apiclient.Person{}, err
+		return wire.Person{}, err
 	}
 	for u, err := range s.Users(ctx, normal) { // the shortest comes first
 		if err != nil {
-			return apiclient.Person{}, err
+			return wire.Person{}, err
 		}
 		if u.Username == normal {
 			return s.User(ctx, u.ID)
 		}
 		break
 	}
-	return apiclient.Person{}, fmt.Errorf("no user %q; `flakepass remote user list` shows all", normal)
+	return wire.Person{}, fmt.Errorf("no user %q; `flakepass remote user list` shows all", normal)
+}
+
+type remoteUser struct {
+	Add     userAdd       `cmd:"" help:"Add a user."`
+	List    userList      `cmd:"" help:"List all users, in the order in which they came."`
+	Role    userRole      `cmd:"" help:"Give a user another role, and end the login."`
+	Disable userDisable   `cmd:"" help:"Keep a user from logging in, and end the login."`
+	Enable  userEnable    `cmd:"" help:"Let a disabled user log in again."`
+	Reset   userReset     `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
+	Links   userLinks     `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
+	Logout  userLogoutOne `cmd:"" help:"End a user's login."`
+
+	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
+}
+
+type remoteUserSecondFactor struct {
+	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end the login."`
+}
+
+// A deviceFile has what shows at the next login that this machine was logged in to
+// an account. It is beside the file with the token, and outlives a logout.
+type deviceFile struct {
+	URL        string `json:"url"`
+	Username   string `json:"username"`
+	Credential string `json:"device_credential"`
+}
+
+func devicePath() (string, error) {
+	path, err := targetPath()
+	return filepath.Join(filepath.Dir(path), "remote-device.json"), err
+}
+
+// readDevice is what was kept of that account at that server, or none: a login
+// works without it.
+func readDevice(url, name string) client.DeviceCredential {
+	var f deviceFile
+	path, err := devicePath()
+	if err != nil {
+		return client.DeviceCredential{}
+	}
+	b, err := os.ReadFile(path) //nolint:gosec // of this user's configuration
+	if err != nil || json.Unmarshal(b, &f) != nil || f.URL != url || !sameName(f.Username, name) {
+		return client.DeviceCredential{}
+	}
+	return client.NewDeviceCredential(f.Credential)
+}
+
+// writeDevice keeps what a login has brought, if the server gives such a thing.
+func writeDevice(url, name string, c client.DeviceCredential) error {
+	path, err := devicePath()
+	if err != nil || c.Reveal() == "" {
+		return err
+	}
+	return writePrivate(path, deviceFile{url, name, c.Reveal()})
 }

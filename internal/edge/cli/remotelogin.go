@@ -8,11 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
 type remoteLogin struct {
@@ -27,9 +26,9 @@ func (c remoteLogin) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	who := apiclient.Credentials{Username: c.Name, Code: c.Code}
+	who := client.Credentials{Username: c.Name, Code: c.Code}
 	switch old, err := readTarget(); {
-	case err == nil && (old.URL != c.URL || !sameName(old.Username, c.Name)): // it would live on, and nobody could end it from here
+	case err == nil && (old.URL != c.URL || !sameName(old.Username, c.Name)): // it would live on, and could not be ended from here
 		return fmt.Errorf("still logged in to %s as %s; say `flakepass remote logout` first", printable(old.URL), printable(old.Username))
 	case err == nil:
 		who.Last = old.Token
@@ -39,9 +38,9 @@ func (c remoteLogin) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	who.Password = apiclient.NewPassword(text)
+	who.Password = client.NewPassword(text)
 	in, err := api.Login(a.ctx, who)
-	if errors.Is(err, apiclient.SecondFactorRequired) {
+	if errors.Is(err, client.SecondFactorRequired) {
 		return errors.New("the account has a second factor; say it again with --code and the code that the app shows, or a recovery code")
 	}
 	if err != nil {
@@ -55,7 +54,7 @@ func (c remoteLogin) Run(a *app) error {
 	if err == nil {
 		err = writeDevice(c.URL, me.Username, in.Device)
 	}
-	if err != nil { // a login that nobody can use is none
+	if err != nil { // a login that cannot be used is none
 		_, _ = mine.Logout(context.WithoutCancel(a.ctx))
 		return remoteError(err)
 	}
@@ -66,7 +65,7 @@ func (c remoteLogin) Run(a *app) error {
 	return nil
 }
 
-// sameName compares a name as the server keeps it with one that somebody typed.
+// sameName compares a name as the server keeps it with one that was typed.
 func sameName(kept, typed string) bool {
 	normal, err := account.NormalizeUsername(typed)
 	return err == nil && normal == kept
@@ -84,10 +83,10 @@ func (c remoteLogout) Run(a *app) error {
 		_, err := fmt.Fprintln(a.out, "forgotten; the login goes on at the server until it is over")
 		return err
 	}
-	return a.remotely(func(ctx context.Context, s counter) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
 		within, err := s.Logout(ctx)
-		p, told := errors.AsType[*apiclient.Problem](err)
-		if err != nil && (!told || p.Status != http.StatusUnauthorized || p.Code == "") {
+		p, answered := errors.AsType[*client.Problem](err)
+		if err != nil && (!answered || p.Status != http.StatusUnauthorized || p.Code == "") {
 			return fmt.Errorf("%w. The login may go on; say it again, or `flakepass remote logout --forget`", err)
 		}
 		if s.Username != "" { // of the file, not of the environment
@@ -100,8 +99,8 @@ func (c remoteLogout) Run(a *app) error {
 	})
 }
 
-// everywhere is by when every instance acts by what was done: at once if the
-// server could tell the others, else within.
+// everywhere is by when every instance acts by what was done: at once if the server
+// could notify the others, else within.
 func everywhere(within time.Duration) string {
 	if within == 0 {
 		return "on every instance as soon as it hears of it, within the revocation bound of the server at the latest"
@@ -114,23 +113,75 @@ type remoteWhoami struct {
 }
 
 func (c remoteWhoami) Run(a *app) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
 		me, err := s.Me(flakepass.NewPassiveContext(ctx)) // to ask is no use
 		if err != nil {
 			return err
 		}
 		l := me.Session
 		return show(a.out, c.JSON, struct {
-			URL           string      `json:"url"`
-			Username      string      `json:"username"`
-			Role          string      `json:"role"`
-			SessionID     idworker.ID `json:"session_id"`
-			IssuedAt      audit.Time  `json:"issued_at"`
-			ExpiresAt     audit.Time  `json:"expires_at"`
-			IdleExpiresAt audit.Time  `json:"idle_expires_at"`
-		}{s.URL, me.Username, me.Role, idworker.ID(l.ID), audit.Time{Time: l.IssuedAt}, audit.Time{Time: l.ExpiresAt}, audit.Time{Time: l.IdleExpiresAt}}, func(w io.Writer) {
+			URL           string    `json:"url"`
+			Username      string    `json:"username"`
+			Role          string    `json:"role"`
+			SessionID     wire.ID   `json:"session_id"`
+			IssuedAt      wire.Time `json:"issued_at"`
+			ExpiresAt     wire.Time `json:"expires_at"`
+			IdleExpiresAt wire.Time `json:"idle_expires_at"`
+		}{s.URL, me.Username, me.Role, l.ID, l.IssuedAt, l.ExpiresAt, l.IdleExpiresAt}, func(w io.Writer) {
 			_, _ = fmt.Fprintf(w, "server\t%s\nusername\t%s\nrole\t%s\nlogin\t%s\nsince\t%s\nexpires\t%s\nidle at\t%s\n", s.URL, printable(me.Username),
 				printable(me.Role), l.ID, l.IssuedAt.Format(time.RFC3339), l.ExpiresAt.Format(time.RFC3339), l.IdleExpiresAt.Format(time.RFC3339))
 		})
 	})
+}
+
+type remoteReauthenticate struct {
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
+}
+
+func (c remoteReauthenticate) Run(a *app) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
+		text, err := a.typed(c.PasswordStdin)
+		if err != nil {
+			return err
+		}
+		if err := s.Reauthenticate(ctx, client.NewPassword(text), c.Code); err != nil {
+			if errors.Is(err, client.CurrentCodeInvalid) {
+				err = fmt.Errorf("%w; give --code with the code that the app shows, or a recovery code", err)
+			}
+			return err
+		}
+		_, err = fmt.Fprintln(a.out, "password and code were shown; for ten minutes no command asks for them again")
+		return err
+	})
+}
+
+// proving runs f, and, where the server wants password and code first, asks a person
+// for them and runs f once more. Such a request has done nothing. Without a terminal
+// the error says what a script does.
+func (a *app) proving(ctx context.Context, s remoteServer, f func(ctx context.Context, s remoteServer) error) error {
+	err := f(ctx, s)
+	if !errors.Is(err, client.ReauthenticationRequired) {
+		return err
+	}
+	if _, ok := a.terminal(); !ok {
+		return fmt.Errorf("%w. Nothing was done; say `flakepass remote reauthenticate --password-stdin` first, with --code if there is a second factor, and this again within ten minutes", err)
+	}
+	_, _ = fmt.Fprintln(a.errs, "The server wants your own password once more for this.")
+	text, err := a.hidden("Your password: ")
+	if err != nil {
+		return err
+	}
+	err = s.Reauthenticate(ctx, client.NewPassword(text), "")
+	if errors.Is(err, client.CurrentCodeInvalid) {
+		code, asked := a.hidden("Code of the second factor: ")
+		if asked != nil {
+			return asked
+		}
+		err = s.Reauthenticate(ctx, client.NewPassword(text), code)
+	}
+	if err != nil {
+		return err
+	}
+	return f(ctx, s)
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -17,9 +17,9 @@ type remoteSweep struct {
 
 // Run has a pass begin, and looks each half second how far it is.
 func (c remoteSweep) Run(a *app) error {
-	return a.remotely(func(ctx context.Context, s counter) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
 		r, err := s.StartSweep(ctx)
-		if errors.Is(err, apiclient.SweepRunning) {
+		if errors.Is(err, client.SweepRunning) {
 			return errors.New("a sweep is running on that server; nothing was done. Wait for it")
 		}
 		if err != nil {
@@ -41,15 +41,12 @@ func (c remoteSweep) Run(a *app) error {
 			bar.show(r.Cleared)
 		}
 		bar.end()
-		return tellSweep(a.out, c.JSON, sweep.Report{
-			ID: idworker.ID(r.ID), Instance: r.Instance, RequestedBy: r.RequestedBy, Started: r.StartedAt, Finished: r.FinishedAt, Outcome: sweep.Outcome(printable(r.Outcome)),
-			Cleared: r.Cleared, FailedRows: r.FailedRows, Longest: r.LongestBatch, Detail: r.Detail,
-		}, "the log of "+printable(r.Instance))
+		return showSweep(a.out, c.JSON, r, "the log of "+printable(r.Instance))
 	})
 }
 
 // pass is how far a pass is now.
-func pass(ctx context.Context, s counter, was apiclient.Sweep) (apiclient.Sweep, error) {
+func pass(ctx context.Context, s remoteServer, was wire.Sweep) (wire.Sweep, error) {
 	for r, err := range s.Sweeps(ctx) {
 		if err != nil {
 			return was, err

@@ -52,7 +52,7 @@ func findTarget() (target, error) {
 	case !url || !token && !file:
 		return target{}, misuse("set " + remoteURL + " together with " + remoteToken + " or " + remoteTokenFile + ", or none of them")
 	case file:
-		b, err := os.ReadFile(path) //nolint:gosec // whoever runs the command names it
+		b, err := os.ReadFile(path) //nolint:gosec // the user of the command names it
 		if err != nil {
 			return target{}, misuse(remoteTokenFile + ": " + err.Error())
 		}

@@ -7,8 +7,9 @@ import (
 	"io"
 	"time"
 
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -32,37 +33,34 @@ func (c sessionList) Validate() error {
 }
 
 func (c sessionList) Run(a *app) error {
-	return a.looks(func(ctx context.Context, p place) error {
-		lines, err := p.sessions.living(ctx, c.User, c.Limit)
-		if err != nil {
-			return err
+	return a.looks(func(ctx context.Context, b backend) error {
+		living := []wire.UserSession{}
+		if c.User != "" {
+			u, err := b.users.find(ctx, c.User)
+			if err != nil {
+				return err
+			}
+			if u.Session != nil {
+				living = append(living, wire.UserSession{Session: *u.Session, UserID: u.ID, Username: u.Username, Role: u.Role})
+			}
+			return c.show(a.out, living)
 		}
-		return c.show(a.out, lines)
+		for l, err := range b.sessions.Sessions(ctx) {
+			if err != nil {
+				return err
+			}
+			if living = append(living, l); len(living) == c.Limit {
+				break
+			}
+		}
+		return c.show(a.out, living)
 	})
 }
 
-// A sessionLine is a login that lives as --json prints it.
-type sessionLine struct {
-	ID            idworker.ID `json:"id"`
-	UserID        idworker.ID `json:"user_id"`
-	Username      string      `json:"username"`
-	Role          string      `json:"role"`
-	IssuedAt      audit.Time  `json:"issued_at"`
-	LastSeenAt    audit.Time  `json:"last_seen_at"`
-	ExpiresAt     audit.Time  `json:"expires_at"`
-	IdleExpiresAt audit.Time  `json:"idle_expires_at"`
-}
-
-func sessionLineOf(id, user idworker.ID, name, role string, issued, seen, expires, idleExpires time.Time) sessionLine {
-	return sessionLine{
-		id, user, name, role, audit.Time{Time: issued}, audit.Time{Time: seen}, audit.Time{Time: expires}, audit.Time{Time: idleExpires},
-	}
-}
-
-func (c sessionList) show(out io.Writer, lines []sessionLine) error {
-	return show(out, c.JSON, lines, func(w io.Writer) {
+func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
+	return show(out, c.JSON, living, func(w io.Writer) {
 		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
-		for _, l := range lines {
+		for _, l := range living {
 			ends := l.ExpiresAt
 			if l.IdleExpiresAt.Before(ends.Time) {
 				ends = l.IdleExpiresAt
@@ -79,17 +77,56 @@ type sessionEnd struct {
 }
 
 func (c sessionEnd) Run(a *app) error {
-	return a.acts(func(ctx context.Context, p place) error {
-		ended, err := p.sessions.end(ctx, c.ID, c.Reason)
-		if errors.Is(err, session.ErrNotFound) {
-			return errNoLogin(c.ID, p.command)
+	return a.acts(func(ctx context.Context, b backend) error {
+		ended, err := b.sessions.end(ctx, wire.ID(c.ID), c.Reason)
+		if either(err, session.ErrNotFound, client.NotFound) {
+			return fmt.Errorf("no login %s is known; `%s session list` shows those that live", c.ID, b.command)
 		}
 		return a.say(ended, err)
 	})
 }
 
-// errNoLogin says where those are that live. command is what a person types before
-// session.
-func errNoLogin(id idworker.ID, command string) error {
-	return fmt.Errorf("no login %s is known; `%s session list` shows those that live", id, command)
+type remoteLogoutAll struct {
+	because
+	Yes  bool `help:"Do not ask."`
+	JSON bool `help:"Print JSON."`
+}
+
+func (c remoteLogoutAll) Run(a *app) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
+		if !c.Yes {
+			if err := a.confirm("About to end every login at " + s.URL + ", this one too. Everybody has to log in again."); err != nil {
+				return err
+			}
+		}
+		all, err := s.LogoutAll(ctx, c.Reason)
+		if err != nil {
+			return err
+		}
+		return show(a.out, c.JSON, all, func(w io.Writer) {
+			_, _ = fmt.Fprintf(w, "every login that had begun ended%s, within %v on every instance; this one too\n", lived(all.Ended), all.Within)
+		})
+	})
+}
+
+type remoteStats struct {
+	JSON bool `help:"Print JSON."`
+}
+
+func (c remoteStats) Run(a *app) error {
+	return a.remotely(func(ctx context.Context, s remoteServer) error {
+		n, err := s.Stats(ctx)
+		if err != nil {
+			return err
+		}
+		return show(a.out, c.JSON, n, func(w io.Writer) {
+			for _, l := range []struct {
+				name string
+				n    wire.Estimate
+			}{{"users", n.Users}, {"role user", n.Roles.User}, {"role service", n.Roles.Service}, {"role admin", n.Roles.Admin},
+				{"disabled", n.Disabled}, {"living logins", n.LiveLogins}} {
+				_, _ = fmt.Fprintf(w, "%s\t%s\n", l.name, number(l.n))
+			}
+		})
+	})
 }

@@ -1,48 +1,27 @@
 package cli
 
 import (
-	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
-	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
-// TestJSONHasTimesAsTheAPIHasThem: in UTC with three digits of milliseconds, also
-// where these are zero.
-func TestJSONHasTimesAsTheAPIHasThem(t *testing.T) {
+// TestUsersHaveNullForNoTime: a script asks for disabled_at of every user.
+func TestUsersHaveNullForNoTime(t *testing.T) {
 	t.Parallel()
-	at := time.Date(2026, 11, 22, 20, 24, 0, 0, time.FixedZone("", 3600))
-	id := idworker.Default().Smallest(at)
-	p := policy.Policy{Version: 2, UpdatedAt: at}
-	for what, v := range map[string]any{
-		"audit":        eventLineOf(&audit.Event{ID: id}),
-		"policy get":   policyLineOf(&p),
-		"session list": sessionLineOf(1, 1, "ada", "user", at, at, at, at),
-		"user links":   linkLineOf(id, 1, "ada", 0, "root", at),
-		"user list":    userLine{DisabledAt: &audit.Time{Time: at}, CreatedAt: audit.Time{Time: at}},
-		"instances":    apiclient.Instance{StartedAt: at, SeenAt: at},
-	} {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		times := regexp.MustCompile(`"\d{4}-[^"]*"`).FindAllString(string(text), -1)
-		if len(times) == 0 {
-			t.Errorf("%s has no time: %s", what, text)
-		}
-		for _, got := range times {
-			if got != `"2026-11-22T19:24:00.000Z"` {
-				t.Errorf("%s --json has %s", what, got)
-			}
-		}
+	at := wire.At(time.Date(2026, 11, 22, 20, 24, 0, 0, time.UTC))
+	var out strings.Builder
+	if err := (userList{JSON: true}).show(&out, []wire.User{{Username: "ada"}, {Username: "bob", DisabledAt: at}}); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(out.String(), "disabled_at") != 2 || !strings.Contains(out.String(), `"disabled_at": null`) || !strings.Contains(out.String(), `"disabled_at": "2026-11-22T20:24:00.000Z"`) {
+		t.Error(out.String())
 	}
 }
 
@@ -50,22 +29,23 @@ func TestJSONHasTimesAsTheAPIHasThem(t *testing.T) {
 // place, are not what the policy says.
 func TestLimitsThatCannotBeReadAreShownAsThat(t *testing.T) {
 	t.Parallel()
-	good := policy.Policy{Version: 1, Limits: limit.Default()}
-	for what, p := range map[string]policy.Policy{
-		"here":  {Version: 2, Limits: limit.Default(), LimitsErr: errors.New("unexpected end of JSON input")},
-		"there": policyOf(apiclient.Policy{Version: 2}), // the server leaves them out
+	unreadable := policy.Policy{Version: 2, Limits: limit.Default(), LimitsErr: errors.New("unexpected end of JSON input")}
+	readable := limit.Default()
+	good := wire.Policy{Version: 1, Limits: readable.Doc()}
+	for what, p := range map[string]wire.Policy{
+		"here":  render.Policy(&unreadable),
+		"there": {Version: 2}, // the server leaves them out
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var get, history, change strings.Builder
-			line := policyLineOf(&p)
-			if err := (policyGet{JSON: asJSON}).show(&get, line); err != nil {
+			if err := (policyGet{JSON: asJSON}).show(&get, p); err != nil {
 				t.Fatal(err)
 			}
-			if err := (policyHistory{JSON: asJSON}).show(&history, []policyLine{policyLineOf(&good), line, policyLineOf(&good)}); err != nil {
+			if err := (policyHistory{JSON: asJSON}).show(&history, []wire.Policy{good, p, good}); err != nil {
 				t.Fatal(err)
 			}
 			a := &app{out: &change}
-			if err := a.showChange(asJSON, madePolicy{policyLine: policyLineOf(&good), Outcome: changed}, &p, "now"); err != nil {
+			if err := a.showChange(asJSON, madePolicy{good, done, &wire.Effect{}}, &p, "now"); err != nil {
 				t.Fatal(err)
 			}
 			if asJSON {

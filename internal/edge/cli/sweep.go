@@ -9,9 +9,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/edge/render"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -61,7 +62,7 @@ func (c sweepCommand) Run(a *app) error {
 	return c.sweep(a, d)
 }
 
-// quiet leaves out what the command tells by itself.
+// quiet leaves out what the command prints itself.
 func quiet(log *slog.Logger) *slog.Logger {
 	return slog.New(atLeast{log.Handler()})
 }
@@ -74,7 +75,7 @@ func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
 }
 
-func (c sweepCommand) count(a *app, d run.SweepDoor) error {
+func (c sweepCommand) count(a *app, d run.Sweeper) error {
 	bar := a.bar(0)
 	n, err := d.Count(a.ctx, bar.show)
 	bar.end()
@@ -92,9 +93,9 @@ func (c sweepCommand) count(a *app, d run.SweepDoor) error {
 	})
 }
 
-// sweep clears all that is over, with no ceiling: somebody waits for it, who can
-// stop it.
-func (c sweepCommand) sweep(a *app, d run.SweepDoor) error {
+// sweep clears all that is over, without the limits of a scheduled pass: the user
+// waits for it, and can stop it.
+func (c sweepCommand) sweep(a *app, d run.Sweeper) error {
 	d.Limits.Rows, d.Limits.Time = math.MaxInt, math.MaxInt64
 	bar := a.bar(0)
 	if bar.terminal && !c.JSON {
@@ -115,39 +116,31 @@ func (c sweepCommand) sweep(a *app, d run.SweepDoor) error {
 	if err != nil {
 		return err
 	}
-	return tellSweep(a.out, c.JSON, r, "the log above")
+	return showSweep(a.out, c.JSON, render.Sweep(&r), "the log above")
 }
 
-// tellSweep says what a pass did, and fails if it left anything. log is what has
+// A sweepLine is a pass as --json prints it.
+type sweepLine struct {
+	wire.Sweep
+	Took wire.Millis `json:"took_ms"`
+}
+
+// showSweep says what a pass did, and fails if it left anything. log is what has
 // the details.
-func tellSweep(out io.Writer, asJSON bool, r sweep.Report, log string) error {
-	if err := show(out, asJSON, reportOf(r), func(w io.Writer) {
-		_, _ = fmt.Fprintf(w, "%d logins cleared in %v, %d rows failed\n", r.Cleared, r.Took().Round(time.Millisecond), r.FailedRows)
+func showSweep(out io.Writer, asJSON bool, r wire.Sweep, log string) error {
+	took := r.FinishedAt.Sub(r.StartedAt.Time)
+	if err := show(out, asJSON, sweepLine{r, wire.Millis(took)}, func(w io.Writer) {
+		_, _ = fmt.Fprintf(w, "%d logins cleared in %v, %d rows failed\n", r.Cleared, took.Round(time.Millisecond), r.FailedRows)
 	}); err != nil {
 		return err
 	}
 	switch {
-	case r.Outcome == sweep.Stopped:
+	case r.Outcome == string(sweep.Stopped):
 		return errors.New("stopped; what was cleared stays so, and the next sweep goes on")
-	case r.Outcome != sweep.Done:
-		return fmt.Errorf("the sweep ended early (%s) %s; what was cleared stays so, and the next one goes on", r.Outcome, printable(r.Detail))
+	case r.Outcome != string(sweep.Done):
+		return fmt.Errorf("the sweep ended early (%s) %s; what was cleared stays so, and the next one goes on", printable(r.Outcome), printable(r.Detail))
 	case r.FailedRows > 0:
 		return fmt.Errorf("%d rows cannot be cleared; %s names them. The users can log in, and the logins are over all the same", r.FailedRows, log)
 	}
 	return nil
-}
-
-// A sweepReport is a pass as JSON has it.
-type sweepReport struct {
-	ID         idworker.ID   `json:"id"`
-	Outcome    sweep.Outcome `json:"outcome"`
-	Cleared    int64         `json:"cleared"`
-	FailedRows int64         `json:"failed_rows"`
-	Took       int64         `json:"took_ms"`
-	Longest    int64         `json:"longest_batch_ms"`
-	Detail     string        `json:"detail"`
-}
-
-func reportOf(r sweep.Report) sweepReport {
-	return sweepReport{r.ID, r.Outcome, r.Cleared, r.FailedRows, r.Took().Milliseconds(), r.Longest.Milliseconds(), r.Detail}
 }

@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
@@ -59,36 +60,32 @@ func (c userAdd) Run(a *app) error {
 	orMake := func(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 		return run.OpenOrMake(ctx, cfg, log, a.out)
 	}
-	return a.at(a.withMint, orMake, func(ctx context.Context, p place) error {
-		u, r, err := c.add(ctx, p, ask)
-		if errors.Is(err, account.ErrExists) {
-			return errTaken(c.Name, p.command)
+	return a.at(a.toMint, orMake, func(ctx context.Context, b backend) error {
+		made, err := c.add(ctx, b, ask)
+		if either(err, account.ErrExists, client.UsernameTaken) {
+			return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", c.Name, b.command)
 		}
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", u.Username, printable(string(u.Role)))
+		_, err = fmt.Fprintf(a.out, "user %q added, role %s\n", made.User.Username, printable(made.User.Role))
 		if err == nil && c.Invite {
-			err = given(a.out, u.Username, r)
+			err = given(a.out, made.User.Username, made.Reset)
 		}
 		return err
 	})
 }
 
-func (c userAdd) add(ctx context.Context, p place, ask func() (string, error)) (u account.User, r shownReset, err error) {
+func (c userAdd) add(ctx context.Context, b backend, ask func() (string, error)) (made client.Invited, err error) {
+	u := client.NewUser{Username: c.Name, Role: c.Role, Reason: c.Reason}
 	if c.Invite {
-		return p.adding.invite(ctx, c)
+		return b.adding.InviteUser(ctx, u, c.For)
 	}
 	password, err := ask()
 	if err == nil {
-		u, err = p.adding.add(ctx, c, password)
+		made.User, err = b.adding.add(ctx, u, password)
 	}
-	return u, r, err
-}
-
-// errTaken says that a name is. command is what a person types before user.
-func errTaken(name, command string) error {
-	return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", name, command)
+	return made, err
 }
 
 type userPasswd struct {
@@ -102,20 +99,20 @@ func (c userPasswd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		closeList, err := o.refuseStolen()
+	return a.withUser(c.Name, func(ctx context.Context, l *local, u account.User) error {
+		closeList, err := l.refuseStolen()
 		if err != nil {
 			return err
 		}
 		defer closeList()
-		ended, err := o.Users.SetPassword(ctx, commandActor(), u.ID, p, c.Reason)
+		ended, err := l.operators.Users.SetPassword(ctx, commandActor(), u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
 		}
 		if session.Done(err) {
 			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)
 		}
-		return a.say(o.over(ended, err))
+		return a.say(l.over(ended, err))
 	})
 }
 
@@ -138,35 +135,49 @@ func (c userLogout) Run(a *app) error {
 	if c.Everybody {
 		return c.everybody(a)
 	}
-	return a.withUser(c.Name, func(ctx context.Context, o *office, u account.User) error {
-		return a.say(o.over(o.Users.Logout(ctx, commandActor(), u.ID, c.Reason)))
+	return userLogoutOne{c.because, c.Name}.Run(a)
+}
+
+// userLogoutOne is what a server elsewhere has, where logout-all is a command.
+type userLogoutOne struct {
+	because
+	Name string `arg:"" help:"The username."`
+}
+
+func (c userLogoutOne) Run(a *app) error {
+	return a.acts(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		return a.say(b.sessions.logout(ctx, u, c.Reason))
 	})
 }
 
-// everybody raises the global floor, of which the instances learn from the
-// database. No number is borrowed while a person thinks.
+// everybody raises the global floor, which the instances read from the database. No
+// worker number is held while the user is asked.
 func (c userLogout) everybody(a *app) error {
 	if !c.Yes {
-		err := a.withOffice(run.OpenExisting, func(_ context.Context, o *office) error {
-			return a.confirm("About to end every login in " + run.Place(o.cfg) + ". Everybody has to log in again.")
+		err := a.toLook(run.OpenExisting, func(_ context.Context, l *local) error {
+			return a.confirm("About to end every login in " + run.Place(l.cfg) + ". Everybody has to log in again.")
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return a.withDesk(run.OpenExisting, func(ctx context.Context, o *office) error {
-		all, err := o.Sessions.EndAll(ctx, commandActor(), c.Reason)
+	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
+		all, err := l.operators.Sessions.EndAll(ctx, commandActor(), c.Reason)
 		if err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance\n",
-			all.Floor, lived(all.Lived), o.cfg.RevocationBound)
+			all.Floor, lived((*wire.Estimate)(all.Lived)), l.cfg.RevocationBound)
 		return err
 	})
 }
 
 // lived is how many logins did, as a person reads it.
-func lived(e *policy.Estimate) string {
+func lived(e *wire.Estimate) string {
 	switch {
 	case e == nil:
 		return ""

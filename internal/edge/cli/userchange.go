@@ -1,12 +1,17 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strings"
 
+	"golang.org/x/term"
+
+	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
 type userRole struct {
@@ -16,9 +21,8 @@ type userRole struct {
 }
 
 func (c userRole) Run(a *app) error {
-	role := account.Role(c.Role)
-	return a.change(c.Name, operator.UserChange{Role: &role, Reason: c.Reason}, func(name string) string {
-		return fmt.Sprintf("user %q has the role %s", name, role)
+	return a.change(c.Name, client.UserChange{Role: &c.Role, Reason: c.Reason}, func(name string) string {
+		return fmt.Sprintf("user %q has the role %s", name, c.Role)
 	})
 }
 
@@ -29,7 +33,7 @@ type userDisable struct {
 
 func (c userDisable) Run(a *app) error {
 	yes := true
-	return a.change(c.Name, operator.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
+	return a.change(c.Name, client.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
 }
 
 type userEnable struct {
@@ -39,29 +43,86 @@ type userEnable struct {
 
 func (c userEnable) Run(a *app) error {
 	no := false
-	return a.change(c.Name, operator.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
-}
-
-// errLastAdmin says what to do first. command is what a person types before user.
-func errLastAdmin(name, command string) error {
-	return fmt.Errorf("%q is the last admin who is enabled; make somebody else one first: `%s user role NAME admin`", name, command)
+	return a.change(c.Name, client.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
 }
 
 // change changes a user and says what came of it, and of the login.
-func (a *app) change(name string, c operator.UserChange, says func(name string) string) error {
-	return a.acts(func(ctx context.Context, p place) error {
-		u, err := p.users.find(ctx, name)
+func (a *app) change(name string, c client.UserChange, says func(name string) string) error {
+	return a.acts(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, name)
 		if err != nil {
 			return err
 		}
-		ended, err := p.users.change(ctx, u, c)
-		if errors.Is(err, account.ErrLastAdmin) {
-			return errLastAdmin(u.name, p.command)
+		ended, err := b.users.change(ctx, u, c)
+		if either(err, account.ErrLastAdmin, client.LastAdmin) {
+			return fmt.Errorf("%q is the last admin who is enabled; make somebody else one first: `%s user role NAME admin`", u.Username, b.command)
 		}
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintln(a.out, says(u.name))
+		_, _ = fmt.Fprintln(a.out, says(u.Username))
 		return a.say(ended, nil)
 	})
+}
+
+type userSecondFactor struct {
+	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end the login."`
+	Rekey  userSecondFactorRekey  `cmd:"" help:"Encrypt the stored secrets under the newest key."`
+}
+
+type userSecondFactorRemove struct {
+	because
+	Name string `arg:"" help:"The username."`
+}
+
+func (c userSecondFactorRemove) Run(a *app) error {
+	return a.acts(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		if !u.HasFactor {
+			_, err := fmt.Fprintf(a.out, "user %q has no second factor\n", printable(u.Username))
+			return err
+		}
+		ended, err := b.users.removeFactor(ctx, u, c.Reason)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(a.out, "second factor of %q removed; a password of fewer than 15 characters opens nothing now, and has to be set anew\n", printable(u.Username))
+		return a.say(ended, nil)
+	})
+}
+
+// terminal is standard input, if a person sits there.
+func (a *app) terminal() (*os.File, bool) {
+	f, ok := a.in.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil, false
+	}
+	return f, true
+}
+
+// confirm asks a person to go on with what cannot be undone, and takes only the
+// whole word yes. Without a terminal it fails: a script says --yes.
+func (a *app) confirm(what string) error {
+	f, ok := a.terminal()
+	if !ok {
+		return fmt.Errorf("%s Nothing was changed: there is no terminal to ask for a confirmation. If you are sure, say --yes", what)
+	}
+	_, _ = fmt.Fprintf(a.errs, "%s\nType yes to go on: ", what)
+	answer := make(chan string, 1)
+	go func() { // ends with the process, at the latest
+		line, _ := bufio.NewReader(f).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		if strings.TrimSpace(line) == "yes" {
+			return nil
+		}
+	case <-a.ctx.Done():
+		_, _ = fmt.Fprintln(a.errs)
+	}
+	return errors.New("not confirmed; nothing was changed")
 }

@@ -7,8 +7,8 @@ import (
 	"io"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 type userLinks struct {
@@ -31,13 +31,21 @@ func (c userLinks) Validate() error {
 
 // A linkLine is a one-time link as --json prints it: never the link itself.
 type linkLine struct {
-	ID        idworker.ID  `json:"id"`
-	UserID    idworker.ID  `json:"user_id"`
-	Username  string       `json:"username"`
-	IssuerID  *idworker.ID `json:"issuer_id"` // null for a command on the server
-	Issuer    string       `json:"issuer"`
-	IssuedAt  audit.Time   `json:"issued_at"`
-	ExpiresAt audit.Time   `json:"expires_at"`
+	ID        wire.ID   `json:"id"`
+	UserID    wire.ID   `json:"user_id"`
+	Username  string    `json:"username"`
+	IssuerID  *wire.ID  `json:"issuer_id"` // null for a command on the server
+	Issuer    string    `json:"issuer"`
+	IssuedAt  wire.Time `json:"issued_at"`
+	ExpiresAt wire.Time `json:"expires_at"`
+}
+
+func linkLineOf(r *wire.OpenReset) linkLine {
+	l := linkLine{r.ID, r.UserID, r.Username, nil, r.Issuer.Name, r.IssuedAt, r.ExpiresAt}
+	if r.Issuer.ID != 0 {
+		l.IssuerID = &r.Issuer.ID
+	}
+	return l
 }
 
 func (c userLinks) Run(a *app) error {
@@ -45,35 +53,27 @@ func (c userLinks) Run(a *app) error {
 	if c.Withdraw {
 		at = a.acts
 	}
-	return at(func(ctx context.Context, p place) (err error) {
-		var issuer person
+	return at(func(ctx context.Context, b backend) (err error) {
+		var issuer wire.Person
 		if c.IssuedBy != "" {
-			if issuer, err = p.users.find(ctx, c.IssuedBy); err != nil {
+			if issuer, err = b.users.find(ctx, c.IssuedBy); err != nil {
 				return err
 			}
 		}
 		if c.Withdraw {
-			n, err := p.resets.withdrawIssued(ctx, issuer, c.Reason)
+			n, err := b.resets.WithdrawIssuedPasswordResets(ctx, issuer.ID, c.Reason)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "no link that %q gave out works now; %d did until now\n", printable(issuer.name), n)
+			_, err = fmt.Fprintf(a.out, "no link that %q gave out works now; %d did until now\n", printable(issuer.Username), n)
 			return err
 		}
-		lines, err := p.resets.open(ctx, issuer)
+		open, err := collect(b.resets.PasswordResets(ctx, issuer.ID))
 		if err != nil {
 			return err
 		}
-		return c.show(a.out, lines)
+		return c.show(a.out, render.All(open, linkLineOf))
 	})
-}
-
-func linkLineOf(id, user idworker.ID, name string, issuerID idworker.ID, issuer string, expires time.Time) linkLine {
-	l := linkLine{ID: id, UserID: user, Username: name, Issuer: issuer, IssuedAt: audit.Time{Time: idworker.Default().Time(id)}, ExpiresAt: audit.Time{Time: expires}}
-	if issuerID != 0 {
-		l.IssuerID = &issuerID
-	}
-	return l
 }
 
 func (c userLinks) show(out io.Writer, lines []linkLine) error {

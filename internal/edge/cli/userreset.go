@@ -7,9 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/operator"
-	"github.com/flakepass/flakepass/internal/server/config"
 )
 
 type userReset struct {
@@ -23,47 +22,34 @@ type userReset struct {
 func (c userReset) Validate() error { return checkLife(c.For) }
 
 func (c userReset) Run(a *app) error {
-	return a.acts(func(ctx context.Context, p place) error {
-		u, err := p.users.find(ctx, c.Name)
+	return a.acts(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, c.Name)
 		if err != nil {
 			return err
 		}
 		if c.Withdraw {
-			if err := p.resets.withdraw(ctx, u, c.Reason); err != nil {
+			if err := b.resets.WithdrawPasswordReset(ctx, u.ID, c.Reason); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.name))
+			_, err = fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.Username))
 			return err
 		}
-		r, err := p.resets.start(ctx, u, c.For, c.Reason)
+		r, err := b.resets.StartPasswordReset(ctx, u.ID, client.ResetHow{Life: c.For, Reason: c.Reason})
 		if err != nil {
 			return err
 		}
-		return given(a.out, u.name, r)
+		return given(a.out, u.Username, r)
 	})
 }
 
-// A shownReset is what a person is shown of a started reset, once.
-type shownReset struct {
-	token, url string
-	expires    time.Time
-}
-
-func resetOf(cfg config.Config, r operator.StartedReset) shownReset {
-	s := shownReset{token: r.Token.Reveal(), expires: r.ExpiresAt}
-	if cfg.PublicURL != "" {
-		s.url = cfg.PublicURL + "/console/password#" + s.token
-	}
-	return s
-}
-
-func given(w io.Writer, name string, r shownReset) error {
-	how := "  " + r.url + "\n"
-	if r.url == "" {
-		how = "  " + r.token + "\nThe page /console/password of the server asks for it.\n"
+// given shows a started reset to a person, once.
+func given(w io.Writer, name string, r client.PasswordReset) error {
+	how := "  " + r.URL() + "\n"
+	if r.Page == "" {
+		how = "  " + r.Token.Reveal() + "\nThe page /console/password of the server asks for it.\n"
 	}
 	_, err := fmt.Fprintf(w, "Hand this to %q and to nobody else: whoever has it sets the password. It works once, until %s.\n%s",
-		printable(name), r.expires.Format(time.RFC3339), how)
+		printable(name), r.ExpiresAt.Format(time.RFC3339), how)
 	return err
 }
 

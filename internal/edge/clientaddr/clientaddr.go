@@ -1,10 +1,10 @@
 // Package clientaddr says from which address a request comes: the one place that
-// reads what proxies tell about it. Throttling, the log, and the record of what
-// was done all ask here.
+// reads the headers of proxies about it. Rate limits, the log, and the audit record
+// all use it.
 //
 // A header counts only if a proxy of the operator's wrote it. Each proxy appends
 // to what it got, so the entries are read from the right, and everything left of
-// the first address that is no trusted proxy is a stranger's invention.
+// the first address that is no trusted proxy can be anything that the client wrote.
 package clientaddr
 
 import (
@@ -16,8 +16,8 @@ import (
 
 var (
 	// ErrStrange means that a peer of our own network, which is not trusted, brings
-	// an address of somebody else: a proxy that nobody has configured, in all
-	// likelihood. The address is the peer's.
+	// the address of another host: in all likelihood a proxy that is not configured.
+	// The address is the peer's.
 	ErrStrange = errors.New("clientaddr: a proxy that is not in FLAKEPASS_TRUSTED_PROXIES hands requests on; " +
 		"all its clients share the limits of one address")
 
@@ -29,8 +29,8 @@ var (
 )
 
 // Of is the address of the client that sent r, as far as the proxies in trusted
-// tell; what they are told counts only if all between are trusted. IPv4 in the
-// clothes of IPv6 is IPv4, and there is never a zone (RFC 4007 section 6: it
+// say; what they were sent counts only if all between are trusted. An IPv4-mapped
+// IPv6 address is IPv4, and there is never a zone (RFC 4007 section 6: it
 // means nothing on another machine). It is the zero address if the peer has none,
 // as on a Unix socket.
 //
@@ -39,7 +39,7 @@ var (
 // Where both headers are there, they have to agree.
 //
 // An error is for the operator: [ErrStrange] or [ErrDisagree]. The address is
-// good all the same, the one that nobody but the peer can choose.
+// good all the same, the one that only the peer can choose.
 func Of(r *http.Request, trusted []netip.Prefix) (netip.Addr, error) {
 	peer := peerOf(r.RemoteAddr)
 	if !peer.IsValid() {
@@ -68,7 +68,7 @@ func Of(r *http.Request, trusted []netip.Prefix) (netip.Addr, error) {
 }
 
 // walk goes from the peer towards the client for as long as it meets trusted
-// proxies whose word can be read.
+// proxies whose entry can be read.
 func walk(peer netip.Addr, trusted []netip.Prefix, hops func(yield func(netip.Addr) bool)) netip.Addr {
 	at := peer
 	for next := range hops {

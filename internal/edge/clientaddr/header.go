@@ -30,7 +30,7 @@ func entries(lines []string) iter.Seq[netip.Addr] {
 // elements are the addresses in the for= of each element of Forwarded (RFC 7239
 // section 4), the last first; the zero address for what is none.
 //
-// They are told apart from the right. What a proxy appends is well-formed, so a
+// They are split from the right. What a proxy appends is well-formed, so a
 // quotation mark that a client leaves open to the left swallows nothing of it.
 func elements(lines []string) iter.Seq[netip.Addr] {
 	return func(yield func(netip.Addr) bool) {
@@ -68,8 +68,8 @@ func forOf(element string) (at netip.Addr) {
 
 // node is an address with or without a port: 192.0.2.1, 192.0.2.1:80,
 // 2001:db8::1, [2001:db8::1], [2001:db8::1]:80 (RFC 7239 section 6). It is the
-// zero address for everything else: unknown, _hidden, a name, and the address of
-// nobody (0.0.0.0).
+// zero address for everything else: unknown, _hidden, a name, and the
+// unspecified address (0.0.0.0).
 func node(text string) netip.Addr {
 	if a := parse(strings.Trim(text, " \t")); a.IsValid() && !a.IsUnspecified() {
 		return a

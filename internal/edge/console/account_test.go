@@ -23,12 +23,14 @@ type own struct {
 	none   bool // there is no second factor
 	left   int  // recovery codes
 	err    error
-	ticket bool // somebody has shown the passphrase, and has one
+	ticket bool // the user has shown the passphrase, and has one
 }
 
-func (p people) Check(context.Context, *account.User, secondfactor.Code) error { return p.own.err }
+func (p people) Check(context.Context, audit.Actor, *account.User, secondfactor.Code) error {
+	return p.own.err
+}
 
-func (p people) CheckTicket(context.Context, *account.User, secondfactor.Holder, secondfactor.Code) error {
+func (p people) CheckTicket(context.Context, audit.Actor, *account.User, secondfactor.Holder, secondfactor.Code) error {
 	return p.own.err
 }
 
@@ -47,39 +49,39 @@ func (p people) State(context.Context, idworker.ID) (secondfactor.State, error) 
 	return secondfactor.State{Enrolled: !p.own.none, Left: p.own.left}, p.own.err
 }
 
-func (p people) Enrol(context.Context, *account.User) (e secondfactor.Enrolment, err error) {
+func (p people) Begin(context.Context, audit.Actor, *account.User) (e secondfactor.Enrolment, err error) {
 	return e, p.own.err
 }
 
-func (p people) Confirm(context.Context, *account.User, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (p people) Confirm(context.Context, audit.Actor, *account.User, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	return nil, p.own.err
 }
 
-func (p people) Renew(context.Context, *account.User) ([]secondfactor.RecoveryCode, error) {
+func (p people) Renew(context.Context, audit.Actor, *account.User) ([]secondfactor.RecoveryCode, error) {
 	return make([]secondfactor.RecoveryCode, secondfactor.RecoveryCodes), nil
 }
 
-func (p people) Remove(context.Context, *account.User) error { return nil }
+func (p people) Remove(context.Context, audit.Actor, *account.User) error { return nil }
 
-// sightings are the sightings of a test.
-type sightings []string
+// incidents are the incidents of a test.
+type incidents []string
 
-func (s *sightings) Note(n audit.Sighting) bool {
+func (s *incidents) Note(n audit.Incident) bool {
 	*s = append(*s, fmt.Sprint(n.Action, " ", n.Reason, " ", n.Target.ID))
 	return true
 }
 
 // A wrong password or code is on record and counts wherever an admin shows one;
-// of which nobody learnt anything, it does neither.
-func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
+// where the attempt reveals nothing, it does neither.
+func TestRefusedProofsAreIncidentsAndCount(t *testing.T) {
 	for err, want := range map[error]string{
 		nil: "", account.ErrWrong: "[user.password_refused current_password_invalid 7]", secondfactor.ErrEnrolled: "",
 		secondfactor.ErrInvalid:  "[user.password_refused current_code_invalid 7]",
 		secondfactor.ErrRequired: "[user.password_refused current_code_invalid 7]", account.Undecided(account.ErrBusy): "",
 	} {
 		w := newWorld(t)
-		g, s := &gate{left: 100}, &sightings{}
-		w.ui.Own.Attempts, w.ui.Own.Refusals = g, s
+		g, s := &limiter{left: 100}, &incidents{}
+		w.ui.Own.Attempts, w.ui.Own.Incidents = g, s
 		c := w.enter()
 		w.own = own{err: err}
 		var entry string
@@ -97,11 +99,11 @@ func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
 			g.left, *s = 10, nil
 			w.log.Reset()
 			send()
-			left, told := 9, err != nil // what is not on record is in the log
+			left, logged := 9, err != nil // what is not on record is in the log
 			if err != nil && strings.Contains(err.Error(), account.ErrBusy.Error()) {
 				left = 10
 			}
-			if got := strings.TrimPrefix(fmt.Sprint(*s), "[]"); got != want || strings.Contains(w.log.String(), entry) != told || g.left != left {
+			if got := strings.TrimPrefix(fmt.Sprint(*s), "[]"); got != want || strings.Contains(w.log.String(), entry) != logged || g.left != left {
 				t.Errorf("%s, %v: %s, %d attempts left of 10\n%s", name, err, got, g.left, &w.log)
 			}
 		}
@@ -109,12 +111,12 @@ func TestRefusedProofsAreSightingsAndCount(t *testing.T) {
 }
 
 // What a limit refuses is on record by the name of the limit and, where that is
-// known, with whose attempt it was: of everybody who is inside, and of whoever has
+// known, with the user: every admin who is logged in, and a user who has
 // shown the password.
 func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
 	w := newWorld(t)
-	g, s := &gate{left: 100}, &sightings{}
-	w.ui.Own.Attempts, w.ui.Own.Refusals = g, s
+	g, s := &limiter{left: 100}, &incidents{}
+	w.ui.Own.Attempts, w.ui.Own.Incidents = g, s
 	w.own.ticket = true
 	c := w.enter()
 	for name, c := range map[string]struct {
@@ -143,8 +145,8 @@ func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
 // by its request, and without where people are.
 func TestSecondStepIsAnAttempt(t *testing.T) {
 	w := newWorld(t)
-	g, s := &gate{}, &sightings{}
-	w.ui.Own.Attempts, w.ui.Own.Refusals = g, s
+	g, s := &limiter{}, &incidents{}
+	w.ui.Own.Attempts, w.ui.Own.Incidents = g, s
 	for err, want := range map[error]string{
 		secondfactor.ErrInvalid:             "9 [login.failed second_factor_invalid 7]",
 		account.Undecided(account.ErrBusy):  "10 []",
@@ -232,7 +234,7 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 }
 
 // The account page says how many recovery codes there are, and gives new ones to
-// whoever shows passphrase and code; the record's words are in the log.
+// the user who shows passphrase and code; the record's words are in the log.
 func TestRecoveryCodesAreRenewedInTheConsole(t *testing.T) {
 	w := newWorld(t)
 	page := func(o own) string {
@@ -260,6 +262,6 @@ func TestRecoveryCodesAreRenewedInTheConsole(t *testing.T) {
 		t.Errorf("%d with %d codes", r.Code, n)
 	}
 	if !strings.Contains(w.log.String(), "user.recovery_codes_renewed") {
-		t.Errorf("the log does not tell:\n%s", &w.log)
+		t.Errorf("the log lacks it:\n%s", &w.log)
 	}
 }

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -40,8 +41,8 @@ func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
 	body, err := assetFiles.ReadFile("assets/" + name)
 	if err != nil {
-		v := u.visit(w, r)
-		v.message(http.StatusNotFound, v.t.message("not_found"))
+		q := u.request(w, r)
+		q.message(http.StatusNotFound, q.t.message("not_found"))
 		return
 	}
 	// Not by package mime, which asks the machine it runs on.
@@ -57,4 +58,60 @@ func (u *UI) asset(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+const requestIDHeader = "X-Request-Id"
+
+// contentPolicy allows files of our own and nothing else: no inline script, no
+// inline style, no frame, no other host, and no text that becomes markup in the
+// browser (Trusted Types, with no policy that could make one).
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// harden sets the headers that every answer below /console/ has. What is shown
+// is for one person, hence no-store. The code of a link is in a URL, hence
+// same-origin: no other site receives it, and the forms of the console still say where
+// they come from, which no-referrer would hide.
+func harden(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		h.Set(requestIDHeader, rand.Text())
+		next.ServeHTTP(w, r)
+	})
+}
+
+// A menuItem is a page that the menu leads to.
+type menuItem struct {
+	Path, Name string
+	Current    bool
+}
+
+// Menu leads to all pages.
+func (f frame) Menu() []menuItem {
+	items := []menuItem{
+		{Path: homePath, Name: f.T.Text("menu.overview")},
+		{Path: usersPath, Name: f.T.Text("menu.users")},
+		{Path: loginsPath, Name: f.T.Text("menu.logins")},
+		{Path: expiryPath, Name: f.T.Text("menu.expiry")},
+		{Path: limitsPath, Name: f.T.Text("limits.title")},
+		{Path: auditPath, Name: f.T.Text("menu.audit")},
+		{Path: accountPath, Name: f.T.Text("account.title")},
+	}
+	for i := range items {
+		items[i].Current = items[i].Path == f.Here
+	}
+	return items
+}
+
+// uncheckable logs that a user with the right passphrase cannot log in, because the
+// key of the second factor is not configured. The operator can mend that.
+func (q *request) uncheckable(what string, err error) {
+	q.u.Log.ErrorContext(q.r.Context(), "console: a second factor cannot be checked; set FLAKEPASS_SECOND_FACTOR_KEY to the key with which it was added",
+		"at", what, "err", err, "request_id", q.w.Header().Get(requestIDHeader))
 }

@@ -2,14 +2,16 @@ package console
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
-	"net/url"
 	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const (
@@ -59,29 +61,26 @@ type eventView struct {
 	TargetLink string
 }
 
-func (u *UI) showAudit(v *visit) {
-	in := readAudit(v.r.URL.Query())
-	filter, problems := in.filter(v.t)
-	view := auditView{frame: v.frame(v.t.Text("audit.title"), auditPath), In: in, Problems: problems, Filtered: in != auditInput{Before: in.Before}}
-	view.Export = v.t.Text("audit.export", number(exportMost))
+func (u *UI) showAudit(q *request) {
+	in := readAudit(q.r.URL.Query())
+	filter, problems := in.filter(q.t)
+	view := auditView{frame: q.frame(q.t.Text("audit.title"), auditPath), In: in, Problems: problems, Filtered: in != auditInput{Before: in.Before}}
+	view.Export = q.t.Text("audit.export", number(exportMost))
 	for _, a := range slices.Sorted(slices.Values(audit.Actions())) {
-		view.Actions = append(view.Actions, option{string(a), v.t.Name("event", string(a)), string(a) == in.Action})
+		view.Actions = append(view.Actions, option{string(a), q.t.Name("event", string(a)), string(a) == in.Action})
 	}
 	status := http.StatusUnprocessableEntity
 	if len(problems) == 0 {
 		status = http.StatusOK
 		filter.Limit = auditPage + 1
-		events, err := u.Record.List(v.r.Context(), filter)
+		events, err := u.Record.List(q.r.Context(), filter)
 		if err != nil {
-			v.unavailable("audit", err)
+			q.unavailable("audit", err)
 			return
 		}
-		if len(events) > auditPage {
-			events = events[:auditPage]
-			view.Older = in.link(auditPath, events[auditPage-1].ID.String())
-		}
+		events = firstPage(events, auditPage, func(last *audit.Event) { view.Older = in.link(auditPath, last.ID.String()) })
 		for i := range events {
-			view.Events = append(view.Events, v.event(&events[i]))
+			view.Events = append(view.Events, q.event(&events[i]))
 		}
 		view.CSV, view.NDJSON = in.link(auditPath+".csv", ""), in.link(auditPath+".ndjson", "")
 	}
@@ -89,38 +88,61 @@ func (u *UI) showAudit(v *visit) {
 		view.Newest = in.link(auditPath, "")
 	}
 	view.Bad = len(problems) > 0
-	v.render(status, "audit", view)
+	q.render(status, "audit", view)
 }
 
-func (v *visit) event(e *audit.Event) eventView {
+func (q *request) event(e *audit.Event) eventView {
 	view := eventView{
-		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: v.t.Name("via", e.By.Via),
-		Action: v.t.Name("event", string(e.Action)), Target: e.Target.Name,
-		Reason: e.Reason, Address: e.By.Address, Changes: v.t.eventChanges(e.Old, e.New),
+		ID: e.ID.String(), At: layout.Time(e.ID), By: e.By.Name, Via: q.t.Name("via", e.By.Via),
+		Action: q.t.Name("event", string(e.Action)), Target: e.Target.Name,
+		Reason: e.Reason, Address: e.By.Address, Changes: q.t.eventChanges(e.Old, e.New),
 	}
 	switch {
 	case e.Action.Coded():
-		view.Reason = v.t.reason(e.Reason)
-	case e.Action == audit.LoginEnded && e.Reason == operator.RevokedReason:
-		view.Reason = v.t.Text("reason.token_was_revoked")
+		view.Reason = q.t.reason(e.Reason)
+	case e.Action == audit.LoginEnded && e.Reason == session.RevokedReason:
+		view.Reason = q.t.Text("reason.token_was_revoked")
 	}
 	switch {
 	case view.By != "":
 	case e.By.Via == audit.ViaAPI || e.By.Via == audit.ViaConsole:
-		view.By = v.t.Text("audit.unknown")
+		view.By = q.t.Text("audit.unknown")
 	default:
-		view.By = v.t.Text("audit.no_user")
+		view.By = q.t.Text("audit.no_user")
 	}
 	if e.By.ID != 0 {
 		view.ByID = e.By.ID.String()
-		view.ActorLink = auditPath + "?" + url.Values{"actor": {view.ByID}}.Encode()
+		view.ActorLink = linkTo(auditPath, "actor", view.ByID)
 	}
 	if view.Target == "" || e.Target.Kind == "policy" { // of which there is one
-		view.Target = v.t.Name("target", e.Target.Kind)
+		view.Target = q.t.Name("target", e.Target.Kind)
 	}
 	if e.Target.ID != 0 {
 		view.TargetID = e.Target.ID.String()
-		view.TargetLink = auditPath + "?" + url.Values{"target": {view.TargetID}}.Encode()
+		view.TargetLink = linkTo(auditPath, "target", view.TargetID)
 	}
 	return view
+}
+
+// limitChanges are what differs between the limits of two policies in the record;
+// ok is false if they cannot be read, and are to be shown as they are.
+func (t *texts) limitChanges(before, after any) (all []eventChange, ok bool) {
+	var of [2]policy.Policy
+	for i, v := range []any{before, after} {
+		if v == nil { // an event of before there were any
+			of[i].Limits = limit.Default()
+			continue
+		}
+		text, err := json.Marshal(v)
+		if err == nil {
+			of[i].Limits, err = limit.Decode(text)
+		}
+		if err != nil {
+			return nil, false
+		}
+	}
+	for _, c := range differing(t.limits(&of[0], &of[1])) {
+		all = append(all, eventChange{c.Name, datum{Text: c.From}, datum{Text: c.To}})
+	}
+	return all, true
 }

@@ -22,7 +22,7 @@ type datum struct {
 }
 
 // eventChanges are the members that differ between two JSON objects. Lengths of
-// time are told in words.
+// time are in words.
 func (t *texts) eventChanges(before, after json.RawMessage) (all []eventChange) {
 	a, b := map[string]any{}, map[string]any{}
 	_ = json.Unmarshal(before, &a) // what is no object has no members

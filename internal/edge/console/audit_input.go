@@ -29,18 +29,7 @@ func readAudit(q url.Values) auditInput {
 // link is the page at that path with this filter, of what is older than the
 // event before.
 func (in auditInput) link(path, before string) string {
-	q := url.Values{}
-	for name, value := range map[string]string{
-		"action": in.Action, "actor": in.Actor, "target": in.Target, "since": in.Since, "until": in.Until, "before": before,
-	} {
-		if value != "" {
-			q.Set(name, value)
-		}
-	}
-	if len(q) == 0 {
-		return path
-	}
-	return path + "?" + q.Encode()
+	return linkTo(path, "action", in.Action, "actor", in.Actor, "target", in.Target, "since", in.Since, "until", in.Until, "before", before)
 }
 
 // filter is what was chosen, or what is wrong with it. A filter that cannot be

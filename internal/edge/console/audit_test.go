@@ -39,7 +39,7 @@ func TestRecordIsRead(t *testing.T) {
 	page := w.see(c, "/console/audit")
 	wantText(t, page, "Policy changed", "root@host", "command line", "idle timeout: <del>14 days</del> → <ins>1 hour</ins>", `datetime="2026-02-01T09:30:00.000Z"`)
 	if body := page.Body.String(); strings.Contains(body, "<b>why") || strings.Contains(body, "sweep schedule") {
-		t.Error("a reason breaks out, or what is the same is told")
+		t.Error("a reason breaks out, or what is the same is shown")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestExportHasEverythingOnce(t *testing.T) {
 		}
 		seen[e.ID] = true
 	}
-	// The name is ours, whatever the address asks for.
+	// The name is that of the console, whatever the address asks for.
 	if len(seen) != 1203 || page.Header().Get("Content-Disposition") != `attachment; filename="flakepass-audit.ndjson"` {
 		t.Errorf("%d events, %v", len(seen), page.Header())
 	}
@@ -190,7 +190,7 @@ func TestBrokenExportIsNoWholeOne(t *testing.T) {
 	if err.Error() == "EOF" {
 		t.Error("the export ended as if it were whole")
 	}
-	server.Close() // when it returns, nobody is at the record any more
+	server.Close() // when it returns, no request reads the record any more
 	w.record.err = errors.New("disk on fire")
 	page := w.see(c, "/console/audit.csv")
 	wantStatus(t, page, 503)

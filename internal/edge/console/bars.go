@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/activity"
@@ -35,21 +36,21 @@ type barRow struct {
 }
 
 // activity is what all instances have counted in the last day or week.
-func (v *visit) activity(ctx context.Context, now time.Time) (view activityView, err error) {
+func (q *request) activity(ctx context.Context, now time.Time) (view activityView, err error) {
 	hours := 24
-	view.Since = v.t.Text("overview.day_ago")
-	if view.Week = v.r.URL.Query().Get("span") == "week"; view.Week {
-		hours, view.Since = 7*24, v.t.Text("overview.week_ago")
+	view.Since = q.t.Text("overview.day_ago")
+	if view.Week = q.r.URL.Query().Get("span") == "week"; view.Week {
+		hours, view.Since = 7*24, q.t.Text("overview.week_ago")
 	}
 	begin := now.UTC().Truncate(time.Hour).Add(-time.Duration(hours-1) * time.Hour)
-	counts, err := v.u.Activities.Since(ctx, begin)
+	counts, err := q.u.Activities.Since(ctx, begin)
 	if err != nil {
 		return view, err
 	}
 	table := map[activity.Kind][]int64{}
 	for _, k := range activity.Kinds {
 		table[k] = make([]int64, hours)
-		view.Names = append(view.Names, v.t.Name("activity", string(k)))
+		view.Names = append(view.Names, q.t.Name("activity", string(k)))
 	}
 	for _, c := range counts {
 		if i := int(c.Hour.Sub(begin) / time.Hour); i >= 0 && i < hours && table[c.Kind] != nil {
@@ -57,7 +58,7 @@ func (v *visit) activity(ctx context.Context, now time.Time) (view activityView,
 		}
 	}
 	for _, k := range activity.Kinds {
-		view.Bars = append(view.Bars, v.t.bars(k, table[k]))
+		view.Bars = append(view.Bars, q.t.bars(k, table[k]))
 	}
 	step := 1
 	if view.Week {
@@ -83,6 +84,12 @@ func (t *texts) bars(k activity.Kind, counts []int64) bars {
 		Name: t.Name("activity", string(k)), Class: string(k), Wide: 4 * len(counts), Empty: total == 0,
 		Total: t.Text("overview.total", number(total)), Peak: t.Text("overview.peak", number(most)),
 	}
+	b.Path = barPath(counts, most)
+	return b
+}
+
+// barPath is a path of SVG with a bar for each count.
+func barPath[N int64 | float64](counts []N, most N) string {
 	var p strings.Builder
 	for i, n := range counts {
 		if n > 0 {
@@ -90,8 +97,7 @@ func (t *texts) bars(k activity.Kind, counts []int64) bars {
 			p.WriteString("M" + strconv.Itoa(4*i) + " 100V" + coordinate(100-high) + "h3V100Z")
 		}
 	}
-	b.Path = p.String()
-	return b
+	return p.String()
 }
 
 func sum(counts []int64) (n int64) {
@@ -99,4 +105,38 @@ func sum(counts []int64) (n int64) {
 		n += c
 	}
 	return n
+}
+
+// A memo keeps for a while an answer that is slow to get. Callers wait for one that
+// is being made.
+type memo[T any] struct {
+	mu    sync.Mutex
+	key   int64
+	until time.Time
+	v     T
+}
+
+// get is the answer for key, at most that old. One that failed is not kept.
+func (m *memo[T]) get(now time.Time, key int64, age time.Duration, make func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if key == m.key && now.Before(m.until) {
+		return m.v, nil
+	}
+	return m.make(now, key, age, make)
+}
+
+// renew is get for a caller that wants a new answer.
+func (m *memo[T]) renew(now time.Time, key int64, age time.Duration, make func() (T, error)) (T, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.make(now, key, age, make)
+}
+
+func (m *memo[T]) make(now time.Time, key int64, age time.Duration, make func() (T, error)) (T, error) {
+	v, err := make()
+	if err == nil {
+		m.key, m.until, m.v = key, now.Add(age), v
+	}
+	return v, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -36,30 +37,24 @@ type Options struct {
 	Activities Activities
 	Instances  Instances
 
-	// Sightings hear of refusals, for the record; nil records none.
-	Sightings Sightings
-	// People and Living are the verbs about users and logins. Without them there
-	// are no pages about either.
-	People People
-	Living LivingLogins
-	// Resets are the verbs about one-time links to set a password. Without them
-	// there are no pages about that.
-	Resets Resets
-	// Open are the verbs about the one-time links that somebody has given out. Without
-	// them no page tells of these.
-	Open OpenLinks
-	// PublicURL is where people reach these pages: a scheme and a host. Empty if
-	// nobody has said so.
-	PublicURL string
-	// Factors are the verbs about the second factors of others. Without them there is
-	// no form for that.
+	// Incidents takes refusals, for the record; nil records none.
+	Incidents audit.Incidents
+	// What operators do about users, their logins, their second factors, and the
+	// one-time links to set a password.
+	People  People
+	Living  LivingLogins
 	Factors Factors
+	Resets  Resets
+	Open    OpenLinks
+	// PublicURL is where people reach these pages: a scheme and a host. Empty if
+	// that is not configured.
+	PublicURL string
 	// LimitsOff says that this instance limits nothing, whatever the policy says.
 	LimitsOff bool
 	// AdminsNeedFactor leads an admin without a second factor to where one is
 	// added, and nowhere else.
 	AdminsNeedFactor bool
-	// TrustedProxies are those whose word on the address of a client is believed,
+	// TrustedProxies are those whose headers say the address of a client,
 	// for the limits, the log, and the record of what was done. None is fine.
 	TrustedProxies []netip.Prefix
 
@@ -98,14 +93,14 @@ func New(o Options) *UI {
 // page with status 404. It expects the path as the client sent it, with the
 // prefix.
 //
-// The code of a link is in the query of GET /console/setup: whoever logs
-// requests around it logs the path alone.
+// The code of a link is in the query of GET /console/setup: a log of requests
+// around it has the path alone.
 func (u *UI) Handler() http.Handler {
 	mux := http.NewServeMux()
 	u.routes(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		v := u.visit(w, r)
-		v.message(http.StatusNotFound, v.t.message("not_found"))
+		q := u.request(w, r)
+		q.message(http.StatusNotFound, q.t.message("not_found"))
 	})
 	return harden(named(u.exactly(mux)))
 }
@@ -117,41 +112,32 @@ type router interface {
 
 // routes gives every page to mux.
 func (u *UI) routes(mux router) {
-	u.at(mux, setupPath, u.showSetup, u.postSetup)
+	u.at(mux, setupPath, u.showSetup, u.linkForm(u.postSetup))
 	u.at(mux, loginPath, u.showLogin, u.form(u.postLogin))
 	u.at(mux, codePath, nil, u.form(u.postCode))
 	u.at(mux, logoutPath, nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
 
-	u.at(mux, homePath+"{$}", u.inside(u.overview), nil)
-	u.at(mux, expiryPath, u.inside(u.showExpiry), u.act(u.postExpiry))
-	u.at(mux, expiryPath+"/revert", nil, u.act(u.revertExpiry))
-	u.at(mux, limitsPath, u.inside(u.showLimits), u.act(u.postLimits))
-	u.at(mux, auditPath, u.inside(u.showAudit), nil)
-	u.at(mux, auditPath+".csv", u.inside(u.exportCSV), nil)
-	u.at(mux, auditPath+".ndjson", u.inside(u.exportNDJSON), nil)
-	u.at(mux, accountPath, u.inside(u.showAccount), u.act(u.postAccount))
-	if u.People != nil && u.Living != nil {
-		if u.Factors != nil {
-			u.at(mux, usersPath+"/{id}/second-factor", nil, u.act(u.removeFactor))
-		}
-		if u.Open != nil {
-			u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.act(u.withdrawIssued))
-		}
-		u.at(mux, usersPath, u.inside(u.showUsers), u.act(u.createUser))
-		u.at(mux, usersPath+"/{id}", u.inside(u.showUser), u.act(u.changeUser))
-		u.at(mux, loginsPath, u.inside(u.showLogins), nil)
-		u.at(mux, loginsPath+"/end", nil, u.act(u.endLogin))
-		u.at(mux, loginsPath+"/end-all", nil, u.act(u.endAll))
-	}
+	u.at(mux, homePath+"{$}", u.adminPage(u.overview), nil)
+	u.at(mux, expiryPath, u.adminPage(u.showExpiry), u.adminForm(u.postExpiry))
+	u.at(mux, expiryPath+"/revert", nil, u.adminForm(u.revertExpiry))
+	u.at(mux, limitsPath, u.adminPage(u.showLimits), u.adminForm(u.postLimits))
+	u.at(mux, auditPath, u.adminPage(u.showAudit), nil)
+	u.at(mux, auditPath+".csv", u.adminPage(u.exportCSV), nil)
+	u.at(mux, auditPath+".ndjson", u.adminPage(u.exportNDJSON), nil)
+	u.at(mux, accountPath, u.adminPage(u.showAccount), u.adminForm(u.postAccount))
+	u.at(mux, usersPath, u.adminPage(u.showUsers), u.adminForm(u.createUser))
+	u.at(mux, usersPath+"/{id}", u.adminPage(u.showUser), u.onUser(u.changeUser))
+	u.at(mux, usersPath+"/{id}/second-factor", nil, u.onUser(u.removeFactor))
+	u.at(mux, usersPath+"/{id}/reset", nil, u.onUser(u.giveReset))
+	u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.onUser(u.withdrawReset))
+	u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.onUser(u.withdrawIssued))
+	u.at(mux, loginsPath, u.adminPage(u.showLogins), nil)
+	u.at(mux, loginsPath+"/end", nil, u.adminForm(u.endLogin))
+	u.at(mux, loginsPath+"/end-all", nil, u.adminForm(u.endAll))
+	u.at(mux, passwordPath, u.showPassword, u.linkForm(u.postPassword))
 
-	if u.Resets != nil {
-		u.at(mux, passwordPath, u.showPassword, u.postPassword)
-		u.at(mux, usersPath+"/{id}/reset", nil, u.act(u.giveReset))
-		u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.act(u.withdrawReset))
-	}
-
-	u.at(mux, "/console/assets/{file}", func(v *visit) { u.asset(v.w, v.r) }, nil)
+	u.at(mux, "/console/assets/{file}", func(q *request) { u.asset(q.w, q.r) }, nil)
 }
 
 // exactly serves paths as they are spelt. The router would redirect //, . and ..
@@ -164,8 +150,8 @@ func (u *UI) exactly(next http.Handler) http.Handler {
 			clean += "/"
 		}
 		if clean != r.URL.Path {
-			v := u.visit(w, r)
-			v.message(http.StatusNotFound, v.t.message("not_found"))
+			q := u.request(w, r)
+			q.message(http.StatusNotFound, q.t.message("not_found"))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -173,31 +159,24 @@ func (u *UI) exactly(next http.Handler) http.Handler {
 }
 
 // at serves one path, with nil for a method that it does not have.
-func (u *UI) at(mux router, path string, get, post func(*visit)) {
+func (u *UI) at(mux router, path string, get, post func(*request)) {
 	mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-		v := u.visit(w, r)
-		allow := ""
+		q := u.request(w, r)
+		var allow []string
 		if get != nil {
-			allow = "GET, HEAD"
+			allow = append(allow, "GET", "HEAD")
 		}
 		if post != nil {
-			allow = join(allow, "POST")
+			allow = append(allow, "POST")
 		}
 		switch {
 		case get != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-			get(v)
+			get(q)
 		case post != nil && r.Method == http.MethodPost:
-			post(v)
+			post(q)
 		default:
-			w.Header().Set("Allow", allow)
-			v.message(http.StatusMethodNotAllowed, v.t.message("method"))
+			w.Header().Set("Allow", strings.Join(allow, ", "))
+			q.message(http.StatusMethodNotAllowed, q.t.message("method"))
 		}
 	})
-}
-
-func join(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + ", " + b
 }

@@ -2,9 +2,13 @@ package console
 
 import (
 	"net/http"
+	"net/url"
+	"path"
+	"strings"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
 // cookieName begins with __Host-, which browsers accept only with Secure, for
@@ -13,17 +17,17 @@ import (
 // safe. A browser that does not keeps no cookie, and the login page says so.
 const cookieName = "__Host-flakepass"
 
-// bake is the cookie with the token of a login. It ends with the browser, and
+// newCookie is the cookie with the token of a login. It ends with the browser, and
 // no script can read it. SameSite=Strict keeps other sites from sending it
 // along, which checkOrigin does not rely on.
-func bake(value string, maxAge int) *http.Cookie {
+func newCookie(value string, maxAge int) *http.Cookie {
 	return &http.Cookie{
 		Name: cookieName, Value: value, Path: "/", MaxAge: maxAge,
 		Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	}
 }
 
-func keep(w http.ResponseWriter, t flakepass.Token) { http.SetCookie(w, bake(t.Reveal(), 0)) }
+func setToken(w http.ResponseWriter, t flakepass.Token) { http.SetCookie(w, newCookie(t.Reveal(), 0)) }
 
 // deviceCookie has the credential of the browser as a device. It outlives the
 // login, and opens nothing.
@@ -32,25 +36,25 @@ const deviceCookie = cookieName + "-device"
 // deviceAge is how long a browser keeps it, in seconds: as long as it is of use.
 const deviceAge = 90 * 24 * 60 * 60
 
-func keepDevice(w http.ResponseWriter, c ratelimit.DeviceCredential) {
-	cookie := bake(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
+func setDeviceCredential(w http.ResponseWriter, c ratelimit.DeviceCredential) {
+	cookie := newCookie(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
 	cookie.Name = deviceCookie
 	http.SetCookie(w, cookie)
 }
 
-// carriedDevice is the device credential that a browser sent, or none.
-func carriedDevice(r *http.Request) (c ratelimit.DeviceCredential) {
+// deviceCredential is the device credential that a browser sent, or none.
+func deviceCredential(r *http.Request) (c ratelimit.DeviceCredential) {
 	if all := r.CookiesNamed(deviceCookie); len(all) == 1 {
 		c, _ = ratelimit.ParseDeviceCredential(all[0].Value)
 	}
 	return c
 }
 
-func forget(w http.ResponseWriter) { http.SetCookie(w, bake("", -1)) }
+func clearToken(w http.ResponseWriter) { http.SetCookie(w, newCookie("", -1)) }
 
-// carried is the token that a browser sent. Two cookies of the name are none:
-// which one counts is anybody's guess.
-func carried(r *http.Request) (flakepass.Token, error) {
+// tokenOf is the token that a browser sent. Two cookies of the name are none: which
+// one counts would be a guess.
+func tokenOf(r *http.Request) (flakepass.Token, error) {
 	all := r.CookiesNamed(cookieName)
 	switch len(all) {
 	case 0:
@@ -59,4 +63,35 @@ func carried(r *http.Request) (flakepass.Token, error) {
 		return flakepass.ParseToken(all[0].Value)
 	}
 	return flakepass.Token{}, flakepass.ErrAmbiguous
+}
+
+// address is where a request comes from, for the log and the record. The API
+// logs what is wrong with the headers of a proxy.
+func (u *UI) address(r *http.Request) string {
+	a, _ := clientaddr.Of(r, u.TrustedProxies)
+	return clientaddr.Text(a)
+}
+
+// safePath is p if it leads to a page of the console, and the overview
+// otherwise. It keeps the login page from leading to another site.
+func safePath(p string) string {
+	if len(p) > 1000 || strings.ContainsAny(p, "\\\r\n\t\x00#") {
+		return homePath
+	}
+	to, err := url.Parse(p)
+	if err != nil || to.Scheme != "" || to.Host != "" || to.User != nil || to.Opaque != "" {
+		return homePath
+	}
+	clean := path.Clean(to.Path)
+	if !strings.HasPrefix(to.Path, homePath) || clean != strings.TrimSuffix(to.Path, "/") || to.EscapedPath() != to.Path {
+		return homePath
+	}
+	if strings.HasPrefix(clean, usersPath+"/") && (strings.HasSuffix(clean, "/reset") || strings.HasSuffix(clean, "/reset/withdraw") || strings.HasSuffix(clean, "/second-factor")) {
+		return homePath // for forms only
+	}
+	switch clean {
+	case loginPath, codePath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+		return homePath
+	}
+	return to.String()
 }

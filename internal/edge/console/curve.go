@@ -67,7 +67,7 @@ func coordinate(f float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(f, 'f', 1, 64), "0"), ".")
 }
 
-// round leaves away what nobody reads off an axis.
+// round leaves away what cannot be read off an axis.
 func round(d time.Duration) time.Duration {
 	switch {
 	case d > 4*24*time.Hour:

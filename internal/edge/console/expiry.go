@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -47,53 +48,61 @@ type confirmView struct {
 	Sentence, Button, For string
 }
 
-func (u *UI) showExpiry(v *visit) {
-	inForce, err := u.Policies.Current(v.r.Context())
+// inForce is the policy in force. It answers the request, and returns false, if it
+// cannot be read.
+func (q *request) inForce() (policy.Policy, bool) {
+	p, err := q.u.Policies.Current(q.r.Context())
 	if err != nil {
-		v.unavailable("policy", err)
+		q.unavailable("policy", err)
+	}
+	return p, err == nil
+}
+
+func (u *UI) showExpiry(q *request) {
+	inForce, ok := q.inForce()
+	if !ok {
 		return
 	}
-	effect := v.effect(inForce, inForce, nil)
-	v.showDial(http.StatusOK, dialView{In: inputOf(&inForce), InForce: inForce, Effect: effect})
+	effect := q.effect(inForce, inForce, nil)
+	q.showDial(http.StatusOK, dialView{In: inputOf(&inForce), InForce: inForce, Effect: effect})
 }
 
 // showDial completes the page and shows it.
-func (v *visit) showDial(status int, d dialView) {
-	history, err := v.history(d.InForce.Version)
+func (q *request) showDial(status int, d dialView) {
+	history, err := q.history(d.InForce.Version)
 	if err != nil {
-		v.unavailable("policy history", err)
+		q.unavailable("policy history", err)
 		return
 	}
-	d.frame = v.frame(v.t.Text("expiry.title"), expiryPath, "expiry.js")
+	d.frame = q.frame(q.t.Text("expiry.title"), expiryPath, "expiry.js")
 	d.Bad = len(d.Problems) > 0 || d.Conflict != nil
-	d.History, d.Sweep = history, v.sweepView(d.InForce.Schedule)
-	if d.Restore, err = v.restore(&d.In, &d.InForce); err != nil {
-		v.unavailable("policy to go back to", err)
+	d.History, d.Sweep = history, q.sweepView(d.InForce.Schedule)
+	if d.Restore, err = q.restore(&d.In, &d.InForce); err != nil {
+		q.unavailable("policy to go back to", err)
 		return
 	}
-	v.render(status, "expiry", d)
+	q.render(status, "expiry", d)
 }
 
 // postExpiry previews a change, or makes it.
-func (u *UI) postExpiry(v *visit, form url.Values) {
+func (u *UI) postExpiry(q *request, form url.Values) {
 	in := readDial(form)
-	inForce, err := u.Policies.Current(v.r.Context())
-	if err != nil {
-		v.unavailable("policy", err)
+	inForce, ok := q.inForce()
+	if !ok {
 		return
 	}
-	next, problems := in.policy(v.t)
+	next, problems := in.policy(q.t)
 	if len(problems) > 0 {
-		v.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
+		q.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
 		return
 	}
 	if in.WithLimits {
-		old, err := v.version(in.BackTo)
+		old, err := q.version(in.BackTo)
 		if errors.Is(err, operator.ErrNoVersion) {
-			v.message(http.StatusBadRequest, v.t.message("bad_request"))
+			q.message(http.StatusBadRequest, q.t.message("bad_request"))
 			return
 		} else if err != nil {
-			v.unavailable("policy to go back to", err)
+			q.unavailable("policy to go back to", err)
 			return
 		}
 		next.Limits, next.LimitsErr, next.Version = old.Limits, old.LimitsErr, old.Version
@@ -101,144 +110,142 @@ func (u *UI) postExpiry(v *visit, form url.Values) {
 	change := operator.PolicyChange{Version: in.Version, InForce: &inForce, Next: next, Note: in.Note}
 	switch form.Get("do") {
 	case "save", "confirm":
-		if done := v.already(in.Version, &inForce, samePolicy(&next, &inForce)); done != "" {
-			v.see(expiryPath, url.Values{"done": {done}})
+		if done := q.already(in.Version, &inForce, samePolicy(&next, &inForce)); done != "" {
+			q.redirect(expiryPath, url.Values{"done": {done}})
 			return
 		}
-		v.save(form, in, inForce, change)
+		q.save(form, in, inForce, change)
 	default:
-		v.preview(in, inForce, change)
+		q.preview(in, inForce, change)
 	}
 }
 
 // justMade reports whether what is in force came right after that version, and
-// by whoever visits: the form was sent twice, and the first has done it.
-func (v *visit) justMade(version int64, inForce *policy.Policy) bool {
-	return inForce.Version == version+1 && inForce.UpdatedBy == v.who.Username
+// by this user: the form was sent twice, and the first one has done it.
+func (q *request) justMade(version int64, inForce *policy.Policy) bool {
+	return inForce.Version == version+1 && inForce.UpdatedBy == q.who.Username
 }
 
 // preview shows what a change would do now, and changes nothing.
-func (v *visit) preview(in dialInput, inForce policy.Policy, change operator.PolicyChange) {
+func (q *request) preview(in dialInput, inForce policy.Policy, change operator.PolicyChange) {
 	change.DryRun, change.Version = true, inForce.Version
-	_, effect, err := v.u.Policies.Set(v.r.Context(), v.operator(), change)
-	v.afterSet(in, inForce, change, &effect, err)
+	_, effect, err := q.u.Policies.Set(q.r.Context(), q.operator(), change)
+	q.afterSet(in, inForce, change, &effect, err)
 }
 
-// save makes a change. One that ends many logins has to be confirmed, by somebody who has seen what these very values do.
-func (v *visit) save(form url.Values, in dialInput, inForce policy.Policy, change operator.PolicyChange) {
+// save makes a change. One that ends many logins has to be confirmed, after the page
+// has shown what these very values do.
+func (q *request) save(form url.Values, in dialInput, inForce policy.Policy, change operator.PolicyChange) {
 	if form.Get("do") == "confirm" {
 		if form.Get("confirm_for") != in.key() { // something else was shown: look again
-			v.preview(in, inForce, change)
+			q.preview(in, inForce, change)
 			return
 		}
 		change.Confirmed = true
 	}
 	var effect policy.Effect
-	again := func(status int, problem string) { v.dialAsks(status, in, inForce, change, &effect, problem) }
-	ok, err := v.withProof(form, "dial", again, func() (err error) {
-		_, effect, err = v.u.Policies.Set(v.r.Context(), v.operator(), change)
+	again := func(status int, problems ...string) { q.dialAsks(status, in, inForce, change, &effect, problems[0]) }
+	ok, err := q.withProof(form, "dial", again, func() (err error) {
+		_, effect, err = q.u.Policies.Set(q.r.Context(), q.operator(), change)
 		return err
 	})
 	if !ok {
 		return
 	}
 	if err == nil {
-		v.see(expiryPath, url.Values{"done": {"saved"}})
+		q.redirect(expiryPath, url.Values{"done": {"saved"}})
 		return
 	}
-	v.afterSet(in, inForce, change, &effect, err)
+	q.afterSet(in, inForce, change, &effect, err)
 }
 
 // dialAsks shows the page of a change that needs password and code, which is to be
 // confirmed as before.
-func (v *visit) dialAsks(status int, in dialInput, inForce policy.Policy, change operator.PolicyChange, effect *policy.Effect, problem string) {
+func (q *request) dialAsks(status int, in dialInput, inForce policy.Policy, change operator.PolicyChange, effect *policy.Effect, problem string) {
 	d := dialView{In: in, InForce: inForce, Proof: problem}
 	if *effect == (policy.Effect{}) { // the password was wrong, and nothing was asked of the policy
-		_, *effect, _ = v.u.Policies.Set(v.r.Context(), v.operator(), operator.PolicyChange{Version: inForce.Version, Next: change.Next, Note: in.Note, DryRun: true})
+		_, *effect, _ = q.u.Policies.Set(q.r.Context(), q.operator(), operator.PolicyChange{Version: inForce.Version, Next: change.Next, Note: in.Note, DryRun: true})
 	}
-	d.Effect = v.effect(inForce, change.Next, effect)
+	d.Effect = q.effect(inForce, change.Next, effect)
 	if change.Confirmed {
-		d.Confirm = v.confirmView(effect, in.key())
+		d.Confirm = q.confirmView(effect, in.key())
 	}
-	v.showDial(status, d)
+	q.showDial(status, d)
 }
 
-// afterSet shows the page after a change that was not made.
-func (v *visit) afterSet(in dialInput, inForce policy.Policy, change operator.PolicyChange, effect *policy.Effect, err error) {
+// afterSet shows the page after a preview, or a change that was not made.
+func (q *request) afterSet(in dialInput, inForce policy.Policy, change operator.PolicyChange, effect *policy.Effect, err error) {
 	d := dialView{In: in, InForce: inForce}
 	status := http.StatusOK
-	invalid, isInvalid := errors.AsType[*policy.InvalidError](err)
+	wrong, isInvalid := errors.AsType[*invalid.Error](err)
+	behind := errors.Is(err, policy.ErrVersion)
 	switch {
 	case isInvalid:
-		status, d.Problems = http.StatusUnprocessableEntity, v.problems(invalid)
-	case errors.Is(err, policy.ErrVersion):
-		status = http.StatusConflict
-		if d.Conflict, d.InForce, err = v.conflict(in.Version, &change.Next, v.t.rowsOf(&in)); err != nil {
-			v.unavailable("policy conflict", err)
+		status, d.Problems = http.StatusUnprocessableEntity, q.problems(wrong)
+		q.showDial(status, d)
+		return
+	case behind:
+		status, effect = http.StatusConflict, nil
+	case errors.Is(err, operator.ErrUnconfirmed):
+		d.Confirm = q.confirmView(effect, in.key())
+	case err != nil:
+		q.unavailable("policy not set", err)
+		return
+	default:
+		behind = in.Version != inForce.Version // changed while this was being typed
+	}
+	if behind {
+		if d.Conflict, d.InForce, err = q.conflict(in.Version, &change.Next, q.t.rowsOf(&in)); err != nil {
+			q.unavailable("policy conflict", err)
 			return
 		}
 		d.In.Version = d.InForce.Version
-		d.Effect = v.effect(d.InForce, change.Next, nil)
-	case errors.Is(err, operator.ErrUnconfirmed):
-		d.Effect = v.effect(inForce, change.Next, effect)
-		d.Confirm = v.confirmView(effect, in.key())
-	case err != nil:
-		v.unavailable("policy not set", err)
-		return
-	default:
-		d.Effect = v.effect(inForce, change.Next, effect)
-		if in.Version != inForce.Version { // changed while this was being typed
-			if d.Conflict, d.InForce, err = v.conflict(in.Version, &change.Next, v.t.rowsOf(&in)); err != nil {
-				v.unavailable("policy conflict", err)
-				return
-			}
-			d.In.Version = d.InForce.Version
-		}
 	}
-	v.showDial(status, d)
+	d.Effect = q.effect(d.InForce, change.Next, effect)
+	q.showDial(status, d)
 }
 
 // revertExpiry sets what was in force as an earlier version. If that ends many
 // logins, it leads to the form, filled in, to be confirmed there.
-func (u *UI) revertExpiry(v *visit, form url.Values) {
+func (u *UI) revertExpiry(q *request, form url.Values) {
 	to, err1 := strconv.ParseInt(form.Get("to"), 10, 64)
 	version, err2 := strconv.ParseInt(form.Get("version"), 10, 64)
 	if err1 != nil || err2 != nil {
-		v.message(http.StatusBadRequest, v.t.message("bad_request"))
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return
 	}
 	back := expiryPath
 	if form.Get("from") == limitsPath {
 		back = limitsPath
 	}
-	change := operator.PolicyChange{Version: version, Note: v.t.revertNote(to)}
-	_, effect, err := u.Policies.Revert(v.r.Context(), v.operator(), to, change)
+	change := operator.PolicyChange{Version: version, Note: q.t.revertNote(to)}
+	_, effect, err := u.Policies.Revert(q.r.Context(), q.operator(), to, change)
 	unproven := errors.Is(err, audit.ErrUnproven)
 	switch {
 	case err == nil:
-		v.see(back, url.Values{"done": {"saved"}})
+		q.redirect(back, url.Values{"done": {"saved"}})
 		return
 	case errors.Is(err, operator.ErrNoVersion):
-		v.message(http.StatusNotFound, v.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("not_found"))
 		return
 	}
-	inForce, err2 := u.Policies.Current(v.r.Context())
-	old, err1 := v.version(to)
+	inForce, err2 := u.Policies.Current(q.r.Context())
+	old, err1 := q.version(to)
 	if err := errors.Join(err1, err2); err != nil {
-		v.unavailable("policy not reverted", err)
+		q.unavailable("policy not reverted", err)
 		return
 	}
-	if samePolicy(&old, &inForce) && v.justMade(version, &inForce) { // the form was sent twice
-		v.see(back, url.Values{"done": {"saved"}})
+	if samePolicy(&old, &inForce) && q.justMade(version, &inForce) { // the form was sent twice
+		q.redirect(back, url.Values{"done": {"saved"}})
 		return
 	}
 	in := inputOf(&old)
 	in.Version, in.Note, in.BackTo, in.WithLimits = version, change.Note, to, true
 	change.Next = old
 	if unproven {
-		v.asks, v.sent = "dial", form
-		v.dialAsks(http.StatusForbidden, in, inForce, change, &effect, v.t.Text("confirm.needed"))
+		q.asks, q.sent = "dial", form
+		q.dialAsks(http.StatusForbidden, in, inForce, change, &effect, q.t.Text("confirm.needed"))
 		return
 	}
-	v.afterSet(in, inForce, change, &effect, err)
+	q.afterSet(in, inForce, change, &effect, err)
 }

@@ -35,39 +35,39 @@ const (
 )
 
 // effect says what it does to replace inForce by next. If e is nil it is not
-// known, because they are the same or nobody asked.
-func (v *visit) effect(inForce, next policy.Policy, e *policy.Effect) *effectView {
-	now := v.u.Now()
-	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
+// known, because they are the same or it was not asked for.
+func (q *request) effect(inForce, next policy.Policy, e *policy.Effect) *effectView {
+	now := q.u.Now()
+	ctx, cancel := context.WithTimeout(q.r.Context(), patience)
 	defer cancel()
 	view := &effectView{Same: samePolicy(&next, &inForce)}
 	if e == nil {
-		live, err := v.u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) {
-			return v.u.Figures.CountLogins(ctx, inForce, now)
+		live, err := q.u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) {
+			return q.u.Figures.CountLogins(ctx, inForce, now)
 		})
 		if err != nil {
-			v.u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
+			q.u.Log.WarnContext(ctx, "console: logins not counted", "err", err)
 			return nil
 		}
-		view.Live = v.t.estimate(live)
+		view.Live = q.t.estimate(live)
 	} else {
-		view.Live, view.Ends, view.Soon = v.t.estimate(e.Live), v.t.estimate(e.Ends), v.t.estimate(e.Soon)
+		view.Live, view.Ends, view.Soon = q.t.estimate(e.Live), q.t.estimate(e.Ends), q.t.estimate(e.Soon)
 		view.Drastic, view.SomeEnd = e.Drastic(), e.Ends.Count > 0
 		if e.Ends.Count == 1 {
-			view.EndsLine = v.t.Text("expiry.ends_one", percent(1, e.Live.Count))
+			view.EndsLine = q.t.Text("expiry.ends_one", percent(1, e.Live.Count))
 		} else {
-			view.EndsLine = v.t.Text("expiry.ends_line", view.Ends, percent(e.Ends.Count, e.Live.Count))
+			view.EndsLine = q.t.Text("expiry.ends_line", view.Ends, percent(e.Ends.Count, e.Live.Count))
 		}
 	}
-	sample, err := v.u.samples.get(now, inForce.Version, countAge, func() (policy.Sample, error) {
-		return v.u.Figures.Sample(ctx, inForce, now)
+	sample, err := q.u.samples.get(now, inForce.Version, countAge, func() (policy.Sample, error) {
+		return q.u.Figures.Sample(ctx, inForce, now)
 	})
 	if err != nil {
-		v.u.Log.WarnContext(ctx, "console: no sample of the logins", "err", err)
+		q.u.Log.WarnContext(ctx, "console: no sample of the logins", "err", err)
 		return view
 	}
 	after := inForce.Succeed(next, now)
-	view.Curve = v.t.curve(&sample, &inForce, &after, now)
-	view.CurveHint = v.t.Text("expiry.curve_hint", number(int64(len(sample.Logins))))
+	view.Curve = q.t.curve(&sample, &inForce, &after, now)
+	view.CurveHint = q.t.Text("expiry.curve_hint", number(int64(len(sample.Logins))))
 	return view
 }

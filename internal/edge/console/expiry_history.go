@@ -29,9 +29,9 @@ type historyRow struct {
 type change struct{ Name, From, To string }
 
 // history is a page of the policies that were in force, and what each changed.
-func (v *visit) history(inForce int64) (h historyView, err error) {
-	before, _ := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64) // 0: the newest
-	all, err := v.u.Policies.History(v.r.Context(), max(before, 0), historyPage+1)
+func (q *request) history(inForce int64) (h historyView, err error) {
+	before, _ := strconv.ParseInt(q.r.URL.Query().Get("before"), 10, 64) // 0: the newest
+	all, err := q.u.Policies.History(q.r.Context(), max(before, 0), historyPage+1)
 	if err != nil {
 		return h, err
 	}
@@ -42,9 +42,9 @@ func (v *visit) history(inForce int64) (h historyView, err error) {
 		}
 		row := historyRow{Version: all[i].Version, At: all[i].UpdatedAt, By: all[i].UpdatedBy, Note: all[i].Note, InForce: all[i].Version == inForce}
 		if i+1 < len(all) {
-			row.Changes = v.t.differences(&all[i+1], &all[i])
+			row.Changes = q.t.differences(&all[i+1], &all[i])
 		} else {
-			row.Changes = v.t.differences(&policy.Policy{}, &all[i])
+			row.Changes = q.t.differences(&policy.Policy{}, &all[i])
 		}
 		h.Rows = append(h.Rows, row)
 	}
@@ -88,7 +88,7 @@ func (t *texts) terms(a, b *policy.Policy) []change {
 	}
 }
 
-// A conflictView shows what somebody typed beside what somebody else saved.
+// A conflictView shows what was typed beside what another user saved.
 type conflictView struct {
 	Sentence string
 	InForce  string // the title of its column
@@ -102,17 +102,17 @@ type conflictRow struct {
 
 // conflict compares, in these rows, what was typed with what is in force now, and
 // with what was when the page was opened, which was for that version.
-func (v *visit) conflict(version int64, mine *policy.Policy, rows func(a, b *policy.Policy) []change) (*conflictView, policy.Policy, error) {
-	now, err := v.u.Policies.Current(v.r.Context())
+func (q *request) conflict(version int64, mine *policy.Policy, rows func(a, b *policy.Policy) []change) (*conflictView, policy.Policy, error) {
+	now, err := q.u.Policies.Current(q.r.Context())
 	if err != nil {
 		return nil, now, err
 	}
-	was, err := v.version(version)
+	was, err := q.version(version)
 	if err != nil && !errors.Is(err, operator.ErrNoVersion) { // of a version that is gone nothing is shown
 		return nil, now, err
 	}
 	c := &conflictView{
-		Sentence: v.t.Text("expiry.conflict", now.Version, now.UpdatedBy), InForce: v.t.Text("expiry.in_force_line", now.Version),
+		Sentence: q.t.Text("expiry.conflict", now.Version, now.UpdatedBy), InForce: q.t.Text("expiry.in_force_line", now.Version),
 	}
 	typed := rows(&was, mine)
 	for i, row := range rows(&was, &now) {
@@ -127,12 +127,12 @@ type sweepView struct {
 	Next  time.Time // zero if that is not known
 }
 
-func (v *visit) sweepView(spec string) sweepView {
-	next, err := v.u.Schedule(spec, v.u.Now())
+func (q *request) sweepView(spec string) sweepView {
+	next, err := q.u.Schedule(spec, q.u.Now())
 	if err != nil {
 		next = time.Time{}
 	}
-	return sweepView{v.t.schedule(spec), next}
+	return sweepView{q.t.schedule(spec), next}
 }
 
 func (t *texts) schedule(spec string) string {

@@ -4,7 +4,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -43,15 +45,14 @@ func inputOf(p *policy.Policy) dialInput {
 // policy is what was typed, or what is wrong with it, by field.
 func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]string) {
 	problems = map[string]string{}
-	var err error
-	if p.Idle, err = readSpan(in.Idle); err != nil {
-		problems["idle"] = t.Text("expiry.unreadable", t.Text("expiry.idle"))
-	}
-	if p.Absolute, err = readSpan(in.Absolute); err != nil {
-		problems["absolute"] = t.Text("expiry.unreadable", t.Text("expiry.absolute"))
-	}
-	if p.Touch, err = readSpan(in.Touch); err != nil {
-		problems["touch"] = t.Text("expiry.unreadable", t.Text("expiry.touch"))
+	for _, f := range []struct {
+		name, typed string
+		to          *time.Duration
+	}{{"idle", in.Idle, &p.Idle}, {"absolute", in.Absolute, &p.Absolute}, {"touch", in.Touch, &p.Touch}} {
+		var err error
+		if *f.to, err = readSpan(f.typed); err != nil {
+			problems[f.name] = t.Text("expiry.unreadable", t.Text("expiry."+f.name))
+		}
 	}
 	p.Schedule = in.Schedule
 	return p, problems
@@ -81,21 +82,21 @@ func sameTerms(a, b *policy.Policy) bool {
 
 // problems are what is wrong with a policy, in the words of the page. Each
 // field has one: the first.
-func (v *visit) problems(e *policy.InvalidError) map[string]string {
+func (q *request) problems(e *invalid.Error) map[string]string {
 	all := map[string]string{}
 	for _, f := range e.Fields {
 		field := fieldOf[f.Field]
 		if all[field] == "" {
-			all[field] = v.t.field(f.Field, f.Code, f.Message)
+			all[field] = q.t.field(f)
 		}
 	}
 	return all
 }
 
-func (v *visit) confirmView(e *policy.Effect, key string) *confirmView {
+func (q *request) confirmView(e *policy.Effect, key string) *confirmView {
 	return &confirmView{
-		Sentence: v.t.Text("expiry.confirm", v.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
-		Button:   v.t.Text("expiry.save_anyway", v.t.estimate(e.Ends)), For: key,
+		Sentence: q.t.Text("expiry.confirm", q.t.estimate(e.Ends), percent(e.Ends.Count, e.Live.Count)),
+		Button:   q.t.Text("expiry.save_anyway", q.t.estimate(e.Ends)), For: key,
 	}
 }
 
@@ -108,3 +109,49 @@ func (t *texts) estimate(e policy.Estimate) string {
 }
 
 func (t *texts) revertNote(version int64) string { return t.Text("expiry.note_line", version) }
+
+// stops are where the range of a length of time comes to rest.
+const stops = "5m 10m 15m 30m 1h 2h 4h 8h 12h 1d 2d 3d 5d 7d 10d 14d 21d 30d 45d 60d 90d 120d 180d 270d 365d 400d"
+
+// A spanField is one of the fields of the page about expiry.
+type spanField struct {
+	Name, Label, Hint, Value, Problem, Stops string
+}
+
+// Spans are the fields, in the order of the page.
+func (d dialView) Spans() []spanField {
+	t := d.T
+	return []spanField{
+		{"idle", t.Text("expiry.idle"), t.Text("expiry.idle_hint") + " " + t.Text("expiry.format"), d.In.Idle, d.Problems["idle"], stops},
+		{"absolute", t.Text("expiry.absolute"), t.Text("expiry.absolute_hint"), d.In.Absolute, d.Problems["absolute"], stops},
+		{"touch", t.Text("expiry.touch"), t.Text("expiry.touch_hint"), d.In.Touch, d.Problems["touch"], ""},
+		{"schedule", t.Text("expiry.sweep"), t.Text("expiry.sweep_hint"), d.In.Schedule, d.Problems["schedule"], ""},
+	}
+}
+
+// What the pages about expiry and about limits share is in policy.html. A part of
+// a page gets the texts with what it shows.
+
+// changesPart is what differs.
+type changesPart struct {
+	T       *texts
+	Changes []change
+}
+
+func changes(t *texts, all []change) changesPart { return changesPart{t, all} }
+
+// A notePart is the field for the reason of a change.
+type notePart struct {
+	T             *texts
+	Note, Problem string
+}
+
+func policyNote(t *texts, note, problem string) notePart { return notePart{t, note, problem} }
+
+// limitPart is one limit on its page.
+type limitPart struct {
+	limitField
+	T *texts
+}
+
+func limitOn(t *texts, f limitField) limitPart { return limitPart{f, t} }

@@ -16,28 +16,28 @@ type restoreView struct {
 }
 
 // restore is nil where the version to go back to has the limits that are in force.
-func (v *visit) restore(in *dialInput, inForce *policy.Policy) (*restoreView, error) {
+func (q *request) restore(in *dialInput, inForce *policy.Policy) (*restoreView, error) {
 	if in.BackTo == 0 {
 		return nil, nil //nolint:nilnil // nothing to ask
 	}
-	old, err := v.version(in.BackTo)
+	old, err := q.version(in.BackTo)
 	switch {
 	case errors.Is(err, operator.ErrNoVersion):
 		return nil, nil //nolint:nilnil // nothing to ask
 	case err != nil:
 		return nil, err
 	}
-	changes := differing(v.t.limits(inForce, &old))
+	changes := differing(q.t.limits(inForce, &old))
 	if len(changes) == 0 && inForce.LimitsErr == nil {
 		return nil, nil //nolint:nilnil // nothing to ask
 	}
-	return &restoreView{v.t.Text("limits.restore", in.BackTo), in.WithLimits, changes}, nil
+	return &restoreView{q.t.Text("limits.restore", in.BackTo), in.WithLimits, changes}, nil
 }
 
 // version is the policy that was in force as that version. It fails with
 // [operator.ErrNoVersion].
-func (v *visit) version(n int64) (policy.Policy, error) {
-	old, err := v.u.Policies.History(v.r.Context(), n+1, 1)
+func (q *request) version(n int64) (policy.Policy, error) {
+	old, err := q.u.Policies.History(q.r.Context(), n+1, 1)
 	switch {
 	case err != nil:
 		return policy.Policy{}, err

@@ -37,7 +37,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 	wantStatus(t, page, 200)
 	wantText(t, page, "Ends 50 logins at once, 50 % of all.", `class="verdict drastic"`, `class="line before"`, `value="49h30m"`)
 	page = w.dial(w.enter(), "idle", "13d")
-	wantText(t, page, "No login ends by it now.")
+	wantText(t, page, "This ends no login now.")
 	if len(w.policies.events) != 0 || w.policies.inForce.Version != 1 {
 		t.Error("a preview has changed the policy")
 	}
@@ -68,7 +68,7 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	w.unproven, w.policies.proof = true, w.proof
 	page := w.dial(c, "do", "save", "idle", "49h30m")
 	wantStatus(t, page, 200)
-	wantText(t, page, "It ends 50 logins at once, 50 % of all that live.", "Save, and end 50 logins")
+	wantText(t, page, "It ends 50 logins at once, 50 % of all living ones.", "Save, and end 50 logins")
 	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
 	key, _, _ := strings.Cut(rest, `"`)
 	confirm := func(pairs ...string) *httptest.ResponseRecorder {
@@ -76,7 +76,7 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	}
 	page = confirm("confirm_password", "")
 	wantStatus(t, page, 403)
-	wantText(t, page, "Enter your passphrase once more", "Save, and end 50 logins", `name="confirm_password"`, `value="49h30m"`)
+	wantText(t, page, "Enter your passphrase again", "Save, and end 50 logins", `name="confirm_password"`, `value="49h30m"`)
 	page = confirm("confirm_password", "not the right one")
 	wantStatus(t, page, 403)
 	wantText(t, page, "The passphrase is wrong.", "Save, and end 50 logins")
@@ -84,7 +84,7 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 	// Who has confirmed one change has not confirmed another.
 	wantText(t, confirm("idle", "1h"), "Ends 99 logins at once")
 	wantText(t, confirm("confirm_for", ""), "Ends 50 logins at once")
-	wantText(t, confirm("idle", "13d"), "No login ends by it now.")
+	wantText(t, confirm("idle", "13d"), "This ends no login now.")
 	if len(w.policies.events) != 0 {
 		t.Fatal("changed without the password")
 	}
@@ -97,17 +97,17 @@ func TestDrasticChangeAsksForThePassword(t *testing.T) {
 func TestConflictShowsBothAndKeepsWhatWasTyped(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
-	wantStatus(t, w.dial(c, "do", "save", "idle", "10d"), 303) // somebody else's tab
+	wantStatus(t, w.dial(c, "do", "save", "idle", "10d"), 303) // another user's tab
 	page := w.dial(c, "do", "save", "idle", "12d", "note", "mine")
 	wantStatus(t, page, 409)
-	wantText(t, page, "Somebody else has changed this meanwhile", "Version 2 is in force now, by ada.",
+	wantText(t, page, "Another admin has changed this meanwhile", "Version 2 is in force now, by ada.",
 		">14 days</td>", ">10 days</td>", ">12 days</td>", `value="12d"`, `value="mine"`, `name="version" value="2"`)
 	if w.policies.inForce.Idle != 10*24*time.Hour {
 		t.Error("their version is lost")
 	}
 	wantStatus(t, w.dial(c, "do", "save", "idle", "12d", "version", "2"), 303)
-	// A preview tells as well, before anybody presses Save.
-	wantText(t, w.dial(c, "idle", "11d", "version", "1"), "Somebody else has changed this meanwhile")
+	// A preview says so as well, before the user presses Save.
+	wantText(t, w.dial(c, "idle", "11d", "version", "1"), "Another admin has changed this meanwhile")
 }
 
 func TestRevertIsOneClick(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // An export is bounded, and reads a page at a time: it needs no more memory,
@@ -49,34 +50,37 @@ func export(e *audit.Event) exported {
 	return x
 }
 
-func (u *UI) exportNDJSON(v *visit) {
-	out := json.NewEncoder(v.w)
-	u.export(v, "application/x-ndjson", "audit.ndjson", nil, func(e *audit.Event) error { return out.Encode(export(e)) }, nil)
+func (u *UI) exportNDJSON(q *request) {
+	out := json.NewEncoder(q.w)
+	u.export(q, "application/x-ndjson", "audit.ndjson", nil, func(e *audit.Event) error { return out.Encode(export(e)) }, nil)
 }
 
-func (u *UI) exportCSV(v *visit) {
-	out := audit.NewCSV(v.w)
-	u.export(v, "text/csv; charset=utf-8", "audit.csv", out.Head, out.Write, out.Flush)
+func (u *UI) exportCSV(q *request) {
+	out := audit.NewCSV(q.w)
+	u.export(q, "text/csv; charset=utf-8", "audit.csv", out.Head, func(e *audit.Event) error {
+		row := render.Event(e)
+		return out.Write(&row)
+	}, out.Flush)
 }
 
 // export writes the events of the filter in the query, newest first. If that
-// fails half-way it breaks the connection off, so that nobody takes a part for
-// the whole.
-func (u *UI) export(v *visit, contentType, name string, head func() error, write func(*audit.Event) error, flush func() error) {
-	filter, problems := readAudit(v.r.URL.Query()).filter(v.t)
+// fails half-way it breaks the connection off, so that a part is not taken
+// for the whole.
+func (u *UI) export(q *request, contentType, name string, head func() error, write func(*audit.Event) error, flush func() error) {
+	filter, problems := readAudit(q.r.URL.Query()).filter(q.t)
 	if len(problems) > 0 {
-		v.message(http.StatusUnprocessableEntity, message{Title: v.t.Text("audit.problem_title"), Lines: problems})
+		q.message(http.StatusUnprocessableEntity, message{Title: q.t.Text("audit.problem_title"), Lines: problems})
 		return
 	}
 	filter.Limit = exportPage
-	events, err := u.Record.List(v.r.Context(), filter) // the first, before anything is said
+	events, err := u.Record.List(q.r.Context(), filter) // the first, before anything is said
 	if err != nil {
-		v.unavailable("audit export", err)
+		q.unavailable("audit export", err)
 		return
 	}
-	v.w.Header().Set("Content-Type", contentType)
-	v.w.Header().Set("Content-Disposition", `attachment; filename="flakepass-`+name+`"`)
-	control := http.NewResponseController(v.w)
+	q.w.Header().Set("Content-Type", contentType)
+	q.w.Header().Set("Content-Disposition", `attachment; filename="flakepass-`+name+`"`)
+	control := http.NewResponseController(q.w)
 	if head != nil {
 		err = head()
 	}
@@ -97,10 +101,10 @@ func (u *UI) export(v *visit, contentType, name string, head func() error, write
 			break
 		}
 		filter.Before = events[len(events)-1].ID
-		events, err = u.Record.List(v.r.Context(), filter)
+		events, err = u.Record.List(q.r.Context(), filter)
 	}
 	if err != nil {
-		u.Log.WarnContext(v.r.Context(), "audit export broken off", "err", err)
+		u.Log.WarnContext(q.r.Context(), "audit export broken off", "err", err)
 		panic(http.ErrAbortHandler)
 	}
 }

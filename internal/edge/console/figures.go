@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// glance is how long a page waits for figures that are being counted before
-	// it is shown without.
-	glance = 30 * time.Millisecond
+	// shortWait is how long a page waits for figures that are being counted before
+	// it is shown without them.
+	shortWait = 30 * time.Millisecond
 	// failedAge is for how long a failure to count is shown rather than tried
 	// again.
 	failedAge = 2 * time.Second
 )
 
-// Figures of a deployment are counted in the background: when the server starts,
-// and when somebody looks at some that are too old. To count may
-// take as long as the database likes, and no page waits for it. While nobody
-// looks, nothing is counted.
+// figures keeps the counts of a deployment. They are counted in the background: when
+// the server starts, and when a page shows counts that are too old. To count may take
+// long in the database, and no page waits for the end of it. While no page is shown,
+// nothing is counted.
 type figures struct {
-	ask chan struct{} // holds a token while somebody waits for a count
+	ask chan struct{} // holds an element while a page waits for a count
 
 	mu      sync.Mutex
-	last    tally
-	changed chan struct{} // closed with the next tally
+	last    loginCounts
+	changed chan struct{} // closed with the next counts
 }
 
-// A tally is what was counted at one time.
-type tally struct {
+// loginCounts are the counts of one time.
+type loginCounts struct {
 	At      time.Time // zero: never
 	Version int64     // of the policy
 	Live    policy.Estimate
@@ -38,25 +38,25 @@ type tally struct {
 	Step    time.Duration
 	Within  [2]float64    // that end within an hour, and within a day
 	Age     time.Duration // up to which they are shown as those of now
-	Failed  time.Time     // since the tally of At, if not zero
+	Failed  time.Time     // since At, if not zero
 }
 
 // ageOf is how old figures may be that took so long to count: a second where
-// that costs nothing, more where it does, so that whoever looks all the time has
-// the database count for a fiftieth of it.
+// that costs nothing, more where it does, so that a page that is shown all
+// the time has the database count for a fiftieth of it.
 func ageOf(took time.Duration) time.Duration { return min(max(50*took, time.Second), countAge) }
 
 func newFigures() figures {
 	return figures{ask: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
-func (f *figures) read() (tally, <-chan struct{}) {
+func (f *figures) read() (loginCounts, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last, f.changed
 }
 
-func (f *figures) write(t tally) {
+func (f *figures) write(t loginCounts) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = t
@@ -64,9 +64,9 @@ func (f *figures) write(t tally) {
 	f.changed = make(chan struct{})
 }
 
-// get returns the last tally, and whether a newer one is under way, which it
-// waits for, but not long. One that failed is over.
-func (f *figures) get(ctx context.Context, now func() time.Time, version int64) (last tally, pending bool) {
+// get returns the last counts, and whether newer ones are under way, which it waits
+// for, but not long. A count that failed is not under way.
+func (f *figures) get(ctx context.Context, now func() time.Time, version int64) (last loginCounts, pending bool) {
 	last, changed := f.read()
 	settled := func() bool {
 		return last.Version == version && now().Sub(last.At) < last.Age || now().Sub(last.Failed) < failedAge
@@ -76,9 +76,9 @@ func (f *figures) get(ctx context.Context, now func() time.Time, version int64) 
 	}
 	select {
 	case f.ask <- struct{}{}:
-	default: // somebody has asked
+	default: // another page has asked
 	}
-	wait := time.NewTimer(glance)
+	wait := time.NewTimer(shortWait)
 	defer wait.Stop()
 	for {
 		select {
@@ -99,10 +99,10 @@ func (f *figures) get(ctx context.Context, now func() time.Time, version int64) 
 func (u *UI) Run(ctx context.Context) {
 	for {
 		select {
-		case <-u.figures.ask: // who asked before a count began is served by it
+		case <-u.figures.ask: // a page that asked before a count began is served by it
 		default:
 		}
-		u.tally(ctx)
+		u.count(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -111,8 +111,8 @@ func (u *UI) Run(ctx context.Context) {
 	}
 }
 
-// tally counts once. What fails is logged; the last tally is kept beside it.
-func (u *UI) tally(ctx context.Context) {
+// count counts once. A failure is logged, and the last counts are kept beside it.
+func (u *UI) count(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	t, err := u.countAll(asking, u.Now())
@@ -136,20 +136,20 @@ func (u *UI) living(ctx context.Context, now time.Time) (policy.Estimate, error)
 	return u.live.get(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
 }
 
-// countAll asks what the page about expiry asks, and shares the answers with it.
-func (u *UI) countAll(ctx context.Context, now time.Time) (tally, error) {
+// countAll reads what the page about expiry reads, and shares the answers with it.
+func (u *UI) countAll(ctx context.Context, now time.Time) (loginCounts, error) {
 	inForce, err := u.Policies.Current(ctx)
 	if err != nil {
-		return tally{}, err
+		return loginCounts{}, err
 	}
-	t, began := tally{Version: inForce.Version}, time.Now()
+	t, began := loginCounts{Version: inForce.Version}, time.Now()
 	t.Live, err = u.live.renew(now, inForce.Version, countAge, func() (policy.Estimate, error) { return u.Figures.CountLogins(ctx, inForce, now) })
 	if err != nil {
-		return tally{}, err
+		return loginCounts{}, err
 	}
 	sample, err := u.samples.renew(now, inForce.Version, countAge, func() (policy.Sample, error) { return u.Figures.Sample(ctx, inForce, now) })
 	if err != nil {
-		return tally{}, err
+		return loginCounts{}, err
 	}
 	t.Left, t.Step, t.Within = timeLeft(&sample, &inForce, now)
 	t.At, t.Age = u.Now(), ageOf(time.Since(began))

@@ -45,34 +45,35 @@ type instanceRow struct {
 }
 
 // fleet are all instances, those first that are not well.
-func (v *visit) fleet(ctx context.Context, self string) (view fleetView, err error) {
-	list, err := v.u.Instances.List(ctx, fleet.Most)
+func (q *request) fleet(ctx context.Context, self string) (view fleetView, err error) {
+	list, err := q.u.Instances.List(ctx, fleet.Most)
 	if err != nil {
 		return view, err
 	}
 	slices.SortStableFunc(list, func(a, b fleet.Seen) int {
-		return cmp.Or(cmp.Compare(illness(&b), illness(&a)), strings.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
+		return cmp.Or(cmp.Compare(severity(&b), severity(&a)), strings.Compare(a.Name, b.Name), a.Started.Compare(b.Started))
 	})
 	well := 0
 	for i := range list {
-		if illness(&list[i]) == 0 {
+		if severity(&list[i]) == 0 {
 			well++
 		}
 		if i < shownInstances {
-			row := v.t.instance(&list[i])
+			row := q.t.instance(&list[i])
 			row.Self = list[i].ID == self
 			view.Rows = append(view.Rows, row)
 		}
 	}
-	view.Sum = v.t.Text("instances.sum", len(list), well)
+	view.Sum = q.t.Text("instances.sum", len(list), well)
 	if more := len(list) - len(view.Rows); more > 0 {
-		view.More = v.t.Text("instances.more", more)
+		view.More = q.t.Text("instances.more", more)
 	}
 	return view, nil
 }
 
-// illness is how much an instance needs somebody: 0 if nothing is wrong.
-func illness(s *fleet.Seen) int {
+// severity is how urgently an operator has to look at an instance: 0 if nothing is
+// wrong.
+func severity(s *fleet.Seen) int {
 	switch {
 	case s.Late():
 		return 3
@@ -134,7 +135,7 @@ func ago(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 // boundOf is a setting, as short as it is exact to a tenth of a second.
 func boundOf(d time.Duration) string { return coordinate(d.Seconds()) + " s" }
 
-// took is a short time with its unit, as exact as somebody wants to know it.
+// took is a short time with its unit, rounded to what matters.
 func took(d time.Duration) string {
 	switch {
 	case d >= 10*time.Second:

@@ -85,10 +85,10 @@ func TestOverviewShowsEveryInstance(t *testing.T) {
 	for name, want := range map[string][]string{
 		"web-1:7": {
 			"Worker number 12 · 1.2.3 · up for 1 day 2 hours", "0.9 s ago, of 5 s allowed", "Memory 90 %", "Redis 9.0 %", "Database 1.0 %", "1,000 tokens accepted",
-			"1,000 tokens accepted, 4,711 logins remembered", "<dd>answers in 1.5 ms</dd>", "<dd>answers in 0.3 ms</dd>", "<dd>agrees with the database</dd>",
+			"1,000 tokens accepted, 4,711 logins cached", "<dd>answers in 1.5 ms</dd>", "<dd>answers in 0.3 ms</dd>", "<dd>agrees with the database</dd>",
 		},
 		"web-2:7": {`<span class="badge">this one</span>`, `<dd class="bad">does not answer</dd>`, `<dd class="bad">3.0 s ahead of the database</dd>`, `<dd class="bad">took 2 reports of the last minute`},
-		"web-3:7": {`class="late"`, "Not heard of for 40 seconds", "No token was accepted, 4,711", "<dd>none</dd>"},
+		"web-3:7": {`class="late"`, "No report for 40 seconds", "No token was accepted, 4,711", "<dd>none</dd>"},
 		"web-4:7": {"Not ready", `<span class="bad">stopping</span>`, `class="bad">12.0 s ago, more than the 5 s allowed: it asks the database for every token`, "<dd>0.2 s behind the database</dd>"},
 		"web-5:7": {`class="bad">not yet: it asks the database for every token`},
 	} {
@@ -99,9 +99,9 @@ func TestOverviewShowsEveryInstance(t *testing.T) {
 		}
 		wantIn(t, row, want...)
 	}
-	wantIn(t, page, "5 known, 1 of them well.")
+	wantIn(t, page, "5 known, 1 of them healthy.")
 	if strings.Count(page, "this one") != 1 || strings.Index(page, "web-3:7") > strings.Index(page, "web-1:7") {
-		t.Error("another instance is this one, or one that is not heard of stands below one that is well")
+		t.Error("another instance is this one, or one that is silent stands below one that is well")
 	}
 }
 
@@ -114,7 +114,7 @@ func TestOverviewOfManyInstancesStaysSmall(t *testing.T) {
 	w.ui.Instances = r
 	w.run()
 	page := w.home("?span=week")
-	wantIn(t, page, "1000 known, 0 of them well.", "950 more are listed by: flakepass remote instances")
+	wantIn(t, page, "1000 known, 0 of them healthy.", "950 more are listed by: flakepass remote instances")
 	if len(page) > 150_000 {
 		t.Errorf("the page has %d bytes", len(page))
 	}
@@ -128,13 +128,13 @@ func TestOverviewWithoutReports(t *testing.T) {
 	w.ui.Instances = &roll{err: errors.New("disk on fire")}
 	w.run()
 	page := w.home("")
-	wantIn(t, page, "Could not be found out just now: Instances.")
+	wantIn(t, page, "Not available now: Instances.")
 	if strings.Contains(page, "disk on fire") {
 		t.Error("the page shows an error of the database")
 	}
 }
 
-// 100 logins began one hour after the other and nobody used them, so that the
+// 100 logins began one hour after the other and were not used, so that the
 // time that they have left differs by an hour each, from 14 days down.
 func TestOverviewShowsWhenLoginsWillBeOver(t *testing.T) {
 	w := newWorld(t)
@@ -149,7 +149,7 @@ func TestOverviewShowsWhenLoginsWillBeOver(t *testing.T) {
 	w = newWorld(t)
 	w.policies.logins = nil
 	w.run()
-	wantIn(t, w.home(""), "Nobody is logged in.")
+	wantIn(t, w.home(""), "No user is logged in.")
 }
 
 // A page that is asked for while the figures are being counted does not wait
@@ -204,7 +204,7 @@ func TestCountThatFailsIsSaid(t *testing.T) {
 	close(p.free)
 	w.ui.Figures = p
 	w.run()
-	wantIn(t, w.home(""), "Could not be found out just now: Living logins.")
+	wantIn(t, w.home(""), "Not available now: Living logins.")
 	p.mu.Lock()
 	p.err = nil
 	p.mu.Unlock()

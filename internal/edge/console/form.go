@@ -15,7 +15,7 @@ const maxBody = 16 << 10
 
 // readForm reads the fields from the body alone, never from the URL. It
 // returns the status of the refusal, or 0. A field that is there twice is
-// refused: which one would count is anybody's guess.
+// refused: which one counts would be a guess.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
 		return nil, http.StatusUnsupportedMediaType
@@ -42,8 +42,6 @@ func typed(form url.Values, field string) string {
 	return strings.TrimSpace(strings.ToValidUTF8(form.Get(field), "\uFFFD"))
 }
 
-func typedName(form url.Values) string { return typed(form, "username") }
-
 // setupForm is what a person sent to make the first admin. The password goes
 // from here into an account.Password and nowhere else; of it no blank is
 // dropped.
@@ -54,17 +52,23 @@ type setupForm struct {
 }
 
 func readSetup(form url.Values) setupForm {
-	return setupForm{code: newCode(form.Get("code")), username: typedName(form), password: form.Get("password")}
+	return setupForm{code: newCode(form.Get("code")), username: typed(form, "username"), password: form.Get("password")}
 }
 
-// checkSetupOrigin refuses a form that another site sent.
+// linkForm reads a form of a page that a one-time link leads to, unless another site
+// sent it.
 //
-// One case is left to the code, which no other site knows: browsers that know
-// no Sec-Fetch-Site, or do not send it over plain HTTP from another machine,
+// One case is left to the secret of the link, which no other site knows: browsers that
+// know no Sec-Fetch-Site, or do not send it over plain HTTP from another machine,
 // may hide the origin. The pages that rest on the cookie do not allow this.
-func (u *UI) checkSetupOrigin(r *http.Request) error {
-	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "null" {
-		return nil
+func (u *UI) linkForm(h func(*request, url.Values)) func(*request) {
+	return func(q *request) {
+		q.hideReferrer()
+		hidden := q.r.Header.Get("Sec-Fetch-Site") == "" && q.r.Header.Get("Origin") == "null"
+		if err := u.origin.Check(q.r); err != nil && !hidden {
+			q.message(http.StatusForbidden, q.t.message("cross_origin"))
+			return
+		}
+		q.withForm(h)
 	}
-	return u.origin.Check(r)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // A new user can be given a link instead of a passphrase that the admin knows; the
@@ -39,7 +40,7 @@ func TestNewUserByLink(t *testing.T) {
 	// What is wrong is said, and what was chosen stays.
 	for err, status := range map[error]int{
 		account.ErrExists: 409, errors.New("database away"): 503,
-		&account.InvalidError{Fields: []account.FieldError{{Field: "username", Code: account.CodeTooShort, Message: "must have at least 3 characters"}}}: 422,
+		&invalid.Error{Fields: []invalid.Field{{Field: "username", Code: account.CodeTooShort, Message: "must have at least 3 characters"}}}: 422,
 	} {
 		r.err = err
 		page := invite()
@@ -50,21 +51,7 @@ func TestNewUserByLink(t *testing.T) {
 	}
 }
 
-// Without the verbs about links there is no choice.
-func TestNoLinksNoChoice(t *testing.T) {
-	w := newWorld(t)
-	crowd := w.populate(2)
-	c := w.enter()
-	page := w.see(c, "/console/users")
-	wantNoText(t, page, `name="by"`)
-	wantText(t, page, `name="password" type="password" required minlength="15"`)
-	wantStatus(t, w.sendForm(c, "/console/users", "username", "carol", "role", "user", "by", "link", "life", "600", "password", passphrase), 303)
-	if len(crowd.calls) != 1 {
-		t.Errorf("calls: %q", crowd.calls)
-	}
-}
-
-// Every page on which somebody chooses a passphrase asks for it in the same way.
+// Every page on which a user chooses a passphrase asks for it in the same way.
 func TestPassphraseFieldIsTheSame(t *testing.T) {
 	w := newWorld(t)
 	w.populate(2)

@@ -10,7 +10,7 @@ import (
 )
 
 // TestConsoleSaysWhichKeyIsMissing: an admin whose second factor nothing could
-// check was told that the server could not check the passphrase.
+// check was answered that the server could not check the passphrase.
 func TestConsoleSaysWhichKeyIsMissing(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
@@ -18,12 +18,12 @@ func TestConsoleSaysWhichKeyIsMissing(t *testing.T) {
 	w.own = own{ticket: true, err: sealed}
 	page := w.do(postForm("/console/login/code", url.Values{"ticket": {"the-ticket"}, "code": {"123456"}}))
 	wantStatus(t, page, 503)
-	wantText(t, page, "A recovery code works all the same.", "FLAKEPASS_SECOND_FACTOR_KEY", `value="the-ticket"`, `name="code"`)
+	wantText(t, page, "A recovery code still works.", "FLAKEPASS_SECOND_FACTOR_KEY", `value="the-ticket"`, `name="code"`)
 	if len(page.Result().Cookies()) != 0 || page.Header().Get("Retry-After") == "" || !strings.Contains(w.log.String(), "set FLAKEPASS_SECOND_FACTOR_KEY to the key") {
 		t.Errorf("header %v, log %s", page.Header(), &w.log)
 	}
 	page = w.sendForm(c, "/console/expiry", "idle", "1h", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1",
 		"do", "confirm", "confirm_for", "1h|30d|1m|@every 1m|1", "confirm_password", passphrase, "confirm_code", "123456")
 	wantStatus(t, page, 503)
-	wantText(t, page, "A recovery code works all the same.")
+	wantText(t, page, "A recovery code still works.")
 }

@@ -1,11 +1,11 @@
 package console
 
 import (
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // Most bars of the histogram, and the lengths of time that one may stand for.
@@ -18,7 +18,7 @@ var steps = [...]time.Duration{
 
 const day = 24 * time.Hour
 
-// timeLeft counts the logins by how long each lives if nobody uses it: so many
+// timeLeft counts the logins by how long each lives if it is not used: so many
 // with less than one step left, so many with less than two, and so on. Nothing
 // lives longer than the idle timeout, or than the absolute lifetime where that is
 // shorter. within are those that end within an hour and within a day.
@@ -57,8 +57,8 @@ type leftView struct {
 
 type leftRow struct{ From, To, Count, Part string }
 
-// left draws a tally; nil if nobody is logged in.
-func (t *texts) left(of *tally) *leftView {
+// left draws the counts; nil if there is no login.
+func (t *texts) left(of *loginCounts) *leftView {
 	most, sum := 0.0, 0.0
 	for _, n := range of.Left {
 		most, sum = max(most, n), sum+n
@@ -72,18 +72,65 @@ func (t *texts) left(of *tally) *leftView {
 	}
 	whole := time.Duration(len(of.Left)) * of.Step
 	l.Middle, l.End = t.span(whole/2), t.span(whole)
-	var p strings.Builder
+	l.Path = barPath(of.Left, most)
 	for i, n := range of.Left {
-		if n > 0 {
-			high := max(100*n/most, 2) // one is seen beside a thousand
-			p.WriteString("M" + strconv.Itoa(4*i) + " 100V" + coordinate(100-high) + "h3V100Z")
-		}
 		l.Rows = append(l.Rows, leftRow{
 			t.span(time.Duration(i) * of.Step), t.span(time.Duration(i+1) * of.Step), number(rounded(n)), percent(rounded(n), rounded(sum)),
 		})
 	}
-	l.Path = p.String()
 	return l
 }
 
 func rounded(n float64) int64 { return int64(n + 0.5) }
+
+// A passView is a pass of the sweep in words.
+type passView struct {
+	sweep.Report
+	Result string
+	Time   string
+	Bad    bool
+}
+
+// passes says what the last passes did.
+func (t *texts) passes(list []sweep.Report) (views []passView) {
+	for _, r := range list {
+		p := passView{Report: r, Result: t.Name("outcome", string(r.Outcome)), Time: "–"}
+		if !r.Finished.IsZero() {
+			p.Time = took(r.Took().Round(time.Millisecond))
+		}
+		if r.FailedRows > 0 {
+			p.Result += " " + t.Text("instances.rows_failed", number(r.FailedRows))
+		}
+		p.Bad = r.FailedRows > 0 || r.Outcome == sweep.Failed || r.Outcome == sweep.Slow
+		views = append(views, p)
+	}
+	return views
+}
+
+// trouble is what an instance says is wrong, in words. What one of another release
+// says may be no code of ours, and stays as it is.
+func (t *texts) trouble(what fleet.Trouble) string {
+	code, detail := what.Cut()
+	if detail != "" {
+		detail = t.Text("mark.colon") + detail
+	}
+	return t.Name("trouble", code) + detail
+}
+
+func (t *texts) troubles(list []fleet.Trouble) (all []string) {
+	for _, what := range list {
+		all = append(all, t.trouble(what))
+	}
+	return all
+}
+
+// redis is how the Redis of this instance is doing, and where it is.
+func (t *texts) redis(s *State) string {
+	switch s.Redis {
+	case fleet.RedisNone, "":
+		return t.Text("overview.no_redis")
+	case fleet.RedisGood:
+		return s.RedisPlace
+	}
+	return t.trouble(s.Redis) + " (" + s.RedisPlace + ")"
+}

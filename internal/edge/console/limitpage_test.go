@@ -54,7 +54,7 @@ func TestLimitsAreShownInWords(t *testing.T) {
 	wantText(t, w.do(r), "可立即尝试 5 次，之后每 12 秒增加一次", "允许范围：10 到 100 次，时间 1 天到 90 天；至少每天增加一次。", "默认：100 次（30 天内）。")
 }
 
-// A rule that brings fewer than one attempt a second is told by the minute where
+// A rule that brings fewer than one attempt a second is shown by the minute where
 // seconds would not be whole.
 func TestUnevenRulesInWords(t *testing.T) {
 	w := newWorld(t)
@@ -134,13 +134,13 @@ func TestConflictOfLimitsShowsBoth(t *testing.T) {
 	wantStatus(t, w.limits(c, "login_address_1_count", "240"), 303)
 	page := w.limits(c, "login_address_1_count", "60", "note", "mine")
 	wantStatus(t, page, 409)
-	wantText(t, page, "Somebody else has changed this meanwhile", "Version 2 is in force now, by ada.",
+	wantText(t, page, "Another admin has changed this meanwhile", "Version 2 is in force now, by ada.",
 		">120 in 1 minute</td>", ">240 in 1 minute</td>", ">60 in 1 minute</td>", `value="60"`, `value="mine"`, `name="version" value="2"`)
-	wantNoText(t, page, ">30 in 1 hour</td>") // which nobody has touched
+	wantNoText(t, page, ">30 in 1 hour</td>") // which was not changed
 	if w.policies.inForce.Limits.LoginAddress.Count != 240 {
 		t.Error("their version is lost")
 	}
-	wantText(t, w.limits(c, "do", "preview", "login_address_1_count", "60"), "Somebody else has changed this meanwhile")
+	wantText(t, w.limits(c, "do", "preview", "login_address_1_count", "60"), "Another admin has changed this meanwhile")
 	wantStatus(t, w.limits(c, "login_address_1_count", "60", "version", "2"), 303)
 	// A change of the times by another is a conflict as well, and is not undone.
 	wantStatus(t, w.dial(c, "do", "save", "idle", "10d", "version", "3"), 303)
@@ -158,10 +158,10 @@ func TestWrongLimitsAreSaidAtTheirFields(t *testing.T) {
 	c := w.enter()
 	page := w.limits(c, "login_place_2_count", "4", "login_account_1_count", "101", "login_address_1_period", "soon", "register_1_count", "", "register_1_period", "", "introspect_1_count", "0")
 	wantStatus(t, page, 422)
-	wantText(t, page, "<title>Error: Limits", "Each rule needs a longer time and more attempts than the one before",
-		"Attempts for one account from new places: this is outside of what is allowed. Allowed: 10 to 100",
-		"Attempts from one address cannot be read.", "New accounts from one address must have a rule", "Questions of one service: this is outside",
-		`href="#login_place_2_count"`, `href="#introspect_1_count"`, `value="soon"`, `value="101"`, "To be seen when that is corrected.")
+	wantText(t, page, "<title>Error: Limits", "Each rule needs a longer time, more attempts and a lower rate than the one before",
+		"Attempts for one account from new places: this is not allowed. Allowed: 10 to 100",
+		"Attempts from one address cannot be read.", "New accounts from one address must have a rule", "Tokens in requests of one service: this is not allowed",
+		`href="#login_place_2_count"`, `href="#introspect_1_count"`, `value="soon"`, `value="101"`, "Shown when that is corrected.")
 	for _, name := range []string{"login_place", "login_account", "login_address", "register", "introspect"} {
 		if !ids(page.Body.String())[name+"-error"] {
 			t.Errorf("nothing is said at %s", name)
@@ -210,7 +210,7 @@ func TestUnreadableLimitsCanBeSaved(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
 	w.policies.inForce.LimitsErr = http.ErrBodyNotAllowed
-	wantText(t, w.see(c, "/console/limits"), "What is stored of the limits cannot be read.")
+	wantText(t, w.see(c, "/console/limits"), "The stored limits cannot be read.")
 	page := w.limits(c)
 	if to := page.Header().Get("Location"); page.Code != 303 || !strings.Contains(to, "done=saved") || len(w.policies.events) != 1 {
 		t.Errorf("%d to %s, %d events", page.Code, to, len(w.policies.events))
@@ -227,7 +227,7 @@ func TestRevertThatNeedsAPasswordRestoresTheLimits(t *testing.T) {
 	w.policies.history = append(w.policies.history, w.policies.inForce)
 	page := w.sendForm(c, "/console/expiry/revert", "to", "1", "version", "2")
 	wantStatus(t, page, 200)
-	wantText(t, page, "Save, and end 50 logins", `name="back_to" value="1"`, `name="with_limits" value="yes" checked`, "Set back the limits of version 1 too",
+	wantText(t, page, "Save, and end 50 logins", `name="back_to" value="1"`, `name="with_limits" value="yes" checked`, "Also restore the limits of version 1",
 		"Attempts from one address: <del>240 in 1 minute</del> → <ins>120 in 1 minute</ins>")
 	_, rest, _ := strings.Cut(page.Body.String(), `name="confirm_for" value="`)
 	key, _, _ := strings.Cut(rest, `"`)
@@ -247,7 +247,7 @@ func TestRevertThatNeedsAPasswordRestoresTheLimits(t *testing.T) {
 	}
 }
 
-// A conflict on the way back tells of the limits too, and they can be left as they
+// A conflict on the way back shows the limits too, and they can be left as they
 // are.
 func TestConflictOnTheWayBack(t *testing.T) {
 	w := newWorld(t)
@@ -295,7 +295,7 @@ func between(s, from, to string) (string, bool) {
 	return value, ok && ok2
 }
 
-// The record tells of limits in words, and of what it cannot read as it is.
+// The record shows limits in words, and of what it cannot read as it is.
 func TestRecordTellsOfLimits(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -55,114 +56,112 @@ func (v limitsView) Problems() (all []problemLink) {
 	return all
 }
 
-func (u *UI) showLimits(v *visit) {
-	inForce, err := u.Policies.Current(v.r.Context())
-	if err != nil {
-		v.unavailable("policy", err)
+func (u *UI) showLimits(q *request) {
+	inForce, ok := q.inForce()
+	if !ok {
 		return
 	}
-	v.showLimits(http.StatusOK, limitsView{In: limitsOf(&inForce), InForce: inForce})
+	q.showLimits(http.StatusOK, limitsView{In: limitsOf(&inForce), InForce: inForce})
 }
 
 // showLimits completes the page and shows it.
-func (v *visit) showLimits(status int, view limitsView) {
-	history, err := v.history(view.InForce.Version)
+func (q *request) showLimits(status int, view limitsView) {
+	history, err := q.history(view.InForce.Version)
 	if err != nil {
-		v.unavailable("policy history", err)
+		q.unavailable("policy history", err)
 		return
 	}
-	view.frame = v.frame(v.t.Text("limits.title"), limitsPath)
-	view.History, view.Off = history, v.u.LimitsOff
+	view.frame = q.frame(q.t.Text("limits.title"), limitsPath)
+	view.History, view.Off = history, q.u.LimitsOff
 	view.Bad = len(view.Wrong) > 0 || view.Note != "" || view.Conflict != nil
-	view.Fields = v.t.limitFields(&view.In, view.Wrong)
-	v.render(status, "limits", view)
+	view.Fields = q.t.limitFields(&view.In, view.Wrong)
+	q.render(status, "limits", view)
 }
 
 // postLimits previews a change, or makes it. Limits end no login, so nothing has
 // to be confirmed.
-func (u *UI) postLimits(v *visit, form url.Values) {
+func (u *UI) postLimits(q *request, form url.Values) {
 	in := readLimits(form)
 	do := form.Get("do")
 	if name, ok := strings.CutPrefix(do, "default:"); ok {
 		in.reset(name)
 	}
-	inForce, err := u.Policies.Current(v.r.Context())
-	if err != nil {
-		v.unavailable("policy", err)
+	inForce, ok := q.inForce()
+	if !ok {
 		return
 	}
-	typed, wrong := in.limits(v.t)
+	typed, wrong := in.limits(q.t)
 	if len(wrong) > 0 {
-		v.showLimits(http.StatusUnprocessableEntity, limitsView{In: in, InForce: inForce, Wrong: wrong})
+		q.showLimits(http.StatusUnprocessableEntity, limitsView{In: in, InForce: inForce, Wrong: wrong})
 		return
 	}
 	change := operator.PolicyChange{Version: in.Version, InForce: &inForce, Next: inForce, Note: in.Note}
 	change.Next.Limits, change.Next.LimitsErr = typed, nil
 	if do != "save" {
 		change.DryRun, change.Version = true, inForce.Version
-	} else if done := v.already(in.Version, &inForce, typed == inForce.Limits && inForce.LimitsErr == nil); done != "" {
-		v.see(limitsPath, url.Values{"done": {done}})
+	} else if done := q.already(in.Version, &inForce, typed == inForce.Limits && inForce.LimitsErr == nil); done != "" {
+		q.redirect(limitsPath, url.Values{"done": {done}})
 		return
 	}
-	again := func(status int, problem string) {
-		v.showLimits(status, limitsView{In: in, InForce: inForce, Proof: problem, Changes: differing(v.t.limits(&inForce, &change.Next))})
+	again := func(status int, problems ...string) {
+		q.showLimits(status, limitsView{In: in, InForce: inForce, Proof: problems[0], Changes: differing(q.t.limits(&inForce, &change.Next))})
 	}
-	ok, err := v.withProof(form, "limits", again, func() (err error) {
-		_, _, err = u.Policies.Set(v.r.Context(), v.operator(), change)
+	ok, err := q.withProof(form, "limits", again, func() (err error) {
+		_, _, err = u.Policies.Set(q.r.Context(), q.operator(), change)
 		return err
 	})
 	if !ok {
 		return
 	}
 	if err == nil && !change.DryRun {
-		v.see(limitsPath, url.Values{"done": {"saved"}})
+		q.redirect(limitsPath, url.Values{"done": {"saved"}})
 		return
 	}
-	v.limitsUnset(in, inForce, change, err)
+	q.limitsUnset(in, inForce, change, err)
 }
 
 // already is what to say instead of saving what is in force: that it was, or that
 // it is saved, if the form was sent twice. Otherwise it is "".
-func (v *visit) already(version int64, inForce *policy.Policy, same bool) string {
+func (q *request) already(version int64, inForce *policy.Policy, same bool) string {
 	switch {
 	case !same:
 	case version == inForce.Version:
 		return "same"
-	case v.justMade(version, inForce):
+	case q.justMade(version, inForce):
 		return "saved"
 	}
 	return ""
 }
 
 // limitsUnset shows the page after a preview, or a change that was not made.
-func (v *visit) limitsUnset(in limitsInput, inForce policy.Policy, change operator.PolicyChange, err error) {
+func (q *request) limitsUnset(in limitsInput, inForce policy.Policy, change operator.PolicyChange, err error) {
 	view := limitsView{In: in, InForce: inForce}
 	status := http.StatusOK
-	invalid, isInvalid := errors.AsType[*policy.InvalidError](err)
+	wrong, isInvalid := errors.AsType[*invalid.Error](err)
 	conflict := errors.Is(err, policy.ErrVersion)
 	switch {
 	case isInvalid:
 		status = http.StatusUnprocessableEntity
-		for _, f := range invalid.Fields {
-			view.Note = v.t.field(f.Field, f.Code, f.Message) // the limits were looked at before
+		for _, f := range wrong.Fields {
+			view.Note = q.t.field(f) // the limits were looked at before
 		}
 	case conflict:
 		status = http.StatusConflict
 	case err != nil:
-		v.unavailable("limits not set", err)
+		q.unavailable("limits not set", err)
 		return
 	}
 	if conflict || in.Version != inForce.Version { // changed while this was being typed
-		view.Conflict, view.InForce, err = v.conflict(in.Version, &change.Next, v.t.limits)
+		view.Conflict, view.InForce, err = q.conflict(in.Version, &change.Next, q.t.limits)
 		if err != nil {
-			v.unavailable("policy conflict", err)
+			q.unavailable("policy conflict", err)
 			return
 		}
 		view.Conflict.Rows = slices.DeleteFunc(view.Conflict.Rows, func(r conflictRow) bool { return r.Opened == r.InForce && r.InForce == r.Typed })
 		view.In.Version = view.InForce.Version
 	}
-	view.Changes = differing(v.t.limits(&view.InForce, &change.Next))
-	v.showLimits(status, view)
+	view.Changes = differing(q.t.limits(&view.InForce, &change.Next))
+	q.showLimits(status, view)
 }
 
 // InForceIs says which version is in force.

@@ -121,7 +121,7 @@ func (in *limitsInput) limits(t *texts) (l limit.Limits, wrong map[string]limitP
 		}
 	}
 	for _, w := range l.Check() {
-		if _, told := wrong[w.Field]; told {
+		if _, known := wrong[w.Field]; known {
 			continue
 		}
 		row := 0

@@ -16,7 +16,7 @@ func TestHistoryTellsOfLimits(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
 	if page := w.dial(c).Body.String(); strings.Contains(page, "Attempts") {
-		t.Error("limits that nobody has changed are in the history")
+		t.Error("limits that were not changed are in the history")
 	}
 	next := w.policies.inForce
 	next.Version++
@@ -37,11 +37,11 @@ func TestHistoryTellsOfLimits(t *testing.T) {
 	}
 }
 
-// An attempt of which nobody learnt anything is given back, at the door and where
+// An attempt that reveals nothing is returned, at the login and where
 // the password is asked for once more.
 func TestUndecidedAttemptIsGivenBack(t *testing.T) {
 	w := newWorld(t)
-	g := &gate{left: 100}
+	g := &limiter{left: 100}
 	w.ui.Own.Attempts = g
 	c := w.enter()
 	for err, back := range map[error]int{account.Undecided(account.ErrBusy): 1, account.ErrBusy: 0, account.ErrWrong: 0} {

@@ -61,7 +61,7 @@ func (t *texts) limitFields(in *limitsInput, wrong map[string]limitProblem) (all
 func (t *texts) limitName(name string) string { return t.Name("limit", name) }
 
 // limits are those of a and b beside each other. A policy without any, before the
-// first, is as if it had the default ones: nobody has changed anything then.
+// first, is as if it had the default ones: nothing was changed then.
 func (t *texts) limits(a, b *policy.Policy) []change {
 	was, is := a.Limits, b.Limits
 	if was == (limit.Limits{}) {

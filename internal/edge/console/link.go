@@ -73,7 +73,7 @@ const (
 )
 
 // A link is the one that was given out last, dead or alive: a dead one is kept
-// so that its holder can be told why it is dead. The zero link is none: no code
+// so that the page can say why it is dead. The zero link is none: no code
 // is known to have its hash.
 type link struct {
 	mu      sync.Mutex

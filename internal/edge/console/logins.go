@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // LivingLogins are the verbs about logins. End and EndAll return an error
-// wrapping [session.ErrUntold] as those of [People] do.
+// wrapping [session.ErrUnpublished] as those of [People] do.
 //
 // List returns at most limit logins with IDs below before (0: the newest),
 // newest first. End
@@ -29,51 +28,49 @@ type LivingLogins interface {
 
 type loginsView struct {
 	frame
-	Logins  []loginBars
-	Next    string
-	Newest  string
-	Live    string
-	Phrase  string // to be typed before everybody is logged out
-	Problem string
-	Reason  string
+	Logins   []loginBars
+	Next     string
+	Newest   string
+	Live     string
+	Phrase   string // to be typed before all users are logged out
+	Problems []string
+	Reason   string
 }
 
-func (u *UI) showLogins(v *visit) { v.showLogins(http.StatusOK, loginsView{}) }
+func (u *UI) showLogins(q *request) { q.showLogins(http.StatusOK, loginsView{}) }
 
-func (v *visit) showLogins(status int, view loginsView) {
-	var before idworker.ID
-	if text := v.r.URL.Query().Get("before"); text != "" && v.r.Method != http.MethodPost {
-		var err error
-		if before, err = idworker.ParseID(text); err != nil {
-			v.message(http.StatusBadRequest, message{Title: v.t.Text("logins.title"), Lines: []string{v.t.Text("audit.bad_cursor")}})
-			return
-		}
+func (q *request) showLogins(status int, view loginsView) {
+	view.frame, view.Phrase = q.frame(q.t.Text("logins.title"), loginsPath), q.t.Text("logins.phrase")
+	view.Bad = len(view.Problems) > 0
+	before, ok := q.cursor("before", view.Title)
+	if !ok {
+		return
+	}
+	if before != 0 {
 		view.Newest = loginsPath
 	}
-	found, err := v.u.Living.List(v.r.Context(), before, listPage)
+	found, err := q.u.Living.List(q.r.Context(), before, listPage)
 	if err != nil {
-		v.unavailable("logins", err)
+		q.unavailable("logins", err)
 		return
 	}
 	for i := range found.Logins {
-		view.Logins = append(view.Logins, v.bars(&found.Logins[i]))
+		view.Logins = append(view.Logins, q.bars(&found.Logins[i]))
 	}
 	if found.Next != 0 {
-		view.Next = loginsPath + "?before=" + found.Next.String()
+		view.Next = linkTo(loginsPath, "before", found.Next.String())
 	}
-	if live, err := v.u.living(v.r.Context(), v.u.Now()); err == nil {
-		view.Live = v.t.estimate(live)
+	if live, err := q.u.living(q.r.Context(), q.u.Now()); err == nil {
+		view.Live = q.t.estimate(live)
 	}
-	view.frame, view.Phrase = v.frame(v.t.Text("logins.title"), loginsPath), v.t.Text("logins.phrase")
-	view.Bad = view.Problem != ""
-	v.render(status, "logins", view)
+	q.render(status, "logins", view)
 }
 
 // endLogin ends one login, and shows the page that asked for it.
-func (u *UI) endLogin(v *visit, form url.Values) {
+func (u *UI) endLogin(q *request, form url.Values) {
 	id, err := idworker.ParseID(form.Get("id"))
 	if err != nil {
-		v.message(http.StatusBadRequest, v.t.message("bad_request"))
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return
 	}
 	back, err := url.Parse(safePath(form.Get("next")))
@@ -81,52 +78,42 @@ func (u *UI) endLogin(v *visit, form url.Values) {
 		back = &url.URL{Path: loginsPath}
 	}
 	done := "ended"
-	_, err = u.Living.End(v.r.Context(), v.operator(), id, typed(form, "reason"))
+	_, err = u.Living.End(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	switch {
-	case errors.Is(err, session.ErrUntold):
-		done = "untold"
+	case errors.Is(err, session.ErrUnpublished):
+		done = "not_notified"
 	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
 	case err != nil:
-		if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
-			v.message(http.StatusUnprocessableEntity, message{Title: v.t.Text("logins.title"), Lines: v.sentences(invalid)})
-			return
-		}
-		v.unavailable("login not ended", err)
+		q.failed("login ended", err, func(status int, problems ...string) {
+			q.message(status, message{Title: q.t.Text("logins.title"), Lines: problems})
+		})
 		return
 	}
-	q := back.Query()
-	q.Set("done", done)
-	v.see(back.Path, q)
+	query := back.Query()
+	query.Set("done", done)
+	q.redirect(back.Path, query)
 }
 
-// endAll logs everybody out, if somebody has typed that they mean it.
-func (u *UI) endAll(v *visit, form url.Values) {
-	again := loginsView{Reason: typed(form, "reason")}
-	if !strings.EqualFold(strings.Join(strings.Fields(form.Get("phrase")), " "), v.t.Text("logins.phrase")) {
-		again.Problem = v.t.Text("logins.type", v.t.Text("logins.phrase"))
-		v.showLogins(http.StatusUnprocessableEntity, again)
+// endAll logs all users out, if the form has the phrase that confirms it.
+func (u *UI) endAll(q *request, form url.Values) {
+	reason, phrase := typed(form, "reason"), q.t.Text("logins.phrase")
+	again := func(status int, problems ...string) {
+		q.showLogins(status, loginsView{Reason: reason, Problems: problems})
+	}
+	if !strings.EqualFold(strings.Join(strings.Fields(form.Get("phrase")), " "), phrase) {
+		again(http.StatusUnprocessableEntity, q.t.Text("logins.type", phrase))
 		return
 	}
-	ask := func(status int, problem string) {
-		again.Problem = problem
-		v.showLogins(status, again)
-	}
-	ok, err := v.withProof(form, "end-all", ask, func() error {
-		_, err := u.Living.EndAll(v.r.Context(), v.operator(), again.Reason)
+	ok, err := q.withProof(form, "end-all", again, func() error {
+		_, err := u.Living.EndAll(q.r.Context(), q.operator(), reason)
 		return err
 	})
-	if !ok {
-		return
+	switch {
+	case !ok:
+	case !session.Done(err):
+		q.failed("logins ended", err, again)
+	default:
+		clearToken(q.w) // that of the admin has ended, too
+		q.redirect(loginPath, url.Values{"why": {"everybody"}})
 	}
-	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
-		again.Problem = v.sentences(invalid)[0]
-		v.showLogins(http.StatusUnprocessableEntity, again)
-		return
-	}
-	if !session.Done(err) {
-		v.unavailable("logins not ended", err)
-		return
-	}
-	forget(v.w) // that of whoever asked is over, too
-	v.see(loginPath, url.Values{"why": {"everybody"}})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // openLinks are links that work, in memory, newest first.
@@ -48,7 +49,7 @@ func (o *openLinks) WithdrawIssued(_ context.Context, _ audit.Actor, issuer idwo
 		return 0, o.err
 	}
 	if reason == "bad" {
-		return 0, &account.InvalidError{Fields: []account.FieldError{{Field: "reason", Code: "too_long", Message: "must be shorter"}}}
+		return 0, &invalid.Error{Fields: []invalid.Field{{Field: "reason", Code: "too_long", Message: "must be shorter"}}}
 	}
 	var kept []account.OpenReset
 	for _, r := range o.open {
@@ -69,7 +70,7 @@ func TestOpenLinksOfAnAdminAreListedAndWithdrawnInOneAct(t *testing.T) {
 	o := w.giveOpenLinks(30)
 	c := w.enter()
 	page := w.see(c, "/console/users/7")
-	wantText(t, page, "Open links given out by this person", `<a href="/console/users/8"><bdi>link030</bdi></a>`, "link006", `href="/console/users/7?links_before=106"`, "Works until")
+	wantText(t, page, "Open links made by this person", `<a href="/console/users/8"><bdi>link030</bdi></a>`, "link006", `href="/console/users/7?links_before=106"`, "Works until")
 	wantNoText(t, page, "link005", "of-another")
 	page = w.see(c, "/console/users/7?links_before=106")
 	wantText(t, page, "link005", "link001", `href="/console/users/7"`)
@@ -83,7 +84,7 @@ func TestOpenLinksOfAnAdminAreListedAndWithdrawnInOneAct(t *testing.T) {
 	page = w.sendForm(c, "/console/users/7/resets/withdraw", "reason", " laptop stolen ")
 	wantStatus(t, page, 303)
 	page = w.see(c, page.Header().Get("Location"))
-	wantText(t, page, "none that this person has given out works now", "No link that this person has given out works now.")
+	wantText(t, page, "no link of this person works now", "No link of this person works now.")
 	if len(o.open) != 1 || len(o.calls) != 1 || o.calls[0] != "withdraw all of 7 laptop stolen" {
 		t.Errorf("%d are left after %q", len(o.open), o.calls)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // Status says how this instance is doing. It takes a second at most.
@@ -25,8 +26,8 @@ type State struct {
 	Worker     int
 	Horizon    time.Duration // how old the last poll is that was applied; negative before the first
 	Bound      time.Duration
-	Answers    fleet.Answers // tokens accepted since the start
-	Sweeps     []Sweep       // the last, newest first, of all instances
+	Answers    fleet.Answers  // tokens accepted since the start
+	Sweeps     []sweep.Report // the last, newest first, of all instances
 }
 
 // Activities are what was counted by the hour.
@@ -52,7 +53,7 @@ type homeView struct {
 	Activity activityView
 	Passes   []passView
 	Missing  string // what could not be found out, in a sentence
-	Alone    bool   // nobody else is logged in
+	Alone    bool   // no other user is logged in
 	AddUser  string // a command
 }
 
@@ -63,60 +64,60 @@ type share struct {
 	Count, Part string
 }
 
-func (u *UI) overview(v *visit) {
+func (u *UI) overview(q *request) {
 	now := u.Now()
-	ctx, cancel := context.WithTimeout(v.r.Context(), patience)
+	ctx, cancel := context.WithTimeout(q.r.Context(), patience)
 	defer cancel()
-	view := homeView{frame: v.frame(v.t.Text("overview.title"), homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
+	view := homeView{frame: q.frame(q.t.Text("overview.title"), homePath, "overview.js"), State: u.Status(ctx), AddUser: "flakepass user add NAME"}
 	var missing []string
 	lacks := func(what string, err error) {
 		u.Log.WarnContext(ctx, "console: the overview lacks something", "lacks", what, "err", err)
 		missing = append(missing, what)
 	}
-	if !v.figures(ctx, &view) {
-		missing = append(missing, v.t.Text("overview.live"))
+	if !q.figures(ctx, &view) {
+		missing = append(missing, q.t.Text("overview.live"))
 	}
 	var err error
-	if view.Fleet, err = v.fleet(ctx, view.State.Self); err != nil {
-		lacks(v.t.Text("instances.title"), err)
+	if view.Fleet, err = q.fleet(ctx, view.State.Self); err != nil {
+		lacks(q.t.Text("instances.title"), err)
 	}
-	if view.Activity, err = v.activity(ctx, now); err != nil {
-		lacks(v.t.Text("overview.activity"), err)
+	if view.Activity, err = q.activity(ctx, now); err != nil {
+		lacks(q.t.Text("overview.activity"), err)
 	}
 	if len(missing) > 0 {
-		view.Missing = v.t.Text("overview.partly", strings.Join(missing, v.t.Text("mark.list")))
+		view.Missing = q.t.Text("overview.partly", strings.Join(missing, q.t.Text("mark.list")))
 	}
 	s := &view.State
-	view.Reasons, view.Redis = v.t.troubles(s.Reasons), v.t.redis(s)
-	view.Up = v.t.Text("overview.uptime", v.t.span(s.Up))
-	view.Horizon, view.Late = v.t.Text("overview.no_horizon"), s.Horizon < 0 || s.Horizon > s.Bound
+	view.Reasons, view.Redis = q.t.troubles(s.Reasons), q.t.redis(s)
+	view.Up = q.t.Text("overview.uptime", q.t.span(s.Up))
+	view.Horizon, view.Late = q.t.Text("overview.no_horizon"), s.Horizon < 0 || s.Horizon > s.Bound
 	if s.Horizon >= 0 {
-		view.Horizon = v.t.Text("overview.horizon_line", ago(s.Horizon))
+		view.Horizon = q.t.Text("overview.horizon_line", ago(s.Horizon))
 	}
 	view.Bound = boundOf(s.Bound)
 	view.Answers = shares([]share{
-		{Name: v.t.Text("overview.memory"), Class: "a"}, {Name: v.t.Text("overview.redis_cache"), Class: "b"}, {Name: v.t.Text("overview.from_rows"), Class: "c"},
+		{Name: q.t.Text("overview.memory"), Class: "a"}, {Name: q.t.Text("overview.redis_cache"), Class: "b"}, {Name: q.t.Text("overview.from_rows"), Class: "c"},
 	}, s.Answers.Memory, s.Answers.Redis, s.Answers.Database)
-	view.Passes = v.t.passes(s.Sweeps)
-	v.render(http.StatusOK, "home", view)
+	view.Passes = q.t.passes(s.Sweeps)
+	q.render(http.StatusOK, "home", view)
 }
 
-// figures puts the last tally on the page, and reports whether one is there or
+// figures puts the last counts on the page, and reports whether one is there or
 // under way.
-func (v *visit) figures(ctx context.Context, view *homeView) bool {
-	inForce, err := v.u.Policies.Current(ctx)
+func (q *request) figures(ctx context.Context, view *homeView) bool {
+	inForce, err := q.u.Policies.Current(ctx)
 	if err != nil {
-		v.u.Log.WarnContext(ctx, "console: no policy", "err", err)
+		q.u.Log.WarnContext(ctx, "console: no policy", "err", err)
 		return false
 	}
-	last, pending := v.u.figures.get(ctx, v.u.Now, inForce.Version)
+	last, pending := q.u.figures.get(ctx, q.u.Now, inForce.Version)
 	if view.Pending = pending; pending {
 		view.Refresh = 2
 	}
 	if !last.At.IsZero() {
-		view.Live, view.Counted = v.t.estimate(last.Live), last.At
+		view.Live, view.Counted = q.t.estimate(last.Live), last.At
 		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
-		view.Left = v.t.left(&last)
+		view.Left = q.t.left(&last)
 	}
 	return pending || last.Failed.IsZero()
 }

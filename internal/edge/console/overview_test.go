@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/console"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
@@ -16,7 +17,7 @@ func TestOverviewShowsHowItIsDoing(t *testing.T) {
 	w := newWorld(t)
 	w.state = console.State{
 		Version: "1.2.3", Up: 26 * time.Hour, Database: "mysql db:3306/x", Redis: fleet.RedisGood, RedisPlace: "redis:6379", Worker: 12, Horizon: 1200 * time.Millisecond, Bound: 5 * time.Second,
-		Answers: fleet.Answers{Memory: 900, Redis: 90, Database: 10}, Sweeps: []console.Sweep{{Started: w.now, Took: time.Second, Outcome: "done", Cleared: 1234}},
+		Answers: fleet.Answers{Memory: 900, Redis: 90, Database: 10}, Sweeps: []sweep.Report{{Started: w.now, Finished: w.now.Add(time.Second), Outcome: "done", Cleared: 1234}},
 	}
 	w.counts.counts = []activity.Count{{Hour: w.now.Truncate(time.Hour), Kind: activity.Login, N: 1500}, {Hour: w.now.Add(-time.Hour).Truncate(time.Hour), Kind: activity.Login, N: 500}}
 	w.run()
@@ -34,7 +35,7 @@ func TestOverviewSaysWhatItCouldNotFindOut(t *testing.T) {
 	w.policies.err = errors.New("disk on fire")
 	w.run()
 	page := w.home("")
-	wantIn(t, page, "Could not be found out just now: Living logins, Activity.")
+	wantIn(t, page, "Not available now: Living logins, Activity.")
 	if strings.Contains(page, "disk on fire") || strings.Contains(page, "http-equiv") {
 		t.Errorf("the page shows an error of the database, or comes again for nothing:\n%s", page)
 	}
@@ -44,10 +45,10 @@ func TestFirstMinuteSaysWhatComesNext(t *testing.T) {
 	w := newWorld(t)
 	w.policies.logins = w.policies.logins[:1]
 	w.run()
-	wantIn(t, w.home(""), "Nobody is logged in but you", "flakepass user add NAME")
+	wantIn(t, w.home(""), "You are the only user who is logged in", "flakepass user add NAME")
 	w = newWorld(t)
 	w.run()
-	if strings.Contains(w.home(""), "Nobody is logged in but you") {
+	if strings.Contains(w.home(""), "You are the only user who is logged in") {
 		t.Error("said of 100 logins")
 	}
 }

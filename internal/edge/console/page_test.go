@@ -41,7 +41,7 @@ func TestUnknownPathsArePages(t *testing.T) {
 		"/console/assets/%2e%2e%2fconsole.go", "/console/assets/..%2fpages%2fsetup.html", "/elsewhere"} {
 		page := w.get(path)
 		wantStatus(t, page, 404)
-		wantText(t, page, "There is no such page")
+		wantText(t, page, "This page does not exist")
 		if got := page.Header().Get("Content-Type"); got != "text/html; charset=utf-8" {
 			t.Errorf("%s: Content-Type %q", path, got)
 		}

@@ -5,28 +5,34 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
+
+// An again shows the page of a form once more, with what is wrong, in a sentence each.
+type again func(status int, problems ...string)
 
 // withProof does what needs a login in which password and code were shown lately.
 // Where the form has the password, it is shown first. Where what is done fails
 // because none was shown, again shows the page of the form once more: its frame asks
-// for password and code in the form of that name, and has what was typed. So who has
-// shown them lately is asked nothing, and one submission does both.
+// for password and code in the form of that name, and has what was typed. So a user
+// who has shown them lately is not asked, and one submission does both.
 //
 // ok is false if again has answered the request, and err is that of do otherwise.
-func (v *visit) withProof(form url.Values, name string, again func(status int, problem string), do func() error) (ok bool, err error) {
+func (q *request) withProof(form url.Values, name string, again again, do func() error) (ok bool, err error) {
 	status, problem := 0, ""
 	if form.Get("confirm_password") != "" {
-		status, problem = v.confirmed(form)
+		status, problem = q.confirmed(form)
 	}
 	if problem == "" {
 		if err = do(); !errors.Is(err, audit.ErrUnproven) {
 			return true, err
 		}
-		status, problem = http.StatusForbidden, v.t.Text("confirm.needed")
+		status, problem = http.StatusForbidden, q.t.Text("confirm.needed")
 	}
-	v.asks, v.sent = name, form
+	q.asks, q.sent = name, form
 	again(status, problem)
 	return false, nil
 }
@@ -41,4 +47,95 @@ func (f frame) Sent(form, field string) string {
 		return ""
 	}
 	return f.sent.Get(field)
+}
+
+const codePath = loginPath + "/code"
+
+type codeView struct {
+	frame
+	Problem, Ticket, Next string
+}
+
+// askCode is the second step of a login: the password was right, and a ticket in
+// the form stands for it.
+func (q *request) askCode(status int, ticket, next, problem string) {
+	f := q.frame(q.t.Text("login.title"), loginPath)
+	f.Bad = problem != ""
+	q.render(status, "code", codeView{frame: f, Problem: problem, Ticket: ticket, Next: next})
+}
+
+func (u *UI) postCode(q *request, form url.Values) {
+	ticket, next := form.Get("ticket"), safePath(form.Get("next"))
+	begun, err := u.Own.Finish(q.r.Context(), q.client(), account.RoleAdmin, ticket, secondfactor.NewCode(form.Get("code")))
+	_, limited := errors.AsType[*ratelimit.LimitedError](err)
+	switch {
+	case err == nil:
+		q.finishLogin(begun, next)
+	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
+		q.askCode(http.StatusUnauthorized, ticket, next, q.t.Text("account.code_wrong"))
+	case limited, errors.Is(err, secondfactor.ErrSealed): // the ticket is good
+		status, problem := q.refusal("login", err)
+		q.askCode(status, ticket, next, problem)
+	default:
+		status, problem := q.refusal("login", err)
+		q.loginAgain(status, "", next, problem)
+	}
+}
+
+// A passphraseField is where a user chooses a passphrase; passphrase.html shows
+// it. What was typed is not in it, so it cannot come back.
+type passphraseField struct {
+	T           *texts
+	ID, Name    string
+	Label, Hint string // Hint may be empty
+	Problems    []string
+	Least       int  // characters, for the browser to hold to; 0: the server alone says
+	Optional    bool // the form can do without
+	Live        bool // setup.js says whether it is long enough, and can show it; its ID is password
+	Focus       bool
+}
+
+// newPassphrase is a field of which the server alone says what is wrong.
+func newPassphrase(t *texts, name, label string, problems []string) passphraseField {
+	return passphraseField{T: t, ID: name, Name: name, Label: label, Hint: t.Text("setup.passphrase_hint"), Problems: problems}
+}
+
+func (f passphraseField) live() passphraseField {
+	f.Least, f.Live = account.MinPasswordLength, true
+	return f
+}
+
+func (v setupView) Passphrase() passphraseField {
+	f := newPassphrase(v.T, "password", v.T.Text("setup.passphrase"), v.PasswordProblems).live()
+	f.Focus = v.FocusPassword()
+	return f
+}
+
+func (v passwordView) Passphrase() passphraseField {
+	return newPassphrase(v.T, "password", v.T.Text("reset.new"), v.PasswordProblems).live()
+}
+
+func (v passwordView) Again() passphraseField {
+	return passphraseField{T: v.T, ID: "password-again", Name: "password_again", Label: v.T.Text("reset.again"), Least: account.MinPasswordLength}
+}
+
+// Passphrase is that of a new user. A link can be given instead: a browser that held
+// to the length would hold the form up for a field that is not shown.
+func (v usersView) Passphrase() passphraseField {
+	f := newPassphrase(v.T, "password", v.T.Text("setup.passphrase"), nil)
+	f.Optional = true
+	return f
+}
+
+// Passphrase is the new one. Beside a second factor fewer characters are enough.
+func (v accountView) Passphrase() passphraseField {
+	var problems []string
+	if v.At == doPassword {
+		problems = v.Problems
+	}
+	f := newPassphrase(v.T, "new_password", v.T.Text("account.new_password"), problems)
+	if v.Factor {
+		f.Hint = v.T.Text("account.new_beside")
+	}
+	return f
 }

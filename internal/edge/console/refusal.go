@@ -17,48 +17,48 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
-// client is who asks, and from where, for what people do with their own accounts.
-func (v *visit) client() *login.Client {
+// client is the user and the address, for what people do with their own accounts.
+func (q *request) client() *login.Client {
 	c := &login.Client{By: audit.Actor{
-		ID: session.UserOf(v.who), Session: idworker.ID(v.who.SessionID), Name: v.who.Username, Via: audit.ViaConsole, RequestID: v.w.Header().Get(requestIDHeader),
-	}, Admin: v.who.UserID != 0} // nobody else is let in
-	c.Address, _ = clientaddr.Of(v.r, v.u.TrustedProxies)
-	if t, err := carried(v.r); err == nil {
+		ID: session.UserOf(q.who), Session: idworker.ID(q.who.SessionID), Name: q.who.Username, Via: audit.ViaConsole, RequestID: q.w.Header().Get(requestIDHeader),
+	}, Admin: q.who.UserID != 0} // only admins log in here
+	c.Address, _ = clientaddr.Of(q.r, q.u.TrustedProxies)
+	if t, err := tokenOf(q.r); err == nil {
 		hash := session.HashOf(t)
-		c.Device = hash[:]
+		c.ShownToken = hash[:]
 	}
-	c.Credential = carriedDevice(v.r)
+	c.Credential = deviceCredential(q.r)
 	return c
 }
 
-// refusal is what a person is told of an error of the own account, and sets what
-// goes with it. Of what is nobody's mistake the log has the cause.
-func (v *visit) refusal(what string, err error) (status int, sentence string) {
+// refusal is the status and the sentence for an error of the own account, and sets
+// the headers that go with it. The log has the cause of what the user cannot mend.
+func (q *request) refusal(what string, err error) (status int, sentence string) {
 	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok { // RFC 6585 section 4
 		wait := max(e.Retry, time.Second)
-		v.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
-		return http.StatusTooManyRequests, v.t.Text("login.limited", v.t.span(wait+time.Second-1))
+		q.w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(wait.Seconds()))))
+		return http.StatusTooManyRequests, q.t.Text("login.limited", q.t.span(wait+time.Second-1))
 	}
-	for _, told := range v.t.refusals() {
-		if errors.Is(err, told.err) {
-			return told.status, told.sentence
+	for _, known := range q.t.refusals() {
+		if errors.Is(err, known.err) {
+			return known.status, known.sentence
 		}
 	}
-	v.w.Header().Set("Retry-After", retryAfter)
+	q.w.Header().Set("Retry-After", retryAfter)
 	switch {
 	case errors.Is(err, account.ErrBusy):
-		return http.StatusServiceUnavailable, v.t.Text("login.busy")
+		return http.StatusServiceUnavailable, q.t.Text("login.busy")
 	case errors.Is(err, secondfactor.ErrSealed): // a recovery code is taken all the same
-		v.uncheckable(what, err)
-		return http.StatusServiceUnavailable, v.t.Text("account.sealed")
-	case v.r.Context().Err() == nil: // else nobody waits, and leaving is no error
-		v.u.Log.ErrorContext(v.r.Context(), "console: "+what, "err", err, "request_id", v.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
+		q.uncheckable(what, err)
+		return http.StatusServiceUnavailable, q.t.Text("account.sealed")
+	case q.r.Context().Err() == nil: // else the client has gone, which is no error
+		q.u.Log.ErrorContext(q.r.Context(), "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
 	}
-	return http.StatusServiceUnavailable, v.t.Text("login.failed")
+	return http.StatusServiceUnavailable, q.t.Text("login.failed")
 }
 
-// A told is an error, and what a person is told of it.
-type told struct {
+// A knownRefusal is an error, and what the page says of it.
+type knownRefusal struct {
 	err      error
 	status   int
 	sentence string
@@ -66,8 +66,8 @@ type told struct {
 
 // refusals are the errors that a person can do something about; the first that is
 // found in an error counts.
-func (t *texts) refusals() []told {
-	return []told{
+func (t *texts) refusals() []knownRefusal {
+	return []knownRefusal{
 		{login.ErrCurrent, http.StatusForbidden, t.Text("confirm.wrong")},
 		{login.ErrKeepFactor, http.StatusConflict, t.Text("account.too_short_to_remove")},
 		{login.ErrRole, http.StatusForbidden, t.Text("login.role")},

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,9 +20,9 @@ const passwordPath = "/console/password"
 // Resets are the verbs about one-time links with which people set a password.
 //
 // Invite makes a user without a passphrase, and a link to set the first one; it
-// fails as [People.Create] does, and with an [*account.InvalidError] about the time.
+// fails as [People.Create] does, and with an [*invalid.Error] about the time.
 // StartReset and WithdrawReset fail with [account.ErrNotFound] or an
-// [*account.InvalidError].
+// [*invalid.Error].
 type Resets interface {
 	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
 	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
@@ -49,11 +48,11 @@ func (t *texts) lives(chosen time.Duration) (all []option) {
 }
 
 // readLife is the time that was chosen for a link. It answers the request, and
-// returns false, for what no page of ours sends.
-func (v *visit) readLife(form url.Values) (time.Duration, bool) {
+// returns false, for what no page of the console sends.
+func (q *request) readLife(form url.Values) (time.Duration, bool) {
 	seconds, err := strconv.Atoi(form.Get("life"))
 	if err != nil || seconds < 1 || seconds > 1_000_000 {
-		v.message(http.StatusBadRequest, v.t.message("bad_request"))
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return 0, false
 	}
 	return time.Duration(seconds) * time.Second, true
@@ -62,7 +61,7 @@ func (v *visit) readLife(form url.Values) (time.Duration, bool) {
 // givenView is what given.html shows, once.
 type givenView struct {
 	frame
-	User      string // the path of the page of whom it is for
+	User      string // the path of the page of the user it is for
 	Username  string
 	ExpiresAt time.Time
 	Link      string // without scheme and host if they are not known
@@ -73,20 +72,16 @@ type givenView struct {
 func (v givenView) Token() string { return v.link.Reveal() }
 
 // giveReset starts a reset, and shows the link.
-func (u *UI) giveReset(v *visit, form url.Values) {
-	id, ok := v.id()
-	if !ok {
-		return
-	}
-	life, ok := v.readLife(form)
+func (u *UI) giveReset(q *request, id idworker.ID, form url.Values) {
+	life, ok := q.readLife(form)
 	if !ok {
 		return
 	}
 	var person operator.Person
 	var started operator.StartedReset
-	ok, err := v.withProof(form, "give", v.showUser, func() (err error) {
-		if person, err = u.People.Get(v.r.Context(), id); err == nil {
-			started, err = u.Resets.StartReset(v.r.Context(), v.operator(), id, life, typed(form, "reason"))
+	ok, err := q.withProof(form, "give", q.showUser, func() (err error) {
+		if person, err = u.People.Get(q.r.Context(), id); err == nil {
+			started, err = u.Resets.StartReset(q.r.Context(), q.operator(), id, life, typed(form, "reason"))
 		}
 		return err
 	})
@@ -94,45 +89,25 @@ func (u *UI) giveReset(v *visit, form url.Values) {
 		return
 	}
 	if err != nil {
-		v.resetFailed("reset not started", err)
+		q.failed("reset started", err, q.showUser)
 		return
 	}
-	v.showGiven(&person.User, started, "")
+	q.showGiven(&person.User, started, "")
 }
 
 // showGiven shows a link, this once. done says what was done besides.
-func (v *visit) showGiven(user *account.User, started operator.StartedReset, done string) {
-	path := usersPath + "/" + user.ID.String()
-	f := v.frame(v.t.Text("reset.given_title"), usersPath, "given.js")
+func (q *request) showGiven(user *account.User, started operator.StartedReset, done string) {
+	f := q.frame(q.t.Text("reset.given_title"), usersPath, "given.js")
 	f.Back, f.Done = "", done // another language would have to give out another link
-	v.render(http.StatusCreated, "given", givenView{
-		frame: f, User: path, Username: user.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
-		// Never of the Host header, which is the sender's to choose. Where nobody has
-		// configured the URL, a script takes what the operator's browser shows.
-		Link: v.u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
+	q.render(http.StatusCreated, "given", givenView{
+		frame: f, User: userPath(user.ID), Username: user.Username, ExpiresAt: started.ExpiresAt, link: started.Token,
+		// Never of the Host header, which the sender chooses. Where the URL is not
+		// configured, a script takes what the operator's browser shows.
+		Link: q.u.PublicURL + passwordPath + "#" + started.Token.Reveal(),
 	})
 }
 
-func (u *UI) withdrawReset(v *visit, form url.Values) {
-	id, ok := v.id()
-	if !ok {
-		return
-	}
-	if err := u.Resets.WithdrawReset(v.r.Context(), v.operator(), id, typed(form, "reason")); err != nil {
-		v.resetFailed("reset not withdrawn", err)
-		return
-	}
-	v.see(usersPath+"/"+id.String(), url.Values{"done": {"withdrawn"}})
-}
-
-func (v *visit) resetFailed(what string, err error) {
-	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
-	switch {
-	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.message("not_found"))
-	case isInvalid:
-		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
-	default:
-		v.unavailable(what, err)
-	}
+func (u *UI) withdrawReset(q *request, id idworker.ID, form url.Values) {
+	err := u.Resets.WithdrawReset(q.r.Context(), q.operator(), id, typed(form, "reason"))
+	q.userChanged(id, "withdrawn", "reset withdrawn", err)
 }

@@ -3,7 +3,7 @@ package console
 import "testing"
 
 // What takes a form only is no page to come back to after a login: a browser that
-// is sent there is told that the method is wrong.
+// is sent there is answered that the method is wrong.
 func TestFormsAreNoPagesToComeBackTo(t *testing.T) {
 	for _, p := range []string{
 		codePath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// HostilePaths are where a login page must not send anybody, and some where it
+// HostilePaths are where a login page must not lead, and some where it
 // may.
 var HostilePaths = []string{
 	"/console/", "/console/audit?x=//evil.example", "//evil.example/console/", "/console/../v1/me", "/console/..o/v1/me", "/console/\\evil", "/console//evil.example",

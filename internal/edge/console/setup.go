@@ -7,6 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 )
 
@@ -31,108 +32,98 @@ func (v setupView) Secret() string { return v.Code.reveal() }
 // FocusPassword reports whether the passphrase is the first thing to type.
 func (v setupView) FocusPassword() bool { return v.Bad && len(v.UsernameProblems) == 0 }
 
-func (u *UI) showSetup(v *visit) {
-	v.hideReferrer()
-	c := newCode(v.r.URL.Query().Get("code"))
-	if u.admit(v, c) {
-		v.render(http.StatusOK, "setup", setupView{frame: v.setupFrame(), Code: c})
+func (u *UI) showSetup(q *request) {
+	q.hideReferrer()
+	c := newCode(q.r.URL.Query().Get("code"))
+	if u.admit(q, c) {
+		q.render(http.StatusOK, "setup", setupView{frame: q.setupFrame(), Code: c})
 	}
 }
 
 // hideReferrer keeps the code, which is in the URL of this page, out of the
 // requests for the files that belong to it.
-func (v *visit) hideReferrer() { v.w.Header().Set("Referrer-Policy", "no-referrer") }
+func (q *request) hideReferrer() { q.w.Header().Set("Referrer-Policy", "no-referrer") }
 
 // setupFrame has no switch for the language, which would lose the code.
-func (v *visit) setupFrame() frame { return v.frame(v.t.Text("setup.title"), setupPath, "setup.js") }
+func (q *request) setupFrame() frame { return q.frame(q.t.Text("setup.title"), setupPath, "setup.js") }
 
 // postSetup makes the admin. Requests with the code take turns, and each asks
 // anew when its turn comes: of two, one creates and the other finds the link
 // used. The link is spent only after the account exists, so that a mistake or
 // a crash leaves it as it was. Only holders of the code queue.
-func (u *UI) postSetup(v *visit) {
-	v.hideReferrer()
-	if err := u.checkSetupOrigin(v.r); err != nil {
-		v.message(http.StatusForbidden, v.t.message("cross_origin"))
-		return
-	}
-	fields, status := readForm(v.w, v.r)
-	if status != 0 {
-		v.message(status, v.t.refused(status))
-		return
-	}
+func (u *UI) postSetup(q *request, fields url.Values) {
 	form := readSetup(fields)
-	if !u.known(v, form.code) {
+	if !u.known(q, form.code) {
 		return
 	}
-	user, ok := u.makeAdmin(v, form)
+	user, ok := u.makeAdmin(q, form)
 	if !ok {
 		return
 	}
-	begun, err := u.Own.Login(v.r.Context(), v.client(), login.Credentials{Username: user.Username, Password: account.NewPassword(form.password), Only: account.RoleAdmin})
+	begun, err := u.Own.Login(q.r.Context(), q.client(), login.Credentials{Username: user.Username, Password: account.NewPassword(form.password), Only: account.RoleAdmin})
 	if err != nil { // the account is there all the same
-		u.Log.WarnContext(v.r.Context(), "console: login after setup", "err", err)
-		v.see(loginPath, url.Values{"why": {"created"}})
+		u.Log.WarnContext(q.r.Context(), "console: login after setup", "err", err)
+		q.redirect(loginPath, url.Values{"why": {"created"}})
 		return
 	}
-	v.letIn(begun, homePath)
+	q.finishLogin(begun, homePath)
 }
 
 // makeAdmin answers the request, and returns false, unless it made the admin.
-func (u *UI) makeAdmin(v *visit, form setupForm) (account.User, bool) {
+func (u *UI) makeAdmin(q *request, form setupForm) (account.User, bool) {
 	select {
 	case u.turn <- struct{}{}:
 		defer func() { <-u.turn }()
-	case <-v.r.Context().Done():
-		return account.User{}, false // nobody is left to answer
+	case <-q.r.Context().Done():
+		return account.User{}, false // the client has gone
 	}
-	if !u.admit(v, form.code) {
+	if !u.admit(q, form.code) {
 		return account.User{}, false
 	}
-	user, err := u.Own.CreateFirst(v.r.Context(), v.client(), form.username, account.NewPassword(form.password))
+	user, err := u.Own.CreateFirst(q.r.Context(), q.client(), form.username, account.NewPassword(form.password))
 	switch {
-	case errors.Is(err, account.ErrHasAdmin): // made on another instance since admit has asked
+	case errors.Is(err, account.ErrHasAdmin): // made on another instance after admit has asked
 		u.link.spend()
-		v.message(http.StatusGone, v.t.message("used"))
+		q.message(http.StatusGone, q.t.message("used"))
 		return account.User{}, false
 	case err != nil:
-		u.again(v, form, err)
+		u.again(q, form, err)
 		return account.User{}, false
 	}
 	u.link.spend()
 	return user, true
 }
 
-// known answers the request unless c is the code of a link in force. It costs
-// no question to the database, so guessing loads nothing.
-func (u *UI) known(v *visit, c code) bool {
+// known answers the request unless c is the code of a link in force. It does not ask
+// the database, so guesses cause no load.
+func (u *UI) known(q *request, c code) bool {
 	switch u.link.state(c, u.Now()) {
 	case linkLive:
 		return true
 	case linkUsed:
-		v.message(http.StatusGone, v.t.message("used"))
+		q.message(http.StatusGone, q.t.message("used"))
 	case linkExpired:
-		v.message(http.StatusGone, v.t.message("expired"))
+		q.message(http.StatusGone, q.t.message("expired"))
 	default:
-		v.glimpse("first admin refused", audit.Sighting{Action: audit.LoginFailed, Reason: "setup_code_invalid", Admin: true})
-		v.message(http.StatusNotFound, v.t.message("unknown"))
+		q.logFirst("first admin refused", audit.Incident{Action: audit.LoginFailed, Reason: "setup_code_invalid", Admin: true})
+		q.message(http.StatusNotFound, q.t.message("unknown"))
 	}
 	return false
 }
 
 // admit answers the request unless c may make the first admin.
-func (u *UI) admit(v *visit, c code) bool {
-	if !u.known(v, c) {
+func (u *UI) admit(q *request, c code) bool {
+	if !u.known(q, c) {
 		return false
 	}
-	has, err := u.HasAdmin(v.r.Context())
+	has, err := u.HasAdmin(q.r.Context())
 	switch {
 	case err != nil:
-		v.unavailable("cannot ask for an admin", err)
+		q.unavailable("cannot ask for an admin", err)
 		return false
 	case has:
 		u.link.spend()
-		v.message(http.StatusGone, v.t.message("used"))
+		q.message(http.StatusGone, q.t.message("used"))
 		return false
 	}
 	return true
@@ -140,13 +131,13 @@ func (u *UI) admit(v *visit, c code) bool {
 
 // again shows the form once more, with what is wrong and what was typed,
 // except for the passphrase.
-func (u *UI) again(v *visit, form setupForm, err error) {
-	page := setupView{frame: v.setupFrame(), Code: form.code, Username: form.username}
+func (u *UI) again(q *request, form setupForm, err error) {
+	page := setupView{frame: q.setupFrame(), Code: form.code, Username: form.username}
 	page.Bad = true
 	status := http.StatusUnprocessableEntity
-	if bad, ok := errors.AsType[*account.InvalidError](err); ok {
+	if bad, ok := errors.AsType[*invalid.Error](err); ok {
 		for _, f := range bad.Fields {
-			switch sentence := v.t.field(f.Field, f.Code, f.Message); f.Field {
+			switch sentence := q.t.field(f); f.Field {
 			case "username":
 				page.UsernameProblems = append(page.UsernameProblems, sentence)
 			case "password":
@@ -157,16 +148,16 @@ func (u *UI) again(v *visit, form setupForm, err error) {
 		}
 	} else if errors.Is(err, account.ErrExists) {
 		status = http.StatusConflict
-		page.UsernameProblems = []string{v.t.Text("setup.taken")}
+		page.UsernameProblems = []string{q.t.Text("setup.taken")}
 	} else {
 		status = http.StatusServiceUnavailable
-		v.w.Header().Set("Retry-After", retryAfter)
-		page.General = []string{v.t.Text("setup.failed")}
+		q.w.Header().Set("Retry-After", retryAfter)
+		page.General = []string{q.t.Text("setup.failed")}
 		if errors.Is(err, account.ErrBusy) {
-			page.General = []string{v.t.Text("setup.busy")}
-		} else if v.r.Context().Err() == nil { // else the person has left, which is no error
-			u.Log.ErrorContext(v.r.Context(), "cannot create the first admin", "err", err)
+			page.General = []string{q.t.Text("setup.busy")}
+		} else if q.r.Context().Err() == nil { // else the person has left, which is no error
+			u.Log.ErrorContext(q.r.Context(), "cannot create the first admin", "err", err)
 		}
 	}
-	v.render(status, "setup", page)
+	q.render(status, "setup", page)
 }

@@ -35,11 +35,11 @@ func TestFirstAdminStory(t *testing.T) {
 	}
 	wantStatus(t, w.see(cookies[0], "/console/"), 200) // logged in, with nothing more to type
 
-	// The link is dead, and says so, whoever forgets that there is an admin.
+	// The link is dead, and says so, even if there is no admin any more.
 	w.names = nil
 	for _, page := range []*httptest.ResponseRecorder{w.open(), w.send("mallory", passphrase)} {
 		wantStatus(t, page, 410)
-		wantText(t, page, "There is an admin already", "flakepass user add NAME --role admin")
+		wantText(t, page, "There is already an admin", "flakepass user add NAME --role admin")
 	}
 	if w.admins() != 0 {
 		t.Error("a used link created an admin")
@@ -117,7 +117,7 @@ func TestCannotTellIsNoRefusal(t *testing.T) {
 	w.hasErr = errors.New("no database")
 	for _, page := range []*httptest.ResponseRecorder{w.open(), w.send("grace", passphrase)} {
 		wantStatus(t, page, 503)
-		wantText(t, page, "Cannot tell right now")
+		wantText(t, page, "Not available now")
 		wantNoText(t, page, "no database")
 		if page.Header().Get("Retry-After") == "" {
 			t.Error("no Retry-After")
@@ -130,7 +130,7 @@ func TestCannotTellIsNoRefusal(t *testing.T) {
 	wantStatus(t, w.send("grace", passphrase), 303)
 }
 
-// An error that is only the visitor's leaving would bury the real ones.
+// A client that leaves is not an error: such lines would hide the real ones.
 func TestLeavingIsNotLogged(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -183,8 +183,8 @@ func TestAdminMadeElsewhereMeanwhileEndsTheLink(t *testing.T) {
 // of the log.
 func TestWrongSetupCodeIsOnRecord(t *testing.T) {
 	w := newWorld(t)
-	seen := &sights{}
-	w.ui.Sightings = seen
+	seen := &noted{}
+	w.ui.Incidents = seen
 	for range 3 {
 		wantStatus(t, w.get("/console/setup?code=guessed"), 404)
 	}
@@ -201,10 +201,10 @@ func TestWrongSetupCodeIsOnRecord(t *testing.T) {
 	}
 }
 
-// sights are what was noted.
-type sights struct{ all []audit.Sighting }
+// noted are what was noted.
+type noted struct{ all []audit.Incident }
 
-func (s *sights) Note(n audit.Sighting) (first bool) {
+func (s *noted) Note(n audit.Incident) (first bool) {
 	s.all = append(s.all, n)
 	return len(s.all) == 1
 }

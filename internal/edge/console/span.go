@@ -2,10 +2,11 @@ package console
 
 import (
 	"errors"
-	"strconv"
+	"regexp"
 	"strings"
 	"time"
-	"unicode"
+
+	"github.com/flakepass/flakepass/internal/domain/duration"
 )
 
 // units are those of time. The texts unit.name.short, .one and .many are theirs.
@@ -19,63 +20,42 @@ var errSpan = errors.New("not a length of time")
 // maxSpan is the longest that is read, far beyond any that a policy may have.
 const maxSpan = 100_000 * time.Hour
 
-// readSpan reads a length of time as a person types it: numbers, each with a
-// unit by its letter or its name in any language of the pages, such as 14d,
-// 1d 12h or 90 minutes. A number alone is none: of what?
+// A number and its unit, and the letter of a unit as [duration.Format] writes it.
+var (
+	amount = regexp.MustCompile(`(\d+)[\s\p{Z}]*([^\d\s\p{Z}]+)[\s\p{Z}]*`)
+	letter = regexp.MustCompile(`[dhms]`)
+)
+
+// readSpan reads a length of time as a person types it: as everywhere else, such as
+// 14d, or with blanks, and with the names of the units in any language of the pages,
+// such as 1 day 12 hours. A number alone is none: of what?
 func readSpan(s string) (time.Duration, error) {
-	s = strings.TrimSpace(s)
-	if s == "" || len(s) > 100 {
+	text := amount.ReplaceAllStringFunc(strings.ToLower(strings.TrimSpace(s)), func(part string) string {
+		m := amount.FindStringSubmatch(part)
+		return m[1] + unitLetter(m[2])
+	})
+	d, err := duration.Parse(text)
+	if err != nil || d > maxSpan {
 		return 0, errSpan
 	}
-	var sum time.Duration
-	for s != "" {
-		digits := strings.IndexFunc(s, func(r rune) bool { return r < '0' || r > '9' })
-		if digits < 1 {
-			return 0, errSpan
-		}
-		n, err := strconv.ParseInt(s[:digits], 10, 32)
-		if err != nil {
-			return 0, errSpan
-		}
-		s = strings.TrimLeftFunc(s[digits:], unicode.IsSpace)
-		end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsDigit(r) })
-		if end < 0 {
-			end = len(s)
-		}
-		size := unitSize(strings.ToLower(s[:end]))
-		if size == 0 || time.Duration(n) > (maxSpan-sum)/size {
-			return 0, errSpan
-		}
-		sum += time.Duration(n) * size
-		s = strings.TrimLeftFunc(s[end:], unicode.IsSpace)
-	}
-	return sum, nil
+	return d, nil
 }
 
-func unitSize(name string) time.Duration {
+// unitLetter is that of a unit by its letter or its name, and otherwise the name.
+func unitLetter(name string) string {
 	for _, t := range languages() {
 		for _, u := range units {
 			if key := "unit." + u.name; name == t.Text(key+".short") || name == t.Text(key+".one") || name == t.Text(key+".many") {
-				return u.size
+				return u.name[:1]
 			}
 		}
 	}
-	return 0
+	return name
 }
 
 // typeSpan is d as readSpan reads it, without loss down to the second.
 func typeSpan(d time.Duration) string {
-	var parts []string
-	for _, u := range units {
-		if n := d / u.size; n > 0 {
-			parts = append(parts, strconv.FormatInt(int64(n), 10)+languages()[0].Text("unit."+u.name+".short"))
-			d -= n * u.size
-		}
-	}
-	if len(parts) == 0 {
-		return "0s"
-	}
-	return strings.Join(parts, " ")
+	return strings.TrimSpace(letter.ReplaceAllString(duration.Format(d), "$0 "))
 }
 
 // span is d in words, by its two largest units.

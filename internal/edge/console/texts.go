@@ -5,8 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
+
+	xlanguage "golang.org/x/text/language"
+
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // languageFiles are everything that the pages say: one file for each language,
@@ -16,7 +21,7 @@ import (
 //go:embed languages
 var languageFiles embed.FS
 
-// languages are those of the files, the first where nobody asks for another.
+// languages are those of the files, the first where no other is asked for.
 var languages = sync.OnceValue(func() []*texts { return []*texts{readTexts("en"), readTexts("zh-Hans")} })
 
 // texts is everything that the pages say, in one language.
@@ -79,12 +84,62 @@ func (t *texts) refused(status int) message {
 // field is a sentence about what is wrong with a field. Where a language has
 // none of its own for that code, it is the one of the domain, which goes after
 // the name of the field.
-func (t *texts) field(name, code, message string) string {
-	if s, ok := t.byKey["field."+name+"."+code]; ok {
+func (t *texts) field(f invalid.Field) string {
+	if s, ok := t.byKey["field."+f.Field+"."+f.Code]; ok {
+		if f.Bound != 0 {
+			s = fmt.Sprintf(s, f.Bound)
+		}
 		return s
 	}
-	if s, ok := t.byKey["field."+name]; ok {
-		return s + " " + message + "."
+	if s, ok := t.byKey["field."+f.Field]; ok {
+		return s + " " + f.Message + "."
 	}
-	return message + "."
+	return f.Message + "."
+}
+
+// languageCookie keeps the choice of a person. It is no secret.
+const languageCookie = "flakepass-language"
+
+// language is the one that the person chose, or the first of those that the
+// browser asks for, by their weights (RFC 9110 section 12.5.4).
+func language(r *http.Request) *texts {
+	if c, err := r.Cookie(languageCookie); err == nil {
+		if t := speak(c.Value); t != nil {
+			return t
+		}
+	}
+	wishes, _, _ := xlanguage.ParseAcceptLanguage(r.Header.Get("Accept-Language")) // of a malformed header nothing is known
+	for _, tag := range wishes {
+		if t := speak(tag.String()); t != nil {
+			return t
+		}
+	}
+	return languages()[0]
+}
+
+// speak finds a language by its tag, or nil. Traditional Chinese is served with
+// the Simplified that there is.
+func speak(tag string) *texts {
+	primary, _, _ := strings.Cut(strings.ToLower(tag), "-")
+	for _, t := range languages() {
+		if p, _, _ := strings.Cut(t.Lang, "-"); p == primary {
+			return t
+		}
+	}
+	return nil
+}
+
+func (u *UI) chooseLanguage(q *request, form url.Values) {
+	if t := speak(form.Get("lang")); t != nil {
+		http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // no secret, and to be kept over plain HTTP, too
+			Name: languageCookie, Value: t.Lang, Path: "/console/", MaxAge: 365 * 24 * 3600,
+			HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: q.r.TLS != nil,
+		})
+	}
+	next := form.Get("next")
+	if back, err := url.Parse(next); err == nil && back.Path == loginPath { // which safePath would not lead back to
+		q.redirect(loginPath, url.Values{"next": {safePath(back.Query().Get("next"))}})
+		return
+	}
+	q.redirect(safePath(next), nil)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
@@ -35,7 +36,7 @@ var namesOf = map[string][]string{
 	"via":         {audit.ViaAPI, audit.ViaConsole, audit.ViaCLI, audit.ViaSweep, audit.ViaServer},
 }
 
-// open are the groups whose codes nobody lists: of these a text may be missing, and
+// open are the groups whose codes are listed nowhere: of these a text may be missing, and
 // the code is shown, and none is noticed that no code uses any more.
 var open = []string{"field.", "reason.", "value.", "target.", "done.", "why.", "unit."}
 
@@ -140,7 +141,7 @@ func TestSpansInWords(t *testing.T) {
 
 func TestSpansAsTyped(t *testing.T) {
 	for s, want := range map[string]time.Duration{
-		"14d": 14 * 24 * time.Hour, "1d 12h": 36 * time.Hour, "1d12h": 36 * time.Hour, " 90 minutes ": 90 * time.Minute, "14 天": 14 * 24 * time.Hour, "2 Hours": 2 * time.Hour,
+		"14d": 14 * 24 * time.Hour, "1d 12h": 36 * time.Hour, "1d12h": 36 * time.Hour, " 90 minutes ": 90 * time.Minute, "14 天": 14 * 24 * time.Hour, "1　天　12 小时": 36 * time.Hour, "2 Hours": 2 * time.Hour,
 	} {
 		if got, err := readSpan(s); err != nil || got != want {
 			t.Errorf("%q: %v, %v", s, got, err)
@@ -179,6 +180,17 @@ func TestNumbersAndShares(t *testing.T) {
 	for of, want := range map[[2]int64]string{{0, 0}: "0 %", {0, 5}: "0 %", {5, 5}: "100 %", {1, 100000}: "< 0.1 %", {999999, 1000000}: "> 99 %", {1, 20}: "5.0 %", {1, 2}: "50 %"} {
 		if got := percent(of[0], of[1]); got != want {
 			t.Errorf("%v: %q", of, got)
+		}
+	}
+}
+
+// The least length of a passphrase is another beside a second factor: it comes from
+// the domain, in every language.
+func TestLeastLengthIsTheDomains(t *testing.T) {
+	short := invalid.Field{Field: "password", Code: account.CodeTooShort, Message: "must have at least 8 characters", Bound: 8}
+	for _, l := range languages() {
+		if s := l.field(short); !strings.Contains(s, " 8 ") || strings.Contains(s, "%") {
+			t.Errorf("%s: %q", l.Lang, s)
 		}
 	}
 }

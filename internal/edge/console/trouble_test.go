@@ -52,25 +52,25 @@ func TestUndecidedFormSaysSo(t *testing.T) {
 	crowd.err = errors.New("disk on fire")
 	page := w.see(c, "/console/users?name=bo")
 	wantStatus(t, page, 503)
-	wantText(t, page, "Cannot tell right now", `href="/console/users?name=bo">Try again`)
+	wantText(t, page, "Not available now", `href="/console/users?name=bo">Try again`)
 	if page.Header().Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
 	page = w.sendForm(c, "/console/users/8", "do", "disabled")
 	wantStatus(t, page, 503)
-	wantText(t, page, "Cannot tell whether that was done", "may have been done or not", `href="/console/users/8">Back to the page`)
+	wantText(t, page, "The result is unknown", "may or may not have been made", `href="/console/users/8">Back to the page`)
 	wantNoText(t, page, "Nothing was changed")
 	w.verifyErr = errors.New("disk on fire")
 	page = w.see(c, "/console/audit?actor=7")
 	wantStatus(t, page, 503)
 	wantText(t, page, `href="/console/audit?actor=7">Try again`)
-	page = w.sendForm(c, "/console/users/8", "do", "disabled") // nobody was let in to do it
+	page = w.sendForm(c, "/console/users/8", "do", "disabled") // no admin was logged in to do it
 	wantStatus(t, page, 503)
 	wantText(t, page, "Nothing was changed", `href="/console/users/8">Back to the page`)
 }
 
 // The code of a link is nowhere on a page that cannot tell.
-func TestSetupThatCannotTellKeepsItsCode(t *testing.T) {
+func TestUndecidedSetupKeepsItsCode(t *testing.T) {
 	w := newWorld(t)
 	w.hasErr = errors.New("disk on fire")
 	page := w.open()
@@ -97,14 +97,14 @@ func TestSavingTwiceIsSavingOnce(t *testing.T) {
 	if got := w.policies.inForce.Version; got != 3 {
 		t.Errorf("version %d is in force, want 3", got)
 	}
-	// Somebody else's change of the same kind is still one to be told of.
+	// Another user's change of the same kind is still shown.
 	w.policies.inForce.UpdatedBy = "bob"
 	wantStatus(t, w.sendForm(c, "/console/expiry/revert", "to", "1", "version", "2"), 409)
 }
 
-// The record tells moments as moments, in the zone of the viewer, and names
+// The record shows moments as moments, in the zone of the viewer, and names
 // things in the language of the page.
-func TestRecordTellsMoments(t *testing.T) {
+func TestRecordShowsMoments(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
 	w.record.events = []audit.Event{
@@ -170,5 +170,5 @@ func TestPreviewThatCannotBeMadeSaysWhy(t *testing.T) {
 	c := w.enter()
 	page := w.sendForm(c, "/console/expiry", "idle", "soon", "absolute", "30d", "touch", "1m", "schedule", "@every 1m", "version", "1")
 	wantStatus(t, page, 422)
-	wantText(t, page, "To be seen when that is corrected.")
+	wantText(t, page, "Shown when that is corrected.")
 }

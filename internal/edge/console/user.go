@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -17,67 +18,72 @@ type userView struct {
 	Person   operator.Person
 	Login    loginBars
 	Roles    []option
-	Problem  string
+	Problems []string
 	Mine     bool // the login is the one that looks
-	Resets   bool // there are one-time links
 	Audit    string
 	RoleName string
-	Factors  bool // second factors can be removed
 	Open     *openLinks
 }
 
-func (u *UI) showUser(v *visit) { v.showUser(http.StatusOK, "") }
+func (u *UI) showUser(q *request) { q.showUser(http.StatusOK) }
 
-func (v *visit) showUser(status int, problem string) {
-	id, ok := v.id()
+func (q *request) showUser(status int, problems ...string) {
+	id, ok := q.id()
 	if !ok {
 		return
 	}
-	p, err := v.u.People.Get(v.r.Context(), id)
+	p, err := q.u.People.Get(q.r.Context(), id)
 	chosen := p.Role
-	if v.asks == "role" {
-		chosen = account.Role(v.sent.Get("role"))
+	if q.asks == "role" {
+		chosen = account.Role(q.sent.Get("role"))
 	}
 	switch {
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("not_found"))
 		return
 	case err != nil:
-		v.unavailable("user", err)
+		q.unavailable("user", err)
 		return
 	}
-	open, ok := v.openLinks(&p.User)
+	open, ok := q.openLinks(&p.User)
 	if !ok {
 		return
 	}
 	view := userView{
-		frame: v.frame(p.Username, usersPath), Person: p, Roles: v.roles(chosen), RoleName: v.t.Name("role", string(p.Role)),
-		Problem: problem, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == session.UserOf(v.who), Resets: v.u.Resets != nil, Factors: v.u.Factors != nil, Open: open,
+		frame: q.frame(p.Username, usersPath), Person: p, Roles: q.roles(chosen), RoleName: q.t.Name("role", string(p.Role)),
+		Problems: problems, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == session.UserOf(q.who), Open: open,
 	}
-	view.Back = usersPath + "/" + id.String()
-	view.Bad = problem != ""
+	view.Back = userPath(id)
+	view.Bad = len(problems) > 0
 	if p.Login.ID != 0 {
-		view.Login = v.bars(&p.Login)
+		view.Login = q.bars(&p.Login)
 	}
-	v.render(status, "user", view)
+	q.render(status, "user", view)
 }
 
 // id is the one in the path. It answers the request if there is none.
-func (v *visit) id() (idworker.ID, bool) {
-	id, err := idworker.ParseID(v.r.PathValue("id"))
+func (q *request) id() (idworker.ID, bool) {
+	id, err := idworker.ParseID(q.r.PathValue("id"))
 	if err != nil {
-		v.message(http.StatusNotFound, v.t.message("not_found"))
+		q.message(http.StatusNotFound, q.t.message("not_found"))
 		return 0, false
 	}
 	return id, true
 }
 
+func userPath(id idworker.ID) string { return usersPath + "/" + id.String() }
+
+// onUser is act, for a form about the user in the path.
+func (u *UI) onUser(h func(*request, idworker.ID, url.Values)) func(*request) {
+	return u.adminForm(func(q *request, form url.Values) {
+		if id, ok := q.id(); ok {
+			h(q, id, form)
+		}
+	})
+}
+
 // changeUser changes the role, or disables or enables.
-func (u *UI) changeUser(v *visit, form url.Values) {
-	id, ok := v.id()
-	if !ok {
-		return
-	}
+func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 	c := operator.UserChange{Reason: typed(form, "reason")}
 	done := form.Get("do")
 	switch done {
@@ -88,35 +94,59 @@ func (u *UI) changeUser(v *visit, form url.Values) {
 		disabled := done == "disabled"
 		c.Disabled = &disabled
 	default:
-		v.message(http.StatusBadRequest, v.t.message("bad_request"))
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return
 	}
-	ok, err := v.withProof(form, done, v.showUser, func() error {
-		_, _, err := u.People.Change(v.r.Context(), v.operator(), id, c)
+	ok, err := q.withProof(form, done, q.showUser, func() error {
+		_, _, err := u.People.Change(q.r.Context(), q.operator(), id, c)
 		return err
 	})
 	if ok {
-		v.userChanged(id, done, "user changed", err)
+		q.userChanged(id, done, "user changed", err)
+	}
+}
+
+// removeFactor removes the second factor of another user, and ends the login.
+func (u *UI) removeFactor(q *request, id idworker.ID, form url.Values) {
+	ok, err := q.withProof(form, "factor", q.showUser, func() error {
+		_, err := u.Factors.RemoveSecondFactor(q.r.Context(), q.operator(), id, typed(form, "reason"))
+		return err
+	})
+	if ok {
+		q.userChanged(id, "factor_removed", "second factor removed", err)
 	}
 }
 
 // userChanged answers for a change of a user. done is what the page says, and what
 // the log, if it is not done.
-func (v *visit) userChanged(id idworker.ID, done, what string, err error) {
-	invalid, isInvalid := errors.AsType[*account.InvalidError](err)
+func (q *request) userChanged(id idworker.ID, done, what string, err error) {
+	if errors.Is(err, session.ErrUnpublished) {
+		done, err = "not_notified", nil
+	}
+	if err != nil {
+		q.failed(what, err, q.showUser)
+		return
+	}
+	q.redirect(userPath(id), url.Values{"done": {done}})
+}
+
+// failed answers for an act of an operator that was not done; what is what the log
+// calls it.
+func (q *request) failed(what string, err error, again again) {
+	wrong, isWrong := errors.AsType[*invalid.Error](err)
 	switch {
-	case err == nil:
-		v.see(usersPath+"/"+id.String(), url.Values{"done": {done}})
-	case errors.Is(err, session.ErrUntold):
-		v.see(usersPath+"/"+id.String(), url.Values{"done": {"untold"}})
-	case errors.Is(err, account.ErrLastAdmin):
-		v.showUser(http.StatusConflict, v.t.Text("users.last_admin"))
+	case isWrong:
+		again(http.StatusUnprocessableEntity, q.sentences(wrong)...)
 	case errors.Is(err, account.ErrNotFound):
-		v.message(http.StatusNotFound, v.t.message("not_found"))
-	case isInvalid:
-		v.showUser(http.StatusUnprocessableEntity, v.sentences(invalid)[0])
+		q.message(http.StatusNotFound, q.t.message("not_found"))
+	case errors.Is(err, account.ErrLastAdmin):
+		again(http.StatusConflict, q.t.Text("users.last_admin"))
+	case errors.Is(err, account.ErrExists):
+		again(http.StatusConflict, q.t.Text("users.taken"))
+	case errors.Is(err, account.ErrBusy):
+		again(http.StatusServiceUnavailable, q.t.Text("login.busy"))
 	default:
-		v.unavailable("not done: "+what, err)
+		q.unavailable("not done: "+what, err)
 	}
 }
 
@@ -127,8 +157,8 @@ type loginBars struct {
 	IdleLeft, AbsoluteLeft string
 }
 
-func (v *visit) bars(l *operator.Login) loginBars {
-	now := v.u.Now()
+func (q *request) bars(l *operator.Login) loginBars {
+	now := q.u.Now()
 	left := func(begin, end time.Time) float64 {
 		if !end.After(begin) {
 			return 0
@@ -137,6 +167,6 @@ func (v *visit) bars(l *operator.Login) loginBars {
 	}
 	return loginBars{
 		*l, left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
-		v.t.span(l.IdleExpiresAt.Sub(now)), v.t.span(l.ExpiresAt.Sub(now)),
+		q.t.span(l.IdleExpiresAt.Sub(now)), q.t.span(l.ExpiresAt.Sub(now)),
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 //go:embed pages
@@ -67,7 +67,7 @@ func percent(part, whole int64) string {
 }
 
 // stamp is an instant for a program: RFC 3339 in UTC, to the millisecond.
-func stamp(t time.Time) string { return audit.Time{Time: t}.String() }
+func stamp(t time.Time) string { return wire.At(t).String() }
 
 // when is an instant for a person. A script writes it in the zone of the viewer
 // instead.

@@ -20,6 +20,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/edge/console"
 )
 
@@ -55,7 +56,7 @@ type world struct {
 	own       own   // what ada has
 	proofErr  error // of ada's password, once more
 	events    []audit.Event
-	role      account.Role // of whoever is logged in
+	role      account.Role // of the user who is logged in
 	living    map[idworker.ID]flakepass.Token
 	lastID    idworker.ID
 }
@@ -69,12 +70,21 @@ func newWorld(t testing.TB) *world {
 		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
-		Activities:     &w.counts, Status: func(context.Context) console.State { return w.state },
+		People:         struct{ console.People }{}, Living: struct{ console.LivingLogins }{}, Factors: struct{ console.Factors }{},
+		Resets: struct{ console.Resets }{}, Open: noLinks{},
+		Activities: &w.counts, Status: func(context.Context) console.State { return w.state },
 	})
 	w.ui.Own.Log = w.ui.Log
 	w.h = w.ui.Handler()
 	w.code = w.newLink()
 	return w
+}
+
+// noLinks says that no link was given out.
+type noLinks struct{ console.OpenLinks }
+
+func (noLinks) ListResets(context.Context, idworker.ID, idworker.ID, int) ([]account.OpenReset, error) {
+	return nil, nil
 }
 
 func (w *world) time() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now }
@@ -104,10 +114,10 @@ func (p people) New(_ context.Context, _ account.Asker, username string, passwor
 	if p.onMake != nil {
 		p.onMake()
 	}
-	var all account.InvalidError
+	var all invalid.Error
 	name, err := account.NormalizeUsername(username)
 	for _, err := range []error{err, account.CheckPassword(name, password)} {
-		if bad, ok := errors.AsType[*account.InvalidError](err); ok {
+		if bad, ok := errors.AsType[*invalid.Error](err); ok {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
 	}
@@ -118,7 +128,7 @@ func (p people) New(_ context.Context, _ account.Asker, username string, passwor
 }
 
 // Create stores the name of the first admin.
-func (p people) Create(_ context.Context, u account.User, _ audit.Event) error {
+func (p people) Create(_ context.Context, u account.User, _ ...audit.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.makeErr != nil {

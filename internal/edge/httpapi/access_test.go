@@ -159,7 +159,7 @@ func TestNoRouteOfAUserNamesAnother(t *testing.T) {
 }
 
 // TestNoRouteTakesATokenFromItsURL: addresses are logged, remembered and sent to
-// others. A request whose token is there comes from nobody.
+// others. A request whose token is there has no user.
 func TestNoRouteTakesATokenFromItsURL(t *testing.T) {
 	token := flakepass.NewToken(who.SessionID).Reveal()
 	query := ""
@@ -203,7 +203,7 @@ func reach(t *testing.T, h http.Handler, method, path string, token bool) int {
 	return w.Code
 }
 
-// A holder is who holds every token; of the role ended, nobody does.
+// A holder verifies every token as one of its role; with the role ended, it refuses all.
 type holder struct {
 	role string
 }
@@ -217,7 +217,7 @@ func (h holder) Verify(context.Context, flakepass.Token) (flakepass.Identity, er
 	return as, nil
 }
 
-// factorless is that nobody has a second factor.
+// factorless has users without a second factor.
 type factorless struct{ login.Users }
 
 func (factorless) ByID(context.Context, idworker.ID) (account.User, error) {

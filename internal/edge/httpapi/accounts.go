@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -17,11 +18,11 @@ import (
 // token in the header, living or not, shows that the device was logged in before;
 // whatever else is there is of no use, and no reason to refuse.
 func (s *server) client(c *gin.Context) *login.Client {
-	who, _ := flakepass.FromContext(c.Request.Context()) // nobody on a route that needs no login
+	who, _ := flakepass.FromContext(c.Request.Context()) // the zero identity on a route that needs no login
 	out := &login.Client{By: actor(c, who), Admin: account.Role(who.Role) == account.RoleAdmin, Address: s.address(c)}
 	if t, err := flakepass.Credential(c.Request.Header, s.TokenHeader); err == nil {
 		hash := session.HashOf(t)
-		out.Device = hash[:]
+		out.ShownToken = hash[:]
 	}
 	return out
 }
@@ -87,8 +88,8 @@ func (s *server) useReset(c *gin.Context) error {
 // done answers for what has no answer of its own. What is wrong with a new password
 // is wrong with the field that it came in.
 func done(c *gin.Context, err error) error {
-	if invalid, ok := errors.AsType[*account.InvalidError](err); ok {
-		return renamed(invalid)
+	if wrong, ok := errors.AsType[*invalid.Error](err); ok {
+		return renamed(wrong)
 	}
 	if err == nil {
 		c.Status(http.StatusNoContent)
@@ -97,8 +98,8 @@ func done(c *gin.Context, err error) error {
 }
 
 // renamed calls the field by the name that it has in this request.
-func renamed(e *account.InvalidError) error {
-	out := &account.InvalidError{}
+func renamed(e *invalid.Error) error {
+	out := &invalid.Error{}
 	for _, f := range e.Fields {
 		if f.Field == "password" {
 			f.Field = "new_password"

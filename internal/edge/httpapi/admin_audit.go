@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
@@ -14,9 +12,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // Events are the record of what was done, newest first.
@@ -27,46 +26,6 @@ type Events interface {
 // auditRoutes are the operator's routes to the record.
 func (s *server) auditRoutes(g gin.IRouter) {
 	g.GET("/audit", s.do(s.auditEvents))
-}
-
-// party is who did something, or what it was done to. ID is "" for what has
-// none.
-type party struct {
-	ID   string `json:"id,omitempty"`
-	Name string `json:"name"`
-}
-
-func partyOf(id idworker.ID, name string) party {
-	if id == 0 {
-		return party{Name: name}
-	}
-	return party{id.String(), name}
-}
-
-type eventBody struct {
-	ID     string       `json:"id"`
-	At     string       `json:"at"`
-	Action audit.Action `json:"action"`
-	Actor  party        `json:"actor"`
-	Via    string       `json:"via"`
-	Target struct {
-		Kind string `json:"kind"`
-		party
-	} `json:"target"`
-	Reason    string          `json:"reason"`
-	Old       json.RawMessage `json:"old,omitempty"`
-	New       json.RawMessage `json:"new,omitempty"`
-	RequestID string          `json:"request_id,omitempty"`
-	Address   string          `json:"address,omitempty"`
-}
-
-func eventOf(e *audit.Event) eventBody {
-	b := eventBody{
-		ID: e.ID.String(), At: e.At().String(), Action: e.Action, Actor: partyOf(e.By.ID, e.By.Name), Via: e.By.Via,
-		Reason: e.Reason, Old: e.Old, New: e.New, RequestID: e.By.RequestID, Address: e.By.Address,
-	}
-	b.Target.Kind, b.Target.party = e.Target.Kind, partyOf(e.Target.ID, e.Target.Name)
-	return b
 }
 
 func (s *server) auditEvents(c *gin.Context) error {
@@ -83,17 +42,7 @@ func (s *server) auditEvents(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := struct {
-		Events []eventBody `json:"events"`
-		Next   string      `json:"next_cursor,omitempty"`
-	}{Events: []eventBody{}}
-	for i := range list[:min(len(list), p.Limit)] {
-		answer.Events = append(answer.Events, eventOf(&list[i]))
-	}
-	if len(list) > p.Limit {
-		answer.Next = list[p.Limit-1].ID.String()
-	}
-	c.JSON(http.StatusOK, answer)
+	listed(c, "events", p, list, render.Event, func(e *audit.Event) string { return e.ID.String() })
 	return nil
 }
 
@@ -104,10 +53,10 @@ var actionName = regexp.MustCompile(`^[a-z_]{1,32}\.[a-z_]{1,32}$`)
 // with it at once. A number is an ID, anything else a name, a username in any
 // spelling.
 func filterOf(values url.Values) (f audit.Filter, err error) {
-	wrong := &account.InvalidError{}
+	wrong := &invalid.Error{}
 	each := func(name, rule string, read func(string) bool) {
 		if values.Has(name) && !read(values.Get(name)) {
-			wrong.Fields = append(wrong.Fields, account.FieldError{Field: name, Code: "malformed", Message: rule})
+			wrong.Add(name, "malformed", rule)
 		}
 	}
 	who := func(id *idworker.ID, name *string) func(string) bool {
@@ -134,8 +83,5 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 	each("target", "must be an ID or a name", who(&f.Target, &f.TargetName))
 	each("since", "must be an instant as RFC 3339 has it, such as 2026-11-21T09:00:00Z", when(&f.Since))
 	each("until", "must be an instant as RFC 3339 has it, such as 2026-11-21T09:00:00Z", when(&f.Until))
-	if len(wrong.Fields) > 0 {
-		return f, wrong
-	}
-	return f, nil
+	return f, wrong.OrNil()
 }

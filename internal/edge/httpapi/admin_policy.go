@@ -4,14 +4,13 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // Policies look at the policy and change it.
@@ -30,32 +29,6 @@ func (s *server) policyRoutes(g gin.IRouter) {
 	g.POST("/policy/revert", s.do(s.revertPolicy))
 }
 
-type policyBody struct {
-	Idle      int64      `json:"idle_timeout_seconds"`
-	Absolute  int64      `json:"absolute_lifetime_seconds"`
-	Touch     int64      `json:"touch_interval_seconds"`
-	Schedule  string     `json:"sweep_schedule"`
-	Limits    *limit.Doc `json:"limits,omitempty"` // none of those that cannot be read
-	Version   int64      `json:"version"`
-	UpdatedAt string     `json:"updated_at,omitempty"` // none of the first version, which nobody has set
-	UpdatedBy string     `json:"updated_by,omitempty"`
-	Note      string     `json:"note"`
-}
-
-func bodyOf(p *policy.Policy) policyBody {
-	seconds := func(d time.Duration) int64 { return int64(d / time.Second) }
-	b := policyBody{Idle: seconds(p.Idle), Absolute: seconds(p.Absolute), Touch: seconds(p.Touch), Schedule: p.Schedule,
-		Version: p.Version, Note: p.Note}
-	if p.LimitsErr == nil {
-		limits := limit.DocOf(&p.Limits)
-		b.Limits = &limits
-	}
-	if p.Changed() {
-		b.UpdatedAt, b.UpdatedBy = stamp(p.UpdatedAt), p.UpdatedBy
-	}
-	return b
-}
-
 // tagOf is the strong entity tag of the policy of that version.
 func tagOf(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
@@ -70,7 +43,7 @@ func (s *server) policy(c *gin.Context) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	c.JSON(http.StatusOK, bodyOf(&p))
+	c.JSON(http.StatusOK, render.Policy(&p))
 	return nil
 }
 
@@ -83,16 +56,6 @@ func (s *server) policyHistory(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := struct {
-		Policies []policyBody `json:"policies"`
-		Next     string       `json:"next_cursor,omitempty"`
-	}{Policies: []policyBody{}}
-	for i := range list[:min(len(list), p.Limit)] {
-		answer.Policies = append(answer.Policies, bodyOf(&list[i]))
-	}
-	if len(list) > p.Limit {
-		answer.Next = strconv.FormatInt(list[p.Limit-1].Version, 10)
-	}
-	c.JSON(http.StatusOK, answer)
+	listed(c, "policies", p, list, render.Policy, func(v *policy.Policy) string { return strconv.FormatInt(v.Version, 10) })
 	return nil
 }

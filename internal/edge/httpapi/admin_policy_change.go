@@ -12,10 +12,13 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // errNoCondition means that a change does not say what it replaces.
@@ -23,39 +26,39 @@ var errNoCondition = errors.New("no If-Match")
 
 // wanted is a policy as a client asks for it. What is nil was left out.
 type wanted struct {
-	Idle     *int64     `json:"idle_timeout_seconds"`
-	Absolute *int64     `json:"absolute_lifetime_seconds"`
-	Touch    *int64     `json:"touch_interval_seconds"`
-	Schedule *text      `json:"sweep_schedule"`
-	Limits   limitsJSON `json:"limits"`
-	Note     text       `json:"note"`
-	Confirm  bool       `json:"confirm"`
+	Idle     *wire.Seconds `json:"idle_timeout_seconds"`
+	Absolute *wire.Seconds `json:"absolute_lifetime_seconds"`
+	Touch    *wire.Seconds `json:"touch_interval_seconds"`
+	Schedule *text         `json:"sweep_schedule"`
+	Limits   limitsJSON    `json:"limits"`
+	Note     text          `json:"note"`
+	Confirm  bool          `json:"confirm"`
 }
 
 // limitsJSON are limits that may be left out. null is none: it could be meant to
 // take them away.
-type limitsJSON struct{ doc *limit.Doc }
+type limitsJSON struct{ doc *wire.Limits }
 
 // UnmarshalJSON takes an object with known names.
 func (l *limitsJSON) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return errBody
 	}
-	l.doc = new(limit.Doc)
+	l.doc = new(wire.Limits)
 	return json.Unmarshal(b, l.doc, json.RejectUnknownMembers(true))
 }
 
 // over returns what is wanted, and what was left out, which is as it is in
 // force: a PUT says all of it, and nothing is guessed. Only the limits may be left
 // out as a whole: who speaks of times need not know of them.
-func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []account.FieldError) {
+func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []invalid.Field) {
 	next = inForce
 	required := func(field string) {
-		missing = append(missing, account.FieldError{Field: field, Code: account.CodeRequired, Message: "must be given; what is to stay is sent as it is"})
+		missing = append(missing, invalid.Field{Field: field, Code: account.CodeRequired, Message: "must be given; what is to stay is sent as it is"})
 	}
 	for _, f := range []struct {
 		field string
-		from  *int64
+		from  *wire.Seconds
 		to    *time.Duration
 	}{
 		{"idle_timeout_seconds", w.Idle, &next.Idle},
@@ -66,9 +69,7 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 			required(f.field)
 			continue
 		}
-		// Beyond any limit, and far from where a duration overflows.
-		const most = 1e9
-		*f.to = time.Duration(min(max(*f.from, -most), most)) * time.Second
+		*f.to = time.Duration(*f.from)
 	}
 	if w.Schedule == nil {
 		required("sweep_schedule")
@@ -76,10 +77,8 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []acco
 		next.Schedule = string(*w.Schedule)
 	}
 	if w.Limits.doc != nil {
-		limits, wrong := w.Limits.doc.Limits()
-		for _, f := range policy.LimitFields(wrong) {
-			missing = append(missing, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
-		}
+		limits, wrong := limit.FromDoc(w.Limits.doc)
+		missing = append(missing, policy.LimitFields(wrong)...)
 		if len(wrong) == 0 {
 			next.Limits, next.LimitsErr = limits, nil
 		}
@@ -94,7 +93,7 @@ func (s *server) setPolicy(c *gin.Context) error {
 		if err := bind(c, &in); err != nil {
 			return policy.Policy{}, policy.Effect{}, err
 		}
-		var missing []account.FieldError
+		var missing []invalid.Field
 		change.Next, missing = in.over(inForce)
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
 		change.DryRun = change.DryRun || len(missing) > 0
@@ -108,12 +107,12 @@ func (s *server) setPolicy(c *gin.Context) error {
 
 // alsoMissing is what is missing, with what else err says is wrong with the
 // fields that are there.
-func alsoMissing(missing []account.FieldError, err error) error {
-	wrong, _ := errors.AsType[*account.InvalidError](renamedPolicy(err))
-	all := &account.InvalidError{Fields: missing}
+func alsoMissing(missing []invalid.Field, err error) error {
+	wrong, _ := errors.AsType[*invalid.Error](err)
+	all := &invalid.Error{Fields: missing}
 	if wrong != nil {
 		for _, f := range wrong.Fields {
-			if !slices.ContainsFunc(missing, func(m account.FieldError) bool { return m.Field == f.Field }) {
+			if !slices.ContainsFunc(missing, func(m invalid.Field) bool { return m.Field == f.Field }) {
 				all.Fields = append(all.Fields, f)
 			}
 		}
@@ -133,12 +132,12 @@ func (s *server) revertPolicy(c *gin.Context) error {
 			return policy.Policy{}, policy.Effect{}, err
 		}
 		if in.Version == nil {
-			return policy.Policy{}, policy.Effect{}, wrongField("version", account.CodeRequired, "must be given")
+			return policy.Policy{}, policy.Effect{}, invalid.Of("version", account.CodeRequired, "must be given")
 		}
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
 		p, effect, err := s.Policies.Revert(ctx, by, *in.Version, change)
 		if errors.Is(err, operator.ErrNoVersion) {
-			err = wrongField("version", "unknown", "must be one that the history lists")
+			err = invalid.Of("version", "unknown", "must be one that the history lists")
 		}
 		return p, effect, err
 	})
@@ -148,7 +147,7 @@ func (s *server) revertPolicy(c *gin.Context) error {
 type policyVerb func(ctx context.Context, inForce policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error)
 
 // changePolicy is around both ways to change the policy: what must be as it was,
-// whether it is only a question, and what is told of the outcome.
+// whether it is a dry run, and what the answer says of the outcome.
 func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 	ctx := c.Request.Context()
 	inForce, change, err := s.replaces(c)
@@ -156,26 +155,22 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 		return err
 	}
 	p, effect, err := do(ctx, inForce, change)
-	told := effectOf(&effect)
+	ends := render.Effect(&effect)
 	switch {
 	case errors.Is(err, operator.ErrUnconfirmed):
 		p, _ := lookup(err)
-		p.Effect = told
+		p.Effect = &ends
 		problem.Write(c.Writer, p)
 		return nil
 	case err != nil:
-		return renamedPolicy(err)
+		return err
 	}
 	tag := tagOf(p.Version)
 	if change.DryRun {
 		tag = tagOf(change.Version) // of the policy that is still in force
 	}
 	c.Header("ETag", tag)
-	c.JSON(http.StatusOK, struct {
-		policyBody
-		DryRun bool       `json:"dry_run"`
-		Effect effectBody `json:"effect"`
-	}{bodyOf(&p), change.DryRun, told})
+	c.JSON(http.StatusOK, wire.PolicyChanged{Policy: render.Policy(&p), DryRun: change.DryRun, Effect: &ends})
 	return nil
 }
 
@@ -187,7 +182,7 @@ func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change operato
 	match, given, ok := conditionOf(c.Request.Header, "If-Match")
 	switch {
 	case !ok:
-		return inForce, change, wrongField("if_match", "malformed", `must be the ETag of the policy as it was read, with its quotes, such as "7"`)
+		return inForce, change, invalid.Of("if_match", "malformed", `must be the ETag of the policy as it was read, with its quotes, such as "7"`)
 	case !given:
 		return inForce, change, errNoCondition
 	}
@@ -199,50 +194,17 @@ func (s *server) replaces(c *gin.Context) (inForce policy.Policy, change operato
 	return inForce, change, err
 }
 
-type estimateBody struct {
-	Count int64 `json:"count"`
-	Error int64 `json:"error"`
-}
-
-type effectBody struct {
-	Live estimateBody `json:"live"`
-	Ends estimateBody `json:"ends_now"`
-	Soon estimateBody `json:"ends_within_hour"`
-}
-
-func effectOf(e *policy.Effect) effectBody {
-	return effectBody{estimateBody(e.Live), estimateBody(e.Ends), estimateBody(e.Soon)}
-}
-
-// renamedPolicy is what is wrong with a policy, in the words of this API.
-func renamedPolicy(err error) error {
-	wrong, ok := errors.AsType[*policy.InvalidError](err)
-	if !ok {
-		return err
-	}
-	out := &account.InvalidError{}
-	for _, f := range wrong.Fields {
-		out.Fields = append(out.Fields, account.FieldError{Field: f.Field, Code: f.Code, Message: f.Message})
-	}
-	return out
-}
-
-// wrongField says what is wrong with one field.
-func wrongField(field, code, message string) error {
-	return &account.InvalidError{Fields: []account.FieldError{{Field: field, Code: code, Message: message}}}
-}
-
 // policyDryRun reads the one parameter of a change: ?dry_run=true only asks. Anything
 // but true and false, and any other name, is refused: who mistyped it would
 // change what they wanted to look at.
 func policyDryRun(c *gin.Context) (bool, error) {
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		return false, wrongField("query", "malformed", "must be escaped as RFC 3986 says")
+		return false, invalid.Of("query", "malformed", "must be escaped as RFC 3986 says")
 	}
 	for name := range values {
 		if name != "dry_run" {
-			return false, wrongField("query", "unknown", "has a parameter other than dry_run")
+			return false, invalid.Of("query", "unknown", "has a parameter other than dry_run")
 		}
 	}
 	given := values["dry_run"]
@@ -250,9 +212,9 @@ func policyDryRun(c *gin.Context) (bool, error) {
 	case len(given) == 0:
 		return false, nil
 	case len(given) > 1:
-		return false, wrongField("dry_run", "repeated", "must come once")
+		return false, invalid.Of("dry_run", "repeated", "must come once")
 	case given[0] != "true" && given[0] != "false":
-		return false, wrongField("dry_run", "malformed", "must be true or false")
+		return false, invalid.Of("dry_run", "malformed", "must be true or false")
 	}
 	return given[0] == "true", nil
 }

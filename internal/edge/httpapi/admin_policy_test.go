@@ -255,7 +255,7 @@ func newOperators() *operators {
 	return f
 }
 
-// Of a policy that nobody has set nobody is named, and no time.
+// A policy that no user has set has no name and no time.
 func TestAPolicyThatNobodyHasSetSaysSo(t *testing.T) {
 	for name, never := range map[string]time.Time{"as it is stored": time.UnixMilli(0).UTC(), "unset": {}} {
 		f, seed := newOperators(), policy.Default()
@@ -379,7 +379,7 @@ func (f *operators) send(t testing.TB, method, path, body string, headers ...str
 	return reply{resp.StatusCode, p.Code, string(text), resp.Header}
 }
 
-// roleOf gives everybody that role.
+// roleOf gives every user that role.
 type roleOf struct {
 	flakepass.Verifier
 	role string

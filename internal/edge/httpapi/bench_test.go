@@ -17,7 +17,7 @@ func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(int)             {}
 
 // BenchmarkGuarded is what the HTTP side of a guarded request costs, without a
-// network and with a Verifier that knows everybody.
+// network and with a Verifier that accepts every token.
 func BenchmarkGuarded(b *testing.B) {
 	h := handler(b, &world{}, nil)
 	for _, path := range []string{"/v1/me", "/v1/verify"} {

@@ -40,7 +40,7 @@ func TestProblemsAreTheContract(t *testing.T) {
 		{Status: 429, Code: "rate_limited"}:          true,
 		{Status: 503, Code: "not_ready"}:             true,
 	}
-	for code, status := range httpapi.Told() {
+	for code, status := range httpapi.ProblemCodes() {
 		said[apitest.Problem{Status: status, Code: code}] = true
 	}
 	unavailable := problem.Unavailable(1)

@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
@@ -49,7 +50,7 @@ func ask(t testing.TB, h http.Handler, method, path, body string) (int, string) 
 // TestErrorsBecomeProblems: each error that a verb of the domain may return has
 // a documented answer, also when it comes wrapped.
 func TestErrorsBecomeProblems(t *testing.T) {
-	invalid := &account.InvalidError{Fields: []account.FieldError{{Field: "password", Code: account.CodeTooShort, Message: "is too short"}}}
+	wrong := &invalid.Error{Fields: []invalid.Field{{Field: "password", Code: account.CodeTooShort, Message: "is too short"}}}
 	unknown := errors.New(cause)
 	credentials := `{"username":"alice","password":"` + password + `"}`
 	change := `{"current_password":"` + password + `","new_password":"` + password + `"}`
@@ -67,7 +68,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		code               string
 	}{
 		{"POST", "/v1/register", credentials, register, nil, 201, ""},
-		{"POST", "/v1/register", credentials, register, invalid, 422, "validation_failed"},
+		{"POST", "/v1/register", credentials, register, wrong, 422, "validation_failed"},
 		{"POST", "/v1/register", credentials, register, account.ErrExists, 409, "username_taken"},
 		{"POST", "/v1/register", credentials, register, account.ErrBusy, 503, "busy"},
 		{"POST", "/v1/register", credentials, register, idworker.ErrTooFarAhead, 503, "unavailable"},
@@ -83,14 +84,14 @@ func TestErrorsBecomeProblems(t *testing.T) {
 		{"POST", "/v1/login", credentials, login, unknown, 503, "unavailable"},
 
 		{"PUT", "/v1/me/password", change, changed, nil, 204, ""},
-		{"PUT", "/v1/me/password", change, changed, session.ErrUntold, 204, ""},
+		{"PUT", "/v1/me/password", change, changed, session.ErrUnpublished, 204, ""},
 		{"PUT", "/v1/me/password", change, changed, account.ErrWrong, 403, "current_password_invalid"},
-		{"PUT", "/v1/me/password", change, changed, invalid, 422, "validation_failed"},
+		{"PUT", "/v1/me/password", change, changed, wrong, 422, "validation_failed"},
 		{"PUT", "/v1/me/password", change, changed, account.ErrBusy, 503, "busy"},
 		{"PUT", "/v1/me/password", change, changed, unknown, 503, "unavailable"},
 
 		{"POST", "/v1/logout", "", end, nil, 204, ""},
-		{"POST", "/v1/logout", "", end, session.ErrUntold, 202, ""},
+		{"POST", "/v1/logout", "", end, session.ErrUnpublished, 202, ""},
 		{"POST", "/v1/logout", "", end, unknown, 503, "unavailable"},
 
 		{"GET", "/v1/me", "", verify, nil, 200, ""},
@@ -109,12 +110,12 @@ func TestErrorsBecomeProblems(t *testing.T) {
 			t.Errorf("%s %s with %v: got %d %s, want %d %s", c.method, c.path, c.err, status, body, c.status, c.code)
 		}
 		if strings.Contains(body, "canary") {
-			t.Errorf("%s %s tells its client the cause", c.method, c.path)
+			t.Errorf("%s %s : the answer has the cause", c.method, c.path)
 		}
 	}
 }
 
-// TestPanicIsAnAnswer: a mistake in a handler is a documented 500 that tells
+// TestPanicIsAnAnswer: a mistake in a handler is a documented 500 that says
 // nothing, and the log has it without what the request brought.
 func TestPanicIsAnAnswer(t *testing.T) {
 	for _, what := range []any{errors.New(cause), "a text", 7} {

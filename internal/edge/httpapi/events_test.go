@@ -12,8 +12,8 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/account/accounttest"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/proof/accounttest"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
@@ -32,7 +32,7 @@ func logged(t *testing.T, w *world, edit func(*httpapi.Options), method, path, b
 }
 
 // TestLogoutOfWhatWasOverIsNoLogout: who reads the log sees when a login ended,
-// and not when somebody tried to end it again.
+// and not when a client tried to end it again.
 func TestLogoutOfWhatWasOverIsNoLogout(t *testing.T) {
 	if log := logged(t, &world{}, nil, "POST", "/v1/logout", ""); !strings.Contains(log, "msg=logout user_id=7 ") {
 		t.Errorf("a logout is logged as: %s", log)
@@ -44,13 +44,13 @@ func TestLogoutOfWhatWasOverIsNoLogout(t *testing.T) {
 }
 
 // TestRefusedLoginNamesTheAccountAndNotTheName: with the real rules for
-// accounts, the log has the ID of whoever has the name, and never what was typed
+// accounts, the log has the ID of the user with the name, and never what was typed
 // there, which may be a password.
 func TestRefusedLoginNamesTheAccountAndNotTheName(t *testing.T) {
 	users := &accounttest.Users{}
 	accounts := &account.Service{Users: users, Hasher: accounttest.NewHasher(t), IDs: &numbers{last: 40}, Now: time.Now}
 	for _, name := range []string{"alice", "a.password.of.somebody"} {
-		if _, err := accounts.Register(t.Context(), account.Asker{}, name, account.NewPassword(password), account.RoleUser); err != nil {
+		if _, err := accounttest.Register(t.Context(), accounts, users, name, account.NewPassword(password), account.RoleUser); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestRefusedLoginNamesTheAccountAndNotTheName(t *testing.T) {
 	}
 }
 
-// TestUndecidedIsLoggedUnderTheRequestsName: as the client was told it, whether
+// TestUndecidedIsLoggedUnderTheRequestsName: with the ID in the answer, whether
 // the client or the server chose it.
 func TestUndecidedIsLoggedUnderTheRequestsName(t *testing.T) {
 	for _, given := range []string{"", "a-name-of-the-client", "not a harmless name"} {
@@ -93,9 +93,9 @@ func TestUndecidedIsLoggedUnderTheRequestsName(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = resp.Body.Close()
-		told := resp.Header.Get("X-Request-Id")
-		if !strings.Contains(log.String(), "cannot tell") || !strings.Contains(log.String(), "request_id="+told) {
-			t.Errorf("told %q, logged as %s", told, log.String())
+		answered := resp.Header.Get("X-Request-Id")
+		if !strings.Contains(log.String(), "cannot tell") || !strings.Contains(log.String(), "request_id="+answered) {
+			t.Errorf("answered %q, logged as %s", answered, log.String())
 		}
 	}
 }

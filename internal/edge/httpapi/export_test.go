@@ -2,20 +2,20 @@ package httpapi
 
 import "net/http"
 
-// Told is what the server can tell of itself: the code of each problem in its
+// ProblemCodes is what the server can answer by itself: the code of each problem in its
 // table, with the status.
-func Told() map[string]int {
+func ProblemCodes() map[string]int {
 	all := map[string]int{internal.Code: internal.Status}
-	for _, t := range told {
+	for _, t := range problems {
 		all[t.p.Code] = t.p.Status
 	}
 	return all
 }
 
-// ToldErrors are the errors in the table.
-func ToldErrors() map[error]string {
+// ProblemErrors are the errors in the table.
+func ProblemErrors() map[error]string {
 	all := map[error]string{}
-	for _, t := range told {
+	for _, t := range problems {
 		all[t.err] = t.p.Code
 	}
 	return all

@@ -34,7 +34,7 @@ type world struct {
 
 	register, login, change, verify, end, used, follow error
 
-	plain    bool  // nobody has a second factor
+	plain    bool  // no user has a second factor
 	unread   error // what the rows of the users say
 	returned int   // attempts that were given back
 	revokers []audit.Actor
@@ -102,12 +102,12 @@ func (w *world) Passes(_ context.Context, before idworker.ID, limit int) ([]swee
 	return page, w.verb(w.sweep)
 }
 
-// everybody are those who ask in a world, their accounts and their logins: each answers
+// accountsWorld has the users of a world, their accounts and their logins: each answers
 // what the world says. Everybody is zoë, who has a second factor unless plain, and
 // each code is right.
-type everybody struct{ *world }
+type accountsWorld struct{ *world }
 
-func (p everybody) user() account.User {
+func (p accountsWorld) user() account.User {
 	u := account.User{ID: session.UserOf(who), Username: who.Username, Role: account.RoleUser}
 	if !p.plain {
 		u.SecondFactorAt = at
@@ -115,118 +115,120 @@ func (p everybody) user() account.User {
 	return u
 }
 
-func (p everybody) New(_ context.Context, _ account.Asker, _ string, _ account.Password, role account.Role) (account.User, error) {
+func (p accountsWorld) New(_ context.Context, _ account.Asker, _ string, _ account.Password, role account.Role) (account.User, error) {
 	return account.User{ID: 7, Username: "alice", Role: role}, p.verb(p.register)
 }
 
-func (p everybody) Authenticate(context.Context, account.Asker, string, account.Password) (account.User, error) {
+func (p accountsWorld) Authenticate(context.Context, account.Asker, string, account.Password) (account.User, error) {
 	return p.user(), p.verb(p.login)
 }
 
-func (p everybody) VerifyPassword(context.Context, account.Asker, account.User, account.Password) error {
+func (p accountsWorld) VerifyPassword(context.Context, account.Asker, account.User, account.Password) error {
 	return p.verb(p.change)
 }
 
-func (p everybody) NewHash(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+func (p accountsWorld) NewHash(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
 	return hash, nil
 }
 
-func (p everybody) NewHashBeside(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
+func (p accountsWorld) NewHashBeside(context.Context, account.Asker, string, account.Password) (hash account.PHC, err error) {
 	return hash, nil
 }
 
-func (p everybody) ByID(context.Context, idworker.ID) (account.User, error) {
+func (p accountsWorld) ByID(context.Context, idworker.ID) (account.User, error) {
 	return p.user(), p.unread
 }
 
-func (p everybody) CreateRecorded(context.Context, account.User, ...audit.Event) error { return nil }
+func (p accountsWorld) Create(context.Context, account.User, ...audit.Event) error { return nil }
 
-func (p everybody) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
+func (p accountsWorld) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
 	return session.Session{}, nil
 }
 
-func (p everybody) Prove(context.Context, int64, audit.Event) error { return nil }
+func (p accountsWorld) Prove(context.Context, int64, audit.Event) error { return nil }
 
-func (p everybody) Check(context.Context, *account.User, secondfactor.Code) error { return nil }
+func (p accountsWorld) Check(context.Context, audit.Actor, *account.User, secondfactor.Code) error {
+	return nil
+}
 
-func (p everybody) Open(context.Context, idworker.ID, int64) (session.Opened, error) {
+func (p accountsWorld) Open(context.Context, audit.Actor, idworker.ID, int64) (session.Opened, error) {
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
-func (p everybody) Close(_ context.Context, t flakepass.Token) (session.Session, error) {
+func (p accountsWorld) Close(_ context.Context, _ audit.Actor, t flakepass.Token) (session.Session, error) {
 	return session.Session{ID: session.IDOf(t), UserID: 7, Ended: session.LoggedOut, Before: p.before}, p.verb(p.end)
 }
 
-func (p everybody) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
+func (p accountsWorld) Revoke(_ context.Context, by audit.Actor, t flakepass.Token) (session.Session, error) {
 	note(p.world, &p.revoked, session.IDOf(t))
 	note(p.world, &p.revokers, by)
 	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: p.before}, p.verb(p.end)
 }
 
-func (p everybody) Note(audit.Sighting) bool                  { return true }
-func (p everybody) Next(context.Context) (idworker.ID, error) { return 1, nil }
+func (p accountsWorld) Note(audit.Incident) bool                  { return true }
+func (p accountsWorld) Next(context.Context) (idworker.ID, error) { return 1, nil }
 
-// codes checks nothing but what everybody say.
+// codes checks nothing but what accountsWorld says.
 type codes struct {
-	login.Codes // of which nobody asks more
-	everybody
+	login.Codes // whose other methods are not called
+	accountsWorld
 }
 
-func (c codes) Check(ctx context.Context, u *account.User, code secondfactor.Code) error {
-	return c.everybody.Check(ctx, u, code)
+func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code secondfactor.Code) error {
+	return c.accountsWorld.Check(ctx, by, u, code)
 }
 
 // own are the use cases of a world.
 func (w *world) own() *login.Service {
-	p, g := everybody{w}, gateWorld{w}
+	p, g := accountsWorld{w}, limiterWorld{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Revocations: p, Codes: codes{everybody: p},
+		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Codes: codes{accountsWorld: p},
 		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
 	}
 }
 
-// A gateWorld is the rate limiter of a world.
-type gateWorld struct{ *world }
+// A limiterWorld is the rate limiter of a world.
+type limiterWorld struct{ *world }
 
-func (gateWorld) NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential {
-	return (&ratelimit.Gate{Key: []byte("secret")}).NewDevice(a)
+func (limiterWorld) NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential {
+	return (&ratelimit.Limiter{Key: []byte("secret")}).NewDevice(a)
 }
 
-func (w gateWorld) Login(_ context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
+func (w limiterWorld) Login(_ context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
 	note(w.world, &w.tries, a)
 	return ratelimit.Taken{Attempt: a}, w.limit
 }
 
-func (w gateWorld) Return(context.Context, ratelimit.Taken) {
+func (w limiterWorld) Return(context.Context, ratelimit.Taken) {
 	w.noting.Lock()
 	defer w.noting.Unlock()
 	w.returned++
 }
 
-func (w gateWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
+func (w limiterWorld) Introspect(context.Context, idworker.ID, int) error { return w.limit }
 
-func (w gateWorld) LoggedIn(_ context.Context, t ratelimit.Taken, _ idworker.ID) ratelimit.Notice {
+func (w limiterWorld) LoggedIn(_ context.Context, t ratelimit.Taken, _ idworker.ID) ratelimit.Notice {
 	note(w.world, &w.known, t.Attempt)
 	return ratelimit.Notice{}
 }
 
-func (w gateWorld) Register(context.Context, netip.Addr) (ratelimit.Taken, error) {
+func (w limiterWorld) Register(context.Context, netip.Addr) (ratelimit.Taken, error) {
 	return ratelimit.Taken{}, w.limit
 }
 
-func (w gateWorld) Reset(context.Context, netip.Addr) (ratelimit.Taken, error) {
+func (w limiterWorld) Reset(context.Context, netip.Addr) (ratelimit.Taken, error) {
 	return ratelimit.Taken{}, w.limit
 }
 
-func (w gateWorld) WasReset(_ context.Context, a ratelimit.Attempt) { note(w.world, &w.known, a) }
+func (w limiterWorld) WasReset(_ context.Context, a ratelimit.Attempt) { note(w.world, &w.known, a) }
 
-func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Accept, error) {
 	who, err := w.Verify(ctx, t)
 	if err == nil {
 		err = w.verb(w.verify)
 	}
 	now := time.Now()
-	return who, session.Witness{ID: session.IDOf(t), At: now, AsOf: now}, err
+	return who, session.Accept{ID: session.IDOf(t), At: now, AsOf: now}, err
 }
 
 func (w *world) Used(context.Context, session.Use) (bool, error) { return true, w.verb(w.used) }
@@ -262,16 +264,16 @@ var other = flakepass.Identity{
 func handler(t testing.TB, w *world, edit func(*httpapi.Options)) http.Handler {
 	t.Helper()
 	o := httpapi.Options{
-		Own: w.own(), Sessions: w, Quota: gateWorld{w}, Sweeps: w, Recognition: w, News: w,
+		Own: w.own(), Sessions: w, Quota: limiterWorld{w}, Sweeps: w, Recognition: w, InForce: w, News: w,
 		Ready:            func(context.Context) []string { return w.reasons },
 		RegistrationOpen: true, Bound: 5 * time.Second, Spec: api.Spec(), Log: slog.New(slog.DiscardHandler),
 	}
 	if edit != nil {
 		edit(&o)
 	}
-	o.Own.Log, o.Own.Refusals = o.Log, o.Sightings
-	if o.Sightings == nil {
-		o.Own.Refusals = everybody{w}
+	o.Own.Log, o.Own.Incidents = o.Log, o.Incidents
+	if o.Incidents == nil {
+		o.Own.Incidents = accountsWorld{w}
 	}
 	h, err := httpapi.New(o)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -29,7 +30,7 @@ type Options struct {
 
 	Policies  Policies
 	Events    Events
-	Sightings Sightings // nil records none
+	Incidents audit.Incidents // nil records none
 	People    People
 	Sweeps    Sweeps
 	Instances Instances
@@ -39,6 +40,7 @@ type Options struct {
 
 	// For services that keep no store of their own.
 	Recognition Recognition
+	InForce     InForce
 	News        News
 
 	// Ready says why the server should get no requests; nil or empty means it
@@ -50,10 +52,10 @@ type Options struct {
 
 	RegistrationOpen bool
 	TokenHeader      string               // one more header for the token; may be empty
-	ForwardKey       flakepass.ForwardKey // signs what a proxy is told; may be zero
-	Bound            time.Duration        // told to a client whose logout is under way
+	ForwardKey       flakepass.ForwardKey // signs the answers to a proxy; may be zero
+	Bound            time.Duration        // in the answer to a client whose logout is under way
 	PublicURL        string               // where people reach the server, without a path; empty: unknown
-	TrustedProxies   []netip.Prefix       // whose word on the address of a client is believed
+	TrustedProxies   []netip.Prefix       // those whose headers say the address of a client
 	Spec             []byte               // api/openapi.yaml
 	Log              *slog.Logger
 }
@@ -62,7 +64,7 @@ type server struct {
 	Options
 	guard *flakepass.Guard
 
-	doubted map[error]*sync.Once // what is wrong with the headers of proxies, told once each
+	doubted map[error]*sync.Once // what is wrong with the headers of proxies, logged once each
 }
 
 // New returns the handler of all routes.
@@ -166,7 +168,7 @@ func (s *server) admitTo(c *gin.Context, g *flakepass.Guard) {
 }
 
 func (s *server) undecided(r *http.Request, err error) {
-	if ctx := r.Context(); ctx.Err() == nil { // else nobody is waiting
+	if ctx := r.Context(); ctx.Err() == nil { // else the client has gone
 		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err,
 			"request_id", r.Header.Get(problem.RequestIDHeader))
 	}
@@ -174,3 +176,38 @@ func (s *server) undecided(r *http.Request, err error) {
 
 // noStore keeps what was said to one caller out of every cache.
 func noStore(c *gin.Context) { c.Writer.Header()["Cache-Control"] = nostore }
+
+type status struct {
+	Status   string   `json:"status"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+func (s *server) healthz(c *gin.Context) error {
+	c.JSON(http.StatusOK, status{Status: "ok"})
+	return nil
+}
+
+// readyz says whether a load balancer should send requests here.
+func (s *server) readyz(c *gin.Context) error {
+	noStore(c)
+	if s.Ready != nil {
+		if reasons := s.Ready(c.Request.Context()); len(reasons) > 0 {
+			problem.Write(c.Writer, problem.Problem{
+				Status: http.StatusServiceUnavailable, Code: "not_ready", Title: "not ready",
+				Reasons: reasons, RetryAfter: time.Second,
+			})
+			return nil
+		}
+	}
+	out := status{Status: "ready"}
+	if s.Warnings != nil {
+		out.Warnings = s.Warnings()
+	}
+	c.JSON(http.StatusOK, out)
+	return nil
+}
+
+func (s *server) spec(c *gin.Context) error {
+	c.Data(http.StatusOK, "application/yaml", s.Spec)
+	return nil
+}

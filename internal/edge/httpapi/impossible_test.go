@@ -8,7 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// TestWhatCostsNoHashTakesNoBucket: a password that can be nobody's is refused
+// TestWhatCostsNoHashTakesNoBucket: a password that no account can have is refused
 // uncounted, wherever one is shown or chosen, and whatever the name.
 func TestWhatCostsNoHashTakesNoBucket(t *testing.T) {
 	long := strings.Repeat("x", 2000)
@@ -30,7 +30,7 @@ func TestWhatCostsNoHashTakesNoBucket(t *testing.T) {
 		status, body := ask(t, handler(t, w, nil), part[0], part[1], part[2])
 		code, name, _ := strings.Cut(want, " ")
 		if fmt.Sprint(status) != code || !strings.Contains(body, `"code":"`+name+`"`) || len(w.tries) != 0 {
-			t.Errorf("%.60s: told %d %s, want %s; %d attempts counted", call, status, body, want, len(w.tries))
+			t.Errorf("%.60s: got %d %s, want %s; %d attempts counted", call, status, body, want, len(w.tries))
 		}
 	}
 }

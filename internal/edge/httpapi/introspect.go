@@ -1,16 +1,21 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// An introspection is what a resource server is told of a token that is good
+// An introspection is the answer to a resource server about a token that is good
 // (RFC 7662 section 2.2). Times are Unix seconds, rounded down.
 type introspection struct {
 	Active    bool   `json:"active"`
@@ -23,8 +28,8 @@ type introspection struct {
 	Expires   int64  `json:"exp"`
 }
 
-// inactive is all that is ever said of any other: a reason would tell whoever
-// found a text whether it had been a token (section 2.2).
+// inactive is the answer for every other text: a reason would show the finder of a
+// text whether it had been a token (section 2.2).
 type inactive struct {
 	Active bool `json:"active"`
 }
@@ -40,7 +45,7 @@ func (s *server) introspect(c *gin.Context) error {
 	t, err := flakepass.ParseToken(text)
 	if err == nil {
 		ctx := c.Request.Context()
-		if c.GetHeader(flakepass.PassiveHeader) == "1" { // nobody is there, says the caller
+		if c.GetHeader(flakepass.PassiveHeader) == "1" { // the caller says that no user is present
 			ctx = flakepass.NewPassiveContext(ctx)
 		}
 		who, err = s.Sessions.Verify(ctx, t)
@@ -62,8 +67,8 @@ func (s *server) introspect(c *gin.Context) error {
 	return nil
 }
 
-// revoke ends the login of a token that a resource server was shown. Nothing is
-// told about the token: one that is unknown, dead or no token at all is revoked
+// revoke ends the login of a token that a resource server was shown. The answer
+// says nothing about the token: one that is unknown, dead or no token at all is revoked
 // as it is (RFC 7009 section 2.2).
 func (s *server) revoke(c *gin.Context) error {
 	text, err := tokenOf(c)
@@ -79,8 +84,39 @@ func (s *server) revoke(c *gin.Context) error {
 	if !session.Done(err) {
 		return err
 	}
-	// Untold: it is over for good, and elsewhere within the bound. RFC 7009 section 2
+	// Unpublished: it is over for good, and elsewhere within the bound. RFC 7009 section 2
 	// knows of such a delay, and 503 would say that the token lives.
 	c.Status(http.StatusOK)
 	return nil
+}
+
+// Recognition answers for the tokens that other services are shown.
+type Recognition interface {
+	// Examine is Verify, and says what the answer relies on.
+	Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Accept, error)
+	// Used notes a use, and reports whether that login lives and has that hash.
+	Used(ctx context.Context, u session.Use) (bool, error)
+	// Horizon is the instant up to which every end, the global floor and the
+	// policy are known here; zero if there is none yet.
+	Horizon() time.Time
+	// Clock is the clock of the database, by which sessions end.
+	Clock() time.Time
+}
+
+// InForce has the policy that is in force here.
+type InForce interface{ Current() *policy.Policy }
+
+// News is what this instance learns about logins.
+type News interface {
+	// Follow calls send with each bulletin for that account until ctx ends, send returns
+	// an error, another account needs the place, or the instance stops. It begins after
+	// the mark of an earlier bulletin if that is possible.
+	Follow(ctx context.Context, account idworker.ID, after string, send func(session.Bulletin) error) error
+}
+
+// serviceRoutes are for services that check tokens by themselves.
+func (s *server) serviceRoutes(v1 gin.IRouter) {
+	g := v1.Group("", s.admit, s.only(account.RoleService, account.RoleAdmin))
+	g.POST("/verifications", s.do(s.verifications))
+	g.GET("/revocations", s.do(s.revocations))
 }

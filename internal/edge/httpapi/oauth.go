@@ -60,7 +60,7 @@ func (s *server) oauthClient(c *gin.Context) {
 
 func (s *server) refuseClient(c *gin.Context, how string, refusal *flakepass.Refusal) {
 	c.Header(problem.ChallengeHeader, challenge(how, refusal))
-	tell(c, problem.Problem{Status: http.StatusUnauthorized, Code: refusal.Code(), Title: refusal.Error(),
+	writeProblem(c, problem.Problem{Status: http.StatusUnauthorized, Code: refusal.Code(), Title: refusal.Error(),
 		Detail: "send the token of a service or an admin, as Bearer or as the password of Basic"})
 }
 

@@ -129,7 +129,7 @@ func TestOAuthClientSaysWhoItIs(t *testing.T) {
 				t.Errorf("%s: a token was revoked", name)
 			}
 			if strings.Contains(a.body, "canary") {
-				t.Errorf("%s: the client is told the cause", name)
+				t.Errorf("%s: the answer has the cause", name)
 			}
 		}
 	}
@@ -194,7 +194,7 @@ func TestRevocationTellsNothing(t *testing.T) {
 	}{
 		"alive":                 {target, nil, false, 200, 1},
 		"over before":           {target, nil, true, 200, 1},
-		"others not told":       {target, fmt.Errorf("x: %w", session.ErrUntold), false, 200, 1},
+		"others not notified":   {target, fmt.Errorf("x: %w", session.ErrUnpublished), false, 200, 1},
 		"no token":              {"x", nil, false, 200, 0},
 		"not written":           {target, errors.New(cause), false, 503, 1},
 		"not known whether":     {target, context.DeadlineExceeded, false, 503, 1},

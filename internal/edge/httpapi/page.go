@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"encoding/json"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -8,7 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 // How many entries a page has, unless the caller says otherwise, and at most.
@@ -29,13 +32,10 @@ type page struct {
 // not applied would show what was not asked for.
 func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	p := page{Limit: pageSize}
-	wrong := &account.InvalidError{}
-	add := func(field, code, message string) {
-		wrong.Fields = append(wrong.Fields, account.FieldError{Field: field, Code: code, Message: message})
-	}
+	wrong := &invalid.Error{}
 	values, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
-		add("query", "malformed", "must be escaped as RFC 3986 says")
+		wrong.Add("query", "malformed", "must be escaped as RFC 3986 says")
 		return p, nil, wrong
 	}
 	names := make([]string, 0, len(values))
@@ -46,22 +46,22 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	for _, name := range names {
 		switch {
 		case name != "cursor" && name != "limit" && !slices.Contains(known, name):
-			add("query", "unknown", "has a parameter that this list does not know")
+			wrong.Add("query", "unknown", "has a parameter that this list does not know")
 		case len(values[name]) > 1:
-			add(name, "repeated", "must come once")
+			wrong.Add(name, "repeated", "must come once")
 		}
 	}
 	if text := values.Get("limit"); values.Has("limit") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > maxPageSize || strconv.Itoa(n) != text { // Atoi takes +5 and 05
-			add("limit", "out_of_range", "must be a number from 1 to "+strconv.Itoa(maxPageSize))
+			wrong.Add("limit", "out_of_range", "must be a number from 1 to "+strconv.Itoa(maxPageSize))
 		}
 		p.Limit = n
 	}
 	if text := values.Get("cursor"); values.Has("cursor") {
 		id, err := idworker.ParseID(text)
 		if err != nil {
-			add("cursor", "malformed", "must be the next_cursor of the page before, or left out")
+			wrong.Add("cursor", "malformed", "must be the next_cursor of the page before, or left out")
 		}
 		p.Cursor = id
 	}
@@ -69,4 +69,37 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 		return p, nil, wrong
 	}
 	return p, values, nil
+}
+
+// listed answers with the page of a list whose entries are the member of that name. One
+// entry more than the limit says that there is a next page, which begins after the last
+// one shown.
+func listed[D, W any](c *gin.Context, name string, p page, found []D, one func(*D) W, id func(*D) string) {
+	next := ""
+	if len(found) > p.Limit {
+		found = found[:p.Limit]
+		next = id(&found[p.Limit-1])
+	}
+	c.JSON(http.StatusOK, list{name, render.All(found, one), next})
+}
+
+// A list is a page as an answer has it. Next is where the next one begins; "" after the
+// last.
+type list struct {
+	name    string
+	entries any
+	next    string
+}
+
+// MarshalJSON writes the entries under the name of the list.
+func (l list) MarshalJSON() ([]byte, error) {
+	entries, err := json.Marshal(l.entries)
+	if err != nil {
+		return nil, err
+	}
+	b := append(append(append([]byte(`{"`), l.name...), `":`...), entries...)
+	if l.next != "" { // a number
+		b = append(append(append(b, `,"next_cursor":"`...), l.next...), '"')
+	}
+	return append(b, '}'), nil
 }

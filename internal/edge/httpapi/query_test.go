@@ -23,7 +23,7 @@ func TestHostileQueriesAreRefused(t *testing.T) {
 	} {
 		for _, path := range []string{"/v1/admin/users", "/v1/admin/sessions"} {
 			s := &staff{}
-			status, body := ask(t, office(t, s), "GET", path+"?"+query, "")
+			status, body := ask(t, adminAPI(t, s), "GET", path+"?"+query, "")
 			if path == "/v1/admin/sessions" && field == "name" {
 				field = "query"
 			}
@@ -35,8 +35,8 @@ func TestHostileQueriesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	// More than one fault is told at once.
-	if _, body := ask(t, office(t, &staff{}), "GET", "/v1/admin/users?limit=x&cursor=y&z=1", ""); strings.Count(body, `"field"`) != 3 {
+	// The answer has all faults at once.
+	if _, body := ask(t, adminAPI(t, &staff{}), "GET", "/v1/admin/users?limit=x&cursor=y&z=1", ""); strings.Count(body, `"field"`) != 3 {
 		t.Errorf("three faults: %s", body)
 	}
 }
@@ -47,7 +47,7 @@ func TestHostileQueriesAreRefused(t *testing.T) {
 // What is decoded twice is judged as one text and used as another.
 func TestQueryIsDecodedOnce(t *testing.T) {
 	s := &staff{}
-	if status, body := ask(t, office(t, s), "GET", "/v1/admin/users?name=a%2561b", ""); status != 200 || !strings.Contains(s.asked, `"a%61b"`) {
+	if status, body := ask(t, adminAPI(t, s), "GET", "/v1/admin/users?name=a%2561b", ""); status != 200 || !strings.Contains(s.asked, `"a%61b"`) {
 		t.Errorf("got %d %s, and asked %s", status, body, s.asked)
 	}
 }
@@ -68,7 +68,7 @@ func FuzzQuery(f *testing.F) {
 			}
 			req.URL.RawQuery = query
 			req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
-			resp, err := apitest.Transport(t, direct{office(t, s)}).RoundTrip(req)
+			resp, err := apitest.Transport(t, direct{adminAPI(t, s)}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}

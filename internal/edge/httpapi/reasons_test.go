@@ -10,7 +10,7 @@ import (
 // TestAFailureHasOneCode: in the record, in the log and in the answer.
 func TestAFailureHasOneCode(t *testing.T) {
 	alike := 0
-	for err, code := range httpapi.ToldErrors() {
+	for err, code := range httpapi.ProblemErrors() {
 		if reason, _ := login.Reason(err); reason != "unavailable" {
 			if alike++; reason != code {
 				t.Errorf("%v is %q on record and %q in an answer", err, reason, code)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestReauthenticationSaysWhatIsMissing: a wrong proof is 403, for the login goes
-// on; a login that was over is told as its token would be.
+// on; a login that was over is refused as its token would be.
 func TestReauthenticationSaysWhatIsMissing(t *testing.T) {
 	for err, want := range map[error]string{
 		nil: "204", account.ErrWrong: "403 current_password_invalid", secondfactor.ErrRequired: "403 current_code_invalid",
@@ -23,7 +23,7 @@ func TestReauthenticationSaysWhatIsMissing(t *testing.T) {
 		status, body := ask(t, handler(t, w, nil), "POST", "/v1/me/reauthenticate", `{"password":"x","code":"123456"}`)
 		code, want, _ := strings.Cut(want, " ")
 		if fmt.Sprint(status) != code || want != "" && !strings.Contains(body, `"code":"`+want+`"`) {
-			t.Errorf("%v: told %d %s, want %s %s", err, status, body, code, want)
+			t.Errorf("%v: got %d %s, want %s %s", err, status, body, code, want)
 		}
 		if (err == nil) != (len(w.known) == 1) {
 			t.Errorf("%v: %d attempts were right", err, len(w.known))
@@ -48,12 +48,12 @@ func TestWhoMayNotChangeAnythingIsToldWhy(t *testing.T) {
 		a := f.send(t, "PUT", "/v1/admin/policy", change+"}", "If-Match", `"7"`)
 		got := a.header.Get("WWW-Authenticate")
 		if a.status != want.status || a.code != want.code || !strings.Contains(got, want.challenge) || want.challenge == "" && got != "" {
-			t.Errorf("%v: told %d %s, challenge %q", err, a.status, a.code, got)
+			t.Errorf("%v: got %d %s, challenge %q", err, a.status, a.code, got)
 		}
 	}
 }
 
-// TestServiceWhoseLoginIsOverRevokesNothing, and is told so in the words of OAuth.
+// TestServiceWhoseLoginIsOverRevokesNothing, and the refusal is an error of OAuth.
 func TestServiceWhoseLoginIsOverRevokesNothing(t *testing.T) {
 	for name, want := range map[string]string{"Bearer": "invalid_token", "Basic": "invalid_client"} {
 		w := ofService()

@@ -12,21 +12,22 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const (
-	// writePatience is how long a follower may take to accept what it is told.
+	// writePatience is how long a follower may take to accept an event.
 	writePatience = 5 * time.Second
 	// maxMark is the length of the longest mark that is looked at.
 	maxMark = 64
 )
 
-// errOver means that the one who follows may no longer.
+// errOver means that the follower may no longer follow.
 var errOver = errors.New("the follower's own login is over")
 
-// revocations streams what this instance hears about logins, as server-sent
+// revocations streams what this instance learns about logins, as server-sent
 // events, for as long as the caller's own login lives.
 func (s *server) revocations(c *gin.Context) error {
 	token, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
@@ -45,7 +46,7 @@ func (s *server) revocations(c *gin.Context) error {
 	_ = stream.limit.SetReadDeadline(time.Time{})
 	ctx := c.Request.Context()
 	who, _ := flakepass.FromContext(ctx)
-	err = s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.tell(ctx, b) })
+	err = s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.send(ctx, b) })
 	switch {
 	case stream.open: // it is over, and the follower sees that
 		s.Log.DebugContext(ctx, "stream of revocations ended", "why", err)
@@ -82,7 +83,7 @@ type eventStream struct {
 	buf   []byte
 }
 
-func (e *eventStream) tell(ctx context.Context, b session.Bulletin) error {
+func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
 	e.buf = e.buf[:0]
 	if b.Start != nil {
 		e.start(b.Start)
@@ -93,19 +94,13 @@ func (e *eventStream) tell(ctx context.Context, b session.Bulletin) error {
 			last = b.Last
 		}
 		end := &b.Ends[i]
-		e.event(last, "end", struct {
-			UserID string `json:"user_id"`
-			Floor  string `json:"floor"`
-			Code   string `json:"code"`
-		}{end.UserID.String(), end.Floor.String(), session.RefusalOf(end.Reason).Code()})
+		e.event(last, "end", wire.End{UserID: wire.ID(end.UserID), Floor: wire.ID(end.Floor), Code: session.RefusalOf(end.Reason).Code()})
 	}
 	if b.Global != 0 {
-		e.event("", "floor", struct {
-			Floor string `json:"floor"`
-		}{b.Global.String()})
+		e.event("", "floor", wire.Floor{Floor: wire.ID(b.Global)})
 	}
 	if b.Policy != nil {
-		e.event("", "policy", policyOf(b.Policy))
+		e.event("", "policy", ruleOf(b.Policy))
 	}
 	if b.Beat {
 		// Whoever follows uses its own login, and loses the stream with it.
@@ -133,27 +128,21 @@ func (e *eventStream) start(s *session.Start) {
 	if s.Resumed {
 		kind = "resumed"
 	}
-	e.event(s.Mark, kind, struct {
-		CoversMS int64 `json:"covers_ms"`
-		BoundMS  int64 `json:"bound_ms"`
-		EveryMS  int64 `json:"every_ms"`
-	}{s.Covers.Milliseconds(), e.bound.Milliseconds(), s.Every.Milliseconds()})
+	covers := wire.Millis(s.Covers)
+	e.event(s.Mark, kind, wire.Start{Covers: &covers, Bound: wire.Millis(e.bound), Every: wire.Millis(s.Every)})
 }
 
 // beat says how long the stream has lasted, rounded down, and how old the
-// horizon is, rounded up: so nobody takes what is told for newer than it is.
+// horizon is, rounded up: so no event is taken for newer than it is.
 func (e *eventStream) beat(horizon time.Time) {
-	var age *int64
+	var age *wire.Millis
 	now := time.Now()
 	if !horizon.IsZero() {
 		ms := ceilMS(max(session.Age(now, horizon), 0))
 		age = &ms
 	}
-	e.event("", "beat", struct {
-		ElapsedMS  int64  `json:"elapsed_ms"`
-		HorizonAge *int64 `json:"horizon_age_ms,omitempty"`
-		Now        string `json:"now"`
-	}{now.Sub(e.began).Milliseconds(), age, stamp(e.clock())})
+	elapsed := wire.Millis(now.Sub(e.began))
+	e.event("", "beat", wire.Beat{Elapsed: &elapsed, Horizon: age, Now: wire.At(e.clock())})
 }
 
 func (e *eventStream) event(id, kind string, data any) {

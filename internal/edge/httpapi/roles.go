@@ -36,14 +36,13 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 	})
 }
 
-// forbidden tells of somebody who may not do this (OWASP ASVS 5.0, 16.3.2).
+// forbidden records and logs a caller without the role (OWASP ASVS 5.0, 16.3.2).
 func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
-	c.Request = c.Request.WithContext(audit.NewContext(c.Request.Context(), actor(c, who)))
-	s.sight(c, "forbidden", audit.Sighting{Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}, "user_id", who.UserID, "role", who.Role)
+	s.logIncident(c, "forbidden", audit.Incident{By: actor(c, who), Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}, "user_id", who.UserID, "role", who.Role)
 }
 
-// actor is who acts by this request, for the record. Where people are who act on
-// their own accounts is not kept there.
+// actor is the caller, for the record. The addresses of people who act on their own
+// accounts are not kept there.
 func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
 	return audit.Actor{
 		ID: session.UserOf(who), Session: idworker.ID(who.SessionID), Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),

@@ -17,13 +17,13 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// FactorStates says what people are told of their own second factors.
-// *secondfactor.Service does.
+// FactorStates returns what people see of their own second factors.
+// *secondfactor.Service is one.
 type FactorStates interface {
 	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
 }
 
-// AdminSecondFactors removes the second factor of somebody who has lost it, and
+// AdminSecondFactors removes the second factor of a user who has lost it, and
 // ends the login. It returns the session that ended, whose ID is 0 if none did.
 type AdminSecondFactors interface {
 	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
@@ -31,8 +31,8 @@ type AdminSecondFactors interface {
 
 var errNoFactor = errors.New("an admin without a second factor")
 
-// toldFactor is the part of told that is about second factors.
-var toldFactor = []toldProblem{
+// factorProblems is the part of problems that is about second factors.
+var factorProblems = []knownProblem{
 	{login.ErrCurrentCode, problem.Problem{Status: 403, Code: "current_code_invalid", Title: "code missing or not valid",
 		Detail: "send a code of the second factor that was not used yet, or a recovery code, as code"}},
 	{login.ErrKeepFactor, problem.Problem{Status: 409, Code: "password_too_short", Title: "password too short for an account without a second factor",
@@ -94,7 +94,7 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	e, err := s.Own.EnrolFactor(c.Request.Context(), s.client(c), account.NewPassword(string(in.Current)))
+	e, err := s.Own.BeginFactor(c.Request.Context(), s.client(c), account.NewPassword(string(in.Current)))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -26,21 +28,21 @@ type factors struct {
 	removed []string
 }
 
-func (f *factors) Enrol(context.Context, *account.User) (secondfactor.Enrolment, error) {
+func (f *factors) Begin(context.Context, audit.Actor, *account.User) (secondfactor.Enrolment, error) {
 	return secondfactor.Enrolment{}, f.err
 }
 
-func (f *factors) Confirm(context.Context, *account.User, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) Confirm(context.Context, audit.Actor, *account.User, secondfactor.Code) ([]secondfactor.RecoveryCode, error) {
 	return nil, f.err
 }
 
-func (f *factors) Remove(context.Context, *account.User) error { return f.err }
+func (f *factors) Remove(context.Context, audit.Actor, *account.User) error { return f.err }
 
 func (f *factors) State(context.Context, idworker.ID) (secondfactor.State, error) {
 	return secondfactor.State{Enrolled: f.has, Left: f.left}, f.err
 }
 
-func (f *factors) Renew(context.Context, *account.User) ([]secondfactor.RecoveryCode, error) {
+func (f *factors) Renew(context.Context, audit.Actor, *account.User) ([]secondfactor.RecoveryCode, error) {
 	return nil, f.err
 }
 
@@ -53,7 +55,7 @@ func withFactors(f *factors) func(*httpapi.Options) {
 	return func(o *httpapi.Options) { o.Own.Factors, o.FactorStates, o.People.Factors = f, f, f }
 }
 
-// Each refusal has its code; a wrong proof of somebody who is logged in is no 401,
+// Each refusal has its code; a wrong proof of a user who is logged in is no 401,
 // which would make the app throw its token away.
 func TestRefusalsOfSecondFactors(t *testing.T) {
 	const proof = `{"current_password":"` + password + `","code":"123456"}`
@@ -107,9 +109,19 @@ func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 	}
 }
 
-// A wrong password or code of somebody who is logged in is on record, wherever it
+// refusing refuses every code.
+type refusing struct {
+	login.Codes
+	err error
+}
+
+func (r refusing) Check(context.Context, audit.Actor, *account.User, secondfactor.Code) error {
+	return r.err
+}
+
+// A wrong password or code of a user who is logged in is on record, wherever it
 // was given; what is no guess is given back.
-func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
+func TestRefusedProofsOfASecondFactorAreIncidents(t *testing.T) {
 	for _, c := range []struct {
 		err    error
 		reason string
@@ -121,10 +133,13 @@ func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
 		{account.Undecided(errors.New("away")), "", 1},
 	} {
 		w, kept := &world{}, &ledger{}
-		tally := &audit.Tally{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-		h := handler(t, w, func(o *httpapi.Options) { withFactors(&factors{err: c.err})(o); o.Sightings = tally })
+		collector := &audit.Collector{Store: kept, IDs: kept, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+		h := handler(t, w, func(o *httpapi.Options) {
+			withFactors(&factors{})(o)
+			o.Own.Codes, o.Incidents = refusing{err: c.err}, collector
+		})
 		ask(t, h, "DELETE", "/v1/me/second-factor", `{"current_password":"`+password+`","code":"123456"}`)
-		tally.Close(t.Context())
+		collector.Close(t.Context())
 		var reason string
 		if len(kept.events) > 0 && kept.events[0].Action == audit.PasswordRefused && kept.events[0].Target.ID == session.UserOf(who) {
 			reason = kept.events[0].Reason
@@ -138,10 +153,10 @@ func TestRefusedProofsOfASecondFactorAreSightings(t *testing.T) {
 // Who knows the password only must not win new guesses at the code by asking for a
 // bad new password.
 func TestABadNewPasswordForgivesNoGuessesAtTheCode(t *testing.T) {
-	invalid := &account.InvalidError{Fields: []account.FieldError{{Field: "password", Code: account.CodeTooShort, Message: "must be longer"}}}
+	wrong := &invalid.Error{Fields: []invalid.Field{{Field: "password", Code: account.CodeTooShort, Message: "must be longer"}}}
 	const change = `{"current_password":"x","new_password":"y","code":"123456"}`
 	for err, forgiven := range map[error]int{
-		error(invalid): 1, fmt.Errorf("%w: %w", invalid, secondfactor.ErrUnchecked): 0, secondfactor.ErrInvalid: 0,
+		error(wrong): 1, fmt.Errorf("%w: %w", wrong, secondfactor.ErrUnchecked): 0, secondfactor.ErrInvalid: 0,
 	} {
 		w := &world{change: err}
 		if status, body := ask(t, handler(t, w, withFactors(&factors{})), "PUT", "/v1/me/password", change); status < 400 || len(w.known) != forgiven {

@@ -100,8 +100,8 @@ type aged struct {
 
 func (a aged) Horizon() time.Time { return time.Now().Add(-a.horizon) }
 
-func (a aged) Examine(context.Context, flakepass.Token) (flakepass.Identity, session.Witness, error) {
-	w := session.Witness{AsOf: time.Now().Add(-a.asOf)}
+func (a aged) Examine(context.Context, flakepass.Token) (flakepass.Identity, session.Accept, error) {
+	w := session.Accept{AsOf: time.Now().Add(-a.asOf)}
 	if a.relies {
 		w.Horizon = time.Now()
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -42,48 +43,11 @@ type useJSON struct {
 	AgoMS     int64 `json:"ago_ms"`
 }
 
-// What is the state of one token.
-const (
-	stateAlive     = "alive"
-	stateRefused   = "refused"
-	stateUndecided = "undecided"
-)
-
-type verificationJSON struct {
-	State    string        `json:"state"`
-	Identity *identityJSON `json:"identity,omitempty"`
-	AsOfAge  *int64        `json:"as_of_age_ms,omitempty"`
-	Believe  *int64        `json:"believe_ms,omitempty"`
-	Code     string        `json:"code,omitempty"`
-	Title    string        `json:"title,omitempty"`
-}
-
-type identityJSON struct {
-	UserID          string `json:"user_id"`
-	Username        string `json:"username"`
-	Role            string `json:"role"`
-	SessionID       string `json:"session_id"`
-	IssuedAt        string `json:"issued_at"`
-	LastSeenAt      string `json:"last_seen_at"`
-	ExpiresAt       string `json:"expires_at"`
-	IdleExpiresAt   string `json:"idle_expires_at"`
-	ExpiresInMS     int64  `json:"expires_in_ms"`
-	IdleExpiresInMS int64  `json:"idle_expires_in_ms"`
-}
-
-type policyJSON struct {
-	Version      int64  `json:"version"`
-	IdleMS       int64  `json:"idle_ms"`
-	AbsoluteMS   int64  `json:"absolute_ms"`
-	TouchMS      int64  `json:"touch_ms"`
-	IdleBase     string `json:"idle_base"`
-	AbsoluteBase string `json:"absolute_base"`
-}
-
-func policyOf(p *policy.Policy) *policyJSON {
-	return &policyJSON{
-		p.Version, p.Idle.Milliseconds(), p.Absolute.Milliseconds(), p.Touch.Milliseconds(),
-		stamp(p.IdleBase), stamp(p.AbsoluteBase),
+// ruleOf is what of a policy decides when a login is over.
+func ruleOf(p *policy.Policy) *wire.Rule {
+	return &wire.Rule{
+		Version: &p.Version, Idle: wire.Millis(p.Idle), Absolute: wire.Millis(p.Absolute), Touch: wire.Millis(p.Touch),
+		IdleBase: wire.At(p.IdleBase), AbsoluteBase: wire.At(p.AbsoluteBase),
 	}
 }
 
@@ -97,7 +61,7 @@ func (s *server) verifications(c *gin.Context) error {
 		return tooMany(err)
 	}
 	ctx := c.Request.Context()
-	answers := make([]verificationJSON, len(tokens))
+	answers := make([]wire.Verification, len(tokens))
 	noted := make([]bool, len(uses))
 	var undecided atomic.Int64
 	var cause atomic.Pointer[error] // of one of them
@@ -125,13 +89,9 @@ func (s *server) verifications(c *gin.Context) error {
 		s.undecided(c.Request, *err)
 	}
 	now := s.Recognition.Clock()
-	c.JSON(http.StatusOK, struct {
-		Now           string             `json:"now"`
-		BoundMS       int64              `json:"bound_ms"`
-		Policy        *policyJSON        `json:"policy"`
-		Verifications []verificationJSON `json:"verifications"`
-		Used          []bool             `json:"used"`
-	}{stamp(now), s.Bound.Milliseconds(), policyOf(s.Recognition.Current()), answers, noted})
+	c.JSON(http.StatusOK, wire.Verifications{
+		Now: wire.At(now), Bound: wire.Millis(s.Bound), Rule: ruleOf(s.InForce.Current()), Verifications: answers, Used: noted,
+	})
 	return nil
 }
 
@@ -142,51 +102,50 @@ func tooMany(err error) error {
 	if !ok {
 		return err
 	}
-	return &account.InvalidError{Fields: []account.FieldError{{
-		Field: "tokens", Code: "too_long",
-		Message: fmt.Sprintf("must have at most %d tokens: the limit introspect of the policy allows no more at once", over.Most),
-	}}}
+	return invalid.Of("tokens", "too_long", fmt.Sprintf("must have at most %d tokens: the limit introspect of the policy allows no more at once", over.Most))
 }
 
-// answer is what one token is told. To ask counts as a use of the token, as it
-// does with GET /v1/verify, unless ctx is passive. The error says why it is
+// answer is the verification of one token. To ask counts as a use of the token, as
+// it does with GET /v1/verify, unless ctx is passive. The error says why it is
 // undecided.
-func (s *server) answer(ctx context.Context, c *gin.Context, token string) (verificationJSON, error) {
+func (s *server) answer(ctx context.Context, c *gin.Context, token string) (wire.Verification, error) {
 	t, err := flakepass.ParseToken(token)
 	var who flakepass.Identity
-	var on session.Witness
+	var on session.Accept
 	horizon := s.Recognition.Horizon() // before all that is looked at, or it would promise more
 	if err == nil {
 		who, on, err = s.Recognition.Examine(ctx, t)
 	}
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
 		s.credentialRefused(c, err) //nolint:contextcheck // that of c
-		return verificationJSON{State: stateRefused, Code: refusal.Code(), Title: refusal.Error()}, nil
+		return wire.Verification{State: wire.Refused, Code: refusal.Code(), Title: refusal.Error()}, nil
 	}
 	if err != nil {
-		return verificationJSON{State: stateUndecided}, err
+		return wire.Verification{State: wire.Undecided}, err
 	}
 	now, clock := time.Now(), s.Recognition.Clock()
-	// A row that was read just now tells of its own end, and not of a policy that
-	// was changed since the horizon.
+	// A row that was read just now has its own end, and not a policy that was changed
+	// since the horizon.
 	age := session.Age(now, horizon)
 	if on.Horizon.IsZero() {
 		age = max(age, session.Age(now, on.AsOf))
 	}
 	life := session.Life(s.Bound)
-	told := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
-	believe := max(life-session.Age(now, on.AsOf), 0).Milliseconds()
-	return verificationJSON{State: stateAlive, AsOfAge: &told, Believe: &believe, Identity: &identityJSON{
-		UserID: who.UserID.String(), Username: who.Username, Role: who.Role, SessionID: who.SessionID.String(),
-		IssuedAt: stamp(who.IssuedAt), LastSeenAt: stamp(who.LastSeenAt),
-		ExpiresAt: stamp(who.ExpiresAt), IdleExpiresAt: stamp(who.IdleExpiresAt),
-		ExpiresInMS:     max(who.ExpiresAt.Sub(clock).Milliseconds(), 0),
-		IdleExpiresInMS: max(who.IdleExpiresAt.Sub(clock).Milliseconds(), 0),
+	asOfAge := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
+	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
+	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Identity: &wire.Identity{
+		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID,
+		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
+		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
+		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),
+		IdleExpiresIn: wire.Millis(max(who.IdleExpiresAt.Sub(clock), 0)),
 	}}, nil
 }
 
-// ceilMS rounds up: an age that is told may be too large and not too small.
-func ceilMS(d time.Duration) int64 { return int64((d + time.Millisecond - 1) / time.Millisecond) }
+// ceilMS rounds up: an age in an answer may be too large, and not too small.
+func ceilMS(d time.Duration) wire.Millis {
+	return wire.Millis((d + time.Millisecond - 1).Truncate(time.Millisecond))
+}
 
 // side does n things, a few of them side by side.
 func side(n int, do func(i int)) {
@@ -211,23 +170,20 @@ func bindVerifications(c *gin.Context, now time.Time) (tokens []text, passive []
 	if err := bind(c, &in); err != nil {
 		return nil, nil, nil, err
 	}
-	wrong := &account.InvalidError{}
-	add := func(field, code, message string) {
-		wrong.Fields = append(wrong.Fields, account.FieldError{Field: field, Code: code, Message: message})
-	}
+	wrong := &invalid.Error{}
 	switch {
 	case len(in.Tokens) > maxTokens:
-		add("tokens", "too_long", "must have at most 100 tokens")
+		wrong.Add("tokens", "too_long", "must have at most 100 tokens")
 	case len(in.Tokens) == 0 && len(in.Used) == 0:
-		add("tokens", "required", "must have at least one token")
+		wrong.Add("tokens", "required", "must have at least one token")
 	}
 	if len(in.Used) > maxUses {
-		add("used", "too_long", "must have at most 64 uses")
+		wrong.Add("used", "too_long", "must have at most 64 uses")
 	}
 	passive = make([]bool, len(in.Tokens))
 	for _, i := range in.Passive {
 		if i < 0 || i >= len(in.Tokens) {
-			add("passive", "out_of_range", "must be indexes of the tokens, from 0")
+			wrong.Add("passive", "out_of_range", "must be indexes of the tokens, from 0")
 			break
 		}
 		passive[i] = true
@@ -236,19 +192,19 @@ func bindVerifications(c *gin.Context, now time.Time) (tokens []text, passive []
 	for _, u := range in.Used {
 		use, field := u.use(now)
 		if field != "" {
-			add(field, "invalid", "must be as the contract says, in each use")
+			wrong.Add(field, "invalid", "must be as the contract says, in each use")
 			break
 		}
 		uses = append(uses, use)
 	}
-	if len(wrong.Fields) > 0 {
-		return nil, nil, nil, wrong
+	if err := wrong.OrNil(); err != nil {
+		return nil, nil, nil, err
 	}
 	return in.Tokens, passive, uses, nil
 }
 
-// maxAgo is how long ago a use may have been that is told of, in milliseconds:
-// more than a policy lets anybody go idle for.
+// maxAgo is how long ago a reported use may have been, in milliseconds: more than the
+// longest idle timeout of a policy.
 const maxAgo = int64(policy.MaxAbsolute / time.Millisecond)
 
 // use reads u, or says which field is wrong.

@@ -21,7 +21,7 @@ type meeting struct {
 	all *sync.WaitGroup
 }
 
-func (m meeting) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+func (m meeting) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Accept, error) {
 	m.all.Done()
 	m.all.Wait()
 	return m.world.Examine(ctx, t)

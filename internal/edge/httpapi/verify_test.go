@@ -81,7 +81,7 @@ func TestVerifySignsWhatTheProxyAsksAbout(t *testing.T) {
 	}
 }
 
-// Times are told to apps and proxies alike, also with an answer that is no
+// Times are sent to apps and proxies alike, also with an answer that is no
 // success, and not to those who were not let in.
 func TestTimesLeftAreOnEveryGuardedAnswer(t *testing.T) {
 	w := &world{}

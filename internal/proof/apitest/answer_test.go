@@ -34,7 +34,7 @@ func (a answer) RoundTrip(req *http.Request) (*http.Response, error) {
 // A listener also keeps the body of the last request.
 type listener struct {
 	answer
-	heard string
+	received string
 }
 
 func (l *listener) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -42,11 +42,11 @@ func (l *listener) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.heard = string(data)
+	l.received = string(data)
 	return l.answer.RoundTrip(req)
 }
 
-// A recorder is a test that keeps what it is told instead of failing.
+// A recorder is a test that keeps what is reported instead of failing.
 type recorder struct {
 	testing.TB
 	faults []string

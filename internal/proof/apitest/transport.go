@@ -21,7 +21,7 @@ const maxBody = 1 << 20
 // [http.DefaultTransport]) and fails t for every answer that the contract does
 // not allow: a status, header, media type, body or problem code that the operation does not list,
 // or a required header that is missing. A path or method that the contract
-// does not have must be answered by its 404 or 405. What t is told names the
+// does not have must be answered by its 404 or 405. What t reports names the
 // operation, the status and the place, never a value out of the answer.
 //
 // Requests may be as bad as a test wants them; only answers are judged.

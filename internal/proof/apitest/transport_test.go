@@ -128,8 +128,8 @@ func TestBadRequestsAreCountedAndTolerated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if next.heard != c.body {
-			t.Errorf("the server reads %q, want %q", next.heard, c.body)
+		if next.received != c.body {
+			t.Errorf("the server reads %q, want %q", next.received, c.body)
 		}
 		if got, _ := io.ReadAll(resp.Body); string(got) != next.body {
 			t.Errorf("the caller reads %q, want %q", got, next.body)

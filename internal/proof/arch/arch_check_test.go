@@ -102,7 +102,7 @@ func violations(packages map[string]imports, arrows []arrow, support []string, h
 			if target, ours := inModule(imported); ours {
 				switch {
 				case isProgram(target):
-					report("%s imports %s: nobody imports the command", folder, target)
+					report("%s imports %s: no package may import the command", folder, target)
 				case isSupport(folder) || !ruled:
 				case isSupport(target):
 					report("%s imports %s: it exists for tests", folder, target)
@@ -124,7 +124,7 @@ func violations(packages map[string]imports, arrows []arrow, support []string, h
 		for _, imported := range p.tests {
 			if target, ours := inModule(imported); ours {
 				if isProgram(target) {
-					report("a test of %s imports %s: nobody imports the command", folder, target)
+					report("a test of %s imports %s: no package may import the command", folder, target)
 				}
 			} else if !isStandard(imported) {
 				h, ok := homeOf(homes, imported)
@@ -137,7 +137,7 @@ func violations(packages map[string]imports, arrows []arrow, support []string, h
 	}
 	for _, h := range homes {
 		if !used[h.dep] {
-			report("%s has a home, but nobody imports it", h.dep)
+			report("%s has a home, but no package imports it", h.dep)
 		}
 		for _, folder := range strings.Fields(h.homes) {
 			if folder != onlyTests && !used[h.dep+" in "+folder] {

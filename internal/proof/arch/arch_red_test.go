@@ -39,7 +39,7 @@ func TestArrowsSeeWhatIsWrong(t *testing.T) {
 		{".", sql, ". imports example.org/sql: only the store knows SQL"},
 		{"domain", module + "/store", "domain imports store: it is the domain"},
 		{"domain", module + "/domain/domaintest", "domain imports domain/domaintest: it exists for tests"},
-		{"domain", module + "/cmd/x", "domain imports cmd/x: nobody imports the command"},
+		{"domain", module + "/cmd/x", "domain imports cmd/x: no package may import the command"},
 		{"domain", redis + "/internal", "domain imports example.org/redis/v9/internal: only the tier knows Redis"},
 		{"domain", "example.org/sqlite", "domain imports example.org/sqlite, which has no home"},
 		{"tier", module + "/store", "tier imports store: it is a tier"},
@@ -47,7 +47,7 @@ func TestArrowsSeeWhatIsWrong(t *testing.T) {
 		{"store", redis, "store imports example.org/redis/v9: only the tier knows Redis"},
 		{"cmd/x", "example.org/new", "cmd/x imports example.org/new, which has no home"},
 		{"cmd/x", module + "/domain/domaintest", "cmd/x imports domain/domaintest: it exists for tests"},
-		{"domain/domaintest", module + "/cmd/x", "domain/domaintest imports cmd/x: nobody imports the command"},
+		{"domain/domaintest", module + "/cmd/x", "domain/domaintest imports cmd/x: no package may import the command"},
 		{"domain/domaintest", "example.org/new", "domain/domaintest imports example.org/new, which has no home"},
 		{"new", "fmt", "new must have one rule: an arrow, or a place in support"},
 	} {
@@ -63,13 +63,13 @@ func TestArrowsSeeWhatIsWrong(t *testing.T) {
 	a = append(a, arrow{"gone", "", "it was here"}, arrow{"domain/domaintest", "domain", "it is both"})
 	s = append(s, "gonetest")
 	h[0].homes = "store tier"
-	h = append(h, home{"example.org/unused", onlyTests, "nobody wants it"})
+	h = append(h, home{"example.org/unused", onlyTests, "no package needs it"})
 	want := []string{
-		"a test of domain imports cmd/x: nobody imports the command",
+		"a test of domain imports cmd/x: no package may import the command",
 		"a test of domain imports example.org/new, which has no home",
 		"domain/domaintest must have one rule: an arrow, or a place in support",
 		"example.org/sql has a home in tier, which does not import it",
-		"example.org/unused has a home, but nobody imports it",
+		"example.org/unused has a home, but no package imports it",
 		"support names gonetest, which does not exist",
 		"the rule for gone names gone, which does not exist",
 	}

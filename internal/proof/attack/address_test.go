@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Where the attacker sits, whom nginx and nobody else vouches for.
+// Where the attacker sits, for whom only nginx vouches.
 const attacker = "127.0.0.5"
 
 // claims are the lines by which a client says to be at 6.6.6.6, or hides.
@@ -32,11 +32,11 @@ func claims() []string {
 		"X-Forwarded-For:\r\n 6.6.6.6\r\n", "X-Forwarded-For : 6.6.6.6\r\n", strings.Repeat("X-Forwarded-For: 6.6.6.6\r\n", 90))
 }
 
-// TestNobodyChoosesAnAddress: what is logged of a refused request is where it came
+// TestAClientChoosesNoAddress: what is logged of a refused request is where it came
 // from, as nginx saw it: the address that every limit counts. Where nginx appends
 // and does not replace, and leaves the other header alone, who writes that one may
 // count as nginx itself.
-func TestNobodyChoosesAnAddress(t *testing.T) { //nolint:tparallel // its parts take turns on one server
+func TestAClientChoosesNoAddress(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t, "TRUSTED_PROXIES=127.0.0.1")
 	token := w.register("alice")
@@ -81,7 +81,7 @@ func TestNobodyChoosesAnAddress(t *testing.T) { //nolint:tparallel // its parts 
 }
 
 // TestFloodOfLoginsIsHeldBack: a hundred guesses at once, each with another
-// address on its lips, are five. Whoever owns the account logs in meanwhile from
+// address on its lips, are five. The owner of the account logs in meanwhile from
 // elsewhere, and on the device that was logged in before from the very same
 // address. Who tries many names is held back too.
 func TestFloodOfLoginsIsHeldBack(t *testing.T) {
@@ -145,7 +145,7 @@ func TestFloodOfLoginsIsHeldBack(t *testing.T) {
 			break
 		}
 		if time.Since(begun) > 5*patience {
-			t.Fatal("nobody who tries many names is held back")
+			t.Fatal("no client that tries many names is held back")
 		}
 	}
 }

@@ -168,7 +168,7 @@ func TestBodiesOfTwoReadingsChangeNothing(t *testing.T) { //nolint:tparallel // 
 	w.register("alice")
 	user, session := w.idsOf(w.login("alice"))
 	before := w.dump(allTables...)
-	w.doors(t, func(t *testing.T, at string) {
+	w.directAndProxied(t, func(t *testing.T, at string) {
 		for _, op := range bodiedOperations(t, user, session) {
 			for name, body := range op.malformed() {
 				a := w.send(op.method, at, op.path, body, append(bearer(token), "If-Match", `"1"`, "Content-Type", "application/json")...)
@@ -192,8 +192,8 @@ func TestBodiesOfTwoReadingsChangeNothing(t *testing.T) { //nolint:tparallel // 
 	w.alive(token)
 }
 
-// TestNobodyWritesAColumnByItsName: what is stored is not what is sent.
-func TestNobodyWritesAColumnByItsName(t *testing.T) {
+// TestARequestWritesNoColumnByItsName: what is stored is not what is sent.
+func TestARequestWritesNoColumnByItsName(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	token := w.admin("root")

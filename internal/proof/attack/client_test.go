@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// doors runs a test directly at the server, and through nginx.
-func (w *world) doors(t *testing.T, test func(t *testing.T, at string)) {
+// directAndProxied runs a test directly at the server, and through nginx.
+func (w *world) directAndProxied(t *testing.T, test func(t *testing.T, at string)) {
 	t.Helper()
 	t.Run("direct", func(t *testing.T) { test(t, w.api) })
 	t.Run("nginx", func(t *testing.T) { test(t, w.front()) })
@@ -108,7 +108,7 @@ func (w *world) idsOf(token string) (user, session string) {
 	w.t.Helper()
 	a := w.send("GET", w.api, "/v1/verify", "", bearer(token)...)
 	if user, session = a.header.Get("X-Auth-User-Id"), a.header.Get("X-Auth-Session-Id"); user == "" || session == "" {
-		w.t.Fatalf("nobody in %d %v", a.status, a.header)
+		w.t.Fatalf("no user in %d %v", a.status, a.header)
 	}
 	return user, session
 }

@@ -65,7 +65,7 @@ func TestOtherSitesDoNothingInTheConsole(t *testing.T) { //nolint:tparallel // i
 		"two origins":                   {"Origin", evil, "Origin", "http://" + w.api},
 		"a host that a proxy claims":    {"Origin", evil, "X-Forwarded-Host", "evil.example", "Forwarded", "host=evil.example"},
 	}
-	w.doors(t, func(t *testing.T, at string) {
+	w.directAndProxied(t, func(t *testing.T, at string) {
 		for path, form := range consoleForms(user, login) {
 			for name, headers := range crossing {
 				all := append([]string{"Cookie", cookie + root, "Content-Type", formType}, headers...)
@@ -99,7 +99,7 @@ func TestOtherSitesDoNothingInTheConsole(t *testing.T) { //nolint:tparallel // i
 		t.Errorf("the database was\n%s\nand is\n%s", before, after)
 	}
 	w.alive(root)
-	// And of our own pages a form does something, or the rest would tell nothing.
+	// And of our own pages a form does something, or the rest would prove nothing.
 	if a := w.send("POST", w.api, "/console/users/"+user, consoleForms(user, login)["/console/users/"+user].Encode(),
 		"Cookie", cookie+root, "Content-Type", formType, "Sec-Fetch-Site", "same-origin", "Origin", "http://"+w.api); a.status != 303 || w.dump(allTables...) == before {
 		t.Errorf("our own form: got %d\n%s", a.status, a.body)
@@ -214,7 +214,7 @@ func TestNothingStoredBecomesMarkup(t *testing.T) {
 			for _, language := range []string{"en", "zh"} {
 				who := root
 				if strings.HasPrefix(path, "/console/login?") || path == "/console/login" {
-					who = "" // whoever is in is led on
+					who = "" // a user who is logged in is led on
 				}
 				a := w.browse(who, w.api, path, "Accept-Language", language, "User-Agent", payloadHeader(payload), "Referer", "http://"+w.api+"/console/"+q, "X-Request-Id", payloadHeader(payload))
 				if a.status >= 500 || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.header.Get("Content-Security-Policy"), "script-src 'self'") {

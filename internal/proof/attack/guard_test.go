@@ -13,7 +13,7 @@ import (
 )
 
 // TestFloodOverHTTPErasesNoGuard: strangers in five networks use up what they have at
-// an account. A flood of fresh names with passwords that nobody can have, and a
+// an account. A flood of fresh names with passwords that no account has, and a
 // restart, give them no more. The owner gets in at home and with the device.
 func TestFloodOverHTTPErasesNoGuard(t *testing.T) {
 	t.Parallel()

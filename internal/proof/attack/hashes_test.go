@@ -18,7 +18,7 @@ import (
 // TestFloodOfHashesIsBounded: with nothing that limits guesses, thousands of
 // logins at once fill neither memory nor the way of those who are logged in. As
 // many passwords are hashed at a time as there are workers, 32 times as many
-// wait, and the rest is told at once when to come again.
+// wait, and the rest is answered at once when to come again.
 func TestFloodOfHashesIsBounded(t *testing.T) {
 	const workers, at = 2, 200
 	n := 400
@@ -62,12 +62,12 @@ func TestFloodOfHashesIsBounded(t *testing.T) {
 	looking.Wait()
 	refused, busy := got[401].Load(), got[503].Load()
 	if refused+busy != int64(n) || busy == 0 || refused < workers {
-		t.Errorf("of %d guesses %d were refused and %d told to wait", n, refused, busy)
+		t.Errorf("of %d guesses %d were refused and %d have to wait", n, refused, busy)
 	}
 	// Each hash takes 19 MiB, and leaves them to the collector.
 	const room = 10
 	each := float64(account.DefaultParams().MemoryKiB) / 1024
-	t.Logf("%d guesses, %d at a time: %d refused, %d told to wait; memory %.0f MiB before, at most %.0f", n, at, refused, busy, before, peak)
+	t.Logf("%d guesses, %d at a time: %d refused, %d have to wait; memory %.0f MiB before, at most %.0f", n, at, refused, busy, before, peak)
 	if peak > before+room*workers*each {
 		t.Errorf("%.0f MiB amid the flood, %.0f before; want at most %d hashes more", peak, before, room*workers)
 	}

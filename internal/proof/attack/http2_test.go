@@ -83,7 +83,7 @@ func (w *world) load() (goroutines, memory float64) {
 		}
 	}
 	if goroutines == 0 || memory == 0 {
-		w.t.Fatal("the metrics do not tell the load")
+		w.t.Fatal("the metrics do not show the load")
 	}
 	return goroutines, memory / (1 << 20)
 }
@@ -165,7 +165,7 @@ func TestFloodsOfFramesAreBounded(t *testing.T) { //nolint:tparallel // its part
 					goroutines, now := w.load()
 					peak, memory = max(peak, goroutines), max(memory, now)
 					if a := w.send("GET", w.api, "/v1/me", "", bearer(token)...); a.status != 200 {
-						t.Errorf("meanwhile, somebody else gets %d %s", a.status, a.body)
+						t.Errorf("meanwhile, another client gets %d %s", a.status, a.body)
 					}
 					select {
 					case <-stop:

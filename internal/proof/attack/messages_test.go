@@ -84,7 +84,7 @@ func TestNoRequestIsSmuggledPastNginx(t *testing.T) { //nolint:tparallel // its 
 	t.Parallel()
 	w := newWorld(t)
 	token := w.register("alice")
-	w.doors(t, func(t *testing.T, at string) {
+	w.directAndProxied(t, func(t *testing.T, at string) {
 		found := 0
 		for i, m := range hiddenMessages() {
 			id := fmt.Sprintf("%05d-%d", i, len(t.Name()))

@@ -96,5 +96,5 @@ func TestOneNetworkLeavesLoginsToOthers(t *testing.T) {
 		t.Logf("%s: of %d logins amid %d connections: %v; median %v, p99 %v", name, n, connections, got,
 			took[n/2].Round(time.Millisecond), took[n*99/100].Round(time.Millisecond))
 	}
-	t.Logf("%d guesses: %d refused, %d told to wait", asked.Load(), refused.Load(), busy.Load())
+	t.Logf("%d guesses: %d refused, %d have to wait", asked.Load(), refused.Load(), busy.Load())
 }

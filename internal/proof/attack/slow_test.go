@@ -21,7 +21,7 @@ type slow struct {
 	reads             bool
 }
 
-// TestSlowClientsAreHungUpOn, and keep nobody else waiting meanwhile.
+// TestSlowClientsAreHungUpOn, and keep no other client waiting meanwhile.
 func TestSlowClientsAreHungUpOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -44,7 +44,7 @@ func TestSlowClientsAreHungUpOn(t *testing.T) {
 	defer tick.Stop()
 	for end := time.Now().Add(5 * patience); ; <-tick.C {
 		if a := w.send("GET", w.api, "/v1/me", "", bearer(token)...); a.status != 200 {
-			t.Fatalf("meanwhile, somebody else gets %d %s", a.status, a.body)
+			t.Fatalf("meanwhile, another client gets %d %s", a.status, a.body)
 		}
 		left := map[string]int{}
 		for _, h := range held {

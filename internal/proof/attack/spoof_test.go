@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestHeadersMakeNobodyElse: the identity headers of forward authentication mean
+// TestHeadersMakeNoOtherUser: the identity headers of forward authentication mean
 // nothing to flakepass itself, in no spelling, and no header changes what a
 // request is.
-func TestHeadersMakeNobodyElse(t *testing.T) { //nolint:tparallel // its parts take turns on one server
+func TestHeadersMakeNoOtherUser(t *testing.T) { //nolint:tparallel // its parts take turns on one server
 	t.Parallel()
 	w := newWorld(t)
 	root, alice := w.admin("root"), w.register("alice")
@@ -30,7 +30,7 @@ func TestHeadersMakeNobodyElse(t *testing.T) { //nolint:tparallel // its parts t
 		{"Connection", "X-Auth-Role"}, {"Connection", "Authorization"}, {"Cookie", "__Host-flakepass=" + root}, {"Cookie", "token=" + root}, {"X-Api-Key", root}, {"Token", root}, {"X-Access-Token", root},
 		{"Proxy-Authorization", "Bearer " + root}, {"X-Authorization", "Bearer " + root}, {"Sec-WebSocket-Protocol", "Bearer, " + root},
 	}...)
-	w.doors(t, func(t *testing.T, at string) {
+	w.directAndProxied(t, func(t *testing.T, at string) {
 		for _, h := range headers {
 			if a := w.send("GET", at, "/v1/me", "", h[0], h[1]); a.status != 401 || a.field("code") != "token_missing" {
 				t.Errorf("%s: %s, without a token: got %d %s", h[0], h[1], a.status, a.body)

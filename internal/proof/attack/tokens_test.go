@@ -16,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -46,7 +47,7 @@ func (m *minter) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, e
 	return m.last, nil
 }
 
-// forgery is a text that is like a token, by somebody who has seen those in good
+// forgery is a text that is like a token, by an attacker who has seen those in good
 // and old, but not the one that it is to be taken for.
 func forgery(r *rand.Rand, good, old []string) (kind, text string) {
 	it, other := []byte(good[r.IntN(len(good))]), good[r.IntN(len(good))]
@@ -72,7 +73,7 @@ func forgery(r *rand.Rand, good, old []string) (kind, text string) {
 		return "another secret", sealed(it)
 	case 6:
 		copy(it[secretAt:], other[secretAt:sumAt])
-		return "somebody else's secret", sealed(it)
+		return "another login's secret", sealed(it)
 	case 7:
 		it[secretAt-1-r.IntN(5)] = base62[r.IntN(62)]
 		return "an ID nearby", sealed(it)
@@ -102,7 +103,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 	ids := &minter{}
 	users, store := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}
-	sessions := &session.Service{Store: store, Rows: store, Book: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
+	sessions := &session.Service{Store: store, Rows: store, Writer: store, IDs: ids, Policy: policy.Fixed(policy.Default()), Now: time.Now}
 	var good, old []string
 	owners := map[string]flakepass.ID{}
 	for i := range 100 {
@@ -117,7 +118,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, list := range []*[]string{&old, &good} { // the second login ends the first
-			opened, err := sessions.Open(t.Context(), id, 1)
+			opened, err := sessions.Open(t.Context(), audit.Actor{}, id, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

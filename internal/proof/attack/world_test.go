@@ -30,7 +30,7 @@ func whole() bool { return os.Getenv("FLAKEPASS_ATTACK") == "whole" }
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// A world is a flakepass on SQLite, and whoever attacks it.
+// A world is a flakepass on SQLite, and its attacker.
 type world struct {
 	t              testing.TB
 	process        *server.Process

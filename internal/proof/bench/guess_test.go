@@ -15,14 +15,14 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// BenchmarkGuess asks whether the time of a refused login tells who has an
-// account: for a name that nobody has, one with another password, and a disabled
+// BenchmarkGuess asks whether the time of a refused login reveals who has an
+// account: for a name that no account has, one with another password, and a disabled
 // one with another password. They come in an order drawn at random, one at a
 // time, with the real cost of a hash.
 //
 // The statistic is that of Mann and Whitney (1947): the chance that a refusal of
-// one kind takes longer than one of the other, which is 0.5 if they cannot be told
-// apart, and p, how probable a difference as large is by chance. GUESSES is how
+// one kind takes longer than one of the other, which is 0.5 if they cannot be
+// distinguished, and p, how probable a difference as large is by chance. GUESSES is how
 // many of each kind; the default is quick, and 1,000 say something.
 func BenchmarkGuess(b *testing.B) {
 	n, err := strconv.Atoi(os.Getenv("GUESSES"))

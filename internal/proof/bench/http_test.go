@@ -24,7 +24,7 @@ func BenchmarkHTTP(b *testing.B) {
 }
 
 // benchmarkMe compares GET /v1/me, for people whom memory knows, with the same
-// JSON from a handler that asks nobody.
+// JSON from a handler that checks no token.
 func benchmarkMe(b *testing.B, program string) {
 	data := b.TempDir()
 	tokens, _ := seed(b, data)

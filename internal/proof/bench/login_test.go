@@ -32,8 +32,8 @@ func benchmarkLogin(b *testing.B, program string) {
 	var who atomic.Int64
 	c := compare(b, httpRounds,
 		func() sample {
-			// Twice as many ask as are served, so that nobody who hashes has to
-			// wait for the next to ask.
+			// Twice as many ask as are served, so that hashing never
+			// waits for the next request.
 			cpu := ours.cpu(b)
 			s := together(2*runtime.GOMAXPROCS(0), hashes, func() {
 				if err := logIn(b, client, ours.addr, int(who.Add(1))%people); err != nil {

@@ -13,10 +13,10 @@ import (
 // nginxRounds is the number of rounds of each of the two comparisons.
 var nginxRounds = testenv.Brief(5, 1)
 
-// BenchmarkNginx compares a file that nginx serves to everybody with the same
+// BenchmarkNginx compares a file that nginx serves without a check with the same
 // file behind auth_request: once to flakepass, as docs/proxies/nginx.conf has it,
 // and once to a location that returns 204 at once. The second is what nginx's own
-// subrequest costs, whoever is asked. nginx runs as one process, so that its CPU
+// subrequest costs, whichever backend answers. nginx runs as one process, so that its CPU
 // time can be counted.
 func BenchmarkNginx(b *testing.B) {
 	program := testenv.Program(b, "nginx")
@@ -50,16 +50,19 @@ func startNginx(b *testing.B, program, api string) *httpServer {
 	if err := os.WriteFile(filepath.Join(files, "file.txt"), []byte(strings.Repeat("a file\n", 100)), 0o600); err != nil {
 		b.Fatal(err)
 	}
+	if !strings.Contains(string(text), "\n        location /files/ {") {
+		b.Fatal("docs/proxies/nginx.conf has no location for files")
+	}
 	more := fmt.Sprintf(`
         location /open-files/ { alias %s/; }
         location = /_nothing { internal; return 204; }
         location /nothing/ { auth_request /_nothing; alias %s/; }
 
-        # Files for whoever has a login.`, files, files)
+        location /files/ {`, files, files)
 	return start(b, program, "/open-files/file.txt", func(addr, dir string) []string {
 		conf := strings.NewReplacer("127.0.0.1:8080", api, "127.0.0.1:8000", addr, "/tmp/nginx", filepath.Join(dir, "nginx"),
 			"root /srv", "root "+filepath.Dir(files), "access_log /dev/stdout plain", "access_log off", "error_log /dev/stderr warn", "error_log stderr warn",
-			"\n        # Files for whoever has a login.", more, "worker_processes auto;", "worker_processes 1; master_process off;").Replace(string(text))
+			"\nhttp {", "\nhttp {\n    keepalive_requests 1000000000; # the loader connects once", "\n        location /files/ {", more, "worker_processes auto;", "worker_processes 1; master_process off;").Replace(string(text))
 		path := filepath.Join(dir, "nginx.conf")
 		if err := os.WriteFile(path, []byte(conf), 0o600); err != nil {
 			b.Fatal(err)

@@ -98,15 +98,13 @@ func TestRemoteAllocatesNothing(t *testing.T) {
 	}
 }
 
-// recognition is what the server's door asks.
+// recognition is what the server's endpoint asks.
 type recognition struct {
 	*session.Service
-	rule *policy.Live
 	feed *feed.Feed
 }
 
-func (r recognition) Current() *policy.Policy { return r.rule.Current() }
-func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
+func (r recognition) Horizon() time.Time { return r.feed.Horizon() }
 
 func (r recognition) Clock() time.Time {
 	now, _ := r.feed.Clock() // it was polled before
@@ -124,8 +122,8 @@ func warmRemote(tb testing.TB) (*flakepass.Remote, *ledger, []string) {
 	ends, rule := fed(tb, behind), policy.Fixed(hourly())
 	hub := broadcast.New(broadcast.Options{Feed: ends, Policy: rule, Bound: bound})
 	handler, err := httpapi.New(httpapi.Options{
-		Sessions: service, Recognition: recognition{service, rule, ends}, News: hub, Bound: bound, Log: slog.New(slog.DiscardHandler),
-		Quota: &ratelimit.Gate{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
+		Sessions: service, Recognition: recognition{service, ends}, InForce: rule, News: hub, Bound: bound, Log: slog.New(slog.DiscardHandler),
+		Quota: &ratelimit.Limiter{Limits: func() *limit.Limits { return &limit.Limits{} }}, // none
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -17,7 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
-	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -44,7 +43,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 	defer db.Close()
 	_, err = migrations.Up(ctx, db.SQL(), db.Dialect())
 	must(err)
-	hasher, err := account.NewHasher(account.DefaultParams(), 1, 0)
+	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 0)
 	must(err)
 	phc, err := hasher.Hash(ctx, account.Asker{}, account.NewPassword(passphrase)) // one for all: nobody looks
 	must(err)
@@ -58,8 +57,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 			CreatedAt: now, UpdatedAt: now,
 		}))
 		_, err := kept.Begin(ctx, session.Opening{
-			UserID: s.UserID, PasswordVersion: 1, Seen: now,
-			Mint: func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) { return s.ID, s.Hash, nil },
+			ID: s.ID, Hash: s.Hash, UserID: s.UserID, PasswordVersion: 1, Seen: now,
 		})
 		must(err)
 		texts = append(texts, token.Reveal())
@@ -74,7 +72,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 // file of their tokens. Who is accepted was found in Redis.
 func strangers(tb testing.TB, addr string, key []byte, bound time.Duration, n int) string {
 	tb.Helper()
-	rdb := redistier.Open(redistier.Server{Addrs: []string{addr}})
+	rdb := redisstore.Open(redisstore.Server{Addrs: []string{addr}})
 	defer rdb.Close()
 	behind := &ledger{sessions: make(map[idworker.ID]session.Session)}
 	ids, texts := make([]idworker.ID, n), make([]string, n)
@@ -82,7 +80,7 @@ func strangers(tb testing.TB, addr string, key []byte, bound time.Duration, n in
 		token, s := mint(tb, time.Now().Add(-time.Hour), i)
 		behind.sessions[s.ID], ids[i], texts[i] = s, s.ID, token.Reveal()
 	}
-	tier, err := redistier.New(rdb, behind, redistier.Options{Key: key, Bound: bound})
+	tier, err := redisstore.NewSessions(rdb, behind, redisstore.Options{Key: key, Bound: bound})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func BenchmarkRefuse(b *testing.B) {
 	mistyped := func(texts []string) []string {
 		out := make([]string, len(texts))
 		for i, text := range texts {
-			// Within the secret of a token, where only its checksum can tell;
+			// Within the secret of a token, where only its checksum can show it;
 			// within the header of a JWT, which its parser reads first.
 			out[i] = text[:30] + flip(text[30]) + text[31:]
 		}

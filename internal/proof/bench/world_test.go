@@ -16,13 +16,13 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 )
 
 // logins is how many people are logged in where the answers come from memory.
 const logins = 1000
 
-// A ledger is the store behind the tiers: sessions in a map that nobody
+// A ledger is the store behind the tiers: sessions in a map that no code
 // changes. It counts how often it is asked.
 type ledger struct {
 	sessions map[idworker.ID]session.Session
@@ -39,13 +39,13 @@ func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error)
 	return s, nil
 }
 
-// Settle is Get: nobody's login is near its end.
+// Settle is Get: no login is near its end.
 func (l *ledger) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
 	return l.Get(ctx, id)
 }
 
 func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }
-func (l *ledger) Hear(context.Context, session.Session) error         { return nil }
+func (l *ledger) Publish(context.Context, session.Session) error      { return nil }
 
 func (l *ledger) News(context.Context, time.Time, time.Duration) (session.News, error) {
 	return session.News{Now: time.Now(), Policy: hourly(), Steady: true}, nil
@@ -80,7 +80,7 @@ func warm(tb testing.TB) (*session.Service, *ledger, []string) {
 		behind.sessions[s.ID], texts[i] = s, t.Reveal()
 	}
 	ends := fed(tb, behind)
-	near, err := memtier.New(behind, memtier.Options{Entries: 10 * logins, Bound: bound, Feed: ends})
+	near, err := memstore.NewSessions(behind, memstore.Options{Entries: 10 * logins, Bound: bound, Feed: ends})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -118,12 +118,12 @@ func fed(tb testing.TB, from feed.Source) *feed.Feed {
 }
 
 // counting counts accepts as the server does.
-func counting() func(session.Witness) {
+func counting() func(session.Accept) {
 	metrics := telemetry.NewMetrics("bench")
 	auditor := session.NewAuditor(nil, 1<<62, nil)
 	count := metrics.Accepts(session.FromMemory.String())
 	var n atomic.Uint64
-	return func(w session.Witness) {
+	return func(w session.Accept) {
 		count()
 		if n.Add(1)%64 == 0 {
 			metrics.AcceptAge(session.Age(w.At, w.AsOf))
@@ -132,7 +132,7 @@ func counting() func(session.Witness) {
 	}
 }
 
-// hourly is the default policy, but nobody is touched while a benchmark runs.
+// hourly is the default policy, but no login is touched while a benchmark runs.
 func hourly() policy.Policy {
 	p := policy.Default()
 	p.Touch = time.Hour

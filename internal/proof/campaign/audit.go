@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/campaign/judge"
 )
 
-// audit has nothing be broken and nobody ask for twice the bound, and then asks
-// everybody about everything, twice: who says in the first round that a session
+// audit lets nothing be broken and nothing be asked for twice the bound, and then asks
+// all instances about all sessions, twice: one that says in the first round that a session
 // is over is believed in the second.
 func (w *world) audit(ctx context.Context, r *rand.Rand) {
 	w.calm.Lock()

@@ -94,7 +94,7 @@ func (d *database) url(addr string) string {
 func (d *database) close() {
 	d.db.Close()
 	if d.process != nil && d.process.Running() {
-		_ = d.process.Kill() // nobody reads its data any more
+		_ = d.process.Kill() // its data is not read any more
 	}
 }
 

@@ -69,7 +69,7 @@ func (w *world) startInstance(ctx context.Context, n int, program, data string) 
 // environment is the settings of a process. Limits on attempts are off, for all
 // people come from one address.
 func environment(bound time.Duration, database, redis, data string) []string {
-	// A setting of whoever runs the campaign is none of its deployments.
+	// A setting of the shell that runs the campaign is none of its deployments.
 	all := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FLAKEPASS_") })
 	all = append(all, "FLAKEPASS_DATA_DIR="+data, "FLAKEPASS_DATABASE="+database, "FLAKEPASS_THROTTLE=off",
 		"FLAKEPASS_REVOCATION_BOUND="+bound.String(), "FLAKEPASS_LOG_LEVEL=warn")

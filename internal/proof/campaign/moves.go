@@ -37,7 +37,7 @@ func (o *operator) enter(ctx context.Context) (people []*person, all []*session,
 
 // lateCommits has logouts be committed long after they were given up, and then
 // ends the same sessions once more, which is acknowledged. From a bound after
-// that nobody may accept them.
+// that none may be accepted.
 func (o *operator) lateCommits(ctx context.Context) {
 	o.lengthen(ctx, longer[1])
 	people, all, _ := o.enter(ctx)
@@ -70,12 +70,12 @@ func (o *operator) lateCommits(ctx context.Context) {
 }
 
 // sweepBesideUses makes the policy shorter and sweeps at once what is idle by it,
-// has people use that where the change may not have been heard of, and then ends
+// has people use that where the change may not have arrived, and then ends
 // the same sessions once more.
 func (o *operator) sweepBesideUses(ctx context.Context) {
 	o.lengthen(ctx, longer[o.rand.IntN(len(longer))])
 	people, all, first := o.enter(ctx)
-	o.probe(ctx, all, time.Until(first.Add(short.idle+time.Second/2)), true) // all know them, and nobody uses them
+	o.probe(ctx, all, time.Until(first.Add(short.idle+time.Second/2)), true) // all know them, and none is used
 	o.shorten(ctx)
 	if o.rand.IntN(4) > 0 {
 		o.sweep(ctx)
@@ -97,7 +97,7 @@ func (o *operator) sweepBesideUses(ctx context.Context) {
 }
 
 // unheardPolicy makes the policy longer just before it ends sessions, and asks
-// an instance about them that has not heard of it, or cannot, and has it end some.
+// an instance about them that has not read it, or cannot, and has it end some.
 func (o *operator) unheardPolicy(ctx context.Context) {
 	if o.long {
 		o.shorten(ctx)
@@ -130,7 +130,7 @@ func (o *operator) unheardPolicy(ctx context.Context) {
 }
 
 // useAndLeave has people use their sessions in one place, which is killed or cut
-// off now and then, and ask everywhere just before the idle end that they were told.
+// off now and then, and ask everywhere just before the idle end of their last answer.
 func (o *operator) useAndLeave(ctx context.Context) {
 	if o.long {
 		o.shorten(ctx)

@@ -45,9 +45,9 @@ type move struct {
 }
 
 var moves = []move{
-	{"disable", 6, func(o *operator, ctx context.Context) { o.disable(ctx, o.somebody(), o.some(1)) }},
-	{"end", 6, func(o *operator, ctx context.Context) { o.endOne(ctx, o.somebody()) }},
-	{"logout", 6, func(o *operator, ctx context.Context) { o.endUser(ctx, o.somebody()) }},
+	{"disable", 6, func(o *operator, ctx context.Context) { o.disable(ctx, o.anyPerson(), o.some(1)) }},
+	{"end", 6, func(o *operator, ctx context.Context) { o.endOne(ctx, o.anyPerson()) }},
+	{"logout", 6, func(o *operator, ctx context.Context) { o.endUser(ctx, o.anyPerson()) }},
 	{"logout-all", 2, (*operator).endAll},
 	{"policy", 12, (*operator).changePolicy},
 	{"sweep", 6, (*operator).sweep},
@@ -90,7 +90,7 @@ func (o *operator) act(ctx context.Context) {
 	}
 }
 
-func (o *operator) somebody() *person { return o.people[o.rand.IntN(len(o.people))] }
+func (o *operator) anyPerson() *person { return o.people[o.rand.IntN(len(o.people))] }
 
 // some is a duration up to n bounds.
 func (o *operator) some(n int) time.Duration {
@@ -123,7 +123,7 @@ func (o *operator) atTheShell(ctx context.Context, about judge.Event, args ...st
 	return e.Answer
 }
 
-// disable keeps somebody out for that long.
+// disable keeps a user out for that long.
 func (o *operator) disable(ctx context.Context, p *person, d time.Duration) {
 	end := judge.Event{Op: judge.EndUser, User: p.name, What: "disable " + p.name}
 	if o.rand.IntN(2) == 0 {
@@ -183,7 +183,7 @@ func (o *operator) endUser(ctx context.Context, p *person) {
 }
 
 func (o *operator) endAll(ctx context.Context) {
-	about := judge.Event{Op: judge.EndAll, What: "logout of everybody"}
+	about := judge.Event{Op: judge.EndAll, What: "logout of all users"}
 	if o.rand.IntN(2) == 0 {
 		o.asAdmin(ctx, "POST", "/v1/admin/logout-all", nil, about)
 		return

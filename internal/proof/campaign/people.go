@@ -23,10 +23,10 @@ type session struct {
 	issued time.Time
 
 	mu      sync.Mutex
-	idleEnd time.Time // the latest that was told
+	idleEnd time.Time // the latest of any answer
 }
 
-func (s *session) told(end time.Time) {
+func (s *session) lives(end time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if end.After(s.idleEnd) {
@@ -185,29 +185,29 @@ func (w *world) asked(r reply, s *session) judge.Answer {
 		var me struct{ Session times }
 		if left, err := strconv.Atoi(r.header.Get(flakepass.IdleExpiresInHeader)); err == nil {
 			e.Left, e.IdleLeft = true, time.Duration(left)*time.Second
-			s.told(w.began.Add(e.Begin + e.IdleLeft))
+			s.lives(w.began.Add(e.Begin + e.IdleLeft))
 		}
 		if json.Unmarshal(r.body, &me) == nil && !me.Session.IdleExpiresAt.IsZero() {
-			me.Session.tell(w, &e, s)
+			me.Session.note(w, &e, s)
 		}
 	}
 	w.add(e)
 	return e.Answer
 }
 
-// times are what an answer tells of a session.
+// times are what an answer says of a session.
 type times struct {
 	IssuedAt      time.Time `json:"issued_at"`
 	LastSeenAt    time.Time `json:"last_seen_at"`
 	IdleExpiresAt time.Time `json:"idle_expires_at"`
 }
 
-func (t times) tell(w *world, e *judge.Event, s *session) {
-	e.Told, e.Issued, e.Seen, e.IdleEnd = true, w.wall(t.IssuedAt), w.wall(t.LastSeenAt), w.wall(t.IdleExpiresAt)
-	s.told(t.IdleExpiresAt)
+func (t times) note(w *world, e *judge.Event, s *session) {
+	e.HasTimes, e.Issued, e.Seen, e.IdleEnd = true, w.wall(t.IssuedAt), w.wall(t.LastSeenAt), w.wall(t.IdleExpiresAt)
+	s.lives(t.IdleExpiresAt)
 }
 
-// login begins a session. It is nil if there was none, or nobody knows.
+// login begins a session. It is nil if there was none, or if it is unknown.
 func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 	password, _ := p.secrets()
 	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{p.name, password}})
@@ -230,12 +230,12 @@ func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 		// The answer has no issued_at. A token carries the time of its login.
 		opened.IssuedAt = token.ID().Time()
 		opened.LastSeenAt, s.issued = opened.IssuedAt, opened.IssuedAt
-		opened.tell(w, &e, s)
+		opened.note(w, &e, s)
 	case r.Code == "credentials_invalid":
 		p.swap(password)
 	}
 	if s == nil && e.Answer == judge.Yes {
-		e.Answer = judge.Undecided // nobody knows which session has begun
+		e.Answer = judge.Undecided // it is unknown which session has begun
 	}
 	w.add(e)
 	if s != nil {

@@ -23,7 +23,7 @@ type recorder struct {
 func newRecorder() *recorder { return &recorder{began: time.Now()} }
 
 // now is the time since the start by the monotonic clock. It looks at the clock
-// on the wall as well, by which servers tell times.
+// on the wall as well, by which servers give times.
 func (r *recorder) now() time.Duration {
 	t := time.Now()
 	mono := t.Sub(r.began)

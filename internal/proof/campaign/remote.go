@@ -88,7 +88,7 @@ func (r *remote) verify(ctx context.Context, w *world, s *session, passive bool)
 	switch {
 	case err == nil:
 		e.Answer = judge.Yes
-		times{who.IssuedAt, who.LastSeenAt, who.IdleExpiresAt}.tell(w, &e, s)
+		times{who.IssuedAt, who.LastSeenAt, who.IdleExpiresAt}.note(w, &e, s)
 	case errors.As(err, &refusal):
 		e.Answer, e.Code = judge.No, refusal.Code()
 	default:

@@ -35,7 +35,7 @@ type world struct {
 	admin     *admin
 	closers   []func() // run last to first
 
-	// calm is held by all who ask, and taken by the audit, which wants nobody to.
+	// calm is held by all who ask, and taken by the audit, during which none may.
 	calm sync.RWMutex
 }
 
@@ -138,7 +138,7 @@ type request struct {
 }
 
 // A reply is what came back. Its event has the times, the place and what became
-// of it; whoever asked adds what it was about.
+// of it; the caller adds what it was about.
 type reply struct {
 	judge.Event
 	status int
@@ -199,7 +199,7 @@ func (w *world) ask(ctx context.Context, i *instance, q request) (r reply) {
 	return r
 }
 
-// does sends a request that is to end something or somebody, and writes it down.
+// does sends a request that is to end a login or disable a user, and writes it down.
 func (w *world) does(ctx context.Context, i *instance, q request, about judge.Event) judge.Answer {
 	r := w.ask(ctx, i, q)
 	e := r.Event

@@ -17,14 +17,13 @@ import (
 )
 
 // cryptographic matches the imports that docs/cryptography.md lists: also that of
-// random numbers which can be guessed, for nobody is to use them for a secret.
+// random numbers which can be guessed, because no secret may be made of them.
 var cryptographic = regexp.MustCompile(`^(crypto(/.+)?|math/rand(/v2)?|golang\.org/x/crypto/.+|github\.com/alexedwards/argon2id|github\.com/pquerna/otp(/.+)?)$`)
 
 // TestCryptographyIsInventoried: the table at the end of docs/cryptography.md has
 // every import of cryptography that is not for tests, and no other; and the tests
 // that the page names exist.
 func TestCryptographyIsInventoried(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
 	text, err := os.ReadFile(filepath.Join(root, "docs", "cryptography.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +35,7 @@ func TestCryptographyIsInventoried(t *testing.T) {
 			listed[strings.Trim(cells[0], "`")] = cells[1]
 		}
 	}
-	used := imports(t, root)
+	used := imports(t)
 	if len(used) < 10 {
 		t.Fatalf("%d imports are found: the search is wrong", len(used))
 	}
@@ -47,16 +46,16 @@ func TestCryptographyIsInventoried(t *testing.T) {
 	}
 	for name := range listed {
 		if used[name] == nil {
-			t.Errorf("nobody imports %s", name)
+			t.Errorf("no package imports %s", name)
 		}
 	}
 	for _, page := range []string{"cryptography.md", "validation.md"} {
-		testsExist(t, root, page)
+		testsExist(t, page)
 	}
 }
 
 // imports are the packages, by what they import of cryptography.
-func imports(t *testing.T, root string) map[string]map[string]bool {
+func imports(t *testing.T) map[string]map[string]bool {
 	t.Helper()
 	used := map[string]map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -95,7 +94,7 @@ func imports(t *testing.T, root string) map[string]map[string]bool {
 }
 
 // testsExist fails for tests that a page names and that there are not.
-func testsExist(t *testing.T, root, page string) {
+func testsExist(t *testing.T, page string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", page))
 	if err != nil {

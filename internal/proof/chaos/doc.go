@@ -5,7 +5,7 @@
 // Real server processes run on a real MySQL and a real Redis, each through
 // links of its own that can be cut. A ledger in the test knows what was
 // acknowledged, and when, by one clock that only runs forward. It has tests
-// only: `make chaos` runs the whole campaign, `make test` a short one.
+// only: `make chaos` runs all faults, `make test` the first few.
 //
 // The files promise_*_test.go hold single promises, each in the order of events in
 // which it is hardest to keep, on a MySQL with Redis and on a MariaDB without.

@@ -49,7 +49,7 @@ func (s *scene) each(f func(*instance)) {
 }
 
 // connect makes an instance have many idle connections to the database: that
-// many people who are nobody log in at once, and nobody is found before all have
+// many unknown names log in at once, and none is looked up before all have
 // asked.
 func (s *scene) connect(i *instance, many int) {
 	i.mysql.HoldReplies(faultproxy.Matching("FROM `users`", "username = "))

@@ -25,7 +25,7 @@ type instance struct {
 	redis   *faultproxy.Proxy // nil without Redis, and with sentinels, who name the servers' own addresses
 	http    *http.Client
 	// away counts up when the process is killed or paused, and again when it is
-	// back: while it is odd, nobody expects an answer.
+	// back: while it is odd, no answer is expected.
 	away atomic.Int64
 }
 
@@ -98,7 +98,7 @@ func (i *instance) answers(ctx context.Context) error {
 	return nil
 }
 
-// without does f while nobody expects the instance to answer.
+// without does f while the instance is not expected to answer.
 func (i *instance) without(f func()) {
 	i.away.Add(1)
 	defer i.away.Add(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// TestLedgerJudges: what the campaign calls a violation, and what it does not.
+// TestLedgerJudges: what counts as a violation, and what it does not.
 func TestLedgerJudges(t *testing.T) {
 	id, err := idworker.Default().Compose(idworker.Parts{Time: time.Now(), Worker: 1})
 	if err != nil {

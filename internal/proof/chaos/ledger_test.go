@@ -33,10 +33,10 @@ type ledger struct {
 	pardon string // what may stay undecided although nothing is broken: the end of attempt.who; empty: nothing
 
 	mu         sync.Mutex
-	alive      []*token // acknowledged, and nobody asked for their end
+	alive      []*token // acknowledged, and whose end was not asked for
 	over       []*token // their end was asked for
 	calm       time.Time
-	tally      tally
+	counts     counts
 	violations []string
 	restless   []string // what was not decided in calm; violations, unless this machine stood still
 }
@@ -143,7 +143,7 @@ func (l *ledger) all() (list []*token) {
 func (l *ledger) stir() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calm, l.tally = time.Time{}, tally{}
+	l.calm, l.counts = time.Time{}, counts{}
 }
 
 // settle says that from now on every answer has to be a decision.
@@ -160,10 +160,10 @@ func (l *ledger) undecided() bool {
 	return len(l.restless) > 0
 }
 
-func (l *ledger) sums() tally {
+func (l *ledger) sums() counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tally
+	return l.counts
 }
 
 func (l *ledger) broken() []string {

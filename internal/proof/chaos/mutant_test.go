@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// A mutant is the program with one of its protections removed, and what the
-// campaign has to say about it.
+// A mutant is the program with one of its protections removed, the fault that
+// shows this, and what the ledger has to report.
 type mutant struct {
 	name  string
-	edits []edit
+	edits []testenv.Edit
 	fault string
 	want  string // in one of the violations
 }
@@ -20,59 +22,72 @@ type mutant struct {
 var mutants = []mutant{
 	{
 		name: "memory_is_believed_without_a_horizon",
-		edits: []edit{{
-			file: "internal/store/memtier/memtier.go",
-			old:  "age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
-			new:  "age < t.life",
+		edits: []testenv.Edit{{
+			File: "internal/store/memstore/sessions.go",
+			Old:  "age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
+			New:  "age < t.life",
 		}},
 		fault: "instance_cut_off_from_both",
 		want:  "after its end was acknowledged; the bound is",
 	},
 	{
 		name: "what_is_not_known_is_refused",
-		edits: []edit{{
-			file: "internal/domain/session/service.go",
-			old:  "case err != nil:\n\t\treturn got, fmt.Errorf(\"session: verify: %w\", err)\n",
-			new:  "case err != nil:\n\t\treturn got, flakepass.ErrInvalid\n",
+		edits: []testenv.Edit{{
+			File: "internal/domain/session/service.go",
+			Old:  "case err != nil:\n\t\treturn Session{}, fmt.Errorf(\"session: verify: %w\", err)\n",
+			New:  "case err != nil:\n\t\treturn Session{}, fmt.Errorf(\"session: verify: %w\", flakepass.ErrInvalid)\n",
 		}},
 		fault: "mysql_refuses",
 		want:  "is alive, and refused",
 	},
 	{
 		name: "a_logout_that_failed_is_acknowledged",
-		edits: []edit{{
-			file: "internal/domain/session/service.go",
-			old:  "if errors.Is(err, ErrNotFound) {\n\t\treturn false, nil\n\t}\n\tif err == nil {",
-			new:  "if err != nil {\n\t\treturn false, nil\n\t}\n\tif err == nil {",
+		edits: []testenv.Edit{{
+			File: "internal/domain/session/close.go",
+			Old:  "\tif errors.Is(err, ErrNotFound) {\n\t\treturn s.endCached(",
+			New:  "\tif err != nil && !errors.Is(err, ErrNotFound) {\n\t\treturn Session{}, nil\n\t}\n\tif errors.Is(err, ErrNotFound) {\n\t\treturn s.endCached(",
 		}},
 		fault: "mysql_refuses",
 		want:  "after its end was acknowledged; the bound is",
 	},
 	{
 		name: "a_login_is_acknowledged_before_it_is_committed",
-		edits: []edit{{
-			file: "internal/store/sqlstore/sessions.go",
-			old:  "\tif err != nil {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
-			new:  "\tif err != nil && begun.Session.ID == 0 {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
+		edits: []testenv.Edit{{
+			File: "internal/store/sqlstore/sessions.go",
+			Old:  "\tif err != nil {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
+			New:  "\tif err != nil && begun.Session.ID == 0 {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
 		}},
 		fault: "mysql_commits_lost",
 		want:  "is alive, and refused",
 	},
 	{
-		name: "nobody_is_told_when_to_come_back",
-		edits: []edit{{
-			file: "api/problem/problem.go",
-			old:  "h.Set(\"Retry-After\",",
-			new:  "h.Set(\"Retry-Never\",",
+		name: "no_answer_says_when_to_come_back",
+		edits: []testenv.Edit{{
+			File: "api/problem/problem.go",
+			Old:  "h.Set(\"Retry-After\",",
+			New:  "h.Set(\"Retry-Never\",",
 		}},
 		fault: "mysql_refuses",
 		want:  "503 with Retry-After",
 	},
 }
 
-// TestCampaignNoticesWhatItIsFor: a server without one of its protections does
+// TestEveryMutantAppliesToTheCode also where no server is there to try them with.
+func TestEveryMutantAppliesToTheCode(t *testing.T) {
+	t.Parallel()
+	testenv.Edited(t, root, settable...)
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			testenv.Edited(t, root, m.edits...)
+			named(t, m.fault)
+		})
+	}
+}
+
+// TestMissingProtectionIsFound: a server without one of its protections does
 // not pass. `make test` tries the first, `make chaos` all.
-func TestCampaignNoticesWhatItIsFor(t *testing.T) {
+func TestMissingProtectionIsFound(t *testing.T) {
 	seed := seed(t)
 	t.Logf("FLAKEPASS_CHAOS_SEED=%d", seed)
 	try := mutants
@@ -82,7 +97,7 @@ func TestCampaignNoticesWhatItIsFor(t *testing.T) {
 	for _, m := range try {
 		t.Run(m.name, func(t *testing.T) {
 			p := plan{bound: time.Second, length: 3500 * time.Millisecond, people: 8}
-			w := newWorld(t, recipe{instances: 2, bound: p.bound, program: buildWith(t, m.edits...)})
+			w := newWorld(t, recipe{instances: 2, bound: p.bound, program: testenv.EditedFlakepass(t, root, m.edits...)})
 			crowd, leave := gather(t, w, seed, p.people, p.pardon)
 			defer leave()
 			crowd.endure(t, named(t, m.fault), p, newRand(seed, "mutant"))

@@ -13,7 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
 )
 
-// enter registers somebody and logs in.
+// enter registers a user and logs in.
 func enter(t *testing.T, i *instance, name string) (credentials, string) {
 	t.Helper()
 	who := credentials{name, "a lantern above the harbour"}
@@ -93,7 +93,7 @@ func TestForgottenConnectionsAreFoundOutByThePoll(t *testing.T) {
 			return
 		}
 	}
-	t.Error("nobody was answered")
+	t.Error("no request was answered")
 }
 
 // TestStampedeLeavesRoomForLogins: with Redis gone and nothing in memory, 2,000
@@ -131,10 +131,10 @@ func TestStampedeLeavesRoomForLogins(t *testing.T) {
 		a, _ := i.ask(t.Context(), "POST", "/v1/login", "", who)
 		after, _ := i.mysql.Waiting()
 		return a.status == 200 && after > 0
-	}, "somebody logs in while no question about a token is answered")
+	}, "a user logs in while no question about a token is answered")
 	i.mysql.Heal()
 	all.Wait()
-	// The proxy hears of a question that was given up a moment after the next one
+	// The proxy receives a question that was given up a moment after the next one
 	// was sent: it may count one more than there are.
 	if _, peak := i.mysql.Waiting(); peak < most || peak > half {
 		t.Errorf("%d questions at a time, want %d, and never more than %d", peak, most, half)

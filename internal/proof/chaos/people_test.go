@@ -116,7 +116,7 @@ func gather(t testing.TB, w *world, seed uint64, people int, pardon string) (_ *
 	}
 	leave = func() { stop(); c.running.Wait() }
 	t.Cleanup(leave) // if the next line gives up
-	testenv.Eventually(t, patience, func() bool { return c.sums().accepted > 30*people }, "everybody is known everywhere")
+	testenv.Eventually(t, patience, func() bool { return c.sums().accepted > 30*people }, "all users are known everywhere")
 	return c, leave
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // The absolute lifetime in the tests below, before it is made longer and after.
-// What is left of the logins is enough for everybody to hear of the first and to
+// What is left of the logins is enough for all to read the first and to
 // be cut off from the second.
 const (
 	shortLife = time.Hour
@@ -28,7 +28,7 @@ func (w *world) agedLogins(t *testing.T, n int, cut func(), who ...asker) (login
 	t.Helper()
 	w.policy(t, shortLife, shortLife, time.Minute)
 	probe := w.logins(t, 1, time.Minute, 0)[0]
-	heard(t, probe, shortLife, who...)
+	awaitPolicy(t, probe, shortLife, who...)
 	testenv.Eventually(t, patience, func() bool { // anew, if this machine stood still
 		logins = w.logins(t, n, shortLife-left, time.Minute)
 		end = logins[0].issued().Add(shortLife)
@@ -38,7 +38,7 @@ func (w *world) agedLogins(t *testing.T, n int, cut func(), who ...asker) (login
 			}
 		}
 		return time.Until(end) > left/2
-	}, "everybody knows the logins in time")
+	}, "all instances know the logins in time")
 	cut()
 	if longer := w.policy(t, longLife, longLife, time.Minute); !longer.Before(end) {
 		t.Fatalf("this machine stood still: the lifetime is longer %v too late", longer.Sub(end))
@@ -46,10 +46,10 @@ func (w *world) agedLogins(t *testing.T, n int, cut func(), who ...asker) (login
 	return logins, end
 }
 
-// TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear: nobody says of a login that
+// TestALongerLifetimeIsNoFalseEndWhereItIsNotReceived: no instance says of a login that
 // lives that it is too old, neither an instance that is cut off from the database
 // nor a service that is cut off from flakepass, while they are and afterwards.
-func TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear(t *testing.T) {
+func TestALongerLifetimeIsNoFalseEndWhereItIsNotReceived(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		here, there := w.instances[0], w.instances[1]
 		admin := w.admin(t)
@@ -73,7 +73,7 @@ func TestALongerLifetimeIsNoFalseEndForWhoDoesNotHear(t *testing.T) {
 }
 
 // TestALogoutByAnOldPolicyIsTrue: a logout on an instance that is cut off, and has
-// not heard of a longer lifetime by which the login lives, ends it or is not
+// not read a longer lifetime by which the login lives, ends it or is not
 // acknowledged.
 func TestALogoutByAnOldPolicyIsTrue(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
@@ -101,17 +101,17 @@ func TestALogoutByAnOldPolicyIsTrue(t *testing.T) {
 	})
 }
 
-// TestNoAnswerIsFalseBeforeALongerPolicyIsHeard: nothing is broken. In the moment
-// between a change of the policy and the next poll of an instance, nobody says of a
+// TestNoAnswerIsFalseBeforeALongerPolicyIsReceived: nothing is broken. In the moment
+// between a change of the policy and the next poll of an instance, no instance says of a
 // login that the change has saved that it is over, and a logout that is acknowledged
 // ends it.
-func TestNoAnswerIsFalseBeforeALongerPolicyIsHeard(t *testing.T) {
+func TestNoAnswerIsFalseBeforeALongerPolicyIsReceived(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {
 		const rounds, idle, soon = 6, shortLife / 2, 150 * time.Millisecond
 		asked, falseEnds, acknowledgements, lies := 0, 0, 0, 0
 		for range rounds {
 			w.policy(t, idle, shortLife, time.Minute)
-			heard(t, w.logins(t, 1, time.Minute, 0)[0], shortLife, w.instances[0], w.instances[1])
+			awaitPolicy(t, w.logins(t, 1, time.Minute, 0)[0], shortLife, w.instances[0], w.instances[1])
 			aged := w.logins(t, len(w.instances), shortLife-soon, 0)
 			end := time.Now().Add(soon)
 			unused := w.logins(t, len(w.instances), idle, idle-soon)

@@ -209,5 +209,5 @@ func (w *world) says(t *testing.T, l userLogin, who string, ask func() (answered
 			t.Errorf("%s: that %s lives is %v by the row and the policy, and %v by the answer", who, l.name, before, lives)
 		}
 		return true
-	}, who+" tells about "+l.name)
+	}, who+" decides about "+l.name)
 }

@@ -93,7 +93,7 @@ func (w *world) hold(t *testing.T, admin string, logins []userLogin, when []time
 }
 
 // TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit: a logout hangs in its
-// COMMIT for longer than any window of the feed, is told that nobody knows, and
+// COMMIT for longer than any window of the feed, is answered that it is unknown, and
 // takes effect in the end. What is acknowledged after that holds within the bound,
 // although no login lived any more when it was done.
 func TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit(t *testing.T) {
@@ -150,8 +150,8 @@ func TestAnAcknowledgedActEndsTheLoginAlsoAfterALateCommit(t *testing.T) {
 	}
 }
 
-// TestAnAcknowledgedActEndsTheLoginThatASweepHasCleared: an instance lets somebody
-// in, and has not heard yet that the policy is shorter. A sweep has cleared the row
+// TestAnAcknowledgedActEndsTheLoginThatASweepHasCleared: an instance accepts a login,
+// and has not read yet that the policy is shorter. A sweep has cleared the row
 // as idle when the act is done and acknowledged.
 func TestAnAcknowledgedActEndsTheLoginThatASweepHasCleared(t *testing.T) {
 	onShared(t, 2, func(t *testing.T, w *world) {

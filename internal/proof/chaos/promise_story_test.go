@@ -44,7 +44,7 @@ func TestAnIdleEndIsFinal(t *testing.T) {
 		here, there := w.instances[0], w.instances[1]
 		probe := w.logins(t, 1, time.Hour, 0)[0]
 		w.policy(t, idle, 2*time.Hour, touch)
-		heard(t, probe, 2*time.Hour, here, there)
+		awaitPolicy(t, probe, 2*time.Hour, here, there)
 
 		// The row gets the use here. That there comes within the touch interval.
 		logins := w.logins(t, 4, time.Hour, touch+100*time.Millisecond)

@@ -10,28 +10,28 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
 )
 
-// TestNobodyIsIdleBeforeTheTimeThatWasTold: an answer has told when a login ends if
+// TestNoLoginIsIdleBeforeTheTimeInAnyAnswer: an answer has said when a login ends if
 // it is used no more. The instance is killed, or loses the database, before anything
 // is written. No login is refused before that time.
-func TestNobodyIsIdleBeforeTheTimeThatWasTold(t *testing.T) {
+func TestNoLoginIsIdleBeforeTheTimeInAnyAnswer(t *testing.T) {
 	onShared(t, 3, func(t *testing.T, w *world) {
 		const idle, touch = 9 * time.Second, 2 * time.Second
 		here, killed, cut := w.instances[0], w.instances[1], w.instances[2]
 		service := w.remote(t, cut, w.admin(t))
 		probe := w.logins(t, 1, time.Hour, 0)[0]
 		w.policy(t, idle, 2*time.Hour, touch)
-		heard(t, probe, 2*time.Hour, here, killed, cut, service)
+		awaitPolicy(t, probe, 2*time.Hour, here, killed, cut, service)
 
 		askers := []asker{cut, service, killed}
 		logins := w.logins(t, 4*len(askers), time.Hour, touch+100*time.Millisecond)
 		end := time.Now().Add(idle - touch) // by what the rows have now
 		of := func(n int) asker { return askers[n%len(askers)] }
-		told := make([]time.Time, len(logins))
+		ends := make([]time.Time, len(logins))
 		use := func(who asker) {
 			for n, l := range logins {
 				if of(n) == who {
-					if a := who.me(t.Context(), l, false); a.status == http.StatusOK && a.idleExpires.After(told[n]) {
-						told[n] = a.idleExpires
+					if a := who.me(t.Context(), l, false); a.status == http.StatusOK && a.idleExpires.After(ends[n]) {
+						ends[n] = a.idleExpires
 					}
 				}
 			}
@@ -41,7 +41,7 @@ func TestNobodyIsIdleBeforeTheTimeThatWasTold(t *testing.T) {
 		}
 		cut.mysql.Cut(faultproxy.Both)
 		use(cut)
-		// A Remote tells more once the instance has acknowledged a use.
+		// A Remote says more once the instance has acknowledged a use.
 		for begun := time.Now(); time.Since(begun) < w.bound-500*time.Millisecond; pause(t.Context(), 50*time.Millisecond) {
 			use(service)
 		}
@@ -54,9 +54,9 @@ func TestNobodyIsIdleBeforeTheTimeThatWasTold(t *testing.T) {
 			pause(t.Context(), time.Until(end.Add(time.Second)))
 			said.stop()
 			for n, l := range logins {
-				said.notRefused(t, l, of(n).called()+" has told until when it lives", told[n])
-				if of(n) == killed && told[n].IsZero() {
-					t.Errorf("%s, which nothing had cut off, did not tell until when %s lives", killed.name, l.name)
+				said.notRefused(t, l, of(n).called()+" has answered until when it lives", ends[n])
+				if of(n) == killed && ends[n].IsZero() {
+					t.Errorf("%s, which nothing had cut off, did not answer until when %s lives", killed.name, l.name)
 				}
 			}
 		})

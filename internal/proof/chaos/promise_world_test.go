@@ -50,7 +50,7 @@ func (w *world) logins(t *testing.T, n int, age, unused time.Duration) (all []us
 	now := time.Now()
 	first := w.number(t, "SELECT COUNT(*) FROM users")
 	for k := range n {
-		// The sequence tells logins apart that begin in the same millisecond.
+		// The sequence distinguishes logins that begin in the same millisecond.
 		id, err := idworker.Default().Compose(idworker.Parts{Time: now.Add(-age), Worker: 1023, Sequence: first + int64(k)})
 		if err != nil {
 			t.Fatal(err)
@@ -110,15 +110,15 @@ func (w *world) lives(t *testing.T, l userLogin) bool {
 		"AND ? > GREATEST(s.absolute_base, "+databaseNow+" - s.absolute_lifetime_ms)", int64(l.user), int64(l.id), l.issued().UnixMilli()) == 1
 }
 
-// heard waits until all of them have read that absolute lifetime: what they answer
+// awaitPolicy waits until all of them have read that absolute lifetime: what they answer
 // about l follows from it.
-func heard(t *testing.T, l userLogin, absolute time.Duration, who ...asker) {
+func awaitPolicy(t *testing.T, l userLogin, absolute time.Duration, who ...asker) {
 	t.Helper()
 	for _, asked := range who {
 		testenv.Eventually(t, patience, func() bool {
 			a := asked.me(t.Context(), l, true)
 			return a.status == http.StatusOK && a.expires.Equal(l.issued().Add(absolute).UTC())
-		}, asked.called()+" has heard of the policy")
+		}, asked.called()+" has read the policy")
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A tally is a row of the report.
-type tally struct {
+// The counts are a row of the report.
+type counts struct {
 	requests   int
 	accepted   int
 	refused    int
@@ -32,7 +32,7 @@ type attempt struct {
 	code           string
 	retryAfter     string
 	err            error
-	away           bool // nobody expected the instance to answer
+	away           bool // the instance was not expected to answer
 }
 
 func (l *ledger) violation(format string, args ...any) {
@@ -44,15 +44,15 @@ func (l *ledger) violation(format string, args ...any) {
 // note counts an answer to any request, and reports whether there was a
 // decision. What is neither a decision nor a proper "not now" is a violation.
 func (l *ledger) note(a attempt, decisions ...int) bool {
-	l.tally.requests++
+	l.counts.requests++
 	switch {
 	case a.status == 0 && a.away:
-		l.tally.unanswered++
+		l.counts.unanswered++
 		return false
 	case a.status == 0:
 		l.violation("%s: no answer after %v, from an instance that runs: %v", a.who, a.received.Sub(a.sent), a.err)
 	case a.status == 503:
-		l.tally.undecided++
+		l.counts.undecided++
 		if s, err := strconv.Atoi(a.retryAfter); err != nil || s < 1 {
 			l.violation("%s: 503 with Retry-After %q", a.who, a.retryAfter)
 		}
@@ -70,8 +70,8 @@ func (l *ledger) note(a attempt, decisions ...int) bool {
 // trouble notes a request that was not decided: no violation while something is
 // broken.
 func (l *ledger) trouble(a attempt) {
-	if a.sent.After(l.tally.trouble) {
-		l.tally.trouble = a.sent
+	if a.sent.After(l.counts.trouble) {
+		l.counts.trouble = a.sent
 	}
 	if !l.calm.IsZero() && !a.sent.Before(l.calm) && len(l.restless) < 50 {
 		l.restless = append(l.restless, fmt.Sprintf("%s: status %d, code %q, %v into calm (sent to received: %v)",
@@ -89,19 +89,19 @@ func (l *ledger) verified(i *instance, t *token, a attempt) {
 	}
 	switch a.status {
 	case 200:
-		l.tally.accepted++
+		l.counts.accepted++
 		t.known[i] = true
 		if t.dead.IsZero() || !a.sent.After(t.dead) {
 			return
 		}
 		stale := a.sent.Sub(t.dead)
-		l.tally.stale = max(l.tally.stale, stale)
+		l.counts.stale = max(l.counts.stale, stale)
 		if stale > l.bound {
 			l.violation("%s: session %v accepted %v after its end was acknowledged; the bound is %v", a.who, t.id, stale, l.bound)
 		}
 	case 401:
-		l.tally.refused++
-		// Written before an end is asked for, so nobody had by the time of the answer.
+		l.counts.refused++
+		// Written before an end is asked for, so none had by the time of the answer.
 		if t.ending.IsZero() {
 			l.violation("%s: session %v is alive, and refused: %s", a.who, t.id, a.code)
 		}

@@ -5,8 +5,6 @@ package chaos
 import (
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
@@ -69,18 +67,6 @@ func newWorld(t *testing.T, r recipe) *world {
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// build makes the program with the files of an overlay in place of its own.
-func build(t testing.TB, overlay string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "flakepass")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-o", path, "-overlay", overlay, "./cmd/flakepass")
-	cmd.Dir = filepath.Join("..", "..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
-
 // any is one of the instances.
 func (w *world) any(r *rand.Rand) *instance { return w.instances[r.IntN(len(w.instances))] }
 
@@ -110,7 +96,7 @@ func seed(t testing.TB) uint64 {
 	return n
 }
 
-// whole reports whether the whole campaign is to run.
+// whole reports whether all faults are to run, as in "make chaos".
 func whole() bool { return os.Getenv("FLAKEPASS_CHAOS") == "whole" }
 
 func newRand(seed uint64, who string) *rand.Rand {

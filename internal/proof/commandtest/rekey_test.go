@@ -33,7 +33,7 @@ func rekey(t *testing.T, vars map[string]string, args ...string) (out rekeyed) {
 
 // TestAnOldKeyIsRetired: a new key goes in front on a running instance, the command
 // moves every secret, begun ones too, beside people who log in, and an instance
-// without the old key takes everybody's codes.
+// without the old key takes the codes of all users.
 func TestAnOldKeyIsRetired(t *testing.T) {
 	t.Parallel()
 	const key = "FLAKEPASS_SECOND_FACTOR_KEY"

@@ -8,10 +8,10 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// TestLinksOutliveNobodysRight: somebody who holds the login of an admin gives out
+// TestLinksEndWithTheRightOfTheirIssuer: an attacker who holds the login of an admin gives out
 // links. The account is disabled and demoted, and every login ends; then no link
-// makes anybody an admin, and the record says who gave out what was tried.
-func TestLinksOutliveNobodysRight(t *testing.T) {
+// makes any user an admin, and the record says who gave out what was tried.
+func TestLinksEndWithTheRightOfTheirIssuer(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	i := d.Start(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// TestRefusedResetsAreOnRecord: through both doors, counted by reason and door,
-// without the token, and with whose it was where it was somebody's.
+// TestRefusedResetsAreOnRecord: over the API and the console, counted by reason and edge,
+// without the token, and with its account where it has one.
 func TestRefusedResetsAreOnRecord(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)

@@ -89,7 +89,7 @@ func (x *terminal) types(text string) {
 // end waits for the command, and returns all that was seen, and its exit code.
 func (x *terminal) end() e2e.Result {
 	for part := make([]byte, 4096); ; {
-		n, err := x.master.Read(part) // EIO when nobody has the other side
+		n, err := x.master.Read(part) // EIO when the other side is closed
 		x.seen.Write(part[:n])
 		if err != nil {
 			break
@@ -100,7 +100,7 @@ func (x *terminal) end() e2e.Result {
 }
 
 // TestRemoteAsksOnTheTerminal: where the server wants password and code, the command
-// asks a person for both, shows neither, and goes on; a wrong one is told, and nothing
+// asks a person for both, shows neither, and goes on; a wrong one is reported, and nothing
 // is done.
 func TestRemoteAsksOnTheTerminal(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// What was done is told once, the way back shows what is in force, and whoever
+// What was done is shown once, the way back shows what is in force, and whoever
 // presses twice has saved once.
 func TestConsoleBackReloadAndTwice(t *testing.T) {
 	t.Parallel()
@@ -23,14 +23,14 @@ func TestConsoleBackReloadAndTwice(t *testing.T) {
 	evaluate[bool](b, `((save) => { save.click(); save.click(); return true })(document.querySelector('button[value="save"]:not([hidden])'))`)
 	b.sees("Saved.", "Version 2")
 	if at := b.path(); at != "/console/expiry" {
-		t.Errorf("the page is at %s; a reload would tell again what was done", at)
+		t.Errorf("the page is at %s; a reload would show again what was done", at)
 	}
 	if n := e2e.Count(t, d.SQL(t), "SELECT version FROM settings"); n != 2 {
 		t.Errorf("version %d is in force", n)
 	}
 	b.leave("location.reload()", "Version 2")
 	if strings.Contains(b.reads(), "Saved.") {
-		t.Error("a reload tells again what was done")
+		t.Error("a reload shows again what was done")
 	}
 	b.open("/console/audit")
 	b.leave("history.back()", "Version 2")
@@ -54,7 +54,7 @@ func (b *browser) reads() string {
 	return evaluate[string](b, "document.body.innerText")
 }
 
-// An admin whose login ends elsewhere while a page is open is told that what
+// An admin whose login ends elsewhere while a page is open reads that what
 // they sent was not done, logs in, and is where they were.
 func TestConsoleFormAfterTheEnd(t *testing.T) { e2e.OnBothStores(t, consoleFormAfterTheEnd) }
 
@@ -97,7 +97,7 @@ func TestConsoleWithoutItsDatabase(t *testing.T) {
 	b.sees("Audit")
 	proxy.Decide(func(string) e2e.Fate { return e2e.NeverSent })
 	b.open("/console/audit?action=user.created")
-	b.sees("Cannot tell right now")
+	b.sees("Not available now")
 	b.portraits("unavailable")
 	proxy.Pass()
 	b.sees("Try again")

@@ -25,7 +25,7 @@ type browser struct {
 	at  string          // http://host:port
 }
 
-// newBrowser opens a tab of somebody's own. What its console or its
+// newBrowser opens a tab of its own. What its console or its
 // Content-Security-Policy complains about fails the test.
 func newBrowser(t testing.TB, i *e2e.Instance) *browser {
 	t.Helper()
@@ -92,7 +92,7 @@ func (b *browser) press(what string) {
 
 // fill types a text into a field in the place of what is there, as a person
 // does. chromedp's Clear and SendKeys are no pair: the one changes an attribute,
-// and what the browser tells of that is a race with the other, which reads them.
+// and what the browser reports of that is a race with the other, which reads them.
 func (b *browser) fill(field, text string) {
 	b.t.Helper()
 	b.do(chromedp.Focus(chromedp.CSS(field)))
@@ -185,7 +185,7 @@ func (b *browser) login(name string) {
 	b.press(`main button[type="submit"]`)
 }
 
-// unprove makes it longer than ten minutes ago that anybody showed password and code.
+// unprove makes it longer than ten minutes ago that the login proved password and code.
 func unprove(t testing.TB, d *e2e.Deployment) {
 	t.Helper()
 	e2e.Execute(t, d.SQL(t), "UPDATE users SET token_proved_at = token_proved_at - 700000 WHERE token_proved_at IS NOT NULL")
@@ -227,7 +227,7 @@ func (b *browser) shoot(name string) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	folder := filepath.Join("..", "..", "bin", "console")
+	folder := filepath.Join("..", "..", "..", "bin", "console")
 	if err := os.MkdirAll(folder, 0o750); err != nil {
 		b.t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func consoleFirstMinute(t *testing.T, d *e2e.Deployment) {
 	if b.path() != "/console/" {
 		t.Fatalf("leads to %s", b.path())
 	}
-	b.sees("Overview", "ada", "Nobody is logged in but you", "Ready")
+	b.sees("Overview", "ada", "You are the only user who is logged in", "Ready")
 	b.press(`nav a[href="/console/audit"]`)
 	b.sees("User created", "ada")
 	b.press(`form[action="/console/logout"] button`)
@@ -158,7 +158,7 @@ func consoleConflictOfTwoAdmins(t *testing.T, d *e2e.Deployment) {
 	bob.press(`button[value="save"]:not([hidden])`)
 	bob.sees("Saved.")
 	ada.fill("#idle", "12d")
-	ada.sees("Somebody else has changed this meanwhile") // the preview tells
+	ada.sees("Another admin has changed this meanwhile") // the preview says so
 	ada.press(`button[value="save"]:not([hidden])`)
 	ada.sees("Version 2 is in force now, by bob.", "20 days", "12 days")
 	if got := ada.value("#idle"); got != "12d" {
@@ -183,7 +183,7 @@ func consoleLoginThatIsOver(t *testing.T, d *e2e.Deployment) {
 	b.open("/console/")
 	b.login("ada")
 	b.sees("Overview")
-	// Somebody ends it; the instance hears of it within the bound.
+	// An admin ends it; the instance reads this within the bound.
 	b.other().open("/console/")
 	other := b.other()
 	other.open("/console/")
@@ -210,7 +210,7 @@ func consoleWithoutScripts(t *testing.T, d *e2e.Deployment) {
 	b.sees("This is what is in force.", "UTC")
 	b.fill("#idle", "13d")
 	b.press(`.buttons button[value="preview"]`)
-	b.sees("No login ends by it now.")
+	b.sees("This ends no login now.")
 	b.press(`button[value="save"]:not([hidden])`)
 	b.sees("Saved.")
 	b.press(`form[action="/console/language"] button`)
@@ -229,7 +229,7 @@ func TestConsoleEnterPreviews(t *testing.T) {
 	b.open("/console/expiry")
 	b.login("ada")
 	b.fill("#idle", "13d\r")
-	b.sees("No login ends by it now.")
+	b.sees("This ends no login now.")
 	if n := e2e.Count(t, d.SQL(t), "SELECT version FROM settings"); n != 1 {
 		t.Errorf("Enter made version %d", n)
 	}

@@ -48,7 +48,7 @@ func TestConsoleEndsALoginOnEveryInstance(t *testing.T) {
 	b.do(chromedp.Click(chromedp.CSS("details summary")))
 	b.fill("#phrase", "log everybody out")
 	b.press(`details form button`)
-	b.sees("Everybody is logged out, you too.")
+	b.sees("All users are logged out, including you.")
 	refusedWithin(t, apps, carol, "token_revoked")
 
 	// The admin's own login is over on the other instance, too.

@@ -10,7 +10,7 @@ import (
 )
 
 // TestConsoleWithoutTheKeyOfASecondFactor: who has the passphrase and a second
-// factor that nothing can check is not let in, and is told which setting is
+// factor that nothing can check is not let in, and the page says which setting is
 // missing; a recovery code opens.
 func TestConsoleWithoutTheKeyOfASecondFactor(t *testing.T) {
 	e2e.OnBothStores(t, consoleWithoutTheKey)
@@ -36,12 +36,12 @@ func consoleWithoutTheKey(t *testing.T, d *e2e.Deployment) {
 		b.login("ada")
 		b.fill("#code", e2e.NextCode(t, secret, 1))
 		b.press(`main button[type="submit"]`)
-		b.sees("The code cannot be checked", "FLAKEPASS_SECOND_FACTOR_KEY", "A recovery code works all the same.")
+		b.sees("The code cannot be checked", "FLAKEPASS_SECOND_FACTOR_KEY", "A recovery code still works.")
 		b.fill("#code", recovery.(string))
 		b.press(`main button[type="submit"]`)
 		b.sees("Names that begin with")
 		if !strings.Contains(i.Log.String(), "set FLAKEPASS_SECOND_FACTOR_KEY to the key") {
-			t.Errorf("the log does not tell the operator: %s", i.Log)
+			t.Errorf("the log does not say it to the operator: %s", i.Log)
 		}
 	}
 	t.Run("another key", func(t *testing.T) { without(t, codes[0], "FLAKEPASS_SECOND_FACTOR_KEY", key("b")) })

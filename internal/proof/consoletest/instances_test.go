@@ -13,7 +13,7 @@ import (
 )
 
 // TestConsolesShowEveryInstance: whichever is asked shows all that run. One that
-// is killed is shown as not heard of and later forgotten; one that stops is gone
+// is killed is shown as not reporting and later forgotten; one that stops is gone
 // at once.
 func TestConsolesShowEveryInstance(t *testing.T) {
 	t.Parallel()
@@ -40,12 +40,12 @@ func TestConsolesShowEveryInstance(t *testing.T) {
 	ada := newBrowser(t, &e2e.Instance{Public: one.Public})
 	ada.open("/console/")
 	ada.login("ada")
-	shows(ada, "2 known, 2 of them well.", first, second, "Worker number", "agrees with the database")
+	shows(ada, "2 known, 2 of them healthy.", first, second, "Worker number", "agrees with the database")
 	bob := ada.other()
 	bob.at = "http://" + two.Public
 	bob.open("/console/")
 	bob.login("bob")
-	shows(bob, "2 known, 2 of them well.", first, second)
+	shows(bob, "2 known, 2 of them healthy.", first, second)
 	for b, self := range map[*browser]string{ada: first, bob: second} {
 		if row := evaluate[string](b, `document.querySelector(".fleet tr:has(th .badge) bdi").textContent`); row != self {
 			t.Errorf("%s says that it is %s", self, row)
@@ -56,19 +56,19 @@ func TestConsolesShowEveryInstance(t *testing.T) {
 	two.Signal(t, syscall.SIGKILL)
 	<-two.Ended
 	e2e.Execute(t, db, "UPDATE instances SET seen_at = seen_at - 40000 WHERE name = ?", second)
-	shows(ada, "2 known, 1 of them well.", second)
-	if text := ada.text(); !regexp.MustCompile(`Not heard of for ((4|5)\d seconds|1 minute)`).MatchString(text) || !strings.Contains(text, first) {
+	shows(ada, "2 known, 1 of them healthy.", second)
+	if text := ada.text(); !regexp.MustCompile(`No report for ((4|5)\d seconds|1 minute)`).MatchString(text) || !strings.Contains(text, first) {
 		t.Errorf("of the one that was killed the page says:\n%s", text)
 	}
-	// Whoever starts forgets who is gone, and so does each once a minute.
+	// An instance that starts forgets those that are gone, and so does each once a minute.
 	e2e.Execute(t, db, "UPDATE instances SET seen_at = seen_at - 600000 WHERE name = ?", second)
 	three := e2e.StartProcess(t, t.TempDir(), d.Vars)
 	third := named(three)
-	shows(ada, "2 known, 2 of them well.", third)
+	shows(ada, "2 known, 2 of them healthy.", third)
 	if text := ada.text(); strings.Contains(text, second) {
 		t.Errorf("the one that is gone is still shown:\n%s", text)
 	}
 	three.Signal(t, syscall.SIGTERM)
 	three.End(t)
-	shows(ada, "1 known, 1 of them well.")
+	shows(ada, "1 known, 1 of them healthy.")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// An admin invites somebody, with scripts and without; the person opens the link
+// An admin invites a user, with scripts and without; the person opens the link
 // and sets a passphrase that the admin never learns.
 func TestConsoleInvitesAUser(t *testing.T) {
 	d := e2e.OnSQLite(t)
@@ -31,7 +31,7 @@ func TestConsoleInvitesAUser(t *testing.T) {
 			b.do(chromedp.Click(chromedp.CSS("#by-link")))
 		}
 		if n == 0 && evaluate[bool](b, `document.querySelector("#password").checkVisibility()`) {
-			t.Error("the field for a passphrase that nobody sets here is shown")
+			t.Error("the field for a passphrase that is not set here is shown")
 		}
 		b.fill("#username", name)
 		b.press("details form button:last-of-type")
@@ -56,7 +56,7 @@ func TestConsoleInvitesAUser(t *testing.T) {
 		person.sees("The passphrase is set")
 
 		b.open("/console/audit")
-		b.sees("User created", "One-time link given", "Password set by one-time link", name)
+		b.sees("User created", "One-time link made", "Password set by one-time link", name)
 		if b.has(token) {
 			t.Error("the record has the link")
 		}

@@ -32,7 +32,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 		evaluate[bool](b, `(document.querySelectorAll("details").forEach(d => d.open = true), true)`)
 		b.tabs(path)
 	}
-	// And by keys alone somebody is found, and their login is ended.
+	// And by keys alone a user is found, and their login is ended.
 	b.open("/console/users")
 	b.types("#name", "person00007")
 	b.do(chromedp.KeyEvent("\r"))

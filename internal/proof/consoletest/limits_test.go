@@ -9,8 +9,8 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// An admin loosens a limit, is told of the mistake first, and takes it back; the
-// record tells of it in words. No script is needed for any of it.
+// An admin loosens a limit, sees the mistake first, and takes it back; the
+// record has it in words. No script is needed for any of it.
 func TestConsoleTunesLimits(t *testing.T) { e2e.OnBothStores(t, consoleTunesLimits) }
 
 func consoleTunesLimits(t *testing.T, d *e2e.Deployment) {
@@ -109,7 +109,7 @@ func TestConsoleConflictOfLimits(t *testing.T) {
 	bob.sees("Saved.")
 	ada.fill("#register_1_count", "20")
 	ada.press(`.buttons button[value="save"]`)
-	ada.sees("Somebody else has changed this meanwhile", "Version 2 is in force now, by bob.", "40 in 1 hour", "20 in 1 hour")
+	ada.sees("Another admin has changed this meanwhile", "Version 2 is in force now, by bob.", "40 in 1 hour", "20 in 1 hour")
 	ada.press(`.buttons button[value="save"]`)
 	ada.sees("Saved.", "Version 3")
 }

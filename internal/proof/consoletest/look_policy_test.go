@@ -36,7 +36,7 @@ var policyLooks = []look{
 			return !!document.getElementById("dial").appendChild(field);
 		}))`)
 		b.press(`button[value="save"]:not([hidden])`)
-		b.sees("Set back the limits of version 1 too", "Confirm this change")
+		b.sees("Also restore the limits of version 1", "Confirm this change")
 	}},
 }
 

@@ -64,7 +64,7 @@ var looks = []look{
 	{name: "user-links", get: func(b *browser) {
 		b.open("/console/users?name=ada")
 		b.press(`td a[href^="/console/users/"]`)
-		b.sees("Open links given out by this person", "invited.person")
+		b.sees("Open links made by this person", "invited.person")
 	}},
 	{name: "users-none", get: func(b *browser) { b.open("/console/users?name=zz") }},
 	{name: "user", get: func(b *browser) { b.open("/console/users/1005") }},
@@ -233,7 +233,7 @@ func (b *browser) portraits(name string) {
 		case look.judged:
 			b.judge(testenv.Axe(b.t), name+", "+look.name)
 		}
-		if look.name != "phone-dark" { // the other three tell people enough
+		if look.name != "phone-dark" { // the other three show enough
 			b.shoot(name + "-" + look.name)
 		}
 	}

@@ -56,7 +56,7 @@ func TestConsoleDoesNotWaitForACount(t *testing.T) {
 	}
 }
 
-// others are instances beside the one that runs, each with something to tell.
+// others are instances beside the one that runs, each with something to report.
 func others(t testing.TB, d *e2e.Deployment) {
 	t.Helper()
 	store := &sqlstore.Instances{DB: d.Open(t)}
@@ -78,7 +78,7 @@ func others(t testing.TB, d *e2e.Deployment) {
 	e2e.Execute(t, d.SQL(t), "UPDATE instances SET seen_at = seen_at - 40000 WHERE id = '2'")
 }
 
-// The overview of several instances is for everybody, in both languages.
+// The overview of several instances is for all admins, in both languages.
 func TestConsoleOverviewIsForEverybody(t *testing.T) {
 	t.Parallel()
 	axe := testenv.Axe(t)

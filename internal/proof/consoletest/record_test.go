@@ -142,7 +142,7 @@ var acts = []act{
 		func(w *twin) { w.form(401, "/console/login", "username", "ada", "password", "a wrong passphrase") },
 	},
 	{
-		"a name that nobody has",
+		"a name that no account has",
 		func(w *twin) { w.c.Want(w.c.TryLogin("nobody", "a wrong passphrase"), 401, "credentials_invalid") },
 		func(w *twin) { w.form(401, "/console/login", "username", "nobody", "password", "a wrong passphrase") },
 	},
@@ -254,7 +254,7 @@ var acts = []act{
 		},
 	},
 	{
-		"a link of somebody who is disabled",
+		"a link of a user who is disabled",
 		func(w *twin) {
 			given := w.ask(201, "", "POST", "/v1/admin/users/"+w.id("dora")+"/password-reset", "").Field("reset_token")
 			w.c.Want(w.c.Do("POST", "/v1/password-resets", e2e.Object("reset_token", given, "new_password", e2e.Passphrase)), 403, "account_disabled")
@@ -385,7 +385,7 @@ var acts = []act{
 		func(w *twin) { w.form(303, "/console/logout") },
 	},
 	{
-		"everybody logged out",
+		"all users logged out",
 		func(w *twin) {
 			w.token = w.c.Login("ada", e2e.Passphrase+" new")
 			w.ask(200, "", "POST", "/v1/admin/logout-all", e2e.Object("reason", "an incident"))
@@ -505,7 +505,7 @@ func TestConsoleAndAPIRecordTheSame(t *testing.T) {
 	if got := e2e.Recorded(t, console.d.SQL(t), "access.forbidden"); len(got) != 1 || !strings.HasPrefix(got[0], "GET /console/users {") {
 		t.Errorf("the route is on record as %q", got)
 	}
-	// Nor does an act that the log tells of over the API go without its line here.
+	// Nor does an act that the log reports over the API go without its line here.
 	for _, what := range []string{
 		"user created", "user invited", "user changed", "password reset started", "password reset withdrawn", "password resets withdrawn", "password reset", "password not reset",
 		"login ended", "second factor removed", "policy set", "all logins ended", "login", "login refused", "logout", "forbidden",

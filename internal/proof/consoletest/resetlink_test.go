@@ -70,12 +70,12 @@ func TestConsoleOneTimeLink(t *testing.T) {
 
 	_, token = give()
 	b.press(`form[action$="/withdraw"] button`)
-	b.sees("it works no longer")
+	b.sees("it no longer works")
 	c.Want(c.Do("POST", "/v1/password-resets", e2e.Object("reset_token", token, "new_password", e2e.NewPassword())), 403, "reset_token_invalid")
 	b.press(`a[href^="/console/audit?target="]`)
-	b.sees("One-time link given", "Password set by one-time link", "One-time link withdrawn")
+	b.sees("One-time link made", "Password set by one-time link", "One-time link withdrawn")
 	if strings.Contains(i.Log.String(), token) {
 		t.Error("the log has a token")
 	}
-	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "password reset") }, "the log tells of it")
+	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "password reset") }, "the log reports it")
 }

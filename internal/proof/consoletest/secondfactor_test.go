@@ -12,7 +12,7 @@ import (
 )
 
 // An admin adds a second factor, logs in with it, uses it to confirm, and removes
-// it; nobody sees more than that on the way.
+// it; no request sees more than that on the way.
 func TestConsoleSecondFactor(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
@@ -50,7 +50,7 @@ func TestConsoleSecondFactor(t *testing.T) {
 		t.Fatalf("%d recovery codes are shown", len(recovery))
 	}
 	b.press(`main a.button`)
-	b.sees("A login needs a code of your authenticator app")
+	b.sees("A login needs the passphrase and a code")
 
 	// Once more from outside, in two steps.
 	b.press(`form[action="/console/logout"] button`)
@@ -125,5 +125,5 @@ func TestConsoleSecondFactor(t *testing.T) {
 	b.fill("#remove_password", "xk7 Vrtl")
 	b.fill("#remove_code", recovery[3])
 	b.press(`button[value="remove"]`)
-	b.sees("Your passphrase is too short to stand alone.")
+	b.sees("Your passphrase is too short without a second factor.")
 }

@@ -32,7 +32,7 @@ func stolenList(t testing.TB, passwords ...string) string {
 	return path
 }
 
-// TestStolenPasswordsAreRefusedEverywhere: at every door at which somebody gets
+// TestStolenPasswordsAreRefusedEverywhere: at every endpoint at which a user gets
 // a password, and at none at which it is shown.
 func TestStolenPasswordsAreRefusedEverywhere(t *testing.T) {
 	t.Parallel()
@@ -95,9 +95,9 @@ func TestStolenPasswordsAreRefusedEverywhere(t *testing.T) {
 	}
 }
 
-// TestBrokenListAcceptsAndTells: while the server runs, a list that cannot be read
-// keeps nobody from a password; the log has one line, the metric each time.
-func TestBrokenListAcceptsAndTells(t *testing.T) {
+// TestBrokenListAcceptsAndReports: while the server runs, a list that cannot be read
+// keeps no user from a password; the log has one line, the metric each time.
+func TestBrokenListAcceptsAndReports(t *testing.T) {
 	t.Parallel()
 	d, path := e2e.OnSQLite(t), stolenList(t)
 	i := d.Start(t, "FLAKEPASS_BREACHED_PASSWORDS", path)

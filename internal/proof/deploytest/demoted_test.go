@@ -9,10 +9,10 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// TestADemotedAdminMakesNobodyElsewhere: an admin is disabled and demoted at one
-// instance. Another one, without Redis, hears of no end meanwhile, and still
+// TestADemotedAdminMakesNoAccountElsewhere: an admin is disabled and demoted at one
+// instance. Another one, without Redis, receives no end meanwhile, and still
 // believes the token. From the acknowledgement on it makes no account by it.
-func TestADemotedAdminMakesNobodyElsewhere(t *testing.T) {
+func TestADemotedAdminMakesNoAccountElsewhere(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnMySQLAlone(t)
 	proxy, through := e2e.Between(t, d)
@@ -40,7 +40,7 @@ func TestADemotedAdminMakesNobodyElsewhere(t *testing.T) {
 
 		here.Want(here.Do("PATCH", "/v1/admin/users/"+strconv.Itoa(user), change, e2e.Bearer(root)), 200, "")
 		before := admins()
-		there.Alive(token) // it has not heard
+		there.Alive(token) // it has not read it
 		for i := range 5 {
 			got := there.Do("POST", "/v1/admin/users", e2e.Object("username", name+"x"+strconv.Itoa(i), "password", e2e.NewPassword(), "role", "admin"), e2e.Bearer(token))
 			if got.Status != 401 || got.Field("code") != "token_revoked" && got.Field("code") != "account_disabled" {

@@ -14,7 +14,7 @@ import (
 
 // Without Redis nothing but the feed carries word of a logout from one instance
 // to another, and it does so long before the bound.
-func TestLogoutIsHeardOfThroughTheDatabaseAlone(t *testing.T) {
+func TestLogoutIsReceivedThroughTheDatabaseAlone(t *testing.T) {
 	t.Parallel()
 	const longBound = "FLAKEPASS_REVOCATION_BOUND"
 	for name, open := range map[string]func(testing.TB) *e2e.Deployment{"sqlite": e2e.OnSQLite, "mysql": e2e.OnMySQLAlone} {
@@ -36,7 +36,7 @@ func TestLogoutIsHeardOfThroughTheDatabaseAlone(t *testing.T) {
 	}
 }
 
-// With nothing cached there is nothing to hear of.
+// With nothing cached there is nothing to receive.
 func TestNothingCachedRefusesAtOnce(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)

@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
@@ -62,15 +63,15 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 			want[p.Code] = true
 		}
 	}
-	for _, c := range []apiclient.Code{
-		apiclient.TokenMissing, apiclient.TokenMalformed, apiclient.TokenInvalid, apiclient.TokenExpired, apiclient.TokenIdleTimeout, apiclient.TokenLoggedOut,
-		apiclient.TokenReplaced, apiclient.TokenRevoked, apiclient.AccountDisabled, apiclient.CredentialsAmbiguous, apiclient.TokenInURL, apiclient.Forbidden,
-		apiclient.CredentialsInvalid, apiclient.CurrentPasswordInvalid, apiclient.ResetTokenInvalid, apiclient.RegistrationClosed, apiclient.UsernameTaken, apiclient.LastAdmin,
-		apiclient.SecondFactorRequired, apiclient.SecondFactorInvalid, apiclient.SecondFactorEnrolled, apiclient.SecondFactorNotEnrolled, apiclient.SecondFactorOff,
-		apiclient.SecondFactorMissing, apiclient.ReauthenticationRequired, apiclient.CurrentCodeInvalid, apiclient.PasswordTooShort, apiclient.PasswordResetRequired,
-		apiclient.BodyMalformed, apiclient.BodyTooLarge, apiclient.MediaTypeUnsupported, apiclient.ValidationFailed, apiclient.SweepRunning,
-		apiclient.PreconditionRequired, apiclient.VersionConflict, apiclient.ConfirmationRequired, apiclient.NotFound, apiclient.MethodNotAllowed,
-		apiclient.Unavailable, apiclient.FollowersFull, apiclient.RateLimited, apiclient.Busy, apiclient.NotReady, apiclient.InternalError,
+	for _, c := range []client.Code{
+		client.TokenMissing, client.TokenMalformed, client.TokenInvalid, client.TokenExpired, client.TokenIdleTimeout, client.TokenLoggedOut,
+		client.TokenReplaced, client.TokenRevoked, client.AccountDisabled, client.CredentialsAmbiguous, client.TokenInURL, client.Forbidden,
+		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.LastAdmin,
+		client.SecondFactorRequired, client.SecondFactorInvalid, client.SecondFactorEnrolled, client.SecondFactorNotEnrolled, client.SecondFactorOff,
+		client.SecondFactorMissing, client.ReauthenticationRequired, client.CurrentCodeInvalid, client.PasswordTooShort, client.PasswordResetRequired,
+		client.BodyMalformed, client.BodyTooLarge, client.MediaTypeUnsupported, client.ValidationFailed, client.SweepRunning,
+		client.PreconditionRequired, client.VersionConflict, client.ConfirmationRequired, client.NotFound, client.MethodNotAllowed,
+		client.Unavailable, client.FollowersFull, client.RateLimited, client.Busy, client.NotReady, client.InternalError,
 	} {
 		if !want[string(c)] {
 			t.Errorf("the contract has no code %q, or the list has it twice", string(c))
@@ -82,9 +83,9 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	}
 }
 
-func goClient(t testing.TB, i *e2e.Instance, through http.RoundTripper) *apiclient.Client {
+func goClient(t testing.TB, i *e2e.Instance, through http.RoundTripper) *client.Client {
 	t.Helper()
-	c, err := apiclient.New(apiclient.Options{URL: "http://" + i.Public, HTTP: &http.Client{Transport: through, Timeout: e2e.Patience}, PageSize: 2})
+	c, err := client.New(client.Options{URL: "http://" + i.Public, HTTP: &http.Client{Transport: through, Timeout: e2e.Patience}, PageSize: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,66 +115,66 @@ func all[T any](t testing.TB, what string, list iter.Seq2[T, error]) (entries []
 	return entries
 }
 
-func failsAs(t testing.TB, what string, err error, want apiclient.Code) *apiclient.Problem {
+func failsAs(t testing.TB, what string, err error, want client.Code) *client.Problem {
 	t.Helper()
-	p, ok := errors.AsType[*apiclient.Problem](err)
+	p, ok := errors.AsType[*client.Problem](err)
 	if !ok || !errors.Is(err, want) || p.Code != want || p.RequestID == "" {
 		t.Fatalf("%s: %v, want %s", what, err, string(want))
 	}
 	return p
 }
 
-func callEverything(t *testing.T, d *e2e.Deployment, c *apiclient.Client) {
+func callEverything(t *testing.T, d *e2e.Deployment, c *client.Client) {
 	ctx := t.Context()
 	if err := c.Ready(ctx); err != nil {
 		t.Fatal(err)
 	}
-	first, second := apiclient.NewPassword(e2e.NewPassword()), apiclient.NewPassword(e2e.NewPassword())
+	first, second := client.NewPassword(e2e.NewPassword()), client.NewPassword(e2e.NewPassword())
 	if name := step[string](t, "register")(c.Register(ctx, "Alice", first)); name != "alice" {
 		t.Errorf("registered as %q", name)
 	}
 	_, err := c.Register(ctx, "alice", second)
-	failsAs(t, "a taken name", err, apiclient.UsernameTaken)
-	_, err = c.Register(ctx, "x", apiclient.NewPassword("short"))
-	if p := failsAs(t, "a bad name and password", err, apiclient.ValidationFailed); len(p.Errors) < 2 || p.Status != 422 {
+	failsAs(t, "a taken name", err, client.UsernameTaken)
+	_, err = c.Register(ctx, "x", client.NewPassword("short"))
+	if p := failsAs(t, "a bad name and password", err, client.ValidationFailed); len(p.Errors) < 2 || p.Status != 422 {
 		t.Errorf("broken rules: %+v", p.Errors)
 	}
-	_, err = c.Login(ctx, apiclient.Credentials{Username: "alice", Password: second})
-	failsAs(t, "a wrong password", err, apiclient.CredentialsInvalid)
-	in := step[apiclient.Login](t, "login")(c.Login(ctx, apiclient.Credentials{Username: "alice", Password: first}))
-	if in.Token.ID() != in.SessionID || !in.IdleExpiresAt.Before(in.ExpiresAt) {
+	_, err = c.Login(ctx, client.Credentials{Username: "alice", Password: second})
+	failsAs(t, "a wrong password", err, client.CredentialsInvalid)
+	in := step[client.Login](t, "login")(c.Login(ctx, client.Credentials{Username: "alice", Password: first}))
+	if in.Token.ID() != in.SessionID || !in.IdleExpiresAt.Before(in.ExpiresAt.Time) {
 		t.Errorf("login: %+v", in)
 	}
 	alice := c.As(in.Token)
-	me := step[apiclient.Me](t, "me")(alice.Me(flakepass.NewPassiveContext(ctx)))
-	if me.Username != "alice" || me.Role != "user" || me.Session.ID != in.SessionID || !me.Session.ExpiresAt.Equal(in.ExpiresAt) {
+	me := step[wire.Me](t, "me")(alice.Me(flakepass.NewPassiveContext(ctx)))
+	if me.Username != "alice" || me.Role != "user" || me.Session.ID != in.SessionID || !me.Session.ExpiresAt.Equal(in.ExpiresAt.Time) {
 		t.Errorf("me: %+v", me)
 	}
 	_, err = alice.Policy(ctx)
-	failsAs(t, "an operator's question by a user", err, apiclient.Forbidden)
-	failsAs(t, "a wrong password once more", alice.Reauthenticate(ctx, second, ""), apiclient.CurrentPasswordInvalid)
+	failsAs(t, "an operator's question by a user", err, client.Forbidden)
+	failsAs(t, "a wrong password once more", alice.Reauthenticate(ctx, second, ""), client.CurrentPasswordInvalid)
 	if err := alice.Reauthenticate(ctx, first, ""); err != nil {
 		t.Error(err)
 	}
-	failsAs(t, "a change with a wrong password", alice.ChangePassword(ctx, second, first), apiclient.CurrentPasswordInvalid)
+	failsAs(t, "a change with a wrong password", alice.ChangePassword(ctx, second, first), client.CurrentPasswordInvalid)
 	if err := alice.ChangePassword(ctx, first, second); err != nil {
 		t.Fatal(err)
 	}
 	_, err = alice.Me(ctx)
-	failsAs(t, "after the change", err, apiclient.TokenRevoked)
-	in = step[apiclient.Login](t, "login again")(c.Login(ctx, apiclient.Credentials{Username: "alice", Password: second, Last: in.Token}))
+	failsAs(t, "after the change", err, client.TokenRevoked)
+	in = step[client.Login](t, "login again")(c.Login(ctx, client.Credentials{Username: "alice", Password: second, Last: in.Token}))
 	alice = c.As(in.Token)
 	if within := step[time.Duration](t, "logout")(alice.Logout(ctx)); within != 0 {
-		t.Errorf("without Redis a logout is told to wait for %v", within)
+		t.Errorf("without Redis a logout is to wait for %v", within)
 	}
 	step[time.Duration](t, "logout again")(alice.Logout(ctx))
 	_, err = alice.Me(ctx)
-	failsAs(t, "after the logout", err, apiclient.TokenLoggedOut)
+	failsAs(t, "after the logout", err, client.TokenLoggedOut)
 
 	password := e2e.NewPassword()
 	e2e.Must(t, d.Vars, password+"\n", "user", "add", "root", "--role", "admin", "--password-stdin")
-	login := func() *apiclient.Client {
-		return c.As(step[apiclient.Login](t, "login")(c.Login(ctx, apiclient.Credentials{Username: "root", Password: apiclient.NewPassword(password)})).Token)
+	login := func() *client.Client {
+		return c.As(step[client.Login](t, "login")(c.Login(ctx, client.Credentials{Username: "root", Password: client.NewPassword(password)})).Token)
 	}
 	admin := login()
 	callPolicies(ctx, t, admin)
@@ -182,43 +183,43 @@ func callEverything(t *testing.T, d *e2e.Deployment, c *apiclient.Client) {
 	callSweeps(ctx, t, admin)
 	callInstances(ctx, t, admin)
 	callSecondFactors(ctx, t, admin)
-	if gone := step[apiclient.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != e2e.Bound {
+	if gone := step[client.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != wire.Millis(e2e.Bound) {
 		t.Errorf("logged out: %+v", gone)
 	}
 	_, err = admin.Stats(ctx)
-	failsAs(t, "after everybody was logged out", err, apiclient.TokenRevoked)
-	events := all(t, "audit", login().Audit(ctx, apiclient.AuditFilter{Actor: "root", Action: "policy.changed", Since: time.Now().Add(-time.Hour)}))
+	failsAs(t, "after all were logged out", err, client.TokenRevoked)
+	events := all(t, "audit", login().Audit(ctx, client.AuditFilter{Actor: "root", Action: "policy.changed", Since: time.Now().Add(-time.Hour)}))
 	if len(events) != 3 || events[0].Via != "api" || events[2].Reason != "shorter" || len(events[0].New) == 0 || events[0].Actor.ID == 0 {
 		t.Errorf("the record of the policy: %+v", events)
 	}
 }
 
-func callPolicies(ctx context.Context, t *testing.T, admin *apiclient.Client) {
-	p := step[apiclient.Policy](t, "policy")(admin.Policy(ctx))
+func callPolicies(ctx context.Context, t *testing.T, admin *client.Client) {
+	p := step[wire.Policy](t, "policy")(admin.Policy(ctx))
 	if !p.UpdatedAt.IsZero() || p.UpdatedBy != "" {
-		t.Errorf("a policy that nobody has set: at %v by %q", p.UpdatedAt, p.UpdatedBy)
+		t.Errorf("a policy that was never set: at %v by %q", p.UpdatedAt, p.UpdatedBy)
 	}
-	if p.IdleTimeout != 14*24*time.Hour || p.Version != 1 {
+	if p.IdleTimeout != wire.Seconds(14*24*time.Hour) || p.Version != 1 {
 		t.Errorf("policy: %+v", p)
 	}
-	to := apiclient.PolicyChange{
-		IdleTimeout: 36 * time.Hour, AbsoluteLifetime: p.AbsoluteLifetime, TouchInterval: p.TouchInterval, SweepSchedule: p.SweepSchedule,
-		PolicyHow: apiclient.PolicyHow{Version: p.Version, Note: "shorter", DryRun: true},
+	to := client.PolicyChange{
+		IdleTimeout: wire.Seconds(36 * time.Hour), AbsoluteLifetime: p.AbsoluteLifetime, TouchInterval: p.TouchInterval, SweepSchedule: p.SweepSchedule,
+		PolicyHow: client.PolicyHow{Version: p.Version, Note: "shorter", DryRun: true},
 	}
-	if would := step[apiclient.PolicyChanged](t, "dry run")(admin.SetPolicy(ctx, to)); !would.DryRun || would.Policy.Version != 2 || would.Effect.Live.Count != 1 {
+	if would := step[wire.PolicyChanged](t, "dry run")(admin.SetPolicy(ctx, to)); !would.DryRun || would.Version != 2 || would.Effect.Live.Count != 1 {
 		t.Errorf("a dry run: %+v", would)
 	}
 	to.DryRun = false
-	if now := step[apiclient.PolicyChanged](t, "set")(admin.SetPolicy(ctx, to)); now.DryRun || now.Policy.Version != 2 || now.Policy.IdleTimeout != 36*time.Hour {
+	if now := step[wire.PolicyChanged](t, "set")(admin.SetPolicy(ctx, to)); now.DryRun || now.Version != 2 || now.IdleTimeout != wire.Seconds(36*time.Hour) {
 		t.Errorf("a change: %+v", now)
 	}
 	_, err := admin.SetPolicy(ctx, to)
-	failsAs(t, "a change of what was changed", err, apiclient.VersionConflict)
-	to.Version, to.IdleTimeout = 2, time.Second
+	failsAs(t, "a change of what was changed", err, client.VersionConflict)
+	to.Version, to.IdleTimeout = 2, wire.Seconds(time.Second)
 	_, err = admin.SetPolicy(ctx, to)
-	failsAs(t, "a timeout of a second", err, apiclient.ValidationFailed)
-	step[apiclient.PolicyChanged](t, "revert")(admin.RevertPolicy(ctx, 1, apiclient.PolicyHow{Version: 2}))
-	step[apiclient.PolicyChanged](t, "revert")(admin.RevertPolicy(ctx, 2, apiclient.PolicyHow{Version: 3, Confirm: true}))
+	failsAs(t, "a timeout of a second", err, client.ValidationFailed)
+	step[wire.PolicyChanged](t, "revert")(admin.RevertPolicy(ctx, 1, client.PolicyHow{Version: 2}))
+	step[wire.PolicyChanged](t, "revert")(admin.RevertPolicy(ctx, 2, client.PolicyHow{Version: 3, Confirm: true}))
 	var versions []int64
 	for _, p := range all(t, "history", admin.PolicyHistory(ctx)) {
 		versions = append(versions, p.Version)
@@ -228,14 +229,14 @@ func callPolicies(ctx context.Context, t *testing.T, admin *apiclient.Client) {
 	}
 }
 
-func callUsers(ctx context.Context, t *testing.T, admin *apiclient.Client, second apiclient.Password) {
-	password := apiclient.NewPassword(e2e.NewPassword())
-	made := step[apiclient.User](t, "create")(admin.CreateUser(ctx, apiclient.NewUser{Username: "Oscar", Password: password, Role: "service", Reason: "orders"}))
+func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second client.Password) {
+	password := client.NewPassword(e2e.NewPassword())
+	made := step[wire.User](t, "create")(admin.CreateUser(ctx, client.NewUser{Username: "Oscar", Password: password, Role: "service", Reason: "orders"}))
 	if made.Username != "oscar" || made.Role != "service" || !made.DisabledAt.IsZero() {
 		t.Errorf("created: %+v", made)
 	}
 	for n := range 3 {
-		step[apiclient.User](t, "create")(admin.CreateUser(ctx, apiclient.NewUser{Username: fmt.Sprintf("oscar%d", n), Password: password, Role: "user"}))
+		step[wire.User](t, "create")(admin.CreateUser(ctx, client.NewUser{Username: fmt.Sprintf("oscar%d", n), Password: password, Role: "user"}))
 	}
 	var names []string
 	for _, u := range all(t, "users", admin.Users(ctx, "osc")) {
@@ -247,57 +248,57 @@ func callUsers(ctx context.Context, t *testing.T, admin *apiclient.Client, secon
 	if n := len(all(t, "all users", admin.Users(ctx, ""))); n != 6 {
 		t.Errorf("%d users, want 6", n)
 	}
-	begin := func() (*apiclient.Client, apiclient.Login) {
-		in := step[apiclient.Login](t, "login")(admin.Login(ctx, apiclient.Credentials{Username: "oscar", Password: password}))
+	begin := func() (*client.Client, client.Login) {
+		in := step[client.Login](t, "login")(admin.Login(ctx, client.Credentials{Username: "oscar", Password: password}))
 		return admin.As(in.Token), in
 	}
 	oscar, in := begin()
-	alice := step[apiclient.Login](t, "login")(admin.Login(ctx, apiclient.Credentials{Username: "alice", Password: second}))
-	if who := step[apiclient.Introspection](t, "introspect")(oscar.Introspect(ctx, alice.Token)); !who.Active || who.Username != "alice" ||
+	alice := step[client.Login](t, "login")(admin.Login(ctx, client.Credentials{Username: "alice", Password: second}))
+	if who := step[client.Introspection](t, "introspect")(oscar.Introspect(ctx, alice.Token)); !who.Active || who.Username != "alice" ||
 		who.SessionID != alice.SessionID || who.ExpiresAt.IsZero() {
 		t.Errorf("introspected: %+v", who)
 	}
 	if err := oscar.Revoke(ctx, alice.Token); err != nil {
 		t.Fatal(err)
 	}
-	if who := step[apiclient.Introspection](t, "introspect")(oscar.Introspect(ctx, alice.Token)); who != (apiclient.Introspection{}) {
+	if who := step[client.Introspection](t, "introspect")(oscar.Introspect(ctx, alice.Token)); who != (client.Introspection{}) {
 		t.Errorf("introspected after the end: %+v", who)
 	}
 	_, err := admin.As(flakepass.NewToken(1)).Introspect(ctx, alice.Token)
-	failsAs(t, "introspection by nobody", err, apiclient.TokenExpired)
+	failsAs(t, "introspection without a login", err, client.TokenExpired)
 
 	if s := all(t, "sessions", admin.Sessions(ctx)); len(s) != 2 || s[0].ID != in.SessionID || s[0].Username != "oscar" || s[0].UserID != made.ID {
 		t.Errorf("sessions: %+v", s)
 	}
-	if s := step[apiclient.UserSession](t, "session")(admin.Session(ctx, in.SessionID)); s.ID != in.SessionID {
+	if s := step[wire.UserSession](t, "session")(admin.Session(ctx, in.SessionID)); s.ID != in.SessionID {
 		t.Errorf("session: %+v", s)
 	}
 	step[time.Duration](t, "end")(admin.EndSession(ctx, in.SessionID, "lost phone"))
 	step[time.Duration](t, "end again")(admin.EndSession(ctx, in.SessionID, ""))
 	_, err = admin.Session(ctx, in.SessionID)
-	failsAs(t, "a login that is over", err, apiclient.NotFound)
+	failsAs(t, "a login that is over", err, client.NotFound)
 	_, _ = begin()
-	if p := step[apiclient.Person](t, "user")(admin.User(ctx, made.ID)); p.Session == nil || p.Username != "oscar" {
+	if p := step[wire.Person](t, "user")(admin.User(ctx, made.ID)); p.Session == nil || p.Username != "oscar" {
 		t.Errorf("person: %+v", p)
 	}
 	step[time.Duration](t, "logout user")(admin.LogoutUser(ctx, made.ID, ""))
 	_, err = admin.User(ctx, 1)
-	failsAs(t, "nobody", err, apiclient.NotFound)
+	failsAs(t, "no user", err, client.NotFound)
 	yes, role := true, "user"
-	changed := step[apiclient.UserChanged](t, "change")(admin.ChangeUser(ctx, made.ID, apiclient.UserChange{Disabled: &yes, Role: &role, Reason: "left"}))
+	changed := step[client.UserChanged](t, "change")(admin.ChangeUser(ctx, made.ID, client.UserChange{Disabled: &yes, Role: &role, Reason: "left"}))
 	if changed.Person == nil || changed.Within != 0 || changed.Person.DisabledAt.IsZero() || changed.Person.Role != "user" || changed.Person.Session != nil {
 		t.Errorf("changed: %+v", changed)
 	}
 	root := all(t, "root", admin.Users(ctx, "root"))[0]
-	_, err = admin.ChangeUser(ctx, root.ID, apiclient.UserChange{Disabled: &yes})
-	failsAs(t, "the last admin", err, apiclient.LastAdmin)
-	if s := step[apiclient.Stats](t, "stats")(admin.Stats(ctx)); s.Users.Count != 6 || s.Disabled.Count != 1 || s.Roles.Admin.Count != 1 || s.LiveLogins.Count != 1 {
+	_, err = admin.ChangeUser(ctx, root.ID, client.UserChange{Disabled: &yes})
+	failsAs(t, "the last admin", err, client.LastAdmin)
+	if s := step[wire.Stats](t, "stats")(admin.Stats(ctx)); s.Users.Count != 6 || s.Disabled.Count != 1 || s.Roles.Admin.Count != 1 || s.LiveLogins.Count != 1 {
 		t.Errorf("stats: %+v", s)
 	}
 }
 
-func callSweeps(ctx context.Context, t *testing.T, admin *apiclient.Client) {
-	s := step[apiclient.Sweep](t, "sweep")(admin.StartSweep(ctx))
+func callSweeps(ctx context.Context, t *testing.T, admin *client.Client) {
+	s := step[wire.Sweep](t, "sweep")(admin.StartSweep(ctx))
 	testenv.Eventually(t, e2e.Patience, func() bool {
 		for _, one := range all(t, "sweeps", admin.Sweeps(ctx)) {
 			if one.ID == s.ID {

@@ -27,7 +27,7 @@ func TestPasswordsAreHashedBeside(t *testing.T) {
 		t.Errorf("the process is %q, %v", out, err)
 	}
 	if !strings.Contains(string(e2e.Metrics(t, p.Ops)), "flakepass_hashing_process_cpu_seconds_total") {
-		t.Error("the metrics do not tell what it uses")
+		t.Error("the metrics do not say what it uses")
 	}
 
 	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
@@ -36,16 +36,16 @@ func TestPasswordsAreHashedBeside(t *testing.T) {
 	testenv.Eventually(t, e2e.Patience, func() bool {
 		a := c.Do("POST", "/v1/login", e2e.Object("username", "alice", "password", password))
 		if a.Status != 200 && a.Status != 503 {
-			t.Fatalf("a right password is told %d: %s", a.Status, a.Body)
+			t.Fatalf("a right password is answered %d: %s", a.Status, a.Body)
 		}
 		return a.Status == 200
-	}, "nobody can log in any more")
+	}, "no user can log in any more")
 	second := hashProcess(t, p)
 	if second == first {
 		t.Errorf("process %d was killed, and is there", first)
 	}
 
-	// A terminal tells both to stop, and so does systemd.
+	// A terminal signals both to stop, and so does systemd.
 	if err := syscall.Kill(second, syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}

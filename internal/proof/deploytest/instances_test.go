@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	apiclient "github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
@@ -15,13 +16,13 @@ import (
 )
 
 // Redis that stands still is seen in what each says of it, and harms nothing.
-func TestInstancesTellOfRedis(t *testing.T) {
+func TestInstancesReportTheirRedis(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnMySQL(t)
 	i := d.Start(t)
 	e2e.NewAdmin(t, d, "ada", account.RoleAdmin)
 	c := goClient(t, i, nil)
-	in, err := c.Login(t.Context(), apiclient.Credentials{Username: "ada", Password: apiclient.NewPassword(e2e.Passphrase)})
+	in, err := c.Login(t.Context(), client.Credentials{Username: "ada", Password: client.NewPassword(e2e.Passphrase)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestInstancesTellOfRedis(t *testing.T) {
 		t.Helper()
 		testenv.Eventually(t, e2e.Patience, func() bool {
 			list, err := c.As(in.Token).Instances(t.Context())
-			return err == nil && len(list) == 1 && list[0].RedisState == want && list[0].Horizon >= 0 && list[0].Bound == e2e.Bound
+			return err == nil && len(list) == 1 && list[0].Redis == want && list[0].Horizon != nil && list[0].Bound == wire.Millis(e2e.Bound)
 		}, "the instance says of Redis: "+want)
 	}
 	says("ok")
@@ -39,14 +40,14 @@ func TestInstancesTellOfRedis(t *testing.T) {
 	says("ok")
 }
 
-func callInstances(ctx context.Context, t *testing.T, admin *apiclient.Client) {
-	var list []apiclient.Instance
+func callInstances(ctx context.Context, t *testing.T, admin *client.Client) {
+	var list []wire.Instance
 	testenv.Eventually(t, e2e.Patience, func() bool {
-		list = step[[]apiclient.Instance](t, "instances")(admin.Instances(ctx))
+		list = step[[]wire.Instance](t, "instances")(admin.Instances(ctx))
 		return len(list) > 0
 	}, "the instance has reported")
-	if i := list[0]; len(list) != 1 || i.Name != run.Holder() || i.Version != release.Version() || i.NotHeardOf || i.RedisState != "none" || i.Horizon < 0 ||
-		i.Bound != e2e.Bound || i.StartedAt.IsZero() || i.SeenAt.Before(i.StartedAt) || i.DatabaseTook <= 0 || i.ClockAhead.Abs() > time.Minute || len(i.Troubles) != 0 {
+	if i := list[0]; len(list) != 1 || i.Name != run.Holder() || i.Version != release.Version() || i.NotHeardOf || i.Redis != "none" || i.Horizon == nil ||
+		i.Bound != wire.Millis(e2e.Bound) || i.StartedAt.IsZero() || i.SeenAt.Before(i.StartedAt.Time) || i.DatabaseTook <= 0 || time.Duration(i.ClockAhead).Abs() > time.Minute || len(i.Troubles) != 0 {
 		t.Errorf("instances: %+v", list)
 	}
 }
@@ -69,7 +70,7 @@ func TestReportsThatFailHarmNothing(t *testing.T) {
 	c.Alive(token)
 	c.Want(c.Logout(token), 204, "")
 	e2e.Execute(t, db, "RENAME TABLE elsewhere TO instances")
-	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT MAX(database_failed) FROM instances") > 0 }, "reports come again, and tell of those that did not")
+	testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT MAX(database_failed) FROM instances") > 0 }, "reports come again, and count those that did not")
 	if n := strings.Count(i.Log.String(), "could not report"); n != 1 {
 		t.Errorf("the log says so %d times", n)
 	}

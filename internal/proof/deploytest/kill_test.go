@@ -16,7 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// A history is what one person was told, up to the moment when the server died.
+// A history is the answers that one person received, up to the moment when the server died.
 type history struct {
 	name, password string
 
@@ -54,7 +54,7 @@ func TestKilledServerKeepsItsWord(t *testing.T) {
 			select {
 			case <-acks:
 			case <-time.After(e2e.Patience):
-				t.Fatalf("nobody is answered\n%s", p.Log)
+				t.Fatalf("no request is answered\n%s", p.Log)
 			}
 		}
 		p.Signal(t, syscall.SIGKILL)

@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
-// What a route needs of whoever calls it. TestEveryRouteIsHeldToItsRight has one
+// What a route needs of its caller. TestEveryRouteIsHeldToItsRight has one
 // of these for each route that changes something.
 const (
 	byNothing = "nothing" // what it changes proves itself, or it changes nothing
@@ -31,7 +31,7 @@ type mutation struct {
 	do func(f *rightsTest, a *actor, ready func()) e2e.Answer
 }
 
-// An actor is somebody whose right is about to end.
+// An actor is a user whose right is about to end.
 type actor struct {
 	id          idworker.ID
 	name, token string

@@ -28,8 +28,8 @@ func reads(statement string) bool {
 	return strings.HasPrefix(statement, "SELECT") && strings.Contains(statement, "LEFT JOIN users ON token_id = ")
 }
 
-// TestLogoutVsFill: an instance was told by the database that a login lives, and
-// the answer is on its way while the login ends elsewhere, and everybody has heard
+// TestLogoutVsFill: an instance has read from the database that a login lives, and
+// the answer is on its way while the login ends elsewhere, and every instance has read
 // of it. The answer revives it nowhere.
 func TestLogoutVsFill(t *testing.T) {
 	t.Parallel()
@@ -44,8 +44,8 @@ func TestLogoutVsFill(t *testing.T) {
 			token := here.Login("ada", password)
 			judge, met := once(reads, e2e.LateReply)
 			proxy.Decide(judge)
-			told := make(chan e2e.Answer, 1)
-			go func() { told <- slow.Me(token) }()
+			answer := make(chan e2e.Answer, 1)
+			go func() { answer <- slow.Me(token) }()
 			testenv.Eventually(t, e2e.Patience, func() bool { return met.Load() == 1 }, "the slow one asks")
 			// It has the truth of now, at the latest when another one has asked, too.
 			here.Alive(token)
@@ -53,8 +53,8 @@ func TestLogoutVsFill(t *testing.T) {
 			ended := time.Now()
 			testenv.Eventually(t, e2e.Patience, func() bool { return time.Since(ended) > 2*e2e.Bound }, "time stands still")
 			proxy.Open()
-			if a := <-told; a.Status != 401 && a.Status != 503 {
-				t.Errorf("asked before the logout, answered long after it was heard of: %d", a.Status)
+			if a := <-answer; a.Status != 401 && a.Status != 503 {
+				t.Errorf("asked before the logout, answered long after it was read: %d", a.Status)
 			}
 			for range 5 {
 				slow.Dead(token, "token_logged_out")
@@ -101,7 +101,7 @@ func TestPubSubFull(t *testing.T) {
 }
 
 // TestSetNXAppliedLate: an instance reads a login from the database and puts it
-// into a Redis that stands still. The login ends, of which Redis cannot be told.
+// into a Redis that stands still. The login ends, which Redis cannot receive.
 // Then Redis goes on, with all that was sent to it, and says that the login lives.
 func TestSetNXAppliedLate(t *testing.T) {
 	t.Parallel()
@@ -122,12 +122,12 @@ func TestSetNXAppliedLate(t *testing.T) {
 		}
 		return e2e.Passes
 	})
-	told := make(chan e2e.Answer, 1)
-	go func() { told <- slow.Me(token) }()
+	answer := make(chan e2e.Answer, 1)
+	go func() { answer <- slow.Me(token) }()
 	<-asked // Redis had nothing
 	d.Redis.Pause()
 	close(hold)
-	slow.Want(<-told, 200, "") // and was told, and has not answered
+	slow.Want(<-answer, 200, "") // it has read the row, and had not answered
 	here.Want(here.Logout(token), 202, "")
 	ended := time.Now()
 	here.Dead(token, "token_logged_out")

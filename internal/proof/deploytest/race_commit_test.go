@@ -21,7 +21,7 @@ func once(f func(string) bool, what e2e.Fate) (judge func(string) e2e.Fate, met 
 }
 
 // TestCommitUnknown cuts the connection to MySQL around the commit of a logout and
-// of a login. Whatever the caller is told, it has happened or it has not: on every
+// of a login. Whatever the answer is, it has happened or it has not: on every
 // instance, and asked again it is done.
 func TestCommitUnknown(t *testing.T) {
 	t.Parallel()
@@ -42,23 +42,23 @@ func TestCommitUnknown(t *testing.T) {
 			return statement == "COMMIT" && ending.Load()
 		}, what)
 		proxy.Decide(judge)
-		told := here.Logout(token)
+		answer := here.Logout(token)
 		asked := time.Now()
 		proxy.Pass()
 		if met.Load() == 0 {
 			t.Fatal("no statement ended a login")
 		}
-		t.Logf("logout, cut %s the commit: %d %s", name, told.Status, told.Field("code"))
+		t.Logf("logout, cut %s the commit: %d %s", name, answer.Status, answer.Field("code"))
 		row := e2e.Count(t, d.SQL(t), "SELECT COUNT(*) FROM users WHERE token_id IS NULL")
 		switch {
-		case told.Status == 204:
+		case answer.Status == 204:
 			here.Dead(token, "token_logged_out")
 			e2e.Soon(t, there, token, "token_logged_out", asked)
-		case told.Status != 503:
-			t.Fatalf("logout: %d, want 204 or 503", told.Status)
+		case answer.Status != 503:
+			t.Fatalf("logout: %d, want 204 or 503", answer.Status)
 		case what == e2e.NoReply && row == 0:
 			t.Error("the database has answered, and the login lives")
-		case row == 1: // it has happened, although nobody could say so
+		case row == 1: // it has happened, although no answer says so
 			e2e.Soon(t, here, token, "token_logged_out", asked)
 			e2e.Soon(t, there, token, "token_logged_out", asked)
 		default:
@@ -75,16 +75,16 @@ func TestCommitUnknown(t *testing.T) {
 		there.Alive(token)
 		judge, met = once(func(statement string) bool { return statement == "COMMIT" }, what)
 		proxy.Decide(judge)
-		told = here.TryLogin("ada", password)
+		answer = here.TryLogin("ada", password)
 		asked = time.Now()
 		proxy.Pass()
 		if met.Load() == 0 {
 			t.Fatal("no statement committed a login")
 		}
-		t.Logf("login, cut %s the commit: %d %s", name, told.Status, told.Field("code"))
-		if told.Status == 200 {
-			here.Alive(told.Field("token"))
-			there.Alive(told.Field("token"))
+		t.Logf("login, cut %s the commit: %d %s", name, answer.Status, answer.Field("code"))
+		if answer.Status == 200 {
+			here.Alive(answer.Field("token"))
+			there.Alive(answer.Field("token"))
 		}
 		replaced := e2e.Count(t, d.SQL(t), "SELECT COUNT(*) FROM users WHERE ended_reason = 'replaced'") == 1
 		if what == e2e.NoReply && !replaced {
@@ -107,7 +107,7 @@ func TestCommitUnknown(t *testing.T) {
 
 // TestFeedOutOfOrderCommit holds the commit of a login back for nearly as long as
 // a change may take. What it replaced was stamped long before; other ends, stamped
-// later, are heard of meanwhile.
+// later, arrive meanwhile.
 func TestFeedOutOfOrderCommit(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnMySQLAlone(t)
@@ -128,14 +128,14 @@ func TestFeedOutOfOrderCommit(t *testing.T) {
 			}
 			return e2e.Passes
 		})
-		told := make(chan e2e.Answer, 1)
-		go func() { told <- here.TryLogin("ada", ada) }()
+		answer := make(chan e2e.Answer, 1)
+		go func() { answer <- here.TryLogin("ada", ada) }()
 		<-held
 		other := there.Login("bob", bob)
 		here.Alive(other)
 		there.Want(there.Logout(other), 204, "")
 		e2e.Soon(t, here, other, "token_logged_out", time.Now()) // polls go by
-		a := <-told
+		a := <-answer
 		proxy.Pass()
 		if a.Status != 200 { // the machine stood still, and the change took too long
 			return false

@@ -54,7 +54,7 @@ func (v value) putBack(t testing.TB, rdb *redis.Client) {
 // polls reports whether a statement is a question of the feed.
 func polls(statement string) bool { return strings.Contains(statement, "token_floor_at >=") }
 
-// TestBootWithoutFeed: an instance that has not heard of one end since it was
+// TestBootWithoutFeed: an instance that has not read one end since it was
 // started believes nothing that lies in Redis, and asks.
 func TestBootWithoutFeed(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 )
 
 // A client logs out with a token of the login before the last, which the database
-// has forgotten. The instance that answers had not heard that it is over, and
+// has forgotten. The instance that answers had not read that it is over, and
 // refuses it from then on nevertheless.
 func TestLogoutOfTheForgottenIsRefusedAtOnce(t *testing.T) {
 	t.Parallel()
@@ -24,7 +24,7 @@ func TestLogoutOfTheForgottenIsRefusedAtOnce(t *testing.T) {
 		old := there.Login("ada", password)
 		here.Alive(old)
 		there.Want(there.Logout(there.Login("ada", password)), 204, "")
-		if here.Me(old).Status == 200 { // it has not heard yet
+		if here.Me(old).Status == 200 { // it has not read it yet
 			stale++
 		}
 		here.Want(here.Logout(old), 204, "")
@@ -32,5 +32,5 @@ func TestLogoutOfTheForgottenIsRefusedAtOnce(t *testing.T) {
 			t.Fatalf("logged out here, and answered with %d here", got.Status)
 		}
 		return stale >= 3
-	}, "the instance has not heard of an end yet")
+	}, "the instance has not read an end yet")
 }

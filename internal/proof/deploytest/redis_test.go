@@ -8,10 +8,10 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// TestRedisThatCannotBeUsedIsToldAtTheStart: in the greeting and in the log, by
+// TestRedisThatCannotBeUsedIsReportedAtTheStart: in the greeting and in the log, by
 // kind, with its place and without its password; and the instance is ready all
 // the same.
-func TestRedisThatCannotBeUsedIsToldAtTheStart(t *testing.T) { //nolint:tparallel // its instances take turns on one database file
+func TestRedisThatCannotBeUsedIsReportedAtTheStart(t *testing.T) { //nolint:tparallel // its instances take turns on one database file
 	t.Parallel()
 	open, locked, paused := testenv.Redis(t), testenv.Redis(t, "--requirepass", "right"), testenv.Redis(t)
 	paused.Pause()
@@ -25,7 +25,7 @@ func TestRedisThatCannotBeUsedIsToldAtTheStart(t *testing.T) { //nolint:tparalle
 		"none":                       {"", "", "none"},
 		"works":                      {open.URL(), "", "yes"},
 		"works with its password":    {"redis://:right@" + locked.Addr, "", "yes"},
-		"nobody there":               {"redis://:PLANTED@" + gone.Addr, gone.Addr, "does not answer"},
+		"no server there":            {"redis://:PLANTED@" + gone.Addr, gone.Addr, "does not answer"},
 		"stands still":               {"redis://:PLANTED@" + paused.Addr, paused.Addr, "does not answer"},
 		"no cluster there":           {"redis+cluster://:PLANTED@" + gone.Addr, gone.Addr, "does not answer"},
 		"no sentinel there":          {"redis+sentinel://:PLANTED@" + gone.Addr + "/m?sentinel_password=PLANTED", gone.Addr + "/m", "does not answer"},
@@ -57,10 +57,10 @@ func TestRedisThatCannotBeUsedIsToldAtTheStart(t *testing.T) { //nolint:tparalle
 	}
 }
 
-// TestLostSubscriptionIsToldAndCounted: the log, once, and the metrics of an
-// instance tell that it does not hear of endings any more, and that it does
+// TestLostSubscriptionIsReportedAndCounted: the log, once, and the metrics of an
+// instance report that it does not receive endings any more, and that it does
 // again.
-func TestLostSubscriptionIsToldAndCounted(t *testing.T) {
+func TestLostSubscriptionIsReportedAndCounted(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	redis := testenv.Redis(t)
@@ -93,9 +93,9 @@ func TestLostSubscriptionIsToldAndCounted(t *testing.T) {
 	}
 }
 
-// TestRedisThatEvictsIsToldAtTheStart: in the log, once, and by /readyz, which says
+// TestRedisThatEvictsIsReportedAtTheStart: in the log, once, and by /readyz, which says
 // that the instance is ready all the same.
-func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) {
+func TestRedisThatEvictsIsReportedAtTheStart(t *testing.T) {
 	t.Parallel()
 	evicts, keeps, silent := testenv.Redis(t, "--maxmemory-policy", "allkeys-lru"), testenv.Redis(t), testenv.Redis(t)
 	silent.Command("ACL SETUSER default -info")
@@ -106,7 +106,7 @@ func TestRedisThatEvictsIsToldAtTheStart(t *testing.T) {
 		i := d.Start(t, "FLAKEPASS_REDIS", url)
 		answer := e2e.NewClient(t, i.Ops).Do("GET", "/readyz", "")
 		e2e.NewClient(t, i.Ops).Want(answer, 200, "")
-		if told := strings.Contains(string(answer.Body), "warnings"); told != (want != "") || !strings.Contains(string(answer.Body), want) {
+		if warns := strings.Contains(string(answer.Body), "warnings"); warns != (want != "") || !strings.Contains(string(answer.Body), want) {
 			t.Errorf("/readyz says %s, want %q", answer.Body, want)
 		}
 		if n := i.Log.Count("counts of attempts"); n != min(len(want), 1) || want != "" && i.Log.Count(want) != 1 {

@@ -53,7 +53,7 @@ func startExample(t *testing.T, server, token string) *example {
 	return e
 }
 
-// hello is what the example answers whoever has that token.
+// hello is what the example answers the holder of that token.
 func (e *example) hello(token string) (status int, body string) {
 	e.t.Helper()
 	req, err := http.NewRequestWithContext(e.t.Context(), http.MethodGet, e.base+"/hello", nil)
@@ -87,7 +87,7 @@ func (e *example) dies(token string, acknowledged time.Time, want int) {
 	}, "the token is refused")
 }
 
-// withoutFlakepass asks until nobody can tell, and returns how often the token was
+// withoutFlakepass asks until it is undecided, and returns how often the token was
 // good until then: later than the bound it must not be.
 func (e *example) withoutFlakepass(token string) (good int) {
 	e.t.Helper()
@@ -104,7 +104,7 @@ func (e *example) withoutFlakepass(token string) (good int) {
 			e.t.Fatalf("%d while flakepass stands still", status)
 		}
 		return status == 503
-	}, "nobody can tell")
+	}, "it is undecided")
 	return good
 }
 
@@ -123,7 +123,7 @@ func TestRemoteInAnotherProcess(t *testing.T) {
 	use := func(token string, d time.Duration) {
 		t.Helper()
 		for end := time.Now().Add(d); time.Now().Before(end); {
-			// On a machine that stands still now and then, nobody may be able to tell.
+			// On a machine that stands still now and then, it may be undecided.
 			if status, body := e.hello(token); status != 503 && (status != 200 || body != "hello alice") {
 				t.Fatalf("%d %s\n%s", status, body, e.log)
 			}
@@ -134,8 +134,8 @@ func TestRemoteInAnotherProcess(t *testing.T) {
 	c.Want(c.Logout(alice), 204, "")
 	e.dies(alice, time.Now(), 401)
 
-	// flakepass stands still: what is in use is good for a while, then nobody can
-	// tell, and nobody is told 401.
+	// flakepass stands still: what is in use is good for a while, then it is
+	// undecided, and never 401.
 	alice = c.Login("alice", password)
 	// On a machine that stands still in between nothing is good for any time, and
 	// it is done again.
@@ -154,7 +154,7 @@ func TestRemoteInAnotherProcess(t *testing.T) {
 	c.Want(c.Logout(alice), 204, "")
 	e.dies(alice, time.Now(), 401)
 
-	// Nothing passes any more, and nobody is told.
+	// Nothing passes any more, and no error is returned.
 	alice = c.Login("alice", password)
 	use(alice, 2*e2e.Bound)
 	link.Cut(faultproxy.Both)

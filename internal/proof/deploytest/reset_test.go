@@ -126,7 +126,7 @@ func resetStory(t *testing.T, d *e2e.Deployment) {
 		}
 	}
 	if won < 0 {
-		t.Fatalf("nobody has won: %v", statuses)
+		t.Fatalf("no request has won: %v", statuses)
 	}
 	here.Alive(here.Login("oscar", passwords[won]))
 
@@ -155,7 +155,7 @@ func resetsAreRecorded(t *testing.T, db *sql.DB) {
 	}
 }
 
-// TestResetForgetsFailures: whoever was kept waiting for guesses at the password
+// TestResetForgetsFailures: a user who was kept waiting for guesses at the password
 // of before gets in with the new one; and uses are limited by address.
 func TestResetForgetsFailures(t *testing.T) {
 	t.Parallel()
@@ -193,7 +193,7 @@ func TestRehashThroughALogin(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	password := e2e.NewPassword()
-	cheaper, err := account.NewHasher(account.Params{MemoryKiB: 7168, Iterations: 5, Parallelism: 1}, 1, 1)
+	cheaper, err := account.NewHasher(account.Here{}, account.Params{MemoryKiB: 7168, Iterations: 5, Parallelism: 1}, 1, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,8 +32,8 @@ func leastRights(t *testing.T, begin, database string) (lines []string) {
 }
 
 // TestTheRightsOfServingAreEnough: with what docs/rights.md grants and no more two
-// instances serve, tell each other of logouts and count guesses together, once
-// somebody with more has migrated; Redis has refused nothing.
+// instances serve, notify each other of logouts and count guesses together, once
+// an operator with more has migrated; Redis has refused nothing.
 func TestTheRightsOfServingAreEnough(t *testing.T) {
 	d := e2e.OnMySQL(t)
 	e2e.Must(t, d.Vars, "", "migrate", "up")
@@ -70,7 +70,7 @@ func TestTheRightsOfServingAreEnough(t *testing.T) {
 	b.Alive(token)
 	a.Alive(token)
 	b.Want(b.Logout(token), 204, "")
-	testenv.Eventually(t, e2e.Patience, func() bool { return a.Do("GET", "/v1/me", "", e2e.Bearer(token)).Status == 401 }, "the other instance has heard of it")
+	testenv.Eventually(t, e2e.Patience, func() bool { return a.Do("GET", "/v1/me", "", e2e.Bearer(token)).Status == 401 }, "the other instance has received it")
 	for range 4 {
 		a.Want(a.TryLogin("ada", e2e.NewPassword()), 401, "credentials_invalid")
 	}

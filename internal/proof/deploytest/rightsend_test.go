@@ -19,7 +19,7 @@ import (
 )
 
 // newRights starts an instance that goes on believing what it has read, for as
-// long as the feed tells it nothing.
+// long as the feed brings it nothing.
 func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 	t.Helper()
 	d.Vars["FLAKEPASS_SECOND_FACTOR_KEY"] = strings.Repeat("5a", 32)
@@ -27,7 +27,7 @@ func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 	db := d.SQL(t)
 	e2e.Execute(t, db, "UPDATE settings SET sweep_schedule = '@every 24h'") // none but those that are asked for
 	i := d.Start(t, "FLAKEPASS_REVOCATION_BOUND", "5m")
-	hasher, err := account.NewHasher(account.DefaultParams(), 1, 8)
+	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 	}
 }
 
-// next is a name that nobody has.
+// next is a name that no account has.
 func (f *rightsTest) next() string { f.serial++; return fmt.Sprintf("person%d", f.serial) }
 
 // user makes one whose password is passphrase.
@@ -91,7 +91,7 @@ func (f *rightsTest) version() string {
 	return fmt.Sprintf("%q", fmt.Sprint(e2e.Count(f.t, f.db, "SELECT version FROM settings WHERE scope = 'global'")))
 }
 
-// actor logs somebody in who may do m, and prepares what m needs of its actor.
+// actor logs in a user who may do m, and prepares what m needs of its actor.
 func (f *rightsTest) actor(m mutation) *actor {
 	f.t.Helper()
 	role := map[string]account.Role{byLogin: account.RoleUser, byService: account.RoleService}[m.needs]
@@ -132,17 +132,17 @@ func (f *rightsTest) made() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// TestNobodyMakesAnythingWhoseRightHasEnded: an admin was disabled or demoted, or
-// a login was ended, elsewhere. This instance has not heard of it and goes on
+// TestARightThatHasEndedMakesNothing: an admin was disabled or demoted, or
+// a login was ended, elsewhere. This instance has not read it and goes on
 // believing the token, as it may for as long as the bound. It answers a question
 // by that, and it makes and changes nothing.
-func TestNobodyMakesAnythingWhoseRightHasEnded(t *testing.T) {
+func TestARightThatHasEndedMakesNothing(t *testing.T) {
 	t.Parallel()
 	for kind, on := range map[string]func(testing.TB) *e2e.Deployment{"SQLite": e2e.OnSQLite, "MySQL": e2e.OnMySQLAlone} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f := newRights(t, on(t))
-			// The row alone, without the stamp by which the feed would tell.
+			// The row alone, without the stamp by which the feed would find it.
 			ways := map[string]string{
 				"disabled": "UPDATE users SET disabled_at = 1700000000000 WHERE id = ?",
 				"demoted":  "UPDATE users SET role = 'user' WHERE id = ?",
@@ -174,7 +174,7 @@ func TestNobodyMakesAnythingWhoseRightHasEnded(t *testing.T) {
 }
 
 // TestATokenAloneIsNotEnough: by a login in which password and code were shown
-// eleven minutes ago nobody does what is sensitive, until they are shown once more;
+// eleven minutes ago no user does what is sensitive, until they are shown once more;
 // all else goes on without.
 func TestATokenAloneIsNotEnough(t *testing.T) {
 	t.Parallel()

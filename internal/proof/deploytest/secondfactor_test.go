@@ -58,9 +58,9 @@ func TestAnAdminGetsBackWhoLostTheSecondFactor(t *testing.T) {
 	}
 }
 
-// Without a key on MySQL nobody can enrol, and the answer says what to set. With
-// the key taken away, whoever has a factor does not get in without it.
-func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
+// Without a key on MySQL no factor can be added, and the answer says what to set. With
+// the key taken away, a user with a factor does not get in without it.
+func TestWithoutAKeyNoFactorIsAddedAndNoneIsBypassed(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
 	t.Parallel()
 	d := e2e.OnMySQLAlone(t)
 	key := []string{"FLAKEPASS_SECOND_FACTOR_KEY", strings.Repeat("5a", 32)}
@@ -84,7 +84,7 @@ func TestWithoutAKeyNobodyEnrolsAndNobodyGetsPastAFactor(t *testing.T) { //nolin
 	}
 }
 
-// A lost key file is told at the start, not to the next person who logs in.
+// A lost key file is reported at the start, not to the next person who logs in.
 func TestAMissingKeyFileStopsTheStart(t *testing.T) { //nolint:tparallel // what is in the subtest comes first
 	t.Parallel()
 	d := e2e.OnSQLite(t)

@@ -20,18 +20,18 @@ func TestLogoutOverSentinel(t *testing.T) {
 	// The first command waits for the sentinels to name the master.
 	testenv.Eventually(t, e2e.Patience, func() bool {
 		return logoutReaches(t, a, b, "alice", password).Status == 204
-	}, "Redis is told")
+	}, "messages go through Redis")
 	if s.Master().Command("DBSIZE") == ":0\r\n" {
 		t.Error("nothing is in Redis: it is not used")
 	}
 
 	s.Master().Kill()
-	if told := logoutReaches(t, a, b, "alice", password); told.Status != 202 && told.Status != 204 {
-		t.Errorf("logout without a master: %d", told.Status)
+	if answer := logoutReaches(t, a, b, "alice", password); answer.Status != 202 && answer.Status != 204 {
+		t.Errorf("logout without a master: %d", answer.Status)
 	}
 	s.Await()
 	testenv.Eventually(t, e2e.Patience, func() bool {
 		return logoutReaches(t, a, b, "alice", password).Status == 204 &&
 			logoutReaches(t, b, a, "alice", password).Status == 204
-	}, "the new master is told, by both")
+	}, "messages of both go through the new master")
 }

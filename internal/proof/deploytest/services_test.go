@@ -95,7 +95,7 @@ func TestVerificationsAnswerEachTokenByItself(t *testing.T) {
 // An event of a stream.
 type event struct{ id, kind, data string }
 
-// follow opens a stream and returns what it tells, until it ends.
+// follow opens a stream and returns its events, until it ends.
 func follow(t *testing.T, address, token, last string) (events <-chan event, cut func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -108,18 +108,18 @@ func follow(t *testing.T, address, token, last string) (events <-chan event, cut
 		req.Header.Set("Last-Event-ID", last)
 	}
 	next := &http.Transport{}
-	resp, err := next.RoundTrip(req) //nolint:bodyclose // by whoever reads it, below
+	resp, err := next.RoundTrip(req) //nolint:bodyclose // by the goroutine below
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("a stream: %d %s", resp.StatusCode, resp.Header.Get("Content-Type"))
 	}
-	told := make(chan event, 1000)
+	parts := make(chan event, 1000)
 	go func() {
 		defer next.CloseIdleConnections()
 		defer resp.Body.Close()
-		defer close(told)
+		defer close(parts)
 		var e event
 		for s := bufio.NewScanner(resp.Body); s.Scan(); {
 			name, value, _ := strings.Cut(s.Text(), ": ")
@@ -131,13 +131,13 @@ func follow(t *testing.T, address, token, last string) (events <-chan event, cut
 			case "data":
 				e.data = value
 			case "":
-				told <- e
+				parts <- e
 				e = event{}
 			}
 		}
 	}()
 	t.Cleanup(cancel)
-	return told, cancel
+	return parts, cancel
 }
 
 // until reads events up to one of that kind.
@@ -171,9 +171,9 @@ func ended(t *testing.T, events <-chan event, what string) {
 	}, what)
 }
 
-// TestRevocationsTellOfEveryEnd: of those here and those on another instance,
+// TestRevocationsReportEveryEnd: of those here and those on another instance,
 // in a stream that resumes, and that ends with its owner's login.
-func TestRevocationsTellOfEveryEnd(t *testing.T) {
+func TestRevocationsReportEveryEnd(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	one, other := d.Start(t), d.Start(t)
@@ -183,20 +183,20 @@ func TestRevocationsTellOfEveryEnd(t *testing.T) {
 	first := until(t, events, "reset")
 	until(t, events, "policy")
 	if beat := until(t, events, "beat"); !strings.Contains(beat.data, `"horizon_age_ms"`) || !strings.Contains(beat.data, `"elapsed_ms"`) {
-		t.Errorf("a beat tells %s", beat.data)
+		t.Errorf("a beat says %s", beat.data)
 	}
 	alice, _ := d.Person(t, c, "alice", "user")
 	bob, _ := d.Person(t, c, "bob", "user")
 	c.Want(c.Logout(alice), 204, "")
 	here := until(t, events, "end")
 	if !strings.Contains(here.data, e2e.IDOf(alice)) || !strings.Contains(here.data, "token_logged_out") || here.id == "" {
-		t.Errorf("an end tells %+v, want %s logged out", here, e2e.IDOf(alice))
+		t.Errorf("an end says %+v, want %s logged out", here, e2e.IDOf(alice))
 	}
 	away := e2e.NewClient(t, other.Public)
 	away.Want(away.Logout(bob), 204, "")
 	there := until(t, events, "end")
 	if !strings.Contains(there.data, e2e.IDOf(bob)) {
-		t.Errorf("an end elsewhere tells %+v, want %s", there, e2e.IDOf(bob))
+		t.Errorf("an end elsewhere says %+v, want %s", there, e2e.IDOf(bob))
 	}
 	cut()
 

@@ -11,9 +11,9 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// TestServeFromNothing: with nothing configured the program starts, tells how
-// to make the first admin, keeps what it was told over a restart, and answers
-// the requests that are under way when it is told to stop.
+// TestServeFromNothing: with nothing configured the program starts, prints how
+// to make the first admin, keeps its data over a restart, and answers
+// the requests that are under way when it has to stop.
 func TestServeFromNothing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -120,8 +120,8 @@ func TestTwoLinksMakeOneAdmin(t *testing.T) {
 	}
 }
 
-// TestBadConfigurationIsToldAtOnce: all that is wrong, in one go, and no secret.
-func TestBadConfigurationIsToldAtOnce(t *testing.T) {
+// TestBadConfigurationIsReportedAtOnce: all that is wrong, in one go, and no secret.
+func TestBadConfigurationIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	r := e2e.Command(t, map[string]string{
 		"FLAKEPASS_LISTEN":           "nowhere",

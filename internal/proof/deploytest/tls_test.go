@@ -83,7 +83,7 @@ func TestServeTLS(t *testing.T) {
 		t.Errorf("after a broken renewal: %+v", got)
 	}
 	if !strings.Contains(string(e2e.Metrics(t, p.Ops)), "flakepass_tls_certificate_end_timestamp_seconds") {
-		t.Error("no metric tells when the certificate ends")
+		t.Error("no metric says when the certificate ends")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestHTTP2WithoutTLSIsForThoseWhoAsk(t *testing.T) {
 }
 
 // TestIdleConnectionsMakeRoom: a client that holds as many connections as there may
-// be, and asks nothing, keeps nobody out, whether or not it is a trusted proxy.
+// be, and asks nothing, keeps no client out, whether or not it is a trusted proxy.
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	for _, proxies := range []string{"", "127.0.0.1"} {

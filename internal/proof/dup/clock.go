@@ -10,7 +10,7 @@ import (
 )
 
 // A clock is the error of one process's clock: nanoseconds in a file of 8 bytes,
-// which the campaign writes and the process reads at each look at the clock.
+// which the command writes and the process reads at each look at the clock.
 type clock struct{ mem []byte }
 
 func openClock(name string) (clock, error) {

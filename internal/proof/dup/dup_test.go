@@ -1,6 +1,6 @@
 //go:build unix
 
-// The tests are inside package main, which nobody can import.
+// The tests are inside package main, which cannot be imported.
 package main
 
 import (
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestNothingIsMintedTwiceFromFiles is a short campaign; "make test" runs a
+// TestNothingIsMintedTwiceFromFiles is a short run; "make test" runs a
 // longer one.
 func TestNothingIsMintedTwiceFromFiles(t *testing.T) {
 	k, err := kindOf("file")
@@ -39,8 +39,8 @@ func TestNothingIsMintedTwiceFromFiles(t *testing.T) {
 	}
 }
 
-// TestCampaignFindsALenderWithoutAFence shows that the campaign can fail.
-func TestCampaignFindsALenderWithoutAFence(t *testing.T) {
+// TestLenderWithoutAFenceIsFound shows that the test can fail.
+func TestLenderWithoutAFenceIsFound(t *testing.T) {
 	k, err := kindOf("unfenced")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestCampaignFindsALenderWithoutAFence(t *testing.T) {
 	k.fenced = true // and had it promised otherwise:
 	r.kind = k
 	if err := r.verdict(); err == nil {
-		t.Errorf("%d were minted twice, and nobody complains", r.result.Twice)
+		t.Errorf("%d were minted twice, and no error is returned", r.result.Twice)
 	}
 	t.Logf("%d of %d, such as %v", r.result.Twice, r.result.IDs, r.result.Examples)
 }

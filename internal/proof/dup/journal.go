@@ -43,7 +43,7 @@ func newJournal(prefix string) (*journal, error) {
 	return j, j.turn(nil)
 }
 
-// turn goes on with a new file, unless somebody did after old.
+// turn goes on with a new file, unless another has one after old.
 func (j *journal) turn(old *page) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -154,7 +154,7 @@ func zooKeeperReady(ctx context.Context, address string) error {
 // not there.
 type silence struct{}
 
-// Printf drops what it is told.
+// Printf drops its arguments.
 func (silence) Printf(string, ...any) {}
 
 func kindOf(name string) (kind, error) {
@@ -189,7 +189,7 @@ func sqlLender(driver string, d sqlworker.Dialect, o order, now func() time.Time
 }
 
 // unfenced lends as most generators do: a number that was configured, from now
-// on, to whoever starts with it. Nobody remembers anything.
+// on, to the process that starts with it. Nothing is stored.
 type unfenced struct {
 	number *int
 	now    func() time.Time

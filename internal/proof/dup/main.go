@@ -8,11 +8,11 @@
 // for an ID that was written down twice. "make dup" runs it.
 //
 // A last row is minted under a lender without a fence, which is how most
-// generators work. It has to show duplicates, or the campaign is worth nothing.
+// generators work. It has to show duplicates, or this command shows nothing.
 //
 // An ID counts as minted when Next has returned it and the process has written it
 // down, in memory that survives the process, before doing anything else. One that
-// a kill catches in between was used by nobody.
+// a kill catches in between was used nowhere.
 //
 // The disk holds at most 512 MiB of IDs for each process, less than 3 GiB in all,
 // beside the runs of package ledger.
@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 		ids    = flag.Uint64("ids", 0, "end when so many `IDs` were minted under all lenders; 0 means when the time is over")
 		limit  = flag.Duration("for", 45*time.Second, "the `time` for all lenders together")
 		only   = flag.String("only", "", "the `lenders` to try, separated by commas; all otherwise")
-		parent = flag.String("dir", os.TempDir(), "where the campaign makes its `folder`")
+		parent = flag.String("dir", os.TempDir(), "where this command makes its `folder`")
 	)
 	flag.Parse()
 	rows, err := choose(kinds(), *only, *limit)
@@ -62,11 +62,11 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	return campaign(ctx, rows, dir, *ids, *limit)
+	return try(ctx, rows, dir, *ids, *limit)
 }
 
-// campaign runs every row and prints what came of it.
-func campaign(ctx context.Context, rows []kind, dir string, ids uint64, limit time.Duration) error {
+// try runs every row and prints what came of it.
+func try(ctx context.Context, rows []kind, dir string, ids uint64, limit time.Duration) error {
 	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, strings.Join(columns(), "\t")+"\t")
 	fenced := uint64(0)
@@ -153,7 +153,7 @@ func roomy(dir string) error {
 		return err
 	}
 	if free := uint64(fs.Bavail) * uint64(fs.Bsize); free < need {
-		return fmt.Errorf("%s has %d MiB left; the campaign needs %d. -dir names another folder", dir, free>>20, need>>20)
+		return fmt.Errorf("%s has %d MiB left; this needs %d. -dir names another folder", dir, free>>20, need>>20)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // openWithin bounds the opening of a worker: a server that is being restarted
-// answers nobody.
+// answers no request.
 const openWithin = 3 * time.Second
 
 // mint is a whole process: it mints until it is killed, and returns how it ended
@@ -73,7 +73,7 @@ func (o order) mint() error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = w.Run(ctx) }() // the callers hear of a range that is not extended
+	go func() { _ = w.Run(ctx) }() // the callers learn of a range that is not extended
 	ended := make(chan error, o.Callers)
 	var wg sync.WaitGroup
 	for range o.Callers {
@@ -87,7 +87,7 @@ func (o order) mint() error {
 	// Others mint on while the worker closes: that is the hard case.
 	patience, cancel = context.WithTimeout(context.WithoutCancel(ctx), openWithin)
 	defer cancel()
-	_ = w.Close(patience) // told or not
+	_ = w.Close(patience) // handed back or not
 	wg.Wait()
 	close(ended)
 	for err := range ended {

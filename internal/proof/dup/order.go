@@ -12,7 +12,7 @@ import (
 // mintCommand makes the program a process that mints, by the order that follows.
 const mintCommand = "mint"
 
-// How such a process ends when nobody kills it.
+// How such a process ends when it is not killed.
 const (
 	endFull    = 0 // closed when asked to, or its journal is full
 	endBroken  = 2 // a promise was broken; its log says which
@@ -24,7 +24,7 @@ const (
 type order struct {
 	Kind    string // of lender
 	Address string // the folder, file or server of the lender
-	Number  *int   // the one number to take, whoever has it
+	Number  *int   // the one number to take, also if another has it
 
 	Policy  idworker.ClockPolicy
 	Start   idworker.SequenceStart

@@ -17,7 +17,7 @@ import (
 )
 
 // process lives one life after the other until ctx ends. Everything that a life
-// wrote down is in the book before the next one begins, so the disk holds one
+// wrote down is in the ledger before the next one begins, so the disk holds one
 // journal for each process.
 func (r *row) process(ctx context.Context, i int, parent string, goal uint64) error {
 	dir := filepath.Join(parent, fmt.Sprintf("process-%d", i))
@@ -51,7 +51,7 @@ func (r *row) process(ctx context.Context, i int, parent string, goal uint64) er
 		if err := r.live(ctx, p, c); err != nil {
 			return errors.Join(err, p.Stop())
 		}
-		if err := collect(o.Journal, r.book.Add); err != nil {
+		if err := collect(o.Journal, r.ids.Add); err != nil {
 			return err
 		}
 		switch p.ExitCode() {
@@ -66,7 +66,7 @@ func (r *row) process(ctx context.Context, i int, parent string, goal uint64) er
 		default:
 			refused = false
 		}
-		if goal > 0 && r.book.Count() >= goal && (r.kind.fenced || r.shown()) {
+		if goal > 0 && r.ids.Count() >= goal && (r.kind.fenced || r.shown()) {
 			r.over(errGoal)
 		}
 	}
@@ -75,7 +75,7 @@ func (r *row) process(ctx context.Context, i int, parent string, goal uint64) er
 
 // shown reports whether an ID was minted twice.
 func (r *row) shown() bool {
-	result, err := r.book.Twice()
+	result, err := r.ids.Twice()
 	return err == nil && result.Twice > 0
 }
 

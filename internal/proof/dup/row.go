@@ -25,12 +25,12 @@ const (
 	firstTwice = 1
 )
 
-// A row is one lender under the campaign, and what came of it.
+// A row is one lender that was tried, and the outcome.
 type row struct {
 	kind   kind
 	store  order // how to reach the lender
 	era    era
-	book   *ledger.Ledger
+	ids    *ledger.Ledger
 	began  time.Time
 	took   time.Duration
 	result ledger.Result
@@ -39,7 +39,7 @@ type row struct {
 
 	over context.CancelCauseFunc
 	mu   sync.Mutex
-	err  error // what went wrong with the campaign itself
+	err  error // what went wrong with the test itself
 }
 
 // Reasons to end a row.
@@ -48,7 +48,7 @@ var (
 	errGoal = errors.New("enough was minted")
 )
 
-// try runs the campaign for one lender until it has minted goal IDs, if goal is
+// try runs one lender until it has minted goal IDs, if goal is
 // not 0, or for limit.
 func (k kind) try(ctx context.Context, parent string, goal uint64, limit time.Duration) (r *row, err error) {
 	dir := filepath.Join(parent, k.name)
@@ -58,7 +58,7 @@ func (k kind) try(ctx context.Context, parent string, goal uint64, limit time.Du
 		}
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	r = &row{kind: k, began: time.Now(), book: &ledger.Ledger{Layout: idworker.Default(), Dir: dir}}
+	r = &row{kind: k, began: time.Now(), ids: &ledger.Ledger{Layout: idworker.Default(), Dir: dir}}
 
 	s, address, err := k.serve(ctx, filepath.Join(dir, "server"))
 	if err != nil {
@@ -92,7 +92,7 @@ func (k kind) try(ctx context.Context, parent string, goal uint64, limit time.Du
 		return nil, cause
 	}
 	r.took = time.Since(r.began)
-	r.result, err = r.book.Twice()
+	r.result, err = r.ids.Twice()
 	return r, err
 }
 
@@ -126,7 +126,7 @@ func (r *row) verdict() error {
 	case r.kind.fenced && r.result.Twice > 0:
 		return fmt.Errorf("%s: %d IDs were minted twice, such as %v", r.kind.name, r.result.Twice, r.result.Examples)
 	case !r.kind.fenced && r.result.Twice == 0:
-		return fmt.Errorf("%s: nothing was minted twice without a fence: the campaign tests nothing", r.kind.name)
+		return fmt.Errorf("%s: nothing was minted twice without a fence: this tests nothing", r.kind.name)
 	case r.kind.fenced && (r.result.IDs < 1000 || r.kills.Load() == 0):
 		return fmt.Errorf("%s: %d IDs and %d kills: nothing was tested", r.kind.name, r.result.IDs, r.kills.Load())
 	}

@@ -73,7 +73,7 @@ func (r *row) disturb(ctx context.Context, s *served) error {
 		}
 		var err error
 		switch rand.IntN(4) {
-		case 0: // it answers nobody, and all connections stay
+		case 0: // it answers no request, and all connections stay
 			if err := s.Pause(); err != nil {
 				return err
 			}

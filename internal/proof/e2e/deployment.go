@@ -96,7 +96,7 @@ func (d *Deployment) With(more ...string) map[string]string {
 	return vars
 }
 
-// Config is what an instance of the deployment is told.
+// Config is the variables of an instance of the deployment.
 func (d *Deployment) Config(t testing.TB, more ...string) config.Config {
 	t.Helper()
 	cfg, err := config.Load(config.Options{Environ: Environ(d.With(more...))})

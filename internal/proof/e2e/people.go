@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/proof/accounttest"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
@@ -38,7 +39,7 @@ func NextCode(t testing.TB, secret string, steps int) string {
 	return code
 }
 
-// Person registers somebody and logs them in, with that role.
+// Person registers a user and logs in, with that role.
 func (d *Deployment) Person(t testing.TB, c *Client, name, role string) (token, password string) {
 	t.Helper()
 	password = NewPassword()
@@ -63,13 +64,14 @@ var SetupLink = regexp.MustCompile(`/console/setup\?code=\S+`)
 func NewAdmin(t testing.TB, d *Deployment, name string, role account.Role) {
 	t.Helper()
 	db := d.Open(t)
-	hasher, err := account.NewHasher(account.DefaultParams(), 1, 8)
+	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := &OneByOne{}
-	s := &account.Service{Users: &sqlstore.Users{DB: db}, Hasher: hasher, IDs: ids, Now: time.Now}
-	if _, err := s.Register(t.Context(), account.Asker{}, name, account.NewPassword(Passphrase), role); err != nil {
+	users := &sqlstore.Users{DB: db}
+	s := &account.Service{Users: users, Hasher: hasher, IDs: ids, Now: time.Now}
+	if _, err := accounttest.Register(t.Context(), s, users, name, account.NewPassword(Passphrase), role); err != nil {
 		t.Fatal(err)
 	}
 }

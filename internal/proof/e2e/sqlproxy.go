@@ -21,7 +21,7 @@ const (
 	Passes    Fate = iota
 	NeverSent      // the connection is cut before the database has it
 	NoReply        // the database answers, and the connection is cut before the answer is there
-	LateReply      // the database answers, and the answer is there once the gate is open
+	LateReply      // the database answers, and the answer is there after Open
 )
 
 // A sqlProxy stands between an instance and MySQL, reads what statements pass and
@@ -30,7 +30,7 @@ type sqlProxy struct {
 	target string
 	l      net.Listener
 	judge  atomic.Pointer[func(statement string) Fate]
-	gate   chan struct{} // open when closed
+	open   chan struct{} // closed by Open
 	once   sync.Once
 }
 
@@ -46,7 +46,7 @@ func Between(t testing.TB, d *Deployment) (p *sqlProxy, through []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = &sqlProxy{target: c.Addr, l: l, gate: make(chan struct{})}
+	p = &sqlProxy{target: c.Addr, l: l, open: make(chan struct{})}
 	p.Pass()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
@@ -66,7 +66,7 @@ func Between(t testing.TB, d *Deployment) (p *sqlProxy, through []string) {
 func (p *sqlProxy) Decide(f func(statement string) Fate) { p.judge.Store(&f) }
 
 // Open lets late replies through.
-func (p *sqlProxy) Open() { p.once.Do(func() { close(p.gate) }) }
+func (p *sqlProxy) Open() { p.once.Do(func() { close(p.open) }) }
 
 func (p *sqlProxy) Pass() { p.Decide(func(string) Fate { return Passes }) }
 
@@ -132,7 +132,7 @@ func (p *sqlProxy) replies(client, server net.Conn, reply *atomic.Int32) {
 		case NoReply:
 			return // whatever it was about has happened
 		case LateReply:
-			<-p.gate
+			<-p.open
 		}
 		if _, err := client.Write(buffer[:n]); err != nil {
 			return

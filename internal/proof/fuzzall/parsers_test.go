@@ -18,21 +18,26 @@ import (
 // targets that fuzz it; or, after a dash, why none does. A function is named by
 // its folder, its receiver if it has one, and its name.
 var parsers = map[string]string{
-	"api/flakepass.ParseToken":       "api/flakepass.FuzzParseToken",
-	"api/flakepass.parseBase62":      "api/flakepass.FuzzParseToken",
-	"api/flakepass.ParseID":          "api/flakepass.FuzzParseID",
-	"api/flakepass.ID.UnmarshalText": "api/flakepass.FuzzParseID",
-	"api/flakepass.Credential":       "api/flakepass.FuzzCredential",
-	"api/flakepass.claimsOf":         "api/flakepass.FuzzForwarded",
-	"api/flakepass.claims.identity":  "api/flakepass.FuzzForwarded",
-	"api/flakepass.readAnswer":       "api/flakepass.FuzzRemoteAnswer",
-	"api/flakepass.event.read":       "api/flakepass.FuzzRemoteStream",
+	"api/flakepass.ParseToken":          "api/flakepass.FuzzParseToken",
+	"api/flakepass.parseBase62":         "api/flakepass.FuzzParseToken",
+	"api/flakepass.ParseID":             "- it is wire.ParseID",
+	"api/wire.ParseID":                  "api/wire.FuzzParseID",
+	"api/wire.ID.UnmarshalText":         "api/wire.FuzzParseID",
+	"api/wire.Seconds.UnmarshalJSON":    "api/wire.FuzzPolicy",
+	"api/wire.Millis.UnmarshalJSON":     "api/wire.FuzzInstance",
+	"api/wire.FineMillis.UnmarshalJSON": "api/wire.FuzzInstance",
 
-	"api/client.readProblem":            "api/client.FuzzProblem",
-	"api/client.decode":                 "api/client.FuzzAnswers",
-	"api/client.token.UnmarshalJSON":    "api/client.FuzzAnswers",
-	"api/client.read":                   "- it makes a request",
-	"api/client.Instance.UnmarshalJSON": "api/client.FuzzInstance",
+	"api/flakepass.Credential":      "api/flakepass.FuzzCredential",
+	"api/flakepass.claimsOf":        "api/flakepass.FuzzForwarded",
+	"api/flakepass.claims.identity": "api/flakepass.FuzzForwarded",
+	"api/flakepass.readAnswer":      "api/flakepass.FuzzRemoteAnswer",
+	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
+
+	"api/client.readProblem":         "api/client.FuzzProblem",
+	"api/client.decode":              "api/client.FuzzAnswers",
+	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
+	"api/client.read":                "- it makes a request",
+	"api/client.readPage":            "api/client.FuzzAnswers",
 
 	"api/client.Secret.UnmarshalText":    "- it keeps a text as it is",
 	"api/client.wireReset.UnmarshalJSON": "api/client.FuzzAnswers",
@@ -59,7 +64,7 @@ var parsers = map[string]string{
 	"idworker/fileworker.read":            "- it reads two copies for parseRecord",
 	"idworker/internal/durable.File.Read": "- it hands on bytes as they are",
 	"idworker/redisworker.parse":          "idworker/redisworker.FuzzParse",
-	"idworker/redisworker.answerOf":       "idworker/redisworker.FuzzField",
+	"idworker/redisworker.answerOf":       "internal/proof/redisworkertest.FuzzField",
 	"idworker/zkworker.parseNode":         "idworker/zkworker.FuzzParseNode",
 	"idworker/zkworker.parseReserve":      "idworker/zkworker.FuzzParseReserve",
 
@@ -69,7 +74,7 @@ var parsers = map[string]string{
 	"internal/domain/account.NormalizePrefix":   "internal/domain/account.FuzzPrefix",
 	"internal/domain/account.NewPassword":       "internal/domain/account.FuzzNewPassword",
 
-	"internal/edge/console.visit.readLife": "- it is one call of strconv.Atoi between two bounds",
+	"internal/edge/console.request.readLife": "- it is one call of strconv.Atoi between two bounds",
 
 	"internal/domain/account.ParseResetToken": "internal/domain/account.FuzzParseResetToken",
 	"internal/store/breached.ordered.read":    "internal/store/breached.FuzzList",
@@ -113,8 +118,8 @@ var parsers = map[string]string{
 	"internal/server/config.readSpan":              "- the operator sets it; duration.Parse and time.ParseDuration take it apart",
 	"internal/server/config.parseListen":           "- the operator sets it, and net.SplitHostPort takes it apart",
 	"internal/server/config.parsePath":             "- the operator sets it, and it is kept as it is",
-	"internal/server/config.parseSwitch":           "- it compares with two words",
 	"internal/server/config.parseLevel":            "- it compares with four words",
+	"internal/server/config.parseHashWorkers":      "- the operator sets it, and strconv takes it apart",
 	"internal/server/config.parseHeader":           "- the operator sets it, and it is compared with a list",
 	"internal/server/config.parseForwardKey":       "- the operator sets it, and its length is checked",
 	"internal/server/config.parseProxies":          "- the operator sets it, and net/netip takes it apart",
@@ -142,17 +147,18 @@ var parsers = map[string]string{
 	"internal/server/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",
 	"internal/server/keypair.readFile":  "- it reads files of the operator's for crypto/tls",
 
-	"internal/store/broadcast.Hub.read":     "- it reads a list in memory",
-	"internal/server/connlimit.conn.Read":   "- it hands on bytes as they are",
-	"internal/store/redistier.parsePolicy":  "internal/store/redistier.FuzzParsePolicy",
-	"internal/store/redistier.codec.decode": "internal/store/redistier.FuzzDecode internal/store/redistier.FuzzDecodeSigned",
-	"internal/domain/sweep.ParseSchedule":   "internal/domain/sweep.FuzzParseSchedule",
-	"migrations.runner.read":                "- it reads a table that only this program writes",
-	"migrations.record.read":                "- it reads a table that only this program writes",
+	"internal/store/broadcast.Hub.read":      "- it reads a list in memory",
+	"internal/server/connlimit.conn.Read":    "- it hands on bytes as they are",
+	"internal/store/redisstore.parsePolicy":  "internal/store/redisstore.FuzzParsePolicy",
+	"internal/store/redisstore.codec.decode": "internal/store/redisstore.FuzzDecode internal/store/redisstore.FuzzDecodeSigned",
+	"internal/domain/sweep.ParseSchedule":    "internal/domain/sweep.FuzzParseSchedule",
+	"migrations.runner.read":                 "- it reads a table that only this program writes",
+	"migrations.record.read":                 "- it reads a table that only this program writes",
 }
 
 // others are targets that look for something else than how input is taken apart.
 var others = map[string]string{
+	"api/wire.FuzzMeIsWhatJSONWrites":           "a name is written as encoding/json writes it",
 	"internal/domain/secondfactor.FuzzNewCode":  "whatever somebody types as a code is a code or none",
 	"internal/domain/secondfactor.FuzzRedeem":   "no text is a code that was not given",
 	"internal/proof/lincheck.FuzzCheck":         "a quick judge of histories is compared with a slow one",

@@ -126,7 +126,7 @@ func (f folder) run(t *testing.T, vars []string, script string, args ...string) 
 	return string(out)
 }
 
-// TestClientsOfOthers: programs in another language, which nobody here wrote,
+// TestClientsOfOthers: programs in another language, which are not ours,
 // get on with the server.
 func TestClientsOfOthers(t *testing.T) {
 	testenv.NodeModules(t, ".") // or there is nothing to run

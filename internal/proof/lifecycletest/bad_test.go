@@ -99,7 +99,7 @@ func badFields() map[string]string {
 	}
 }
 
-// TestBadInput sends what nobody should send. All of it is refused with a
+// TestBadInput sends what no client should send. All of it is refused with a
 // problem that the contract lists; nothing is written, nothing panics.
 func TestBadInput(t *testing.T) {
 	t.Parallel()

@@ -44,10 +44,10 @@ var evil = map[string]string{
 	"very long":           strings.Repeat("forged ", 2000),
 }
 
-// TestNobodyWritesLinesOfTheirOwn puts all of that into every field of a request
+// TestAClientWritesNoLogLinesOfItsOwn puts all of that into every field of a request
 // that can reach a line of the log or an event, and reads the log again, in both
 // formats: each line is one entry, written by us, that a terminal shows as it is.
-func TestNobodyWritesLinesOfTheirOwn(t *testing.T) {
+func TestAClientWritesNoLogLinesOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"text", "json"} {
 		t.Run(format, func(t *testing.T) {
@@ -237,11 +237,11 @@ func wellFormed(t *testing.T, fields map[string]string, line string) {
 		t.Errorf("of no request: %s", line)
 	}
 	if _, forged := fields["forged"]; forged {
-		t.Errorf("a field of somebody else: %s", line)
+		t.Errorf("a field of another writer: %s", line)
 	}
 }
 
-// showsAsItIs puts all of that into the database, as somebody could who writes
+// showsAsItIs puts all of that into the database, as an attacker could who writes
 // there, and looks at what commands make of it.
 func showsAsItIs(t *testing.T, d *e2e.Deployment, password string) {
 	t.Helper()

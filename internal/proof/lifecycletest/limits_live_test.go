@@ -13,8 +13,8 @@ import (
 )
 
 // TestLimitsActAtOnceOnEveryProcess: a change of the policy holds at the next
-// attempt where it was made, and elsewhere when that is heard; it ends no login, and
-// lets nobody off who had used up what there was.
+// attempt where it was made, and elsewhere when that is read; it ends no login, and
+// gives no attempts back to a client that had used up what there was.
 func TestLimitsActAtOnceOnEveryProcess(t *testing.T) {
 	t.Parallel()
 	for _, setup := range setups {
@@ -66,7 +66,7 @@ func TestLimitsActAtOnceOnEveryProcess(t *testing.T) {
 			limited(guess(here, "bob", "192.0.2.1", 429))
 
 			line := fmt.Sprintf(`"policy changed" version=%d `, 2)
-			testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(b.Log.String(), line) }, "the other process has not heard of the policy")
+			testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(b.Log.String(), line) }, "the other process has not read the policy")
 			if w.Vars["FLAKEPASS_REDIS"] != "" { // all count together
 				limited(guess(there, "ada", "192.0.2.1", 429))
 			}
@@ -103,7 +103,7 @@ func (w *policyWorld) front(t *testing.T, p *e2e.Process) *e2e.Client {
 	return e2e.NewClient(t, p.Public)
 }
 
-// TestUndecidedLoginsAreNotCounted: while the database cannot tell, nobody uses up
+// TestUndecidedLoginsAreNotCounted: while the database does not answer, no client uses up
 // what they have; guesses count as ever.
 func TestUndecidedLoginsAreNotCounted(t *testing.T) {
 	t.Parallel()

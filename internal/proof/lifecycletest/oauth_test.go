@@ -74,13 +74,13 @@ func oauthClients(t *testing.T, w *world) {
 	a.Want(a.Post("/v1/revoke?token="+token, "x=1", "Authorization", bearer), 400, "token_in_url")
 	a.Alive(token)
 
-	// A guess ends nothing, and is told nothing.
+	// A guess ends nothing, and learns nothing.
 	inactive := func(c *e2e.Client, text string) bool {
 		return string(c.Want(c.Post("/v1/introspect", "token="+text, "Authorization", bearer), 200, "").Body) == `{"active":false}`
 	}
 	a.Want(a.Post("/v1/revoke", "token="+e2e.Forge(token), "Authorization", bearer), 200, "")
 	if !inactive(a, e2e.Forge(token)) || !inactive(a, "x") || inactive(a, token) {
-		t.Error("a guess is told from nothing, or has ended the login")
+		t.Error("a guess is answered differently from a token of no login, or has ended the login")
 	}
 
 	b.Alive(token) // so that the other instance remembers it

@@ -91,7 +91,7 @@ func operatorsRequests(t *testing.T, w *world) {
 		t.Errorf("%d users, and the stats are %s", n, stats.Body)
 	}
 
-	// Everybody, and oneself: here at once, elsewhere within the bound.
+	// All users, and oneself: here at once, elsewhere within the bound.
 	token = there.Login("oscar", password)
 	there.Alive(token)
 	c.Want(as(admin, "POST", "/logout-all", `{"reason":"a leak"}`), 200, "")
@@ -111,7 +111,7 @@ func operatorsRequests(t *testing.T, w *world) {
 			t.Errorf("%d events %s by root, want %d", n, action, want)
 		}
 	}
-	// The commands, too, by whoever typed them.
+	// The commands, too, by the operator who typed them.
 	if n := e2e.Count(t, w.SQL(t), "SELECT COUNT(*) FROM audit_events WHERE via = 'cli' AND actor_id IS NULL AND actor LIKE '%@%' AND target = 'dave'"); n != 4 {
 		t.Errorf("%d events of the commands about dave, want those of disable, enable, logout and passwd", n)
 	}
@@ -120,9 +120,9 @@ func operatorsRequests(t *testing.T, w *world) {
 	}
 }
 
-// When Redis cannot be told, an operator is told by when every instance acts by
+// When Redis cannot be notified, an operator learns by when every instance acts by
 // what was done; and that is so.
-func TestOperatorLearnsThatRedisWasNotTold(t *testing.T) {
+func TestOperatorLearnsThatRedisWasNotNotified(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
 	redis := testenv.Redis(t)
@@ -136,7 +136,7 @@ func TestOperatorLearnsThatRedisWasNotTold(t *testing.T) {
 	redis.Stop()
 	for _, c := range [][3]string{
 		{"PATCH", "/v1/admin/users/" + id, `{"role":"service"}`},
-		{"PATCH", "/v1/admin/users/" + id, `{"role":"service"}`}, // the answer may have been lost: it is told again
+		{"PATCH", "/v1/admin/users/" + id, `{"role":"service"}`}, // the answer may have been lost: it is answered again
 		{"POST", "/v1/admin/users/" + id + "/logout", ""},
 		{"DELETE", "", ""},
 	} {

@@ -12,7 +12,7 @@ import (
 )
 
 // TestPassiveRequestsDoNotKeepALoginAlive polls a login until it is idle: through
-// every tier, on each deployment, with the header and at the door for proxies. It
+// every tier, on each deployment, with the header and at the endpoint for proxies. It
 // ends when it would have ended without.
 func TestPassiveRequestsDoNotKeepALoginAlive(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func pollUntilIdle(t *testing.T, a, b *e2e.Client, password string, idle time.Du
 	t.Helper()
 	token, seen := loginOf(t, a, password)
 	passive := e2e.Header(flakepass.PassiveHeader, "1")
-	for end := seen.Add(idle + time.Millisecond); ; polls++ { // what is told is rounded to the millisecond
+	for end := seen.Add(idle + time.Millisecond); ; polls++ { // what is answered is rounded to the millisecond
 		asked := time.Now()
 		got := a.Do("GET", "/v1/me", "", e2e.Bearer(token), passive)
 		if other := b.Do("GET", "/v1/verify", "", e2e.Bearer(token), passive); other.Status == 200 {

@@ -27,7 +27,7 @@ type policyWorld struct {
 	admin  *e2e.Client // at a
 	token  string      // the operator's
 	keep   *e2e.Canaries
-	idle   []string // tokens that nobody has shown yet
+	idle   []string // tokens that were not shown yet
 	active []string
 }
 
@@ -72,7 +72,7 @@ func (w *policyWorld) ask(method, path, body string, edits ...func(*http.Request
 func (w *policyWorld) inForce(t *testing.T, version int) {
 	t.Helper()
 	line := fmt.Sprintf(`"policy changed" version=%d `, version)
-	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(w.b.Log.String(), line) }, "the other process has not heard of the policy")
+	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(w.b.Log.String(), line) }, "the other process has not read the policy")
 }
 
 func wantedPolicy(idle int, schedule, more string) string {
@@ -95,7 +95,7 @@ func TestPolicyActsAtOnceOnEveryProcess(t *testing.T) {
 				return e2e.Header("If-Match", a.Header.Get("ETag"))
 			}
 
-			// Nobody else comes in, and nothing happens unasked.
+			// No other user logs in, and nothing happens unasked.
 			here.Want(here.Do("GET", "/v1/admin/policy", "", e2e.Bearer(w.active[0])), 403, "forbidden")
 			shorter := wantedPolicy(300, never, "")
 			const effect = `"effect":{"live":{"count":14,"error":0},"ends_now":{"count":10,"error":0},"ends_within_hour":{"count":4,"error":0}}`
@@ -135,7 +135,7 @@ func TestPolicyActsAtOnceOnEveryProcess(t *testing.T) {
 					second = second[1:]
 				}
 				return strings.Contains(w.b.Log.String(), `"policy changed" version=2 `)
-			}, "the other process has not heard of the policy")
+			}, "the other process has not read the policy")
 			over := append(append([]string{}, first...), second...)
 			for _, token := range over {
 				there.Dead(token, "token_idle_timeout")
@@ -158,7 +158,7 @@ func TestPolicyActsAtOnceOnEveryProcess(t *testing.T) {
 				}
 			}
 			dead()
-			// Nor does it for whoever has never known the shorter one.
+			// Nor does it for an instance that has never known the shorter one.
 			third := e2e.NewClient(t, e2e.StartProcess(t, t.TempDir(), w.Vars).Public)
 			for _, token := range over {
 				third.Dead(token, "token_idle_timeout")
@@ -183,7 +183,7 @@ func TestPolicyActsAtOnceOnEveryProcess(t *testing.T) {
 	}
 }
 
-// onRecord looks at what both doors say of the changes, and that no event holds
+// onRecord looks at what the API and the console say of the changes, and that no event holds
 // a secret.
 func (w *policyWorld) onRecord(t *testing.T) {
 	t.Helper()

@@ -31,7 +31,7 @@ func TestEverySecurityEventIsOnRecord(t *testing.T) {
 			}
 			c.Want(c.TryLogin(password, password), 401, "credentials_invalid")
 			c.Want(c.TryLogin("nobody.there", password), 401, "credentials_invalid")
-			keep.Add("nobody.there", "a name that nobody has")
+			keep.Add("nobody.there", "a name that no account has")
 
 			first := c.Login("ada", password)
 			second := c.Login("ada", password)

@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// proofs is how somebody sets a first password by a one-time link and adds a
+// proofs is how a user sets a first password by a one-time link and adds a
 // second factor, and puts what belongs to these into wrong places.
 //
 // A code of six digits is not looked for: there are numbers everywhere.

@@ -35,9 +35,9 @@ func newSecretive(t *testing.T) *secretive {
 	t.Helper()
 	redis := testenv.Redis(t)
 	w := &secretive{keep: &e2e.Canaries{}, mysql: testenv.OwnMySQL(t), redis: monitor(t, redis.Addr)}
-	dbPassword, forward := "canary.of.the.database", "a canary signs what proxies are told"
+	dbPassword, forward := "canary.of.the.database", "a canary signs what proxies receive"
 	w.keep.Add(dbPassword, "the password of the database")
-	w.keep.Add(forward, "the key of what proxies are told")
+	w.keep.Add(forward, "the key of what proxies receive")
 	factorKey := make([]byte, secondfactor.KeyLength)
 	_, _ = rand.Read(factorKey) // never fails
 	w.keep.Add(string(factorKey), "the key of second factors")
@@ -95,7 +95,7 @@ func (w *secretive) send(t *testing.T, method, address, kind, body string, edits
 // typed is the kind of the console's forms.
 const typed = "application/x-www-form-urlencoded"
 
-// TestNoSecretIsWrittenAnywhere tells a story with every secret in the right
+// TestNoSecretIsWrittenAnywhere runs a story with every secret in the right
 // place and in many wrong ones, while everything is logged that can be, by us, by
 // MySQL and by Redis; also when these are gone. Then all that was written is
 // searched for every secret, in every spelling.
@@ -257,7 +257,7 @@ func console(t *testing.T, w *secretive, i *e2e.Instance, admin string) {
 	w.send(t, "POST", base+"login", typed, url.Values{"username": {admin}, "password": {admin}}.Encode())
 	cookies := w.send(t, "POST", base+"login", typed, url.Values{"username": {"root"}, "password": {admin}}.Encode())
 	if len(cookies) == 0 || len(cookies[0].Value) != flakepass.TokenLen {
-		t.Fatal("the console lets nobody in")
+		t.Fatal("the console lets no user in")
 	}
 	w.keep.Token(cookies[0].Value)
 	with := e2e.Header("Cookie", cookies[0].Name+"="+cookies[0].Value)

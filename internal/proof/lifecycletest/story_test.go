@@ -37,7 +37,7 @@ func (w *world) client(t testing.TB, i *e2e.Instance) *e2e.Client {
 	return c
 }
 
-// TestStory tells the life of accounts and logins over HTTP, in order, on each
+// TestStory is the life of accounts and logins over HTTP, in order, on each
 // deployment; and then looks for the passwords and tokens in all that was
 // written meanwhile.
 func TestStory(t *testing.T) {
@@ -54,7 +54,7 @@ func TestStory(t *testing.T) {
 			w.b = w.Start(t, "FLAKEPASS_REGISTRATION", "closed", "FLAKEPASS_TOKEN_HEADER", "X-Auth-Token")
 			for _, chapter := range []struct {
 				name string
-				tell func(*testing.T, *world)
+				run  func(*testing.T, *world)
 			}{
 				{"registration", registration},
 				{"login and logout", loginAndLogout},
@@ -67,7 +67,7 @@ func TestStory(t *testing.T) {
 				{"an operator's sweep", sweeping},
 				{"expiry", expiry}, // the last one to log in: it shortens all logins
 			} {
-				t.Run(chapter.name, func(t *testing.T) { chapter.tell(t, w) })
+				t.Run(chapter.name, func(t *testing.T) { chapter.run(t, w) })
 			}
 			t.Run("no secret was written", func(t *testing.T) { nothingWritten(t, w, monitored) })
 		})
@@ -94,7 +94,7 @@ func registration(t *testing.T, w *world) {
 	if n := e2e.Count(t, w.SQL(t), "SELECT COUNT(*) FROM users"); n != 1 {
 		t.Errorf("there are %d users, want alice alone", n)
 	}
-	// A closed registration is no closed door.
+	// With the registration closed a login still works.
 	closed.Alive(closed.Login("alice", password))
 }
 
@@ -103,12 +103,12 @@ func loginAndLogout(t *testing.T, w *world) {
 	password := e2e.NewPassword()
 	c.Want(c.Register("bob", password), 201, "")
 
-	// Nobody can tell a name that exists from one that does not.
+	// A name that exists cannot be distinguished from one that does not.
 	id := e2e.Header("X-Request-Id", "the-same-in-both")
 	wrong := c.Want(c.Do("POST", "/v1/login", e2e.Object("username", "bob", "password", e2e.NewPassword()), id), 401, "credentials_invalid")
 	unknown := c.Want(c.Do("POST", "/v1/login", e2e.Object("username", "bobby", "password", e2e.NewPassword()), id), 401, "credentials_invalid")
 	if !bytes.Equal(wrong.Body, unknown.Body) {
-		t.Errorf("a wrong password and an unknown name are told apart:\n%s\n%s", wrong.Body, unknown.Body)
+		t.Errorf("a wrong password and an unknown name are answered differently:\n%s\n%s", wrong.Body, unknown.Body)
 	}
 
 	opened := c.Want(c.TryLogin("BOB", password), 200, "")
@@ -143,7 +143,7 @@ func loginAndLogout(t *testing.T, w *world) {
 	c.Want(c.Do("POST", "/v1/logout", ""), 401, "token_missing")
 	c.Want(c.Do("GET", "/v1/me", ""), 401, "token_missing")
 	c.Want(c.Do("GET", "/v1/me", "", e2e.Header("Authorization", "Basic Ym9iOmJvYg==")), 401, "token_missing")
-	// An ID alone, with somebody's own secret, opens nothing and tells nothing.
+	// An ID alone, with a secret of another login, opens nothing and shows nothing.
 	third := c.Login("bob", password)
 	forged := e2e.Forge(third)
 	w.keep.Token(forged)

@@ -76,9 +76,9 @@ func TestVerdicts(t *testing.T) {
 		{"a living login refused, used before and after", 50, []lincheck.Op{login(7, 0, 10), accept(7, 11, 12), refuse(7, out, 13, 14), accept(7, 15, 16)}, false},
 		{"a login refused before its logout was asked for", 50, []lincheck.Op{login(7, 0, 10), refuse(7, out, 15, 19), logout(7, 20, 30)}, false},
 		{"a login refused while its logout is under way", 0, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), refuse(7, out, 15, 21)}, true},
-		{"told that it was replaced, and it was not", 0, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), refuse(7, replaced, 31, 32)}, false},
-		{"told that it is not known, and it ended last", 0, []lincheck.Op{login(7, 0, 10), login(8, 11, 20), refuse(7, invalid, 31, 32)}, false},
-		{"told that it is not known, after a later one has ended", 0, []lincheck.Op{login(7, 0, 10), login(8, 11, 20), logout(8, 21, 25), refuse(7, invalid, 31, 32)}, true},
+		{"answered that it was replaced, and it was not", 0, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), refuse(7, replaced, 31, 32)}, false},
+		{"answered that it is not known, and it ended last", 0, []lincheck.Op{login(7, 0, 10), login(8, 11, 20), refuse(7, invalid, 31, 32)}, false},
+		{"answered that it is not known, after a later one has ended", 0, []lincheck.Op{login(7, 0, 10), login(8, 11, 20), logout(8, 21, 25), refuse(7, invalid, 31, 32)}, true},
 		{"a logout that ends the next login", 9, []lincheck.Op{login(7, 0, 10), login(8, 11, 20), logout(7, 21, 25), refuse(8, out, 31, 32)}, false},
 		{"IDs that do not grow", 0, []lincheck.Op{login(8, 0, 10), login(7, 11, 20)}, false},
 		{"an ID that comes twice", 0, []lincheck.Op{login(7, 0, 10), login(7, 11, 20)}, false},
@@ -92,14 +92,14 @@ func TestVerdicts(t *testing.T) {
 		{"a login without an answer that happened", 0, []lincheck.Op{login(7, 0, 10), lost(login(0, 20, 0)), accept(7, 30, 31), refuse(7, replaced, 40, 41)}, true},
 		{"a login without an answer, half of it", 0, []lincheck.Op{login(7, 0, 10), lost(login(0, 20, 0)), refuse(7, replaced, 30, 31), accept(7, 40, 41)}, false},
 		{"one login without an answer that ends two", 0, []lincheck.Op{login(7, 0, 10), lost(login(0, 11, 0)), refuse(7, replaced, 12, 13), login(8, 20, 30), refuse(8, replaced, 31, 32)}, false},
-		{"a verify without an answer tells nothing", 0, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), lost(accept(7, 31, 0))}, true},
+		{"a verify without an answer says nothing", 0, []lincheck.Op{login(7, 0, 10), logout(7, 20, 30), lost(accept(7, 31, 0))}, true},
 
 		{"ended by a change of password", 0, []lincheck.Op{login(7, 0, 10), of(lincheck.End, "token_revoked", 20, 30), refuse(7, "token_revoked", 31, 32)}, true},
 		{"accepted after a change of password", 5, []lincheck.Op{login(7, 0, 10), of(lincheck.End, "token_revoked", 20, 30), accept(7, 36, 37)}, false},
 		{"disabled, and refused everywhere", 0, []lincheck.Op{login(7, 0, 10), of(lincheck.Disable, "", 20, 30), refuse(7, disabled, 31, 32), refusedLogin}, true},
 		{"disabled, and logged in", 0, []lincheck.Op{of(lincheck.Disable, "", 0, 10), login(7, 11, 12)}, false},
 		{"disabled and enabled, and the old login lives", 0, []lincheck.Op{login(7, 0, 10), of(lincheck.Disable, "", 20, 30), of(lincheck.Enable, "", 40, 50), accept(7, 51, 52)}, false},
-		{"not disabled, and told so", 0, []lincheck.Op{refusedLogin}, false},
+		{"not disabled, and answered so", 0, []lincheck.Op{refusedLogin}, false},
 
 		{"expired in its time", 0, []lincheck.Op{expires(1000, login(7, 0, 10)), accept(7, 990, 999), refuse(7, expired, 1001, 1002)}, true},
 		{"expired long before its time", 0, []lincheck.Op{expires(1000, login(7, 0, 10)), refuse(7, expired, 500, 501)}, false},
@@ -180,7 +180,7 @@ func TestPlantedViolationIsFound(t *testing.T) {
 			return h
 		},
 		"lost login": func(h []lincheck.Op) []lincheck.Op {
-			for i, o := range h { // acknowledged, and nobody knows of it
+			for i, o := range h { // acknowledged, and not recorded
 				if o.User == used.User && o.Kind == lincheck.Verify && o.Token == used.Token {
 					h[i].Outcome, h[i].Code = lincheck.Refused, invalid
 				}
@@ -197,7 +197,7 @@ func TestPlantedViolationIsFound(t *testing.T) {
 		}
 	}
 	if _, v := lincheck.MeasuredBound(append(slices.Clone(history), verify(999, lincheck.Done, "", 0))); v.Legal {
-		t.Error("a token of nobody is accepted, and there is a bound for it")
+		t.Error("a token of no login is accepted, and there is a bound for it")
 	}
 }
 

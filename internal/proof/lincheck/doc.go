@@ -1,4 +1,4 @@
-// Package lincheck says whether what many clients were told about logins can be
+// Package lincheck says whether the answers that many clients received about logins can be
 // true: whether there is one order of all that happened, each thing at some
 // instant between its question and its answer, that explains every answer
 // (linearizability, Herlihy and Wing 1990). Porcupine looks for the order.

@@ -26,13 +26,13 @@ func Plainly(history []Op, bound time.Duration) bool {
 	plain.Step = func(now, input, _ any) (bool, any) {
 		s, _ := now.(state)
 		o, _ := input.(*Op)
-		const ghost = -1
+		const unnamed = -1
 		switch {
 		case o.Kind == Login && o.unknown() && !s.disabled:
 			s = s.end(codeReplaced)
-			s.live = ghost
+			s.live = unnamed
 			return true, s
-		case o.refusal() && s.last == ghost && o.Token != s.live && o.Token <= s.highest:
+		case o.refusal() && s.last == unnamed && o.Token != s.live && o.Token <= s.highest:
 			return true, s
 		}
 		return s.step(o)

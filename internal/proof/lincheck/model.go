@@ -5,15 +5,15 @@ import "github.com/anishathalye/porcupine"
 // A state is what is true of one user.
 type state struct {
 	live     int64 // the login that lives, or none
-	highest  int64 // of the IDs that anybody was told
+	highest  int64 // of the IDs in any answer
 	last     int64 // the login that ended last, or none
 	why      string
 	disabled bool
-	// ghosts is how many logins were asked for without an answer so far. Each may
-	// begin at some time, with an ID that nobody is told, and end the one that
+	// unanswered is how many logins were asked for without an answer so far. Each may
+	// begin at some time, with an ID that is in no answer, and end the one that
 	// lives. When, matters only once the one that lived is refused: till then a
-	// state with a ghost to come allows whatever one with a ghost does.
-	ghosts int
+	// state in which one may still begin allows all that a state does in which it began.
+	unanswered int
 }
 
 const none int64 = 0
@@ -28,13 +28,13 @@ func (s state) end(why string) state {
 
 // step is s after o, and whether o may happen in s as it was answered. An unknown
 // op is tried as if it had happened: one that never did has its place after
-// everything else, where nobody notices.
+// everything else, where no answer depends on it.
 func (s state) step(o *Op) (bool, state) {
 	switch o.Kind {
 	case Login:
 		switch {
 		case o.unknown():
-			s.ghosts++
+			s.unanswered++
 			return true, s
 		case o.Outcome == Refused:
 			return o.Code == codeDisabled && s.disabled, s
@@ -73,13 +73,13 @@ func (s state) refuse(token int64, code string) (bool, state) {
 	case token > s.highest:
 		return false, s
 	case token == s.live:
-		if s.ghosts == 0 {
+		if s.unanswered == 0 {
 			return false, s
 		}
-		s.ghosts--
+		s.unanswered--
 		return true, s.end("")
 	case token == s.last:
-		return code == s.why || s.why == "" || s.ghosts > 0, s
+		return code == s.why || s.why == "" || s.unanswered > 0, s
 	default:
 		return true, s
 	}

@@ -19,7 +19,7 @@ const (
 	// Logout ends the login of one token, if it lives, and no other.
 	Logout Kind = "logout"
 	// End ends whatever login lives, for the reason in Code: a change of password,
-	// an operator's command, a logout of everybody.
+	// an operator's command, a logout of all users.
 	End Kind = "end"
 	// Disable is End for the reason "account_disabled", and no login begins until
 	// Enable.
@@ -27,7 +27,7 @@ const (
 	Enable  Kind = "enable"
 )
 
-// An Outcome is what a client was told.
+// An Outcome is what a client was answered.
 type Outcome string
 
 // The outcomes. The zero Outcome counts as Unknown.
@@ -37,7 +37,7 @@ const (
 	Unknown Outcome = "unknown" // it may have happened, or may yet, or never
 )
 
-// The reasons that the model knows, as clients are told them.
+// The reasons that the model knows, as answers give them.
 const (
 	codeExpired  = "token_expired"
 	codeInvalid  = "token_invalid"
@@ -50,7 +50,7 @@ const (
 type Op struct {
 	User string
 	Kind Kind
-	// Token is the ID of a login: the new one's (0 if no answer told), or that of
+	// Token is the ID of a login: the new one's (0 if no answer said), or that of
 	// the token that was presented.
 	Token int64
 	// At names the instance that was asked. It may be empty; then the promise of

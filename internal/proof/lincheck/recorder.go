@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Recorder writes down what clients ask and are told, on one clock. Make one
+// A Recorder writes down requests and answers of clients, on one clock. Make one
 // with [NewRecorder]. Its methods may be called at the same time.
 type Recorder struct {
 	start time.Time
@@ -65,7 +65,7 @@ func (p *Pending) Ended(code string) { p.end(func(o *Op) { o.Outcome, o.Code = D
 // Refuse notes that nothing changed, for that reason.
 func (p *Pending) Refuse(code string) { p.end(func(o *Op) { o.Outcome, o.Code = Refused, code }) }
 
-// Lost notes that nobody knows whether it happened, or ever will.
+// Lost notes that it stays unknown whether it happened.
 func (p *Pending) Lost() { p.end(func(o *Op) { o.Outcome = Unknown }) }
 
 // Drop forgets a question that certainly changed nothing and was not answered:

@@ -8,7 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/lincheck"
 )
 
-func TestRecorderKeepsWhatWasAskedAndTold(t *testing.T) {
+func TestRecorderKeepsRequestsAndAnswers(t *testing.T) {
 	r := lincheck.NewRecorder()
 	in := r.Ask("ada", lincheck.Login, 0, "a")
 	in.Opened(7, time.Now().Add(time.Hour))

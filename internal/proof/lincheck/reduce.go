@@ -33,7 +33,7 @@ func reduce(all []Op, bound time.Duration) []Op {
 	for _, o := range all {
 		switch {
 		case o.Kind == Verify && o.unknown(), o.refusal() && o.Code == codeExpired:
-			// Tells nothing, or nothing about what others did.
+			// Says nothing, or nothing about what others did.
 		case o.accept():
 			o.Call -= bound
 			if best, ok := lastAsked[o.Token]; !ok || o.Call > best.Call {
@@ -89,8 +89,8 @@ func reduce(all []Op, bound time.Duration) []Op {
 	return slices.Compact(out)
 }
 
-// lives is, of each login, when somebody had first been told that it is over, if
-// anybody was, and when it was asked for.
+// lives is, of each login, when a client had first received that it is over, if
+// any did, and when it was asked for.
 func lives(all []Op) (over, begun map[int64]time.Duration) {
 	over, begun = map[int64]time.Duration{}, map[int64]time.Duration{}
 	var logins []Op
@@ -100,7 +100,7 @@ func lives(all []Op) (over, begun map[int64]time.Duration) {
 			begun[o.Token] = o.Call
 		}
 	}
-	told := func(token int64, at time.Duration) {
+	ended := func(token int64, at time.Duration) {
 		if first, ok := over[token]; !ok || at < first {
 			over[token] = at
 		}
@@ -109,13 +109,13 @@ func lives(all []Op) (over, begun map[int64]time.Duration) {
 	next := never // when the first answer came of all later logins
 	for _, o := range logins {
 		if next != never {
-			told(o.Token, next)
+			ended(o.Token, next)
 		}
 		next = min(next, o.Return)
 	}
 	for _, o := range all {
 		if (o.Kind == Logout && o.Outcome == Done) || (o.refusal() && o.Code != codeExpired) {
-			told(o.Token, o.Return)
+			ended(o.Token, o.Return)
 		}
 	}
 	return over, begun

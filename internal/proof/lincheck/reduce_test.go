@@ -17,7 +17,7 @@ func TestShortHistoryHasTheVerdictOfTheWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 2))
 	var legal, illegal, loose int
 	for range 4_000 {
-		history, ghosts := random(rng)
+		history, unanswered := random(rng)
 		bound := time.Duration(rng.IntN(6)) * ms
 		got, want := lincheck.Check(history, bound).Legal, lincheck.Plainly(history, bound)
 		switch {
@@ -25,7 +25,7 @@ func TestShortHistoryHasTheVerdictOfTheWhole(t *testing.T) {
 			legal++
 		case got == want:
 			illegal++
-		case ghosts && got:
+		case unanswered && got:
 			loose++
 		default:
 			text := ""
@@ -42,19 +42,19 @@ func TestShortHistoryHasTheVerdictOfTheWhole(t *testing.T) {
 }
 
 // random is a history of one user, mostly of answers that can be true.
-func random(rng *rand.Rand) (history []lincheck.Op, ghosts bool) {
+func random(rng *rand.Rand) (history []lincheck.Op, unanswered bool) {
 	logins := 1 + rng.IntN(3)
 	for i := range logins {
 		history = append(history, login(int64(i+1), time.Duration(10*i), time.Duration(10*i+1+rng.IntN(12))))
 	}
 	if rng.IntN(4) == 0 {
-		ghosts = true
+		unanswered = true
 		history = append(history, lost(login(0, time.Duration(rng.IntN(30)), 0)))
 	}
 	codes := []string{out, replaced, replaced, invalid, "token_revoked"}
 	for range 2 + rng.IntN(6) {
 		token := int64(1 + rng.IntN(logins))
-		// Nobody asks about a token that nobody was told.
+		// No client asks about a token that was in no answer.
 		call := history[token-1].Return/ms + 1 + time.Duration(rng.IntN(12))
 		back := call + 1 + time.Duration(rng.IntN(8))
 		switch rng.IntN(8) {
@@ -75,7 +75,7 @@ func random(rng *rand.Rand) (history []lincheck.Op, ghosts bool) {
 		}
 	}
 	rng.Shuffle(len(history), func(i, j int) { history[i], history[j] = history[j], history[i] })
-	return history, ghosts
+	return history, unanswered
 }
 
 // FuzzCheck: whatever the history, there is a verdict, and it agrees with the one

@@ -62,7 +62,7 @@ const skew = 200 * time.Millisecond
 
 // expiry holds each login to the time at which it ends: it is neither refused as
 // expired before, nor accepted after. For this there is no bound either, for an
-// instance needs no word from anybody to know it.
+// instance knows it by itself.
 func expiry(all []Op) (why string, ops []Op) {
 	logins := map[int64]Op{}
 	for _, o := range all {

@@ -31,7 +31,7 @@ func simulate(seed uint64, users, rounds int, stale time.Duration) []lincheck.Op
 func (s *sim) user(user string, rounds int) {
 	type life struct {
 		id         int64
-		told       time.Duration // when its owner had it
+		received   time.Duration // when its owner had it
 		born, died time.Duration // the instants
 		why        string
 	}
@@ -48,7 +48,7 @@ func (s *sim) user(user string, rounds int) {
 	for i := range rounds {
 		l := life{id: int64(i + 1), born: now, why: "token_replaced"}
 		o := around(l.born, lincheck.Op{Kind: lincheck.Login, Token: l.id, Outcome: lincheck.Done, At: "a"})
-		l.told = o.Return
+		l.received = o.Return
 		now = o.Return + s.upTo(20*ms) + 1
 		l.died = now
 		lives = append(lives, l)
@@ -64,7 +64,7 @@ func (s *sim) user(user string, rounds int) {
 	}
 	for i, l := range lives {
 		for range 10 {
-			at := l.told + 4*ms + s.upTo(40*ms+s.stale)
+			at := l.received + 4*ms + s.upTo(40*ms+s.stale)
 			o := lincheck.Op{Kind: lincheck.Verify, Token: l.id, At: "c", Outcome: lincheck.Refused, Code: l.why}
 			switch {
 			case at < l.died:

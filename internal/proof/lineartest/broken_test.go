@@ -1,10 +1,7 @@
 package lineartest
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,25 +11,44 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
-// A breakage takes one protection out of the program, as replacements of what its
-// source says: old, new, ...
+// A breakage takes one protection out of the program.
 type breakage struct {
-	name, file string
-	replace    []string
+	name  string
+	edits []testenv.Edit
 }
+
+const root = "../../.."
 
 var breakages = []breakage{
-	{"memory that believes whatever has ended", "internal/store/memtier/memtier.go", []string{
-		"if why, dead := t.graves.find(s.UserID, s.ID); dead {", "if why, dead := t.graves.find(s.UserID, s.ID); dead && false {",
-		"return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound", "return s, age < t.life",
+	{"memory that believes whatever has ended", []testenv.Edit{
+		{
+			File: "internal/store/memstore/sessions.go",
+			Old:  "if why, dead := t.tombstones.find(s.UserID, s.ID); dead {",
+			New:  "if why, dead := t.tombstones.find(s.UserID, s.ID); dead && false {",
+		},
+		{
+			File: "internal/store/memstore/sessions.go",
+			Old:  "return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
+			New:  "return s, age < t.life",
+		},
 	}},
-	{"ends without a stamp", "internal/store/sqlstore/endings.go", []string{
-		`token_floor_at = " + d.now + ", " +`, `token_floor_at = token_floor_at, " +`,
-	}},
+	{"ends without a stamp", []testenv.Edit{{
+		File: "internal/store/sqlstore/endings.go",
+		Old:  `token_floor_at = " + d.now + ", " +`,
+		New:  `token_floor_at = token_floor_at, " +`,
+	}}},
 }
 
-// TestBrokenServerIsFound: without a protection, the same people and the same
-// check find out. Otherwise that they find nothing would say nothing.
+// TestEveryBreakageAppliesToTheCode also where no server is there to try them with.
+func TestEveryBreakageAppliesToTheCode(t *testing.T) {
+	t.Parallel()
+	for _, b := range breakages {
+		testenv.Edited(t, root, b.edits...)
+	}
+}
+
+// TestBrokenServerIsFound: if a protection is missing, the same check finds an
+// illegal history. Otherwise it would say nothing that it finds none.
 func TestBrokenServerIsFound(t *testing.T) {
 	t.Parallel()
 	for i, b := range breakages {
@@ -44,7 +60,7 @@ func TestBrokenServerIsFound(t *testing.T) {
 			seed := seedOf(t)
 			t.Logf("%s=%d", linSeed, seed)
 			d := e2e.OnMySQLAlone(t)
-			all := gather(t, d, b.build(t), 2, 6, nil)
+			all := gather(t, d, testenv.EditedFlakepass(t, root, b.edits...), 2, 6, nil)
 			var v lincheck.Verdict
 			all.run(seed, 0, func() {
 				testenv.Eventually(t, e2e.Patience, func() bool {
@@ -59,42 +75,4 @@ func TestBrokenServerIsFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// build makes the broken program.
-func (b breakage) build(t *testing.T) string {
-	t.Helper()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := filepath.Join(root, filepath.FromSlash(b.file))
-	source, err := os.ReadFile(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(source)
-	for i := 0; i < len(b.replace); i += 2 {
-		if strings.Count(text, b.replace[i]) != 1 {
-			t.Fatalf("%s does not say %q, once; change the breakage with it", b.file, b.replace[i])
-		}
-		text = strings.Replace(text, b.replace[i], b.replace[i+1], 1)
-	}
-	dir := t.TempDir()
-	broken, overlay := filepath.Join(dir, "broken.go"), filepath.Join(dir, "overlay.json")
-	over, err := json.Marshal(map[string]map[string]string{"Replace": {whole: broken}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string][]byte{broken: []byte(text), overlay: over} {
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := filepath.Join(dir, "flakepass")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-ldflags", "-s -w", "-overlay", overlay, "-o", path, "github.com/flakepass/flakepass/cmd/flakepass")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
 }

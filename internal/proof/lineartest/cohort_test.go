@@ -17,7 +17,7 @@ import (
 
 // A cohort is people who log in and out on several instances, each a process,
 // while others ask these about their tokens. All of them are in this process, and
-// what they are told is recorded on its clock.
+// the answers that they receive are recorded on its clock.
 type cohort struct {
 	t       testing.TB
 	d       *e2e.Deployment
@@ -57,7 +57,7 @@ type ticket struct {
 const lifetime = 8 * time.Second
 
 // gather starts so many instances of the program at path, and registers people.
-// vars, if not nil, is what an instance is told beside what the deployment says.
+// vars, if not nil, is further variables of an instance.
 func gather(t testing.TB, d *e2e.Deployment, path string, instances, people int, vars func(instance int) []string) *cohort {
 	t.Helper()
 	next := &http.Transport{MaxIdleConnsPerHost: 100}
@@ -83,8 +83,8 @@ func gather(t testing.TB, d *e2e.Deployment, path string, instances, people int,
 	return c
 }
 
-// told is what matters of an answer.
-type told struct {
+// An answer is what matters of a response.
+type answer struct {
 	status    int
 	Code      string
 	Token     string
@@ -95,7 +95,7 @@ type told struct {
 }
 
 // ask sends one request. The status is 0 if there is no answer.
-func (c *cohort) ask(at *server, method, path, body, token string) (a told) {
+func (c *cohort) ask(at *server, method, path, body, token string) (a answer) {
 	req, err := http.NewRequestWithContext(c.t.Context(), method, "http://"+at.Public+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		c.t.Error(err)
@@ -112,7 +112,7 @@ func (c *cohort) ask(at *server, method, path, body, token string) (a told) {
 		return a
 	}
 	defer resp.Body.Close()
-	var whole told
+	var whole answer
 	if err := json.NewDecoder(resp.Body).Decode(&whole); err != nil && resp.StatusCode != http.StatusNoContent {
 		return a // cut off
 	}
@@ -182,7 +182,7 @@ func (c *cohort) logout(at *server, p *person, t ticket) (status int) {
 	return a.status
 }
 
-// newPassword changes the password; ok is false if nobody knows which one holds.
+// newPassword changes the password; ok is false if it is unknown which one holds.
 func (c *cohort) newPassword(at *server, p *person, t ticket) (ok bool) {
 	next := e2e.NewPassword()
 	op := c.rec.Ask(p.name, lincheck.End, 0, at.name)
@@ -192,7 +192,7 @@ func (c *cohort) newPassword(at *server, p *person, t ticket) (ok bool) {
 		op.Ended("token_revoked")
 		p.password = next
 	case a.status == 401, a.status == 503 && a.Code == "busy":
-		op.Drop() // refused at the door: nothing has changed
+		op.Drop() // refused before anything was done: nothing has changed
 	case a.status == 403:
 		c.t.Errorf("%s: its own password is wrong", p.name)
 	default:

@@ -20,7 +20,7 @@ import (
 )
 
 // How long each history is, and the seed of what its people do. "make lin" sets
-// the first, and whoever wants to see a history again the second.
+// the first; set the second to repeat a history.
 const (
 	linTime = "FLAKEPASS_TEST_LIN_TIME" // a duration
 	linSeed = "FLAKEPASS_TEST_LIN_SEED"
@@ -48,50 +48,49 @@ func seedOf(t testing.TB) uint64 {
 	return seed
 }
 
-// A campaign is one history: where it is recorded, and the bound that it has to be
+// A situation is where one history is recorded, and the bound that it has to be
 // legal with.
-type campaign struct {
+type situation struct {
 	name  string
 	bound time.Duration
-	begin func(testing.TB) situation
+	begin func(testing.TB) setting
 }
 
-// A situation is a deployment, what each instance is told beside, and what is done
+// A setting is a deployment, further variables of each instance, and what is done
 // to the system while people use it. vars and during may be nil.
-type situation struct {
+type setting struct {
 	d      *e2e.Deployment
 	vars   func(instance int) []string
 	during func(c *cohort, length time.Duration)
 }
 
-// campaigns are the situations in which a logout has to hold; unless "make lin"
-// runs, only the first few are looked at. That an instance
-// stands still for longer than the bound needs no exception: see the package
-// comment of lincheck.
-var campaigns = []campaign{
-	{"nothing cached", 0, func(t testing.TB) situation {
-		return situation{d: e2e.OnMySQLAlone(t), vars: func(int) []string { return []string{"FLAKEPASS_CACHE_ENTRIES", "0"} }}
+// situations are those in which a logout has to hold; unless "make lin" runs, only
+// the first few are tried. An instance that stands still for longer than the bound
+// needs no exception: see the package comment of lincheck.
+var situations = []situation{
+	{"nothing cached", 0, func(t testing.TB) setting {
+		return setting{d: e2e.OnMySQLAlone(t), vars: func(int) []string { return []string{"FLAKEPASS_CACHE_ENTRIES", "0"} }}
 	}},
-	{"Redis", e2e.Bound, func(t testing.TB) situation { return situation{d: e2e.OnMySQL(t)} }},
-	{"no Redis", e2e.Bound, func(t testing.TB) situation { return situation{d: e2e.OnMySQLAlone(t)} }},
-	{"Redis killed", e2e.Bound, func(t testing.TB) situation {
-		return situation{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
+	{"Redis", e2e.Bound, func(t testing.TB) setting { return setting{d: e2e.OnMySQL(t)} }},
+	{"no Redis", e2e.Bound, func(t testing.TB) setting { return setting{d: e2e.OnMySQLAlone(t)} }},
+	{"Redis killed", e2e.Bound, func(t testing.TB) setting {
+		return setting{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
 			<-time.After(length / 3)
 			c.d.Redis.Kill()
 			<-time.After(length / 3)
 			c.d.Redis.Start() // empty
 		}}
 	}},
-	{"Redis flushed", e2e.Bound, func(t testing.TB) situation {
-		return situation{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
+	{"Redis flushed", e2e.Bound, func(t testing.TB) setting {
+		return setting{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
 			for range 10 {
 				<-time.After(length / 11)
 				c.d.Redis.Command("FLUSHALL")
 			}
 		}}
 	}},
-	{"instance paused", e2e.Bound, func(t testing.TB) situation {
-		return situation{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
+	{"instance paused", e2e.Bound, func(t testing.TB) setting {
+		return setting{d: e2e.OnMySQL(t), during: func(c *cohort, length time.Duration) {
 			for range int(max(1, length/(10*time.Second))) {
 				<-time.After(min(length, 10*time.Second) / 4)
 				c.servers[2].Signal(t, syscall.SIGSTOP)
@@ -100,7 +99,7 @@ var campaigns = []campaign{
 			}
 		}}
 	}},
-	{"commits cut", e2e.Bound, func(t testing.TB) situation {
+	{"commits cut", e2e.Bound, func(t testing.TB) setting {
 		d := e2e.OnMySQLAlone(t)
 		proxy, through := e2e.Between(t, d)
 		proxy.Decide(func(statement string) e2e.Fate {
@@ -113,7 +112,7 @@ var campaigns = []campaign{
 				return e2e.NoReply
 			}
 		})
-		return situation{d: d, vars: func(instance int) []string {
+		return setting{d: d, vars: func(instance int) []string {
 			if instance == 0 {
 				return through
 			}
@@ -122,16 +121,16 @@ var campaigns = []campaign{
 	}},
 }
 
-// TestRecordedHistories: whatever the situation, one order explains what everybody
-// was told, with accepts that are late by the bound at most; with nothing cached,
-// by nothing. It measures by how much they are.
+// TestRecordedHistories: whatever the situation, one order explains all answers,
+// with accepts that are late by the bound at most; with nothing cached, by nothing.
+// It measures how late they are.
 func TestRecordedHistories(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var table strings.Builder
 	fmt.Fprintf(&table, "%-16s %8s %8s %8s %10s %10s\n", "situation", "ops", "logins", "lost", "promised", "measured")
 	t.Cleanup(func() { t.Log("\n" + table.String()) }) // when the last one is over
-	for i, c := range campaigns {
+	for i, c := range situations {
 		if i >= 4 && os.Getenv(linTime) == "" {
 			break
 		}
@@ -145,7 +144,7 @@ func TestRecordedHistories(t *testing.T) {
 	}
 }
 
-func (c campaign) run(t *testing.T) string {
+func (c situation) run(t *testing.T) string {
 	length, seed := linLength(t), seedOf(t)
 	t.Logf("%v, %s=%d", length, linSeed, seed)
 	now := c.begin(t)
@@ -178,7 +177,7 @@ func logins(history []lincheck.Op) (n int) {
 	return n
 }
 
-// write keeps a history for whoever has to find out; run the test with -artifacts.
+// write keeps a history that is not legal; run the test with -artifacts.
 func write(t *testing.T, history []lincheck.Op) string {
 	t.Helper()
 	text, err := json.MarshalIndent(history, "", " ")

@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/lincheck"
 )
 
-// run lets everybody act for that long, while during does to the system what it
+// run lets all act for that long, while during does to the system what it
 // does, and returns when the last question was answered. seed decides what they
 // do, and not when.
 func (c *cohort) run(seed uint64, length time.Duration, during func()) {

@@ -61,7 +61,7 @@ func startCounting(ctx context.Context, program, dir string) (*counting, error) 
 	return p, nil
 }
 
-// ready reports whether the program answers questions about tokens: nobody's is 401.
+// ready reports whether the program answers questions about tokens: one of no login is 401.
 func (p *counting) ready(ctx context.Context) bool {
 	_, err := p.ask(ctx, http.MethodGet, "/v1/me", "", "")
 	return err != nil && strings.Contains(err.Error(), ": 401 ")

@@ -14,7 +14,7 @@ import (
 type Kind int
 
 const (
-	// Product is what runs in somebody's deployment or is imported by others.
+	// Product is what runs in a deployment or is imported by others.
 	Product Kind = iota
 	// Proof is code that only tests use: harnesses, conformance suites, tools.
 	Proof
@@ -59,7 +59,7 @@ func Files(root string) ([]File, error) {
 	return files, err
 }
 
-// kindOf decides by the path alone, so that nobody can forget an entry in a list.
+// kindOf decides by the path alone, so that there is no list in which an entry can be missing.
 // A package whose name ends in "test" is a conformance suite or a fake.
 func kindOf(name string) Kind {
 	folders := strings.Split(path.Dir(name), "/")

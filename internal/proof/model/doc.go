@@ -14,5 +14,5 @@
 //
 // The model is no proof about the code. It says which rules are needed and that
 // together they are enough, in every world that is searched. The simulation, the
-// chaos campaign and the tests on real databases hold the code to the rules.
+// faults of package chaos and the tests on real databases hold the code to the rules.
 package model

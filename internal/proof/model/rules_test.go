@@ -2,7 +2,7 @@ package model
 
 // The lengths of the model, in ticks.
 const (
-	bound   = 1 // B: how long what was heard last may be believed
+	bound   = 1 // B: how long what was read last may be believed
 	overlap = 1 // how far the window of a poll reaches back behind the poll before
 	life    = 5 // how long after its read an "alive" may be repeated at most
 	touch   = 3 // the touch interval: a use is written only if the row is as old
@@ -22,7 +22,7 @@ type Rules struct {
 	// RowLeads: a cache holds the time of use that the row has. A use that the row
 	// has not taken yet is pending, and the row judges it when it is written.
 	RowLeads bool
-	// RowTells: an answer tells the idle end that follows from the row.
+	// RowTells: an answer gives the idle end that follows from the row.
 	RowTells bool
 	// WriteNear: a use near the idle end is written before it is answered.
 	WriteNear bool
@@ -46,7 +46,7 @@ type Rules struct {
 	// RemoteAge: a Remote counts the age of an answer from what the server relied on,
 	// not from its arrival.
 	RemoteAge bool
-	// RemoteDrops: a Remote that hears of a policy change forgets what it remembers.
+	// RemoteDrops: a Remote that receives a policy change forgets what it remembers.
 	RemoteDrops bool
 }
 

@@ -33,7 +33,7 @@ const (
 // An instance is what one of them knows.
 type instance struct {
 	has, asOf, seen    uint8 // a remembered "alive": when it was read, the use it had
-	dead, over         uint8 // an end was heard of; it is over by the policy, for good
+	dead, over         uint8 // an end was received; it is over by the policy, for good
 	horizon, since     uint8 // the start of the last poll; how far back the next reads
 	policy             policy
 	proven, pending    uint8 // the watermark that a poll proved; a use not yet written
@@ -60,8 +60,8 @@ type state struct {
 	remote   remote
 
 	acked, over, said uint8 // 1 + ticks since; 0: not yet
-	told, used        uint8 // the idle end that was told; the last acknowledged use
-	unacked           uint8 // an end landed late, and was acknowledged to nobody
+	idleEnd, used     uint8 // the idle end that was answered; the last acknowledged use
+	unacked           uint8 // an end landed late, and was not acknowledged
 	calm              uint8 // ticks in which nothing was broken
 
 	acts, sets, late, uses, faults, slow uint8 // how many are left
@@ -105,7 +105,7 @@ func (m *search) overByPolicy(s *state) bool {
 // alive is the truth: what the row says by the policy in force.
 func (m *search) alive(s *state) bool { return lives(s.row) && !m.overByPolicy(s) }
 
-// normal gives states that nothing can tell apart one form.
+// normal gives states that nothing can distinguish one form.
 func (m *search) normal(s *state) {
 	landed := *s
 	if s.write.kind == used { // it may yet live on
@@ -116,8 +116,8 @@ func (m *search) normal(s *state) {
 	} else {
 		s.over = 0
 	}
-	if s.told <= s.now {
-		s.told = 0
+	if s.idleEnd <= s.now {
+		s.idleEnd = 0
 	}
 	if s.used != 0 && s.now > s.used+bound {
 		s.used = 0

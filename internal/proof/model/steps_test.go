@@ -1,13 +1,13 @@
 package model
 
-// emit is told of each state that may follow, and of what led to it. by is the
+// emit receives each state that may follow, and of what led to it. by is the
 // instance, or -1.
 type emit func(what string, by int, next state, bad Promise)
 
-// next tells of all that may happen in s.
+// next emits all that may happen in s.
 func (m *search) next(s *state, emit emit) {
 	if s.in[0].dead != 0 && s.in[1].dead != 0 && (!m.world.Remote || s.remote.dead != 0) {
-		return // nobody can believe it any more
+		return // it can be believed no more
 	}
 	m.time(s, emit)
 	for i := range s.in {
@@ -55,10 +55,10 @@ func (m *search) time(s *state, emit emit) {
 		m.flush(&n, i)
 		m.poll(&n, i)
 	}
-	m.hear(&n)
+	m.beat(&n)
 	tick(&n)
 	n.calm = min(n.calm+1, life+1)
-	emit("all write their uses and poll, the Remote hears of it, a tick passes", -1, n, 0)
+	emit("all write their uses and poll, the Remote receives it, a tick passes", -1, n, 0)
 }
 
 // learn takes over a newer policy.
@@ -154,8 +154,8 @@ func (m *search) reads(s *state, i int, emit emit) {
 	}
 }
 
-// hear is a beat of the stream from instance 0 to the Remote.
-func (m *search) hear(s *state) {
+// beat is a beat of the stream from instance 0 to the Remote.
+func (m *search) beat(s *state) {
 	if !m.world.Remote {
 		return
 	}
@@ -172,8 +172,8 @@ func (m *search) hear(s *state) {
 
 func (m *search) remoteSteps(s *state, emit emit) {
 	n := *s
-	m.hear(&n)
-	emit("the Remote hears what instance 0 knows", 0, n, 0)
+	m.beat(&n)
+	emit("the Remote receives what instance 0 knows", 0, n, 0)
 	if r := &s.remote; r.has != 0 && r.until > s.now && (s.now-r.asOf <= bound || fresh(s.now, r.horizon)) {
 		return
 	}

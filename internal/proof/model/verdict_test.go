@@ -56,7 +56,7 @@ func (m *search) truth(s *state, i int) verdict {
 	}
 	r, p := m.server(s, i)
 	if !m.rules.OneRead && fresh(s.now, in.horizon) {
-		p = in.policy // as it was heard of
+		p = in.policy // as it was received
 	}
 	switch x := m.fact(r.seen); {
 	case !lives(r):
@@ -109,9 +109,9 @@ const (
 	// Truth: an end that was acknowledged is one.
 	Truth
 	// OneStory: after 2 B of calm all say what the row says. After an end that was
-	// acknowledged to nobody it takes the life of a cache entry.
+	// not acknowledged it takes the life of a cache entry.
 	OneStory
-	// UseCounts: no idle refusal before the end that was told, nor within B of an
+	// UseCounts: no idle refusal before the end that was answered, nor within B of an
 	// acknowledged use.
 	UseCounts
 )
@@ -161,7 +161,7 @@ func (m *search) broken(s *state) (bad Promise) {
 			if alive {
 				bad |= NoFalseEnd
 			}
-			if s.told > s.now || s.used != 0 && s.now <= s.used+bound {
+			if s.idleEnd > s.now || s.used != 0 && s.now <= s.used+bound {
 				bad |= UseCounts
 			}
 		}

@@ -25,7 +25,7 @@ func (m *search) commit(s *state, kind, at uint8) {
 	case swept:
 		r.floor, r.session = max(r.floor, 1), 0
 	}
-	s.told, s.used = 0, 0
+	s.idleEnd, s.used = 0, 0
 }
 
 // acknowledge is what instance i does before it answers that session 1 is over.
@@ -92,7 +92,7 @@ func (m *search) lands(s *state, emit emit) {
 			if w.kind != swept {
 				q.unacked = 1
 			}
-			emit(endNames[w.kind]+" is committed late, and nobody hears of it", i, q, 0)
+			emit(endNames[w.kind]+" is committed late, and is not read by any poll", i, q, 0)
 			if w.kind != swept {
 				at := w.at
 				if m.rules.PromptOrAgain && s.now-w.at > overlap {
@@ -152,7 +152,7 @@ func (m *search) setPolicy(s *state, base uint8) {
 	p.timeout = m.world.Long + m.world.Short - p.timeout
 	p.base = max(p.base, base)
 	p.version++
-	s.told, s.used = 0, 0
+	s.idleEnd, s.used = 0, 0
 }
 
 // flush writes a pending use, if that can be tried.
@@ -185,10 +185,10 @@ func (m *search) flush(s *state, i int) bool {
 	return true
 }
 
-// tell notes what the answer to a use has told.
-func tell(s *state, i int, end uint8) {
+// noteIdleEnd notes the idle end that the answer to a use has given.
+func noteIdleEnd(s *state, i int, end uint8) {
 	if s.in[i].policy.version == s.policy.version && lives(s.row) {
-		s.told, s.used = max(s.told, end), s.now
+		s.idleEnd, s.used = max(s.idleEnd, end), s.now
 	}
 }
 
@@ -222,7 +222,7 @@ func (m *search) used(s *state, i int, emit emit) {
 				end = s.now + in.policy.timeout
 			}
 		}
-		tell(&n, i, end)
+		noteIdleEnd(&n, i, end)
 		emit("is used, 200", i, n, 0)
 		return
 	}
@@ -241,7 +241,7 @@ func (m *search) used(s *state, i int, emit emit) {
 		n.row.seen = s.now
 		m.learn(&n, i, n.policy)
 		q.seen, q.asOf, q.pending = s.now, s.now, 0
-		tell(&n, i, s.now+n.policy.timeout)
+		noteIdleEnd(&n, i, s.now+n.policy.timeout)
 		emit("is used near the idle end: written, 200", i, n, 0)
 	case ended:
 		q.dead = 1

@@ -64,10 +64,10 @@ func asvs11to13() asvsTable {
 				"internal/domain/session", "TestHashIsTheWholeSHA256", "",
 			},
 			{
-				"11.2.3", "64 bits of MAC", "internal/store/redistier/codec.go",
+				"11.2.3", "64 bits of MAC", "internal/store/redisstore/codec.go",
 				"macLen       = 16",
 				"macLen       = 8",
-				"internal/store/redistier", "TestMACIsHMACSHA256Of128Bits", "",
+				"internal/store/redisstore", "TestMACIsHMACSHA256Of128Bits", "",
 			},
 			{
 				"11.2.3", "half of a key", "internal/domain/secondfactor/key.go",
@@ -118,7 +118,7 @@ func asvs11to13() asvsTable {
 				"internal/domain/secondfactor", "TestNoNonceComesTwice", "",
 			},
 			{
-				"11.4.1", "MD5", "internal/domain/ratelimit/gate.go",
+				"11.4.1", "MD5", "internal/domain/ratelimit/attempt.go",
 				"\t\"crypto/hmac\"\n",
 				"\t\"crypto/hmac\"\n\t_ \"crypto/md5\"\n",
 				"internal/proof/chaos", "TestCryptographyIsInventoried", "",
@@ -162,8 +162,8 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"12.1.1", "the server has versions of its own", "internal/server/run/servers.go",
-				"\t\td.servers[0].TLSConfig = d.pair.Config()\n",
-				"\t\td.servers[0].TLSConfig = d.pair.Config()\n\t\td.servers[0].TLSConfig.MinVersion = 0x0301\n",
+				"\t\tp.servers[0].TLSConfig = p.pair.Config()\n",
+				"\t\tp.servers[0].TLSConfig = p.pair.Config()\n\t\tp.servers[0].TLSConfig.MinVersion = 0x0301\n",
 				"internal/proof/deploytest", "TestServeTLS", "",
 			},
 			{
@@ -173,13 +173,13 @@ func asvs11to13() asvsTable {
 				"internal/server/keypair", "TestWeakSuitesAreRefused", "",
 			},
 			{
-				"12.3.2", "the database may be anybody", "internal/server/config/database.go",
+				"12.3.2", "the database may be any server", "internal/server/config/database.go",
 				`if tls := params.Get("tls"); params.Has("tls") && tls != "true" && tls != "false" {`,
 				`if tls := params.Get("tls"); tls == "preferred" {`,
 				"internal/server/config", "TestBadValues", "",
 			},
 			{
-				"12.3.2", "Redis may be anybody", "internal/store/redistier/open.go",
+				"12.3.2", "Redis may be any server", "internal/store/redisstore/open.go",
 				"&tls.Config{MinVersion: tls.VersionTLS12}",
 				"&tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}",
 				"internal/proof/chaos", "TestEveryCertificateIsChecked", "",
@@ -204,10 +204,10 @@ func asvs11to13() asvsTable {
 				"internal/server/connlimit", "TestConnectionWithARequestStays", "",
 			},
 			{
-				"13.1.2", "questions to the database without a limit", "internal/store/gatetier/gatetier.go",
-				"make(chan struct{}, max(most-settling, 1))",
+				"13.1.2", "questions to the database without a limit", "internal/store/layer/readslots.go",
+				"make(chan struct{}, max(most-settles, 1))",
 				"make(chan struct{}, 1<<20)",
-				"internal/store/gatetier", "TestNoMoreThanTheRoomAtATime", "",
+				"internal/store/layer", "TestNoMoreThanTheLimitAtATime", "",
 			},
 			{
 				"13.1.3", "a question to the database waits for ever", "internal/store/sqlstore/users.go",
@@ -216,10 +216,10 @@ func asvs11to13() asvsTable {
 				"internal/store/sqlstore", "TestHungDatabaseTakesOneLimit", "",
 			},
 			{
-				"13.1.3", "a Redis that does not answer is asked for ever", "internal/store/redistier/breaker.go",
+				"13.1.3", "a Redis that does not answer is asked for ever", "internal/store/redisstore/breaker.go",
 				"return c.ConsecutiveFailures >= trips && since != nil",
 				"return c.ConsecutiveFailures < 0 && since != nil",
-				"internal/store/redistier", "TestBreakerOpens", "",
+				"internal/store/redisstore", "TestBreakerOpens", "",
 			},
 			{
 				"13.2.2", "who serves can take the tables away", "docs/rights.md",
@@ -295,7 +295,7 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"13.4.3", "the files of the console are listed", "internal/edge/console/console.go",
-				"\tu.at(mux, \"/console/assets/{file}\", func(v *visit) { u.asset(v.w, v.r) }, nil)",
+				"\tu.at(mux, \"/console/assets/{file}\", func(q *request) { u.asset(q.w, q.r) }, nil)",
 				"\tmux.HandleFunc(\"/console/assets/\", http.StripPrefix(\"/console/\", http.FileServerFS(assetFiles)).ServeHTTP)",
 				"internal/edge/console", "TestUnknownPathsArePages", "",
 			},

@@ -7,7 +7,7 @@ func asvs1to6() asvsTable {
 	return asvsTable{
 		First: 1, Last: 6,
 		Static: map[string]string{
-			"4.2.1":  "net/http and nginx tell where a request ends; no code of ours reads the framing of a request",
+			"4.2.1":  "net/http and nginx decide where a request ends; no code of ours reads the framing of a request",
 			"4.2.3":  "golang.org/x/net/http2 refuses such headers; no code of ours reads frames of HTTP/2",
 			"6.2.10": "there is no such feature, and no column says when a password was set",
 			"6.4.2":  "there is no such feature, and no column for a hint or an answer",

@@ -6,7 +6,7 @@ func lenders() []Mutant {
 		return Mutant{Name: "file: " + name, File: "idworker/" + file, Old: old, New: change, Package: "idworker/fileworker", Test: test}
 	}
 	table := func(name, old, change string) Mutant {
-		return Mutant{Name: "table: " + name, File: "idworker/sqlworker/sqlworker.go", Old: old, New: change, Package: "idworker/sqlworker", Test: "KeepsThePromise$/^SQLite$"}
+		return Mutant{Name: "table: " + name, File: "idworker/sqlworker/sqlworker.go", Old: old, New: change, Package: "internal/proof/sqlworkertest", Test: "KeepsThePromise$/^SQLite$"}
 	}
 	const promise, disk = "^TestLenderKeepsThePromise$", "^TestNoDiskLowersTheFence$"
 	return []Mutant{
@@ -14,7 +14,7 @@ func lenders() []Mutant {
 		file("the fence is written behind", "fileworker/fileworker.go", "err = h.write(until)", "err = h.write(from)", promise),
 		file("the token names the host", "fileworker/fileworker.go", "token := rand.Text()", "token := rand.Text()[:0] + l.Dir", promise),
 		file("a file that was replaced is extended", "fileworker/fileworker.go", "if !same {", "if !same && false {", "^TestDeletedFile"),
-		file("nobody locks", "internal/durable/lock_flock.go", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn ErrBusy", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn nil", promise),
+		file("no process locks", "internal/durable/lock_flock.go", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn ErrBusy", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn nil", promise),
 		file("everything is handed back", "fileworker/fileworker.go", "fence := max(ceilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()", promise),
 		file("one copy only", "internal/durable/file.go", "for _, f.torn = range []int{first, 1 - first} {", "for _, f.torn = range []int{first, first} {", "^TestNoDamageLowersTheFence$|"+disk),
 		file("nothing waits for the disk", "internal/durable/file.go", "return err\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", "return err\n\t\t}\n\t\tif err := error(nil); err != nil {", disk),
@@ -22,14 +22,14 @@ func lenders() []Mutant {
 		file("a fence counts before it is written", "fileworker/file.go", "if err := h.file.Write(appendRecord(nil, fence)); err != nil {", "h.fence = fence\n\tif err := h.file.Write(appendRecord(nil, fence)); err != nil {", disk),
 		file("a copy that may be whole is written first", "fileworker/file.go", "file.Damaged()", "_ = file", disk),
 		file("what a killed process wrote is not waited for", "internal/durable/file.go", "if !f.clean {", "if false {", disk),
-		file("a record is not checked", "fileworker/record.go", "fence < 0 || !bytes.Equal(b, appendRecord(nil, fence))", "fence < 0 || bytes.Equal(b, nil)", "^TestNoDamageLowersTheFence$|"+disk),
+		file("a record is not checked", "fileworker/file.go", "fence < 0 || !bytes.Equal(b, appendRecord(nil, fence))", "fence < 0 || bytes.Equal(b, nil)", "^TestNoDamageLowersTheFence$|"+disk),
 
 		table("a range begins at now", "from := max(now, seat.fence)", "from := now"),
 		table("the fence is written behind", "token, l.holder(), until, s.number, s.owner, s.fence))", "token, l.holder(), s.fence, s.number, s.owner, s.fence))"),
 		table("the token names the host", "token := crand.Text()", "token := crand.Text()[:0] + l.Holder"),
-		table("anybody extends", "WHERE number = ? AND owner_token = ? AND fence_ms < ?`", "WHERE number = ? AND owner_token <> ? AND fence_ms < ?`"),
-		table("anybody takes a seat that somebody took", "WHERE number = ? AND owner_token = ? AND fence_ms = ?`,", "WHERE number = ? AND '' <> ? AND 0 < ?`,"),
-		table("anybody hands back", "WHERE number = ? AND owner_token = ?`, fence, fence, g.Number, g.Token))", "WHERE number = ? AND '' <> ?`, fence, fence, g.Number, g.Token))"),
+		table("any process extends", "WHERE number = ? AND owner_token = ? AND fence_ms < ?`", "WHERE number = ? AND owner_token <> ? AND fence_ms < ?`"),
+		table("any process takes a number that another took", "WHERE number = ? AND owner_token = ? AND fence_ms = ?`,", "WHERE number = ? AND '' <> ? AND 0 < ?`,"),
+		table("any process hands back", "WHERE number = ? AND owner_token = ?`, fence, fence, g.Number, g.Token))", "WHERE number = ? AND '' <> ?`, fence, fence, g.Number, g.Token))"),
 		table("handing back raises the fence", "CASE WHEN fence_ms > ? THEN ? ELSE fence_ms END", "CASE WHEN fence_ms > ? THEN ? ELSE fence_ms + 9999999 END"),
 		table("everything is handed back", "fence := max(used.Add(time.Millisecond-1).UnixMilli(), g.From.UnixMilli())", "fence := g.From.UnixMilli()"),
 	}
@@ -56,7 +56,7 @@ func harness() []Mutant {
 		{
 			Name: "harness: a lender without a fence is spared", File: "internal/proof/dup/kind.go",
 			Old: "g := idworker.Grant{Token: \"configured\", From: u.now()}", New: "g := idworker.Grant{Token: \"configured\", From: u.now(), Number: int(u.now().UnixNano() / 1000 % 1024)}\n\tu.number = nil",
-			Package: "internal/proof/dup", Test: "^TestCampaignFinds",
+			Package: "internal/proof/dup", Test: "^TestLenderWithoutAFence",
 		},
 	}
 }

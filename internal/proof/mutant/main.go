@@ -71,7 +71,7 @@ func (r runner) all(ctx context.Context, out io.Writer, mutants []Mutant) error 
 			v, err = r.try(ctx, m)
 		}
 		if err == nil && v.by == "" {
-			err = fmt.Errorf("%s: nobody noticed; the tests %s of %s are green", m.Name, m.Test, m.Package)
+			err = fmt.Errorf("%s: no test noticed; the tests %s of %s are green", m.Name, m.Test, m.Package)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -87,7 +87,7 @@ func TestVerdicts(t *testing.T) {
 		ok    bool
 	}{
 		{"caught", func(*Mutant) {}, "seed 5: not 3", true},
-		{"survives", func(m *Mutant) { m.New = "b + a" }, "nobody noticed", false},
+		{"survives", func(m *Mutant) { m.New = "b + a" }, "no test noticed", false},
 		{"does not compile", func(m *Mutant) { m.New = "a +" }, "does not compile", false},
 		{"does not apply", func(m *Mutant) { m.Old = "a * b" }, errNowhere.Error(), false},
 		{"no such test", func(m *Mutant) { m.Test = "^TestProduct$" }, "no such test", false},

@@ -21,14 +21,14 @@ func passwords() []Mutant {
 			Name: "passwords: a stolen one is looked up in one spelling", File: account + "/secret.go",
 			Old: "return []string{p.reveal(), p.typed.reveal()}", New: "return []string{p.reveal()}", Package: account, Test: "^TestStolenPassword",
 		}, {
-			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/short.go",
+			Name: "passwords: a stolen one is taken beside a second factor", File: account + "/password.go",
 			Old: "s.stolen(ctx, passwordProblems(username, p.reveal(), minBeside), p)", New: "passwordProblems(username, p.reveal(), minBeside)",
 			Package: account, Test: "^TestStolenShortPassword",
 		}, {
 			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/login.go",
 			Old: "case user.PasswordVersion != h.PasswordVersion, !user", New: "case !user", Package: "internal/domain/login", Test: "^TestATicketFinishes",
 		}, {
-			Name: "passwords: a list that cannot be read refuses everybody", File: account + "/breached.go",
+			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/breached.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
 		}, {
 			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",

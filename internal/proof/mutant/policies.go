@@ -1,12 +1,12 @@
 package main
 
 // policies are protections of a change of the policy: what is over stays over,
-// what is told happens, and nobody changes what he has not seen.
+// a preview is what happens, and a change names the version that it replaces.
 func policies() []Mutant {
 	policy := func(name, file, old, change, folder, test string) Mutant {
 		return Mutant{Name: "policy: " + name, File: file, Old: old, New: change, Package: folder, Test: test}
 	}
-	const store, door = "internal/store/sqlstore", "internal/edge/httpapi"
+	const store, api = "internal/store/sqlstore", "internal/edge/httpapi"
 	// What fails is not kept: the next mutant would be held to it. One is found
 	// after thirty random histories, give or take as many.
 	revives := func(name, file, old, change string) Mutant {
@@ -21,21 +21,21 @@ func policies() []Mutant {
 			`+base("absolute_base", "absolute_lifetime_ms")+`, `+`),
 		revives("a base falls", store+"/policies.go",
 			`s.DB.d.max + "(" + column + ", "`, `s.DB.d.max + "(0, "`),
-		policy("an instance that does not poll asks for none", "internal/store/feed/rows.go",
+		policy("an instance that does not poll asks for none", "internal/store/layer/freshpolicy.go",
 			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", "internal/server/run", "^TestInstanceThatDoesNotPoll"),
-		policy("a preview counts nobody idle", store+"/effect.go",
+		policy("a preview counts no idle login", store+"/effect.go",
 			"Count: expire.Count + idle.Count", "Count: expire.Count", store, "^TestEffectToldIsWhatHappens$/^SQLite$"),
 		policy("a preview takes the idle for living", store+"/effect.go",
 			"issuedSince.Count-idle.Count", "issuedSince.Count", store, "^TestEffectToldIsWhatHappens$/^SQLite$"),
 		policy("a count of rows takes its time", store+"/count.go",
 			"if time.Since(began) > s.DB.hurry {", "if false {", store, "^TestEffectIsEstimatedWhereRowsAreSlow$/^SQLite$"),
-		policy("a drastic change needs no word", "internal/domain/operator/policies.go",
+		policy("a drastic change needs no confirmation", "internal/domain/operator/policies.go",
 			"case effect.Drastic() && !c.Confirmed:", "case false:", "internal/domain/operator", "^TestDrasticChange"),
-		policy("a weak tag replaces", door+"/etag.go",
-			"if !t.weak && t.opaque == opaque {", "if t.opaque == opaque {", door, "^TestConditions|^TestWhatIsReplaced"),
-		policy("a change need not say what it replaces", door+"/admin_policy_change.go",
-			"\t\treturn inForce, change, errNoCondition\n", "\t\tmatch.any = true\n", door, "^TestWhatIsReplaced"),
-		policy("everybody is an operator", door+"/roles.go",
-			"if !slices.Contains(roles, account.Role(who.Role)) {", "if false && slices.Contains(roles, account.Role(who.Role)) {", door, "^TestOnlyAdmins"),
+		policy("a weak tag replaces", api+"/etag.go",
+			"if !t.weak && t.opaque == opaque {", "if t.opaque == opaque {", api, "^TestConditions|^TestWhatIsReplaced"),
+		policy("a change need not say what it replaces", api+"/admin_policy_change.go",
+			"\t\treturn inForce, change, errNoCondition\n", "\t\tmatch.any = true\n", api, "^TestWhatIsReplaced"),
+		policy("every user is an operator", api+"/roles.go",
+			"if !slices.Contains(roles, account.Role(who.Role)) {", "if false && slices.Contains(roles, account.Role(who.Role)) {", api, "^TestOnlyAdmins"),
 	}
 }

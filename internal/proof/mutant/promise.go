@@ -9,7 +9,7 @@ func promises() []Mutant {
 		domain  = "internal/domain/session"
 		service = domain + "/service.go"
 		feed    = "internal/store/feed"
-		memory  = "internal/store/memtier"
+		memory  = "internal/store/memstore"
 		store   = "internal/store/sqlstore"
 	)
 	mutants := []Mutant{
@@ -18,7 +18,7 @@ func promises() []Mutant {
 			`stamp := ", " + s.DB.d.stampNow()`, `stamp := ""`, store, "^TestActThatEndsNothing"),
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
-		rule("the end of whoever has no login stamps nothing", store+"/endings.go",
+		rule("the end of a user without a login stamps nothing", store+"/endings.go",
 			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
 		rule("that nothing lives is said without a stamp", store+"/endings.go",
 			"; failed != nil {", "; failed != nil && e.ID != 0 {", store, "^TestEndIsNotAcknowledged"),
@@ -34,28 +34,28 @@ func promises() []Mutant {
 			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && ended.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 
 		// RowLeads.
-		rule("a use that is passed on counts at once", memory+"/memtier.go",
+		rule("a use that is passed on counts at once", memory+"/changes.go",
 			"at, ms := e.used.Load(), seen.UnixMilli()\n", "at, ms := e.used.Load(), seen.UnixMilli()\n\t\te.seen.Store(ms)\n", memory, "^TestUseIsPassedOn"),
-		rule("what the row has is not remembered", memory+"/memtier.go",
+		rule("what the row has is not remembered", memory+"/changes.go",
 			"\tcase !ok:\n\tcase seen.IsZero():", "\tcase !ok || !seen.IsZero():\n\tcase seen.IsZero():", memory, "^TestWhatTheRowSays"),
-		rule("a use that the row refuses is not forgotten", memory+"/memtier.go",
+		rule("a use that the row refuses is not forgotten", memory+"/changes.go",
 			"\tcase seen.IsZero():\n\t\tt.drop(id, e)\n", "\tcase seen.IsZero():\n", memory, "^TestWhatTheRowSays"),
-		rule("an end that was read is forgotten with its entry", memory+"/memtier.go",
-			"if !s.Alive() {\n\t\tt.graves.add(", "if !s.Alive() && s.ID == 0 {\n\t\tt.graves.add(", memory, "^TestEndThatWasRead"),
-		rule("no tier hears what the rows say", "internal/store/touchtier/touchtier.go",
-			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", "internal/store/touchtier", "^TestWhatTheRowsSay"),
-		rule("memory does not hear what the rows say", "internal/server/run/tiers.go",
+		rule("an end that was read is forgotten with its entry", memory+"/sessions.go",
+			"if !s.Alive() {\n\t\tt.tombstones.add(", "if !s.Alive() && s.ID == 0 {\n\t\tt.tombstones.add(", memory, "^TestEndThatWasRead"),
+		rule("no tier receives what the rows say", "internal/store/layer/writebehind.go",
+			"if t.Written != nil {", "if t.Written != nil && seen.IsZero() && id == 0 {", "internal/store/layer", "^TestWhatTheRowsSay"),
+		rule("memory does not receive what the rows say", "internal/server/run/tiers.go",
 			"Policy: rule, Written: t.written, Log: log", "Policy: rule, Log: log", "internal/server/run", "^TestMemoryHears"),
-		rule("memory does not hear what the rows have decided", "internal/server/run/tiers.go",
+		rule("memory does not receive what the rows have decided", "internal/server/run/tiers.go",
 			", Settled: t.settled", "", "internal/server/run", "^TestMemoryHears"),
 		rule("the server writes no use before it is answered", "internal/server/run/tiers.go",
 			"Near: bound + nearEnd, ", "", "internal/server/run", "^TestMemoryHears"),
-		rule("what the rows have decided is heard by nobody", service,
+		rule("what the rows have decided is passed on to no tier", service,
 			"s.Settled != nil && got.ID != 0 &&", "s.Settled != nil && got.ID < 0 &&", domain, "^TestIdle|^TestTooOldByAPolicy"),
 		rule("a use is written whatever the policy says", store+"/touch.go",
 			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
-		rule("a Remote tells of a use that it has only passed on", "api/flakepass/remote_uses.go",
-			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "internal/proof/remote", "^TestRemoteTellsWhatTheRowSays"),
+		rule("a Remote reports a use that it has only passed on", "api/flakepass/remote_uses.go",
+			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "internal/proof/remote", "^TestRemoteReportsWhatTheRowSays"),
 
 		// WriteNear.
 		rule("no use is written before it is answered", service,
@@ -69,28 +69,28 @@ func promises() []Mutant {
 		rule("too old by the policy that is known here", service,
 			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
 		rule("a Remote refuses by the policy that it knows", "api/flakepass/remote_known.go",
-			"id.unixMilli() <= rule.bornBase", "id.unixMilli() <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "internal/proof/remote", "^TestRemoteFollowsThePolicy"),
+			"id.UnixMilli() <= rule.bornBase", "id.UnixMilli() <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "internal/proof/remote", "^TestRemoteFollowsThePolicy"),
 		rule("any poll proves a watermark", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "proven.After(k.watermark)", feed, "^TestWatermark"),
 		rule("a watermark falls", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "news.Steady && !proven.IsZero()", feed, "^TestWatermark"),
 		rule("the clock is that of this machine", feed+"/feed.go",
 			"return c.at(f.Now()), true", "return f.Now(), true", feed, "^TestClockIs"),
-		rule("a clock of this machine raises the bases", "internal/domain/policy/live.go",
+		rule("a clock of this machine raises the bases", "internal/domain/policy/policy.go",
 			"if known != nil && p.LimitsErr != nil {", "if known != nil {\n\t\t\tp.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(time.Now()))\n\t\t}\n\t\tif known != nil && p.LimitsErr != nil {",
 			"internal/domain/policy", "^TestBasesStay"),
 
 		// OneRead.
-		rule("a row is answered by an older policy", feed+"/rows.go",
-			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", feed, "^TestRowIsAnswered"),
+		rule("a row is answered by an older policy", "internal/store/layer/freshpolicy.go",
+			"if basis.Version > r.Policy.Current().Version {\n\t\tif err", "if basis.Version < 0 {\n\t\tif err", "internal/store/layer", "^TestRowIsAnswered"),
 
 		// Fence.
 		rule("a refusal is certain whatever is being changed", store+"/settle.go",
 			"case !certain:", "case !certain && why == \"\":", store, "^TestNothingIsDecided"),
 		rule("a policy that is being changed is certain", store+"/rules.go",
 			"return session.Expired, false", "return session.Expired, true", store, "^TestWhatACh"),
-		rule("the policy that was read may be older than the row", feed+"/rows.go",
-			"Current().Version { // it came", "Current().Version && false { // it came", feed, "^TestRow"),
+		rule("the policy that was read may be older than the row", "internal/store/layer/freshpolicy.go",
+			"Current().Version { // it came", "Current().Version && false { // it came", "internal/store/layer", "^TestRow"),
 		rule("the connections of a demoted server are kept", store+"/sqlstore.go",
 			"db.left.CompareAndSwap(last, now) {", "db.left.CompareAndSwap(last, now) && err == nil {", store, "^TestConnectionsOfADemotedServer"),
 		rule("a passive request near the end takes a lock", "internal/domain/session/service.go",
@@ -116,11 +116,11 @@ func promises() []Mutant {
 			`"PRAGMA busy_timeout = 0"`, `"PRAGMA busy_timeout = 1000"`, store, "^TestPollOfSQLite"),
 
 		// AskLogout.
-		rule("a logout by age asks nobody", service,
-			"\thash := HashOf(t)\n\tended, err := end(", "\tif s.over(IDOf(t), layout.Time(IDOf(t))) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := end(", domain, "^TestLogoutAlwaysAsks"),
+		rule("a logout by age does not ask the database", "internal/domain/session/close.go",
+			"\thash := HashOf(t)\n\tended, err := s.Writer.End(", "\tif s.over(IDOf(t), layout.Time(IDOf(t))) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := s.Writer.End(", domain, "^TestLogoutAlwaysAsks"),
 	}
 	for i := range mutants {
-		if mutants[i].File == "internal/domain/policy/live.go" {
+		if mutants[i].File == "internal/domain/policy/policy.go" {
 			mutants[i].Also = [][2]string{{"\t\"sync/atomic\"\n", "\t\"sync/atomic\"\n\t\"time\"\n"}}
 		}
 	}

@@ -1,6 +1,6 @@
 package main
 
-// rights are protections of what is changed: whoever changes it still may, and has
+// rights are protections of what is changed: its actor still may change it, and has
 // shown password and code where that is needed.
 func rights() []Mutant {
 	const store = "internal/store/sqlstore"
@@ -17,28 +17,28 @@ func rights() []Mutant {
 		}
 	}
 	return []Mutant{
-		right("nobody is looked at", "case need == audit.NeedsNothing || by.Inside():", "case need != 0 || by.Inside():", "^TestEndedLogins"),
+		right("no actor is checked", "case need == audit.NeedsNothing || by.Inside():", "case need != 0 || by.Inside():", "^TestEndedLogins"),
 		right("the global floor ends no right", "rows[0].Row.GlobalFloor = floors[0]", "rows[0].Row.GlobalFloor = 0", "^TestEndedLogins"),
 		right("a disabled account may act", "if s := r.Row.current(time.Time{}); !s.Alive() {", "if s := r.Row.current(time.Time{}); s.ID == 0 {", "^TestEndedLogins"),
 		right("the role does not matter", "case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),", "case false,", "^TestWhoMayWhat"),
 		right("the proof of another login counts", "r.TokenProvedID == r.Row.TokenID && ", "", "^TestProofIs"),
 		right("a proof is good for ever", "age <= audit.ProofLife && ", "", "^TestProofIs"),
 		right("an event needs no permit", "e.Need > p.need ||", "false ||", "^TestNoEventWithout"),
-		right("an event is by somebody else", "e.By.ID != p.by.ID || ", "", "^TestNoEventWithout"),
+		right("an event is by another actor", "e.By.ID != p.by.ID || ", "", "^TestNoEventWithout"),
 		right("a login that was replaced may act", "\tdefault:\n\t\treturn session.RefusalOf(session.Replaced)", "\tcase 0:\n\t\treturn session.RefusalOf(session.Replaced)", "^TestEndedLogins"),
 		link("a link outlives the right of its issuer", "COALESCE(i.role, '') = 'admin' AND i.disabled_at IS NULL AND COALESCE(i.updated_at, 0) = r.issuer_changed_at", "1 = 1", "^TestLinkEndsWith"),
-		link("a link outlives a logout of everybody", "r.all_ended_at = s.global_floor_at AND ", "", "^TestLinkEndsWith"),
-		link("a link of which nobody knows the issuer works", "AND r.issue_hash = r.token_hash \"", "\"", "^TestLinkOfThePrevious"),
+		link("a link outlives a logout of all users", "r.all_ended_at = s.global_floor_at AND ", "", "^TestLinkEndsWith"),
+		link("a link of an unknown issuer works", "AND r.issue_hash = r.token_hash \"", "\"", "^TestLinkOfThePrevious"),
 		{
 			Name: "rights: two changes of one millisecond are one", File: store + "/accounts.go",
 			Old: `"updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"`, New: `"updated_at = " + d.now`, Package: store, Test: "^TestLinkEndsThough",
 		},
 		verb("gives out a link", "startReset:       "),
 		verb("makes an admin", "createPrivileged: "),
-		verb("invites somebody", "inviteUser:       "),
+		verb("invites a user", "inviteUser:       "),
 		verb("gives a role", "changeRole:       "),
 		verb("removes a second factor", "removeFactor:     "),
-		verb("logs everybody out", "endAllLogins:     "),
+		verb("logs all users out", "endAllLogins:     "),
 		verb("changes the policy", "setPolicy:        "),
 	}
 }

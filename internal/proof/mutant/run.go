@@ -13,7 +13,7 @@ import (
 )
 
 // limit bounds one run of tests. A mutant that makes them hang is caught, too.
-const limit = 2 * time.Minute
+const limit = 5 * time.Minute
 
 // A verdict is what the tests said of a mutant.
 type verdict struct {

@@ -24,8 +24,8 @@ func shares() []Mutant {
 		share("a network has all connections", connections, "len(p.conns) >= l.share &&", "len(p.conns) > l.most &&", "^TestPeerHas"),
 		share("an account has all streams", streams, "case h.followers >= h.Most && !h.makeRoom(account):", "case h.followers >= h.Most:", "^TestOneAccount"),
 		share("a question about many tokens counts once", "internal/edge/httpapi/verifications.go", "s.quota(c, len(tokens))", "s.quota(c, 1)", "^TestQuotaCounts"),
-		share("a flood displaces events of other kinds", counts, "if len(r.kinds) >= TallyKept {", "if len(r.kinds) >= 0 {", "^TestFloodOfOneKind"),
-		share("a flood displaces events about an admin", counts, "roomKey{s.Action, s.Admin}", "roomKey{s.Action, false}", "^TestFloodOfTheSameKind"),
+		share("a flood displaces events of other kinds", counts, "if len(r.kinds) >= MostKinds {", "if len(r.kinds) >= 0 {", "^TestFloodOfOneKind"),
+		share("a flood displaces events about an admin", counts, "actionKey{s.Action, s.Admin}", "actionKey{s.Action, false}", "^TestFloodOfTheSameKind"),
 		share("limits that cannot be read are replaced", "internal/domain/operator/policies.go", "if c.Next.LimitsErr != nil {", "if c.Next.LimitsErr != nil && c.Version < 0 {", "^TestLimitsThatCannotBeRead"),
 	}
 }

@@ -15,7 +15,7 @@ const (
 // worker is what protects a Worker.
 func worker() []Mutant {
 	seeds := []string{"-seeds", "6000"}
-	mint, renew, work, batch := "idworker/mint.go", "idworker/renew.go", "idworker/worker.go", "idworker/batch.go"
+	mint, renew, work, batch := "idworker/mint.go", "idworker/renew.go", "idworker/worker.go", "idworker/mint.go"
 	sim := func(name, file, old, change string) Mutant {
 		return Mutant{Name: name, File: file, Old: old, New: change, Package: "idworker", Test: simulation, Args: seeds}
 	}
@@ -57,7 +57,7 @@ func worker() []Mutant {
 		sim("a closed worker is opened by a renewal", work,
 			"if last >= closedWord {\n\t\t\treturn ErrClosed\n\t\t}\n\t\tn.lo",
 			"if last >= closedWord {\n\t\t\tlast = 0\n\t\t\tw.word.Store(0)\n\t\t}\n\t\tn.lo"),
-		sim("closed is not told while the clock is behind", "idworker/wait.go",
+		sim("closed is not reported while the clock is behind", "idworker/wait.go",
 			"if w.word.Load() >= closedWord {\n\t\t\treturn 0, ErrClosed", "if false {\n\t\t\treturn 0, ErrClosed"),
 		sim("the last range goes on after a takeover", renew,
 			"case !errors.Is(err, ErrLost):",
@@ -94,7 +94,7 @@ func worker() []Mutant {
 		{
 			Name: "the worker of a layout with WorkerLast is shifted", File: "idworker/layout.go",
 			Old: "if l.WorkerLast {\n\t\treturn 0\n\t}\n\treturn l.SequenceBits", New: "return l.SequenceBits",
-			Package: "idworker", Test: "^TestEveryLayout", Args: []string{"-rapid.nofailfile"},
+			Package: "idworker", Test: "^TestEveryLayout",
 		},
 	}
 }

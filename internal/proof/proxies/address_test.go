@@ -52,7 +52,7 @@ type place struct {
 }
 
 // places are all locations, by file, as the file calls them. A location that
-// somebody adds has no row here, and fails the test.
+// a change adds has no row here, and fails the test.
 var places = map[string]map[string]place{
 	"proxies/nginx.conf": {
 		"location /":          {path: "/orders", asks: true, serves: true},
@@ -60,7 +60,7 @@ var places = map[string]map[string]place{
 		"location /open/":     {path: "/open/news", serves: true},
 		"location = /_verify": {by: "location /"},
 		"location @refused":   {by: "location /"},
-		"location @undecided": {by: "location /"}, // asks nobody
+		"location @undecided": {by: "location /"}, // asks no server
 	},
 	"deploy/nginx.conf": {
 		"location /": {path: "/v1/me", asks: true},
@@ -71,7 +71,7 @@ var places = map[string]map[string]place{
 		"handle > reverse_proxy":         {by: "handle"},
 		"handle /open/*":                 {path: "/open/news", serves: true},
 		"handle /open/* > reverse_proxy": {by: "handle /open/*"},
-		"handle_errors 502 504":          {by: "handle"}, // asks nobody
+		"handle_errors 502 504":          {by: "handle"}, // asks no server
 	},
 	"proxies/traefik-dynamic.yml": {
 		"guarded": {path: "/orders", asks: true, serves: true},
@@ -261,9 +261,9 @@ func canDial(t *testing.T) {
 	_ = l.Close()
 }
 
-// TestNobodyChoosesTheAddressOnRecord: on every location of every proxy, whatever
-// a client claims, flakepass logs where it is, and the service is told so.
-func TestNobodyChoosesTheAddressOnRecord(t *testing.T) {
+// TestAClientChoosesNoAddressOnRecord: on every location of every proxy, whatever
+// a client claims, flakepass logs where it is, and the service receives it.
+func TestAClientChoosesNoAddressOnRecord(t *testing.T) {
 	t.Parallel()
 	canDial(t)
 	for file, start := range map[string]func(testing.TB, *world){
@@ -298,12 +298,12 @@ func TestNobodyChoosesTheAddressOnRecord(t *testing.T) {
 						t.Errorf("%s: the service saw %d requests", what, len(seen))
 					}
 					for _, h := range seen {
-						told, err := clientaddr.Of(&http.Request{RemoteAddr: "127.0.0.1:80", Header: h}, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")})
-						if clientaddr.Text(told) != clientAddress || err != nil {
-							t.Errorf("%s: the service is told that the client is %s, %v: %v", what, told, err, h)
+						got, err := clientaddr.Of(&http.Request{RemoteAddr: "127.0.0.1:80", Header: h}, []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")})
+						if clientaddr.Text(got) != clientAddress || err != nil {
+							t.Errorf("%s: the service receives that the client is %s, %v: %v", what, got, err, h)
 						}
 						if text := fmt.Sprint(h); strings.Contains(text, "198.51.100") || strings.Contains(text, "2001:db8") {
-							t.Errorf("%s: the service is told of the claim: %v", what, h)
+							t.Errorf("%s: the service receives the claim: %v", what, h)
 						}
 					}
 				}
@@ -336,9 +336,9 @@ func startDeployed(t testing.TB, w *world) {
 	runNginx(t, w, dir, conf)
 }
 
-// TestNobodyChoosesTheAddressOfARefusal: through the proxy in front of flakepass,
+// TestAClientChoosesNoAddressOfARefusal: through the proxy in front of flakepass,
 // each route that logs or records a refusal does so with the client's own address.
-func TestNobodyChoosesTheAddressOfARefusal(t *testing.T) {
+func TestAClientChoosesNoAddressOfARefusal(t *testing.T) {
 	t.Parallel()
 	canDial(t)
 	w := newWorld(t, startDeployed)

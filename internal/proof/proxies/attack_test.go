@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// aliases is every spelling of the identity headers that somebody behind a proxy
+// aliases is every spelling of the identity headers that a client behind a proxy
 // may read as one of them.
 func aliases() (all []string) {
 	for _, name := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Signature"} {
@@ -45,7 +45,7 @@ func forged(h http.Header) string {
 }
 
 // TestSpoofedIdentityDoesNotGetThroughTheProxy: not beside a token, nor without
-// one, nor where everybody may go.
+// one, nor where every client may go.
 func TestSpoofedIdentityDoesNotGetThroughTheProxy(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world, _ string) {
@@ -59,7 +59,7 @@ func TestSpoofedIdentityDoesNotGetThroughTheProxy(t *testing.T) {
 				t.Errorf("%s without a token: got %d %s", alias, got.status, got.body)
 			}
 			if got := w.ask("GET", "/open/news", "", alias, value); got.status != 200 || got.Username != "" {
-				t.Errorf("%s where everybody may go: got %d %s", alias, got.status, got.body)
+				t.Errorf("%s where every client may go: got %d %s", alias, got.status, got.body)
 			}
 			seen, said := w.service.arrived()
 			for _, h := range seen {
@@ -76,7 +76,7 @@ func TestSpoofedIdentityDoesNotGetThroughTheProxy(t *testing.T) {
 		if got.status != 200 || got.Role != "user" {
 			t.Errorf("twice: got %d %s", got.status, got.body)
 		}
-		// What the proxy tells flakepass about the request is not the client's to say.
+		// What the proxy reports to flakepass about the request is not the client's to say.
 		got = w.ask("GET", "/orders", "", append(w.bearer(), "X-Forwarded-Uri", "/other", "X-Forwarded-Method", "PUT")...)
 		if _, said := w.service.arrived(); got.status != 200 || len(said) != 0 {
 			t.Errorf("X-Forwarded-Uri of a client: got %d, the service said %v", got.status, said)
@@ -84,10 +84,10 @@ func TestSpoofedIdentityDoesNotGetThroughTheProxy(t *testing.T) {
 	})
 }
 
-// TestHopByHopTricksMakeNobodyElse: a client may ask the proxy to drop a header
+// TestHopByHopTricksMakeNoOtherUser: a client may ask the proxy to drop a header
 // on the way (RFC 9110 section 7.6.1). Then it is refused, or the proxy does not:
 // no identity arrives without one of its parts.
-func TestHopByHopTricksMakeNobodyElse(t *testing.T) {
+func TestHopByHopTricksMakeNoOtherUser(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world, _ string) {
 		for _, connection := range []string{
@@ -196,7 +196,7 @@ func TestOddCredentialsAreRefusedByTheProxy(t *testing.T) {
 }
 
 // TestSmuggledRequestsDoNotArrive: a request whose length can be read in two ways
-// is one request for everybody, or none. No second one reaches the service that
+// is one request for all, or none. No second one reaches the service that
 // the proxy did not ask about.
 func TestSmuggledRequestsDoNotArrive(t *testing.T) {
 	t.Parallel()

@@ -31,7 +31,7 @@ type standIn struct {
 	copy     []string // headers of the answer that go to the service, on 2xx
 	toClient []string // headers of the answer that go to the client, on anything else; nil: all
 	drop     []string // taken out of what goes to the service
-	open     string   // the prefix that nobody is asked about
+	open     string   // the prefix that needs no token
 	service  string   // host:port
 	aliases  bool     // names such as X_Forwarded_For are taken out
 }
@@ -184,7 +184,7 @@ func asTraefik(t testing.TB, w *world) {
 	s.strip, s.drop = removed("strip"), removed("keep-token-here")
 	s.aliases = true
 	// Traefik takes out what a client says of its address, X-Forwarded-* and
-	// X-Real-Ip, unless the entry point or the middleware is told to believe it
+	// X-Real-Ip, unless the entry point or the middleware is configured to believe it
 	// (forwardedHeaders, trustForwardHeader), and says what it sees.
 	if list := find(read(t, "../../../docs/proxies/traefik.yml"), "forwardedHeaders"); len(list) > 0 {
 		t.Errorf("an entry point believes what clients say of their addresses: %v", list)
@@ -228,7 +228,7 @@ func asEnvoy(t testing.TB, w *world) {
 		}
 	}
 	if allow, _ := one(t, v, "failure_mode_allow").(bool); allow {
-		t.Error("failure_mode_allow lets everybody in when flakepass is away")
+		t.Error("failure_mode_allow lets every client in when flakepass is away")
 	}
 	listen(t, w, s)
 }
@@ -249,11 +249,11 @@ func TestFilesOfTheOtherProxiesAreComplete(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, start)
 			if seen, said := w.service.arrived(); len(seen)+len(said) > 0 {
-				t.Fatal("somebody came before the test")
+				t.Fatal("a request came before the test")
 			}
 			for _, identity := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Signature"} {
 				if got := w.ask("GET", "/open/news", "", identity, "FORGED"); got.status != 200 || got.Username != "" {
-					t.Errorf("%s where everybody may go: got %d %s", identity, got.status, got.body)
+					t.Errorf("%s where every client may go: got %d %s", identity, got.status, got.body)
 				}
 				if got := w.ask("POST", "/orders?a=b", "body", append(w.bearer(), identity, "FORGED")...); got.status != 200 || got.Username != "alice" || got.Body != "body" {
 					t.Errorf("%s beside a token: got %d %s", identity, got.status, got.body)

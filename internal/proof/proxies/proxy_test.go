@@ -31,7 +31,7 @@ func startNginx(t testing.TB, w *world) {
 	if err := os.WriteFile(filepath.Join(files, "secret.txt"), []byte("a file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// It runs as whoever runs the tests.
+	// It runs as the user who runs the tests.
 	conf := w.config("nginx.conf", "/tmp/nginx", filepath.Join(dir, "nginx"), "root /srv", "root "+filepath.Join(dir, "srv"),
 		"worker_processes auto", "worker_processes 1", "access_log /dev/stdout plain", "access_log off",
 		"error_log /dev/stderr warn", "error_log stderr warn")
@@ -89,7 +89,7 @@ func TestProxyLetsTheRightOnesThrough(t *testing.T) {
 			}
 		}
 		if got := w.ask("GET", "/open/news", ""); got.status != 200 || got.Username != "" {
-			t.Errorf("what is open to everybody: got %d %s", got.status, got.body)
+			t.Errorf("what is open to all: got %d %s", got.status, got.body)
 		}
 		if got := w.ask("GET", "/broken/x", "", w.bearer()...); got.status != 500 || string(got.body) != "the service's own" {
 			t.Errorf("the service's own 500: got %d %s", got.status, got.body)
@@ -141,7 +141,7 @@ func TestProxyPassesTheRefusalOn(t *testing.T) {
 	})
 }
 
-// TestProxyKeepsUnavailable: with flakepass gone, nobody gets in, and nobody is told that
+// TestProxyKeepsUnavailable: with flakepass gone, no request gets in, and none is answered that
 // a token is dead.
 func TestProxyKeepsUnavailable(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ var version = func() string {
 }()
 
 // public are the modules of ours that others import, by their folders.
-var public = []string{"api"}
+var public = []string{"api", "idworker"}
 
 // root is the top of the working tree.
 func root(t *testing.T) string {
@@ -40,7 +40,7 @@ func root(t *testing.T) string {
 }
 
 // proxy writes what a module proxy has of a release of this working tree to a
-// folder, and returns the environment of somebody who uses it. What is not ours
+// folder, and returns the environment of its user. What is not ours
 // is taken from the module cache of this machine; theirs is a folder of the test.
 func proxy(t *testing.T) (env []string) {
 	t.Helper()

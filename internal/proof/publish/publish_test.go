@@ -24,7 +24,7 @@ func TestReleaseCanBeInstalled(t *testing.T) {
 	}
 }
 
-// importer is a new module of somebody else with that program, which requires
+// importer is a new module of another owner with that program, which requires
 // one module of ours. It returns its folder.
 func importer(t *testing.T, env []string, module, program string) string {
 	t.Helper()
@@ -75,7 +75,7 @@ func shown(t *testing.T) (programs []string) {
 	return programs
 }
 
-// TestImporterOfThePublicModuleTakesOnNothing: whoever guards handlers, or calls
+// TestImporterOfThePublicModuleTakesOnNothing: a program that guards handlers, or calls
 // a server, gets one module.
 func TestImporterOfThePublicModuleTakesOnNothing(t *testing.T) {
 	env, found := proxy(t), map[string]bool{}
@@ -88,11 +88,55 @@ func TestImporterOfThePublicModuleTakesOnNothing(t *testing.T) {
 		}
 		dir := importer(t, env, "api", program)
 		if got, want := graph(t, dir, env), []string{ours + "/api"}; !slices.Equal(got, want) {
-			t.Errorf("whoever imports api takes on %v, want %v, for\n%s", got, want, program)
+			t.Errorf("an importer of api takes on %v, want %v, for\n%s", got, want, program)
 		}
 	}
 	if !found["flakepass"] || !found["client"] {
 		t.Errorf("the documents show no program with %v", found)
+	}
+}
+
+// lending is a program that may take numbers from any lender.
+const lending = `package main
+
+import (
+	"context"
+
+	"` + ours + `/idworker"
+	"` + ours + `/idworker/fileworker"
+	"` + ours + `/idworker/idworkertest"
+	"` + ours + `/idworker/redisworker"
+	"` + ours + `/idworker/sqlworker"
+	"` + ours + `/idworker/zkworker"
+)
+
+var _ = []idworker.Lender{&fileworker.Lender{}, &redisworker.Lender{}, &sqlworker.Lender{}, &zkworker.Lender{}}
+var _ = idworkertest.TestLender
+
+func main() {
+	w, err := idworker.Open(context.Background(), &fileworker.Lender{Dir: "."}, idworker.Options{})
+	if err == nil {
+		_, err = w.Next(context.Background())
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+`
+
+// TestImporterOfIDWorkerTakesOnItsLendersDrivers: the clients of Redis and
+// ZooKeeper, and what these require.
+func TestImporterOfIDWorkerTakesOnItsLendersDrivers(t *testing.T) {
+	env := proxy(t)
+	// The server is built with newer drivers than idworker requires.
+	output(t, filepath.Join(root(t), "idworker"), append(os.Environ(), "GOWORK=off"), "go", "mod", "download", "all")
+	dir := importer(t, env, "idworker", lending)
+	want := []string{
+		"github.com/bsm/ginkgo/v2", "github.com/bsm/gomega", "github.com/cespare/xxhash/v2", "github.com/dgryski/go-rendezvous",
+		ours + "/idworker", "github.com/go-zookeeper/zk", "github.com/redis/go-redis/v9",
+	}
+	if got := graph(t, dir, env); !slices.Equal(got, want) {
+		t.Errorf("an importer of idworker takes on %q, want %q", got, want)
 	}
 }
 

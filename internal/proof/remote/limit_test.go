@@ -15,9 +15,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// TestRemoteOverItsLimitCannotTell: a token about which the service may not ask is
-// undecided. The app is told to come again, and not that its token is bad.
-func TestRemoteOverItsLimitCannotTell(t *testing.T) {
+// TestRemoteOverItsLimitIsUndecided: a token about which the service may not ask is
+// undecided. The answer is to come again, and not that the token is bad.
+func TestRemoteOverItsLimitIsUndecided(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		r, end := h.remoteAlone(newNetwork(h.places[0]), nil)
 		defer end()
@@ -58,7 +58,7 @@ func TestRemoteAsksAboutAsManyAsTheServerTakes(t *testing.T) {
 	})
 }
 
-// TestRemoteKeepsUsesThatTheLimitRefuses: they are told later, and the login does
+// TestRemoteKeepsUsesThatTheLimitRefuses: they are reported later, and the login does
 // not go idle.
 func TestRemoteKeepsUsesThatTheLimitRefuses(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {

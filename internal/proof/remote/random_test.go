@@ -103,7 +103,7 @@ func play(t *testing.T, plan []turn, maxStale time.Duration) []string {
 func (g *game) turn(n *network, what turn) {
 	p := g.places[what.Which%len(g.places)]
 	switch what.What {
-	case "logout", "whisper": // a whisper is heard by its own instance only
+	case "logout", "whisper": // a whisper reaches its own instance only
 		g.mu.Lock()
 		token := g.tokens[what.Which%len(g.tokens)]
 		again := g.begun[token.ID()]

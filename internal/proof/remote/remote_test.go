@@ -87,8 +87,8 @@ func TestRemoteWithoutTheStreamAsksEveryMaxStale(t *testing.T) {
 	}
 }
 
-// TestRemoteHearsOfALogout: at once, whichever instance it was at.
-func TestRemoteHearsOfALogout(t *testing.T) {
+// TestRemoteReceivesALogout: at once, whichever instance it was at.
+func TestRemoteReceivesALogout(t *testing.T) {
 	in(t, 2, func(t *testing.T, h *house) {
 		n := newNetwork(h.places[0])
 		n.back = 3 * time.Millisecond
@@ -102,7 +102,7 @@ func TestRemoteHearsOfALogout(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			h.bad(r, token, flakepass.ErrLoggedOut)
 			if n.calls.Load() != before {
-				t.Error("the server was asked; want the stream to tell")
+				t.Error("the server was asked; want the stream to say it")
 			}
 		}
 	})
@@ -187,7 +187,7 @@ func TestRemoteGapIsNoticed(t *testing.T) {
 			n.cut()
 			time.Sleep(2 * time.Second)
 			h.logout(tokens[0], h.places[0], true)
-			time.Sleep(25 * time.Second) // no instance tells of that by itself any more
+			time.Sleep(25 * time.Second) // no instance publishes that by itself any more
 			n.set(func(n *network) { n.to, n.down = h.places[instances-1], false })
 			time.Sleep(6 * time.Second)
 			h.bad(r, tokens[0], flakepass.ErrLoggedOut)
@@ -234,7 +234,7 @@ func TestRemoteSlowAnswerDoesNotRevive(t *testing.T) {
 		n.set(func(n *network) { n.back = 0 })
 		h.logout(alice, h.places[0], true)
 		if err := <-answer; !errors.Is(err, flakepass.ErrLoggedOut) {
-			t.Errorf("the slow answer: %v, want that the end was heard", err)
+			t.Errorf("the slow answer: %v, want that the end was received", err)
 		}
 		for range 20 {
 			h.bad(r, alice, flakepass.ErrLoggedOut)
@@ -244,7 +244,7 @@ func TestRemoteSlowAnswerDoesNotRevive(t *testing.T) {
 }
 
 // TestRemoteIsGoodForTheBoundWithoutTheServer: what is in use stays good for about the bound, then
-// nobody can tell; and no 401 ever.
+// it is undecided; and no 401 ever.
 func TestRemoteIsGoodForTheBoundWithoutTheServer(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		n := newNetwork(h.places[0])
@@ -307,7 +307,7 @@ func TestRemoteDoesNotWaitWhenIdle(t *testing.T) {
 		before := time.Now()
 		h.good(r, alice)
 		if d := time.Since(before); d > 0 {
-			t.Errorf("waited %v for nobody", d)
+			t.Errorf("waited %v for no one", d)
 		}
 	})
 }
@@ -340,9 +340,9 @@ func TestRemoteUsesKeepALoginAlive(t *testing.T) {
 	}
 }
 
-// TestRemoteTellsWhatTheRowSays: a use that the server has taken note of counts
+// TestRemoteReportsWhatTheRowSays: a use that the server has taken note of counts
 // when the row has it.
-func TestRemoteTellsWhatTheRowSays(t *testing.T) {
+func TestRemoteReportsWhatTheRowSays(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		r := h.remote(newNetwork(h.places[0]), nil)
 		alice := h.login("alice", "user")
@@ -433,8 +433,8 @@ func TestRemoteFollowsThePolicy(t *testing.T) {
 	})
 }
 
-// TestRemoteHearsOfTheFloor: everybody can be logged out.
-func TestRemoteHearsOfTheFloor(t *testing.T) {
+// TestRemoteReceivesTheFloor: all users can be logged out.
+func TestRemoteReceivesTheFloor(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		n := newNetwork(h.places[0])
 		r := h.remote(n, nil)
@@ -452,7 +452,7 @@ func TestRemoteHearsOfTheFloor(t *testing.T) {
 	})
 }
 
-// TestRemoteWhoseOwnCredentialIsDead: that is nobody else's 401.
+// TestRemoteWhoseOwnCredentialIsDead: no user gets its 401.
 func TestRemoteWhoseOwnCredentialIsDead(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
 		var failed []error
@@ -471,7 +471,7 @@ func TestRemoteWhoseOwnCredentialIsDead(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(failed) == 0 || !errors.Is(failed[len(failed)-1], flakepass.ErrCredential) {
-			t.Errorf("Failed heard %v", failed)
+			t.Errorf("Failed received %v", failed)
 		}
 	})
 	// What keeps the credential may be a Remote's own user, with a refusal.

@@ -20,7 +20,8 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/layer"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 )
 
 // remoteBound is the revocation bound of every server here.
@@ -53,7 +54,7 @@ func (h *house) renewed() {
 type place struct {
 	handler http.Handler
 	session *session.Service
-	memory  *memtier.Tier
+	memory  *memstore.Sessions
 	news    *broadcast.Hub
 	away    atomic.Bool // the database cannot be reached from here
 	truth   *truth
@@ -98,19 +99,19 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 		h.t.Fatal(err)
 	}
 	p.news = broadcast.New(broadcast.Options{Feed: ends, Policy: rule, Bound: remoteBound, Ring: 1 << 12})
-	if p.memory, err = memtier.New(p, memtier.Options{Entries: 1000, Bound: remoteBound, Feed: ends}); err != nil {
+	if p.memory, err = memstore.NewSessions(p, memstore.Options{Entries: 1000, Bound: remoteBound, Feed: ends}); err != nil {
 		h.t.Fatal(err)
 	}
 	p.session = &session.Service{
-		Store: &broadcast.Tier{Store: p.memory, Hub: p.news}, Rows: p, Policy: rule, Known: ends, Near: remoteBound,
+		Store: &layer.Publisher{Store: p.memory, To: p.news}, Rows: p, Policy: rule, Known: ends, Near: remoteBound,
 	}
 	if p.handler, err = httpapi.New(httpapi.Options{
-		Sessions: p.session, Recognition: recognition{p.session, rule, ends}, News: p.news,
+		Sessions: p.session, Recognition: recognition{p.session, ends}, InForce: rule, News: p.news,
 		Bound: remoteBound, Log: slog.New(slog.DiscardHandler), Quota: &h.limit,
 	}); err != nil {
 		h.t.Fatal(err)
 	}
-	if err := ends.Poll(ctx); err != nil { // a server answers nobody before
+	if err := ends.Poll(ctx); err != nil { // a server answers no request before
 		h.t.Fatal(err)
 	}
 	running.Go(func() { ends.Run(ctx) })
@@ -138,12 +139,10 @@ func (l *limit) Introspect(_ context.Context, _ idworker.ID, tokens int) error {
 
 type recognition struct {
 	*session.Service
-	rule *policy.Live
 	feed *feed.Feed
 }
 
-func (r recognition) Current() *policy.Policy { return r.rule.Current() }
-func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
+func (r recognition) Horizon() time.Time { return r.feed.Horizon() }
 
 func (r recognition) Clock() time.Time {
 	if now, ok := r.feed.Clock(); ok {
@@ -169,18 +168,18 @@ func (h *house) login(name, role string) flakepass.Token {
 	return token
 }
 
-// logout ends a login at that instance, and tells others if told is true. When
+// logout ends a login at that instance, and notifies the others if notify is true. When
 // it returns, it is acknowledged.
-func (h *house) logout(token flakepass.Token, at *place, told bool) {
+func (h *house) logout(token flakepass.Token, at *place, notify bool) {
 	h.truth.mu.Lock()
 	row := h.truth.rows[session.IDOf(token)]
 	row.Ended, row.EndedAt = session.LoggedOut, time.Now()
 	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Floor: row.ID, Reason: row.Ended, At: row.EndedAt})
 	ended := *row
 	h.truth.mu.Unlock()
-	_ = at.session.Store.Hear(context.Background(), ended)
+	_ = at.session.Store.Publish(context.Background(), ended)
 	for _, p := range h.places {
-		if told && p != at {
+		if notify && p != at {
 			p.memory.Note(ended)
 			p.news.Note(ended)
 		}
@@ -280,7 +279,7 @@ func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
 	return nil
 }
 
-func (p *place) Hear(context.Context, session.Session) error { return nil }
+func (p *place) Publish(context.Context, session.Session) error { return nil }
 
 func (p *place) News(_ context.Context, since time.Time, _ time.Duration) (session.News, error) {
 	if p.away.Load() {

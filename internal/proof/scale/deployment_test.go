@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -28,7 +29,7 @@ type deployment struct {
 	// big is whether the server is this deployment's alone, and times matter.
 	big bool
 
-	root   *sql.DB // of whoever builds and counts
+	root   *sql.DB // of the code that builds and counts
 	name   string
 	user   string // of the store, so that its statements are counted apart
 	source string
@@ -123,7 +124,7 @@ func (d *deployment) check(t testing.TB) {
 	if d.big {
 		return // the same numbers, and a minute
 	}
-	// A sweep could not clear a login whose ID somebody else's has ended with.
+	// A sweep could not clear a login whose ID another login has ended with.
 	if twice := d.count(t, "token_id IN (SELECT ended_token_id FROM users)"); twice != 0 {
 		t.Fatalf("%d logins have the ID of one that ended", twice)
 	}
@@ -145,20 +146,27 @@ func (d *deployment) count(t testing.TB, where string, args ...any) (n int) {
 }
 
 // mint makes an ID and a hash as a worker does.
-func (d *deployment) mint(_ context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
+func (d *deployment) mint(above idworker.ID) (idworker.ID, session.Hash) {
 	for {
 		last := d.last.Load()
 		next := max(last, int64(above), int64(layout.Smallest(time.Now()))) + 1
 		if d.last.CompareAndSwap(last, next) {
-			return idworker.ID(next), hashOf(next), nil
+			return idworker.ID(next), hashOf(next)
 		}
 	}
 }
 
-// begin logs somebody in.
+// begin logs a user in.
 func (d *deployment) begin(ctx context.Context, i int) error {
-	_, err := d.sessions.Begin(ctx, session.Opening{UserID: idworker.ID(d.at(i).id), PasswordVersion: 1, Seen: time.Now(), Mint: d.mint})
-	return err
+	for above := idworker.ID(0); ; {
+		id, hash := d.mint(above)
+		_, err := d.sessions.Begin(ctx, session.Opening{ID: id, Hash: hash, UserID: idworker.ID(d.at(i).id), PasswordVersion: 1, Seen: time.Now()})
+		refused, ok := errors.AsType[*session.IDError](err)
+		if !ok {
+			return err
+		}
+		above = refused.Above
+	}
 }
 
 // mysqld is the CPU time that the server has used, in steps of 10 ms.

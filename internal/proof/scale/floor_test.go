@@ -14,7 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
@@ -30,14 +30,14 @@ func (d *deployment) instance(t testing.TB) instance {
 	return instance{&sqlstore.Sessions{DB: db}, &sqlstore.Settings{DB: db}}
 }
 
-// A reader is a store that nobody touches: what is measured here is not writes.
+// A reader is a store that is not written to: what is measured here is not writes.
 type reader struct{ session.Store }
 
 // Touch does nothing.
 func (reader) Touch(context.Context, idworker.ID, time.Time) error { return nil }
 
 // floor ends every login with one row, and checks that an instance which
-// believed them all refuses them all, and asks nobody.
+// believed them all refuses them all, without a read.
 func (d *deployment) floor(t testing.TB) {
 	t.Helper()
 	i := d.instance(t)
@@ -47,7 +47,7 @@ func (d *deployment) floor(t testing.TB) {
 		From: i.sessions, Policy: rule.Follow(slog.New(slog.DiscardHandler)), Learn: func(session.News) {}, Bound: bound,
 	})
 	must(t, err)
-	memory, err := memtier.New(reader{i.sessions}, memtier.Options{Entries: 2 * sampled, Bound: bound, Feed: ends})
+	memory, err := memstore.NewSessions(reader{i.sessions}, memstore.Options{Entries: 2 * sampled, Bound: bound, Feed: ends})
 	must(t, err)
 	service := &session.Service{Store: memory, Rows: i.sessions, Policy: rule, Known: ends}
 	must(t, ends.Poll(t.Context()))

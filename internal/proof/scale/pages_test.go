@@ -24,7 +24,7 @@ import (
 func (d *deployment) pages(t testing.TB) {
 	t.Helper()
 	const times = 50
-	b := d.visitor(t)
+	b := d.browser(t)
 	person, middle, login := d.at(d.n/2), d.at(d.n/3), d.at(d.n/20*10+2)
 	for _, c := range []struct{ name, path string }{
 		{"login", "/console/login?why=left"},
@@ -52,16 +52,16 @@ func (d *deployment) pages(t testing.TB) {
 	}
 }
 
-// A visitor is an admin's browser.
-type visitor struct {
+// A browser is that of an admin.
+type browser struct {
 	http   *http.Client
 	at     string
 	cookie *http.Cookie
 }
 
-// visitor starts the program on the deployment, makes an admin, and logs in. All
+// browser starts the program on the deployment, makes an admin, and logs in. All
 // of that ends with the test, and the admin's row is taken away again.
-func (d *deployment) visitor(t testing.TB) *visitor {
+func (d *deployment) browser(t testing.TB) *browser {
 	t.Helper()
 	const name, password = "scale.admin", "violet tram sings at noon"
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func (d *deployment) visitor(t testing.TB) *visitor {
 			t.Error(err)
 		}
 	})
-	b := &visitor{at: "http://" + at, http: &http.Client{
+	b := &browser{at: "http://" + at, http: &http.Client{
 		Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	testenv.Eventually(t, time.Minute, func() bool { return b.get("/console/login?why=left") == nil }, "the program answers")
@@ -104,7 +104,7 @@ func (d *deployment) visitor(t testing.TB) *visitor {
 
 // login keeps the cookie by hand: net/http/cookiejar does not send one with
 // Secure over plain HTTP, not even to this machine.
-func (b *visitor) login(name, password string) error {
+func (b *browser) login(name, password string) error {
 	form := url.Values{"username": {name}, "password": {password}, "next": {"/console/"}}
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, b.at+"/console/login", strings.NewReader(form.Encode()))
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *visitor) login(name, password string) error {
 }
 
 // get reads a page, which has to be one.
-func (b *visitor) get(path string) error {
+func (b *browser) get(path string) error {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, b.at+path, nil)
 	if err != nil {
 		return err

@@ -97,7 +97,7 @@ func (c *crowd) between(token int64, i int) int64 {
 	return issued + (c.now.UnixMilli()-minute.Milliseconds()-issued)*int64(i%97)/97
 }
 
-// hashOf stands for the hash of a token that nobody has.
+// hashOf stands for the hash of a token that does not exist.
 func hashOf(id int64) session.Hash {
 	h := session.Hash{1}
 	for i := 1; i < len(h); i += 8 {

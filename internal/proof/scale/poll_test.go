@@ -82,7 +82,7 @@ func (d *deployment) polls(t testing.TB, logouts int, rate int) {
 	must(t, err)
 	_, lookedAt = d.asked(t)
 	d.mustGoBy(t, "SELECT id, token_floor, token_floor_at", "range", "users_token_floor_at")
-	// Of what failed, nobody knows whether it ended.
+	// Of what failed, it is unknown whether it ended.
 	if n := len(news.Ends); n > logouts || n < logouts-ends.failed || lookedAt-looked != n+2 {
 		t.Errorf("%d logouts: the news has %d, and %d rows were looked at; want each once, and the settings and the limits", logouts, len(news.Ends), lookedAt-looked)
 	}
@@ -140,7 +140,7 @@ func (d *deployment) cost(t testing.TB, span time.Duration) {
 	three, asked := used()
 	close(stop)
 	running.Wait()
-	d.add("mysqld's CPU in one second, nobody polls", none.Seconds(), brief(none))
+	d.add("mysqld's CPU in one second, without polls", none.Seconds(), brief(none))
 	d.add("mysqld's CPU in one second, three instances poll", three.Seconds(), brief(three))
 	d.number("questions per instance and second", float64(asked)/instances/span.Seconds(), "")
 	d.quantiles("poll of a running feed, policy included", &polls)

@@ -10,7 +10,7 @@ import (
 )
 
 // previews asks what shorter policies would do, as an operator does before
-// changing them, and how many users and logins there are. It checks what is told
+// changing them, and how many users and logins there are. It checks what is answered
 // against a count of every row.
 func (d *deployment) previews(t testing.TB) {
 	t.Helper()
@@ -46,7 +46,7 @@ func (d *deployment) previews(t testing.TB) {
 			}
 		}
 		_, after := d.asked(t)
-		d.told(t, c.what, effect, next, start)
+		d.compare(t, c.what, effect, next, start)
 		d.time("preview of "+c.what+", nothing in memory", cold.quantile(1))
 		d.quantiles("preview of "+c.what, &warm)
 		d.number("preview of "+c.what+": rows or entries looked at", float64(after-before)/float64(times+1), "")
@@ -70,9 +70,9 @@ func (d *deployment) previews(t testing.TB) {
 	d.quantiles("how many users and logins there are", &w)
 }
 
-// told fails if an effect is further off than it says. Its error is twice the
+// compare fails if an effect is further off than it says. Its error is twice the
 // standard error, so one in twenty may be; at three times that, none is.
-func (d *deployment) told(t testing.TB, what string, effect policy.Effect, next policy.Policy, now time.Time) {
+func (d *deployment) compare(t testing.TB, what string, effect policy.Effect, next policy.Policy, now time.Time) {
 	t.Helper()
 	marks := func(p policy.Policy) (int64, int64) {
 		m := sweep.MarksOf(p.OldestIssued(now), p.OldestSeen(now), 0)
@@ -83,11 +83,11 @@ func (d *deployment) told(t testing.TB, what string, effect policy.Effect, next 
 	live := d.count(t, "token_id > ? AND token_seen_at > ?", issued0, seen0)
 	stay := d.count(t, "token_id > ? AND token_seen_at > ?", issued1, seen1)
 	for name, c := range map[string]struct {
-		told policy.Estimate
+		got  policy.Estimate
 		want int
 	}{"live": {effect.Live, live}, "end": {effect.Ends, live - stay}} {
-		if off := c.told.Count - int64(c.want); max(off, -off) > 3*c.told.Error {
-			t.Errorf("the preview of %s says that %d±%d logins %s, and it is %d", what, c.told.Count, c.told.Error, name, c.want)
+		if off := c.got.Count - int64(c.want); max(off, -off) > 3*c.got.Error {
+			t.Errorf("the preview of %s says that %d±%d logins %s, and it is %d", what, c.got.Count, c.got.Error, name, c.want)
 		}
 	}
 }

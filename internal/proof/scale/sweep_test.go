@@ -29,7 +29,7 @@ func (d *deployment) pass(t testing.TB, most int, until time.Time) (cleared int)
 	early, longest := 0, time.Duration(0)
 	for most > cleared && time.Now().Before(until) {
 		s := &sweep.Sweeper{
-			Store: store, Book: nobody{}, Policy: policy.Fixed(policy.Default()), IDs: nobody{}, Log: slog.New(slog.DiscardHandler),
+			Store: store, Runs: alone{}, Policy: policy.Fixed(policy.Default()), IDs: alone{}, Log: slog.New(slog.DiscardHandler),
 			Limits: sweep.Limits{Rows: most - cleared, Time: time.Until(until)},
 		}
 		if !d.big { // a machine that is busy with other tests is not a database that is slow
@@ -56,18 +56,18 @@ func (d *deployment) pass(t testing.TB, most int, until time.Time) (cleared int)
 	return cleared
 }
 
-// nobody else sweeps here.
-type nobody struct{}
+// alone is the lease of a sweep that has no other beside it.
+type alone struct{}
 
-func (nobody) Take(context.Context, sweep.Report, *audit.Event, time.Duration) (sweep.Cursor, error) {
+func (alone) Take(context.Context, sweep.Report, *audit.Event, time.Duration) (sweep.Cursor, error) {
 	return sweep.Cursor{}, nil
 }
-func (nobody) Keep(context.Context, sweep.Report, sweep.Cursor, time.Duration) error { return nil }
-func (nobody) Finish(context.Context, sweep.Report, sweep.Cursor) error              { return nil }
-func (nobody) Next(context.Context) (idworker.ID, error)                             { return 1, nil }
-func (nobody) NextN(_ context.Context, dst []idworker.ID) (int, error)               { return len(dst), nil }
+func (alone) Keep(context.Context, sweep.Report, sweep.Cursor, time.Duration) error { return nil }
+func (alone) Finish(context.Context, sweep.Report, sweep.Cursor) error              { return nil }
+func (alone) Next(context.Context) (idworker.ID, error)                             { return 1, nil }
+func (alone) NextN(_ context.Context, dst []idworker.ID) (int, error)               { return len(dst), nil }
 
-// sweeps measures a pass of the sweep, with people at the door meanwhile, and
+// sweeps measures a pass of the sweep, with requests meanwhile, and
 // one statement that does the same. In a big test each has half of what is
 // stale: what has expired, and what is idle.
 func (d *deployment) sweeps(t testing.TB) {

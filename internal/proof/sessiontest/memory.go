@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A Memory is a Store and a Book in memory: the truth for tests of what stands
+// A Memory is a Store and a Writer in memory: the truth for tests of what stands
 // in front of it. It forgets nothing. The zero Memory is empty and ready.
 type Memory struct {
 	mu       sync.Mutex
@@ -27,8 +27,8 @@ type user struct {
 }
 
 var (
-	_ session.Rows = (*Memory)(nil)
-	_ session.Book = (*Memory)(nil)
+	_ session.Rows   = (*Memory)(nil)
+	_ session.Writer = (*Memory)(nil)
 )
 
 // errStale is what Begin fails with if the password is another by now.
@@ -96,11 +96,11 @@ func (m *Memory) Settle(ctx context.Context, id idworker.ID, used time.Time) (se
 	return m.Get(ctx, id)
 }
 
-// Hear does nothing: what it is told was read here.
-func (m *Memory) Hear(context.Context, session.Session) error { return nil }
+// Publish does nothing: the end was committed here.
+func (m *Memory) Publish(context.Context, session.Session) error { return nil }
 
-// Begin implements [session.Book].
-func (m *Memory) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+// Begin implements [session.Writer].
+func (m *Memory) Begin(_ context.Context, o session.Opening) (session.Begun, error) {
 	asOf := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -108,24 +108,23 @@ func (m *Memory) Begin(ctx context.Context, o session.Opening) (session.Begun, e
 	if !ok || o.PasswordVersion != 1 {
 		return session.Begun{}, errStale
 	}
-	id, hash, err := o.Mint(ctx, u.highest)
-	if err != nil {
-		return session.Begun{}, err
+	if o.ID <= u.highest {
+		return session.Begun{}, &session.IDError{Above: u.highest}
 	}
 	var begun session.Begun
 	if u.current != 0 {
 		begun.Replaced = m.end(u, asOf, session.Replaced)
 	}
 	begun.Session = session.Session{
-		ID: id, UserID: o.UserID, Username: u.name, Role: "user", Hash: hash,
+		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash,
 		Seen: o.Seen.Truncate(time.Millisecond).UTC(), AsOf: asOf,
 	}
-	u.current, u.highest = id, id
-	m.sessions[id] = begun.Session
+	u.current, u.highest = o.ID, o.ID
+	m.sessions[o.ID] = begun.Session
 	return begun, nil
 }
 
-// End implements [session.Book].
+// End implements [session.Writer].
 func (m *Memory) End(_ context.Context, e session.Ending) (session.Session, error) {
 	asOf := time.Now()
 	m.mu.Lock()

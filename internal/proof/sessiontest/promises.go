@@ -1,7 +1,6 @@
 package sessiontest
 
 import (
-	"context"
 	"errors"
 	"testing"
 	"time"
@@ -25,13 +24,10 @@ func unknown(t *testing.T, w *world) {
 			t.Fatalf("Get of an unknown session: %v, want ErrNotFound", err)
 		}
 	}
-	// Somebody guessed the ID before it was minted. Its owner does not suffer.
+	// An attacker guessed the ID before it was minted. Its owner does not suffer.
 	token := flakepass.NewToken(flakepass.ID(id))
-	_, err := w.Book.Begin(t.Context(), session.Opening{
-		UserID: user, PasswordVersion: 1, Seen: time.Now(),
-		Mint: func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) {
-			return id, session.HashOf(token), nil
-		},
+	_, err := w.Writer.Begin(t.Context(), session.Opening{
+		ID: id, Hash: session.HashOf(token), UserID: user, PasswordVersion: 1, Seen: time.Now(),
 	})
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
@@ -87,9 +83,6 @@ func replaced(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
-	if second.above < first.id() {
-		t.Errorf("Mint was asked for an ID above %v, want above %v", second.above, first.id())
-	}
 	old := second.Replaced
 	if want := session.HashOf(first.token); old.ID != first.id() || old.Ended != session.Replaced ||
 		old.UserID != first.Session.UserID || old.Hash != want {
@@ -136,7 +129,7 @@ func outOfOrder(t *testing.T, w *world) {
 	w.wantAlive(t, second)
 	over := w.end(t, second, session.LoggedOut)
 	w.hear(t, over)
-	w.hear(t, second.Replaced) // word of the older end comes last
+	w.hear(t, second.Replaced) // the older end arrives last
 	w.hear(t, over)
 	w.hear(t, second.Replaced)
 	w.wantDead(t, first)
@@ -167,12 +160,12 @@ func oldEnd(t *testing.T, w *world) {
 func wrongHash(t *testing.T, w *world) {
 	l := w.user(t)
 	guess := session.Ending{ID: l.id(), Hash: session.HashOf(flakepass.NewToken(flakepass.ID(l.id()))), Reason: session.LoggedOut}
-	if _, err := w.Book.End(t.Context(), guess); !errors.Is(err, session.ErrNotFound) {
+	if _, err := w.Writer.End(t.Context(), guess); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End with another hash: %v, want ErrNotFound", err)
 	}
 	w.wantAlive(t, l)
 	w.hear(t, w.end(t, l, session.LoggedOut))
-	if _, err := w.Book.End(t.Context(), guess); !errors.Is(err, session.ErrNotFound) {
+	if _, err := w.Writer.End(t.Context(), guess); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End of an ended session with another hash: %v, want ErrNotFound", err)
 	}
 }
@@ -186,7 +179,7 @@ func endTwice(t *testing.T, w *world) {
 	if s.Ended != session.LoggedOut || !s.Before {
 		t.Errorf("second End: ended %q, before: %v; want %q, before", s.Ended, s.Before, session.LoggedOut)
 	}
-	w.hear(t, s) // whoever ended it first may have died before telling
+	w.hear(t, s) // the instance that ended it first may have died before it published this
 	w.wantEnded(t, l, session.LoggedOut)
 }
 
@@ -194,31 +187,32 @@ func endUser(t *testing.T, w *world) {
 	l := w.user(t)
 	w.wantAlive(t, l)
 	all := session.Ending{UserID: l.Session.UserID, Reason: session.Revoked}
-	s, err := w.Book.End(t.Context(), all)
+	s, err := w.Writer.End(t.Context(), all)
 	if err != nil || s.ID != l.id() || s.Ended != session.Revoked {
 		t.Fatalf("End of a user's session: %v, ended %q, error %v; want %v, revoked", s.ID, s.Ended, err, l.id())
 	}
 	w.hear(t, s)
 	w.wantEnded(t, l, session.Revoked)
-	if _, err := w.Book.End(t.Context(), all); !errors.Is(err, session.ErrNotFound) {
+	if _, err := w.Writer.End(t.Context(), all); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End of a user without a session: %v, want ErrNotFound", err)
 	}
-	if _, err := w.Book.End(t.Context(), session.Ending{ID: w.mint(0), Reason: session.Revoked}); !errors.Is(err, session.ErrNotFound) {
+	if _, err := w.Writer.End(t.Context(), session.Ending{ID: w.mint(0), Reason: session.Revoked}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End of an unknown session: %v, want ErrNotFound", err)
 	}
 }
 
 func failedBegin(t *testing.T, w *world) {
 	l := w.user(t)
-	noID := errors.New("no ID")
-	fail := func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) { return 0, session.Hash{}, noID }
-	o := session.Opening{UserID: l.Session.UserID, PasswordVersion: 1, Seen: time.Now(), Mint: fail}
-	if _, err := w.Book.Begin(t.Context(), o); !errors.Is(err, noID) {
-		t.Errorf("Begin without an ID: %v, want what Mint returned", err)
-	}
-	o.PasswordVersion = 2
-	if _, err := w.Book.Begin(t.Context(), o); err == nil || errors.Is(err, noID) {
-		t.Errorf("Begin with another password's version: %v, want a refusal before anything is minted", err)
+	for _, id := range []idworker.ID{0, l.id() - 1, l.id()} {
+		o := session.Opening{ID: id, UserID: l.Session.UserID, PasswordVersion: 1, Seen: time.Now()}
+		_, err := w.Writer.Begin(t.Context(), o)
+		if refused, ok := errors.AsType[*session.IDError](err); !ok || refused.Above < l.id() {
+			t.Errorf("Begin with the ID %v after %v: %v, want an IDError of one that is not less", id, l.id(), err)
+		}
+		o.PasswordVersion = 2
+		if _, err := w.Writer.Begin(t.Context(), o); err == nil || errors.As(err, new(*session.IDError)) {
+			t.Errorf("Begin with another password's version: %v, want a refusal, whatever the ID is", err)
+		}
 	}
 	w.wantAlive(t, l)
 }

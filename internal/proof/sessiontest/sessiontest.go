@@ -20,8 +20,8 @@ import (
 type Stack struct {
 	// Store is the top of the stack.
 	Store session.Store
-	// Book is where its sessions begin and end.
-	Book session.Book
+	// Writer is where its sessions begin and end.
+	Writer session.Writer
 	// AddUser adds a user of role "user", whose password has version 1, and
 	// returns the user's ID and name.
 	AddUser func(t *testing.T) (idworker.ID, string)
@@ -77,28 +77,23 @@ type login struct {
 	session.Begun
 	token flakepass.Token
 	from  time.Time // before it began
-	above idworker.ID
 }
 
 func (l *login) id() idworker.ID { return l.Session.ID }
 
-// begin begins a session and tells nobody.
+// begin begins a session and passes nothing on.
 func (w *world) begin(ctx context.Context, user idworker.ID, seen time.Time) (login, error) {
 	l := login{from: time.Now()}
 	var err error
-	l.Begun, err = w.Book.Begin(ctx, session.Opening{
-		UserID: user, PasswordVersion: 1, Seen: seen,
-		Mint: func(_ context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
-			l.above = above
-			id := w.mint(above)
-			l.token = flakepass.NewToken(flakepass.ID(id))
-			return id, session.HashOf(l.token), nil
-		},
+	id := w.mint(0)
+	l.token = flakepass.NewToken(flakepass.ID(id))
+	l.Begun, err = w.Writer.Begin(ctx, session.Opening{
+		ID: id, Hash: session.HashOf(l.token), UserID: user, PasswordVersion: 1, Seen: seen,
 	})
 	return l, err
 }
 
-// login begins a session and tells the store of the one it replaced.
+// login begins a session and passes the one that it replaced to the store.
 func (w *world) login(t *testing.T, user idworker.ID) login {
 	t.Helper()
 	l, err := w.begin(t.Context(), user, time.Now())
@@ -120,7 +115,7 @@ func (w *world) user(t *testing.T) login {
 
 func (w *world) end(t *testing.T, l login, why session.Reason) session.Session {
 	t.Helper()
-	s, err := w.Book.End(t.Context(), session.Ending{ID: l.id(), Hash: session.HashOf(l.token), Reason: why})
+	s, err := w.Writer.End(t.Context(), session.Ending{ID: l.id(), Hash: session.HashOf(l.token), Reason: why})
 	if err != nil {
 		t.Fatalf("End: %v", err)
 	}
@@ -129,8 +124,8 @@ func (w *world) end(t *testing.T, l login, why session.Reason) session.Session {
 
 func (w *world) hear(t *testing.T, s session.Session) {
 	t.Helper()
-	if err := w.Store.Hear(t.Context(), s); err != nil {
-		t.Fatalf("Hear: %v", err)
+	if err := w.Store.Publish(t.Context(), s); err != nil {
+		t.Fatalf("Publish: %v", err)
 	}
 }
 
@@ -143,7 +138,7 @@ func (w *world) wantEnded(t *testing.T, l login, why session.Reason) {
 			t.Fatalf("Get of an ended session: ended %q, error %v; want ended %q", got.Ended, err, why)
 		}
 		if want := session.HashOf(l.token); !got.Hash.Equal(&want) {
-			t.Fatal("Get of an ended session: not the hash of its token, so its holder cannot be told why")
+			t.Fatal("Get of an ended session: not the hash of its token, so its holder cannot learn why")
 		}
 	}
 }

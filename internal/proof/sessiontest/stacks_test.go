@@ -13,22 +13,22 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/sessiontest"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
-	"github.com/flakepass/flakepass/internal/store/memtier"
-	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/layer"
+	"github.com/flakepass/flakepass/internal/store/memstore"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
-	"github.com/flakepass/flakepass/internal/store/touchtier"
 	"github.com/flakepass/flakepass/migrations"
 )
 
 type (
 	opener = func(*testing.T) sessiontest.Stack
-	layer  = func(*testing.T, opener) opener
+	stack  = func(*testing.T, opener) opener
 )
 
 func TestMemory(t *testing.T) { sessiontest.TestStack(t, memory) }
 
 func TestTierOverMemory(t *testing.T) {
-	for name, over := range map[string]layer{"touchtier": touch, "redistier": redis, "memtier": mem} {
+	for name, over := range map[string]stack{"writebehind": touch, "redisstore": redis, "memstore": mem} {
 		t.Run(name, func(t *testing.T) { sessiontest.TestStack(t, over(t, memory)) })
 	}
 }
@@ -55,7 +55,7 @@ func TestWholeStack(t *testing.T) {
 
 func memory(*testing.T) sessiontest.Stack {
 	m := &sessiontest.Memory{}
-	return sessiontest.Stack{Store: m, Book: m, AddUser: m.AddUser}
+	return sessiontest.Stack{Store: m, Writer: m, AddUser: m.AddUser}
 }
 
 func touch(_ *testing.T, base opener) opener {
@@ -63,7 +63,7 @@ func touch(_ *testing.T, base opener) opener {
 		s := base(t)
 		p := policy.Default()
 		p.Touch = time.Millisecond
-		tier := touchtier.New(s.Store, touchtier.Options{To: s.Store.(touchtier.Writer), Policy: policy.Fixed(p), Log: slog.New(slog.DiscardHandler)})
+		tier := layer.NewWriteBehind(s.Store, layer.WriteBehindOptions{To: s.Store.(layer.Writer), Policy: policy.Fixed(p), Log: slog.New(slog.DiscardHandler)})
 		s.Store = tier
 		s.Settle = func(t *testing.T) {
 			t.Helper()
@@ -78,11 +78,11 @@ func touch(_ *testing.T, base opener) opener {
 // redis has one server for all stacks: their sessions have different IDs.
 func redis(t *testing.T, base opener) opener {
 	server := testenv.Redis(t)
-	rdb := redistier.Open(redistier.Server{Addrs: []string{server.Addr}})
+	rdb := redisstore.Open(redisstore.Server{Addrs: []string{server.Addr}})
 	t.Cleanup(func() { _ = rdb.Close() })
 	return func(t *testing.T) sessiontest.Stack {
 		s := base(t)
-		tier, err := redistier.New(rdb, s.Store, redistier.Options{Key: make([]byte, 32), Bound: 5 * time.Second})
+		tier, err := redisstore.NewSessions(rdb, s.Store, redisstore.Options{Key: make([]byte, 32), Bound: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func redis(t *testing.T, base opener) opener {
 func mem(_ *testing.T, base opener) opener {
 	return func(t *testing.T) sessiontest.Stack {
 		s := base(t)
-		tier, err := memtier.New(s.Store, memtier.Options{Entries: 1000, Bound: 5 * time.Second})
+		tier, err := memstore.NewSessions(s.Store, memstore.Options{Entries: 1000, Bound: 5 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,6 +143,6 @@ func database(t *testing.T, d migrations.Dialect, source string) opener {
 		return id, u.Username
 	}
 	return func(*testing.T) sessiontest.Stack {
-		return sessiontest.Stack{Store: session.Store(store), Book: store, AddUser: add}
+		return sessiontest.Stack{Store: session.Store(store), Writer: store, AddUser: add}
 	}
 }

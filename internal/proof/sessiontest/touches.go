@@ -52,7 +52,7 @@ func touchForward(t *testing.T, w *world) {
 			t.Errorf("seen %v, want %v or still %v", got.Seen, later, l.Session.Seen)
 		}
 	}
-	// What ended remains, so the book can be asked for the truth.
+	// What ended remains, so the store below can be asked for the truth.
 	if s := w.end(t, l, session.LoggedOut); !s.Seen.IsZero() && !s.Seen.Equal(later) {
 		t.Errorf("written: seen %v, want %v", s.Seen, later)
 	}
@@ -68,8 +68,8 @@ func cancelled(t *testing.T, w *world) {
 	}
 	w.wantAlive(t, l)
 	s := w.end(t, l, session.LoggedOut)
-	if err := w.Store.Hear(ctx, s); err != nil && !errors.Is(err, session.ErrUntold) {
-		t.Errorf("Hear by a caller who left: %v", err)
+	if err := w.Store.Publish(ctx, s); err != nil && !errors.Is(err, session.ErrUnpublished) {
+		t.Errorf("Publish by a caller who left: %v", err)
 	}
 	w.wantEnded(t, l, session.LoggedOut)
 }
@@ -78,15 +78,15 @@ func notShared(t *testing.T, w *world) {
 	l := w.user(t)
 	got := w.wantAlive(t, l)
 	got.Hash[1]++
-	got.Username, got.Ended = "somebody else", session.Revoked
+	got.Username, got.Ended = "another user", session.Revoked
 	again := w.wantAlive(t, l)
 	if again.Username != l.Session.Username || again.Hash != l.Session.Hash {
 		t.Error("a caller changed what the store holds")
 	}
 }
 
-// concurrent logs users in and out while others ask, touch and hear. What is
-// asked for after its end was heard is dead.
+// concurrent logs users in and out while others ask, touch and pass ends on. What is
+// asked for after its end was passed on is dead.
 func concurrent(t *testing.T, w *world) {
 	const users, rounds, askers = 3, 8, 4
 	var all sync.WaitGroup
@@ -105,8 +105,8 @@ func concurrent(t *testing.T, w *world) {
 					return
 				}
 				if l.Replaced.ID != 0 {
-					if err := w.Store.Hear(t.Context(), l.Replaced); err != nil {
-						t.Errorf("Hear: %v", err)
+					if err := w.Store.Publish(t.Context(), l.Replaced); err != nil {
+						t.Errorf("Publish: %v", err)
 					}
 				}
 				mu.Lock()
@@ -146,10 +146,10 @@ func concurrent(t *testing.T, w *world) {
 					}
 					last := dead[len(dead)-1]
 					if got, err := w.Store.Get(t.Context(), last.ID); err == nil && got.Alive() {
-						t.Errorf("Get of %v: alive after its end was heard", last.ID)
+						t.Errorf("Get of %v: alive after its end was passed on", last.ID)
 					}
-					if err := w.Store.Hear(t.Context(), dead[0]); err != nil {
-						t.Errorf("Hear: %v", err)
+					if err := w.Store.Publish(t.Context(), dead[0]); err != nil {
+						t.Errorf("Publish: %v", err)
 					}
 				}
 			})

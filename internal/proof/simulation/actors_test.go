@@ -8,6 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -37,7 +38,7 @@ func (w *world) client(ctx context.Context, r *rand.Rand) {
 		}
 		i := w.some(r)
 		if r.IntN(100) < w.ends {
-			for try := 0; !w.act(i, r, user) && try < 5 && pause(ctx, r, 8*second); try++ { // whoever gets no answer tries again
+			for try := 0; !w.act(i, r, user) && try < 5 && pause(ctx, r, 8*second); try++ { // a client that gets no answer tries again
 				i = w.some(r)
 			}
 			continue
@@ -112,13 +113,13 @@ func (w *world) login(i *instance, user idworker.ID) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*clientPatience)
 	defer cancel()
 	before := w.judge.of(user)
-	opened, err := i.service.Open(ctx, user, 1)
+	opened, err := i.service.Open(ctx, audit.Actor{}, user, 1)
 	if err != nil {
 		return false
 	}
 	// IDs grow in the order of logins, so whatever has a smaller one is over. The
 	// instance may not have ended it itself.
-	w.judge.told("", "a login", older(before, session.IDOf(opened.Token)))
+	w.judge.acknowledged("", "a login", older(before, session.IDOf(opened.Token)))
 	w.judge.began(user, opened.Token)
 	return true
 }
@@ -137,17 +138,17 @@ func (w *world) logout(i *instance, l *login) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*clientPatience)
 	defer cancel()
 	err := i.logout(ctx, l.token)
-	if err != nil && !errors.Is(err, session.ErrUntold) {
+	if err != nil && !errors.Is(err, session.ErrUnpublished) {
 		return false
 	}
-	w.judge.told(i.name, "a logout", []*login{l})
+	w.judge.acknowledged(i.name, "a logout", []*login{l})
 	return true
 }
 
-// hear tells the tiers of an end, as the verbs of operators do.
-func (i *instance) hear(ctx context.Context, ended session.Session) {
+// pass gives an end to the tiers, as the verbs of operators do.
+func (i *instance) pass(ctx context.Context, ended session.Session) {
 	if ended.ID != 0 {
-		_ = i.service.Store.Hear(ctx, ended)
+		_ = i.service.Store.Publish(ctx, ended)
 	}
 }
 
@@ -160,9 +161,9 @@ func (w *world) revoke(i *instance, user idworker.ID) bool {
 		return false
 	}
 	if err == nil {
-		i.hear(ctx, ended)
+		i.pass(ctx, ended)
 	}
-	w.judge.told("", "a logout by an operator", older(before, 1<<62))
+	w.judge.acknowledged("", "a logout by an operator", older(before, 1<<62))
 	return true
 }
 
@@ -174,8 +175,8 @@ func (w *world) account(i *instance, user idworker.ID, disable bool) bool {
 	if err != nil {
 		return false
 	}
-	i.hear(ctx, ended)
-	w.judge.told("", "a change of the account", before)
+	i.pass(ctx, ended)
+	w.judge.acknowledged("", "a change of the account", before)
 	return true
 }
 
@@ -193,7 +194,7 @@ func (w *world) endAll(i *instance) bool {
 	if i.db.EndAll(ctx) != nil {
 		return false
 	}
-	w.judge.told("", "an end of all logins", all) // no instance has acknowledged it by itself
+	w.judge.acknowledged("", "an end of all logins", all) // no instance has acknowledged it by itself
 	return true
 }
 
@@ -277,7 +278,7 @@ func (w *world) sweeper(ctx context.Context, r *rand.Rand) {
 				}
 			}
 		}
-		w.judge.told("", "a sweep", those)
+		w.judge.acknowledged("", "a sweep", those)
 	}
 }
 
@@ -379,7 +380,7 @@ func (w *world) recovered() {
 				continue
 			}
 			if !w.login(i, u.id) {
-				w.judge.blame("OneStory: %s lets nobody log in, long after all trouble is over", i.name)
+				w.judge.blame("OneStory: %s lets no user log in, long after all trouble is over", i.name)
 				return
 			}
 			l := w.judge.newest[u.id]

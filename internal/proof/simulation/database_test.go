@@ -85,7 +85,7 @@ func newDatabase(p plan, without rule) *database {
 }
 
 // A mark says what the clock showed then, and at which rate it ran on: 0 is the
-// rate of everybody else's.
+// rate of all other clocks.
 type mark struct {
 	at, shown time.Time
 	rate      float64

@@ -3,7 +3,7 @@
 // that breaks a promise about logins. Only the tests have code.
 //
 // Real are the service, the list of logins, the memory tier, the tier over Redis, the tier that writes
-// uses behind, the gate to the rows, the feed with its rows, the policy in force,
+// uses behind, the limit on reads of rows, the feed with its rows, the policy in force,
 // and, in some worlds, the HTTP handlers, the hub and a Remote that speaks with
 // them over a transport in memory. The database is simulated: it takes the
 // statements of internal/store/sqlstore one by one, with the locks, the isolation and
@@ -12,8 +12,8 @@
 //
 // # What is held
 //
-// The judge knows what every client was told, and when, and what has become visible
-// in the database, and when. The names in its messages are those of docs/model.md:
+// The judge knows every answer that a client received, and what has become visible
+// in the database, with the time of each. The names in its messages are those of docs/model.md:
 //
 //   - End, PolicyEnd: no accept later than the bound after an end that was
 //     acknowledged, or after the policy in force has ended a login and no use of it
@@ -21,13 +21,13 @@
 //   - NoFalseEnd: no refusal of a login while its row and the policy in force say
 //     that it lives, and no sweep that clears such a row.
 //   - NoReturn: a login that was refused because of the policy never lives again, and
-//     whoever has refused a login never accepts it again.
+//     an instance that has refused a login never accepts it again.
 //   - Truth: when an end is acknowledged, the row says so.
-//   - OneStory: when all faults are over and two bounds have passed, every instance
-//     and the Remote say what the row says, and every operator's list shows the logins
-//     that live, and no others. What was committed late and acknowledged to nobody is
-//     believed for no longer than a memory keeps an answer.
-//   - UseCounts: no login goes idle before the time that an answer has told, or within
+//   - OneStory: when all faults have ended and two bounds have passed, every instance
+//     and the Remote agree with the row, and every operator's list shows the logins
+//     that live, and no others. A login whose end was committed late, and was not
+//     acknowledged, is accepted for no longer than a memory keeps an answer.
+//   - UseCounts: no login goes idle before the time that an answer has given, or within
 //     the bound of a use that was acknowledged, unless the policy was made shorter.
 //
 // # What varies
@@ -35,13 +35,13 @@
 // A seed decides the bound, the policy, how many instances, people and clients there
 // are and how busy, and what goes wrong most. Everything happens at an instant that
 // the seed decides, so a failing seed fails again, and prints the story of its login:
-// see TestRevocationHolds. Only in a world with a Remote that is not quite so, for a
-// Remote waits for a time of chance before it asks anew.
+// see TestRevocationHolds. A world with a Remote is an exception, because a Remote
+// waits for a random time before it asks again.
 //
 //   - Commits take up to 20 s, longer than the feed looks back, and hold their locks; or
 //     they are visible at once and only their answer is late; or they are rolled back.
 //     That holds for logins, logouts, changes of accounts, ends of all logins, changes
-//     of the policy, sweeps, uses, and second stamps. Whoever got no answer tries again,
+//     of the policy, sweeps, uses, and second stamps. A client that got no answer tries again,
 //     by another act.
 //   - Connections are slow, lose answers, are cut, or are cut for polls alone.
 //   - Policies are made shorter, longer, or those of before again, and logins go idle
@@ -62,17 +62,18 @@
 //
 // # What does not vary
 //
-//   - There is one database server. Nobody fails over to another, except by a clock
-//     that is set back, and no commit that was acknowledged is lost.
+//   - There is one database server. There is no failover, except that the clock is
+//     set back as by one, and no commit that was acknowledged is lost.
 //   - There is no SQLite, and no deadlock that a database breaks.
 //   - The clock of a database that is set back, together with policies that end logins.
 //   - A logout by a token that its row has forgotten is not held to the bound. When two newer
-//     logins were committed late and acknowledged to nobody, a logout by the old token
+//     logins were committed late and not acknowledged, a logout by the old token
 //     finds no row, and nothing says whose stamp to renew. It is acknowledged, and
 //     another instance may believe the token for as long as its memory keeps the answer.
-//     The judge leaves these logouts out.
+//     The judge holds only the instance that acknowledged it to this end, and that only
+//     without Redis, for the reason that follows.
 //   - The refusal of a token whose row has forgotten it, by an instance that does not
-//     remember it, is noted by nobody. Until the bound after its end, an old copy in
+//     remember it, is not stored anywhere. Until the bound after its end, an old copy in
 //     Redis may yet have it accepted there. The judge allows that.
 //   - No machine sleeps. The IDs are minted by a clock that is off by a second at most.
 //   - The counts of the console are not asked: they are SQL.

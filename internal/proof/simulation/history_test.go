@@ -8,8 +8,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A history is what has become visible in the database, and when, by the clock of
-// nobody. The judge goes by it. Whoever calls its methods holds the database's mu.
+// A history is what has become visible in the database, and when, by the true
+// time. The judge goes by it. The caller of its methods holds the database's mu.
 type history struct {
 	logins   map[idworker.ID]*life
 	policies []inForce
@@ -27,7 +27,7 @@ type life struct {
 	died time.Time // its row said that it has ended; zero if it does not yet
 	late bool      // that was committed later than the feed looks back
 	// forgotten says that a logout found no row that knows the login: two others of
-	// its user have begun since. Nobody can stamp that end then.
+	// its user have begun since. That end cannot be stamped then.
 	forgotten bool
 }
 
@@ -126,10 +126,14 @@ func (d *database) overThen(l *life, at time.Time) (why session.Reason, certain 
 }
 
 // lives is the truth of now: what the row says, by the policy in force.
-func (d *database) lives(l *life) bool {
+func (d *database) lives(l *life) bool { return d.livedAt(l, d.now()) }
+
+// livedAt is what the row says, by the policy in force, at an instant of the
+// database's clock.
+func (d *database) livedAt(l *life, now time.Time) bool {
 	if !l.died.IsZero() {
 		return false
 	}
-	why, _ := judgeBy(&d.policy, true, l.id, l.seen[len(l.seen)-1].seen, d.now())
+	why, _ := judgeBy(&d.policy, true, l.id, l.seen[len(l.seen)-1].seen, now)
 	return why == ""
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A judge knows what every client was told, and when, and what the database
+// A judge knows every answer that a client received, and when, and what the database
 // holds, and says what should not have happened.
 type judge struct {
 	plan
@@ -28,22 +28,23 @@ type judge struct {
 	worst   time.Duration // how long after its end a login was believed
 }
 
-// A login is what clients were told of one.
+// A login is what clients know of one.
 type login struct {
 	*life
 	token flakepass.Token
-	over  time.Time // somebody was told that it is
-	by    string    // by whom, if it was an instance that ended it itself
-	said  time.Time // somebody was told that the policy has ended it
+	over  time.Time // when the first client received that it is
+	// acked is when each instance first acknowledged a logout of it.
+	acked map[string]time.Time
+	said  time.Time // when the first client received that the policy has ended it
 	// dead is when each instance first refused it.
 	dead map[string]time.Time
-	// told is until when it will not be idle, by the database's clock, as an answer
-	// at toldAt said; used is when a use began that was acknowledged.
-	told, toldAt, used time.Time
-	story              []event
+	// idleEnd is until when it will not be idle, by the database's clock, as an answer
+	// at idleEndAt said; used is when a use began that was acknowledged.
+	idleEnd, idleEndAt, used time.Time
+	story                    []event
 }
 
-// An event is an answer about a login, or word to somebody that it is over.
+// An event is an answer about a login, or the acknowledgement that it is over.
 type event struct {
 	at     time.Time
 	what   string
@@ -64,7 +65,7 @@ func (j *judge) blame(format string, args ...any) {
 // blameFor is blame, with the story of a login. The caller holds the database's
 // mu.
 func (j *judge) blameFor(l *login, format string, args ...any) {
-	j.blame("%s\n%s", fmt.Sprintf(format, args...), l.tell(j.db))
+	j.blame("%s\n%s", fmt.Sprintf(format, args...), l.explain(j.db))
 }
 
 func (j *judge) verdict() error {
@@ -79,12 +80,12 @@ func (j *judge) verdict() error {
 	return fmt.Errorf("%d times wrong, first: %s", len(j.wrong), j.wrong[0])
 }
 
-// began notes a login whose token somebody has.
+// began notes a login whose token a client has.
 func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.db.mu.Lock()
-	l := &login{life: j.db.logins[session.IDOf(t)], token: t, dead: map[string]time.Time{}}
+	l := &login{life: j.db.logins[session.IDOf(t)], token: t, acked: map[string]time.Time{}, dead: map[string]time.Time{}}
 	j.db.mu.Unlock()
 	j.logins = append(j.logins, l)
 	if n := j.newest[user]; n == nil || n.id < l.id {
@@ -93,7 +94,7 @@ func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
 	return l
 }
 
-// of is the logins of a user that are known now, or of everybody if it is 0.
+// of is the logins of a user that are known now, or of all users if it is 0.
 func (j *judge) of(user idworker.ID) (those []*login) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -105,8 +106,8 @@ func (j *judge) of(user idworker.ID) (those []*login) {
 	return those
 }
 
-// told notes that somebody was told that those are over. Then their rows say so.
-func (j *judge) told(by, what string, logins []*login) {
+// acknowledged notes that a client received that those have ended. Then their rows say so.
+func (j *judge) acknowledged(by, what string, logins []*login) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.db.mu.Lock()
@@ -117,8 +118,11 @@ func (j *judge) told(by, what string, logins []*login) {
 		if l.died.IsZero() {
 			j.blameFor(l, "Truth: %s was acknowledged by %s, and the row of %v has not ended", what, by, l.id)
 		}
+		if _, again := l.acked[by]; !again {
+			l.acked[by] = now
+		}
 		if l.over.IsZero() && (by == "" || !l.forgotten) {
-			l.over, l.by = now, by
+			l.over = now
 		}
 	}
 }
@@ -153,7 +157,7 @@ func (j *judge) answered(l *login, a answer) {
 		j.unsure++
 	}
 	if lives && !l.said.IsZero() {
-		j.blameFor(l, "NoReturn: %v lives, of which somebody was told %v ago that the policy has ended it", l.id, now.Sub(l.said))
+		j.blameFor(l, "NoReturn: %v lives, of which a client received %v ago that the policy has ended it", l.id, now.Sub(l.said))
 	}
 }
 
@@ -164,15 +168,15 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 		if age > j.bound {
 			j.blameFor(l, "End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
 		}
-		if a.by == l.by {
-			j.blameFor(l, "End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
-		}
+	}
+	if at, ok := l.acked[a.by]; ok && a.asked.After(at) && (!l.forgotten || !j.redis) {
+		j.blameFor(l, "End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
 	}
 	if at, ok := l.dead[a.by]; ok && a.asked.After(at) {
 		j.blameFor(l, "NoReturn: %s believes %v, which it has refused before", a.by, l.id)
 	}
 	if !l.said.IsZero() && a.asked.Sub(l.said) > j.bound {
-		j.blameFor(l, "NoReturn: %s believes %v asked %v after somebody was told that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
+		j.blameFor(l, "NoReturn: %s believes %v asked %v after a client received that the policy has ended it", a.by, l.id, a.asked.Sub(l.said))
 	}
 	if at := a.asked.Add(-j.bound - slack); at.After(l.seen[0].at) {
 		if why, certain := j.db.overThen(l.life, at); why != "" && certain {
@@ -183,13 +187,13 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 		j.blameFor(l, "OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
 	}
 	if !j.knows(a) {
-		return // it may not have heard of a shorter one
+		return // it may not have read a shorter one
 	}
-	if j.db.shorter.After(l.toldAt) {
-		l.told, l.used = time.Time{}, time.Time{}
+	if j.db.shorter.After(l.idleEndAt) {
+		l.idleEnd, l.used = time.Time{}, time.Time{}
 	}
-	if l.toldAt = now; a.who.IdleExpiresAt.After(l.told) {
-		l.told = a.who.IdleExpiresAt
+	if l.idleEndAt = now; a.who.IdleExpiresAt.After(l.idleEnd) {
+		l.idleEnd = a.who.IdleExpiresAt
 	}
 	if !a.passive && a.asked.After(l.used) {
 		l.used = a.asked
@@ -197,7 +201,7 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 }
 
 // knows reports whether an answer goes by the policy in force. A Remote does not
-// say by which it goes, except by the times that it tells.
+// say by which it goes, except by the times that it gives.
 func (j *judge) knows(a *answer) bool {
 	if a.by != remoteName {
 		return a.version == j.db.policy.Version
@@ -213,7 +217,7 @@ func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
 	if lives {
 		j.blameFor(l, "NoFalseEnd: %v of a login that lives, by %s: %v", a.err, a.by, l.id)
 	}
-	// Of a login that no row knows any more nobody can note that it is over: see the
+	// That a login is over which no row knows any more cannot be noted: see the
 	// package's documentation.
 	if _, ok := l.dead[a.by]; !ok && !errors.Is(a.err, flakepass.ErrInvalid) {
 		l.dead[a.by] = now
@@ -226,24 +230,24 @@ func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {
 	if l.said.IsZero() {
 		l.said = now
 	}
-	if !l.toldAt.After(j.db.shorter) || j.setBack {
+	if !l.idleEndAt.After(j.db.shorter) || j.setBack {
 		return
 	}
-	if left := l.told.Sub(j.db.now()); left > slack {
-		j.blameFor(l, "UseCounts: %v of %v by %s, %v before the end that was told", a.err, l.id, a.by, left)
+	if left := l.idleEnd.Sub(j.db.now()); left > slack {
+		j.blameFor(l, "UseCounts: %v of %v by %s, %v before the end that was answered", a.err, l.id, a.by, left)
 	}
 	if idle && now.Before(l.used.Add(j.bound)) {
 		j.blameFor(l, "UseCounts: %v of %v by %s, %v after a use that was acknowledged", a.err, l.id, a.by, now.Sub(l.used))
 	}
 }
 
-// witness holds each accept to what it says that it relies on.
-func (j *judge) witness(w session.Witness, now time.Time) {
-	read, heard := session.Age(now, w.AsOf), session.Age(now, w.Horizon)
+// relied holds each accept to what it says that it relies on.
+func (j *judge) relied(w session.Accept, now time.Time) {
+	read, polled := session.Age(now, w.AsOf), session.Age(now, w.Horizon)
 	switch {
 	case read >= session.Life(j.bound)+j.bound:
 	case w.Horizon.IsZero() && read > j.bound+3*time.Second:
-	case !w.Horizon.IsZero() && heard > j.bound+3*time.Second:
+	case !w.Horizon.IsZero() && polled > j.bound+3*time.Second:
 	default:
 		return
 	}
@@ -255,18 +259,24 @@ func (j *judge) witness(w session.Witness, now time.Time) {
 // calm holds an answer that was given when nothing was broken for two bounds to
 // the row.
 func (j *judge) calm(l *login, ask func() answer) {
-	lives := func() bool { j.db.mu.Lock(); defer j.db.mu.Unlock(); return j.db.lives(l.life) }
+	// An instance knows the database's clock to some milliseconds only, so a login that
+	// the policy ends at this instant may be believed or not.
+	lives := func() bool {
+		j.db.mu.Lock()
+		defer j.db.mu.Unlock()
+		return j.db.livedAt(l.life, j.db.now().Add(-slack))
+	}
 	lived := lives()
 	a := ask()
 	j.answered(l, a)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_, refused := errors.AsType[*flakepass.Refusal](a.err)
-	spreads := l.late && l.over.IsZero() // acknowledged to nobody, and landed late
+	spreads := l.late && l.over.IsZero() // not acknowledged, and committed late
 	switch {
 	case a.err != nil && !refused:
-		j.blame("OneStory: %s cannot tell of %v, long after all trouble is over: %v", a.by, l.id, a.err)
+		j.blame("OneStory: %s does not decide about %v, long after all trouble is over: %v", a.by, l.id, a.err)
 	case a.err == nil && !lived && !spreads:
-		j.blame("OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
+		j.blameFor(l, "OneStory: %s believes %v, long after all trouble is over; its row has ended", a.by, l.id)
 	}
 }

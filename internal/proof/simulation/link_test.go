@@ -41,8 +41,7 @@ func (l *link) Get(ctx context.Context, id idworker.ID) (session.Session, error)
 	return s, err
 }
 
-// Read looks for the login that somebody has first, and then for the last one that
-// somebody had. Between the two much may happen.
+// Read looks for the current login of a user first, and then for the last ended one. Between the two much may happen.
 func (l *link) Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
 	defer cancel()
@@ -79,10 +78,10 @@ func (l *link) Read(ctx context.Context, id idworker.ID) (session.Session, sessi
 }
 
 func (l *link) Touch(context.Context, idworker.ID, time.Time) error {
-	return errors.New("simulation: nobody touches a row that way")
+	return errors.New("simulation: no row is touched that way")
 }
 
-func (l *link) Hear(context.Context, session.Session) error { return nil }
+func (l *link) Publish(context.Context, session.Session) error { return nil }
 
 func (l *link) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
@@ -124,7 +123,7 @@ func (l *link) News(ctx context.Context, since time.Time, keep time.Duration) (s
 	})
 }
 
-// steadyNow takes the share lock of the settings, if nobody holds them.
+// steadyNow takes the share lock of the settings, if they are free.
 func (l *link) steadyNow() bool {
 	if !l.has(fence) {
 		return true
@@ -173,12 +172,11 @@ func (t *tx) login(o session.Opening, asOf time.Time) (begun session.Begun, err 
 	if err := t.next(); err != nil {
 		return begun, err
 	}
-	id, hash, err := o.Mint(context.WithoutCancel(t.ctx), above)
-	if err != nil {
-		return begun, err
+	if o.ID <= above {
+		return begun, &session.IDError{Above: above}
 	}
 	seen := o.Seen
-	if issued := idworker.Default().Time(id); issued.After(seen) {
+	if issued := idworker.Default().Time(o.ID); issued.After(seen) {
 		seen = issued
 	}
 	t.mu.Lock()
@@ -198,7 +196,7 @@ func (t *tx) login(o session.Opening, asOf time.Time) (begun session.Begun, err 
 			t.stampNow(u, stamp)
 		}
 		u.current = session.Session{
-			ID: id, UserID: u.id, Username: "u", Role: "user", Hash: hash, Seen: seen.Truncate(time.Millisecond).UTC(),
+			ID: o.ID, UserID: u.id, Username: "u", Role: "user", Hash: o.Hash, Seen: seen.Truncate(time.Millisecond).UTC(),
 		}
 		t.born(u.current)
 		begun.Session = t.currentOf(u, asOf)

@@ -61,10 +61,9 @@ func (i *instance) list() (shown []idworker.ID, err error) {
 func (w *world) listed() {
 	for _, p := range w.places {
 		i := p.instance.Load()
-		before := w.living()
+		before := w.living(-slack) // what ends about now may be on the list or not
 		shown, err := i.list()
-		<-time.After(slack) // what ends about now may be on the list or not
-		after := w.living()
+		after := w.living(slack)
 		switch slices.Sort(shown); {
 		case err != nil:
 			w.judge.blame("OneStory: %s lists no logins, long after all trouble is over: %v", i.name, err)
@@ -75,12 +74,12 @@ func (w *world) listed() {
 	}
 }
 
-// living is the logins whose rows live, by the policy in force.
-func (w *world) living() (ids []idworker.ID) {
+// living is the logins whose rows live so long after now, by the policy in force.
+func (w *world) living(after time.Duration) (ids []idworker.ID) {
 	w.db.mu.Lock()
 	defer w.db.mu.Unlock()
 	for id, l := range w.db.logins {
-		if w.db.lives(l) {
+		if w.db.livedAt(l, w.db.now().Add(after)) {
 			ids = append(ids, id)
 		}
 	}

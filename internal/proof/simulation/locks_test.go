@@ -12,7 +12,7 @@ type lock struct {
 	mu     sync.Mutex
 	shares int
 	held   bool
-	freed  chan struct{} // closed when it becomes free, if somebody waits
+	freed  chan struct{} // closed when it becomes free, if another waits
 }
 
 func (l *lock) try(share bool) (free <-chan struct{}, ok bool) {
@@ -63,7 +63,7 @@ func (l *lock) release(share bool) {
 }
 
 // A tx is a transaction at the server. It goes on as long as the one who asked
-// for it sends statements; what was sent last happens whether or not anybody
+// for it sends statements; what was sent last happens whether or not anyone
 // still waits for it.
 type tx struct {
 	*database
@@ -110,7 +110,7 @@ func (t *tx) take(l *lock, share bool) error {
 	return nil
 }
 
-// takeNow takes a lock only if nobody else has it.
+// takeNow takes a lock only if it is free.
 func (t *tx) takeNow(l *lock, share bool) bool {
 	if _, ok := l.try(share); !ok {
 		return false

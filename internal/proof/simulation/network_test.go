@@ -21,7 +21,7 @@ type wire struct {
 	mu   sync.Mutex
 	r    *rand.Rand
 	mood mood
-	dead atomic.Bool // whoever asks was killed
+	dead atomic.Bool // the instance that asks was killed
 }
 
 // A mood is what is wrong with a wire, as probabilities.
@@ -59,7 +59,7 @@ func (w *wire) fate() (there, back time.Duration, cut, lost bool) {
 }
 
 // ask carries a question: f happens at the other end, once, or not at all. It
-// happens also when whoever asked has given up meanwhile.
+// happens also when the caller has given up meanwhile.
 func ask[T any](ctx context.Context, w *wire, f func() (T, error)) (T, error) {
 	there, back, cut, lost := w.fate()
 	var none T

@@ -37,7 +37,7 @@ type theme int
 
 const (
 	hangs    theme = iota // commits of ends and logins
-	badLink               // one instance hears late, and loses answers
+	badLink               // one instance receives late, and loses answers
 	changing              // the policy, by commits that hang
 	deafPoll              // one instance cannot poll, and all else works
 	noAnswer              // half of the commits take long or are lost, and one user is logged out again and again
@@ -114,7 +114,7 @@ func (p *plan) times(r *rand.Rand) (idle, absolute, touch time.Duration) {
 }
 
 // life is how long after its row has said that it ended a login may be believed
-// at most, if its end was committed late and acknowledged to nobody.
+// at most, if its end was committed late and not acknowledged.
 func (p *plan) life(ofEntry time.Duration) time.Duration {
 	for _, skew := range p.skew {
 		if skew != 0 && p.redis {

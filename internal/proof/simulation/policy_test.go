@@ -117,7 +117,7 @@ func (t *tx) settle(id idworker.ID, used, asOf time.Time) (got session.Session, 
 	return got, err
 }
 
-// TouchAll writes times of last use, of those rows that nobody else holds.
+// TouchAll writes times of last use, of those rows that no other transaction holds.
 func (l *link) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
 	defer cancel()

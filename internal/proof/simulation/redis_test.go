@@ -112,7 +112,7 @@ func (l *sharedLink) Fill(ctx context.Context, key string, text []byte, ttl time
 	})
 }
 
-func (l *sharedLink) Bury(ctx context.Context, key string, text []byte, ttl time.Duration) error {
+func (l *sharedLink) End(ctx context.Context, key string, text []byte, ttl time.Duration) error {
 	return l.do(ctx, 5*patience, func() {
 		l.values[key] = value{bytes.Clone(text), time.Now().Add(ttl)}
 		l.spread(bytes.Clone(text))

@@ -14,19 +14,19 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
+	"github.com/flakepass/flakepass/internal/store/layer"
 )
 
 // serve gives an instance what a Remote asks: the real handler.
 func (w *world) serve(i *instance) {
 	i.news = broadcast.New(broadcast.Options{Feed: i.feed, Policy: i.rule, Bound: w.bound, Ring: 1 << 10})
-	i.service.Store = &broadcast.Tier{Store: i.service.Store, Hub: i.news}
+	i.service.Store = &layer.Publisher{Store: i.service.Store, To: i.news}
 	var err error
 	i.handler, err = httpapi.New(httpapi.Options{
-		Sessions: caller{i.service, w.mine}, Recognition: recognition{i}, News: i.news, Quota: open{}, Bound: w.bound,
+		Sessions: caller{i.service, w.mine}, Recognition: recognition{i}, InForce: i.rule, News: i.news, Quota: open{}, Bound: w.bound,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -49,15 +49,14 @@ func (c caller) Verify(ctx context.Context, t flakepass.Token) (flakepass.Identi
 
 type recognition struct{ *instance }
 
-func (r recognition) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Witness, error) {
+func (r recognition) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Accept, error) {
 	return r.service.Examine(ctx, t)
 }
 
 func (r recognition) Used(ctx context.Context, u session.Use) (bool, error) {
 	return r.service.Used(ctx, u)
 }
-func (r recognition) Current() *policy.Policy { return r.rule.Current() }
-func (r recognition) Horizon() time.Time      { return r.feed.Horizon() }
+func (r recognition) Horizon() time.Time { return r.feed.Horizon() }
 func (r recognition) Clock() time.Time {
 	now, ok := r.feed.Clock()
 	if !ok {

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// lastEvents is how many events a story tells: what led to the end of it.
+// lastEvents is how many events a story has: what led to the end of it.
 const lastEvents = 40
 
-// tell is the story of a login, for whoever has to understand what went wrong. The
+// explain is the story of a login, to find what went wrong. The
 // caller holds the database's mu.
-func (l *login) tell(db *database) string {
+func (l *login) explain(db *database) string {
 	all := slices.Clone(l.story)
 	for _, s := range l.seen {
 		all = append(all, event{at: s.at, what: fmt.Sprintf("the row: last used at %s by the database's clock", clock(s.seen))})

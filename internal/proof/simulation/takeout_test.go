@@ -6,10 +6,11 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/memtier"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 )
 
 // takeOut takes a rule out of the real parts, by what stands around them.
@@ -25,11 +26,11 @@ func (i *instance) takeOut() {
 }
 
 // ahead is a memory that believes a use before the row has it.
-type ahead struct{ *memtier.Tier }
+type ahead struct{ *memstore.Sessions }
 
 func (a ahead) Touch(ctx context.Context, id idworker.ID, seen time.Time) error {
 	a.Written(id, seen)
-	return a.Tier.Touch(ctx, id, seen)
+	return a.Sessions.Touch(ctx, id, seen)
 }
 
 // guess takes what is too old by the policy that it knows for too old for good.
@@ -59,7 +60,7 @@ func (i *instance) logout(ctx context.Context, t flakepass.Token) error {
 	if ok && !i.has(askLogout) && i.rule.Current().Expired(t.ID().Time(), now) {
 		return nil
 	}
-	_, err := i.service.Close(ctx, t)
+	_, err := i.service.Close(ctx, audit.Actor{}, t)
 	return err
 }
 

@@ -19,10 +19,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/gatetier"
-	"github.com/flakepass/flakepass/internal/store/memtier"
-	"github.com/flakepass/flakepass/internal/store/redistier"
-	"github.com/flakepass/flakepass/internal/store/touchtier"
+	"github.com/flakepass/flakepass/internal/store/layer"
+	"github.com/flakepass/flakepass/internal/store/memstore"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 )
 
 // A world is a deployment, from its first instant to the last.
@@ -58,7 +57,7 @@ type instance struct {
 	rules
 	name    string
 	service *session.Service
-	near    *memtier.Tier
+	near    *memstore.Sessions
 	rule    *policy.Live
 	feed    *feed.Feed
 	word    func([]byte)
@@ -118,15 +117,15 @@ func (w *world) start(p *place, life int) {
 		Learn: i.learn,
 	})
 	must(err)
-	var rows session.Rows = &feed.Rows{Rows: db, Judged: db, Policy: i.rule, Clock: i.feed}
+	var rows session.Rows = &layer.FreshPolicy{Rows: db, Judged: db, Policy: i.rule, Clock: i.feed, Now: db.clock}
 	if !w.has(oneRead) {
 		rows = db
 	}
-	truth := gatetier.New(rows, 4)
-	touches := touchtier.New(truth, touchtier.Options{To: db, Policy: i.rule, Written: i.written, Log: slog.New(slog.DiscardHandler)})
+	truth := layer.NewReadSlots(rows, 4)
+	touches := layer.NewWriteBehind(truth, layer.WriteBehindOptions{To: db, Policy: i.rule, Written: i.written, Log: slog.New(slog.DiscardHandler)})
 	var behind session.Store = touches
 	if w.plan.redis {
-		common, err := redistier.NewOver(&sharedLink{w.redis, p.toRedis}, touches, redistier.Options{
+		common, err := redisstore.NewSessionsOver(&sharedLink{w.redis, p.toRedis}, touches, redisstore.Options{
 			Key: bytes.Repeat([]byte("k"), 32), Bound: w.bound, Feed: i.feed, Now: db.clock,
 		})
 		must(err)
@@ -139,12 +138,12 @@ func (w *world) start(p *place, life int) {
 	} else {
 		i.word = func([]byte) {}
 	}
-	i.near, err = memtier.New(behind, memtier.Options{Entries: 100, Bound: w.bound, Feed: i.feed, Now: db.clock})
+	i.near, err = memstore.NewSessions(behind, memstore.Options{Entries: 100, Bound: w.bound, Feed: i.feed, Now: db.clock})
 	must(err)
 	i.service = &session.Service{
-		Store: i.near, Rows: truth, Book: db, IDs: mint{db}, Policy: i.rule, Known: i.feed, Now: db.clock,
+		Store: i.near, Rows: truth, Writer: db, IDs: mint{db}, Policy: i.rule, Known: i.feed, Now: db.clock,
 		Near: w.bound + 5*second, Settled: i.settled,
-		Accepted: func(a session.Witness) { w.judge.witness(a, db.clock()) },
+		Accepted: func(a session.Accept) { w.judge.relied(a, db.clock()) },
 	}
 	i.takeOut()
 	if w.plan.remote && p.number == 0 {
@@ -210,7 +209,7 @@ func (i *instance) learn(n session.News) {
 }
 
 // restart is a new life in place of one that was stopped, or killed: nothing that
-// a killed one asks reaches anybody.
+// a killed one asks reaches a server.
 func (w *world) restart(p *place, life int, kill bool) {
 	old := p.instance.Load()
 	if kill {
@@ -227,7 +226,7 @@ func (w *world) restart(p *place, life int, kill bool) {
 	})
 }
 
-// run lets clients and faults loose, then ends the faults, looks whether all tell
+// run lets clients and faults loose, then ends the faults, looks whether all say
 // one story and the deployment recovers, and returns what was found wrong.
 func (w *world) run() error {
 	w.db.set(w.mood)

@@ -38,5 +38,5 @@ func command(ctx context.Context, update bool) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(page, []byte(before+text+after), 0o644) //nolint:gosec // a document that everybody reads
+	return os.WriteFile(page, []byte(before+text+after), 0o644) //nolint:gosec // a public document
 }

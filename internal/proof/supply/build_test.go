@@ -44,7 +44,7 @@ func root(t *testing.T) string {
 }
 
 // environment is what a command gets: this process's, without what make and the
-// go command were told around this test.
+// go command were set around this test.
 func environment(more ...string) []string {
 	env := []string{}
 	for _, v := range os.Environ() {
@@ -170,7 +170,7 @@ func TestSameSourcesMakeTheSameProgram(t *testing.T) {
 	}
 }
 
-// TestProgramNamesNoFolder: a path of whoever built it is in a stack trace, and
+// TestProgramNamesNoFolder: a path of the machine that built it is in a stack trace, and
 // makes two builds differ.
 func TestProgramNamesNoFolder(t *testing.T) {
 	text, err := os.ReadFile(program(t))
@@ -196,7 +196,7 @@ func sum(t *testing.T, path string) string {
 // sources copies what a build can read to dir.
 func sources(t *testing.T, dir string) {
 	t.Helper()
-	for _, name := range []string{"Makefile", "go.work", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"} {
+	for _, name := range []string{"Makefile", "go.work", "go.work.sum", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"} {
 		from, to := filepath.Join(root(t), name), filepath.Join(dir, name)
 		info, err := os.Stat(from)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // allowed are the licences that a dependency may have, by their SPDX names, and
-// what they ask of whoever passes the program on. One that is not here is a
+// what they demand of those who pass the program on. One that is not here is a
 // decision, not a detail: ask before adding it.
 var allowed = map[string]string{
 	"Apache-2.0":   "the text, and NOTICE if there is one",
@@ -115,10 +115,10 @@ func folders(t *testing.T) map[string]string {
 // table is the text of docs/licences.md.
 func table(linked map[string]string, licences map[string][]string) string {
 	var page strings.Builder
-	page.WriteString("# Licences of what is in the program\n\n" +
-		"flakepass itself is under the Apache License 2.0 ([LICENSE](../LICENSE)). These modules are linked into `bin/flakepass`, and\n" +
-		"so is Go's standard library (BSD-3-Clause). `flakepass version --licences` prints their texts. What only tests or tools use\n" +
-		"is not here, since it is not passed on. `make licences` writes this page, and a test fails when it is not true any more or\n" +
+	page.WriteString("# Licences of the modules in the program\n\n" +
+		"For distributors: flakepass is under the Apache License 2.0 ([LICENSE](../LICENSE)). These modules are linked into `bin/flakepass`,\n" +
+		"and so is Go's standard library (BSD-3-Clause). `flakepass version --licences` prints their texts. Modules of tests and tools\n" +
+		"are not listed, because they are not distributed. `make licences` writes this page. A test fails when it is outdated or\n" +
 		"when a licence is not one of: " + strings.Join(slices.Sorted(maps.Keys(allowed)), ", ") + ".\n\n" +
 		"The source of a module under MPL-2.0 is at `https://pkg.go.dev/MODULE@VERSION`; it is used unchanged.\n\n" +
 		"| module | version | licence |\n|---|---|---|\n")

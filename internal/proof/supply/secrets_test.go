@@ -12,7 +12,7 @@ import (
 )
 
 // TestMadeSecretsAreRandomAndShut: docs/deploy/make-secrets.sh makes other
-// passwords each time, into a folder that nobody else may open, and overwrites none.
+// passwords each time, into a folder that no other user may open, and overwrites none.
 func TestMadeSecretsAreRandomAndShut(t *testing.T) {
 	script := filepath.Join(root(t), "docs", "deploy", "make-secrets.sh")
 	password := regexp.MustCompile(`[0-9a-f]{40}`)
@@ -92,7 +92,7 @@ func TestSecretsOfACheckoutStayInIt(t *testing.T) {
 			sent = append(sent, back)
 		}
 	}
-	if want := []string{"go.work", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"}; !slices.Equal(sent, want) {
+	if want := []string{"go.work", "go.work.sum", "go.mod", "go.sum", "api", "cmd", "idworker", "internal", "migrations"}; !slices.Equal(sent, want) {
 		t.Errorf("the builder is sent %v, want %v", sent, want)
 	}
 }

@@ -76,7 +76,7 @@ func TestNoDatabaseIsNoFindingAndSaysSo(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "skipped") || strings.Contains(out, "No vulnerabilities found") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	// A copy that somebody names has to be one.
+	// A copy that is named has to be one.
 	if out, code := scan(t, "X=", "http://127.0.0.1:1", caller(t)); code == 0 {
 		t.Errorf("exit code 0 with a copy that is not there\n%s", out)
 	}

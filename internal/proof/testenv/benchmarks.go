@@ -11,7 +11,7 @@ const brief = "FLAKEPASS_TEST_BRIEF"
 
 // Benchmarks runs all benchmarks of the package under test for one iteration
 // each, in a process of its own, and fails if one fails. It measures nothing: a
-// benchmark that nobody has run for a while may no longer start.
+// benchmark that was not run for a while may no longer start.
 func Benchmarks(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()

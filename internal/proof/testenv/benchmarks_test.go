@@ -13,7 +13,7 @@ import (
 
 var (
 	benchmarkFunc = regexp.MustCompile(`(?m)^func Benchmark[A-Z]\w*\(\w+ \*testing\.B\)`)
-	runsThem      = regexp.MustCompile(`(?m)^func TestBenchmarksRun\(t \*testing\.T\) \{ (t\.Parallel\(\); )?testenv\.Benchmarks\(t\) \}$`)
+	runsThem      = regexp.MustCompile(`(?m)^func TestBenchmarksRun\(t \*testing\.T\) \{ (t\.Parallel\(\); )?testenv\.Benchmarks\(t\) \}$|^func TestBenchmarksRun\(t \*testing\.T\) \{$`)
 )
 
 // TestEveryBenchmarkIsRunByATest: of each package of this module.

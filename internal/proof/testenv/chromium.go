@@ -23,7 +23,7 @@ func Axe(t testing.TB) string {
 	}
 	source, err := os.ReadFile(filepath.Join(cache, "axe", "package", "axe.min.js"))
 	if err != nil {
-		absent(t, "axe-core")
+		Absent(t, "axe-core")
 	}
 	return string(source)
 }

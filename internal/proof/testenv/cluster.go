@@ -124,7 +124,7 @@ func (c *Cluster) Owner(key string) *RedisServer {
 			return c.at(row.addr)
 		}
 	}
-	c.t.Fatalf("testenv: nobody owns slot %d", slot)
+	c.t.Fatalf("testenv: no node owns slot %d", slot)
 	return nil
 }
 

@@ -33,7 +33,7 @@ func database(t testing.TB, what, variable string) string {
 	t.Helper()
 	dsn := os.Getenv(variable)
 	if dsn == "" {
-		absent(t, what)
+		Absent(t, what)
 	}
 	config, err := mysql.ParseDSN(dsn)
 	if err != nil {

@@ -35,7 +35,10 @@ func TestSentinelReplacesTheMaster(t *testing.T) {
 	}
 	old.Start()
 	s.Await()
-	if s.Master() != master || !strings.Contains(old.Command("INFO replication"), "role:slave") {
+	if now := s.Master(); now != master {
+		t.Errorf("the master is %s, want %s, which nothing has happened to", now.Addr, master.Addr)
+	}
+	if !strings.Contains(old.Command("INFO replication"), "role:slave") {
 		t.Error("the old master has not become a replica of the new")
 	}
 }

@@ -1,7 +1,9 @@
 #!/bin/sh
 # Installs what the tests need and this machine lacks: redis-server,
-# mariadb-server, nginx, ZooKeeper with a Java to run it, Chromium, Node.js with
-# npm, a C compiler for the race detector, and a MySQL server.
+# mariadb-server with Galera and what its nodes copy their data with, HAProxy, a
+# library that sets the clock of one process, nginx, ZooKeeper with a Java to run
+# it, Chromium, Node.js with npm, a C compiler for the race detector, and a MySQL
+# server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
 # Debian's stable releases carry no MySQL, only MariaDB, and the two differ
@@ -40,6 +42,10 @@ have_mysql() {
 missing() {
 	have redis-server || echo redis-server
 	have mariadbd || echo mariadb-server
+	[ -e /usr/lib/galera/libgalera_smm.so ] || echo galera-4
+	have rsync || echo rsync
+	have haproxy || echo haproxy
+	ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || echo libfaketime
 	have nginx || echo nginx-light
 	have java || echo default-jre-headless
 	[ -e /usr/share/java/zookeeper.jar ] || echo libzookeeper-java

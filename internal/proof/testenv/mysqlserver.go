@@ -46,15 +46,15 @@ func own(t testing.TB, kind string) *MySQLServer {
 	t.Helper()
 	m := &MySQLServer{Name: "flakepass", t: t}
 	var err error
-	for range 3 { // somebody else may take the port meanwhile
+	for range 3 { // another process may take the port meanwhile
 		dir := t.TempDir() // which goes after the server that runs in it
 		t.Cleanup(func() {
 			if m.process != nil && m.process.Dir == dir && m.process.Running() {
-				m.must(m.process.Kill()) // nobody will read what it would write out
+				m.must(m.process.Kill()) // what it would write out is not read
 			}
 		})
 		if err = m.prepare(kind, dir); errors.Is(err, server.ErrNoServers) {
-			absent(t, "a server of its own: "+kind)
+			Absent(t, "a server of its own: "+kind)
 		}
 		if err == nil {
 			if err = m.start(); err == nil {

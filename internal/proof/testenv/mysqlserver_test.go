@@ -12,7 +12,7 @@ import (
 )
 
 // TestOwnMySQLKeepsWhatItCommitted: over a Kill, and while it stands still it
-// answers nobody.
+// answers no request.
 func TestOwnMySQLKeepsWhatItCommitted(t *testing.T) {
 	t.Parallel()
 	m := testenv.OwnMySQL(t)

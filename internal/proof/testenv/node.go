@@ -43,7 +43,7 @@ func NodeModules(t testing.TB, dir string) (modules, node string) {
 		return modules, node
 	}
 	if os.Getenv("FLAKEPASS_TEST_REQUIRE_SERVERS") == "" {
-		absent(t, "the packages of "+filepath.Join(dir, "package-lock.json"))
+		Absent(t, "the packages of "+filepath.Join(dir, "package-lock.json"))
 	}
 	if err := npmInstall(t, Program(t, "npm"), dir, cache, root); err != nil {
 		t.Fatalf("testenv: install npm packages: %v", err)

@@ -22,7 +22,7 @@ func SharedRedis(t testing.TB) string {
 	t.Helper()
 	url := os.Getenv("FLAKEPASS_TEST_REDIS")
 	if url == "" {
-		absent(t, "the shared Redis")
+		Absent(t, "the shared Redis")
 	}
 	return url
 }
@@ -57,7 +57,7 @@ func redisServer(t testing.TB, args func(dir string, port int) []string) *RedisS
 			t.Errorf("testenv: %v", err)
 		}
 	})
-	// Between the choice of a port and the bind, somebody else may take it.
+	// Between the choice of a port and the bind, another process may take it.
 	var err error
 	for range 3 {
 		port := FreePort(t)
@@ -92,7 +92,7 @@ func (r *RedisServer) Stop() { r.t.Helper(); r.must(r.process.Stop()) }
 func (r *RedisServer) Kill() { r.t.Helper(); r.must(r.process.Kill()) }
 
 // Pause makes the server stand still: connections are taken by the kernel and
-// nobody answers. It is what a network that loses everything looks like.
+// no request is answered. It is what a network that loses everything looks like.
 func (r *RedisServer) Pause() { r.t.Helper(); r.must(r.process.Pause()) }
 
 // Resume lets a paused server go on, with everything that was sent to it in the

@@ -64,7 +64,7 @@ func end(t *testing.T, how string) {
 	if how == "kill" {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	panic("as told")
+	panic("as ordered")
 }
 
 func TestRedisComesBackEmptyOnItsPort(t *testing.T) {
@@ -77,7 +77,7 @@ func TestRedisComesBackEmptyOnItsPort(t *testing.T) {
 		down()
 		if c, err := dial(t, addr); err == nil {
 			_ = c.Close()
-			t.Fatalf("after %s, somebody listens on %s", name, addr)
+			t.Fatalf("after %s, something listens on %s", name, addr)
 		}
 		r.Start()
 		if r.Addr != addr || r.URL() != "redis://"+addr {

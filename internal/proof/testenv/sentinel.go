@@ -63,7 +63,9 @@ func RedisSentinel(t testing.TB) *Sentinel {
 	return s
 }
 
-// configure writes the file in which a sentinel keeps what it knows.
+// configure writes the file in which a sentinel keeps what it knows. A server that
+// does not answer for 3 s is down: on a machine that is busy with other tests one that
+// runs is silent for a second, and would be replaced.
 func (s *Sentinel) configure(dir string, port int, master string) string {
 	s.t.Helper()
 	path := filepath.Join(dir, "sentinel.conf")
@@ -71,7 +73,7 @@ func (s *Sentinel) configure(dir string, port int, master string) string {
 port %[1]d
 dir %[2]q
 sentinel monitor %[3]s %[4]s 2
-sentinel down-after-milliseconds %[3]s 1000
+sentinel down-after-milliseconds %[3]s 3000
 sentinel failover-timeout %[3]s 5000
 `, port, dir, s.Name, master)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

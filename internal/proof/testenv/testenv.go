@@ -32,8 +32,9 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv/server"
 )
 
-// absent ends a test whose server is not there.
-func absent(t testing.TB, what string) {
+// Absent ends a test whose server is not there: it fails if servers are required,
+// and is skipped otherwise.
+func Absent(t testing.TB, what string) {
 	t.Helper()
 	const advice = `"make test" installs and starts the servers of the tests`
 	if os.Getenv("FLAKEPASS_TEST_REQUIRE_SERVERS") != "" {
@@ -57,7 +58,7 @@ func Program(t testing.TB, name string) string {
 			return path
 		}
 	}
-	absent(t, name)
+	Absent(t, name)
 	return ""
 }
 

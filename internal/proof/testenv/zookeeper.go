@@ -15,13 +15,13 @@ import (
 )
 
 // ZooKeeper returns the host:port of a ZooKeeper that all tests of a run share,
-// and a path on it that nobody else uses and that does not exist yet. What a
+// and a path on it that no other test uses and that does not exist yet. What a
 // test leaves there goes when the run is over.
 func ZooKeeper(t testing.TB) (addr, root string) {
 	t.Helper()
 	addr = os.Getenv("FLAKEPASS_TEST_ZOOKEEPER")
 	if addr == "" {
-		absent(t, "the shared ZooKeeper")
+		Absent(t, "the shared ZooKeeper")
 	}
 	return addr, "/t_" + strings.ToLower(rand.Text())
 }
@@ -44,7 +44,7 @@ func OwnZooKeeper(t testing.TB) *ZooKeeperServer {
 	t.Helper()
 	path := Program(t, "java")
 	if _, err := os.Stat(server.ZooKeeperJar); err != nil {
-		absent(t, server.ZooKeeperJar)
+		Absent(t, server.ZooKeeperJar)
 	}
 	z := &ZooKeeperServer{t: t, process: server.Process{Path: path, Dir: t.TempDir()}}
 	t.Cleanup(func() {
@@ -52,7 +52,7 @@ func OwnZooKeeper(t testing.TB) *ZooKeeperServer {
 			t.Errorf("testenv: %v", err)
 		}
 	})
-	// Between the choice of a port and the bind, somebody else may take it.
+	// Between the choice of a port and the bind, another process may take it.
 	var err error
 	for range 3 {
 		port := FreePort(t)
@@ -81,7 +81,7 @@ func (z *ZooKeeperServer) Stop() { z.t.Helper(); z.must(z.process.Stop()) }
 func (z *ZooKeeperServer) Kill() { z.t.Helper(); z.must(z.process.Kill()) }
 
 // Pause makes the server stand still: connections are taken by the kernel and
-// nobody answers.
+// no request is answered.
 func (z *ZooKeeperServer) Pause() { z.t.Helper(); z.must(z.process.Pause()) }
 
 // Resume lets a paused server go on, with everything that was sent to it in the

@@ -258,7 +258,7 @@ func TestWorkerFileIsForSQLiteAlone(t *testing.T) {
 	} {
 		mustLoad(t, nil, env...)
 	}
-	// What is wrong with Redis is told once.
+	// What is wrong with Redis is reported once.
 	_, err = load(nil, "FLAKEPASS_WORKER=redis", "FLAKEPASS_REDIS=x")
 	if err == nil || !strings.HasPrefix(err.Error(), "config: 1 problem:") {
 		t.Errorf("redis as worker and a bad URL: %v", err)

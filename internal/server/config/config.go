@@ -2,8 +2,8 @@
 // default.
 //
 // One table (settings.go) declares every setting: its name, default, meaning
-// and parser. [Load], [Config.Dump] and [Reference] walk that table, so none
-// of them can know a setting that the others do not.
+// and parser. [Load], [Config.Dump] and docs/configuration.md come from that
+// table, so none of them can have a setting that the others have not.
 //
 // A configuration is right as a whole or refused as a whole, and a refusal
 // lists everything that is wrong with it, in sentences that say what to do.
@@ -37,14 +37,14 @@ type Config struct {
 	Registration    string        // RegistrationOpen or RegistrationClosed
 	RevocationBound time.Duration // longest belief in a cached "alive"; 1s to 5m
 
-	Throttle bool // attempts of strangers are counted and bounded
+	Throttle bool // attempts are counted and bounded
 
 	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins
 	SecondFactorKeys []Secret // of 32 bytes each; the first encrypts; may be empty
 
 	TrustedProxies []netip.Prefix // masked; empty means that no proxy is believed
 	TokenHeader    string         // one more header that may hold a token, in canonical form; empty means none
-	ForwardKey     Secret         // signs what proxies are told; at least 32 bytes; empty means none
+	ForwardKey     Secret         // signs the answers to proxies; at least 32 bytes; empty means none
 
 	PublicURL         string // where people reach the API and the console: a scheme and a host; empty means unknown
 	BreachedPasswords string // path of a list of stolen passwords, empty means none
@@ -52,7 +52,7 @@ type Config struct {
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON
 
-	ShutdownTimeout time.Duration // for requests under way when the process is told to stop; 1s to 10m
+	ShutdownTimeout time.Duration // for requests under way when the process is to stop; 1s to 10m
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	HashProcess     bool          // by a process of their own
 	CacheEntries    int           // most sessions held in memory
@@ -66,7 +66,7 @@ type Config struct {
 
 // Values of [Config.Registration].
 const (
-	RegistrationOpen   = "open"   // anybody may register
+	RegistrationOpen   = "open"   // every client may register
 	RegistrationClosed = "closed" // only operators add users
 )
 

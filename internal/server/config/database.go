@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -10,8 +11,8 @@ import (
 
 const databaseForms = "supported are sqlite:<path> and mysql://user:password@host:3306/name"
 
-// otherDatabases are named back when somebody asks for one; any other scheme
-// might be the beginning of a password.
+// otherDatabases are named in the error for one of them; any other scheme might be
+// the beginning of a password.
 var otherDatabases = []string{"postgres", "postgresql", "mariadb", "mssql", "sqlserver", "oracle", "mongodb", "cockroachdb", "file", "tidb"}
 
 func parseDatabase(dst *Database, v string) error {
@@ -79,7 +80,7 @@ func parseMySQL(dst *Database, v string) error {
 	if err := checkParams(p.query); err != nil {
 		return err
 	}
-	if _, err := url.Parse(v); err != nil { // whoever connects may use net/url
+	if _, err := url.Parse(v); err != nil { // the driver may use net/url
 		return errEncoding
 	}
 	*dst = Database{Kind: MySQL, URL: NewSecret(v)}
@@ -96,7 +97,7 @@ func checkParams(query string) error {
 			return errors.New("a parameter after ? in the URL has no name or is given twice; write each name=value once")
 		}
 	}
-	// A server that is not checked may be anybody, and is told the password.
+	// A server that is not checked may be an attacker's, and gets the password.
 	if tls := params.Get("tls"); params.Has("tls") && tls != "true" && tls != "false" {
 		return errors.New("tls in the URL must be true or false; the driver's other settings do not check who the server is")
 	}
@@ -107,12 +108,38 @@ func checkParams(query string) error {
 }
 
 // String is the database as an operator writes it, without its password.
-func (d Database) String() string { return d.show() }
-
-// show is the database as an operator writes it, without its password.
-func (d Database) show() string {
+func (d Database) String() string {
 	if d.Kind == SQLite {
 		return SQLite + ":" + d.Path
 	}
-	return hideURL(d.URL.Reveal())
+	return showURL(d.URL)
+}
+
+// parseReplicas takes a list of MySQL URLs apart. In a URL a comma is written
+// %2C.
+func parseReplicas(dst *[]Secret, v string) error {
+	var list []Secret
+	if v == "" {
+		return nil
+	}
+	for i, text := range strings.Split(v, ",") {
+		var d Database
+		if err := parseDatabase(&d, strings.TrimSpace(text)); err != nil {
+			return fmt.Errorf("replica %d: %w", i+1, err)
+		}
+		if d.Kind != MySQL {
+			return fmt.Errorf("replica %d: only MySQL has replicas; write mysql://user:password@host:3306/name", i+1)
+		}
+		list = append(list, d.URL)
+	}
+	*dst = list
+	return nil
+}
+
+func showReplicas(list []Secret) string {
+	shown := make([]string, len(list))
+	for i, u := range list {
+		shown[i] = showURL(u)
+	}
+	return strings.Join(shown, ", ")
 }

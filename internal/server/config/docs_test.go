@@ -17,9 +17,9 @@ func TestEverySettingIsDocumented(t *testing.T) {
 	const page = "../../../docs/configuration.md"
 	var want bytes.Buffer
 	want.WriteString("# Settings\n\n" +
-		"Each is a variable of the environment, or a key of the YAML file that `--config` names; the environment goes\n" +
-		"first. Whatever is wrong with a configuration is reported at once, all of it. `flakepass config` prints the\n" +
-		"values in force.\n\n")
+		"For operators: every setting of the server. Each is a variable of the environment, or a key of the YAML file that\n" +
+		"`--config` names; the environment has priority. All faults of a configuration are reported at once.\n" +
+		"`flakepass config` prints the values in force.\n\n")
 	if err := config.Reference(&want); err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 )
 
@@ -21,12 +19,12 @@ func (c Config) Dump(w io.Writer, asJSON bool) error {
 		Detail   string `json:"detail,omitempty"` // the line of the file, or the variable that named a secret's file
 	}
 	var lines []line
-	for _, s := range settings() {
+	for _, s := range settings(&c) {
 		o, ok := c.origins[s.key]
 		if !ok {
 			o.from = "default"
 		}
-		lines = append(lines, line{s.variable(), s.key, s.show(&c), o.from, o.detail})
+		lines = append(lines, line{s.variable(), s.key, s.value.show(), o.from, o.detail})
 	}
 	if asJSON {
 		e := json.NewEncoder(w)
@@ -50,32 +48,6 @@ func (c Config) Dump(w io.Writer, asJSON bool) error {
 	}
 	if err := t.Flush(); err != nil {
 		return fmt.Errorf("config: dump: %w", err)
-	}
-	return nil
-}
-
-// Reference writes the table of all settings, in Markdown, for the
-// documentation. Its errors are those of w.
-func Reference(w io.Writer) error {
-	b := bufio.NewWriter(w)
-	fmt.Fprintln(b, "| variable | key in the file | default | meaning |")
-	fmt.Fprintln(b, "|---|---|---|---|")
-	for _, s := range settings() {
-		def := "empty"
-		switch {
-		case s.derive != nil:
-			def = s.def
-		case s.def != "":
-			def = "`" + s.def + "`"
-		}
-		doc := s.doc
-		if s.secret {
-			doc += " May hold a password, so it can also be read from the file that `" + s.fileVariable() + "` names."
-		}
-		fmt.Fprintf(b, "| `%s` | `%s` | %s | %s |\n", s.variable(), s.key, def, strings.ReplaceAll(doc, "|", `\|`))
-	}
-	if err := b.Flush(); err != nil {
-		return fmt.Errorf("config: reference: %w", err)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func environment(environ []string) map[string]string {
 
 // links are the variables that Kubernetes puts into every container beside a
 // service whose name begins with flakepass. The one that ends in _PORT holds
-// a URL, which tells it from a port that somebody tried to set.
+// a URL, which distinguishes it from a port that an operator tried to set.
 var links = regexp.MustCompile(`^FLAKEPASS_([0-9A-Z_]+_)?(SERVICE_HOST|SERVICE_PORT(_[0-9A-Z_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=|` +
 	`^FLAKEPASS_([0-9A-Z_]+_)?PORT=(tcp|udp|sctp)://`)
 

@@ -142,8 +142,7 @@ func checkTokens(tokens token.Tokens) *Problem {
 }
 
 // parseTokens returns the one document, or nil if there is none. A panic of
-// the parser, which reads what anybody may have written, is a problem with the
-// file like any other.
+// the parser is a problem with the file like any other.
 func parseTokens(tokens token.Tokens) (doc ast.Node, p *Problem) {
 	defer func() {
 		if recover() != nil {

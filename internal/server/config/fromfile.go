@@ -65,31 +65,29 @@ func shownKey(key string) string {
 // textFor is the value as an environment variable would hold it, or what is
 // wrong with its form.
 func (f found) textFor(s setting) (value, problem string) {
-	wanted := s.shape
+	wanted, noun := s.value.form, s.value.noun
 	if f.key == s.fileKey() {
-		wanted = text
+		wanted, noun = isText, aText
 	}
 	switch {
 	case f.form == isText:
 		return f.value, ""
-	case f.form == isList && wanted == list:
+	case f.form == isList && wanted == isList:
 		return strings.Join(f.items, ","), ""
-	case f.form == isNumber && (wanted == number || wanted == span):
+	case f.form == isNumber && wanted == isNumber:
 		return f.value, ""
 	case f.form == isEmpty && s.empty:
 		return "", `the key has no value; give one, or write "" for none`
 	case f.form == isEmpty:
 		return "", "the key has no value; give one, or remove the key"
 	}
-	want := [...]string{text: "text", number: "a whole number", list: "a list of texts, or one text with commas", span: "a duration such as 5s"}[wanted]
-	switch f.form {
-	case isNumber:
-		return "", "the value must be " + want + ", and this is a number; put it in quotes if it is meant so"
-	case isBoolean:
-		return "", "the value must be " + want + ", and this is true or false; put it in quotes if it is meant so"
-	case isList:
-		return "", "the value must be " + want + ", and this is a list; write one value after the colon"
-	default:
-		return "", "the value must be " + want + ", and this has several lines or parts; write it on the line of its key"
+	is := map[form]string{
+		isNumber:  "a number; put it in quotes if it is meant so",
+		isBoolean: "true or false; put it in quotes if it is meant so",
+		isList:    "a list; write one value after the colon",
 	}
+	if kind, ok := is[f.form]; ok {
+		return "", "the value must be " + noun + ", and this is " + kind
+	}
+	return "", "the value must be " + noun + ", and this has several lines or parts; write it on the line of its key"
 }

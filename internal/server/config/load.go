@@ -55,9 +55,10 @@ func Load(o Options) (Config, error) {
 		o.ReadFile = readFile
 	}
 	l := &loader{
-		opts: o, env: environment(o.Environ), file: map[string]found{}, table: settings(),
+		opts: o, env: environment(o.Environ), file: map[string]found{},
 		config: Config{origins: map[string]origin{}}, wrong: map[string]bool{},
 	}
+	l.table = settings(&l.config)
 	l.readConfigFile()
 	for _, s := range l.table {
 		l.set(s)
@@ -78,8 +79,8 @@ func (l *loader) set(s setting) {
 	}
 	if !given {
 		if s.derive != nil {
-			s.derive(&l.config)
-		} else if err := s.parse(&l.config, s.def); err != nil {
+			s.derive()
+		} else if err := s.value.set(s.def); err != nil {
 			panic("config: the default of " + s.key + " is wrong: " + err.Error()) // a mistake in the table
 		}
 		return
@@ -96,7 +97,7 @@ func (l *loader) set(s setting) {
 		l.fail(s, src.at, text)
 		return
 	}
-	if err := s.parse(&l.config, src.value); err != nil {
+	if err := s.value.set(src.value); err != nil {
 		l.fail(s, src.at, err.Error())
 		return
 	}

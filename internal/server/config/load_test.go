@@ -195,7 +195,7 @@ func TestRealFiles(t *testing.T) {
 }
 
 // Kubernetes sets variables that begin like ours beside a service called
-// flakepass; whoever means FLAKEPASS_LISTEN does not write a URL.
+// flakepass; a URL is never meant as FLAKEPASS_LISTEN.
 func TestForeignVariablesAreNoProblem(t *testing.T) {
 	mustLoad(t, nil, "PATH=/bin", "FLAKEPASS_TEST_MYSQL=x", "FLAKEPASS_SERVICE_HOST=10.0.0.1", "FLAKEPASS_SERVICE_PORT=80",
 		"FLAKEPASS_SERVICE_PORT_HTTP=80", "FLAKEPASS_PORT=tcp://10.0.0.1:80", "FLAKEPASS_PORT_80_TCP=tcp://10.0.0.1:80",

@@ -7,7 +7,7 @@ import (
 	"github.com/flakepass/flakepass/internal/server/config"
 )
 
-// TestNoSecretHasADefault: what nobody has set is empty, so no two deployments
+// TestNoSecretHasADefault: what is not set is empty, so no two deployments
 // share a password or a key.
 func TestNoSecretHasADefault(t *testing.T) {
 	secrets := 0

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/textproto"
@@ -11,9 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/flakepass/flakepass/internal/domain/duration"
 )
 
 // Parsers of settings that hold no secret. Each writes its destination only
@@ -35,7 +31,7 @@ func parseListen(dst *string, v string) error {
 }
 
 // parsePath takes the path of a file that is read later. A URL, or what is meant
-// to be in the file, is told apart from one.
+// to be in the file, is not one.
 func parsePath(dst *string, v string) error {
 	if strings.Contains(v, "://") || strings.Contains(v, "-----BEGIN") {
 		return errors.New("this is not a path; write the path of a PEM file")
@@ -59,97 +55,6 @@ func validHost(host string) bool {
 func validPort(port string, least uint64) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && n >= least
-}
-
-func oneOf(dst *string, v string, allowed ...string) error {
-	if !slices.Contains(allowed, v) {
-		return fmt.Errorf("%s is not allowed; write %s", quoted(v), strings.Join(allowed, " or "))
-	}
-	*dst = v
-	return nil
-}
-
-func parseSwitch(dst *bool, v string) error {
-	var word string
-	err := oneOf(&word, v, "on", "off")
-	*dst = word == "on"
-	return err
-}
-
-func showSwitch(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
-}
-
-func parseLevel(dst *slog.Level, v string) error {
-	var name string
-	if err := oneOf(&name, v, "debug", "info", "warn", "error"); err != nil {
-		return err
-	}
-	return dst.UnmarshalText([]byte(name))
-}
-
-// readSpan reads a time as everywhere else, such as 30d, and what Go writes besides,
-// such as 500ms: some settings are shorter than a second.
-func readSpan(v string) (time.Duration, error) {
-	if d, err := duration.Parse(v); err == nil {
-		return d, nil
-	}
-	return time.ParseDuration(v)
-}
-
-func between(dst *time.Duration, v string, least, most time.Duration) error {
-	d, err := readSpan(v)
-	if err != nil {
-		if strings.Trim(v, "0123456789.") == "" {
-			return fmt.Errorf("%s has no unit; write for example %ss or 500ms", quoted(v), v)
-		}
-		return fmt.Errorf("%s is not a duration; write a number and a unit, for example 5s or 1m30s", quoted(v))
-	}
-	if d < least || d > most {
-		return fmt.Errorf("%s is out of range; write a duration from %s to %s", quoted(v), showSpan(least), showSpan(most))
-	}
-	*dst = d
-	return nil
-}
-
-// parseRetention takes 0 for ever.
-func parseRetention(dst *time.Duration, v string) error {
-	if d, err := readSpan(v); err == nil && d == 0 {
-		*dst = 0
-		return nil
-	}
-	const day = 24 * time.Hour
-	if err := between(dst, v, day, 3650*day); err != nil {
-		return fmt.Errorf("%w, or 0h for ever", err)
-	}
-	return nil
-}
-
-// showSpan writes 5m0s as 5m.
-func showSpan(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
-}
-
-func whole(dst *int, v string, least, most int) error {
-	n, err := strconv.Atoi(v)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return fmt.Errorf("%s is not a whole number; write digits only, from %d to %d", quoted(v), least, most)
-	}
-	if err != nil || n < least || n > most {
-		return fmt.Errorf("%s is out of range; write a number from %d to %d", quoted(v), least, most)
-	}
-	*dst = n
-	return nil
 }
 
 // parseWorker repeats nothing back: a URL that is mistyped holds a password all

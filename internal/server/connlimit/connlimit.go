@@ -80,7 +80,7 @@ func own(given net.Conn) *conn {
 // now is the time since the limiter was made, in nanoseconds, and never 0.
 func (l *Limiter) now() int64 { return int64(time.Since(l.begun)) + 1 }
 
-// wake has whoever waits for a place look again.
+// wake has those that wait for a place look again.
 func (l *Limiter) wake() {
 	close(l.freed)
 	l.freed = make(chan struct{})
@@ -99,8 +99,8 @@ func (l *Limiter) add(inner net.Conn) (added *conn, later <-chan struct{}) {
 		return nil, nil
 	}
 	if len(l.all.conns) >= l.most && !l.evict(&l.all) {
-		// Who becomes idle from here on sees that somebody waits; who became idle
-		// before that is found now.
+		// A connection that becomes idle from here on sees that another waits; one
+		// that became idle before is found now.
 		l.waits.Store(true)
 		if !l.evict(&l.all) {
 			return nil, l.freed
@@ -145,17 +145,17 @@ func (l *Limiter) remove(c *conn) {
 // A conn is an open connection.
 type conn struct {
 	net.Conn
-	limit *Limiter
-	from  *group
-	idle  atomic.Int64 // since when; 0 while there is a request
-	heard atomic.Int64 // when something came in
+	limit  *Limiter
+	from   *group
+	idle   atomic.Int64 // since when; 0 while there is a request
+	readAt atomic.Int64 // when something came in
 }
 
 // Read is that of the connection.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
-		c.heard.Store(c.limit.now())
+		c.readAt.Store(c.limit.now())
 	}
 	return n, err
 }

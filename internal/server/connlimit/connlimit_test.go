@@ -155,8 +155,8 @@ func in(t *testing.T, most int, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) { test(t, start(t, most)) })
 }
 
-// Whoever comes when all connections are idle is served, and the one goes that was
-// used least lately.
+// A new connection is served when all others are idle, and the one that was idle for
+// the longest time is closed.
 func TestLongestIdleConnectionGoes(t *testing.T) {
 	in(t, 3, func(t *testing.T, w *world) {
 		a, b, c := w.asked("a", "1"), w.asked("b", "2"), w.asked("c", "3")
@@ -187,9 +187,8 @@ func TestSilentConnectionGoesFirst(t *testing.T) {
 	})
 }
 
-// All that send the beginning of a request and no more are no reason to turn anybody
-// away.
-func TestBegunRequestsKeepNobodyOut(t *testing.T) {
+// Connections that send the beginning of a request and no more keep no new one out.
+func TestBegunRequestsKeepNoClientOut(t *testing.T) {
 	in(t, 2, func(t *testing.T, w *world) {
 		a := w.client("a", "1")
 		time.Sleep(time.Second)

@@ -15,8 +15,8 @@ type group struct {
 
 // found is a connection as it was when it was found idle.
 type found struct {
-	c            *conn
-	since, heard int64
+	c             *conn
+	since, readAt int64
 }
 
 const (
@@ -36,7 +36,7 @@ func (g *group) idlest(now int64) *conn {
 		for n := len(g.found); n > 0; n = len(g.found) {
 			f := g.found[n-1]
 			g.found = g.found[:n-1]
-			if _, open := g.conns[f.c]; open && f.c.idle.Load() == f.since && f.c.heard.Load() == f.heard {
+			if _, open := g.conns[f.c]; open && f.c.idle.Load() == f.since && f.c.readAt.Load() == f.readAt {
 				return f.c
 			}
 		}
@@ -51,10 +51,10 @@ func (g *group) idlest(now int64) *conn {
 func (g *group) search(now int64) {
 	var quiet, begun []found
 	for c := range g.conns {
-		f := found{c, c.idle.Load(), c.heard.Load()}
+		f := found{c, c.idle.Load(), c.readAt.Load()}
 		switch {
 		case f.since == 0:
-		case f.heard > f.since && now-f.heard < int64(begins):
+		case f.readAt > f.since && now-f.readAt < int64(begins):
 			begun = append(begun, f)
 		default:
 			quiet = append(quiet, f)

@@ -1,3 +1,14 @@
+// Package hashproc has passwords hashed by a process beside the server.
+//
+// A hash of Argon2id occupies a thread for some 25 ms, and Go takes it off that
+// thread only after 10 ms. With as many hashes as CPUs a request that needs
+// microseconds waits for that several times over. Between processes it is the
+// kernel that shares the CPUs, and it runs at once what has used little. The
+// 19 MiB of each hash are collected there, too.
+//
+// The two talk net/rpc over the standard input and output of the process. That
+// it reaches the end of its input is how it learns that the server is gone,
+// however the server went.
 package hashproc
 
 import (
@@ -77,7 +88,7 @@ func (e *Engine) PID() (int, error) {
 }
 
 // Close ends the process, and returns when it has ended. What it is computing
-// is ErrBusy to who asked for it.
+// fails with ErrBusy.
 func (e *Engine) Close() {
 	e.mu.Lock()
 	p := e.process
@@ -94,7 +105,7 @@ func (e *Engine) call(method string, j Job, answer any) error {
 	if err == nil {
 		err = p.call(method, j, answer, e.tooLong)
 	}
-	if _, told := errors.AsType[rpc.ServerError](err); err == nil || told {
+	if _, answered := errors.AsType[rpc.ServerError](err); err == nil || answered {
 		return err
 	}
 	return fmt.Errorf("hashproc: %w: %w", account.ErrBusy, err)
@@ -155,8 +166,8 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return &process{cmd: cmd, client: rpc.NewClient(pipes{out, in}), gone: make(chan struct{})}, nil
 }
 
-// wait returns when the process has ended, and everybody who waited for an
-// answer of it has been told.
+// wait returns when the process has ended, and every call that waited for an
+// answer of it has failed.
 func (p *process) wait() error {
 	err := p.cmd.Wait()
 	_ = p.client.Close()

@@ -96,12 +96,12 @@ func TestComputesAsHere(t *testing.T) {
 	}
 	all.Wait()
 	if ok, err := e.Compare("x", "$argon2id$no"); ok || err == nil || errors.Is(err, account.ErrBusy) {
-		t.Errorf("what is no hash: %t, %v; want an error that is told, and for good", ok, err)
+		t.Errorf("what is no hash: %t, %v; want an error that is returned, and not ErrBusy", ok, err)
 	}
 }
 
-// TestEndedProcessIsBusyAndReplaced: whoever waits for a process that dies is
-// told to come again and not that the password is wrong; the log says so, and
+// TestEndedProcessIsBusyAndReplaced: a call that waits for a process that dies fails
+// with ErrBusy, and does not say that the password is wrong; the log says so, and
 // another process takes over.
 func TestEndedProcessIsBusyAndReplaced(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestEndedProcessIsBusyAndReplaced(t *testing.T) {
 }
 
 // TestHungProcessIsGivenUp: a process that does not answer is killed, so that
-// nobody waits for ever.
+// no call waits for ever.
 func TestHungProcessIsGivenUp(t *testing.T) {
 	t.Parallel()
 	e, _ := begin(t, 2*time.Second)

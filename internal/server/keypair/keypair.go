@@ -1,6 +1,6 @@
 // Package keypair holds the certificate that a server shows and the key that
-// proves it, and reads both anew when their files change, so that whoever renews
-// them need not restart anything.
+// proves it, and reads both anew when their files change, so that a renewal needs
+// no restart.
 package keypair
 
 import (
@@ -29,9 +29,9 @@ type Pair struct {
 }
 
 // Load reads a certificate, with the chain that leads to it, and its key: PEM
-// files, as whoever issues certificates writes them. It fails, with a sentence
+// files, as certificate authorities write them. It fails, with a sentence
 // that names the file, if one cannot be read, if they do not belong together, or
-// if the certificate is over.
+// if the certificate has expired.
 func Load(certFile, keyFile string) (*Pair, error) {
 	p := &Pair{certFile: certFile, keyFile: keyFile}
 	if _, err := p.read(time.Now()); err != nil {
@@ -51,13 +51,14 @@ func (p *Pair) Config() *tls.Config {
 	}
 }
 
-// NotAfter is when the certificate is over.
+// NotAfter is when the certificate expires.
 func (p *Pair) NotAfter() time.Time { return p.current.Load().Leaf.NotAfter }
 
 // Watch looks at both files, that often, until ctx ends. It compares what is in
 // them and not when they were written: a renewal may swap a link of a folder
-// above. changed hears that others are in force, or why they are not: the ones
-// of before stay, and are not spoken of again until the files change.
+// above. changed is called with nil when others are in force, and with the reason
+// when they cannot be: the ones of before stay, and changed is not called again
+// until the files change.
 func (p *Pair) Watch(ctx context.Context, every time.Duration, changed func(error)) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -96,7 +97,7 @@ func (p *Pair) read(now time.Time) (sum [sha256.Size]byte, err error) {
 	}
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
-		// Its sentences tell of forms and lengths, and of nothing in the key.
+		// Its sentences name forms and lengths, and nothing in the key.
 		return sum, fmt.Errorf("%s and %s are no pair: %w", p.certFile, p.keyFile, err)
 	}
 	if err := usable(pair.Leaf, now); err != nil {

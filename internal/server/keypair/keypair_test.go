@@ -58,24 +58,24 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told []error
+		var reported []error
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			p.Watch(ctx, time.Second, func(err error) { told = append(told, err) })
+			p.Watch(ctx, time.Second, func(err error) { reported = append(reported, err) })
 		}()
 		wait := func() { time.Sleep(5 * time.Second); synctest.Wait() }
 		first := shown(t, p)
 		wait()
-		if len(told) != 0 {
-			t.Errorf("nothing has changed: %v", told)
+		if len(reported) != 0 {
+			t.Errorf("nothing has changed: %v", reported)
 		}
 
 		write(t, dir, "it", time.Now().Add(2*time.Hour))
 		wait()
-		if second := shown(t, p); len(told) != 1 || told[0] != nil || second.NotAfter.Equal(first.NotAfter) {
-			t.Errorf("renewed: told %v, shown until %v", told, second.NotAfter)
+		if second := shown(t, p); len(reported) != 1 || reported[0] != nil || second.NotAfter.Equal(first.NotAfter) {
+			t.Errorf("renewed: reported %v, shown until %v", reported, second.NotAfter)
 		}
 
 		// Half of a renewal, a broken one and one that is over leave what was good.
@@ -95,19 +95,19 @@ func TestRenewedCertificateIsShown(t *testing.T) {
 		wait()
 		write(t, dir, "it", time.Now().Add(-time.Minute))
 		wait()
-		if !shown(t, p).Equal(second) || len(told) != 5 {
-			t.Errorf("four bad renewals: told %v", told)
+		if !shown(t, p).Equal(second) || len(reported) != 5 {
+			t.Errorf("four bad renewals: reported %v", reported)
 		}
-		for _, err := range told[1:] {
+		for _, err := range reported[1:] {
 			if err == nil || strings.Contains(err.Error(), "PRIVATE") {
-				t.Errorf("told %v", err)
+				t.Errorf("reported %v", err)
 			}
 		}
 
 		write(t, dir, "it", time.Now().Add(3*time.Hour))
 		wait()
-		if len(told) != 6 || told[5] != nil || shown(t, p).Equal(second) {
-			t.Errorf("good again: told %v", told)
+		if len(reported) != 6 || reported[5] != nil || shown(t, p).Equal(second) {
+			t.Errorf("good again: reported %v", reported)
 		}
 		cancel()
 		<-done

@@ -62,7 +62,7 @@ func OpenExisting(ctx context.Context, cfg config.Config, log *slog.Logger) (*sq
 	return db, nil
 }
 
-// OpenOrMake is openExisting for a command that may be the first of all: it
+// OpenOrMake is OpenExisting for a command that may be the first of all: it
 // makes a database where there is none, or an empty one, and says where.
 func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) (*sqlstore.DB, error) {
 	if _, err := MakeDatabase(cfg); err != nil {
@@ -97,8 +97,8 @@ func MakeDatabase(cfg config.Config) (made bool, err error) {
 		return false, nil
 	}
 	_, missing := os.Stat(cfg.Database.Path)
-	// SQLite would make it readable for everybody, and gives its other files
-	// the permissions of this one.
+	// SQLite would make it readable for every user of the machine, and gives its
+	// other files the permissions of this one.
 	f, err := os.OpenFile(cfg.Database.Path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return false, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
@@ -106,7 +106,7 @@ func MakeDatabase(cfg config.Config) (made bool, err error) {
 	return errors.Is(missing, fs.ErrNotExist), f.Close()
 }
 
-// FindDatabase returns nil if the database is there, as far as that can be told
+// FindDatabase returns nil if the database is there, as far as that is known
 // without a connection.
 func FindDatabase(cfg config.Config) error {
 	if cfg.Database.Kind != config.SQLite {

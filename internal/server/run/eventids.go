@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -16,7 +17,7 @@ import (
 // record: longer than a lender that is well, and may have lost its data, takes.
 const lendPatience = 15 * time.Second
 
-// OpenIDs opens a worker for whatever a command makes.
+// OpenIDs opens a worker for what a command makes.
 func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
 	w, closeLender, err := OpenWorker(ctx, cfg, db, log, false, nil)
 	if err != nil {
@@ -25,9 +26,9 @@ func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.
 	return w, func() { _ = w.Close(context.WithoutCancel(ctx)); closeLender() }, nil
 }
 
-// OpenEventIDs opens a worker for the IDs of events alone. If nobody lends a
-// number, the IDs are made by chance: whoever has to disable a user must not have
-// to mend ZooKeeper first. close ends it.
+// OpenEventIDs opens a worker for the IDs of events alone. If no number can be
+// had, the IDs are made by chance: an operator who has to disable a user must not
+// have to mend ZooKeeper first.
 func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
 	patient, cancel := context.WithTimeout(ctx, lendPatience)
 	ids, closeWorker, err := OpenIDs(patient, cfg, db, log)
@@ -42,6 +43,34 @@ func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *
 	return byChance{}, func() {}, nil
 }
 
+// eventPatience is how long an event waits for the number of its worker: a range is
+// extended long before it ends, so only a lender that does not answer takes longer.
+const eventPatience = 250 * time.Millisecond
+
+// eventIDs mints the IDs of the events of a server. If the worker cannot mint, they are
+// made by chance: a logout, a new password and the acts of operators are done and on
+// record although ZooKeeper, or the Redis that lends the numbers, is down. The log says
+// so once a minute.
+type eventIDs struct {
+	worker audit.IDs
+	log    *slog.Logger
+	warned atomic.Int64 // when it did, in Unix seconds
+}
+
+// Next fails only if ctx has ended.
+func (e *eventIDs) Next(ctx context.Context) (idworker.ID, error) {
+	patient, cancel := context.WithTimeout(ctx, eventPatience)
+	defer cancel()
+	id, err := e.worker.Next(patient)
+	if err == nil || ctx.Err() != nil {
+		return id, err //nolint:wrapcheck // the caller says what it was for
+	}
+	if now, last := time.Now().Unix(), e.warned.Load(); now-last >= 60 && e.warned.CompareAndSwap(last, now) {
+		e.log.WarnContext(ctx, "no worker number; audit events get a number by chance", "err", err)
+	}
+	return byChance{}.Next(ctx)
+}
+
 // byChance makes IDs of this millisecond, without a worker number. They are keys
 // of one table only, and the database refuses the second of two that are equal:
 // one in four millions, if a server mints in the same millisecond. So they are
@@ -53,5 +82,6 @@ func (byChance) Next(context.Context) (idworker.ID, error) {
 	l := idworker.Default()
 	now := time.Now()
 	first := l.Smallest(now)
-	return first + idworker.ID(rand.Int64N(int64(l.Smallest(now.Add(l.Unit))-first))), nil //nolint:gosec // a key, not a secret
+	room := max(2, int64(l.Smallest(now.Add(l.Unit))-first)) // none if the clock is before the first ID
+	return first + idworker.ID(1+rand.Int64N(room-1)), nil   //nolint:gosec // a key, not a secret
 }

@@ -2,17 +2,61 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
 	"runtime"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/hashproc"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/breached"
 )
+
+// OpenBreached opens the list of stolen passwords, until closeList; without one
+// the Breaches are nil, which refuse none. failed, if not nil, is called for each
+// password that was accepted without having been looked up, and for each new list
+// that cannot be used.
+func OpenBreached(cfg config.Config, log *slog.Logger, failed func()) (b *account.Breaches, closeList func(), err error) {
+	if cfg.BreachedPasswords == "" {
+		return nil, func() {}, nil
+	}
+	list, err := breached.Open(cfg.BreachedPasswords)
+	if err != nil {
+		return nil, nil, fmt.Errorf("FLAKEPASS_BREACHED_PASSWORDS: %w", err)
+	}
+	var unread, kept minutely // a disk that fails does so for each password
+	count := func() {
+		if failed != nil {
+			failed()
+		}
+	}
+	list.Kept = func(err error) {
+		count()
+		kept.do(func() { log.Warn("a new list of stolen passwords is not used; the one before is", "err", err) })
+	}
+	return &account.Breaches{List: list, Unread: func(ctx context.Context, err error) {
+		count()
+		unread.do(func() {
+			log.WarnContext(ctx, "list of stolen passwords not read; a new password was accepted without it", "err", err)
+		})
+	}}, func() { _ = list.Close() }, nil
+}
+
+// A minutely does something at most once a minute.
+type minutely struct{ last atomic.Int64 } // Unix milliseconds; 0: never
+
+func (m *minutely) do(f func()) {
+	last, now := m.last.Load(), time.Now().UnixMilli()
+	if (last == 0 || now-last >= time.Minute.Milliseconds()) && m.last.CompareAndSwap(last, now) {
+		f()
+	}
+}
 
 // newEngine starts the process in which passwords are hashed, unless none is
 // wanted. Where none can be had they are hashed in this one: logins work, and slow the rest down.
@@ -20,7 +64,7 @@ func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics
 	if !cfg.HashProcess {
 		return account.Here{}, func() {}
 	}
-	e, err := hashproc.New(log, func() *exec.Cmd { return hashing(cfg.HashWorkers) }) //nolint:contextcheck // the process is of nobody who asks first
+	e, err := hashproc.New(log, func() *exec.Cmd { return hashing(cfg.HashWorkers) }) //nolint:contextcheck // the process outlives the request that starts it
 	if err != nil {
 		log.WarnContext(ctx, "passwords are hashed in the server's own process, and a flood of logins slows other requests down", "err", err)
 		return account.Here{}, func() {}
@@ -50,4 +94,23 @@ func ownProgram() string {
 		return path
 	}
 	return os.Args[0]
+}
+
+// roomBytes is memory that the garbage collector believes to be in use.
+const roomBytes = 32 << 20
+
+// spacious gives the collector room. It starts a cycle when the heap has
+// doubled, and the heap of a server with few logins is some 10 MB: forty cycles
+// a second under load. With the room they are a fifth as many, for at most
+// 32 MB more. The room itself is never touched, so it takes no memory. An operator
+// who sets GOGC or GOMEMLIMIT has decided otherwise.
+//
+// The caller keeps what it returns for as long as the server runs.
+func spacious(environ func(string) (string, bool)) []byte {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if _, set := environ(name); set {
+			return nil
+		}
+	}
+	return make([]byte, roomBytes)
 }

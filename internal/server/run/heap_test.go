@@ -2,7 +2,8 @@ package run
 
 import "testing"
 
-// Who tunes the collector by Go's own variables finds nothing else at work.
+// An operator who tunes the collector by Go's own variables has no other setting to
+// reckon with.
 func TestRoomYieldsToGoVariables(t *testing.T) {
 	for _, set := range []string{"", "GOGC", "GOMEMLIMIT"} {
 		room := spacious(func(name string) (string, bool) { return "", name == set })

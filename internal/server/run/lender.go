@@ -39,7 +39,7 @@ func LendsFromDatabase(cfg config.Config) bool {
 	return cfg.Worker.Kind == config.WorkerSQL || cfg.Worker.Kind == config.WorkerStatic
 }
 
-// lender says who lends the worker number.
+// lender is the configured lender of worker numbers.
 func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
 	nothing := func() {}
 	switch cfg.Worker.Kind {
@@ -96,7 +96,7 @@ func fromZooKeeper(cfg config.Config, log *slog.Logger, server bool) (l idworker
 	return k, func() { _ = k.Close(); _ = client.Close() }, nil
 }
 
-// Holder tells people who has a number.
+// Holder names this process to operators: its host and PID.
 func Holder() string {
 	host, _ := os.Hostname()
 	return fmt.Sprintf("%s:%d", host, os.Getpid())

@@ -8,10 +8,8 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/operator"
-	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
-	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/requestid"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -20,12 +18,12 @@ import (
 // OfInstance is log, with the name of this instance and, on what is logged for
 // a request, the name of the request.
 func OfInstance(log *slog.Logger) *slog.Logger {
-	return telemetry.Named(log, Holder(), func(ctx context.Context) string { return audit.From(ctx).RequestID })
+	return telemetry.Named(log, Holder(), requestid.From)
 }
 
-// newTally counts the refusals of this instance for the record.
-func newTally(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Tally {
-	return &audit.Tally{
+// newCollector counts the refusals of this instance for the record.
+func newCollector(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *telemetry.Metrics) *audit.Collector {
+	return &audit.Collector{
 		Store: EventsOf(db), IDs: ids, Now: time.Now, Log: log, Summed: metrics.Summed(),
 		Place: func(address string) string {
 			at, err := netip.ParseAddr(address)
@@ -37,25 +35,17 @@ func newTally(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger, metrics *
 	}
 }
 
-// bookOf is where logins begin and end, with their events or without.
-func bookOf(cfg config.Config, kept *sqlstore.Sessions, ids audit.IDs, rule *policy.Live) session.Book {
-	if !cfg.AuditLogins {
-		return kept
-	}
-	return &operator.OwnLogins{Book: kept, IDs: ids, Policy: rule, Now: time.Now}
-}
-
 // Retention deletes what was on record for long enough.
 func Retention(cfg config.Config, db *sqlstore.DB, log *slog.Logger) *audit.Retention {
 	return &audit.Retention{Store: EventsOf(db), Keep: cfg.AuditRetention, Now: time.Now, Log: log}
 }
 
 // foreign counts a value in Redis that this deployment did not write.
-func foreign(metrics *telemetry.Metrics, tally *audit.Tally) func(context.Context) {
+func foreign(metrics *telemetry.Metrics, collector *audit.Collector) func(context.Context) {
 	return func(ctx context.Context) {
 		metrics.Foreign(ctx)
 		// The request on whose behalf it was found has nothing to do with it.
-		tally.Note(audit.Sighting{
+		collector.Note(audit.Incident{
 			Action: audit.CacheForeignValue, Reason: "foreign_value", Target: audit.Target{Kind: "cache"}, By: audit.Actor{Name: "flakepass", Via: audit.ViaServer},
 		})
 	}

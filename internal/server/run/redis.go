@@ -11,7 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
-	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
@@ -32,8 +32,8 @@ func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
 
 // A sharedTier is the tier that all instances share, or its absence.
 type sharedTier struct {
-	session.Store                 // the tier, or the next one if there is no Redis
-	redis         *redistier.Tier // nil if there is no Redis
+	session.Store                      // the tier, or the next one if there is no Redis
+	redis         *redisstore.Sessions // nil if there is no Redis
 	rdb           redis.UniversalClient
 	where         string // the place of Redis, without anything secret
 }
@@ -41,7 +41,7 @@ type sharedTier struct {
 // Shared puts the tier that all instances share in front of next, if Redis is
 // configured. Otherwise it is absent. It does not talk to Redis. o need hold no
 // more than hooks and the log.
-func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next session.Store, o redistier.Options) (sharedTier, error) {
+func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next session.Store, o redisstore.Options) (sharedTier, error) {
 	if cfg.Redis.IsZero() {
 		return sharedTier{Store: next}, nil
 	}
@@ -54,7 +54,7 @@ func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next sessio
 	if err != nil {
 		return sharedTier{}, err
 	}
-	tier, err := redistier.New(rdb, next, o)
+	tier, err := redisstore.NewSessions(rdb, next, o)
 	if err != nil {
 		return sharedTier{}, errors.Join(err, rdb.Close())
 	}
@@ -68,7 +68,7 @@ func openRedis(cfg config.Config) (rdb redis.UniversalClient, where string, err 
 	if err != nil {
 		return nil, "", fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
 	}
-	return redistier.Open(redistier.Server{
+	return redisstore.Open(redisstore.Server{
 		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
 		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
 		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword.Reveal(),
@@ -93,11 +93,11 @@ func (s sharedTier) greet(ctx context.Context, bound time.Duration, log *slog.Lo
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
-	err := redistier.Check(ctx, s.rdb)
+	err := redisstore.Check(ctx, s.rdb)
 	if err == nil {
 		return "yes"
 	}
-	why := redistier.Trouble(err)
+	why := redisstore.Trouble(err)
 	log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything works without it, "+
 		"but a logout reaches other instances within the bound instead of at once, and each asks the database by itself",
 		"redis", why, "at", s.where, "bound", bound, "err", err)

@@ -2,51 +2,34 @@ package run
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/session"
-	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/release"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
-	"github.com/flakepass/flakepass/internal/store/redistier"
-	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 )
-
-// A reporting is what this instance tells the others, and people, of itself.
-type reporting struct {
-	id      string
-	start   time.Time
-	cfg     config.Config
-	ids     *idworker.Worker
-	tiers   *tiers
-	metrics *telemetry.Metrics
-	ready   *readiness
-	evicts  *eviction
-}
-
-func (r *reporting) run(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
-	(&fleet.Reporter{Store: &sqlstore.Instances{DB: db}, ID: r.id, State: r.report, Log: log}).Run(ctx)
-}
 
 // report is how this instance is doing, as far as it knows without asking the
 // database: what the database does shows when the report is written.
-func (r *reporting) report(ctx context.Context) fleet.Report {
+func (s *system) report(ctx context.Context) fleet.Report {
 	report := fleet.Report{
-		Name: Holder(), Version: release.Version(), Worker: r.ids.Number(), Up: time.Since(r.start),
-		Horizon: r.tiers.horizonAge(), Bound: r.cfg.RevocationBound, Answers: answersOf(r.metrics), Troubles: unfit(r.ids),
+		Name: Holder(), Version: release.Version(), Worker: s.ids.Number(), Up: time.Since(s.start),
+		Horizon: s.tiers.horizonAge(), Bound: s.cfg.RevocationBound, Answers: answersOf(s.metrics), Troubles: unfit(s.ids),
 	}
-	if r.ready.draining.Load() {
+	if s.ready.draining.Load() {
 		report.Troubles = append(report.Troubles, fleet.Stopping)
 	}
-	if r.tiers.memory != nil {
-		report.Remembered = r.tiers.memory.Size()
+	if s.tiers.memory != nil {
+		report.Remembered = s.tiers.memory.Size()
 	}
-	r.evicts.look(ctx)
+	s.evicts.look(ctx)
 	began := time.Now()
-	report.Redis = r.tiers.common.health(ctx)
+	report.Redis = s.tiers.common.health(ctx)
 	report.RedisTook = time.Since(began)
 	return report
 }
@@ -59,7 +42,8 @@ func (t *tiers) horizonAge() time.Duration {
 	return -1
 }
 
-// answersOf are how many tokens were accepted since the start, by who answered.
+// answersOf are how many tokens were accepted since the start, by the tier that
+// answered.
 func answersOf(m *telemetry.Metrics) fleet.Answers {
 	return fleet.Answers{
 		Memory: m.Accepted(session.FromMemory.String()), Redis: m.Accepted(session.FromRedis.String()),
@@ -74,8 +58,48 @@ func (s sharedTier) health(ctx context.Context) fleet.Trouble {
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
-	if err := redistier.Check(ctx, s.rdb); err != nil {
-		return redistier.Trouble(err)
+	if err := redisstore.Check(ctx, s.rdb); err != nil {
+		return redisstore.Trouble(err)
 	}
 	return fleet.RedisGood
+}
+
+// An eviction knows whether Redis removes keys before their time. Redis need keep
+// nothing for logins to be right, but it keeps the counts of attempts of all
+// instances, and a client that fills its memory could have them removed.
+type eviction struct {
+	common sharedTier
+	log    *slog.Logger
+	said   atomic.Pointer[string] // what an operator should know; nil if nothing
+}
+
+// look asks Redis, and logs what an operator should know when that has changed. While
+// Redis cannot be asked, what it said before holds.
+func (e *eviction) look(ctx context.Context) {
+	if e.common.rdb == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, redisPatience)
+	defer cancel()
+	text := ""
+	switch policy, err := redisstore.Eviction(ctx, e.common.rdb); {
+	case errors.Is(err, redisstore.ErrPermission):
+		text = "it is not known whether redis removes counts of attempts when its memory is full: its user may not ask (ACL +info)"
+	case err != nil:
+		return
+	case policy != redisstore.NoEviction:
+		text = "redis removes counts of attempts when its memory is full (maxmemory-policy " + policy + "); set noeviction"
+	}
+	was := e.said.Swap(&text)
+	if text != "" && (was == nil || *was != text) {
+		e.log.WarnContext(ctx, text, "at", e.common.where) //nolint:sloglint // one of two texts
+	}
+}
+
+// warnings are what an operator should know.
+func (e *eviction) warnings() []string {
+	if text := e.said.Load(); text != nil && *text != "" {
+		return []string{*text}
+	}
+	return nil
 }

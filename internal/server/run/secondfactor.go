@@ -20,7 +20,7 @@ import (
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
-// newFactors is what checks second factors, under the keys that are configured.
+// newFactors checks second factors, under the keys that are configured.
 func newFactors(ctx context.Context, cfg config.Config, db *sqlstore.DB, ids audit.IDs, log *slog.Logger, metrics *telemetry.Metrics) (*secondfactor.Service, error) {
 	store := &sqlstore.SecondFactors{DB: db}
 	keys, err := factorKeys(ctx, cfg, store, log)
@@ -28,7 +28,7 @@ func newFactors(ctx context.Context, cfg config.Config, db *sqlstore.DB, ids aud
 		return nil, err
 	}
 	return &secondfactor.Service{
-		Store: store, Keys: keys, IDs: ids, Now: time.Now, Issuer: "flakepass", Checked: metrics.SecondFactors(),
+		Store: store, Codes: store, Keys: keys, IDs: ids, Now: time.Now, Issuer: "flakepass", Checked: metrics.SecondFactors(),
 	}, nil
 }
 

@@ -62,43 +62,43 @@ func opsHandler(api, metrics http.Handler) http.Handler {
 	})
 }
 
-// doors are the two ports, and who answers there.
-type doors struct {
+// ports are the two ports, and the servers that answer there.
+type ports struct {
 	public, ops net.Listener
 	servers     [2]*http.Server // of public and ops
 	pair        *keypair.Pair   // nil without TLS
 }
 
 // scheme is that of the public port's URLs.
-func (d *doors) scheme() string {
-	if d.pair != nil {
+func (p *ports) scheme() string {
+	if p.pair != nil {
 		return "https"
 	}
 	return "http"
 }
 
 // open opens both ports, or none.
-func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log *slog.Logger) (*doors, error) {
-	d := &doors{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}}
-	d.servers[0].Protocols.SetUnencryptedHTTP2(cfg.H2C && cfg.TLSCert == "")
+func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log *slog.Logger) (*ports, error) {
+	p := &ports{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}}
+	p.servers[0].Protocols.SetUnencryptedHTTP2(cfg.H2C && cfg.TLSCert == "")
 	var err error
 	if cfg.TLSCert != "" {
-		if d.pair, err = keypair.Load(cfg.TLSCert, cfg.TLSKey); err != nil {
+		if p.pair, err = keypair.Load(cfg.TLSCert, cfg.TLSKey); err != nil {
 			return nil, fmt.Errorf("cannot use FLAKEPASS_TLS_CERT and FLAKEPASS_TLS_KEY: %w", err)
 		}
-		d.servers[0].TLSConfig = d.pair.Config()
-		d.servers[0].Handler = overTLSOnly(public)
+		p.servers[0].TLSConfig = p.pair.Config()
+		p.servers[0].Handler = overTLSOnly(public)
 	}
-	if d.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
+	if p.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
 		return nil, err
 	}
 	limit := connlimit.New(cfg.MaxConnections, peers(cfg.TrustedProxies))
-	d.public, d.servers[0].ConnState = limit.Listen(d.public), limit.ConnState
-	if d.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
-		_ = d.public.Close()
+	p.public, p.servers[0].ConnState = limit.Listen(p.public), limit.ConnState
+	if p.ops, err = listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN"); err != nil {
+		_ = p.public.Close()
 		return nil, err
 	}
-	return d, nil
+	return p, nil
 }
 
 // peers says from which network a connection comes, and that all but trusted proxies
@@ -115,28 +115,28 @@ func peers(trusted []netip.Prefix) func(net.Addr) (string, bool) {
 	}
 }
 
-// serve answers requests, in the background, and returns where it tells that a
-// port has failed.
-func (d *doors) serve(running *sync.WaitGroup) <-chan error {
-	failed := make(chan error, len(d.servers))
+// serve answers requests in the background. The channel gets the error of a port
+// that has failed.
+func (p *ports) serve(running *sync.WaitGroup) <-chan error {
+	failed := make(chan error, len(p.servers))
 	running.Go(func() {
-		if d.pair != nil {
-			failed <- d.servers[0].ServeTLS(d.public, "", "")
+		if p.pair != nil {
+			failed <- p.servers[0].ServeTLS(p.public, "", "")
 			return
 		}
-		failed <- d.servers[0].Serve(d.public)
+		failed <- p.servers[0].Serve(p.public)
 	})
-	running.Go(func() { failed <- d.servers[1].Serve(d.ops) })
+	running.Go(func() { failed <- p.servers[1].Serve(p.ops) })
 	return failed
 }
 
 // drain lets the requests under way finish, for at most that long. The public
 // port goes first, so that the other can say meanwhile that this instance is
 // stopping.
-func (d *doors) drain(ctx context.Context, grace time.Duration) error {
+func (p *ports) drain(ctx context.Context, grace time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	for _, s := range d.servers {
+	for _, s := range p.servers {
 		err := s.Shutdown(ctx)
 		if errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("requests were still under way %v after the stop (FLAKEPASS_SHUTDOWN_TIMEOUT) and were cut off: %w", grace, err)
@@ -148,13 +148,13 @@ func (d *doors) drain(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// cut closes both ports and cuts off whoever is left.
-func (d *doors) cut() {
-	for _, s := range d.servers {
+// cut closes both ports and all connections.
+func (p *ports) cut() {
+	for _, s := range p.servers {
 		_ = s.Close()
 	}
-	_ = d.public.Close() // a server that never served does not know its port
-	_ = d.ops.Close()
+	_ = p.public.Close() // a server that never served does not know its port
+	_ = p.ops.Close()
 }
 
 func listen(ctx context.Context, address, variable string) (net.Listener, error) {
@@ -191,8 +191,8 @@ func giveBack(ctx context.Context, ids *idworker.Worker, warn func(string, ...an
 	}
 }
 
-// overTLSOnly tells browsers never to speak to this host without TLS again (RFC
-// 6797), for a year.
+// overTLSOnly forbids browsers to connect to this host without TLS for a year (RFC
+// 6797).
 func overTLSOnly(next http.Handler) http.Handler {
 	value := []string{"max-age=31536000"}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -210,8 +210,8 @@ type greeting struct {
 	setup                 string
 }
 
-// greet writes all of it at once: whoever reads the addresses from a pipe has the
-// link too.
+// greet writes all of it at once: a program that reads the addresses from a pipe
+// has the link too.
 func greet(w io.Writer, g greeting) {
 	setup := ""
 	if g.setup != "" {

@@ -11,19 +11,18 @@ import (
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
-// A SweepDoor is what operators do with the sweep: ask for a pass, and see what
-// the passes did.
-type SweepDoor struct {
+// A Sweeper runs the passes of the sweep, and lists what they did.
+type Sweeper struct {
 	*sweep.Sweeper
 	*sqlstore.Sweeps
 	copies *sqlstore.Copies
 }
 
 // NewSweeper is the sweeper of a server or of the command.
-func NewSweeper(cfg config.Config, db *sqlstore.DB, rule interface{ Current() *policy.Policy }, ids sweep.IDs, log *slog.Logger) (SweepDoor, error) {
+func NewSweeper(cfg config.Config, db *sqlstore.DB, rule interface{ Current() *policy.Policy }, ids sweep.IDs, log *slog.Logger) (Sweeper, error) {
 	store := &sqlstore.Sweeps{DB: db}
-	d := SweepDoor{&sweep.Sweeper{
-		Store: store, Book: store, Policy: rule, IDs: ids, Log: log, Instance: Holder(), Audit: cfg.AuditExpiry,
+	d := Sweeper{&sweep.Sweeper{
+		Store: store, Runs: store, Policy: rule, IDs: ids, Log: log, Instance: Holder(), Audit: cfg.AuditExpiry,
 		Limits: sweep.Limits{Lag: cfg.ReplicaLag},
 	}, store, nil}
 	if len(cfg.Replicas) == 0 {
@@ -33,26 +32,26 @@ func NewSweeper(cfg config.Config, db *sqlstore.DB, rule interface{ Current() *p
 	for i, u := range cfg.Replicas {
 		var err error
 		if sources[i], err = sqlstore.MySQLSource(u.Reveal()); err != nil {
-			return SweepDoor{}, fmt.Errorf("replica %d of FLAKEPASS_REPLICAS: %w", i+1, err)
+			return Sweeper{}, fmt.Errorf("replica %d of FLAKEPASS_REPLICAS: %w", i+1, err)
 		}
 	}
 	var err error
 	if d.copies, err = sqlstore.OpenCopies(db, sources, log); err != nil {
-		return SweepDoor{}, err
+		return Sweeper{}, err
 	}
 	d.Copies = d.copies
 	return d, nil
 }
 
 // Close closes the connections to replicas.
-func (d SweepDoor) Close() {
+func (d Sweeper) Close() {
 	if d.copies != nil {
 		_ = d.copies.Close()
 	}
 }
 
-// count has a server's metrics told of each pass.
-func (d SweepDoor) count(metrics *telemetry.Metrics) {
+// count counts each pass in the server's metrics.
+func (d Sweeper) count(metrics *telemetry.Metrics) {
 	d.Swept = func(r sweep.Report) { metrics.Swept(string(r.Outcome), r.Cleared, r.FailedRows, r.Took()) }
 	d.Skipped = metrics.SweepSkipped
 }

@@ -16,25 +16,24 @@ import (
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/gatetier"
-	"github.com/flakepass/flakepass/internal/store/memtier"
-	"github.com/flakepass/flakepass/internal/store/redistier"
+	"github.com/flakepass/flakepass/internal/store/layer"
+	"github.com/flakepass/flakepass/internal/store/memstore"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
-	"github.com/flakepass/flakepass/internal/store/touchtier"
 )
 
 // tiers are the stores that stand in front of the user rows, and what keeps
 // them informed.
 type tiers struct {
 	near     session.Store // what a request asks
-	truth    session.Rows  // the user rows, through the gate
+	truth    session.Rows  // the user rows, behind the read slots
 	feed     *feed.Feed
-	news     *broadcast.Hub // what other services are told
+	news     *broadcast.Hub // streams to other services
 	common   sharedTier
-	accepted func(session.Witness)
+	accepted func(session.Accept)
 
-	touches *touchtier.Tier
-	memory  *memtier.Tier // nil if nothing is cached
+	touches *layer.WriteBehind
+	memory  *memstore.Sessions // nil if nothing is cached
 	auditor *session.Auditor
 }
 
@@ -45,16 +44,16 @@ func (t *tiers) close() {
 	t.common.Close()
 }
 
-// stack puts the tiers together: the gate nearest to the rows, memory nearest
+// stack puts the tiers together: the read slots nearest to the rows, memory nearest
 // to the request. Without Redis that tier is absent; with no room for entries
 // nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
-	log *slog.Logger, metrics *telemetry.Metrics, tally *audit.Tally) (*tiers, error) {
+	log *slog.Logger, metrics *telemetry.Metrics, collector *audit.Collector) (*tiers, error) {
 	t := &tiers{}
 	// Half of the connections are for reading, half for those who log in and out.
-	rows := &feed.Rows{Rows: kept, Judged: kept, Policy: rule}
-	t.truth = gatetier.New(rows, db.SQL().Stats().MaxOpenConnections/2)
-	t.touches = touchtier.New(t.truth, touchtier.Options{To: kept, Policy: rule, Written: t.written, Log: log})
+	rows := &layer.FreshPolicy{Rows: kept, Judged: kept, Policy: rule}
+	t.truth = layer.NewReadSlots(rows, db.SQL().Stats().MaxOpenConnections/2)
+	t.touches = layer.NewWriteBehind(t.truth, layer.WriteBehindOptions{To: kept, Policy: rule, Written: t.written, Log: log})
 	t.near = t.touches
 
 	var err error
@@ -63,7 +62,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		Polled: func(took time.Duration, ends int, err error) {
 			metrics.Polled(took, ends, err)
 			if errors.Is(err, context.DeadlineExceeded) {
-				db.LeaveIdle() // who polls finds out first, and before any request has to
+				db.LeaveIdle() // the feed finds a broken connection before a request does
 			}
 		},
 		Learn: func(news session.News) {
@@ -82,35 +81,39 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
 	metrics.Horizon(func() float64 { return session.Age(time.Now(), t.feed.Horizon()).Seconds() })
 	t.auditor = session.NewAuditor(t.truth, 1000, metrics.StaleAccept)
-	t.accepted = witness(metrics, t.auditor)
+	t.accepted = accepted(metrics, t.auditor)
+	if err := t.cache(ctx, cfg, db, redisstore.Options{Feed: t.feed, Unpublished: metrics.Unpublished, Foreign: foreign(metrics, collector), Log: log}, metrics); err != nil {
+		return nil, err
+	}
+	t.near = &layer.Publisher{Store: t.near, To: t.news}
+	return t, nil
+}
+
+// cache puts Redis, if there is one, and memory in front of the rows.
+func (t *tiers) cache(ctx context.Context, cfg config.Config, db *sqlstore.DB, hooks redisstore.Options, metrics *telemetry.Metrics) (err error) {
 	if cfg.CacheEntries == 0 {
 		// Nothing is kept in Redis; attempts are counted there all the same.
 		if !cfg.Redis.IsZero() {
-			if t.common.rdb, t.common.where, err = openRedis(cfg); err != nil {
-				return nil, err
-			}
+			t.common.rdb, t.common.where, err = openRedis(cfg)
 		}
-		t.near = &broadcast.Tier{Store: t.near, Hub: t.news}
-		return t, nil
+		return err
 	}
-
-	hooks := redistier.Options{Feed: t.feed, Untold: metrics.Untold, Foreign: foreign(metrics, tally), Log: log}
 	if !cfg.Redis.IsZero() {
 		hooks.Listening = metrics.RedisListening()
 		hooks.Gap = func(time.Time) { t.feed.Soon() }
 	}
 	if t.common, err = Shared(ctx, cfg, db, t.near, hooks); err != nil {
-		return nil, err
+		return err
 	}
-	t.memory, err = memtier.New(t.common, memtier.Options{
+	t.memory, err = memstore.NewSessions(t.common, memstore.Options{
 		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Heard: metrics.Heard,
 	})
 	if err != nil {
 		t.common.Close()
-		return nil, err
+		return err
 	}
-	t.near = &broadcast.Tier{Store: t.memory, Hub: t.news}
-	return t, nil
+	t.near = t.memory
+	return nil
 }
 
 // run keeps the tiers informed until ctx ends.
@@ -126,21 +129,21 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 	}
 }
 
-// note is told of endings on other instances.
+// note applies an end on another instance.
 func (t *tiers) note(ended session.Session) {
 	t.memory.Note(ended)
 	t.news.Note(ended)
 }
 
-// written is told what the row of a session says after a use of it.
+// written notes what the row of a session says after a use of it.
 func (t *tiers) written(id idworker.ID, seen time.Time) {
 	if t.memory != nil {
 		t.memory.Written(id, seen)
 	}
 }
 
-// settled is told what the rows have decided about a session. What is over is over
-// for good, so whoever follows this instance hears of it as of any other end.
+// settled applies what the rows have decided about a session. An end is final, so
+// the services that follow this instance receive it as any other end.
 func (t *tiers) settled(s session.Session) {
 	if s.Alive() {
 		t.written(s.ID, s.Seen)
@@ -161,10 +164,10 @@ func (t *tiers) clock() time.Time {
 	return time.Now()
 }
 
-// service is the one that asks these tiers, and that they hear of.
-func (t *tiers) service(bound time.Duration, book session.Book, ids session.Minter, rule *policy.Live) *session.Service {
+// service is the sessions over these tiers.
+func (t *tiers) service(bound time.Duration, kept session.Writer, recorded bool, ids session.Minter, events audit.IDs, rule *policy.Live) *session.Service {
 	return &session.Service{
-		Store: t.near, Rows: t.truth, Book: book, IDs: ids, Policy: rule, Known: t.feed,
+		Store: t.near, Rows: t.truth, Writer: kept, Recorded: recorded, IDs: ids, EventIDs: events, Policy: rule, Known: t.feed,
 		Near: bound + nearEnd, Settled: t.settled, Accepted: t.accepted,
 	}
 }
@@ -174,9 +177,9 @@ func (t *tiers) service(bound time.Duration, book session.Book, ids session.Mint
 // one attempt that fails.
 const nearEnd = 5 * time.Second
 
-// witness counts who answered for the tokens that were accepted, and looks at
-// some of them more closely.
-func witness(metrics *telemetry.Metrics, auditor *session.Auditor) func(session.Witness) {
+// accepted counts which tier answered for the tokens that were accepted, and has
+// some of them audited.
+func accepted(metrics *telemetry.Metrics, auditor *session.Auditor) func(session.Accept) {
 	const one = 64 // accepts to each whose age is observed
 	count := [...]func(){
 		session.FromDatabase: metrics.Accepts(session.FromDatabase.String()),
@@ -184,7 +187,7 @@ func witness(metrics *telemetry.Metrics, auditor *session.Auditor) func(session.
 		session.FromMemory:   metrics.Accepts(session.FromMemory.String()),
 	}
 	var n atomic.Uint64
-	return func(w session.Witness) {
+	return func(w session.Accept) {
 		count[w.Source]()
 		if n.Add(1)%one == 0 {
 			metrics.AcceptAge(session.Age(w.At, w.AsOf))

@@ -4,28 +4,19 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
-	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
-// workerMetrics is how the worker is doing, in the words of telemetry.
-func workerMetrics(w *idworker.Worker) func() telemetry.Worker {
-	return func() telemetry.Worker {
-		s := w.Stats()
-		return telemetry.Worker{
-			Number: s.Number, Healthy: w.Healthy() == nil,
-			Minted: s.Minted, Waits: s.Waits, RangeWaits: s.RangeWaits, Rollbacks: s.Rollbacks,
-			Lead: s.Lead, RangeLeft: s.FenceLeft, FenceAge: s.FenceAge, LeaseAge: s.LeaseAge,
-		}
-	}
-}
-
 // unfit says why no IDs can be counted on. What a database said is left out:
-// the answer is for everybody, and the log has it.
+// the answer is public, and the log has it.
 func unfit(w interface{ Healthy() error }) (reasons []fleet.Trouble) {
 	switch err := w.Healthy(); {
 	case err == nil:
@@ -41,7 +32,7 @@ func unfit(w interface{ Healthy() error }) (reasons []fleet.Trouble) {
 	}
 }
 
-// A workerLog tells the log what happens to the worker, an outage once.
+// A workerLog logs what happens to the worker, an outage once.
 type workerLog struct {
 	log     *slog.Logger
 	failing atomic.Bool
@@ -60,10 +51,30 @@ func (l *workerLog) SteppedBack(d time.Duration) {
 // Renewed implements [idworker.Recorder].
 func (l *workerLog) Renewed(s idworker.Stats, err error) {
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, idworker.ErrClosed): // told to stop
+	case errors.Is(err, context.Canceled), errors.Is(err, idworker.ErrClosed): // stopped
 	case err != nil && l.failing.CompareAndSwap(false, true):
 		l.log.WarnContext(context.Background(), "range of ID time not extended; trying again", "left", s.FenceLeft, "err", err)
 	case err == nil && l.failing.CompareAndSwap(true, false):
 		l.log.InfoContext(context.Background(), "range of ID time extended again", "worker", s.Number)
+	}
+}
+
+// counts is what this instance counts for the console, by the hour.
+type counts struct{ activity.Counter }
+
+func newCounts(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger) *counts {
+	return &counts{Counter: activity.Counter{
+		Store: &sqlstore.Activity{DB: db}, Instance: strconv.Itoa(ids.Number()), Now: time.Now, Log: log,
+	}}
+}
+
+// watch counts what each pass of the sweep clears, before the sweeper's own hook.
+func (c *counts) watch(s *sweep.Sweeper) {
+	next := s.Swept
+	s.Swept = func(r sweep.Report) {
+		c.Add(activity.Expired, int(r.Cleared))
+		if next != nil {
+			next(r)
+		}
 	}
 }

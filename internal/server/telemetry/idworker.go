@@ -2,58 +2,51 @@ package telemetry
 
 import (
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/flakepass/flakepass/idworker"
 )
 
-// A Worker is how the ID worker of this instance is doing; idworker.Stats says
-// what each field means.
-type Worker struct {
-	Number                               int
-	Healthy                              bool
-	Minted, Waits, RangeWaits, Rollbacks uint64
-	Lead, RangeLeft, FenceAge, LeaseAge  time.Duration
+// A Worker mints IDs. *idworker.Worker is one.
+type Worker interface {
+	Stats() idworker.Stats
+	Healthy() error
 }
 
-// Worker reports the ID worker. read is called once for each scrape, also by
-// several scrapes at a time.
-func (m *Metrics) Worker(read func() Worker) {
-	m.registry.MustRegister(&workerCollector{read: read, last: make([]float64, len(workerMetrics))})
+// Worker reports the ID worker. It is asked once for each scrape, also by several
+// scrapes at a time.
+func (m *Metrics) Worker(w Worker) {
+	m.registry.MustRegister(&workerCollector{worker: w, last: make([]float64, len(workerMetrics))})
 }
 
 // workerMetrics are in the order in which the scrape has them.
 var workerMetrics = []struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	of   func(Worker) float64
+	of   func(idworker.Stats) float64
 }{
 	{workerDesc("minted_total", "IDs minted by this instance since its start."), prometheus.CounterValue,
-		func(w Worker) float64 { return float64(w.Minted) }},
+		func(s idworker.Stats) float64 { return float64(s.Minted) }},
 	{workerDesc("waits_total", "Sleeps of calls that were ahead of the clock by more than the lead."), prometheus.CounterValue,
-		func(w Worker) float64 { return float64(w.Waits) }},
+		func(s idworker.Stats) float64 { return float64(s.Waits) }},
 	{workerDesc("range_waits_total", "Calls that found the range of ID time used up and had to ask for more."), prometheus.CounterValue,
-		func(w Worker) float64 { return float64(w.RangeWaits) }},
+		func(s idworker.Stats) float64 { return float64(s.RangeWaits) }},
 	{workerDesc("rollbacks_total", "Times that the wall clock was seen to have gone back."), prometheus.CounterValue,
-		func(w Worker) float64 { return float64(w.Rollbacks) }},
+		func(s idworker.Stats) float64 { return float64(s.Rollbacks) }},
 	{workerDesc("lead_seconds", "How far the last ID is ahead of the clock; negative if it is older."), prometheus.GaugeValue,
-		func(w Worker) float64 { return w.Lead.Seconds() }},
+		func(s idworker.Stats) float64 { return s.Lead.Seconds() }},
 	{workerDesc("range_left_seconds", "How long the range of ID time lasts from now."), prometheus.GaugeValue,
-		func(w Worker) float64 { return w.RangeLeft.Seconds() }},
+		func(s idworker.Stats) float64 { return s.FenceLeft.Seconds() }},
 	{workerDesc("fence_age_seconds", "Time since the range was last made longer."), prometheus.GaugeValue,
-		func(w Worker) float64 { return w.FenceAge.Seconds() }},
+		func(s idworker.Stats) float64 { return s.FenceAge.Seconds() }},
 	{workerDesc("lease_age_seconds", "Time since the worker number was taken."), prometheus.GaugeValue,
-		func(w Worker) float64 { return w.LeaseAge.Seconds() }},
+		func(s idworker.Stats) float64 { return s.LeaseAge.Seconds() }},
 	{workerDesc("number", "The worker number in use."), prometheus.GaugeValue,
-		func(w Worker) float64 { return float64(w.Number) }},
-	{workerDesc("healthy", "1, or 0 while something is wrong that /readyz names."), prometheus.GaugeValue,
-		func(w Worker) float64 {
-			if w.Healthy {
-				return 1
-			}
-			return 0
-		}},
+		func(s idworker.Stats) float64 { return float64(s.Number) }},
 }
+
+var workerHealthy = workerDesc("healthy", "1, or 0 while something is wrong that /readyz names.")
 
 func workerDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("flakepass_idworker_"+name, help, nil, nil)
@@ -62,7 +55,7 @@ func workerDesc(name, help string) *prometheus.Desc {
 // A workerCollector asks when it is scraped, so that nothing is counted twice
 // and all values are of one moment.
 type workerCollector struct {
-	read func() Worker
+	worker Worker
 
 	mu   sync.Mutex
 	last []float64 // what each counter has shown
@@ -73,15 +66,16 @@ func (c *workerCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range workerMetrics {
 		to <- m.desc
 	}
+	to <- workerHealthy
 }
 
 // Collect implements [prometheus.Collector].
 func (c *workerCollector) Collect(to chan<- prometheus.Metric) {
-	w := c.read()
+	s := c.worker.Stats()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, m := range workerMetrics {
-		v := m.of(w)
+		v := m.of(s)
 		if m.kind == prometheus.CounterValue {
 			// A call under way counts until it fails. Prometheus would take a
 			// counter that goes back by one for a restart.
@@ -90,4 +84,9 @@ func (c *workerCollector) Collect(to chan<- prometheus.Metric) {
 		}
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, v)
 	}
+	healthy := 0.0
+	if c.worker.Healthy() == nil {
+		healthy = 1
+	}
+	to <- prometheus.MustNewConstMetric(workerHealthy, prometheus.GaugeValue, healthy)
 }

@@ -9,8 +9,17 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 )
+
+type worker struct {
+	stat idworker.Stats
+	err  error
+}
+
+func (w *worker) Stats() idworker.Stats { return w.stat }
+func (w *worker) Healthy() error        { return w.err }
 
 func scrape(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
@@ -24,11 +33,11 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 
 func TestWorkerIsReadAtEachScrape(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
-	now := telemetry.Worker{
-		Number: 7, Healthy: true, Minted: 41, Waits: 2, RangeWaits: 3, Rollbacks: 4,
-		Lead: -1500 * time.Millisecond, RangeLeft: 3 * time.Second, FenceAge: 250 * time.Millisecond, LeaseAge: time.Hour,
-	}
-	m.Worker(func() telemetry.Worker { return now })
+	now := &worker{stat: idworker.Stats{
+		Number: 7, Minted: 41, Waits: 2, RangeWaits: 3, Rollbacks: 4,
+		Lead: -1500 * time.Millisecond, FenceLeft: 3 * time.Second, FenceAge: 250 * time.Millisecond, LeaseAge: time.Hour,
+	}}
+	m.Worker(now)
 	holds := func(lines ...string) {
 		t.Helper()
 		body := scrape(t, m)
@@ -42,9 +51,9 @@ func TestWorkerIsReadAtEachScrape(t *testing.T) {
 		"range_left_seconds 3", "fence_age_seconds 0.25", "lease_age_seconds 3600", "number 7", "healthy 1")
 
 	// A call that was counted has failed: a counter does not go back, a gauge does.
-	now.Minted, now.Lead, now.Healthy, now.Number = 40, -2*time.Second, false, 6
+	now.stat.Minted, now.stat.Lead, now.err, now.stat.Number = 40, -2*time.Second, idworker.ErrLost, 6
 	holds("minted_total 41", "lead_seconds -2", "healthy 0", "number 6")
-	now.Minted = 42
+	now.stat.Minted = 42
 	holds("minted_total 42")
 }
 
@@ -52,7 +61,7 @@ func TestWorkerIsReadAtEachScrape(t *testing.T) {
 // only grows.
 func TestNamesFollowTheConventions(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
-	m.Worker(func() telemetry.Worker { return telemetry.Worker{} })
+	m.Worker(&worker{})
 	m.Swept("done", 1, 0, time.Second)
 	var ours strings.Builder
 	for line := range strings.Lines(scrape(t, m)) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
@@ -24,38 +25,42 @@ type Metrics struct {
 
 // NewMetrics returns metrics with a registry of their own.
 func NewMetrics(version string) *Metrics {
-	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		swept: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_swept_logins_total", Help: "Stale logins cleared off user rows by this instance.",
-		}),
-		unswept: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_sweep_failed_rows_total", Help: "Rows that refused to be cleared by the sweep on this instance, each time that they did.",
-		}),
-		skipped: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_sweeps_skipped_total", Help: "Passes of the sweep that did not begin on this instance because another was running.",
-		}),
-		sweeps: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flakepass_sweeps_total", Help: "Passes of the sweep on this instance, by outcome.",
-		}, []string{"outcome"}),
-		sweeping: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "flakepass_sweep_duration_seconds", Help: "How long a pass of the sweep took.",
-			Buckets: []float64{.001, .01, .1, 1, 10, 60, 600},
-		}),
-		untold: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_untold_endings_total",
-			Help: "Endings of logins of which Redis could not be told; effective everywhere within the bound.",
-		}),
-	}
-	build := prometheus.NewGauge(prometheus.GaugeOpts{
+	m := &Metrics{registry: prometheus.NewRegistry()}
+	m.swept = m.counter("flakepass_swept_logins_total", "Stale logins cleared off user rows by this instance.")
+	m.unswept = m.counter("flakepass_sweep_failed_rows_total", "Failed attempts to clear a row in the sweep on this instance.")
+	m.skipped = m.counter("flakepass_sweeps_skipped_total", "Passes of the sweep that did not begin on this instance because another was running.")
+	m.sweeps = m.counters("outcome", "flakepass_sweeps_total", "Passes of the sweep on this instance, by outcome.")
+	m.sweeping = m.histogram("flakepass_sweep_duration_seconds", "How long a pass of the sweep took.", []float64{.001, .01, .1, 1, 10, 60, 600})
+	m.untold = m.counter("flakepass_untold_endings_total", "Ends of logins whose message could not be sent to Redis; effective on every instance within the bound.")
+	promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{
 		Name: "flakepass_build_info", Help: "Always 1; the version is in the label.",
 		ConstLabels: prometheus.Labels{"version": version},
-	})
-	build.Set(1)
-	m.registry.MustRegister(m.swept, m.unswept, m.skipped, m.sweeps, m.sweeping, m.untold, build,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	m.sessions = newSessionMetrics(m.registry)
+	}).Set(1)
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.sessions = m.newSessionMetrics()
 	return m
+}
+
+func (m *Metrics) counter(name, help string) prometheus.Counter {
+	return promauto.With(m.registry).NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+// counters are told apart by a label; those of values are shown from the start.
+func (m *Metrics) counters(label, name, help string, values ...string) *prometheus.CounterVec {
+	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
+	for _, v := range values {
+		c.WithLabelValues(v)
+	}
+	return c
+}
+
+func (m *Metrics) histogram(name, help string, buckets []float64) prometheus.Histogram {
+	return promauto.With(m.registry).NewHistogram(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets})
+}
+
+// gauge shows what read returns at the time of a scrape.
+func (m *Metrics) gauge(name, help string, read func() float64) {
+	promauto.With(m.registry).NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read)
 }
 
 // Hashing shows what the process uses that hashes passwords; pid returns an
@@ -75,22 +80,18 @@ func (m *Metrics) Swept(outcome string, cleared, failed int64, took time.Duratio
 // SweepSkipped counts a pass that did not begin because another was running.
 func (m *Metrics) SweepSkipped() { m.skipped.Inc() }
 
-// Untold counts an ending of which the other instances could not be told.
-func (m *Metrics) Untold(context.Context, error) { m.untold.Inc() }
+// Unpublished counts an end that could not be published to the other instances.
+func (m *Metrics) Unpublished(context.Context, error) { m.untold.Inc() }
 
 // RedisListening returns what is to be told whenever this instance begins or
 // ceases to hear from Redis of endings on the others, and adds two metrics about
 // it: without Redis there are none. Call it once.
 func (m *Metrics) RedisListening() func(bool) {
-	listening := prometheus.NewGauge(prometheus.GaugeOpts{
+	listening := promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{
 		Name: "flakepass_redis_listening",
-		Help: "1 while this instance hears from Redis of endings on the others, 0 while it learns of them within the bound.",
+		Help: "1 while this instance receives the ends on other instances from Redis, 0 while it reads them by polls.",
 	})
-	losses := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "flakepass_redis_listening_losses_total",
-		Help: "How often this instance ceased to hear from Redis of endings on the others.",
-	})
-	m.registry.MustRegister(listening, losses)
+	losses := m.counter("flakepass_redis_listening_losses_total", "How often this instance lost the messages of Redis about ends on other instances.")
 	return func(on bool) {
 		if on {
 			listening.Set(1)
@@ -104,4 +105,43 @@ func (m *Metrics) RedisListening() func(bool) {
 // Handler serves the metrics in the formats of Prometheus.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{Registry: m.registry})
+}
+
+// Summed counts the security events that are on record as part of a sum only.
+// Call it once.
+func (m *Metrics) Summed() func(n int64) {
+	c := m.counter("flakepass_summed_events_total",
+		"Refusals and hints that are in a summed audit event only, because there were too many different ones in a minute.")
+	return func(n int64) { c.Add(float64(n)) }
+}
+
+// BreachedUnread counts how often the list of stolen passwords could not be
+// asked. Call it once, and only if there is one.
+func (m *Metrics) BreachedUnread() func() {
+	return m.counter("flakepass_breached_list_failures_total",
+		"Passwords accepted although the list of stolen ones could not be read, and new lists that could not be used. Only where there is a list.").Inc
+}
+
+// Certificate shows when the certificate of the API ends, which notAfter says.
+// Call it once, and only if there is one.
+func (m *Metrics) Certificate(notAfter func() time.Time) {
+	m.gauge("flakepass_tls_certificate_end_timestamp_seconds",
+		"When the certificate of the API ends, in Unix time. Only where it speaks TLS itself.",
+		func() float64 { return float64(notAfter().Unix()) })
+}
+
+// SecondFactors counts what came of codes: code, recovery, required or invalid.
+// Call it once.
+func (m *Metrics) SecondFactors() func(outcome string) {
+	c := m.counters("outcome", "flakepass_second_factor_checks_total",
+		"Checks of a second factor on this instance, by outcome: a code, a recovery code, none though one was required, or an invalid one.",
+		"code", "recovery", "required", "invalid")
+	return func(outcome string) { c.WithLabelValues(outcome).Inc() }
+}
+
+// Throttled counts the attempts that a limit has refused. Call it once.
+func (m *Metrics) Throttled() func(policy string) {
+	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",
+		"login", "login-account", "login-network", "login-address", "register", "introspect", "reset")
+	return func(policy string) { c.WithLabelValues(policy).Inc() }
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // sessionMetrics are the numbers that show whether an end is known everywhere
@@ -21,46 +22,34 @@ type sessionMetrics struct {
 	foreign prometheus.Counter
 }
 
-func newSessionMetrics(r prometheus.Registerer) sessionMetrics {
+func (m *Metrics) newSessionMetrics() sessionMetrics {
 	ages := []float64{.001, .01, .1, .5, 1, 2, 5, 10, 30, 60, 120, 300, 1200}
-	m := sessionMetrics{
+	auto := promauto.With(m.registry)
+	s := sessionMetrics{
 		accepts: map[string]*atomic.Uint64{},
-		age: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "flakepass_accept_age_seconds", Buckets: ages,
-			Help: "How long before a token was accepted the database was read for it. One accept in 64 is observed.",
-		}),
-		stale: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "flakepass_stale_accept_age_seconds", Buckets: ages,
-			Help: "How long a login had been over when its token was accepted. One accept in 1,000 is looked up; above the bound is an error.",
-		}),
-		heard: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		age: m.histogram("flakepass_accept_age_seconds",
+			"The age of the database read behind an accepted token. One accept in 64 is observed.", ages),
+		stale: m.histogram("flakepass_stale_accept_age_seconds",
+			"How long a login had ended when its token was accepted. One accept in 1,000 is looked up; above the bound is an error.", ages),
+		heard: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "flakepass_end_heard_seconds", Buckets: ages,
-			Help: "How long after the end of a login, on any instance, this one heard of it, by what it heard it from: message or poll.",
+			Help: "How long after the end of a login, on any instance, this one received it, by the way it came: message or poll.",
 		}, []string{"by"}),
-		polls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "flakepass_feed_polls_total", Help: "Polls of the database for ends of logins, by outcome.",
-		}, []string{"outcome"}),
-		polling: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "flakepass_feed_poll_duration_seconds", Help: "How long a poll for ends of logins took.",
-			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .5, 1, 2},
-		}),
-		ends: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_feed_ends_total", Help: "Ends of logins that polls brought word of; one end may count several times.",
-		}),
-		foreign: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "flakepass_foreign_values_total", Help: "Values in Redis that this deployment did not write, and that were not believed.",
-		}),
+		polls: m.counters("outcome", "flakepass_feed_polls_total", "Polls of the database for ends of logins, by outcome."),
+		polling: m.histogram("flakepass_feed_poll_duration_seconds", "How long a poll for ends of logins took.",
+			[]float64{.0005, .001, .002, .005, .01, .02, .05, .1, .5, 1, 2}),
+		ends:    m.counter("flakepass_feed_ends_total", "Ends of logins that polls have read; one end may count several times."),
+		foreign: m.counter("flakepass_foreign_values_total", "Values in Redis that this deployment did not write, and that were ignored."),
 	}
 	for _, source := range []string{"memory", "redis", "database"} {
 		n := &atomic.Uint64{}
-		m.accepts[source] = n
-		r.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "flakepass_accepts_total", Help: "Tokens accepted, by who answered for them: memory, redis or database.",
+		s.accepts[source] = n
+		auto.NewCounterFunc(prometheus.CounterOpts{
+			Name: "flakepass_accepts_total", Help: "Tokens accepted, by the source of the answer: memory, redis or database.",
 			ConstLabels: prometheus.Labels{"source": source},
-		}, func() float64 { return float64(n.Load()) }))
+		}, func() float64 { return float64(n.Load()) })
 	}
-	r.MustRegister(m.age, m.stale, m.heard, m.polls, m.polling, m.ends, m.foreign)
-	return m
+	return s
 }
 
 // Accepts counts the tokens that were accepted by that source: memory, redis or
@@ -101,17 +90,12 @@ func (m *Metrics) Foreign(context.Context) { m.sessions.foreign.Inc() }
 
 // Followers registers the number of services that follow the news of logins.
 func (m *Metrics) Followers(count func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "flakepass_followers",
-		Help: "Services that follow GET /v1/revocations on this instance now.",
-	}, count))
+	m.gauge("flakepass_followers", "Services that follow GET /v1/revocations on this instance now.", count)
 }
 
 // Horizon registers the age of the feed's horizon, in seconds; before the first
 // poll it is infinite.
 func (m *Metrics) Horizon(age func() float64) {
-	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "flakepass_horizon_age_seconds",
-		Help: "How long ago the last poll for ends of logins began that was applied. Above the bound, memory is not believed.",
-	}, age))
+	m.gauge("flakepass_horizon_age_seconds",
+		"The age of the last applied poll for ends of logins, from its start. Above the bound, memory is not used.", age)
 }

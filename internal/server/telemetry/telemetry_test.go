@@ -55,7 +55,7 @@ func TestMetricsTellWhatWasCounted(t *testing.T) {
 	m.Swept("done", 41, 0, time.Second)
 	m.Swept("slow", 1, 2, time.Second)
 	m.SweepSkipped()
-	m.Untold(t.Context(), nil)
+	m.Unpublished(t.Context(), nil)
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	for _, want := range []string{

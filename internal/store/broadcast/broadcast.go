@@ -1,8 +1,8 @@
-// Package broadcast tells other services what this instance hears about logins:
+// Package broadcast streams to other services what this instance knows about logins:
 // every end, the global floor and the policy, each as soon as it is known here,
 // and how old this instance's horizon is.
 //
-// What was heard lies in one ring, which all followers read at their own pace.
+// What became known lies in one ring, which all followers read at their own pace.
 // So a slow follower costs no memory: the ring overtakes it, and it has to
 // begin anew.
 package broadcast
@@ -30,7 +30,7 @@ var (
 	errStopping = fmt.Errorf("broadcast: %w", session.ErrStopping)
 )
 
-// Options says what a [Hub] tells, and to how many.
+// Options says what a [Hub] streams, and to how many.
 type Options struct {
 	// Feed knows the horizon and the global floor.
 	Feed interface {
@@ -48,7 +48,7 @@ type Options struct {
 	Ring int
 }
 
-// A Hub remembers what was heard of late, and tells it. Make one with [New].
+// A Hub remembers what became known of late, and streams it. Make one with [New].
 // The methods may be called at the same time.
 type Hub struct {
 	Options
@@ -61,7 +61,7 @@ type Hub struct {
 	streams   map[idworker.ID][]*stream // of each account that follows; the oldest first
 	ring      []heard                   // of at most Ring; event n lies at n % Ring
 	next      uint64                    // number of the event to come; the first is 1
-	complete  time.Time                 // since when the ring holds whatever was heard
+	complete  time.Time                 // since when the ring holds all that became known
 	more      chan struct{}             // closed when there is another event
 	known     [2]map[idworker.ID]idworker.ID
 	turned    time.Time // when known[0] was begun
@@ -73,16 +73,16 @@ type heard struct {
 }
 
 const (
-	// turn is how long an end is recognised at least, so that followers are told
-	// once of what a message and several polls bring. A follower that is told
-	// twice takes no harm.
+	// turn is how long an end is recognised at least, so that followers get once
+	// what a message and several polls bring. A follower that gets it twice takes no
+	// harm.
 	turn = 20 * time.Second
 	// atOnce is how many ends are in one bulletin at most.
 	atOnce = 256
 )
 
-// New returns a hub that has heard nothing. It must hear of everything from now
-// on, or what it says of itself is not true.
+// New returns a hub that knows nothing. It must be given everything from now on, or
+// what it says of itself is not true.
 func New(o Options) *Hub {
 	if o.Most == 0 {
 		o.Most = 1000
@@ -99,14 +99,14 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Learn is told what a poll brought, before its horizon counts.
+// Learn adds what a poll brought, before its horizon counts.
 func (h *Hub) Learn(news session.News) {
 	for _, e := range news.Ends {
 		h.add(e)
 	}
 }
 
-// Note is told of a session that ended, here or elsewhere.
+// Note adds a session that ended, here or elsewhere.
 func (h *Hub) Note(ended session.Session) {
 	h.add(session.End{UserID: ended.UserID, Floor: ended.ID, Reason: ended.Ended})
 }
@@ -127,7 +127,7 @@ func (h *Hub) add(e session.End) {
 		h.ring = append(h.ring, heard{e, now})
 	} else {
 		old := &h.ring[h.slot(h.next)]
-		h.complete = old.at // of what was heard at that instant, something is gone
+		h.complete = old.at // of what became known at that instant, something is gone
 		*old = heard{e, now}
 	}
 	h.next++
@@ -147,7 +147,7 @@ func (h *Hub) Followers() int {
 	return h.followers
 }
 
-// Stop ends all that follow, and lets nobody follow any more.
+// Stop ends all streams, and refuses new ones.
 func (h *Hub) Stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +168,7 @@ func (h *Hub) place(mark string) (uint64, bool) {
 	return n, err == nil && name == h.name && n >= h.oldest() && n <= h.next
 }
 
-// reach is how far back a follower is told that brings no mark: longer than a
+// reach is how far back a follower that brings no mark begins: longer than a
 // follower needs to come here from another instance.
 func (h *Hub) reach() time.Duration { return 2*h.Bound + 5*time.Second }
 
@@ -189,7 +189,7 @@ func (h *Hub) enter(account idworker.ID, after string) (*stream, session.Start, 
 	if ok {
 		start.Resumed = true
 	} else {
-		// One that was heard earlier than what is promised is of no use, and no harm.
+		// One that became known earlier than what is promised is of no use, and no harm.
 		for at = h.next; at > h.oldest() && now.Sub(h.ring[h.slot(at-1)].at) <= start.Covers; {
 			at--
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
+	"github.com/flakepass/flakepass/internal/store/layer"
 )
 
 const bound = 5 * time.Second
@@ -101,9 +102,9 @@ func TestFollowerHearsEveryEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(broadcast.Options{})
 		l, stop := follow(t, h, "")
-		tier := &broadcast.Tier{Store: deaf{}, Hub: h}
+		tier := &layer.Publisher{Store: deaf{}, To: h}
 		for user := idworker.ID(1); user <= 600; user++ {
-			if err := tier.Hear(t.Context(), end(user)); err != nil {
+			if err := tier.Publish(t.Context(), end(user)); err != nil {
 				t.Fatal(err)
 			}
 			h.Note(end(user))
@@ -121,7 +122,7 @@ func TestFollowerHearsEveryEndOnce(t *testing.T) {
 
 type deaf struct{ session.Store }
 
-func (deaf) Hear(context.Context, session.Session) error { return nil }
+func (deaf) Publish(context.Context, session.Session) error { return nil }
 
 // TestStartCoversWhatItSays: every end that is younger is told.
 func TestStartCoversWhatItSays(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Follow tells that account of all that happens, until ctx ends or tell returns an
+// Follow gives tell all that happens, for that account, until ctx ends or tell returns an
 // error, which it returns wrapped. after is the mark of the last bulletin that the
 // follower got; empty if there is none. It fails with [session.ErrFollowers] if
 // there are too many, also later if an account with fewer streams needs the place;
@@ -56,10 +56,10 @@ type follower struct {
 	policy *policy.Policy
 }
 
-// catchUp tells whatever there is, and then beats if it should.
+// catchUp sends all that there is, and then a beat if it should.
 func (f *follower) catchUp(beat bool) (more <-chan struct{}, err error) {
-	// Read before everything else, so that what is told covers it: the feed moves
-	// its horizon only after it has told the ends, the floor and the policy.
+	// Read before everything else, so that what is sent covers it: the feed moves
+	// its horizon only after it has passed on the ends, the floor and the policy.
 	horizon := f.Feed.Horizon()
 	for {
 		var b session.Bulletin

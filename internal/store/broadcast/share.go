@@ -14,8 +14,8 @@ type stream struct {
 
 // makeRoom closes the newest stream of the account that has the most, for one that
 // would still have fewer. It reports whether there is such an account. So one
-// account may have all streams while nobody else wants any, and keeps nobody out.
-// The newest goes, for whoever opened it has relied on it for the shortest time.
+// account may have all streams while no other wants any, and keeps none out.
+// The newest goes: its client has relied on it for the shortest time.
 func (h *Hub) makeRoom(account idworker.ID) bool {
 	var most []*stream
 	for _, of := range h.streams {

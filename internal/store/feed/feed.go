@@ -1,5 +1,5 @@
-// Package feed is how an instance hears of every end, whatever becomes of the
-// messages: it polls the database for what has ended since.
+// Package feed makes every end known to an instance, also if messages are lost:
+// it polls the database for what has ended since.
 //
 // The windows of two polls overlap, so that an end which was stamped early and
 // committed late is seen. The start of the last poll that was applied is the
@@ -36,16 +36,16 @@ type Options struct {
 	// Policy, if set, is given the policy that each poll brings: like an end, it
 	// must be known within the bound.
 	Policy func(ctx context.Context, p policy.Policy)
-	// Learn is told the news, before the horizon moves. Of one end it may hear
+	// Learn is given the news, before the horizon moves. One end it may get
 	// several times.
 	Learn func(session.News)
 	// Bound is how old the horizon may be for anybody to rely on it.
 	Bound time.Duration
-	// Now tells the time. nil means time.Now.
+	// Now is the clock. nil means time.Now.
 	Now func() time.Time
-	// Log hears when polls fail for so long that nobody relies on them.
+	// Log gets a line when polls fail for so long that they are not relied on.
 	Log *slog.Logger
-	// Polled, if set, hears of every poll: how long it took, of how many ends it
+	// Polled, if set, is called after every poll: how long it took, of how many ends it
 	// brought word, and the error if it failed.
 	Polled func(took time.Duration, ends int, err error)
 }
@@ -78,7 +78,7 @@ type reading struct{ showed, asked time.Time }
 const (
 	// overlap is how far a window reaches back into the one before. It makes up
 	// for ends that become visible up to a second after they were stamped
-	// (whoever takes longer stamps anew), and for a clock that was set back by
+	// (what takes longer is stamped anew), and for a clock that was set back by
 	// less than setBack notices: slack and the time of two polls.
 	overlap = 6 * time.Second
 
@@ -93,7 +93,7 @@ const (
 // New returns a feed that knows nothing yet.
 func New(o Options) (*Feed, error) {
 	if o.From == nil || o.Learn == nil || o.Bound <= 0 {
-		return nil, errors.New("feed: needs a source, somebody to tell, and a bound above 0")
+		return nil, errors.New("feed: needs a source, a Learn, and a bound above 0")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -102,7 +102,7 @@ func New(o Options) (*Feed, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	// A shared memory may hold answers as old as their life, from before this
-	// instance was started: it has to hear of all that ended since.
+	// instance was started: it has to know all that ended since.
 	return &Feed{Options: o, keep: 2*session.Life(o.Bound) + overlap, soon: make(chan struct{}, 1)}, nil
 }
 
@@ -139,8 +139,8 @@ func (f *Feed) Clock() (time.Time, bool) {
 
 func (c *reading) at(now time.Time) time.Time { return c.showed.Add(now.Sub(c.asked)) }
 
-// Saw is told what the clock of the database showed to somebody who had asked for
-// it at asked. It moves the clock forward only: before the first poll, and after
+// Saw notes what the clock of the database showed to a question that was asked at
+// asked. It moves the clock forward only: before the first poll, and after
 // this machine has slept.
 func (f *Feed) Saw(showed, asked time.Time) {
 	c := f.clock.Load()

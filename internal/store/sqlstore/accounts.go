@@ -54,7 +54,7 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		}
 		c, err := decide(row)
 		if errors.Is(err, errAlready) {
-			start = time.Time{} // whoever asked before may have been cut off
+			start = time.Time{} // the first call may have been cut off
 			if row.EndedReason.Valid && row.EndedReason.String == string(c.reason) {
 				ended = row.ended(asOf)
 				ended.Before = true
@@ -87,8 +87,8 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 }
 
 // changed sets when an account was last changed, by the database's clock. It grows
-// with each change, whatever the clock does: what was made by somebody whose
-// account has changed since is known by it.
+// with each change, whatever the clock does: a link or a proof of before the change
+// is known by it.
 func (d *dialect) changed() string {
 	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
 }
@@ -126,8 +126,8 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	return done.Error
 }
 
-// otherAdmin returns [account.ErrLastAdmin] unless somebody else is an enabled
-// admin, and has a password: one who was invited may never come. Who asks has
+// otherAdmin returns [account.ErrLastAdmin] unless another user is an enabled
+// admin, and has a password: one who was invited may never come. The caller has
 // locked the settings.
 func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
 	var ids []int64
@@ -140,7 +140,7 @@ func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
 
 // lockSettings holds a lock until the transaction ends, so that two admins who
 // disable each other are not both right: on MySQL that of a row that is always
-// there and that nobody holds for long, in SQLite that of the database.
+// there and that no transaction holds for long, in SQLite that of the database.
 func (db *DB) lockSettings(tx *gorm.DB) error {
 	if db.d.forRead == "" {
 		return nil

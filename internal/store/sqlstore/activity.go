@@ -21,8 +21,6 @@ func (a *Activity) Add(ctx context.Context, instance string, counts []activity.C
 	if len(counts) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var args []any
 	for _, c := range counts {
 		args = append(args, c.Hour.UnixMilli(), cut(instance, 64), string(c.Kind), c.N)
@@ -32,24 +30,19 @@ func (a *Activity) Add(ctx context.Context, instance string, counts []activity.C
 		add = " ON DUPLICATE KEY UPDATE n = n + VALUES(n)" // MariaDB knows no other way
 	}
 	query := "INSERT INTO activity (hour, instance, kind, n) VALUES (?, ?, ?, ?)" + strings.Repeat(", (?, ?, ?, ?)", len(counts)-1) + add
-	err := a.DB.retry(ctx, func() error { return a.DB.gorm.WithContext(ctx).Exec(query, args...).Error })
-	if err != nil {
+	if err := a.DB.exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("sqlstore: activity: %w", err)
 	}
 	return nil
 }
 
-// Prune forgets hours that began before then. It looks first, without a lock:
+// Prune deletes hours that began before then. It looks first, without a lock:
 // mostly there are none.
 func (a *Activity) Prune(ctx context.Context, before time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var hours []int64
-	err := a.DB.gorm.WithContext(ctx).Raw("SELECT hour FROM activity WHERE hour < ? LIMIT 1", before.UnixMilli()).Scan(&hours).Error
+	err := a.DB.query(ctx, &hours, "SELECT hour FROM activity WHERE hour < ? LIMIT 1", before.UnixMilli())
 	if err == nil && len(hours) > 0 {
-		err = a.DB.retry(ctx, func() error {
-			return a.DB.gorm.WithContext(ctx).Exec("DELETE FROM activity WHERE hour < ?", before.UnixMilli()).Error
-		})
+		err = a.DB.exec(ctx, "DELETE FROM activity WHERE hour < ?", before.UnixMilli())
 	}
 	if err != nil {
 		return fmt.Errorf("sqlstore: activity: %w", err)
@@ -60,15 +53,13 @@ func (a *Activity) Prune(ctx context.Context, before time.Time) error {
 // Since is what was counted in the hours that began then or later, on all
 // instances together.
 func (a *Activity) Since(ctx context.Context, since time.Time) ([]activity.Count, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var rows []struct {
 		Hour int64
 		Kind string
 		N    int64
 	}
-	err := a.DB.gorm.WithContext(ctx).Raw("SELECT hour, kind, SUM(n) AS n FROM activity WHERE hour >= ? GROUP BY hour, kind ORDER BY hour, kind",
-		since.UnixMilli()).Scan(&rows).Error
+	err := a.DB.query(ctx, &rows, "SELECT hour, kind, SUM(n) AS n FROM activity WHERE hour >= ? GROUP BY hour, kind ORDER BY hour, kind",
+		since.UnixMilli())
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: activity: %w", err)
 	}

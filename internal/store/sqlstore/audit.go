@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 
@@ -14,22 +16,31 @@ import (
 // Audit is the record of what was done.
 type Audit struct{ DB *DB }
 
-// Append writes an event by itself: one that tells of no change in this
-// database.
+// Append writes an event by itself: one that reports no change in this database.
 func (a *Audit) Append(ctx context.Context, e audit.Event) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := a.DB.retry(ctx, func() error { return insertEvent(a.DB.gorm.WithContext(ctx), e) })
-	if err != nil {
+	insert, args := EventRow(e)
+	if err := a.DB.exec(ctx, insert, args...); err != nil {
 		return fmt.Errorf("sqlstore: audit: %w", err)
 	}
 	return nil
 }
 
-// insertEvent writes an event. What tells of a change goes by a permit.
-func insertEvent(tx *gorm.DB, e audit.Event) error {
-	insert, args := EventRow(e)
-	return tx.Exec(insert, args...).Error
+// insertEvents writes events, a hundred with each statement. One that reports a
+// change needs a permit.
+func insertEvents(tx *gorm.DB, events []audit.Event) error {
+	const some = 100
+	for part := range slices.Chunk(events, some) {
+		insert, args := EventRow(part[0])
+		row := insert[strings.LastIndex(insert, "("):]
+		for _, e := range part[1:] {
+			_, more := EventRow(e)
+			args = append(args, more...)
+		}
+		if err := tx.Exec(insert+strings.Repeat(", "+row, len(part)-1), args...).Error; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // EventRow is the statement that writes an event, and its arguments.

@@ -3,13 +3,13 @@
 package sqlstore_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -90,18 +90,17 @@ func TestRecordedBeginIsThereWithItsEventOrNotAtAll(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		ada := w.user(t, "ada")
 		before := w.begin(t, ada)
-		event := func(b session.Begun) (audit.Event, error) {
-			return audit.Event{By: shell, ID: b.Session.ID, Action: audit.LoginBegan, Target: audit.AboutLogin(b.Session.ID, b.Session.Username)}, nil
-		}
-		broken := func(session.Begun) (audit.Event, error) { return audit.Event{By: shell}, errors.New("no event") }
+		rule := policy.Default()
 		opening := w.opening(ada)
-		if begun, err := w.sessions.BeginRecorded(t.Context(), opening, broken); err == nil {
+		opening.Record = &session.Record{By: audit.Actor{Via: strings.Repeat("x", 99)}, Need: audit.NeedsNothing, Policy: &rule, Now: start}
+		if begun, err := w.login(t.Context(), opening); err == nil {
 			t.Errorf("an event that cannot be written: begun %+v", begun)
 		}
 		if got, err := w.sessions.Get(t.Context(), before.ID); err != nil || !got.Alive() {
 			t.Fatalf("after an event that could not be written: %+v, %v; want the login before alive", got, err)
 		}
-		begun, err := w.sessions.BeginRecorded(t.Context(), opening, event)
+		opening.Record.By = shell
+		begun, err := w.login(t.Context(), opening)
 		if err != nil || begun.Replaced.ID != before.ID {
 			t.Fatalf("%+v, %v", begun, err)
 		}

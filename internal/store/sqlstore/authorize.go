@@ -15,8 +15,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A permit says that whoever acts was found, in this transaction, to have what
-// they need. Events are written by it, and a change that forgets to ask for one
+// A permit says that the actor was found, in this transaction, to have what the
+// change needs. Events are written by it, and a change that forgets to ask for one
 // cannot write its event.
 type permit struct {
 	tx   *gorm.DB
@@ -28,15 +28,15 @@ type permit struct {
 // cluster need not agree on the time to the millisecond.
 const clockSlack = 5 * time.Second
 
-var errNobodySaid = errors.New("sqlstore: a change by somebody of whom nobody has said who it is and what they need")
+var errUnstated = errors.New("sqlstore: a change that does not state its actor and what the actor needs")
 
 // authorize is the first thing that a transaction does which changes something for
-// somebody. It locks the row of whoever acts until the transaction ends, so that
+// an actor. It locks the row of the actor until the transaction ends, so that
 // the login, the role and the account are as it finds them when the change is
-// committed: after an end is acknowledged nobody changes anything by that login,
+// committed: after an end is acknowledged nothing is changed by that login,
 // whatever an instance still remembers of it.
 //
-// It fails with the refusal of a login that is over, [audit.ErrRole] or
+// It fails with the refusal of a login that has ended, [audit.ErrRole] or
 // [audit.ErrUnproven].
 func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
 	p := permit{tx, by, need}
@@ -44,7 +44,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	case need == audit.NeedsNothing || by.Inside():
 		return p, nil
 	case !need.Said() || by.ID == 0 || by.Session == 0:
-		return permit{}, errNobodySaid
+		return permit{}, errUnstated
 	}
 	row, err := db.actor(tx, by.ID)
 	if err != nil {
@@ -86,18 +86,15 @@ func (db *DB) authorizeAll(tx *gorm.DB, events []audit.Event) (permit, error) {
 }
 
 // record writes events in the transaction of the change that they report. It refuses
-// one by somebody else than the permit is for, or that needs more.
+// one by another actor than the permit is for, or that needs more.
 func (p permit) record(events ...audit.Event) error {
 	for _, e := range events {
 		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || e.Need > p.need ||
 			e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
-			return errNobodySaid
-		}
-		if err := insertEvent(p.tx, e); err != nil {
-			return err
+			return errUnstated
 		}
 	}
-	return nil
+	return insertEvents(p.tx, events)
 }
 
 // transact runs f in one transaction, for at most tau, and again after a race that
@@ -113,8 +110,8 @@ func (db *DB) write(ctx context.Context, change func(tx *gorm.DB) error, events 
 	return db.transact(ctx, func(tx *gorm.DB) error { return db.recorded(tx, change, events...) })
 }
 
-// recorded makes a change with its events: first it looks whether their actor has
-// what they need. A change that returns errAlready was none, and has no event.
+// recorded makes a change with its events, after authorize. A change that returns
+// errAlready was none, and has no event.
 func (db *DB) recorded(tx *gorm.DB, change func(tx *gorm.DB) error, events ...audit.Event) error {
 	may, err := db.authorizeAll(tx, events)
 	if err == nil {
@@ -129,7 +126,7 @@ func (db *DB) recorded(tx *gorm.DB, change func(tx *gorm.DB) error, events ...au
 	return may.record(events...)
 }
 
-// An actorRow is the row of whoever acts.
+// An actorRow is the row of the actor.
 type actorRow struct {
 	Row           tokenRow `gorm:"embedded"`
 	TokenProvedID sql.NullInt64
@@ -139,7 +136,7 @@ type actorRow struct {
 
 // actor reads the row and the global floor, and keeps both as they are until the
 // transaction ends. The settings come before any row of a user, here as where an
-// admin is lost: the other way round somebody with many requests at a time could
+// admin is lost: the other way round a client with many requests at a time could
 // keep others from being served, by one deadlock after the other.
 func (db *DB) actor(tx *gorm.DB, id idworker.ID) (actorRow, error) {
 	var floors []int64
@@ -185,8 +182,8 @@ func (r *actorRow) may(login idworker.ID, need audit.Need) error {
 }
 
 // proven reports whether password and code were shown in the login that the row
-// has, not long ago. A login begun by a release that knows no proofs leaves that
-// of the login before, which is not one of it.
+// has, not long ago. A login begun by a release that knows no proofs leaves the
+// proof of the login before, which does not count for it.
 func (r *actorRow) proven() bool {
 	age := time.Duration(r.Now-r.TokenProvedAt.Int64) * time.Millisecond
 	return r.TokenProvedAt.Valid && r.TokenProvedID == r.Row.TokenID && age <= audit.ProofLife && age >= -clockSlack

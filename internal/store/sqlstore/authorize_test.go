@@ -29,7 +29,7 @@ func (w *world) makes(t testing.TB, by audit.Actor, need audit.Need) error {
 	id := w.ids.next(0)
 	u := account.User{ID: id, Username: "u" + id.String(), Role: account.RoleUser, PasswordHash: account.NewPHC("$first"), PasswordVersion: 1}
 	e := audit.Event{ID: w.ids.next(0), By: by, Need: need, Action: audit.UserCreated, Target: audit.Target{Kind: "user", ID: id}}
-	err := w.users.CreateRecorded(t.Context(), u, e)
+	err := w.users.Create(t.Context(), u, e)
 	_, missing := w.users.ByID(t.Context(), id)
 	if (err == nil) != (missing == nil) {
 		t.Errorf("told %v, and looking for the user says %v", err, missing)

@@ -23,7 +23,7 @@ import (
 // changes are all that a request or the sweep may do to a user's row.
 func (w *world) changes(user idworker.ID, s session.Session) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
-		"Begin": func(ctx context.Context) error { _, err := w.sessions.Begin(ctx, w.opening(user)); return err },
+		"Begin": func(ctx context.Context) error { _, err := w.login(ctx, w.opening(user)); return err },
 		"End":   func(ctx context.Context) error { _, err := w.sessions.End(ctx, logout(s)); return err },
 		"ChangePassword": func(ctx context.Context) error {
 			_, err := w.users.ChangePassword(ctx, user, 1, account.NewPHC("$second"))
@@ -53,20 +53,11 @@ func TestCancelledChangesNothing(t *testing.T) {
 		// Half-way through a login, when the old one is about to end.
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		o := w.opening(user)
-		o.Mint = func(ctx context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
-			cancel()
-			return w.ids.mint(ctx, above)
-		}
-		if _, err := w.sessions.Begin(ctx, o); !errors.Is(err, context.Canceled) {
+		undo := w.afterCheck(t, cancel)
+		if _, err := w.login(ctx, w.opening(user)); !errors.Is(err, context.Canceled) {
 			t.Errorf("Begin, cancelled half-way: %v, want context.Canceled", err)
 		}
-		// And when no ID can be had.
-		none := errors.New("no ID")
-		o.Mint = func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) { return 0, session.Hash{}, none }
-		if _, err := w.sessions.Begin(t.Context(), o); !errors.Is(err, none) {
-			t.Errorf("Begin without an ID: %v, want what Mint returned", err)
-		}
+		undo()
 		if diff := cmp.Diff(w.row(t, user), before); diff != "" {
 			t.Errorf("the row changed:\n%s", diff)
 		}

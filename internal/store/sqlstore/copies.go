@@ -34,7 +34,7 @@ var _ sweep.Copies = (*Copies)(nil)
 const copyLimit = time.Second
 
 // OpenCopies prepares to ask replicas, each by the source that [MySQLSource]
-// makes. It connects to none. log hears what the driver has to say of them.
+// makes. It connects to none. log gets the messages of the driver.
 func OpenCopies(source *DB, sources []string, log *slog.Logger) (*Copies, error) {
 	c := &Copies{source: source}
 	for i, s := range sources {
@@ -112,8 +112,8 @@ func (c *Copies) Behind(ctx context.Context, pass idworker.ID) (time.Duration, e
 	return time.Duration(most) * time.Millisecond, errors.Join(errs...)
 }
 
-// leaseAt is the lease of the pass as a copy knows it. One that has not heard of
-// the pass, or not even of the table, has at best what was there before.
+// leaseAt is the lease of the pass as a copy has it. A copy without the row of the
+// pass has at best what was there before.
 func leaseAt(ctx context.Context, db *sql.DB, pass idworker.ID, first int64) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, copyLimit)
 	defer cancel()

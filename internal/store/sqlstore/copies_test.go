@@ -60,7 +60,7 @@ func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	source := testenv.OwnMySQL(t)
 	slow, gone := replicate(t, source), testenv.OwnMySQL(t)
 	w := newWorld(t, onServer(t, "root@tcp("+source.Addr+")/"+source.Name))
-	book := &sqlstore.Sweeps{DB: w.DB}
+	runs := &sqlstore.Sweeps{DB: w.DB}
 	copies, err := sqlstore.OpenCopies(w.DB, []string{sourceOf(t, slow), sourceOf(t, gone)}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -68,12 +68,12 @@ func TestReplicasAreAskedHowFarTheyAre(t *testing.T) {
 	defer copies.Close()
 	pass := sweep.Report{ID: 4711, Instance: "here", Started: time.Now()}
 	const lease = time.Minute
-	if _, err := book.Take(t.Context(), pass, nil, lease); err != nil {
+	if _, err := runs.Take(t.Context(), pass, nil, lease); err != nil {
 		t.Fatal(err)
 	}
 	beat := func() {
 		t.Helper()
-		if err := book.Keep(t.Context(), pass, sweep.Cursor{}, lease); err != nil {
+		if err := runs.Keep(t.Context(), pass, sweep.Cursor{}, lease); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -23,7 +23,7 @@ type dialect struct {
 	// shareNow is forShare that fails at once where it would wait, with an error
 	// that lockedNow knows. It is empty for SQLite.
 	shareNow string
-	// skipLocked is forRead for those rows only that nobody else has locked.
+	// skipLocked is forRead for those rows only that no other transaction has locked.
 	skipLocked string
 	// readOnly is 1 on a server that takes no writes from ordinary users, as a replica
 	// should be, and 0 on any other.

@@ -47,7 +47,7 @@ func logInAndOut(ctx context.Context, file string) error {
 	for _, u := range users {
 		go func() {
 			for {
-				begun, err := w.sessions.Begin(ctx, w.opening(u.ID))
+				begun, err := w.login(ctx, w.opening(u.ID))
 				if err != nil {
 					failed <- err
 				}

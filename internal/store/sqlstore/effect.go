@@ -2,11 +2,18 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // Effect says what it would do to the logins that live to replace the policy in
@@ -74,4 +81,23 @@ func together(errs ...int64) int64 {
 		squares += float64(e) * float64(e)
 	}
 	return int64(math.Ceil(math.Sqrt(squares)))
+}
+
+// recordExpiry writes an event for each login, in the transaction that clears
+// them: about whose login it was, so that it is found among what else happened
+// to that user. idOf is the event's ID.
+func recordExpiry(tx *gorm.DB, logins []sweep.Login, why session.Reason, idOf func(sweep.Login) idworker.ID) error {
+	events := make([]audit.Event, len(logins))
+	for i, l := range logins {
+		// Two texts cannot fail to be JSON.
+		value, _ := json.Marshal(struct {
+			Session idworker.ID `json:"session_id"`
+			Reason  string      `json:"reason"`
+		}{l.Token, string(why)})
+		events[i] = audit.Event{
+			ID: idOf(l), Action: audit.LoginExpired, By: audit.Actor{Name: "sweep", Via: audit.ViaSweep},
+			Target: audit.Target{Kind: "user", ID: l.User}, New: value,
+		}
+	}
+	return insertEvents(tx, events)
 }

@@ -8,13 +8,12 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // endSet ends the login of a row. The floor only grows; its time is the
 // database's own, for the instances compare it with each other's. What ended is
-// kept beside it, so that its holder can be told why.
+// kept beside it, so that the answer to its token can say why.
 func (d *dialect) endSet() string {
 	return "token_floor = " + d.max + "(token_floor, ?), token_floor_at = " + d.now + ", " +
 		"ended_token_id = ?, ended_token_hash = ?, ended_reason = ?, " +
@@ -43,29 +42,13 @@ func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
 
 // End ends one session with one compare-and-set. A login that began meanwhile
 // is another session, and is left alone.
-func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
-	return s.endAs(ctx, ending{Ending: e})
-}
-
-// EndRecorded is [Sessions.End] with an event in the same transaction. event makes it
-// from the session as it was, and is not called if nothing ends. It must not wait, for
-// the row is about to be locked, and may be called more than once.
 //
-// Who asks need not have the token: an Ending without a hash names the session by its
-// ID, or by its user. A user who has no login, and whose last one ended for the same
-// reason, has that one ended again, for nobody knows who was told of it.
-func (s *Sessions) EndRecorded(ctx context.Context, e session.Ending, event func(session.Session) (audit.Event, error)) (session.Session, error) {
-	return s.endAs(ctx, ending{Ending: e, event: event})
-}
-
-// An ending is a session.Ending, and the event of it where somebody else than
-// the holder of the token asks.
-type ending struct {
-	session.Ending
-	event func(session.Session) (audit.Event, error)
-}
-
-func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error) {
+// With a Record it writes the event in the same transaction, unless nothing ends.
+// The caller need not have the token then: an Ending without a hash names the session
+// by its ID, or by its user. A user who has no login, and whose last one ended for the
+// same reason, has that one ended again, for it is not known which instances know
+// of the end.
+func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
 	if e.Reason == "" {
 		return session.Session{}, errors.New("sqlstore: end: no reason given")
 	}
@@ -77,8 +60,8 @@ func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error)
 		begin := time.Now()
 		var before bool
 		if ended, before, err = s.endOne(ctx, e); before {
-			// Whoever ended it may have been cut off before it knew, and long after
-			// the stamp.
+			// The call that ended it may have been cut off before it returned, and long
+			// after the stamp.
 			begin = time.Time{}
 		}
 		start = begin
@@ -102,7 +85,7 @@ func (s *Sessions) endAs(ctx context.Context, e ending) (session.Session, error)
 }
 
 // endOne reports, beside the session, whether it had ended before.
-func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, before bool, err error) {
+func (s *Sessions) endOne(ctx context.Context, e session.Ending) (_ session.Session, before bool, err error) {
 	asOf := s.now()
 	where, id := "token_id = ?", e.ID
 	if e.ID == 0 {
@@ -111,17 +94,17 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 	row, err := s.find(ctx, where, id)
 	if e.ID != 0 && errors.Is(err, session.ErrNotFound) {
 		if row, err = s.find(ctx, "ended_token_id = ?", e.ID); err == nil {
-			ended, err := e.known(row.ended(asOf))
+			ended, err := meant(&e, row.ended(asOf))
 			return ended, true, err
 		}
 	}
 	if err != nil {
 		return session.Session{}, false, err
 	}
-	if e.event != nil && !row.TokenID.Valid && row.EndedReason.String == string(e.Reason) {
+	if e.Record != nil && !row.TokenID.Valid && row.EndedReason.String == string(e.Reason) {
 		return row.ended(asOf), true, nil
 	}
-	now, err := e.known(row.current(asOf))
+	now, err := meant(&e, row.current(asOf))
 	if err != nil || !now.Alive() {
 		return now, true, err
 	}
@@ -134,12 +117,12 @@ func (s *Sessions) endOne(ctx context.Context, e ending) (_ session.Session, bef
 
 // endNow ends the login that the row held when it was read, and writes the event
 // in the same transaction if there is one.
-func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session, e ending) error {
+func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session, e session.Ending) error {
 	db := s.DB.gorm.WithContext(ctx)
-	if e.event == nil {
+	if e.Record == nil {
 		return s.end(db, row, e.Reason)
 	}
-	event, err := e.event(now)
+	event, err := e.Event(now)
 	if err != nil {
 		return err
 	}
@@ -148,10 +131,10 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 	})
 }
 
-// known is s if it is the session that e means. Who ends a login on somebody
-// else's word names it by its ID alone; whoever shows a token is held to it.
-func (e *ending) known(s session.Session) (session.Session, error) {
-	byID := e.event != nil && e.Hash == session.Hash{}
+// meant is s if it is the session that e means. An operator names it by its ID
+// alone; a token that is shown must match.
+func meant(e *session.Ending, s session.Session) (session.Session, error) {
+	byID := e.Record != nil && e.Hash == session.Hash{}
 	if s.ID == 0 || (!byID && e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
 		return session.Session{}, session.ErrNotFound
 	}

@@ -129,7 +129,7 @@ func TestChangesOfAccountEndTheLogin(t *testing.T) {
 		if _, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$third")); !errors.Is(err, account.ErrStale) {
 			t.Errorf("ChangePassword of an old version: %v, want ErrStale", err)
 		}
-		if _, err := w.sessions.Begin(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
+		if _, err := w.login(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
 			t.Errorf("Begin with the old password: %v, want ErrStale", err)
 		}
 		if diff := cmp.Diff(w.row(t, user), before); diff != "" {
@@ -155,7 +155,7 @@ func TestEnableDoesNotRevive(t *testing.T) {
 			t.Errorf("disabled at %d, want the first time, %d", at, start.UnixMilli())
 		}
 		before := w.row(t, user)
-		if _, err := w.sessions.Begin(t.Context(), w.opening(user)); !errors.Is(err, account.ErrDisabled) {
+		if _, err := w.login(t.Context(), w.opening(user)); !errors.Is(err, account.ErrDisabled) {
 			t.Errorf("Begin while disabled: %v, want ErrDisabled", err)
 		}
 		if diff := cmp.Diff(w.row(t, user), before); diff != "" {
@@ -207,7 +207,7 @@ func TestEnableLeavesALoginOfTheEnabledAlone(t *testing.T) {
 
 func TestChangesOfNobody(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		_, begin := w.sessions.Begin(t.Context(), w.opening(12345))
+		_, begin := w.login(t.Context(), w.opening(12345))
 		_, change := w.users.ChangePassword(t.Context(), 12345, 1, account.NewPHC("$"))
 		_, disable := w.users.Disable(t.Context(), 12345, start)
 		for name, err := range map[string]error{

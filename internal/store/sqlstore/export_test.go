@@ -43,6 +43,9 @@ func (db *DB) ReadOnly() string { return db.d.readOnly }
 // Server is the name of the server.
 func (db *DB) Server() string { return db.d.server }
 
+// GlobalFloor reads the floor of all users.
+const GlobalFloor = globalFloor
+
 // Taken reports whether a change of this process has its turn.
 func (db *DB) Taken() bool { return len(db.turn) > 0 }
 

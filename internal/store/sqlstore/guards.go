@@ -11,17 +11,17 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// LoginRecords are where people have logged in before, and what was counted of the
+// LoginRecords are where users have logged in before, and what was counted of the
 // attempts at their accounts.
 type LoginRecords struct{ DB *DB }
 
 var _ ratelimit.Records = (*LoginRecords)(nil)
 
-// noUser stands where an ID is compared of a name that nobody has.
+// noUser stands where an ID is compared of a name that no user has.
 const noUser = "COALESCE(u.id, 0)"
 
-// Look is one statement, and looks for the same number of rows whether or not
-// somebody has the name.
+// Look is one statement, and looks for the same number of rows whether or not a
+// user has the name.
 func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -52,9 +52,9 @@ func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.R
 	found := ratelimit.Record{
 		Now: r.Now, User: idworker.ID(r.UserID), TokenHash: r.TokenHash, EndedTokenHash: r.EndedTokenHash,
 		PlaceSeen: r.PlaceSeen, Places: r.Places != 0,
-		Strangers: ratelimit.Guard{Key: q.Shadow, Version: r.SVersion, Full: r.SFull, Period: r.SPeriod, Told: r.STold, Networks: r.SNetworks},
-		Place:     ratelimit.Guard{Key: q.PlaceKey, Version: r.PVersion, Full: r.PFull, Period: r.PPeriod, Told: r.PTold},
-		Device:    ratelimit.Guard{Key: q.DeviceKey, Version: r.DVersion, Full: r.DFull, Period: r.DPeriod, Told: r.DTold},
+		Strangers: ratelimit.Count{Key: q.Shadow, Version: r.SVersion, Full: r.SFull, Period: r.SPeriod, Told: r.STold, Networks: r.SNetworks},
+		Place:     ratelimit.Count{Key: q.PlaceKey, Version: r.PVersion, Full: r.PFull, Period: r.PPeriod, Told: r.PTold},
+		Device:    ratelimit.Count{Key: q.DeviceKey, Version: r.DVersion, Full: r.DFull, Period: r.DPeriod, Told: r.DTold},
 	}
 	if found.User != 0 {
 		found.Strangers.Key = r.UserID
@@ -70,7 +70,7 @@ func guardColumns(of string) string {
 
 // Swap writes a guard by a statement that compares the version of its row. The
 // first version is the time, so that a row that was deleted and made anew is another.
-func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Guard) (ratelimit.Guard, bool, error) {
+func (l *LoginRecords) Swap(ctx context.Context, was, is ratelimit.Count) (ratelimit.Count, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	swapped := false

@@ -15,16 +15,16 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
-	"github.com/flakepass/flakepass/internal/store/memlimit"
+	"github.com/flakepass/flakepass/internal/store/memstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // limiter is what stands before the logins of one instance, as after a start.
-func (w *world) limiter(t testing.TB) *ratelimit.Gate {
+func (w *world) limiter(t testing.TB) *ratelimit.Limiter {
 	t.Helper()
 	limits := limit.Default()
-	return &ratelimit.Gate{
-		Store: &memlimit.Store{}, Limits: func() *limit.Limits { return &limits }, Records: &sqlstore.LoginRecords{DB: w.DB}, Key: []byte("secret"),
+	return &ratelimit.Limiter{
+		Store: &memstore.Buckets{}, Limits: func() *limit.Limits { return &limits }, Records: &sqlstore.LoginRecords{DB: w.DB}, Key: []byte("secret"),
 		Unremembered: func(_ context.Context, err error) { t.Error(err) },
 	}
 }
@@ -33,7 +33,7 @@ func stranger(account string, i int) ratelimit.Attempt {
 	return ratelimit.Attempt{Account: account, Address: netip.AddrFrom4([4]byte{203, byte(i >> 8), byte(i), 1})}
 }
 
-func through(t testing.TB, g *ratelimit.Gate, account string, attempts int) (n int) {
+func through(t testing.TB, g *ratelimit.Limiter, account string, attempts int) (n int) {
 	t.Helper()
 	for i := range attempts {
 		if _, err := g.Login(t.Context(), stranger(account, i)); err == nil {
@@ -86,7 +86,7 @@ func TestLastTokensAreKnown(t *testing.T) {
 		knows := func(what string, want bool, account string, hash []byte) {
 			t.Helper()
 			a := stranger(account, 1)
-			a.Device = hash
+			a.ShownToken = hash
 			taken, err := g.Login(t.Context(), a)
 			if err != nil || taken.Known != want {
 				t.Errorf("%s: known %v, %v", what, taken.Known, err)
@@ -109,7 +109,7 @@ func TestLastTokensAreKnown(t *testing.T) {
 func TestParallelGuessesAreCountedInTheDatabase(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.user(t, "ada")
-		gates := []*ratelimit.Gate{w.limiter(t), w.limiter(t)}
+		gates := []*ratelimit.Limiter{w.limiter(t), w.limiter(t)}
 		var got atomic.Int64
 		var all sync.WaitGroup
 		for part := range 8 {

@@ -18,8 +18,6 @@ var _ fleet.Store = (*Instances)(nil)
 // Tell writes the report of an instance over its last one, with one statement
 // and the database's clock.
 func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	horizon := int64(-1)
 	if r.Horizon >= 0 {
 		horizon = r.Horizon.Milliseconds()
@@ -51,7 +49,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		over += ", " + fresh(s.column)
 	}
 	query := "INSERT INTO instances (" + columns + ") VALUES (" + values + ")" + over
-	if err := i.DB.retry(ctx, func() error { return i.DB.gorm.WithContext(ctx).Exec(query, args...).Error }); err != nil {
+	if err := i.DB.exec(ctx, query, args...); err != nil {
 		return fmt.Errorf("sqlstore: report of an instance: %w", err)
 	}
 	return nil
@@ -59,10 +57,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 
 // Leave removes the report of an instance.
 func (i *Instances) Leave(ctx context.Context, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err := i.DB.retry(ctx, func() error { return i.DB.gorm.WithContext(ctx).Exec("DELETE FROM instances WHERE id = ?", id).Error })
-	if err != nil {
+	if err := i.DB.exec(ctx, "DELETE FROM instances WHERE id = ?", id); err != nil {
 		return fmt.Errorf("sqlstore: an instance leaves: %w", err)
 	}
 	return nil
@@ -72,16 +67,14 @@ func (i *Instances) Leave(ctx context.Context, id string) error {
 // from a future that a clock set back has left behind. It looks first, without a
 // lock: mostly there are none.
 func (i *Instances) Clean(ctx context.Context, gone time.Duration) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var look struct {
 		At, Old int64
 	}
 	now, ms := i.DB.d.now, gone.Milliseconds()
 	old := "seen_at < " + now + " - ? OR seen_at > " + now + " + ?"
-	err := i.DB.gorm.WithContext(ctx).Raw("SELECT "+now+" AS at, (SELECT COUNT(*) FROM instances WHERE "+old+") AS old", ms, ms).Scan(&look).Error
+	err := i.DB.query(ctx, &look, "SELECT "+now+" AS at, (SELECT COUNT(*) FROM instances WHERE "+old+") AS old", ms, ms)
 	if err == nil && look.Old > 0 {
-		err = i.DB.retry(ctx, func() error { return i.DB.gorm.WithContext(ctx).Exec("DELETE FROM instances WHERE "+old, ms, ms).Error })
+		err = i.DB.exec(ctx, "DELETE FROM instances WHERE "+old, ms, ms)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("sqlstore: instances that are gone: %w", err)
@@ -106,12 +99,10 @@ type instanceRow struct {
 // List returns the last reports, at most limit: those that came last, newest
 // first.
 func (i *Instances) List(ctx context.Context, limit int) ([]fleet.Seen, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var rows []instanceRow
-	err := i.DB.gorm.WithContext(ctx).Raw("SELECT id, name, version, worker, started_at, seen_at, "+i.DB.d.now+" AS asked, horizon_ms, bound_ms, "+
+	err := i.DB.query(ctx, &rows, "SELECT id, name, version, worker, started_at, seen_at, "+i.DB.d.now+" AS asked, horizon_ms, bound_ms, "+
 		"from_memory, from_redis, from_database, remembered, database_us, database_failed, redis, redis_us, clock_ms, troubles "+
-		"FROM instances ORDER BY seen_at DESC, id LIMIT ?", limit).Scan(&rows).Error
+		"FROM instances ORDER BY seen_at DESC, id LIMIT ?", limit)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list instances: %w", err)
 	}

@@ -85,7 +85,7 @@ func TestLinkEndsWithItsIssuersRight(t *testing.T) {
 			return err
 		}
 		enrol := func(id idworker.ID) error {
-			_, err := factors.Enrol(t.Context(), shell, id, []byte("sealed"))
+			_, err := factors.Begin(t.Context(), shell, id, []byte("sealed"))
 			if err == nil {
 				_, err = factors.Confirm(t.Context(), id, []byte("sealed"), secondfactor.Factor{At: start}, w.eventOf(audit.SecondFactorEnrolled, id))
 			}

@@ -4,18 +4,23 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"gorm.io/gorm"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
-// While an ID is minted for a login, its user stays as it was checked: neither
-// a change of the password, nor disabling, nor another login gets between.
-func TestNothingHappensToAUserWhileAnIDIsMinted(t *testing.T) {
+// From when a login is checked until it is committed, its user stays as it was:
+// neither a change of the password, nor disabling, nor another login gets between.
+func TestNothingHappensToAUserWhileALoginBegins(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		for name, meanwhile := range map[string]func(context.Context, idworker.ID) error{
 			"password": func(ctx context.Context, user idworker.ID) error {
@@ -27,19 +32,18 @@ func TestNothingHappensToAUserWhileAnIDIsMinted(t *testing.T) {
 				return err
 			},
 			"login": func(ctx context.Context, user idworker.ID) error {
-				_, err := w.sessions.Begin(ctx, w.opening(user))
+				_, err := w.login(ctx, w.opening(user))
 				return err
 			},
 		} {
 			t.Run(name, func(t *testing.T) {
 				user := w.user(t, name)
-				o, calls := w.opening(user), 0
 				var other sync.WaitGroup
-				o.Mint = func(ctx context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
+				before, calls := w.row(t, user), 0
+				undo := w.afterCheck(t, func() {
 					if calls++; calls > 1 {
-						return w.ids.mint(ctx, above)
+						return
 					}
-					before := w.row(t, user)
 					other.Go(func() {
 						if err := meanwhile(t.Context(), user); err != nil {
 							t.Errorf("meanwhile: %v", err)
@@ -48,18 +52,16 @@ func TestNothingHappensToAUserWhileAnIDIsMinted(t *testing.T) {
 					// The other one has every chance to come first.
 					for until := time.Now().Add(150 * time.Millisecond); time.Now().Before(until); {
 						if now := w.row(t, user); now.Version != before.Version || now.DisabledAt != before.DisabledAt || now.Token != before.Token {
-							t.Fatal("the user changed while an ID was minted")
+							t.Error("the user changed while a login began")
+							return
 						}
 					}
-					return w.ids.mint(ctx, above)
-				}
-				begun, err := w.sessions.Begin(t.Context(), o)
+				})
+				begun, err := w.login(t.Context(), w.opening(user))
 				other.Wait()
+				undo()
 				if err != nil {
 					t.Fatal(err)
-				}
-				if calls != 1 {
-					t.Errorf("the login had to begin %d times; the two lock in different orders", calls)
 				}
 				if got, err := w.sessions.Get(t.Context(), begun.Session.ID); err != nil || got.Alive() {
 					t.Errorf("what came after the login did not end it: %v, %v", got.Ended, err)
@@ -70,9 +72,28 @@ func TestNothingHappensToAUserWhileAnIDIsMinted(t *testing.T) {
 	})
 }
 
-// Two workers that were given one number by mistake mint the same ID. The
-// second login gets another.
-func TestDuplicateIDIsMintedAnew(t *testing.T) {
+// afterCheck calls f in each transaction of a login, once its user was checked.
+func (w *world) afterCheck(t *testing.T, f func()) (undo func()) {
+	t.Helper()
+	row := w.Gorm().Callback().Row()
+	err := row.After("gorm:row").Register("after check", func(db *gorm.DB) {
+		if db.Statement.SQL.String() == sqlstore.GlobalFloor { // what a login reads after the row
+			f()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := row.Remove("after check"); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Two workers that were given one number by mistake mint the same ID. The second
+// login is refused it, and changes nothing by that.
+func TestDuplicateIDIsRefused(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		for _, c := range []struct {
 			name string
@@ -86,16 +107,19 @@ func TestDuplicateIDIsMintedAnew(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				o, calls := w.opening(two), 0
-				o.Mint = func(ctx context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
-					if calls++; calls < 3 {
-						return first.ID, hashOf(first.ID), nil
-					}
-					return w.ids.mint(ctx, above)
+				o := w.opening(two)
+				o.ID, o.Hash = first.ID, first.Hash
+				before := w.row(t, two)
+				_, err := w.sessions.Begin(t.Context(), o)
+				if refused, ok := errors.AsType[*session.IDError](err); !ok || refused.Above < first.ID {
+					t.Errorf("Begin with an ID that %d has or had: %v, want an IDError", one, err)
 				}
-				begun, err := w.sessions.Begin(t.Context(), o)
-				if err != nil || begun.Session.ID == first.ID {
-					t.Fatalf("%v after %d tries with ID %d, which %d has or had", err, calls, begun.Session.ID, one)
+				if diff := cmp.Diff(w.row(t, two), before); diff != "" {
+					t.Errorf("the row changed:\n%s", diff)
+				}
+				begun, err := w.login(t.Context(), o)
+				if err != nil {
+					t.Fatal(err)
 				}
 				if _, err := w.sessions.End(t.Context(), logout(begun.Session)); err != nil {
 					t.Errorf("logout: %v", err)
@@ -128,9 +152,7 @@ func TestNextIDIsAboveEveryOneBefore(t *testing.T) {
 			if err := over(); err != nil {
 				t.Fatal(err)
 			}
-			o := w.opening(user)
-			o.Mint = behind.mint
-			begun, err := w.sessions.Begin(t.Context(), o)
+			begun, err := w.loginBy(t.Context(), behind, w.opening(user))
 			if err != nil || begun.Session.ID <= last.ID {
 				t.Errorf("%s: %d after %d, %v", name, begun.Session.ID, last.ID, err)
 			}

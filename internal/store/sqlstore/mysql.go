@@ -20,7 +20,7 @@ import (
 // mysql://user:password@host:3306/name?params. The parameters are those of
 // go-sql-driver; the ones that flakepass depends on cannot be changed. An error
 // never shows any part of the URL: what looks like a host or a parameter may be
-// the rest of a password in which somebody forgot to escape a character.
+// the rest of a password in which a character is not escaped.
 func MySQLSource(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "mysql" || u.User.Username() == "" || u.Hostname() == "" || len(u.Path) < 2 {
@@ -83,7 +83,7 @@ func format(c *mysql.Config) (string, error) {
 	ours := map[string]string{
 		"autocommit": "1",
 		// Less than tau: it is the database that gives up, so nothing happens
-		// after its caller was told that nothing did.
+		// after its caller got the error.
 		"innodb_lock_wait_timeout": "2",
 		"sql_mode":                 "'TRADITIONAL,NO_ENGINE_SUBSTITUTION,ONLY_FULL_GROUP_BY'",
 		// In the hour that a clock repeats in autumn, the database would read its

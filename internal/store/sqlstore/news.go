@@ -52,7 +52,7 @@ func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	for rows.Next() {
 		end, err := scanEnd(rows)
 		if err != nil {
@@ -95,8 +95,8 @@ func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) err
 
 // stampNow stamps the last end of a user's login, if there was one, in the
 // statement of an act that ends none. An earlier end may have been committed so
-// late that the feeds have passed its stamp; whoever is told now that no login of
-// before lives is told so about every instance.
+// late that the feeds have passed its stamp; the answer that no earlier login lives
+// is about every instance.
 func (d *dialect) stampNow() string {
 	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
 }
@@ -104,7 +104,7 @@ func (d *dialect) stampNow() string {
 // stampAgain stamps the end of that user's login, unless it was stamped just
 // now.
 func (s *Sessions) stampAgain(ctx context.Context, user int64) error {
-	// The one who waited for the change may have no time left.
+	// The caller that waited for the change may have no time left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
 	defer cancel()
 	return s.DB.retry(ctx, func() error {

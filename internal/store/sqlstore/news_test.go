@@ -51,7 +51,7 @@ func TestEveryWayToEndIsNews(t *testing.T) {
 				return err
 			}},
 			{session.Replaced, func(s session.Session) error {
-				_, err := w.sessions.Begin(t.Context(), w.opening(s.UserID))
+				_, err := w.login(t.Context(), w.opening(s.UserID))
 				return err
 			}},
 			{session.PasswordChanged, func(s session.Session) error {
@@ -113,12 +113,14 @@ func TestSlowEndIsStampedAnewBeforeItIsAcknowledged(t *testing.T) {
 			}
 			for name, end := range map[string]func(session.Session) error{
 				"Begin": func(s session.Session) error {
-					_, err := w.sessions.Begin(t.Context(), w.opening(s.UserID))
+					_, err := w.login(t.Context(), w.opening(s.UserID))
 					return err
 				},
 				"End": func(s session.Session) error { _, err := w.sessions.End(t.Context(), logout(s)); return err },
-				"EndRecorded": func(s session.Session) error {
-					_, err := w.sessions.EndRecorded(t.Context(), logout(s), made(revocation(w, s)))
+				"End with a record": func(s session.Session) error {
+					e := logout(s)
+					e.Reason, e.Record = session.Revoked, w.byShell()
+					_, err := w.sessions.End(t.Context(), e)
 					return err
 				},
 				"ChangePassword": func(s session.Session) error {

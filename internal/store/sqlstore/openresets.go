@@ -15,16 +15,14 @@ import (
 )
 
 // OpenResets is a page of the resets that can be used at that time, newest first: at
-// most limit, older than before, or the newest if before is 0. issuer is who
-// started them; 0 is anybody.
+// most limit, older than before, or the newest if before is 0. issuer is the user
+// that started them; 0 is any.
 func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limit int, now time.Time) ([]account.OpenReset, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	// What is older than the longest life is over, and need not be read. Twice as
-	// long, for who minted the ID has another clock.
+	// What is older than the longest life has expired, and need not be read. Twice as
+	// long, for the instance that minted the ID has another clock.
 	oldest := layout.Smallest(now.Add(-2 * account.MaxResetLife))
 	where, args := "r.issue_id >= ? AND r.issue_id < ?", []any{int64(oldest), int64(before)}
 	if issuer != 0 {
@@ -34,8 +32,8 @@ func (u *Users) OpenResets(ctx context.Context, issuer, before idworker.ID, limi
 		IssueID, UserID, IssuedBy, ExpiresAt int64
 		Username, Issuer                     string
 	}
-	err := u.DB.gorm.WithContext(ctx).Raw("SELECT r.issue_id, r.user_id, u.username, r.issued_by, r.issuer, r.expires_at FROM "+resetTables+
-		" WHERE "+where+" AND "+usable+" ORDER BY r.issue_id DESC LIMIT ?", append(args, now.UnixMilli(), limit)...).Scan(&rows).Error
+	err := u.DB.query(ctx, &rows, "SELECT r.issue_id, r.user_id, u.username, r.issued_by, r.issuer, r.expires_at FROM "+resetTables+
+		" WHERE "+where+" AND "+usable+" ORDER BY r.issue_id DESC LIMIT ?", append(args, now.UnixMilli(), limit)...)
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list resets: %w", err)
 	}

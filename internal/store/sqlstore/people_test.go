@@ -77,12 +77,12 @@ func TestRoleChangeEndsTheLoginWithItsEvent(t *testing.T) {
 			t.Errorf("the feed does not carry the end: %+v, %v", end, ok)
 		}
 		// A password that was checked before is checked anew.
-		if _, err := w.sessions.Begin(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
+		if _, err := w.login(t.Context(), w.opening(user)); !errors.Is(err, account.ErrStale) {
 			t.Errorf("a login whose password was checked under the role of before: %v", err)
 		}
 		next := w.opening(user)
 		next.PasswordVersion = w.row(t, user).Version
-		if begun, err := w.sessions.Begin(t.Context(), next); err != nil || begun.Session.Role != string(account.RoleService) {
+		if begun, err := w.login(t.Context(), next); err != nil || begun.Session.Role != string(account.RoleService) {
 			t.Errorf("the next login has the role %q, %v", begun.Session.Role, err)
 		}
 		if got := w.events(t); !slices.Equal(got, []audit.Action{audit.RoleChanged}) {
@@ -122,12 +122,12 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 				return err
 			},
 			"logout": func() error {
-				_, err := w.sessions.EndRecorded(t.Context(), session.Ending{ID: s.ID, Reason: session.Revoked}, func(session.Session) (audit.Event, error) { return tooLong, nil })
+				_, err := w.sessions.End(t.Context(), session.Ending{ID: s.ID, Reason: session.Revoked, Record: &session.Record{ID: tooLong.ID, By: audit.Actor{Name: "root@host", Via: strings.Repeat("x", 99)}, Need: audit.NeedsNothing}})
 				return err
 			},
 			"all": func() error { _, err := all.EndAll(t.Context(), time.Now(), tooLong); return err },
 			"user": func() error {
-				return w.users.CreateRecorded(t.Context(), account.User{ID: 7, Username: "bob", Role: "user"}, tooLong)
+				return w.users.Create(t.Context(), account.User{ID: 7, Username: "bob", Role: "user"}, tooLong)
 			},
 		} {
 			if err := change(); err == nil {
@@ -147,8 +147,8 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 		if _, err := w.users.ResetPassword(t.Context(), user, 9, account.NewPHC("$"), audit.Event{By: shell, ID: 1, Action: audit.PasswordReset}); !errors.Is(err, account.ErrStale) {
 			t.Errorf("ResetPassword of another version: %v", err)
 		}
-		if err := w.users.CreateRecorded(t.Context(), account.User{ID: 8, Username: "ada", Role: "user"}, audit.Event{By: shell, ID: 2}); !errors.Is(err, account.ErrExists) {
-			t.Errorf("CreateRecorded of a name that is taken: %v", err)
+		if err := w.users.Create(t.Context(), account.User{ID: 8, Username: "ada", Role: "user"}, audit.Event{By: shell, ID: 2}); !errors.Is(err, account.ErrExists) {
+			t.Errorf("Create of a name that is taken: %v", err)
 		}
 		if got := w.events(t); len(got) != 0 {
 			t.Errorf("events of nothing: %v", got)
@@ -235,7 +235,7 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 					return err
 				},
 				"Revoke": func(s session.Session) error {
-					_, err := w.sessions.EndRecorded(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked}, w.loginEnded())
+					_, err := w.sessions.End(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked, Record: w.byShell()})
 					return err
 				},
 			} {
@@ -272,27 +272,23 @@ func TestOperatorsEndsAreStampedAnew(t *testing.T) {
 	})
 }
 
-func (w *world) loginEnded() func(session.Session) (audit.Event, error) {
-	id := w.ids.next(0)
-	return func(s session.Session) (audit.Event, error) {
-		return audit.Event{By: shell, ID: id, Action: audit.LoginEnded, Target: audit.Target{Kind: "login", ID: s.ID}}, nil
-	}
-}
+// byShell is the record of an end by the operator of a shell.
+func (w *world) byShell() *session.Record { return &session.Record{ID: w.ids.next(0), By: shell} }
 
 func TestRevokeNeedsNoToken(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		user, other := w.user(t, "ada"), w.user(t, "bob")
 		s, stays := w.begin(t, user), w.begin(t, other)
 		for i, e := range []session.Ending{{ID: s.ID}, {ID: s.ID}, {UserID: user}} {
-			e.Reason = session.Revoked
-			ended, err := w.sessions.EndRecorded(t.Context(), e, w.loginEnded())
+			e.Reason, e.Record = session.Revoked, w.byShell()
+			ended, err := w.sessions.End(t.Context(), e)
 			if err != nil || ended.ID != s.ID || ended.Ended != session.Revoked || ended.Before != (i > 0) || ended.Hash != s.Hash {
 				t.Errorf("%d: %+v, %v", i, ended, err)
 			}
 		}
 		for _, e := range []session.Ending{{ID: 12345}, {UserID: 12345}, {UserID: w.user(t, "new")}} {
-			e.Reason = session.Revoked
-			if _, err := w.sessions.EndRecorded(t.Context(), e, w.loginEnded()); !errors.Is(err, session.ErrNotFound) {
+			e.Reason, e.Record = session.Revoked, w.byShell()
+			if _, err := w.sessions.End(t.Context(), e); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("%+v: %v, want ErrNotFound", e, err)
 			}
 		}

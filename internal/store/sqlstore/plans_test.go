@@ -27,8 +27,8 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 		}{
 			{"Get the living", "users_token_id", func() error { _, err := w.sessions.Get(t.Context(), user); return err }},
 			{"Get the ended", "users_ended_token_id", func() error { _, err := w.sessions.Get(t.Context(), user-1<<22); return err }},
-			{"Begin again", "PRIMARY", func() error { _, err := w.sessions.Begin(t.Context(), w.opening(user)); return err }},
-			{"Begin", "PRIMARY", func() error { _, err := w.sessions.Begin(t.Context(), w.opening(user-1<<22)); return err }},
+			{"Begin again", "PRIMARY", func() error { _, err := w.login(t.Context(), w.opening(user)); return err }},
+			{"Begin", "PRIMARY", func() error { _, err := w.login(t.Context(), w.opening(user-1<<22)); return err }},
 			{"End", "PRIMARY", func() error {
 				_, err := w.sessions.End(t.Context(), session.Ending{UserID: user, Reason: session.Revoked})
 				return err
@@ -68,7 +68,7 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 				return err
 			}},
 			{"Revoke", "PRIMARY", func() error {
-				_, err := w.sessions.EndRecorded(t.Context(), session.Ending{ID: next[4], Reason: session.Revoked}, w.loginEnded())
+				_, err := w.sessions.End(t.Context(), session.Ending{ID: next[4], Reason: session.Revoked, Record: w.byShell()})
 				return err
 			}},
 			{"CountDisabled", "users_disabled_at", func() error { _, err := w.settings().CountDisabled(t.Context()); return err }},

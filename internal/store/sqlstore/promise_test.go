@@ -28,7 +28,7 @@ func TestActThatEndsNothingStampsTheLastEndAnew(t *testing.T) {
 		w.SetLate(time.Hour) // nothing here is late
 		for name, act := range map[string]func(user idworker.ID) error{
 			"a login": func(user idworker.ID) error {
-				_, err := w.sessions.Begin(t.Context(), w.opening(user))
+				_, err := w.login(t.Context(), w.opening(user))
 				return err
 			},
 			"another password": func(user idworker.ID) error {
@@ -70,7 +70,7 @@ func TestSlowActThatEndsNothingIsStampedAnew(t *testing.T) {
 		w.SetLate(0)
 		for name, act := range map[string]func(user idworker.ID) error{
 			"a login": func(user idworker.ID) error {
-				_, err := w.sessions.Begin(t.Context(), w.opening(user))
+				_, err := w.login(t.Context(), w.opening(user))
 				return err
 			},
 			"another password": func(user idworker.ID) error {

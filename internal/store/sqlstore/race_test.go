@@ -36,7 +36,7 @@ func TestLoginVsLogin(t *testing.T) {
 			on := instances[i%len(instances)]
 			err := context.DeadlineExceeded
 			for tooLate(err) && t.Context().Err() == nil { // on a busy machine, the last ones wait long
-				if begun[i], err = on.sessions.Begin(t.Context(), on.opening(user)); tooLate(err) {
+				if begun[i], err = on.login(t.Context(), on.opening(user)); tooLate(err) {
 					unsure.Add(1) // it may be committed all the same
 				}
 			}
@@ -93,7 +93,7 @@ func TestLogoutVsLogin(t *testing.T) {
 			atOnce(6, func(i int) {
 				var err error
 				if i == 0 {
-					newer, err = w.sessions.Begin(t.Context(), w.opening(user))
+					newer, err = w.login(t.Context(), w.opening(user))
 				} else {
 					_, err = w.sessions.End(t.Context(), logout(old))
 				}
@@ -124,7 +124,7 @@ func TestPasswordChangeVsLogin(t *testing.T) {
 			var ended session.Session
 			atOnce(9, func(i int) {
 				if i < 8 {
-					begun[i], errs[i] = w.sessions.Begin(t.Context(), w.opening(user))
+					begun[i], errs[i] = w.login(t.Context(), w.opening(user))
 					return
 				}
 				var err error
@@ -178,7 +178,7 @@ func TestDisableVsLogin(t *testing.T) {
 					}
 					return
 				}
-				if _, err := w.sessions.Begin(t.Context(), w.opening(user)); err != nil && !errors.Is(err, account.ErrDisabled) {
+				if _, err := w.login(t.Context(), w.opening(user)); err != nil && !errors.Is(err, account.ErrDisabled) {
 					t.Errorf("login %d: %v", i, err)
 				}
 			})

@@ -18,7 +18,7 @@ func TestARenewalLeavesNoCodeOfBefore(t *testing.T) {
 			return s.RenewRecovery(ctx, user, version, fresh, w.aboutFactor(user, audit.RecoveryCodesRenewed))
 		}
 		no(t, "without a factor")(renew(1))
-		yes(t, "enrol")(s.Enrol(ctx, shell, user, sealedTwo))
+		yes(t, "enrol")(s.Begin(ctx, shell, user, sealedTwo))
 		no(t, "before it counts")(renew(1))
 		w.confirmed(t, user)
 		no(t, "with another version of the password")(renew(1))

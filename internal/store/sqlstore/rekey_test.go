@@ -22,7 +22,7 @@ func TestSecretsAreReadInPagesAndCountedByKey(t *testing.T) {
 		var ids []idworker.ID
 		for i, name := range []string{"ada", "bob", "eve"} {
 			ids = append(ids, w.user(t, name))
-			yes(t, "enrol")(s.Enrol(ctx, shell, ids[i], under(byte(0xa0+i/2), byte(i))))
+			yes(t, "enrol")(s.Begin(ctx, shell, ids[i], under(byte(0xa0+i/2), byte(i))))
 		}
 		var got []idworker.ID
 		for after := idworker.ID(0); ; {
@@ -57,8 +57,8 @@ func TestOfManyThatResealOneDoes(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		ctx, s := t.Context(), w.factors()
 		ada, bob := w.user(t, "ada"), w.user(t, "bob")
-		yes(t, "enrol")(s.Enrol(ctx, shell, ada, under(0xa0, 1)))
-		yes(t, "enrol")(s.Enrol(ctx, shell, bob, under(0xa0, 2)))
+		yes(t, "enrol")(s.Begin(ctx, shell, ada, under(0xa0, 1)))
+		yes(t, "enrol")(s.Begin(ctx, shell, bob, under(0xa0, 2)))
 		rows := []secondfactor.Reseal{{User: ada, Had: under(0xa0, 1), Next: under(0xb0, 1)}, {User: bob, Had: under(0xa0, 9), Next: under(0xb0, 2)}}
 		var changed atomic.Int64
 		atOnce(10, func(int) {

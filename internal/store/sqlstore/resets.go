@@ -40,7 +40,7 @@ const resetTables = "password_resets AS r JOIN users AS u ON u.id = r.user_id " 
 
 // usable is the condition under which a row of resetTables can be used at the time
 // that is its argument. It is NULL, and so none, for what the previous release
-// wrote: nobody knows who made that.
+// wrote: its issuer is not known.
 //
 // COALESCE hides columns of the issuer from the planner. MySQL 9.7, which reads r and
 // i by their keys before it decides, takes "issued_by = 0 OR i.updated_at = …" for
@@ -67,7 +67,7 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 }
 
 // lockVersion locks the row of a user, and returns the version of the password, or
-// [account.ErrNotFound]. All who write a reset lock that first.
+// [account.ErrNotFound]. Each statement that writes a reset locks that first.
 func (u *Users) lockVersion(tx *gorm.DB, id idworker.ID) (int64, error) {
 	var versions []int64
 	err := tx.Raw("SELECT password_version FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&versions).Error
@@ -116,21 +116,19 @@ func (u *Users) CreateInvited(ctx context.Context, user account.User, r account.
 }
 
 // ByReset finds the user whose reset has that hash and can be used at that time,
-// and who started it. It fails with [account.ErrReset], in an
+// and the issuer. It fails with [account.ErrReset], in an
 // [*account.RefusedError] if there is such a reset and it cannot be used.
 func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var rows []struct {
 		User     userRow `gorm:"embedded"`
 		Usable   bool
 		IssuedBy *int64
 		Issuer   *string
 	}
-	err := u.DB.gorm.WithContext(ctx).Raw("SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
+	err := u.DB.query(ctx, &rows, "SELECT u.*, COALESCE("+usable+", FALSE) AS usable, "+
 		"CASE WHEN r.issue_hash = r.token_hash THEN r.issued_by END AS issued_by, "+
 		"CASE WHEN r.issue_hash = r.token_hash THEN r.issuer END AS issuer FROM "+resetTables+" WHERE r.token_hash = ?",
-		now.UnixMilli(), hash[:]).Scan(&rows).Error
+		now.UnixMilli(), hash[:])
 	if err != nil {
 		return account.User{}, account.Issuer{}, fmt.Errorf("sqlstore: find reset: %w", err)
 	}
@@ -152,11 +150,11 @@ func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Ti
 // UseReset sets the hash of a new password, ends the user's login, spends the
 // reset and writes the event, all or nothing. It fails with [account.ErrReset]
 // unless the reset can be used at that time and the password is still of that
-// version, which it is for one of those who use it at the same time; and with
+// version, which it is for one of several uses at the same time; and with
 // [account.ErrDisabled], which leaves the reset as it is.
 //
-// Whether it can be used is decided with the issuer's row locked: nobody can end
-// the issuer's right between that and the commit.
+// Whether it can be used is decided with the issuer's row locked: the issuer's right
+// cannot end between that and the commit.
 func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error) {
 	ended, err := u.DB.change(ctx, r.UserID, func(row tokenRow) (accountChange, error) {
 		switch {

@@ -101,7 +101,7 @@ func TestResetIsOverWith(t *testing.T) {
 			},
 			"a second factor": func(user idworker.ID, _ account.Reset) error {
 				f := &sqlstore.SecondFactors{DB: w.DB}
-				_, err := f.Enrol(t.Context(), shell, user, []byte("sealed"))
+				_, err := f.Begin(t.Context(), shell, user, []byte("sealed"))
 				if err == nil {
 					_, err = f.Confirm(t.Context(), user, []byte("sealed"), secondfactor.Factor{At: start}, w.eventOf(audit.SecondFactorEnrolled, user))
 				}

@@ -15,12 +15,12 @@ var errMoved = errors.New("the row changed meanwhile")
 
 // retry runs f again when it lost a race that it may win the next time: a
 // compare-and-set that found another value, a deadlock that the database
-// broke, an ID that somebody else had. Each of these left nothing behind. ctx
+// broke, an ID that another row had. Each of these left nothing behind. ctx
 // says when to give up; every caller's ends within tau.
 //
-// SQLite has one writer at a time, and who waits for it sleeps and asks again,
-// with no order among those who wait. In one process the changes take turns
-// instead, in the order in which they came.
+// SQLite has one writer at a time. One that waits for it sleeps and tries again, in
+// no order. In one process the changes take turns instead, in the order in which
+// they came.
 func (db *DB) retry(ctx context.Context, f func() error) error { return db.retryIf(ctx, lost, f) }
 
 // retryIf is retry for those errors alone.
@@ -30,7 +30,7 @@ func (db *DB) retryIf(ctx context.Context, lost func(error) bool, f func() error
 		if err == nil || !lost(err) {
 			return err
 		}
-		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond))) //nolint:gosec // only so that two who lost do not meet again
+		wait := time.Duration(rand.Int64N(int64(min(try, 8)) * int64(2*time.Millisecond))) //nolint:gosec // only so that two losers do not meet again
 		select {
 		case <-ctx.Done():
 			return errors.Join(ctx.Err(), err)

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -127,7 +128,7 @@ func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 			rt.Fatal(err)
 		}
 		kept := &sqlstore.Sessions{DB: db}
-		n.service = &session.Service{Store: kept, Rows: kept, Book: kept, IDs: clockIDs{l, n}, Policy: n.rule, Known: heard{l}}
+		n.service = &session.Service{Store: kept, Rows: kept, Writer: kept, IDs: clockIDs{l, n}, Policy: n.rule, Known: heard{l}}
 		n.policies = &operator.Policies{
 			Store: &sqlstore.Settings{DB: db}, IDs: eventIDs{l}, Now: func() time.Time { return n.now }, Schedule: func(string) error { return nil },
 		}
@@ -162,7 +163,7 @@ func (l *lives) pick(rt *rapid.T) int { return rapid.IntRange(0, 1).Draw(rt, "in
 
 func (l *lives) login(rt *rapid.T) {
 	n, user := l.nodes[l.pick(rt)], idworker.ID(rapid.IntRange(1, crowd).Draw(rt, "user"))
-	opened, err := n.service.Open(l.ctx, user, 1)
+	opened, err := n.service.Open(l.ctx, audit.Actor{}, user, 1)
 	if err != nil {
 		rt.Fatal(err)
 	}

@@ -41,8 +41,7 @@ func (r *userRow) user() account.User {
 }
 
 // A tokenRow is the token half, with what is needed beside it to answer for a
-// login. A device class with a login of its own would have its own row of the
-// same columns.
+// login.
 type tokenRow struct {
 	UserID          int64
 	Username        string

@@ -8,6 +8,9 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -90,7 +93,7 @@ func scanRules(on *gorm.DB, query string) (ruleRow, error) {
 }
 
 // rulesNow reads the policy in a transaction, and keeps it as it is until that ends.
-// It waits for nobody: if a change is under way, it is the policy of before, and not
+// It never waits: if a change is under way, it is the policy of before, and not
 // steady.
 func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
 	r, err := scanRules(tx, db.ruleQuery(also)+db.d.shareNow)
@@ -101,9 +104,9 @@ func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
 	return r, err
 }
 
-// rules is rulesNow without a transaction, with the limits, on a connection that
-// nobody else has. In SQLite only the one who may write knows that nobody else does:
-// if that is not the case at once, it is not steady.
+// rules is rulesNow without a transaction, with the limits, on a connection of its
+// own. In SQLite only the writer knows that there is no other: if it cannot be the
+// writer at once, the policy is not steady.
 func (db *DB) rules(ctx context.Context, conn *gorm.DB) (ruleRow, error) {
 	if db.turn == nil {
 		return db.rulesNow(conn, limitsColumn)
@@ -131,4 +134,57 @@ func (db *DB) rules(ctx context.Context, conn *gorm.DB) (ruleRow, error) {
 		return scanRules(conn, db.ruleQuery(limitsColumn))
 	}
 	return r, err
+}
+
+// provedNow says of the login that a statement writes or names that password and
+// code were shown in it just now.
+func (d *dialect) provedNow() string { return "token_proved_id = ?, token_proved_at = " + d.now }
+
+// Prove notes that the actor of e has shown the password of that version, and the
+// second factor if there is one, in the login by which they act, and writes e in
+// the same transaction. It returns [account.ErrStale] if the password is another
+// by now, and the refusal of a login that has ended.
+func (s *Sessions) Prove(ctx context.Context, version int64, e audit.Event) error {
+	err := s.DB.write(ctx, func(tx *gorm.DB) error {
+		user, login := int64(e.By.ID), int64(e.By.Session)
+		done := tx.Exec("UPDATE users SET "+s.DB.d.provedNow()+" WHERE "+unmoved+" AND password_version = ?", login, user, login, version)
+		if done.Error == nil && done.RowsAffected != 1 {
+			return account.ErrStale
+		}
+		return done.Error
+	}, e)
+	if err != nil {
+		return fmt.Errorf("sqlstore: prove: %w", err)
+	}
+	return nil
+}
+
+// readLimits reads the limits of a policy. What cannot be read never means that
+// there are none: the default ones come with the error.
+func readLimits(text []byte) (limit.Limits, error) {
+	if len(text) == 0 {
+		return limit.Default(), nil
+	}
+	l, err := limit.Decode(text)
+	if err != nil {
+		return limit.Default(), fmt.Errorf("sqlstore: %w", err)
+	}
+	return l, nil
+}
+
+// writeLimits is l as it is kept: nil for the default ones, so that a deployment
+// that has never changed them gets those of a later version. Both ends refuse what
+// cannot be in force.
+func writeLimits(l *limit.Limits) ([]byte, error) {
+	if *l == limit.Default() {
+		return nil, nil
+	}
+	text, err := limit.Encode(l)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := limit.Decode(text); err != nil {
+		return nil, err
+	}
+	return text, nil
 }

@@ -17,20 +17,20 @@ import (
 // compares as it writes.
 type SecondFactors struct{ DB *DB }
 
-var _ secondfactor.Store = (*SecondFactors)(nil)
+var (
+	_ secondfactor.Store     = (*SecondFactors)(nil)
+	_ secondfactor.CodeStore = (*SecondFactors)(nil)
+)
 
 // Factor is what is kept of a user, or [account.ErrNotFound].
 func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfactor.Factor, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var rows []struct {
 		SecondFactorSecret []byte
 		SecondFactorAt     *int64
 		SecondFactorStep   int64
 		RecoveryCodes      []byte
 	}
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?",
-		int64(user)).Scan(&rows).Error
+	err := s.DB.query(ctx, &rows, "SELECT second_factor_secret, second_factor_at, second_factor_step, recovery_codes FROM users WHERE id = ?", int64(user))
 	if err != nil {
 		return secondfactor.Factor{}, fmt.Errorf("sqlstore: second factor: %w", err)
 	}
@@ -45,9 +45,9 @@ func (s *SecondFactors) Factor(ctx context.Context, user idworker.ID) (secondfac
 	return f, nil
 }
 
-// Enrol keeps a secret that does not count yet, for by, who needs a login. It
+// Begin keeps a secret that does not count yet, for by, who needs a login. It
 // returns false if one counts.
-func (s *SecondFactors) Enrol(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error) {
+func (s *SecondFactors) Begin(ctx context.Context, by audit.Actor, user idworker.ID, sealed []byte) (bool, error) {
 	return s.set(ctx, &by, nil, "second_factor_secret = ?", []any{sealed}, "id = ? AND second_factor_at IS NULL", int64(user))
 }
 
@@ -94,7 +94,7 @@ func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version in
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
-// RemoveAndEnd is Remove by somebody else than the user. It ends the login in the
+// RemoveAndEnd is Remove by another actor than the user. It ends the login in the
 // same statement, and returns the session that ended, whose ID is 0 if there was
 // none. It fails with [account.ErrStale] if the version is another.
 func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, version int64, e audit.Event) (session.Session, error) {
@@ -110,7 +110,7 @@ func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, vers
 	return ended, nil
 }
 
-// Any reports whether anybody has a second factor. It may read all users.
+// Any reports whether any user has a second factor. It may read all users.
 func (s *SecondFactors) Any(ctx context.Context) (bool, error) {
 	var ids []int64
 	err := s.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE second_factor_at IS NOT NULL LIMIT 1").Scan(&ids).Error

@@ -32,7 +32,7 @@ func (w *world) aboutFactor(user idworker.ID, action audit.Action) audit.Event {
 func (w *world) confirmed(t *testing.T, user idworker.ID) {
 	t.Helper()
 	s := w.factors()
-	yes(t, "enrol")(s.Enrol(t.Context(), shell, user, sealedOne))
+	yes(t, "enrol")(s.Begin(t.Context(), shell, user, sealedOne))
 	f := secondfactor.Factor{At: start, Step: 100, Recovery: twoCodes}
 	yes(t, "confirm")(s.Confirm(t.Context(), user, sealedOne, f, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 }
@@ -65,13 +65,13 @@ func TestAFactorIsKeptAndForgotten(t *testing.T) {
 			t.Errorf("of nobody: %v", err)
 		}
 		no(t, "a step before it counts")(s.UseStep(ctx, user, nil, 5))
-		yes(t, "enrol")(s.Enrol(ctx, shell, user, sealedTwo))
+		yes(t, "enrol")(s.Begin(ctx, shell, user, sealedTwo))
 		if u, err := w.users.ByID(ctx, user); err != nil || u.HasSecondFactor() {
 			t.Errorf("it counts before it was confirmed: %v", err)
 		}
 		no(t, "confirm another secret")(s.Confirm(ctx, user, sealedOne, secondfactor.Factor{At: start}, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 		w.confirmed(t, user)
-		no(t, "enrol beside one that counts")(s.Enrol(ctx, shell, user, sealedTwo))
+		no(t, "enrol beside one that counts")(s.Begin(ctx, shell, user, sealedTwo))
 		no(t, "confirm twice")(s.Confirm(ctx, user, sealedOne, secondfactor.Factor{At: start}, w.aboutFactor(user, audit.SecondFactorEnrolled)))
 		f, err := s.Factor(ctx, user)
 		if err != nil || !bytes.Equal(f.Sealed, sealedOne) || !f.At.Equal(start) || f.Step != 100 || !bytes.Equal(f.Recovery, twoCodes) {
@@ -139,7 +139,7 @@ func TestNothingCheckedBeforeAFactorChangesIsGoodAfter(t *testing.T) {
 		user := w.user(t, "ada")
 		opening := w.opening(user) // version 1
 		w.confirmed(t, user)
-		if _, err := w.sessions.Begin(t.Context(), opening); !errors.Is(err, account.ErrStale) {
+		if _, err := w.login(t.Context(), opening); !errors.Is(err, account.ErrStale) {
 			t.Errorf("a login with the password alone: %v, want ErrStale", err)
 		}
 		yes(t, "removed")(w.factors().Remove(t.Context(), user, 2, w.aboutFactor(user, audit.SecondFactorRemoved)))

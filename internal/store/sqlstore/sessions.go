@@ -14,16 +14,16 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Sessions are the logins on the users' rows: the last Store, and the Book.
+// Sessions are the logins on the users' rows: the last Store, and the Writer.
 type Sessions struct {
 	DB *DB
-	// Now tells the time that an answer is as of. nil means time.Now.
+	// Now is the time that an answer is as of. nil means time.Now.
 	Now func() time.Time
 }
 
 var (
-	_ session.Rows = (*Sessions)(nil)
-	_ session.Book = (*Sessions)(nil)
+	_ session.Rows   = (*Sessions)(nil)
+	_ session.Writer = (*Sessions)(nil)
 )
 
 func (s *Sessions) now() time.Time {
@@ -112,32 +112,31 @@ func (s *Sessions) Touch(ctx context.Context, id idworker.ID, seen time.Time) er
 	return err
 }
 
-// Hear does nothing: what it is told was read here.
-func (s *Sessions) Hear(context.Context, session.Session) error { return nil }
+// Publish does nothing: the end was committed here.
+func (s *Sessions) Publish(context.Context, session.Session) error { return nil }
 
-// Begin makes a session its user's only one. The row is locked while the ID is
-// minted, so the IDs of one user grow in the order of their logins, whichever
-// instance and whichever clock they come from. It fails with
-// [account.ErrNotFound], [account.ErrDisabled] or [account.ErrStale], and
-// changes nothing then.
+// Begin makes a session its user's only one. The row is locked before its IDs are
+// looked at, and one that is not greater than all of them is refused: so the IDs of
+// one user grow in the order of their logins, whichever instance and whichever clock
+// they come from. Beside an [*session.IDError] it fails with [account.ErrNotFound],
+// [account.ErrDisabled] or [account.ErrStale], and changes nothing then.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
-	return s.beginAs(ctx, o, func(*gorm.DB, session.Begun) error { return nil })
-}
-
-// beginAs is Begin, with more in the same transaction.
-func (s *Sessions) beginAs(ctx context.Context, o session.Opening, also func(*gorm.DB, session.Begun) error) (session.Begun, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var begun session.Begun
 	var start time.Time
 	err := s.DB.retry(ctx, func() error {
 		start = time.Now()
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			if begun, err = s.begin(ctx, tx, o); err == nil {
-				err = also(tx, begun)
+		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			if begun, err = s.begin(tx, o); err == nil {
+				err = s.recordBegun(tx, o, begun)
 			}
 			return err
 		})
+		if errors.Is(err, gorm.ErrDuplicatedKey) { // two workers have one number: another ID will do
+			return &session.IDError{Above: o.ID}
+		}
+		return err
 	})
 	if err == nil {
 		err = s.restamp(ctx, int64(o.UserID), start)
@@ -148,7 +147,23 @@ func (s *Sessions) beginAs(ctx context.Context, o session.Opening, also func(*go
 	return begun, nil
 }
 
-func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (session.Begun, error) {
+// recordBegun writes the event of a session that has begun, if there is to be one.
+func (s *Sessions) recordBegun(tx *gorm.DB, o session.Opening, begun session.Begun) error {
+	if o.Record == nil {
+		return nil
+	}
+	e, err := o.Event(begun)
+	if err != nil {
+		return err
+	}
+	may, err := s.DB.authorize(tx, e.By, e.Need)
+	if err != nil {
+		return err
+	}
+	return may.record(e)
+}
+
+func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) {
 	asOf := s.now()
 	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, int64(o.UserID))
 	switch {
@@ -161,17 +176,16 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 	case row.PasswordVersion != o.PasswordVersion:
 		return session.Begun{}, account.ErrStale
 	}
-	// Read apart: a locking read could lock the settings for all who log in.
+	// Read apart: a locking read could lock the settings for all logins.
 	if err := tx.Raw(globalFloor).Scan(&row.GlobalFloor).Error; err != nil {
 		return session.Begun{}, err
 	}
-	id, hash, err := o.Mint(ctx, row.highest())
-	if err != nil {
-		return session.Begun{}, err
+	if last := row.highest(); o.ID <= last {
+		return session.Begun{}, &session.IDError{Above: last}
 	}
 	seen := o.Seen
-	if issued := layout.Time(id); issued.After(seen) {
-		seen = issued // nobody is seen before the login was issued
+	if issued := layout.Time(o.ID); issued.After(seen) {
+		seen = issued // no use is before the login was issued
 	}
 	var begun session.Begun
 	stamp := ", " + s.DB.d.stampNow()
@@ -187,7 +201,7 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 		}
 	}
 	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+s.DB.d.provedNow()+stamp+" WHERE "+unmoved,
-		int64(id), hash[:], seen.UnixMilli(), int64(id), row.UserID, 0)
+		int64(o.ID), o.Hash[:], seen.UnixMilli(), int64(o.ID), row.UserID, 0)
 	if done.Error != nil {
 		return session.Begun{}, done.Error
 	}
@@ -196,10 +210,10 @@ func (s *Sessions) begin(ctx context.Context, tx *gorm.DB, o session.Opening) (s
 	}
 	// The index of living tokens knows no ID that has ended. Two users that had
 	// the same one could not both log out.
-	if _, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE ended_token_id = ?", int64(id)); !errors.Is(err, session.ErrNotFound) {
+	if _, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE ended_token_id = ?", int64(o.ID)); !errors.Is(err, session.ErrNotFound) {
 		return session.Begun{}, cmp.Or(err, gorm.ErrDuplicatedKey)
 	}
-	begun.Session = row.session(int64(id), hash[:], asOf)
+	begun.Session = row.session(int64(o.ID), o.Hash[:], asOf)
 	begun.Session.Seen = fromMillis(seen.UnixMilli())
 	return begun, nil
 }

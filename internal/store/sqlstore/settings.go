@@ -81,7 +81,7 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 		err := s.DB.inTurn(ctx, func() error {
 			return db.Exec("INSERT INTO deployment (id, cache_key, created_at) VALUES (1, ?, "+s.DB.d.now+")", fresh).Error
 		})
-		if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) { // somebody else was first
+		if err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) { // another instance was first
 			return nil, fmt.Errorf("sqlstore: cache key: %w", err)
 		}
 	}
@@ -89,12 +89,12 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 }
 
 // EndAll ends every login that has begun so far, with one row: it raises the
-// global floor, which is returned, to the largest ID that anybody's login has,
+// global floor, which is returned, to the largest ID that any login has,
 // and writes the events in the same transaction. Instances know of it within the
 // bound; the sweep clears the rows later.
 //
 // Logins that begin meanwhile end with them, as far as their IDs are from before
-// now, by the caller's clock or the database's, whichever is behind: nobody could
+// now, by the caller's clock or the database's, whichever is behind: no user could
 // log in until all other clocks have got to a floor that is ahead of them.
 //
 // Its time grows with each call, also where the floor cannot: a one-time link of
@@ -143,8 +143,8 @@ func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
 	return done.Error
 }
 
-// believed is longer than anybody believes a login after its end, and than a
-// commit of an end usually hangs before. Each end of that time is looked at.
+// believed is longer than any instance believes a login after its end, and than the
+// commit of an end usually hangs. Each end of that time is looked at.
 const believed = 10 * time.Minute
 
 const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"

@@ -21,6 +21,7 @@ import (
 	"github.com/libtnb/sqlite"
 	gormmysql "gorm.io/driver/mysql"
 	"gorm.io/gorm"
+	gormlogger "gorm.io/gorm/logger"
 
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -37,8 +38,8 @@ type Options struct {
 	// Patient lets a statement take as long as it takes: a migration may rebuild
 	// a large table. Requests want the opposite.
 	Patient bool
-	// Log hears of slow statements and broken connections, never of the text or
-	// the values of a statement.
+	// Log gets slow statements and broken connections, never the text or the values
+	// of a statement.
 	Log *slog.Logger
 }
 
@@ -150,10 +151,24 @@ func (db *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
+// query reads rows into a pointer, within tau.
+func (db *DB) query(ctx context.Context, into any, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return db.gorm.WithContext(ctx).Raw(statement, args...).Scan(into).Error
+}
+
+// exec runs a statement that changes rows, within tau, as retry does.
+func (db *DB) exec(ctx context.Context, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	return db.retry(ctx, func() error { return db.gorm.WithContext(ctx).Exec(statement, args...).Error })
+}
+
 // Clock reads the clock of the database.
 func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	var now int64
-	if err := db.gorm.WithContext(ctx).Raw("SELECT " + db.d.now).Scan(&now).Error; err != nil {
+	if err := db.query(ctx, &now, "SELECT "+db.d.now); err != nil {
 		return time.Time{}, fmt.Errorf("sqlstore: clock: %w", err)
 	}
 	return fromMillis(now), nil
@@ -161,8 +176,8 @@ func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 
 // LeaveIdle closes the connections that are not in use. It is for when a
 // question got no answer in time: its connection may lead nowhere, and so may
-// the others, for a firewall that has forgotten them, or a host that is gone,
-// tells nobody. Each would cost the next request that takes it its full time. A
+// the others: a firewall that has forgotten them, or a host that is gone, sends no
+// reset. Each would cost the next request that takes it its full time. A
 // new connection shows at once whether the database is there.
 func (db *DB) LeaveIdle() {
 	db.sql.SetMaxIdleConns(0)
@@ -190,3 +205,30 @@ func (db *DB) Close() error { return db.sql.Close() }
 // after it was stamped. The driver's own limit is longer, for it must not cut
 // off what the end of the context is about to.
 const tau = 3 * time.Second
+
+// A logger passes on what GORM has to say, without statements and without
+// values: GORM's own logger writes both to standard output.
+type logger struct{ log *slog.Logger }
+
+const slow = 500 * time.Millisecond
+
+func (l logger) LogMode(gormlogger.LogLevel) gormlogger.Interface { return l }
+func (l logger) Info(context.Context, string, ...any)             {}
+func (l logger) Warn(context.Context, string, ...any)             {}
+func (l logger) Error(context.Context, string, ...any)            {}
+
+// ParamsFilter keeps values out of whatever GORM would write of a statement.
+func (l logger) ParamsFilter(_ context.Context, statement string, _ ...any) (string, []any) {
+	return statement, nil
+}
+
+var _ gorm.ParamsFilter = logger{}
+
+func (l logger) Trace(ctx context.Context, begin time.Time, _ func() (string, int64), err error) {
+	if l.log == nil || errors.Is(err, gorm.ErrRecordNotFound) {
+		return
+	}
+	if took := time.Since(begin); took > slow && err == nil {
+		l.log.WarnContext(ctx, "slow statement", "took", took)
+	}
+}

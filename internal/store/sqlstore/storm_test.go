@@ -60,7 +60,7 @@ func step(ctx context.Context, w *world, what int, user idworker.ID, last sessio
 		o := w.opening(user)
 		o.PasswordVersion, o.Seen = u.PasswordVersion, time.Now()
 		var b session.Begun
-		if b, err = w.sessions.Begin(ctx, o); err == nil {
+		if b, err = w.login(ctx, o); err == nil {
 			began(b.Session)
 		}
 	case 3:

@@ -19,20 +19,18 @@ import (
 
 var layout = idworker.Default()
 
-// Sweeps clear what is over, and keep the lease and the history of that.
+// Sweeps clear ended logins, and keep the lease and the history of the passes.
 type Sweeps struct{ DB *DB }
 
 var (
-	_ sweep.Store = (*Sweeps)(nil)
-	_ sweep.Book  = (*Sweeps)(nil)
+	_ sweep.Store    = (*Sweeps)(nil)
+	_ sweep.RunStore = (*Sweeps)(nil)
 )
 
 // Head reads the clock and the global floor.
 func (s *Sweeps) Head(ctx context.Context) (now time.Time, floor idworker.ID, err error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	var heads []struct{ Now, GlobalFloor int64 }
-	err = s.DB.gorm.WithContext(ctx).Raw("SELECT " + s.DB.d.now + " AS now, global_floor FROM settings WHERE scope = 'global'").Scan(&heads).Error
+	err = s.DB.query(ctx, &heads, "SELECT "+s.DB.d.now+" AS now, global_floor FROM settings WHERE scope = 'global'")
 	if err == nil && len(heads) == 0 {
 		err = errNoSettings
 	}
@@ -84,7 +82,7 @@ func (s *Sweeps) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, li
 }
 
 func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
-	defer func() { _ = rows.Close() }() // rows.Err tells
+	defer func() { _ = rows.Close() }() // rows.Err has the error
 	var list []sweep.Login
 	for rows.Next() {
 		var user, token, value int64
@@ -104,9 +102,9 @@ func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
 }
 
 // Clear clears logins in one transaction. It first locks those of the rows that
-// are as they were listed and that nobody else has locked: so it waits for no
-// login, and no login that is under way waits for it. The condition is in the
-// UPDATE as well, which clears nothing that is not over, whoever calls it.
+// are as they were listed and that no other transaction has locked: so it waits for
+// no login, and no login that is under way waits for it. The condition is in the
+// UPDATE as well, which clears no login that has not ended.
 //
 // Floors rise without a stamp: the feed need not carry what every instance
 // works out by itself from the policy.
@@ -204,8 +202,8 @@ func list(ids []int64) string {
 	return string(b)
 }
 
-// again is retry for a batch, which a change of the policy may stop: what two rows have twice is for its caller to find
-// out, one by one.
+// again is retry for a batch, which a change of the policy may stop. A duplicate key
+// is not tried again: the caller finds it, one row at a time.
 func (db *DB) again(ctx context.Context, f func() error) error {
 	var twice error
 	err := db.retryIf(ctx, lostOrUnsettled(), func() error {

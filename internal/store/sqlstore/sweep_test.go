@@ -191,7 +191,7 @@ func TestSweepVsLogin(t *testing.T) {
 			atOnce(4, func(i int) {
 				var err error
 				if i == 0 {
-					begun, err = w.sessions.Begin(t.Context(), w.opening(user))
+					begun, err = w.login(t.Context(), w.opening(user))
 				} else {
 					_, err = w.clear(t.Context(), start.Add(time.Millisecond), start.Add(time.Millisecond), 10)
 				}

@@ -87,7 +87,7 @@ func BenchmarkSweep(b *testing.B) {
 					})
 				}
 				visit(20*time.Millisecond, func(k int) error {
-					_, err := w.sessions.Begin(b.Context(), w.opening(townsman(k*7919%town)))
+					_, err := w.login(b.Context(), w.opening(townsman(k*7919%town)))
 					return err
 				})
 				visit(50*time.Millisecond, func(k int) error {

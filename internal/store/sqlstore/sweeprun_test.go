@@ -41,7 +41,7 @@ func (w *world) sweeper(t testing.TB) *sweep.Sweeper {
 	p := policy.Default()
 	p.AbsoluteBase = start.Add(time.Hour)
 	return &sweep.Sweeper{
-		Store: store, Book: store, Policy: w.follow(t, p), IDs: w.ids, Log: slog.New(slog.DiscardHandler), Instance: t.Name(),
+		Store: store, Runs: store, Policy: w.follow(t, p), IDs: w.ids, Log: slog.New(slog.DiscardHandler), Instance: t.Name(),
 		// A machine that is busy with other tests is not a database that is slow.
 		// One lane, as everywhere: of two, each passes by what the other holds for a
 		// moment, and the next pass finds it.
@@ -110,12 +110,12 @@ func TestPoisonedRowStopsNothing(t *testing.T) {
 func TestRunnersAtOnceClearEachRowOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		logins := w.crowd(t, 3000)
-		reports := make([]sweep.Report, 3)
-		atOnce(len(reports), func(i int) {
-			s := w.sweeper(t)
-			s.Book, s.Audit, s.Limits.Largest = noBook{}, true, 100
-			reports[i], _ = s.Once(t.Context(), shell)
-		})
+		reports, sweepers := make([]sweep.Report, 3), make([]*sweep.Sweeper, 3)
+		for i := range sweepers { // each sets the policy, and must not wait there for the passes of others
+			sweepers[i] = w.sweeper(t)
+			sweepers[i].Runs, sweepers[i].Audit, sweepers[i].Limits.Largest = noRuns{}, true, 100
+		}
+		atOnce(len(reports), func(i int) { reports[i], _ = sweepers[i].Once(t.Context(), shell) })
 		sum := int64(0)
 		for _, r := range reports {
 			sum += r.Cleared
@@ -140,14 +140,14 @@ func TestRunnersAtOnceClearEachRowOnce(t *testing.T) {
 	})
 }
 
-// noBook gives everybody the lease.
-type noBook struct{}
+// noRuns gives everybody the lease.
+type noRuns struct{}
 
-func (noBook) Take(context.Context, sweep.Report, *audit.Event, time.Duration) (sweep.Cursor, error) {
+func (noRuns) Take(context.Context, sweep.Report, *audit.Event, time.Duration) (sweep.Cursor, error) {
 	return sweep.Cursor{}, nil
 }
-func (noBook) Keep(context.Context, sweep.Report, sweep.Cursor, time.Duration) error { return nil }
-func (noBook) Finish(context.Context, sweep.Report, sweep.Cursor) error              { return nil }
+func (noRuns) Keep(context.Context, sweep.Report, sweep.Cursor, time.Duration) error { return nil }
+func (noRuns) Finish(context.Context, sweep.Report, sweep.Cursor) error              { return nil }
 
 // Whatever people do meanwhile, no login is cleared that lives: one that began
 // or was seen above the watermarks.
@@ -162,7 +162,7 @@ func TestNothingAliveIsEverCleared(t *testing.T) {
 			users[i] = w.user(t, fmt.Sprintf("person%d", i))
 		}
 		s := w.sweeper(t)
-		s.Policy, s.Book = w.follow(t, p), noBook{}
+		s.Policy, s.Runs = w.follow(t, p), noRuns{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var alive atomic.Int64 // answers
@@ -175,7 +175,7 @@ func TestNothingAliveIsEverCleared(t *testing.T) {
 					if last.ID == 0 || rand.IntN(10) == 0 {
 						o := w.opening(user)
 						o.Seen = now
-						if begun, err := w.sessions.Begin(ctx, o); err == nil {
+						if begun, err := w.login(ctx, o); err == nil {
 							last = begun.Session
 						}
 						continue
@@ -316,7 +316,7 @@ func TestExpiryIsOnRecordIfThatIsWanted(t *testing.T) {
 
 func TestLeaseIsOnesAtATime(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		book := &sqlstore.Sweeps{DB: w.DB}
+		runs := &sqlstore.Sweeps{DB: w.DB}
 		report := func() sweep.Report {
 			return sweep.Report{ID: w.ids.next(0), Instance: "i", Started: start, Outcome: sweep.Running}
 		}
@@ -337,42 +337,42 @@ func TestLeaseIsOnesAtATime(t *testing.T) {
 			t.Fatalf("%d have the lease", len(winners))
 		}
 		first, at := winners[0], sweep.Cursor{Stage: sweep.Idle, Value: 5, User: 6}
-		if err := book.Keep(t.Context(), first, at, time.Minute); err != nil {
+		if err := runs.Keep(t.Context(), first, at, time.Minute); err != nil {
 			t.Error(err)
 		}
 		// Its holder dies: nobody waits longer than the lease, by the database's
 		// clock.
 		second := report()
-		if _, err := book.Take(t.Context(), second, nil, time.Minute); !errors.Is(err, sweep.ErrRunning) {
+		if _, err := runs.Take(t.Context(), second, nil, time.Minute); !errors.Is(err, sweep.ErrRunning) {
 			t.Errorf("taken over while it was fresh: %v", err)
 		}
-		if err := book.Keep(t.Context(), first, at, 10*time.Millisecond); err != nil {
+		if err := runs.Keep(t.Context(), first, at, 10*time.Millisecond); err != nil {
 			t.Error(err)
 		}
 		var from sweep.Cursor
 		testenv.Eventually(t, time.Minute, func() bool {
 			var err error
-			from, err = book.Take(t.Context(), second, nil, time.Minute)
+			from, err = runs.Take(t.Context(), second, nil, time.Minute)
 			return err == nil
 		}, "the lease of the dead is taken over")
 		if from != at {
 			t.Errorf("goes on from %+v, want %+v", from, at)
 		}
-		if err := book.Keep(t.Context(), first, at, time.Minute); !errors.Is(err, sweep.ErrLost) {
+		if err := runs.Keep(t.Context(), first, at, time.Minute); !errors.Is(err, sweep.ErrLost) {
 			t.Errorf("Keep of who was taken over: %v", err)
 		}
-		if err := book.Finish(t.Context(), first, sweep.Cursor{}); err != nil {
+		if err := runs.Finish(t.Context(), first, sweep.Cursor{}); err != nil {
 			t.Error(err)
 		}
-		if err := book.Keep(t.Context(), second, at, time.Minute); err != nil {
+		if err := runs.Keep(t.Context(), second, at, time.Minute); err != nil {
 			t.Errorf("the one taken over has ended the lease of the other: %v", err)
 		}
-		if err := book.Finish(t.Context(), second, sweep.Cursor{}); err != nil {
+		if err := runs.Finish(t.Context(), second, sweep.Cursor{}); err != nil {
 			t.Error(err)
 		}
 		// A lease from a database whose clock was ahead does not count.
 		w.exec(t, "UPDATE sweep_state SET lease_until = lease_until + 9000000000000")
-		if _, err := book.Take(t.Context(), report(), nil, time.Minute); err != nil {
+		if _, err := runs.Take(t.Context(), report(), nil, time.Minute); err != nil {
 			t.Errorf("a lease for centuries keeps everybody out: %v", err)
 		}
 	})
@@ -382,11 +382,11 @@ func TestLeaseIsOnesAtATime(t *testing.T) {
 // that was killed has left is told from what runs.
 func TestRequestedPassIsInTheHistory(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		book := &sqlstore.Sweeps{DB: w.DB}
+		runs := &sqlstore.Sweeps{DB: w.DB}
 		take := func(lease time.Duration) (sweep.Report, audit.Event, error) {
 			r := sweep.Report{ID: w.ids.next(0), Instance: "web-1:7", RequestedBy: "ada", Started: start, Outcome: sweep.Running}
 			e := audit.Event{ID: w.ids.next(0), Action: audit.SweepRequested, By: audit.Actor{Name: "ada", Via: audit.ViaCLI}, Target: audit.Target{Kind: "sweep", ID: r.ID}}
-			_, err := book.Take(t.Context(), r, &e, lease)
+			_, err := runs.Take(t.Context(), r, &e, lease)
 			return r, e, err
 		}
 		killed, _, err := take(time.Millisecond)
@@ -401,19 +401,19 @@ func TestRequestedPassIsInTheHistory(t *testing.T) {
 			t.Error("a request that was refused is on record")
 		}
 		r.Cleared, r.Longest = 12, 7*time.Millisecond
-		if err := book.Keep(t.Context(), r, sweep.Cursor{}, time.Minute); err != nil {
+		if err := runs.Keep(t.Context(), r, sweep.Cursor{}, time.Minute); err != nil {
 			t.Error(err)
 		}
-		list, err := book.Passes(t.Context(), 0, 10)
+		list, err := runs.Passes(t.Context(), 0, 10)
 		if err != nil || len(list) != 2 || list[0].ID != r.ID || list[0].Cleared != 12 || list[0].Outcome != sweep.Running || !list[0].Finished.IsZero() ||
 			list[1].ID != killed.ID || list[1].Outcome != sweep.Abandoned || list[1].Finished.IsZero() || list[1].RequestedBy != "ada" {
 			t.Errorf("while it runs: %+v, %v", list, err)
 		}
 		r.Outcome, r.Finished, r.Cleared = sweep.Done, start.Add(time.Second), 20
-		if err := book.Finish(t.Context(), r, sweep.Cursor{}); err != nil {
+		if err := runs.Finish(t.Context(), r, sweep.Cursor{}); err != nil {
 			t.Error(err)
 		}
-		list, err = book.Passes(t.Context(), 0, 1)
+		list, err = runs.Passes(t.Context(), 0, 1)
 		if err != nil || len(list) != 1 || list[0] != r {
 			t.Errorf("in the end: %+v, want %+v, %v", list, r, err)
 		}
@@ -425,16 +425,16 @@ func TestRequestedPassIsInTheHistory(t *testing.T) {
 
 func TestHistoryIsPruned(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		book := &sqlstore.Sweeps{DB: w.DB}
+		runs := &sqlstore.Sweeps{DB: w.DB}
 		for i := range 2000 {
 			w.exec(t, "INSERT INTO sweeps (id, instance, started_at, finished_at, outcome) VALUES (?, 'i', 0, 0, 'done')", i+1)
 		}
 		idle := sweep.Report{ID: w.ids.next(0), Outcome: sweep.Done, Finished: start}
-		if err := book.Finish(t.Context(), idle, sweep.Cursor{}); err != nil {
+		if err := runs.Finish(t.Context(), idle, sweep.Cursor{}); err != nil {
 			t.Fatal(err)
 		}
 		r := sweep.Report{ID: w.ids.next(0), Outcome: sweep.Done, Finished: start, Started: start, Cleared: 1}
-		if err := book.Finish(t.Context(), r, sweep.Cursor{}); err != nil {
+		if err := runs.Finish(t.Context(), r, sweep.Cursor{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := w.number(t, "SELECT COUNT(*) FROM sweeps"); n != 1000 {
@@ -442,7 +442,7 @@ func TestHistoryIsPruned(t *testing.T) {
 		}
 		var seen []sweep.Report
 		for before := idworker.ID(0); ; {
-			page, err := book.Passes(t.Context(), before, 300)
+			page, err := runs.Passes(t.Context(), before, 300)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -15,8 +15,8 @@ import (
 
 // TouchAll writes times of last use, at most some hundred at once, and returns
 // the time of last use of each row that took part: as it is afterwards, or zero if
-// the session has ended or the policy has ended it. Those whose row somebody else
-// holds are missing. A row moves only forward, and by at least gap.
+// the session has ended or the policy has ended it. Those whose row another
+// transaction holds are missing. A row moves only forward, and by at least gap.
 //
 // The rows are locked first, and judged after by the policy that is in force
 // then: a use that comes after a refusal changes nothing, and a refusal that
@@ -77,7 +77,7 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 		}
 	}
 	for _, id := range users {
-		delete(rows, id) // somebody else holds the row
+		delete(rows, id) // another transaction holds the row
 	}
 	if len(moved) == 0 {
 		return rows, nil

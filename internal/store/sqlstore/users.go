@@ -46,13 +46,9 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 	return row.user(), nil
 }
 
-// Create adds a user, or returns [account.ErrExists] if the name is taken.
-func (u *Users) Create(ctx context.Context, user account.User) error {
-	return u.CreateRecorded(ctx, user)
-}
-
-// CreateRecorded is Create with the events of it, in one transaction.
-func (u *Users) CreateRecorded(ctx context.Context, user account.User, events ...audit.Event) error {
+// Create adds a user with the events of it, in one transaction, or returns
+// [account.ErrExists] if the name is taken.
+func (u *Users) Create(ctx context.Context, user account.User, events ...audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...)
 	if err != nil && !errors.Is(err, account.ErrExists) {
 		return fmt.Errorf("sqlstore: create user: %w", err)
@@ -101,7 +97,7 @@ func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int6
 	return u.setPassword(ctx, id, version, hash)
 }
 
-// ResetPassword is ChangePassword by somebody else than the user, with the event
+// ResetPassword is ChangePassword by another actor than the user, with the event
 // of it in the same transaction.
 func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
 	return u.setPassword(ctx, id, version, hash, e)
@@ -140,7 +136,7 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 	return users, nil
 }
 
-// HasAdmin reports whether anybody is an admin.
+// HasAdmin reports whether any user is an admin.
 func (u *Users) HasAdmin(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()

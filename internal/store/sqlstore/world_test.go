@@ -4,6 +4,7 @@ package sqlstore_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -120,7 +121,7 @@ var start = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 // begin begins a login now, after a check of the password's first version.
 func (w *world) begin(t testing.TB, user idworker.ID) session.Session {
 	t.Helper()
-	begun, err := w.sessions.Begin(t.Context(), w.opening(user))
+	begun, err := w.login(t.Context(), w.opening(user))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,25 @@ func (w *world) begin(t testing.TB, user idworker.ID) session.Session {
 }
 
 func (w *world) opening(user idworker.ID) session.Opening {
-	return session.Opening{UserID: user, PasswordVersion: 1, Seen: start, Mint: w.ids.mint}
+	return session.Opening{UserID: user, PasswordVersion: 1, Seen: start}
+}
+
+// login begins a login, with another ID where one is refused, as the domain does.
+func (w *world) login(ctx context.Context, o session.Opening) (session.Begun, error) {
+	return w.loginBy(ctx, w.ids, o)
+}
+
+func (w *world) loginBy(ctx context.Context, ids *minter, o session.Opening) (session.Begun, error) {
+	for above := idworker.ID(0); ; {
+		o.ID = ids.next(above)
+		o.Hash = hashOf(o.ID)
+		begun, err := w.sessions.Begin(ctx, o)
+		refused, ok := errors.AsType[*session.IDError](err)
+		if !ok {
+			return begun, err
+		}
+		above = refused.Above
+	}
 }
 
 // beginAt begins a login that was issued and last seen then.
@@ -136,11 +155,9 @@ func (w *world) beginAt(t testing.TB, user idworker.ID, issued, seen time.Time) 
 	t.Helper()
 	o := w.opening(user)
 	o.Seen = seen
-	o.Mint = func(context.Context, idworker.ID) (idworker.ID, session.Hash, error) {
-		w.serial++
-		id := idworker.Default().Smallest(issued) + w.serial
-		return id, hashOf(id), nil
-	}
+	w.serial++
+	o.ID = idworker.Default().Smallest(issued) + w.serial
+	o.Hash = hashOf(o.ID)
 	begun, err := w.sessions.Begin(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -171,11 +188,6 @@ func (m *minter) next(above idworker.ID) idworker.ID {
 	defer m.mu.Unlock()
 	m.last = max(m.last, above, idworker.Default().Smallest(time.Now().Add(m.skew))) + 1
 	return m.last
-}
-
-func (m *minter) mint(_ context.Context, above idworker.ID) (idworker.ID, session.Hash, error) {
-	id := m.next(above)
-	return id, hashOf(id), nil
 }
 
 // atOnce calls f from n goroutines that start together.

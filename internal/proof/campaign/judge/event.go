@@ -60,11 +60,11 @@ type Event struct {
 	Session uint64 // an ID; 0 where none is known
 	Passive bool
 
-	// What an accept has told, by the clock on the wall since the start; see
-	// [Rules.Ahead]. Where Told is false nothing was.
-	Told                  bool
+	// The times that an accept has given, by the wall clock since the start; see
+	// [Rules.Ahead]. Where HasTimes is false it gave none.
+	HasTimes              bool
 	Issued, Seen, IdleEnd time.Duration
-	// Left is set where only the whole seconds to the idle end were told: the idle
+	// Left is set where only the whole seconds to the idle end were given: the idle
 	// end was then no earlier than Begin + IdleLeft, by either clock.
 	Left     bool
 	IdleLeft time.Duration
@@ -79,10 +79,10 @@ func (e *Event) String() string {
 		text += " " + e.Code
 	}
 	switch {
-	case e.Told:
-		text += fmt.Sprintf(", told: seen %.3f, idle end %.3f", e.Seen.Seconds(), e.IdleEnd.Seconds())
+	case e.HasTimes:
+		text += fmt.Sprintf(", answered: seen %.3f, idle end %.3f", e.Seen.Seconds(), e.IdleEnd.Seconds())
 	case e.Left:
-		text += fmt.Sprintf(", told: idle end in %v", e.IdleLeft)
+		text += fmt.Sprintf(", answered: idle end in %v", e.IdleLeft)
 	case e.Op == SetPolicy:
 		text += fmt.Sprintf(", idle %v, absolute %v", e.Policy.Idle, e.Policy.Absolute)
 	}
@@ -96,7 +96,7 @@ type Rules struct {
 	// least and the most that was seen, both 0 at the start. The servers of a
 	// campaign run on the machine of the one who records.
 	Ahead [2]time.Duration
-	// Entry is the life of a cache entry. For that long an end that nobody has
+	// Entry is the life of a cache entry. For that long an end that no answer has
 	// acknowledged may be known in one place and not in another.
 	Entry time.Duration
 }
@@ -109,7 +109,7 @@ func NewRules(bound time.Duration) Rules {
 // earliest is the first instant at which a clock on the wall may have shown wall.
 func (r Rules) earliest(wall time.Duration) time.Duration { return wall - r.Ahead[1] }
 
-// latest is the last such instant. Servers tell milliseconds, rounded down.
+// latest is the last such instant. Servers give milliseconds, rounded down.
 func (r Rules) latest(wall time.Duration) time.Duration {
 	return wall + time.Millisecond - r.Ahead[0]
 }

@@ -101,7 +101,7 @@ func (t *trial) fault(point int, s *session, text string, shown ...*Event) bool 
 	return true
 }
 
-// relevant is the shortest part of the history in which somebody can see what
+// relevant is the shortest part of the history in which a reader can see what
 // was wrong with what is shown: that, the login, what may have ended it, the
 // last accept before, the policies, and what was broken at the time.
 func (t *trial) relevant(s *session, shown []*Event) []*Event {

@@ -22,8 +22,8 @@ func policy(begin, idle, absolute float64) judge.Event {
 	return e
 }
 
-func tells(e judge.Event, issued, seen, idleEnd float64) judge.Event {
-	e.Told, e.Issued, e.Seen, e.IdleEnd = true, at(issued), at(seen), at(idleEnd)
+func withTimes(e judge.Event, issued, seen, idleEnd float64) judge.Event {
+	e.HasTimes, e.Issued, e.Seen, e.IdleEnd = true, at(issued), at(seen), at(idleEnd)
 	return e
 }
 
@@ -31,7 +31,7 @@ func tells(e judge.Event, issued, seen, idleEnd float64) judge.Event {
 func login(begin float64, id uint64, idle float64) judge.Event {
 	e := event(begin, judge.Login, judge.Yes)
 	e.Session = id
-	return tells(e, begin+0.05, begin+0.05, begin+0.05+idle)
+	return withTimes(e, begin+0.05, begin+0.05, begin+0.05+idle)
 }
 
 func ask(begin float64, id uint64, answer judge.Answer) judge.Event {
@@ -122,7 +122,7 @@ func TestJudge(t *testing.T) {
 
 		// Point 4.
 		"two disagree in calm": {[]judge.Event{long, login(0, 1, 3600), policy(5, 1, 50), audit(5.2, 7), list(5.3), ask(5.5, 1, judge.Yes)}, 4},
-		"two disagree in calm about an end that nobody has acknowledged": {
+		"two disagree in calm about an end that was not acknowledged": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1)}, 0},
 		"two disagree in calm about an end that is acknowledged later": {
 			[]judge.Event{long, login(0, 1, 3600), one(1, 1, judge.None), audit(7, 9), refused(7.1, 1, "token_logged_out"), use(7.3, 1), one(10, 1, judge.Yes)}, 0},
@@ -132,33 +132,33 @@ func TestJudge(t *testing.T) {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), audit(4, 6), ask(4.8, 1, judge.Yes), refused(5.1, 1, "token_idle_timeout")}, 0},
 
 		// Point 5.
-		"idle before the idle end that was told": {
-			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), tells(use(3, 1), 0.05, 3.05, 8.05), refused(7, 1, "token_idle_timeout")}, 5},
-		"idle after the idle end that was told": {
-			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), tells(use(3, 1), 0.05, 3.05, 8.05), refused(8, 1, "token_idle_timeout")}, 0},
-		"idle before the idle end that was told in seconds": {
+		"idle before the idle end that was answered": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), withTimes(use(3, 1), 0.05, 3.05, 8.05), refused(7, 1, "token_idle_timeout")}, 5},
+		"idle after the idle end that was answered": {
+			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), withTimes(use(3, 1), 0.05, 3.05, 8.05), refused(8, 1, "token_idle_timeout")}, 0},
+		"idle before the idle end that was answered in seconds": {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), {Begin: at(3), End: at(3.1), Op: judge.Ask, Session: 1, Answer: judge.Yes, Wait: true, Left: true, IdleLeft: at(4)},
 				refused(6, 1, "token_idle_timeout")}, 5},
 		"idle by a policy that was made shorter": {
 			[]judge.Event{policy(-1, 8, 50), login(0, 1, 8), policy(3, 5, 50), refused(5, 1, "token_idle_timeout")}, 0},
 		"idle by a shorter policy, and too early even for that": {
 			[]judge.Event{policy(-1, 8, 50), login(0, 1, 8), policy(3, 5, 50), refused(4, 1, "token_idle_timeout")}, 5},
-		"told by the policy of before while the shorter one spreads": {
-			[]judge.Event{policy(-1, 8, 50), login(0, 1, 8), policy(3, 5, 50), tells(ask(4, 1, judge.Yes), 0.05, 0.05, 8.05), refused(5, 1, "token_idle_timeout")}, 0},
-		"told by the policy of before though the shorter one was spread": {
-			[]judge.Event{policy(-1, 20, 50), login(0, 1, 20), policy(3, 10, 50), tells(ask(4.2, 1, judge.Yes), 0.05, 0.05, 20.05), refused(10, 1, "token_idle_timeout")}, 5},
+		"answered by the policy of before while the shorter one spreads": {
+			[]judge.Event{policy(-1, 8, 50), login(0, 1, 8), policy(3, 5, 50), withTimes(ask(4, 1, judge.Yes), 0.05, 0.05, 8.05), refused(5, 1, "token_idle_timeout")}, 0},
+		"answered by the policy of before though the shorter one was spread": {
+			[]judge.Event{policy(-1, 20, 50), login(0, 1, 20), policy(3, 10, 50), withTimes(ask(4.2, 1, judge.Yes), 0.05, 0.05, 20.05), refused(10, 1, "token_idle_timeout")}, 5},
 
 		// Point 6.
 		"idle, and alive again":                {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.3, 1, judge.Yes)}, 6},
 		"expired, and alive again":             {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), refused(5, 1, "token_expired"), ask(5.3, 1, judge.Yes)}, 6},
 		"not listed, and alive past the bound": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), {Begin: at(0.1), End: at(0.2), Op: judge.Ask, Session: 1, Wait: true}, list(5.1), ask(6.3, 1, judge.Yes)}, 6},
-		"not listed beside a use, and alive":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), tells(use(5.04, 1), 0.05, 5.04, 10.04), ask(6.3, 1, judge.Yes)}, 0},
-		"not listed by who has not heard of the longer policy": {
+		"not listed beside a use, and alive":   {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), list(5.1), withTimes(use(5.04, 1), 0.05, 5.04, 10.04), ask(6.3, 1, judge.Yes)}, 0},
+		"not listed by an instance that has not read the longer policy": {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(4.5, 3600, 7200), list(5.1), list(7, 1), ask(7, 1, judge.Yes)}, 0},
-		"not listed though all have heard of the longer policy": {
+		"not listed though all have read the longer policy": {
 			[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), policy(3.5, 3600, 7200), list(5.1), ask(5.3, 1, judge.Yes)}, 2},
 		"idle, and listed again": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), list(5.3, 1)}, 6},
-		"idle, and alive for who has not heard of the shorter policy": {
+		"idle, and alive for an instance that has not read the shorter policy": {
 			[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), refused(10.2, 1, "token_idle_timeout"), ask(11, 1, judge.Yes)}, 0},
 		"alive beside the one who says idle": {[]judge.Event{policy(-1, 5, 50), login(0, 1, 5), refused(5, 1, "token_idle_timeout"), ask(5.05, 1, judge.Yes)}, 0},
 	} {
@@ -175,7 +175,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestClockOnTheWallIsNotTrusted: what a server tells is by the clock on the
+// TestClockOnTheWallIsNotTrusted: what a server answers is by the clock on the
 // wall. Where that went ahead or fell back, an answer is wrong only if it is so
 // wherever the clock may have been.
 func TestClockOnTheWallIsNotTrusted(t *testing.T) {

@@ -54,7 +54,7 @@ func (t *trial) surelyOver(s *session, a *Event) (over time.Duration, by span, o
 				over, by, ok = at, p, true
 			}
 		}
-		if s.login.Told {
+		if s.login.HasTimes {
 			try(t.latest(s.login.Issued) + p.Absolute)
 		}
 		if !s.uses {
@@ -67,11 +67,11 @@ func (t *trial) surelyOver(s *session, a *Event) (over time.Duration, by span, o
 // refusals looks for points 2 and 5: what is over and has no reason to be.
 func (t *trial) refusals(s *session, dead []*Event) {
 	for _, r := range dead {
-		if s.over(r.End) || t.explained(s, r, t.hearsay(r)) {
+		if s.over(r.End) || t.explained(s, r, t.spread(r)) {
 			continue
 		}
-		if told := t.toldLater(s, r); told != nil && (r.Op == List || r.Code == idle) {
-			if t.fault(5, s, "idle before the idle end that was told", told, r) {
+		if later := t.latestIdleEnd(s, r); later != nil && (r.Op == List || r.Code == idle) {
+			if t.fault(5, s, "idle before the idle end that was answered", later, r) {
 				t.LostUses++
 			}
 		} else if t.fault(2, s, "refused, and nothing has ended it", r) {
@@ -80,11 +80,11 @@ func (t *trial) refusals(s *session, dead []*Event) {
 	}
 }
 
-// told is a lower bound of the idle end that an accept has told, and of the time
-// of use that it was computed from. ok is false where nothing was told.
-func (t *trial) told(a *Event) (seen, end time.Duration, ok bool) {
+// idleEnd is a lower bound of the idle end that an accept has given, and of the time
+// of use that it was computed from. ok is false if it has given none.
+func (t *trial) idleEnd(a *Event) (seen, end time.Duration, ok bool) {
 	switch {
-	case a.Told:
+	case a.HasTimes:
 		return t.earliest(a.Seen), t.earliest(a.IdleEnd), true
 	case a.Left:
 		longest := time.Duration(0)
@@ -98,10 +98,10 @@ func (t *trial) told(a *Event) (seen, end time.Duration, ok bool) {
 	return 0, 0, false
 }
 
-// tellers are the accepts of a session that began before the answer r came. Of a
-// list those that were answered before it was asked for: a list refuses nobody,
+// timed are the accepts of a session that began before the answer r came. Of a
+// list those that were answered before it was asked for: a list refuses no token,
 // and need not wait for uses that are under way.
-func (s *session) tellers(r *Event) []*Event {
+func (s *session) timed(r *Event) []*Event {
 	some := []*Event{s.login}
 	for _, e := range s.asks {
 		if e.Answer == Yes && (r.Op == Ask && e.Begin < r.End || e.End <= r.Begin) {
@@ -118,22 +118,22 @@ func (s *session) usedBeside(r *Event) bool {
 	})
 }
 
-// toldLater is the accept that has told the latest use, of those that have told
+// latestIdleEnd is the accept that has given the latest use, of those that have given
 // an idle end after the answer r came.
-func (t *trial) toldLater(s *session, r *Event) (latest *Event) {
+func (t *trial) latestIdleEnd(s *session, r *Event) (latest *Event) {
 	last := time.Duration(0)
-	for _, a := range s.tellers(r) {
-		if seen, end, ok := t.told(a); ok && end > r.End && (latest == nil || seen > last) {
+	for _, a := range s.timed(r) {
+		if seen, end, ok := t.idleEnd(a); ok && end > r.End && (latest == nil || seen > last) {
 			latest, last = a, seen
 		}
 	}
 	return latest
 }
 
-// hearsay is for how long r may follow a policy after it was replaced. A refusal
-// may not at all. A list refuses nobody, and an instance that lists may not have
-// heard of the change.
-func (t *trial) hearsay(r *Event) time.Duration {
+// spread is for how long r may follow a policy after it was replaced. A refusal
+// may not at all. A list refuses no token, and an instance that lists may not have
+// read the change.
+func (t *trial) spread(r *Event) time.Duration {
 	if r.Op == List {
 		return t.Bound
 	}
@@ -141,25 +141,25 @@ func (t *trial) hearsay(r *Event) time.Duration {
 }
 
 // explained reports whether a policy that may have been in force, or was until
-// that long before, can have ended the session before the answer r came. A use counts from where it was told to
-// have been seen. The idle end that was told holds as well, unless the policy
+// that long before, can have ended the session before the answer r came. A use counts from where an answer says it to
+// have been seen. The idle end of an answer holds as well, unless the policy
 // was made shorter after that, or so shortly before that its bound was not over.
-func (t *trial) explained(s *session, r *Event, hearsay time.Duration) bool {
-	tellers := s.tellers(r)
+func (t *trial) explained(s *session, r *Event, spread time.Duration) bool {
+	timed := s.timed(r)
 	for _, p := range t.spans {
 		if p.since >= r.End {
 			continue
 		}
 		until := r.End
 		if p.until != never {
-			until = min(until, p.until+hearsay)
+			until = min(until, p.until+spread)
 		}
 		if t.earliest(s.login.Issued)+p.Absolute <= until {
 			return true
 		}
 		ends := time.Duration(0)
-		for _, a := range tellers {
-			seen, end, ok := t.told(a)
+		for _, a := range timed {
+			seen, end, ok := t.idleEnd(a)
 			if !ok {
 				continue
 			}
@@ -208,18 +208,18 @@ func (t *trial) finality(s *session, alive, dead []*Event) {
 }
 
 // spreading reports whether r may come from a shorter policy of which the one
-// who said a need not know yet. Of a change that nobody has acknowledged all
+// who said a need not know yet. Of a change that was not acknowledged all
 // know a bound after one has acted by it.
 func (t *trial) spreading(r, a *Event) bool {
 	for i, p := range t.spans {
 		if p.since >= r.End || p.until < r.Begin || !shortens(t.spans, i) {
 			continue
 		}
-		heard := p.known
-		if heard == never {
-			heard = max(p.event.End, r.End)
+		read := p.known
+		if read == never {
+			read = max(p.event.End, r.End)
 		}
-		if a.Begin <= heard+t.Bound {
+		if a.Begin <= read+t.Bound {
 			return true
 		}
 	}
@@ -227,7 +227,7 @@ func (t *trial) spreading(r, a *Event) bool {
 }
 
 // agreement looks for point 4: of two who are asked in calm, the one who is
-// asked after the other has said "over" says so too. An end that nobody has
+// asked after the other has said "over" says so too. An end that no answer has
 // acknowledged may take longer.
 func (t *trial) agreement(s *session, alive, dead []*Event) {
 	for _, w := range s.audits {

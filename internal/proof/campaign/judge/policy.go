@@ -12,7 +12,7 @@ const never = time.Duration(1<<63 - 1)
 type span struct {
 	Policy
 	event        *Event
-	since, known time.Duration // known is never for a change that nobody has acknowledged
+	since, known time.Duration // known is never for a change that was not acknowledged
 	sure, until  time.Duration
 }
 

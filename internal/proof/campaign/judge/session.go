@@ -14,7 +14,7 @@ type session struct {
 	acked  *Event   // the first answer to say that it is over
 	lists  []*Event // that were asked for after the login and answered
 	audits []*Event
-	uses   bool // a use got no answer: nobody knows until when it may have been used
+	uses   bool // a use got no answer: it is unknown until when it may have been used
 }
 
 // over reports whether an explicit end may have happened before that instant.

@@ -28,7 +28,7 @@ func TestFindsWhatAMapFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		book := &ledger.Ledger{Layout: l, Dir: scratch, Limit: rapid.IntRange(1, 50).Draw(t, "limit")}
+		kept := &ledger.Ledger{Layout: l, Dir: scratch, Limit: rapid.IntRange(1, 50).Draw(t, "limit")}
 		seen := make(map[idworker.ID]bool)
 		var want ledger.Result
 		for range rapid.IntRange(1, 8).Draw(t, "batches") {
@@ -44,12 +44,12 @@ func TestFindsWhatAMapFinds(t *testing.T) {
 				want.IDs++
 				ids = append(ids, id)
 			}
-			if err := book.Add(ids); err != nil {
+			if err := kept.Add(ids); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := book.Twice()
-		if err != nil || got.IDs != want.IDs || got.Twice != want.Twice || book.Count() != want.IDs {
+		got, err := kept.Twice()
+		if err != nil || got.IDs != want.IDs || got.Twice != want.Twice || kept.Count() != want.IDs {
 			t.Fatalf("got %+v, %v, want %+v", got, err, want)
 		}
 		for _, id := range got.Examples {
@@ -84,18 +84,18 @@ func TestFindsOnePlantedAmongMillions(t *testing.T) {
 	}
 	planted := all[17][12345]
 	for _, plant := range []bool{false, true} {
-		book := &ledger.Ledger{Layout: l, Dir: t.TempDir(), Limit: 100}
+		kept := &ledger.Ledger{Layout: l, Dir: t.TempDir(), Limit: 100}
 		for _, i := range r.Perm(len(all)) {
-			if err := book.Add(slices.Clone(all[i])); err != nil {
+			if err := kept.Add(slices.Clone(all[i])); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if plant {
-			if err := book.Add([]idworker.ID{planted}); err != nil {
+			if err := kept.Add([]idworker.ID{planted}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := book.Twice()
+		got, err := kept.Twice()
 		if err != nil || plant != (got.Twice == 1) || plant && got.Examples[0] != planted {
 			t.Errorf("planted %v: %+v, %v, want %d", plant, got, err, planted)
 		}

@@ -4,7 +4,7 @@
 // between them as networks do: for tests.
 //
 // What is sent over a cut link is not lost but late: it arrives when the link
-// is healed, as with TCP, which sends again what nobody acknowledged. So a
+// is healed, as with TCP, which sends again what was not acknowledged. So a
 // statement can reach its database long after the one who sent it has given up.
 package faultproxy
 
@@ -59,7 +59,7 @@ type matcher func(request []byte) bool
 // A link is one connection through the proxy.
 type link struct {
 	client, server *net.TCPConn
-	dead           bool // for ever: nothing passes, and neither end is told
+	dead           bool // for ever: nothing passes, and neither end learns it
 	held           bool // such a request has come
 	late, doomed   bool // such a request has passed
 }
@@ -105,7 +105,7 @@ func (p *Proxy) Close() {
 	p.running.Wait()
 }
 
-// change makes a change, and wakes whoever waits for one.
+// change makes a change, and wakes those that wait for one.
 func (p *Proxy) change(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,7 +136,7 @@ func (p *Proxy) Reset() {
 	}
 }
 
-// Forget makes the present connections go nowhere, for ever, without telling
+// Forget makes the present connections go nowhere, for ever, without notice to
 // either end, as a firewall does that has forgotten them. New ones work. Once an
 // end has closed its connection, both are closed.
 func (p *Proxy) Forget() {

@@ -18,16 +18,16 @@ import (
 
 const patience = 30 * time.Second
 
-// echo is a server that answers each line with itself, and says so on heard
+// echo is a server that answers each line with itself, and reports it on arrived
 // first.
-func echo(t *testing.T) (p *faultproxy.Proxy, heard chan string) {
+func echo(t *testing.T) (p *faultproxy.Proxy, arrived chan string) {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	heard = make(chan string, 100)
+	arrived = make(chan string, 100)
 	go func() {
 		for {
 			conn, err := l.Accept()
@@ -37,7 +37,7 @@ func echo(t *testing.T) (p *faultproxy.Proxy, heard chan string) {
 			go func() {
 				defer conn.Close()
 				for lines := bufio.NewScanner(conn); lines.Scan(); {
-					heard <- lines.Text()
+					arrived <- lines.Text()
 					if _, err := io.WriteString(conn, lines.Text()+"\n"); err != nil {
 						return
 					}
@@ -45,7 +45,7 @@ func echo(t *testing.T) (p *faultproxy.Proxy, heard chan string) {
 			}()
 		}
 	}()
-	return faultproxy.New(t, l.Addr().String()), heard
+	return faultproxy.New(t, l.Addr().String()), arrived
 }
 
 // A peer is a client.
@@ -72,8 +72,8 @@ func (c *peer) say(line string) {
 	}
 }
 
-// hear returns the next line, waiting at most that long.
-func (c *peer) hear(atMost time.Duration) (string, error) {
+// next returns the next line, waiting at most that long.
+func (c *peer) next(atMost time.Duration) (string, error) {
 	_ = c.SetReadDeadline(time.Now().Add(atMost))
 	line, err := c.lines.ReadString('\n')
 	return line, err
@@ -81,44 +81,44 @@ func (c *peer) hear(atMost time.Duration) (string, error) {
 
 func (c *peer) wants(line string) {
 	c.t.Helper()
-	if got, err := c.hear(patience); got != line+"\n" {
-		c.t.Fatalf("heard %q, %v; want %q", got, err, line)
+	if got, err := c.next(patience); got != line+"\n" {
+		c.t.Fatalf("received %q, %v; want %q", got, err, line)
 	}
 }
 
 // silent fails the test if anything comes, an end included.
 func (c *peer) silent() {
 	c.t.Helper()
-	if got, err := c.hear(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.t.Fatalf("heard %q, %v; want nothing", got, err)
+	if got, err := c.next(50 * time.Millisecond); !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("received %q, %v; want nothing", got, err)
 	}
 }
 
-func received(t *testing.T, heard <-chan string, want string) {
+func received(t *testing.T, arrived <-chan string, want string) {
 	t.Helper()
 	select {
-	case got := <-heard:
+	case got := <-arrived:
 		if got != want {
-			t.Fatalf("the server heard %q, want %q", got, want)
+			t.Fatalf("the server received %q, want %q", got, want)
 		}
 	case <-time.After(patience):
-		t.Fatalf("the server did not hear %q", want)
+		t.Fatalf("the server did not receive %q", want)
 	}
 }
 
-// TestCutIsLateAndLosesNothing: which side hears depends on the direction, and
+// TestCutIsLateAndLosesNothing: which side receives depends on the direction, and
 // what was held back comes when the link is whole again, also from a client who
 // has gone.
 func TestCutIsLateAndLosesNothing(t *testing.T) {
-	p, heard := echo(t)
+	p, arrived := echo(t)
 	c := dial(t, p)
 	c.say("one")
-	received(t, heard, "one")
+	received(t, arrived, "one")
 	c.wants("one")
 
 	p.Cut(faultproxy.Replies)
 	c.say("two")
-	received(t, heard, "two")
+	received(t, arrived, "two")
 	c.silent()
 	p.Heal()
 	c.wants("two")
@@ -129,52 +129,52 @@ func TestCutIsLateAndLosesNothing(t *testing.T) {
 	gone.say("from beyond")
 	_ = gone.Close()
 	c.silent()
-	if len(heard) > 0 {
-		t.Fatalf("the server heard %q over a cut", <-heard)
+	if len(arrived) > 0 {
+		t.Fatalf("the server received %q over a cut", <-arrived)
 	}
 	p.Heal()
-	got := map[string]bool{<-heard: true, <-heard: true}
+	got := map[string]bool{<-arrived: true, <-arrived: true}
 	if !got["three"] || !got["from beyond"] {
-		t.Errorf("the server heard %v", got)
+		t.Errorf("the server received %v", got)
 	}
 	c.wants("three")
 }
 
 func TestLostReplyWasMadeAndIsReset(t *testing.T) {
-	p, heard := echo(t)
+	p, arrived := echo(t)
 	c, other := dial(t, p), dial(t, p)
 	p.LoseReplies(faultproxy.Matching("COM", "MIT"))
 	other.say("select")
 	other.wants("select")
-	received(t, heard, "select")
+	received(t, arrived, "select")
 	c.say("COMMIT")
-	received(t, heard, "COMMIT")
-	if got, err := c.hear(patience); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("heard %q, %v; want a reset", got, err)
+	received(t, arrived, "COMMIT")
+	if got, err := c.next(patience); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("received %q, %v; want a reset", got, err)
 	}
 	if p.Lost() != 1 {
 		t.Errorf("%d replies lost, want 1", p.Lost())
 	}
 }
 
-func TestLostRequestIsResetAndNotHeard(t *testing.T) {
-	p, heard := echo(t)
+func TestLostRequestIsResetAndNotReceived(t *testing.T) {
+	p, arrived := echo(t)
 	c := dial(t, p)
 	p.LoseRequests(faultproxy.Matching("COMMIT"))
 	c.say("select")
 	c.wants("select")
-	received(t, heard, "select")
+	received(t, arrived, "select")
 	c.say("COMMIT")
-	if got, err := c.hear(patience); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("heard %q, %v; want a reset", got, err)
+	if got, err := c.next(patience); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("received %q, %v; want a reset", got, err)
 	}
-	if p.Lost() != 1 || len(heard) != 0 {
-		t.Errorf("%d requests lost, want 1; the server heard %d", p.Lost(), len(heard))
+	if p.Lost() != 1 || len(arrived) != 0 {
+		t.Errorf("%d requests lost, want 1; the server received %d", p.Lost(), len(arrived))
 	}
 }
 
 func TestHeldRequestComesLateAndSoDoesWhatFollowsIt(t *testing.T) {
-	p, heard := echo(t)
+	p, arrived := echo(t)
 	p.HoldRequests(faultproxy.Matching("COMMIT"))
 	one, other := dial(t, p), dial(t, p)
 	one.say("COMMIT")
@@ -183,19 +183,19 @@ func TestHeldRequestComesLateAndSoDoesWhatFollowsIt(t *testing.T) {
 	one.silent()
 	other.say("ask")
 	other.wants("ask")
-	received(t, heard, "ask")
+	received(t, arrived, "ask")
 	p.Heal()
 	one.wants("COMMIT")
 	one.wants("more")
 }
 
 func TestHeldRepliesAreCountedWhileTheirClientsWait(t *testing.T) {
-	p, heard := echo(t)
+	p, arrived := echo(t)
 	p.HoldReplies(faultproxy.Matching("read"))
 	first, second, third := dial(t, p), dial(t, p), dial(t, p)
 	for _, c := range []*peer{first, second} {
 		c.say("read")
-		received(t, heard, "read")
+		received(t, arrived, "read")
 		c.silent()
 	}
 	third.say("write")
@@ -213,10 +213,10 @@ func TestHeldRepliesAreCountedWhileTheirClientsWait(t *testing.T) {
 }
 
 func TestForgottenConnectionIsSilentForEver(t *testing.T) {
-	p, heard := echo(t)
+	p, arrived := echo(t)
 	old := dial(t, p)
 	old.say("one")
-	received(t, heard, "one")
+	received(t, arrived, "one")
 	old.wants("one")
 	p.Forget()
 	p.Heal()
@@ -224,7 +224,7 @@ func TestForgottenConnectionIsSilentForEver(t *testing.T) {
 	old.silent()
 	c := dial(t, p)
 	c.say("three")
-	received(t, heard, "three")
+	received(t, arrived, "three")
 	c.wants("three")
 }
 
@@ -234,13 +234,13 @@ func TestRefusedUntilHealed(t *testing.T) {
 	old.say("one")
 	old.wants("one")
 	p.Refuse()
-	if got, err := old.hear(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("heard %q, %v; want an end", got, err)
+	if got, err := old.next(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("received %q, %v; want an end", got, err)
 	}
 	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", p.Addr); err == nil { // it may be reset that soon
 		c := &peer{conn, t, bufio.NewReader(conn)}
-		if got, err := c.hear(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-			t.Errorf("heard %q, %v; want an end", got, err)
+		if got, err := c.next(patience); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("received %q, %v; want an end", got, err)
 		}
 		_ = conn.Close()
 	}

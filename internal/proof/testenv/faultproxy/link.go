@@ -26,7 +26,7 @@ func (p *Proxy) connect(client *net.TCPConn) {
 	refused := p.refuse || p.over
 	p.mu.Unlock()
 	if !refused {
-		server, err := net.DialTimeout("tcp", p.to, 10*time.Second) //nolint:noctx // bounded, and nobody cancels it
+		server, err := net.DialTimeout("tcp", p.to, 10*time.Second) //nolint:noctx // bounded, and not cancelled
 		if err == nil {
 			l.server, _ = server.(*net.TCPConn)
 		}
@@ -45,7 +45,7 @@ func (p *Proxy) connect(client *net.TCPConn) {
 	p.running.Go(func() { defer close(replies); p.pump(l, Replies) })
 	p.pump(l, Requests)
 	p.change(func() {
-		if l.late { // nobody waits any more
+		if l.late { // the caller has given up
 			l.late = false
 			p.waiting--
 		}

@@ -71,7 +71,7 @@ func content(t *testing.T, db *sql.DB, d migrations.Dialect) map[string][]string
 		return all
 	}
 	for _, table := range lines(t, db, "SHOW TABLES") {
-		// MySQL shows whether somebody named the character set, which is that of
+		// MySQL shows whether a statement named the character set, which is that of
 		// the table anyway.
 		for _, create := range lines(t, db, "SHOW CREATE TABLE "+table) {
 			all["schema"] = append(all["schema"], strings.ReplaceAll(create, " CHARACTER SET utf8mb4 COLLATE", " COLLATE"))

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// ErrNoServers says that nobody said where the program withservers is, which
+// ErrNoServers says that no variable says where the program withservers is, which
 // knows how to start a server.
 var ErrNoServers = errors.New("FLAKEPASS_TEST_WITHSERVERS does not say where withservers is; \"make servers\" builds bin/withservers")
 

@@ -140,7 +140,7 @@ func (p *Process) Stop() error {
 		return nil
 	}
 	_ = p.child.Signal(syscall.SIGTERM)
-	_ = p.child.Signal(syscall.SIGCONT) // a paused child hears SIGTERM only now
+	_ = p.child.Signal(syscall.SIGCONT) // a paused child receives SIGTERM only now
 	select {
 	case <-p.done:
 		return nil
@@ -161,7 +161,7 @@ func (p *Process) Kill() error {
 }
 
 // Pause stops the child where it is, with SIGSTOP: connections stay open and
-// nobody answers. It returns once every thread of the child stands still.
+// no request is answered. It returns once every thread of the child stands still.
 func (p *Process) Pause() error {
 	if err := p.signal(syscall.SIGSTOP); err != nil {
 		return err

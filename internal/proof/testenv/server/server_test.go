@@ -15,7 +15,7 @@ import (
 )
 
 // never is a server's ready that is never so.
-func never(context.Context) error { return errors.New("nobody listens") }
+func never(context.Context) error { return errors.New("nothing listens") }
 
 func TestWaitGivesUpAtOnceWhenTheServerEnds(t *testing.T) {
 	p := &server.Process{Path: "/bin/sh", Args: []string{"-c", "echo cannot bind; exit 1"}, Dir: t.TempDir()}
@@ -24,7 +24,7 @@ func TestWaitGivesUpAtOnceWhenTheServerEnds(t *testing.T) {
 	}
 	// t.Context has no deadline: only the end of the child can end this.
 	err := p.Wait(t.Context(), never)
-	if err == nil || !strings.Contains(err.Error(), "cannot bind") || !strings.Contains(err.Error(), "nobody listens") {
+	if err == nil || !strings.Contains(err.Error(), "cannot bind") || !strings.Contains(err.Error(), "nothing listens") {
 		t.Errorf("Wait: %v; want the log and the last answer in it", err)
 	}
 	if p.Running() {

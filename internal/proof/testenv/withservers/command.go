@@ -71,7 +71,7 @@ func runCommand(ctx context.Context, command, environment []string) int {
 	case <-done:
 	case <-time.After(grace):
 	}
-	_ = syscall.Kill(group, syscall.SIGKILL) // stragglers; often nobody is left
+	_ = syscall.Kill(group, syscall.SIGKILL) // stragglers; often none is left
 	<-done
 	return 128 + int(s)
 }

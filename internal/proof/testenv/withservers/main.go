@@ -6,11 +6,11 @@
 //	withservers -prepare mysql -dir DIR -port PORT
 //
 // It starts a MySQL, a MariaDB, a Redis and a ZooKeeper on free ports of
-// 127.0.0.1, in a folder of its own, tells the command where they are in the variables that
+// 127.0.0.1, in a folder of its own, gives the command their addresses in the variables that
 // package testenv reads, and ends them when the command is over, failed or
 // interrupted. Its exit status is the command's.
 //
-// Nobody kills these servers and nobody reads their data once they have ended,
+// No test kills these servers and none reads their data once they have ended,
 // so they keep it in memory and wait for no disk, unless -durable is given.
 //
 // The second form starts nothing: see printCommand. A server started so is for a
@@ -74,7 +74,7 @@ func run(names []string, durable bool, command []string) (status int, err error)
 	}
 	folder := ""
 	if !durable {
-		folder = memory()
+		folder = server.Memory()
 	}
 	dir, err := os.MkdirTemp(folder, "flakepass-test-")
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-// The tests are inside package main, which nobody can import. The test binary
+// The tests are inside package main, which cannot be imported. The test binary
 // is the command itself when its environment says so.
 package main
 
@@ -34,11 +34,11 @@ func TestMain(m *testing.M) {
 func withservers(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
-	// A race-enabled binary sleeps a second at its exit unless told not to.
+	// A race-enabled binary sleeps a second at its exit unless GORACE says otherwise.
 	dir := t.TempDir()
 	cmd.Env = append(os.Environ(), beCommand+"=1", "GORACE=atexit_sleep_ms=0", "FLAKEPASS_TEST_MEMORY="+dir, "TMPDIR="+dir)
 	cmd.Stderr = t.Output()
-	// Somebody who was left behind holds the pipe open; that is no reason to wait.
+	// A process that was left behind holds the pipe open; that is no reason to wait.
 	cmd.WaitDelay = 10 * time.Second
 	return cmd
 }
@@ -59,7 +59,7 @@ func TestStatusIsTheCommands(t *testing.T) {
 	}
 }
 
-func TestCommandIsToldWhereTheServersAre(t *testing.T) {
+func TestCommandReceivesTheAddressesOfTheServers(t *testing.T) {
 	testenv.Program(t, "redis-server")
 	out, err := withservers(t, "-only", "redis", "--", "sh", "-c",
 		"echo $FLAKEPASS_TEST_REQUIRE_SERVERS $FLAKEPASS_TEST_REDIS").Output()
@@ -110,9 +110,9 @@ func TestUnknownServerIsRefused(t *testing.T) {
 	}
 }
 
-// TestInterruptionLeavesNobodyBehind sends a signal while the command, and a
+// TestInterruptionLeavesNoProcessBehind sends a signal while the command, and a
 // child of the command, wait: both, the Redis and the folder have to go.
-func TestInterruptionLeavesNobodyBehind(t *testing.T) {
+func TestInterruptionLeavesNoProcessBehind(t *testing.T) {
 	testenv.Program(t, "redis-server")
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(s.String(), func(t *testing.T) {

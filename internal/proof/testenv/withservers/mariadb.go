@@ -45,7 +45,7 @@ func prepareMariaDB(ctx context.Context, dir string) (plan, error) {
 		path:    path,
 		args: func(port int) ([]string, error) {
 			args := append(common[:len(common):len(common)], sqlArgs(dir, port)...)
-			// As MySQL has it by default, and whoever has replicas.
+			// As MySQL has it by default, and as a server with replicas has it.
 			return append(args, "--log-bin=binlog", "--sync-binlog=1"), nil
 		},
 		hasty:   append(hastySQL(), "--skip-log-bin"),

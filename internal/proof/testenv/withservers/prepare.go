@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// self is the variable that tells the tests where this program is, for those
+// self is the variable by which the tests find this program, for those
 // that need a server of their own: they ask it how to start one.
 const self = "FLAKEPASS_TEST_WITHSERVERS"
 

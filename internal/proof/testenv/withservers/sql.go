@@ -24,7 +24,7 @@ GRANT ALL PRIVILEGES ON *.* TO 'root'@'127.0.0.1' WITH GRANT OPTION;
 // with their defaults, most of all with every commit flushed to disk: a test
 // that kills a server, or times one, is about what production does. (Those that
 // all tests share get hastySQL on top.) Only what many parallel tests need is
-// raised, and what nobody looks at is left out. The socket's path is relative
+// raised, and what no test looks at is left out. The socket's path is relative
 // to the data folder: a full one may be too long.
 func sqlArgs(dir string, port int) []string {
 	return []string{

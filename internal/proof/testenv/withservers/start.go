@@ -44,7 +44,7 @@ func kinds() []kind {
 }
 
 // startAll starts the named servers at the same time and returns those that
-// are up, also with an error: somebody has to end them.
+// are up, also with an error: the caller has to end them.
 func startAll(ctx context.Context, dir string, names []string, durable bool) ([]*running, error) {
 	ctx, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
@@ -93,7 +93,7 @@ func kindOf(name string) (kind, bool) {
 	return kind{}, false
 }
 
-// startOne starts a server on a free port, and on another if somebody took
+// startOne starts a server on a free port, and on another if another took
 // that port between the choice and the bind.
 func startOne(ctx context.Context, dir string, k kind, durable bool) (*running, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,0 +1,46 @@
+package wire
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Me is whose token a caller has.
+type Me struct {
+	Username string  `json:"username"`
+	Role     string  `json:"role"` // user, service or admin
+	Session  Session `json:"session"`
+}
+
+// Complete is documented in the package.
+func (m Me) Complete() bool { return m.Username != "" && m.Role != "" && m.Session.Complete() }
+
+// AppendJSON appends the bytes of [json.Marshal]. Apps ask for this document more often
+// than for any other; without reflection it takes one allocation.
+func (m *Me) AppendJSON(b []byte) []byte {
+	b = appendString(append(b, `{"username":`...), m.Username)
+	b = appendString(append(b, `,"role":`...), m.Role)
+	b = strconv.AppendInt(append(b, `,"session":{"id":"`...), int64(m.Session.ID), 10)
+	b = appendTime(append(b, `","issued_at":"`...), m.Session.IssuedAt)
+	b = appendTime(append(b, `","last_seen_at":"`...), m.Session.LastSeenAt)
+	b = appendTime(append(b, `","expires_at":"`...), m.Session.ExpiresAt)
+	b = appendTime(append(b, `","idle_expires_at":"`...), m.Session.IdleExpiresAt)
+	return append(b, `"}}`...)
+}
+
+func appendTime(b []byte, t Time) []byte {
+	b, _ = t.AppendText(b)
+	return b
+}
+
+// appendString appends s as [json.Marshal] writes it.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ', c > '~', c == '"', c == '\\', c == '<', c == '>', c == '&':
+			text, _ := json.Marshal(s) // a string never fails
+			return append(b, text...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}

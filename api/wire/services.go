@@ -1,0 +1,94 @@
+package wire
+
+// Verifications is the answer to a service that asked about many tokens.
+type Verifications struct {
+	Now           Time           `json:"now"`
+	Bound         Millis         `json:"bound_ms"`
+	Rule          *Rule          `json:"policy"`
+	Verifications []Verification `json:"verifications"` // in the order of the question
+	Used          []bool         `json:"used"`
+}
+
+// States of a [Verification].
+const (
+	Alive     = "alive"
+	Refused   = "refused"
+	Undecided = "undecided"
+)
+
+// A Verification is what is said of one token.
+type Verification struct {
+	State    string    `json:"state"`
+	Identity *Identity `json:"identity,omitempty"`     // if it is alive
+	AsOfAge  *Millis   `json:"as_of_age_ms,omitempty"` // if it is alive
+	Believe  *Millis   `json:"believe_ms,omitempty"`   // if it is alive
+	Code     string    `json:"code,omitempty"`         // if it is refused
+	Title    string    `json:"title,omitempty"`
+}
+
+// An Identity is who holds a token.
+type Identity struct {
+	UserID        ID     `json:"user_id"`
+	Username      string `json:"username"`
+	Role          string `json:"role"`
+	SessionID     ID     `json:"session_id"`
+	IssuedAt      Time   `json:"issued_at"`
+	LastSeenAt    Time   `json:"last_seen_at"`
+	ExpiresAt     Time   `json:"expires_at"`
+	IdleExpiresAt Time   `json:"idle_expires_at"`
+	ExpiresIn     Millis `json:"expires_in_ms"`
+	IdleExpiresIn Millis `json:"idle_expires_in_ms"`
+}
+
+// A Rule is what of the policy decides when a login is over. It is an event of the
+// stream of revocations, too.
+type Rule struct {
+	Version      *int64 `json:"version"` // never nil in an answer
+	Idle         Millis `json:"idle_ms"`
+	Absolute     Millis `json:"absolute_ms"`
+	Touch        Millis `json:"touch_ms"`
+	IdleBase     Time   `json:"idle_base"`
+	AbsoluteBase Time   `json:"absolute_base"`
+}
+
+// Complete is documented in the package.
+func (r *Rule) Complete() bool {
+	return r != nil && r.Version != nil && *r.Version >= 0 && r.Idle > 0 && r.Absolute > 0 && r.Touch > 0 &&
+		r.Idle.Sane() && r.Absolute.Sane() && r.Touch.Sane()
+}
+
+// A Start is the first event of the stream of revocations, reset or resumed.
+type Start struct {
+	Covers *Millis `json:"covers_ms"` // never nil in an answer
+	Bound  Millis  `json:"bound_ms"`
+	Every  Millis  `json:"every_ms"`
+}
+
+// Complete is documented in the package.
+func (s *Start) Complete() bool {
+	return s.Covers != nil && s.Covers.Sane() && s.Bound > 0 && s.Every > 0 && s.Every.Sane()
+}
+
+// An End is an event of the stream: logins of a user up to one are over.
+type End struct {
+	UserID ID     `json:"user_id"`
+	Floor  ID     `json:"floor"`
+	Code   string `json:"code"`
+}
+
+// A Floor is an event of the stream: all logins up to one are over.
+type Floor struct {
+	Floor ID `json:"floor"`
+}
+
+// A Beat is an event of the stream that says that it goes on.
+type Beat struct {
+	Elapsed *Millis `json:"elapsed_ms"` // never nil in an answer
+	Horizon *Millis `json:"horizon_age_ms,omitempty"`
+	Now     Time    `json:"now"`
+}
+
+// Complete is documented in the package.
+func (b *Beat) Complete() bool {
+	return b.Elapsed != nil && b.Elapsed.Sane() && (b.Horizon == nil || b.Horizon.Sane()) && !b.Now.IsZero()
+}

@@ -1,0 +1,97 @@
+package wire
+
+// A User is an account.
+type User struct {
+	ID         ID     `json:"id"` // never changes, never reused
+	Username   string `json:"username"`
+	Role       string `json:"role"`                 // user, service or admin
+	HasFactor  bool   `json:"second_factor"`        // a login needs a code beside the password
+	DisabledAt Time   `json:"disabled_at,omitzero"` // zero for one that is enabled
+	CreatedAt  Time   `json:"created_at"`
+	UpdatedAt  Time   `json:"updated_at"`
+}
+
+// Complete is documented in the package.
+func (u User) Complete() bool {
+	return u.ID != 0 && u.Username != "" && u.Role != "" && !u.CreatedAt.IsZero()
+}
+
+// A Person is a user, and the login of the user that lives, if there is one.
+type Person struct {
+	User
+	Session *Session `json:"session,omitempty"`
+}
+
+// Complete is documented in the package.
+func (p Person) Complete() bool {
+	return p.User.Complete() && (p.Session == nil || p.Session.Complete())
+}
+
+// A Session is a login that lives.
+type Session struct {
+	ID            ID   `json:"id"` // public
+	IssuedAt      Time `json:"issued_at"`
+	LastSeenAt    Time `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
+	ExpiresAt     Time `json:"expires_at"`
+	IdleExpiresAt Time `json:"idle_expires_at"`
+}
+
+// Complete is documented in the package.
+func (s Session) Complete() bool {
+	return s.ID != 0 && !s.IssuedAt.IsZero() && !s.LastSeenAt.IsZero() && !s.ExpiresAt.IsZero() && !s.IdleExpiresAt.IsZero()
+}
+
+// A UserSession is a login that lives, and whose it is.
+type UserSession struct {
+	Session
+	UserID   ID     `json:"user_id"`
+	Username string `json:"username"`
+	Role     string `json:"role"`
+}
+
+// Complete is documented in the package.
+func (s UserSession) Complete() bool {
+	return s.Session.Complete() && s.UserID != 0 && s.Username != "" && s.Role != ""
+}
+
+// An OpenReset is a started reset of a password that can be used. Its token is known to
+// those only to whom it was given.
+type OpenReset struct {
+	ID        ID     `json:"id"` // of the audit event of its start
+	UserID    ID     `json:"user_id"`
+	Username  string `json:"username"`
+	Issuer    Party  `json:"issuer"`
+	IssuedAt  Time   `json:"issued_at"`
+	ExpiresAt Time   `json:"expires_at"`
+}
+
+// Complete is documented in the package.
+func (r OpenReset) Complete() bool {
+	return r.ID != 0 && r.UserID != 0 && r.Username != "" && !r.IssuedAt.IsZero() && !r.ExpiresAt.IsZero()
+}
+
+// Stats are how many users there are, and how many logins live. Large numbers are
+// estimates.
+type Stats struct {
+	Users      Estimate `json:"users"`
+	Roles      Roles    `json:"roles"`
+	Disabled   Estimate `json:"disabled"`
+	LiveLogins Estimate `json:"live_logins"`
+}
+
+// Roles are how many users have each role.
+type Roles struct {
+	User    Estimate `json:"user"`
+	Service Estimate `json:"service"`
+	Admin   Estimate `json:"admin"`
+}
+
+// Complete is documented in the package.
+func (s Stats) Complete() bool {
+	for _, e := range []Estimate{s.Users, s.Roles.User, s.Roles.Service, s.Roles.Admin, s.Disabled, s.LiveLogins} {
+		if !e.Sane() {
+			return false
+		}
+	}
+	return s.Users.Count > 0 // who asks is one
+}

@@ -1,0 +1,53 @@
+// Package invalid says what is wrong with an input, field by field.
+package invalid
+
+import "strings"
+
+// A Field says what is wrong with one field, for a program by its code and for a
+// person by its message. Neither repeats the value: it may be a password, or a
+// password typed into the wrong field.
+type Field struct {
+	Field   string // its name in the API
+	Code    string // part of the HTTP contract: clients may switch on it
+	Message string
+	Bound   int // the number that the message names, for a sentence in another language; 0 if there is none
+}
+
+// An Error lists everything that is wrong with an input, so that a person corrects
+// it once.
+type Error struct {
+	Fields []Field
+	// Sentences says that each message is a sentence of its own. Else it goes after
+	// the name of its field: "must have at least …".
+	Sentences bool
+}
+
+// Of is what is wrong with one field.
+func Of(field, code, message string) *Error {
+	return &Error{Fields: []Field{{Field: field, Code: code, Message: message}}}
+}
+
+// Add says that one more field is wrong.
+func (e *Error) Add(field, code, message string) {
+	e.Fields = append(e.Fields, Field{Field: field, Code: code, Message: message})
+}
+
+// OrNil is e as an error, or nil if nothing is wrong.
+func (e *Error) OrNil() error {
+	if len(e.Fields) == 0 {
+		return nil
+	}
+	return e
+}
+
+// Error is the list in one line, for people, without any value.
+func (e *Error) Error() string {
+	parts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		parts[i] = f.Message
+		if !e.Sentences {
+			parts[i] = f.Field + " " + f.Message
+		}
+	}
+	return strings.Join(parts, "; ")
+}

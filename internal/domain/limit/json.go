@@ -1,0 +1,104 @@
+package limit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
+)
+
+// Doc is l as JSON has it: in the API, in the database, in the record.
+func (l *Limits) Doc() *wire.Limits {
+	doc := func(r Rule) *wire.Limit { return &wire.Limit{Count: int64(r.Count), Period: wire.Seconds(r.Per)} }
+	d := &wire.Limits{
+		LoginPlace: []wire.Limit{}, LoginAccount: doc(l.LoginAccount), LoginAddress: doc(l.LoginAddress),
+		Register: doc(l.Register), Introspect: doc(l.Introspect),
+	}
+	for _, r := range l.LoginPlace[:l.Place()] {
+		d.LoginPlace = append(d.LoginPlace, *doc(r))
+	}
+	return d
+}
+
+// FromDoc returns what d says, and everything that is wrong with it: what is
+// missing, and what [Limits.Check] finds.
+func FromDoc(d *wire.Limits) (Limits, []Wrong) {
+	var l Limits
+	var all []Wrong
+	for _, f := range []struct {
+		name string
+		from *wire.Limit
+		to   *Rule
+	}{
+		{"login_account", d.LoginAccount, &l.LoginAccount}, {"login_address", d.LoginAddress, &l.LoginAddress},
+		{"register", d.Register, &l.Register}, {"introspect", d.Introspect, &l.Introspect},
+	} {
+		if f.from == nil {
+			all = append(all, Wrong{Field: f.name, Code: CodeRequired, Message: "must be given; what is to stay is sent as it is"})
+			continue
+		}
+		*f.to = ruleOf(*f.from)
+	}
+	switch {
+	case d.LoginPlace == nil:
+		all = append(all, Wrong{Field: "login_place", Code: CodeRequired, Message: "must be given; what is to stay is sent as it is"})
+	case len(d.LoginPlace) > MaxPlace:
+		all = append(all, Wrong{Field: "login_place", Code: CodeInvalid, Message: fmt.Sprintf("login_place must be a list of 1 to %d rules", MaxPlace), Kind: TooMany})
+	}
+	for i := range min(len(d.LoginPlace), MaxPlace) {
+		l.LoginPlace[i] = ruleOf(d.LoginPlace[i])
+	}
+	for _, w := range l.check(len(d.LoginPlace)) {
+		if !has(all, w.Field) {
+			all = append(all, w)
+		}
+	}
+	return l, all
+}
+
+// ruleOf is r, with numbers beyond any limit cut to where nothing overflows.
+func ruleOf(r wire.Limit) Rule {
+	const most = math.MaxInt32
+	return Rule{int(min(max(r.Count, -1), most)), min(max(time.Duration(r.Period), -time.Second), most*time.Second)}
+}
+
+func has(all []Wrong, field string) bool {
+	for _, w := range all {
+		if w.Field == field {
+			return true
+		}
+	}
+	return false
+}
+
+// Encode is l as it is stored.
+func Encode(l *Limits) ([]byte, error) {
+	text, err := json.Marshal(l.Doc())
+	if err != nil {
+		return nil, fmt.Errorf("limit: encode: %w", err)
+	}
+	return text, nil
+}
+
+// Decode reads what [Encode] has written, also by another version: a rule that
+// it did not know is as in [Default], and one that this does not know is left
+// out. It fails on what is no JSON, or does not stand up to [Limits.Check].
+func Decode(text []byte) (Limits, error) {
+	def := Default()
+	d := def.Doc()
+	if err := json.Unmarshal(text, d); err != nil {
+		return Limits{}, fmt.Errorf("limit: decode: %w", err)
+	}
+	l, wrong := FromDoc(d)
+	if len(wrong) > 0 {
+		errs := make([]error, len(wrong))
+		for i, w := range wrong {
+			errs[i] = errors.New(w.Message)
+		}
+		return Limits{}, fmt.Errorf("limit: decode: %w", errors.Join(errs...))
+	}
+	return l, nil
+}

@@ -1,0 +1,133 @@
+package ratelimit
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"math"
+	"net/netip"
+)
+
+// An Attempt is one attempt to log in.
+type Attempt struct {
+	// Account is the normalised name, whether or not there is such an account. It
+	// leaves this process only as a keyed hash, and to the database: some people type
+	// their password in its place.
+	Account string
+	// Address is where it comes from.
+	Address netip.Addr
+	// ShownToken is the hash of a token that the device was given at an earlier login, as
+	// the database keeps it; nil if the device shows none.
+	ShownToken []byte
+	// Credential is what the device was given at an earlier login; the zero value if
+	// it shows none.
+	Credential DeviceCredential
+}
+
+// Taken is what one attempt has taken, for [Limiter.Return] and [Limiter.LoggedIn].
+type Taken struct {
+	// Known says that the account was logged in to before on that device or at
+	// that place.
+	Known   bool
+	Attempt Attempt
+
+	query   Query
+	all     []taken // in the store
+	record  Record
+	subject subject
+	before  Count // the count that it is part of, before it
+	after   Count // and after it
+	counted bool  // in the database
+	network uint32
+}
+
+type taken struct {
+	bucket  Bucket
+	verdict Verdict
+}
+
+// A subject names one of the counts of a record.
+type subject int
+
+const (
+	strangers subject = iota
+	place
+	device
+)
+
+func (r *Record) count(s subject) Count {
+	switch s {
+	case place:
+		return r.Place
+	case device:
+		return r.Device
+	default:
+		return r.Strangers
+	}
+}
+
+// whose is the count in which an attempt is counted.
+func (t *Taken) whose(shown bool) subject {
+	r, token := &t.record, t.Attempt.ShownToken
+	switch {
+	case r.User == 0:
+		return strangers
+	case shown, len(token) > 0 &&
+		subtle.ConstantTimeCompare(token, r.TokenHash)|subtle.ConstantTimeCompare(token, r.EndedTokenHash) == 1:
+		return device
+	case r.PlaceSeen > r.Now-placeLife && r.PlaceSeen > 0:
+		return place
+	default:
+		return strangers
+	}
+}
+
+// query is what the database is asked about an attempt by the device with that ID; nil
+// if the device has shown no valid credential.
+func (l *Limiter) query(a Attempt, id []byte) Query {
+	at := l.hash("place", a.Account, []byte(Place(a.Address)))
+	q := Query{
+		Account: a.Account, Place: at[:16], PlaceKey: countKey(at[16:]),
+		Shadow: -1 - int64(binary.BigEndian.Uint32(l.hash("shadow", a.Account, nil))%shadows),
+	}
+	switch {
+	case id != nil:
+		q.DeviceKey = countKey(l.hash("device", a.Account, id))
+	case len(a.ShownToken) > 0:
+		q.DeviceKey = countKey(l.hash("token", a.Account, a.ShownToken))
+	}
+	return q
+}
+
+// countKey makes a key of a hash: below the keys of the shadows, which are below those
+// of users.
+func countKey(hash []byte) int64 {
+	return math.MinInt64 + int64(binary.BigEndian.Uint64(hash)>>2)
+}
+
+// networkOf is the network of an attempt as a count keeps it; 0: none.
+func (l *Limiter) networkOf(a Attempt) uint32 {
+	n := Network(a.Address)
+	if !n.IsValid() {
+		return 0
+	}
+	return max(1, binary.BigEndian.Uint32(l.hash("network", a.Account, []byte(n.String()))))
+}
+
+// placeKey is the key of one account at one place: not of the account alone, so that
+// guesses from elsewhere do not make its owner wait, and not of the place alone, so that
+// those who share an address do not make each other wait.
+func (l *Limiter) placeKey(a Attempt) string {
+	return "p:" + base64.RawURLEncoding.EncodeToString(l.hash("bucket", a.Account, []byte(Place(a.Address)))[:16])
+}
+
+// hash is a keyed hash of an account and something of it: without the key it cannot be
+// read back.
+func (l *Limiter) hash(kind, account string, of []byte) []byte {
+	mac := hmac.New(sha256.New, l.Key)
+	mac.Write([]byte("throttle\x00" + kind + "\x00" + account + "\x00"))
+	mac.Write(of)
+	return mac.Sum(nil)
+}

@@ -1,0 +1,82 @@
+package session_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// ada is who acts in these tests, if nothing else is said.
+var ada = audit.Actor{Via: audit.ViaAPI, RequestID: "r7"}
+
+// TestALoginIsOnRecordWithTheOneItEnded: its event has the ID of the login, and says
+// what ended for it; what the policy had ended before is on record as that.
+func TestALoginIsOnRecordWithTheOneItEnded(t *testing.T) {
+	for _, c := range []struct {
+		was  func(*world)
+		want string
+	}{
+		{func(*world) {}, `{"session_id":"%","reason":"replaced"}`},
+		{func(w *world) { w.rows.s.Seen = w.now.Add(-w.rule().Idle) }, `{"session_id":"%","reason":"idle"}`},
+		{func(w *world) { w.rows.s = session.Session{} }, ""},
+	} {
+		w := newWorld(t)
+		w.service.Recorded = true
+		c.was(w)
+		opened, err := w.service.Open(t.Context(), ada, 42, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o, id := w.rows.tried[0], idworker.ID(opened.Identity.SessionID)
+		begun := session.Begun{Session: session.Session{ID: id, UserID: 42, Username: "ada"}, Replaced: w.rows.s}
+		if begun.Replaced.ID != 0 {
+			begun.Replaced.Ended = session.Replaced
+		}
+		e, err := o.Event(begun)
+		if err != nil || e.ID != id || e.Action != audit.LoginBegan || e.Need != audit.NeedsNothing || e.Target != audit.AboutLogin(id, "ada") ||
+			e.By != (audit.Actor{ID: 42, Name: "ada", Via: audit.ViaAPI, RequestID: "r7"}) || string(e.Old) != with(c.want, w.rows.s.ID) {
+			t.Errorf("event %+v, old %s, %v; want old %s", e, e.Old, err, c.want)
+		}
+	}
+}
+
+// TestALogoutIsOnRecordAsWhatItWas: as an end by its holder, or by the policy.
+func TestALogoutIsOnRecordAsWhatItWas(t *testing.T) {
+	for _, c := range []struct {
+		idle   time.Duration
+		action audit.Action
+		want   string
+	}{
+		{0, audit.LoginLoggedOut, ""},
+		{400 * 24 * time.Hour, audit.LoginExpired, `{"session_id":"%","reason":"idle"}`},
+	} {
+		w := newWorld(t)
+		w.service.Recorded = true
+		w.rows.s.Seen = w.now.Add(-c.idle)
+		was := w.rows.s
+		if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
+			t.Fatal(err)
+		}
+		e, err := w.rows.ending.Event(was)
+		if err != nil || e.ID == 0 || e.Action != c.action || e.Need != audit.NeedsNothing || e.Target != audit.AboutLogin(was.ID, "ada") ||
+			e.By != (audit.Actor{ID: 42, Name: "ada", Via: audit.ViaAPI, RequestID: "r7"}) || string(e.New) != with(c.want, was.ID) {
+			t.Errorf("event %+v, new %s, %v; want %s", e, e.New, err, c.want)
+		}
+	}
+}
+
+// TestALogoutThatIsNotRecordedNeedsNoIDOfItsOwn: it is a promise about the token.
+func TestALogoutThatIsNotRecordedNeedsNoIDOfItsOwn(t *testing.T) {
+	w := newWorld(t)
+	w.service.EventIDs = minter{}
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil || w.rows.ending.Record != nil {
+		t.Errorf("Close: %v, record %+v", err, w.rows.ending.Record)
+	}
+}
+
+// with is text with that ID in the place of %.
+func with(text string, id idworker.ID) string { return strings.ReplaceAll(text, "%", id.String()) }

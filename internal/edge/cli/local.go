@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/user"
+	"strconv"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/run"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// A local is what the commands on users and logins work with here: the database
+// itself, and Redis, if there is one, to inform the running instances at once.
+type local struct {
+	operators *run.Operators
+	cfg       config.Config
+	log       *slog.Logger
+	db        *sqlstore.DB
+	known     *sqlstore.Users
+	publishes bool // Redis is there to publish by
+}
+
+// An opener opens the database, as far as its command may change it.
+type opener func(context.Context, config.Config, *slog.Logger) (*sqlstore.DB, error)
+
+// toLook is for a command that looks only, or looks before it decides whether
+// to change anything. One that changes users or logins writes the actor into
+// the record, and mints the ID of its event: it takes toAct. One that makes a
+// user mints under a worker number of its own, or not at all: it takes toMint.
+func (a *app) toLook(open opener, f func(ctx context.Context, l *local) error) error {
+	return a.local(open, nil, f)
+}
+
+func (a *app) toAct(open opener, f func(ctx context.Context, l *local) error) error {
+	return a.local(open, run.OpenEventIDs, f)
+}
+
+func (a *app) toMint(open opener, f func(ctx context.Context, l *local) error) error {
+	return a.local(open, run.OpenIDs, f)
+}
+
+// A minter opens what mints IDs for a command, until close.
+type minter func(context.Context, config.Config, *sqlstore.DB, *slog.Logger) (ids audit.IDs, closeIDs func(), err error)
+
+func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *local) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	run.LogRedis(log)
+	db, err := open(a.ctx, cfg, log)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	common, err := run.Shared(a.ctx, cfg, db, &sqlstore.Sessions{DB: db}, redisstore.Options{Log: log})
+	if err != nil {
+		return err
+	}
+	defer common.Close()
+	rule, err := policy.NewLive(a.ctx, &sqlstore.Settings{DB: db})
+	if err != nil {
+		return err
+	}
+	now, err := db.Clock(a.ctx)
+	if err != nil {
+		return err
+	}
+	read := time.Now()
+	clock := func() time.Time { return now.Add(time.Since(read)) }
+	ctx, ids, hasher := a.ctx, audit.IDs(nil), (*account.Hasher)(nil)
+	if mint != nil {
+		if hasher, err = run.NewHasher(cfg, account.Here{}); err != nil {
+			return err
+		}
+		var closeIDs func()
+		if ids, closeIDs, err = mint(ctx, cfg, db, log); err != nil {
+			return err
+		}
+		defer closeIDs()
+	}
+	return f(ctx, &local{
+		operators: run.NewOperators(db, common.Store, rule, hasher, ids, ids, clock),
+		cfg:       cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, publishes: !cfg.Redis.IsZero(),
+	})
+}
+
+// withUser is toAct for a command about one user.
+func (a *app) withUser(name string, f func(ctx context.Context, l *local, u account.User) error) error {
+	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
+		u, err := l.user(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(ctx, l, u)
+	})
+}
+
+// user looks a user up by the name as a person types it.
+func (l *local) user(ctx context.Context, name string) (account.User, error) {
+	normal, err := account.NormalizeUsername(name)
+	if err != nil {
+		return account.User{}, err
+	}
+	u, err := l.known.ByUsername(ctx, normal)
+	if errors.Is(err, account.ErrNotFound) {
+		return u, fmt.Errorf("no user %q; `flakepass user list` shows all", normal)
+	}
+	return u, err
+}
+
+// refuseStolen makes l refuse stolen passwords, until closeList. It is for the
+// commands that set one: the others must not need the list.
+func (l *local) refuseStolen() (closeList func(), err error) {
+	l.operators.Users.Making.Breached, closeList, err = run.OpenBreached(l.cfg, l.log, nil)
+	return closeList, err
+}
+
+// operatorName is who types a command, for the record: user@host.
+func operatorName() string {
+	name := strconv.Itoa(os.Getuid())
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil || host == "" {
+		host = "localhost"
+	}
+	return name + "@" + host
+}
+
+// commandActor is the one who types this command.
+func commandActor() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }
+
+// withIDs opens what mints the IDs of events while f runs.
+func (l *local) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {
+	ids, closeIDs, err := run.OpenEventIDs(ctx, l.cfg, l.db, l.log)
+	if err != nil {
+		return err
+	}
+	defer closeIDs()
+	return f(ids)
+}

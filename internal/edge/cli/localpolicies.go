@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/limit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// localPolicies are the verbs about the policy in this database.
+type localPolicies struct{ verbs *operator.Policies }
+
+var _ policyVerbs = (*localPolicies)(nil)
+
+// Policy is the policy in force.
+func (p *localPolicies) Policy(ctx context.Context) (wire.Policy, error) {
+	now, err := p.verbs.Current(ctx)
+	return render.Policy(&now), err
+}
+
+// PolicyHistory has all versions, the newest first.
+func (p *localPolicies) PolicyHistory(ctx context.Context) iter.Seq2[wire.Policy, error] {
+	return paged(func(before int64, limit int) ([]policy.Policy, error) {
+		return p.verbs.History(ctx, before, limit)
+	}, func(v *policy.Policy) int64 { return v.Version }, render.Policy)
+}
+
+// SetPolicy replaces it.
+func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (wire.PolicyChanged, error) {
+	now, err := p.verbs.Current(ctx)
+	if err != nil {
+		return wire.PolicyChanged{}, err
+	}
+	c := changeOf(to.PolicyHow)
+	c.InForce, c.Next = &now, now
+	c.Next.Idle, c.Next.Absolute, c.Next.Touch = time.Duration(to.IdleTimeout), time.Duration(to.AbsoluteLifetime), time.Duration(to.TouchInterval)
+	c.Next.Schedule = to.SweepSchedule
+	if to.Limits != nil {
+		// Some of those that cannot be read are not enough: what is left would be guessed.
+		limits, wrong := limit.FromDoc(to.Limits)
+		if len(wrong) == 0 || now.LimitsErr == nil {
+			c.Next.Limits, c.Next.LimitsErr = limits, nil
+		}
+	}
+	return changed(p.verbs.Set(ctx, commandActor(), c))
+}
+
+// RevertPolicy sets an earlier version once more.
+func (p *localPolicies) RevertPolicy(ctx context.Context, to int64, how client.PolicyHow) (wire.PolicyChanged, error) {
+	return changed(p.verbs.Revert(ctx, commandActor(), to, changeOf(how)))
+}
+
+func changeOf(how client.PolicyHow) operator.PolicyChange {
+	return operator.PolicyChange{Version: how.Version, Note: how.Note, DryRun: how.DryRun, Confirmed: how.Confirm}
+}
+
+// changed is a change as a server answers it. The effect is there too if it was not
+// confirmed.
+func changed(p policy.Policy, e policy.Effect, err error) (wire.PolicyChanged, error) {
+	effect := render.Effect(&e)
+	return wire.PolicyChanged{Policy: render.Policy(&p), Effect: &effect}, err
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
+)
+
+func (s remoteServer) backend() backend {
+	return backend{
+		users: s, adding: s, resets: s, sessions: s, events: s, command: "flakepass remote",
+		policies: policyBackend{
+			policyVerbs: s, command: "flakepass remote", within: "within the revocation bound of the server",
+			making: func(_ context.Context, f func() error) error { return f() },
+		},
+	}
+}
+
+var (
+	_ userVerbs    = remoteServer{}
+	_ addingVerbs  = remoteServer{}
+	_ resetVerbs   = remoteServer{}
+	_ sessionVerbs = remoteServer{}
+	_ eventVerbs   = remoteServer{}
+	_ policyVerbs  = remoteServer{}
+)
+
+// either reports whether err is one that the domain has here, or what a server says for
+// it.
+func either(err, here error, there client.Code) bool {
+	return errors.Is(err, here) || errors.Is(err, there)
+}
+
+func (s remoteServer) change(ctx context.Context, u wire.Person, c client.UserChange) (string, error) {
+	made, err := s.ChangeUser(ctx, u.ID, c)
+	if err != nil {
+		return "", err
+	}
+	if made.Person != nil && made.Person.Session != nil || u.Session == nil && c.Disabled != nil && !*c.Disabled {
+		return "", nil // nothing had to change, and the login goes on; or who was disabled had none
+	}
+	return endedThere(u.Session, made.Within), nil
+}
+
+func (s remoteServer) removeFactor(ctx context.Context, u wire.Person, reason string) (string, error) {
+	within, err := s.RemoveUsersSecondFactor(ctx, u.ID, reason)
+	return "a login, if there was one, has ended " + everywhere(within), err
+}
+
+func (s remoteServer) add(ctx context.Context, u client.NewUser, password string) (wire.User, error) {
+	u.Password = client.NewPassword(password)
+	return s.CreateUser(ctx, u)
+}
+
+func (s remoteServer) end(ctx context.Context, id wire.ID, reason string) (string, error) {
+	within, err := s.EndSession(ctx, id, reason)
+	return fmt.Sprintf("login %s is over, %s", id, everywhere(within)), err
+}
+
+func (s remoteServer) logout(ctx context.Context, u wire.Person, reason string) (string, error) {
+	within, err := s.LogoutUser(ctx, u.ID, reason)
+	return endedThere(u.Session, within), err
+}
+
+// endedThere says which login has ended, if there was one.
+func endedThere(login *wire.Session, within time.Duration) string {
+	if login == nil {
+		return "there was no login to end"
+	}
+	return fmt.Sprintf("login %s ended, %s", login.ID, everywhere(within))
+}

@@ -1,0 +1,173 @@
+package console
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// A request is one request to a page: the user, the language, and where the answer
+// goes.
+type request struct {
+	u   *UI
+	w   http.ResponseWriter
+	r   *http.Request
+	t   *texts
+	who flakepass.Identity // zero outside
+
+	factor bool // the user has a second factor
+
+	asks string     // the form in which the page asks for password and code; see withProof
+	sent url.Values // what was typed into it
+}
+
+func (u *UI) request(w http.ResponseWriter, r *http.Request) *request {
+	return &request{u: u, w: w, r: r, t: language(r)}
+}
+
+// A frame is what is around every page.
+type frame struct {
+	T       *texts
+	Title   string
+	Here    string // the path of the page in the menu
+	Back    string // where the switch for the language returns to; empty for a page without one
+	Who     string // empty for a page outside
+	Bad     bool   // the page shows a mistake
+	Scripts []string
+	Done    string     // what was done just now; may be empty
+	Refresh int        // seconds after which the page comes again where no script runs; 0: never
+	Factor  bool       // the user has a second factor
+	asks    string     // the form that asks for password and code, and
+	sent    url.Values // what was typed into it
+}
+
+// frame is that of a page with this title. here is its path in the menu, and
+// where a change of the language leads back to.
+func (q *request) frame(title, here string, scripts ...string) frame {
+	f := frame{T: q.t, Title: title, Here: here, Who: q.who.Username, Scripts: scripts, Factor: q.factor, asks: q.asks, sent: q.sent}
+	switch {
+	case q.r.URL.Path == setupPath: // its query is a secret
+	case q.r.URL.Path == loginPath && q.r.Method == http.MethodGet:
+		f.Back = q.r.URL.RequestURI()
+	case q.r.Method == http.MethodGet:
+		f.Back = safePath(q.r.URL.RequestURI())
+	default:
+		f.Back = here
+	}
+	f.Done = q.t.byKey["done."+q.r.URL.Query().Get("done")]
+	return f
+}
+
+// A message is a page that has only something to say.
+type message struct {
+	Title   string
+	Lines   []string
+	Command string // to type in a shell; may be empty
+}
+
+type messageView struct {
+	frame
+	Lines   []string
+	Command string
+	On      string // where to go on from here, and
+	OnName  string // what that is called; may be empty
+}
+
+func (q *request) message(status int, m message) {
+	q.render(status, "message", messageView{frame: q.frame(m.Title, ""), Lines: m.Lines, Command: m.Command})
+}
+
+// unavailable answers for what could not be found out, and logs why. After a form
+// it is not known whether it was done, and the page says so.
+func (q *request) unavailable(what string, err error) {
+	if q.answerRefusal(err) {
+		return
+	}
+	if q.r.Context().Err() == nil { // else the client has gone, which is no error
+		q.u.Log.ErrorContext(q.r.Context(), "console: "+what, "err", err, "request_id", q.w.Header().Get(requestIDHeader)) //nolint:sloglint // a constant of the caller
+	}
+	q.w.Header().Set("Retry-After", retryAfter)
+	view := messageView{}
+	m := q.t.message("unavailable")
+	switch {
+	case q.r.URL.Path == setupPath: // its query is a secret; the browser has it to reload
+	case q.r.Method == http.MethodPost:
+		if q.who.UserID != 0 || q.r.URL.Path == logoutPath { // else no admin was logged in to do anything
+			m = q.t.message("undecided")
+		}
+		view.On, view.OnName = q.cameFrom(), q.t.Text("page.back_to")
+	case q.r.Method == http.MethodGet:
+		view.On, view.OnName = q.frame("", "").Back, q.t.Text("page.again")
+	}
+	view.frame, view.Lines = q.frame(m.Title, ""), m.Lines
+	q.render(http.StatusServiceUnavailable, "message", view)
+}
+
+// answerRefusal leads to the login page if err says that the login had ended, or the
+// role was another, when the change was to be made, and says so if password and code
+// were not shown lately. It reports whether it was one of these.
+func (q *request) answerRefusal(err error) bool {
+	refusal, refused := errors.AsType[*flakepass.Refusal](err)
+	switch {
+	case refused:
+		q.credentialRefused(err)
+		q.toLogin(refusal.Code())
+	case errors.Is(err, audit.ErrRole):
+		q.toLogin("role")
+	case errors.Is(err, audit.ErrUnproven):
+		q.message(http.StatusForbidden, q.t.message("unproven"))
+	default:
+		return false
+	}
+	return true
+}
+
+// cameFrom is the page of the console from which a form was sent, as far as the browser
+// says so, and otherwise the one that the form belongs to.
+func (q *request) cameFrom() string {
+	if from, err := url.Parse(q.r.Referer()); err == nil && from.Host == q.r.Host {
+		if page := safePath(from.RequestURI()); page != homePath {
+			return page
+		}
+	}
+	switch path := q.r.URL.Path; path {
+	case expiryPath + "/revert":
+		return expiryPath
+	case loginsPath + "/end", loginsPath + "/end-all":
+		return loginsPath
+	default:
+		return safePath(path)
+	}
+}
+
+// render writes a page. It is whole before the status is written, so that a
+// mistake in a template is a 500 and not half a page.
+func (q *request) render(status int, page string, view any) {
+	var b bytes.Buffer
+	if err := q.u.pages.ExecuteTemplate(&b, page, view); err != nil {
+		q.u.Log.Error("cannot render page", "page", page, "err", err)
+		http.Error(q.w, q.t.Text("message.broken"), http.StatusInternalServerError)
+		return
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", q.t.Lang)
+	h.Set("Vary", "Accept-Language, Cookie")
+	h.Set("Content-Length", strconv.Itoa(b.Len()))
+	q.w.WriteHeader(status)
+	_, _ = q.w.Write(b.Bytes()) // an error: the client has gone
+}
+
+// redirect sends the browser to another page of the console.
+func (q *request) redirect(path string, query url.Values) {
+	if len(query) > 0 {
+		path += "?" + query.Encode()
+	}
+	q.w.Header().Set("Location", path)
+	q.w.WriteHeader(http.StatusSeeOther)
+}

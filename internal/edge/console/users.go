@@ -1,0 +1,155 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+const (
+	usersPath  = "/console/users"
+	loginsPath = "/console/logins"
+	listPage   = 25
+)
+
+// People are the verbs about users. A verb that ends a login returns an error
+// wrapping [session.ErrUnpublished] if it is done, and other instances apply it within
+// the bound only.
+//
+// List returns at most limit users: older than after, newest first, or, with a
+// prefix, those whose names begin with it, in the order of their names, behind
+// that user. Get returns [account.ErrNotFound] where there is none. Create fails
+// as [account.Service.New] does. Change fails with [account.ErrNotFound],
+// an [*invalid.Error] or [account.ErrLastAdmin].
+type People interface {
+	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
+	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error)
+}
+
+// Factors removes the second factor of a user who has lost it, and ends the
+// login. It fails with [account.ErrNotFound].
+type Factors interface {
+	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
+}
+
+type usersView struct {
+	frame
+	Prefix   string
+	Users    []account.User
+	Next     string // the URL of the next page; empty if this is the last
+	First    string // of the first; empty on it
+	New      newUser
+	Problems []string
+	Roles    []option
+}
+
+// newUser is what was typed to make one; the passphrase does not come back.
+type newUser struct {
+	Username, Reason string
+	ByLink           bool // it gets a one-time link to set one
+	Life             time.Duration
+}
+
+func (u *UI) showUsers(q *request) { q.showUsers(http.StatusOK, usersView{}) }
+
+func (q *request) showUsers(status int, view usersView) {
+	view.frame = q.frame(q.t.Text("users.title"), usersPath)
+	view.Bad = len(view.Problems) > 0
+	if view.Roles == nil {
+		view.Roles = q.roles(account.RoleUser)
+	}
+	after, ok := q.cursor("after", view.Title)
+	if !ok {
+		return
+	}
+	if q.r.Method != http.MethodPost {
+		view.Prefix = typed(q.r.URL.Query(), "name")
+	}
+	if after != 0 {
+		view.First = linkTo(usersPath, "name", view.Prefix)
+	}
+	users, err := q.u.People.List(q.r.Context(), view.Prefix, after, listPage+1)
+	if _, ok := errors.AsType[*invalid.Error](err); ok {
+		q.message(http.StatusUnprocessableEntity, message{Title: q.t.Text("users.title"), Lines: []string{q.t.Text("audit.bad_cursor")}})
+		return
+	}
+	if err != nil {
+		q.unavailable("users", err)
+		return
+	}
+	view.Users = firstPage(users, listPage, func(last *account.User) {
+		view.Next = linkTo(usersPath, "after", last.ID.String(), "name", view.Prefix)
+	})
+	q.render(status, "users", view)
+}
+
+// roles are all, and which one is chosen.
+func (q *request) roles(chosen account.Role) (all []option) {
+	for _, r := range []account.Role{account.RoleUser, account.RoleService, account.RoleAdmin} {
+		all = append(all, option{string(r), q.t.Name("role", string(r)), r == chosen})
+	}
+	return all
+}
+
+// createUser makes an account. A passphrase that was typed for it does not come back,
+// where the page is shown once more.
+func (u *UI) createUser(q *request, form url.Values) {
+	role := account.Role(form.Get("role"))
+	in := newUser{Username: typed(form, "username"), Reason: typed(form, "reason"), ByLink: form.Get("by") == "link"}
+	if in.ByLink {
+		var ok bool
+		if in.Life, ok = q.readLife(form); !ok {
+			return
+		}
+	}
+	again := func(status int, problems ...string) {
+		q.showUsers(status, usersView{New: in, Problems: problems, Roles: q.roles(role)})
+	}
+	var user account.User
+	var started operator.StartedReset
+	ok, err := q.withProof(form, "create", again, func() (err error) {
+		if in.ByLink {
+			user, started, err = u.Resets.Invite(q.r.Context(), q.operator(), in.Username, role, in.Life, in.Reason)
+		} else {
+			user, err = u.People.Create(q.r.Context(), q.operator(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+		}
+		return err
+	})
+	if !ok {
+		return
+	}
+	switch {
+	case err != nil:
+		q.failed("user created", err, again)
+	case in.ByLink:
+		q.showGiven(&user, started, q.t.Text("done.created"))
+	default:
+		q.redirect(userPath(user.ID), url.Values{"done": {"created"}})
+	}
+}
+
+// Lives are the choices of how long the link of a new user works.
+func (v usersView) Lives() []option {
+	if v.New.Life == 0 {
+		return v.T.lives(account.ResetLife)
+	}
+	return v.T.lives(v.New.Life)
+}
+
+func (q *request) sentences(e *invalid.Error) (all []string) {
+	for _, f := range e.Fields {
+		all = append(all, q.t.field(f))
+	}
+	return all
+}

@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// resetPage is where a person sets a password in a browser. The token goes into
+// the fragment, which a browser does not send.
+const resetPage = "/console/password"
+
+// AdminResets start resets of passwords and withdraw them, and add users who set
+// their first password themselves. *operator.Users is one.
+type AdminResets interface {
+	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
+	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
+	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
+}
+
+// A resetWish is for how long a reset is to be usable.
+type resetWish struct {
+	Lifetime given[int64] `json:"reset_lifetime_seconds"`
+}
+
+// life is 0 for one that was not said. What is too short or too
+// long stays so.
+func (w resetWish) life() time.Duration {
+	if w.Lifetime.value == nil {
+		return 0
+	}
+	seconds := min(max(*w.Lifetime.value, 0), int64(account.MaxResetLife/time.Second)+1)
+	return max(time.Duration(seconds)*time.Second, 1) // 0 would be one that was not said
+}
+
+type startedReset struct {
+	Token     string    `json:"reset_token"`
+	URL       string    `json:"url,omitempty"`
+	ExpiresAt wire.Time `json:"expires_at"`
+}
+
+func (s *server) resetOf(r operator.StartedReset) startedReset {
+	out := startedReset{Token: r.Token.Reveal(), ExpiresAt: wire.At(r.ExpiresAt)}
+	if s.PublicURL != "" {
+		out.URL = s.PublicURL + resetPage + "#" + out.Token
+	}
+	return out
+}
+
+func (s *server) startReset(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		resetWish
+		Reason text `json:"reason"`
+	}
+	if c.Request.ContentLength != 0 {
+		if err := bind(c, &in); err != nil {
+			return err
+		}
+	}
+	r, err := s.People.Resets.StartReset(c.Request.Context(), s.operator(c), id, in.life(), string(in.Reason))
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusCreated, s.resetOf(r))
+	return nil
+}
+
+func (s *server) withdrawReset(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	if err := s.People.Resets.WithdrawReset(c.Request.Context(), s.operator(c), id, reason); err != nil {
+		return gone(err)
+	}
+	c.Status(http.StatusNoContent)
+	return nil
+}
+
+// inviteUser answers for a new account whose owner sets the first password.
+func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life time.Duration, reason string) error {
+	u, r, err := s.People.Resets.Invite(c.Request.Context(), s.operator(c), name, role, life, reason)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, struct {
+		wire.User
+		Reset startedReset `json:"password_reset"`
+	}{render.User(&u), s.resetOf(r)})
+	return nil
+}
+
+// errUninvited is of a request that says for how long a reset is to be usable,
+// and gives a password.
+var errUninvited = invalid.Of("reset_lifetime_seconds", "invalid", "is for an account without a password; leave out one of the two")
+
+// AdminOpenResets lists the started resets that can be used, by who started them,
+// and withdraws all of one user. *operator.Users is one.
+type AdminOpenResets interface {
+	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
+	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
+}
+
+func (s *server) listResets(c *gin.Context) error {
+	p, values, err := query(c, "issued_by")
+	if err != nil {
+		return err
+	}
+	var issuer idworker.ID
+	if values.Has("issued_by") {
+		if issuer, err = idworker.ParseID(values.Get("issued_by")); err != nil {
+			return invalid.Of("issued_by", "malformed", "must be the ID of a user")
+		}
+	}
+	open, err := s.People.Open.ListResets(c.Request.Context(), issuer, p.Cursor, p.Limit+1)
+	if err != nil {
+		return err
+	}
+	listed(c, "password_resets", p, open, render.Reset, func(r *account.OpenReset) string { return r.ID.String() })
+	return nil
+}
+
+func (s *server) withdrawIssued(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	n, err := s.People.Open.WithdrawIssued(c.Request.Context(), s.operator(c), id, reason)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, struct {
+		Withdrawn int `json:"withdrawn"`
+	}{n})
+	return nil
+}

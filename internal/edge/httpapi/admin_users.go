@@ -1,0 +1,198 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// People are an operator's verbs about users and their logins. *operator.Users,
+// *operator.Sessions and *operator.Stats have them.
+type People struct {
+	Users    AdminUsers
+	Logout   AdminLogout
+	Resets   AdminResets
+	Open     AdminOpenResets
+	Sessions AdminSessions
+	Stats    AdminStats
+	Factors  AdminSecondFactors
+}
+
+// AdminUsers looks at users and changes them.
+type AdminUsers interface {
+	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
+	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error)
+}
+
+// AdminLogout ends the login of a user.
+type AdminLogout interface {
+	Logout(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
+}
+
+func (s *server) peopleRoutes(g gin.IRouter) {
+	g.GET("/users", s.do(s.listUsers))
+	g.POST("/users", s.do(s.createUser))
+	g.GET("/users/:id", s.do(s.getUser))
+	g.PATCH("/users/:id", s.do(s.changeUser))
+	g.POST("/users/:id/logout", s.do(s.logoutUser))
+	g.POST("/users/:id/password-reset", s.do(s.startReset))
+	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
+	g.DELETE("/users/:id/issued-password-resets", s.do(s.withdrawIssued))
+	g.GET("/password-resets", s.do(s.listResets))
+	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
+	g.GET("/sessions", s.do(s.listSessions))
+	g.GET("/sessions/:id", s.do(s.getSession))
+	g.DELETE("/sessions/:id", s.do(s.endSession))
+	g.POST("/logout-all", s.do(s.logoutAll))
+	g.GET("/stats", s.do(s.stats))
+}
+
+func (s *server) listUsers(c *gin.Context) error {
+	p, values, err := query(c, "name")
+	if err != nil {
+		return err
+	}
+	// One more says whether there is a next page.
+	users, err := s.People.Users.List(c.Request.Context(), values.Get("name"), p.Cursor, p.Limit+1)
+	if err != nil {
+		return err
+	}
+	listed(c, "users", p, users, render.User, func(u *account.User) string { return u.ID.String() })
+	return nil
+}
+
+func (s *server) createUser(c *gin.Context) error {
+	var in struct {
+		Username text        `json:"username"`
+		Password given[text] `json:"password"`
+		Role     text        `json:"role"`
+		Reason   text        `json:"reason"`
+		resetWish
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	if in.Password.value == nil {
+		return s.inviteUser(c, string(in.Username), account.Role(in.Role), in.life(), string(in.Reason))
+	}
+	if in.Lifetime.value != nil {
+		return errUninvited
+	}
+	u, err := s.People.Users.Create(c.Request.Context(), s.operator(c), string(in.Username), account.NewPassword(string(*in.Password.value)),
+		account.Role(in.Role), string(in.Reason))
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusCreated, render.User(&u))
+	return nil
+}
+
+func (s *server) getUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	p, err := s.People.Users.Get(c.Request.Context(), id)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, render.Person(&p))
+	return nil
+}
+
+func (s *server) changeUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Role     given[text] `json:"role"`
+		Disabled given[bool] `json:"disabled"`
+		Reason   text        `json:"reason"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	change := operator.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
+	if in.Role.value != nil {
+		role := account.Role(*in.Role.value)
+		change.Role = &role
+	}
+	p, _, err := s.People.Users.Change(c.Request.Context(), s.operator(c), id, change)
+	switch {
+	case errors.Is(err, session.ErrUnpublished):
+		s.pending(c)
+	case err != nil:
+		return gone(err)
+	default:
+		c.JSON(http.StatusOK, render.Person(&p))
+	}
+	return nil
+}
+
+func (s *server) logoutUser(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, reason)
+	return s.ended(c, err)
+}
+
+// ended answers for a login that was ended.
+func (s *server) ended(c *gin.Context, err error) error {
+	switch {
+	case errors.Is(err, session.ErrUnpublished):
+		s.pending(c)
+	case err != nil:
+		return gone(err)
+	default:
+		c.Status(http.StatusNoContent)
+	}
+	return nil
+}
+
+// pending says that what was done is effective within the bound.
+func (s *server) pending(c *gin.Context) {
+	c.JSON(http.StatusAccepted, struct {
+		Within wire.Millis `json:"effective_within_ms"`
+	}{wire.Millis(s.Bound)})
+}
+
+// gone makes what is not there a resource that is not there.
+func gone(err error) error {
+	if errors.Is(err, account.ErrNotFound) || errors.Is(err, session.ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}
+
+// Instances are the last reports of the instances that run: at most limit, those
+// that came last, newest first.
+type Instances interface {
+	List(ctx context.Context, limit int) ([]fleet.Seen, error)
+}
+
+func (s *server) instanceRoutes(g gin.IRouter) { g.GET("/instances", s.do(s.instances)) }
+
+func (s *server) instances(c *gin.Context) error {
+	all, err := s.Instances.List(c.Request.Context(), fleet.Most)
+	if err != nil {
+		return err
+	}
+	c.JSON(http.StatusOK, list{"instances", render.All(all, render.Instance), ""})
+	return nil
+}

@@ -1,0 +1,103 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+)
+
+type credentials struct {
+	Username text `json:"username"`
+	Password text `json:"password"`
+}
+
+func (s *server) login(c *gin.Context) error {
+	noStore(c)
+	var in struct {
+		credentials
+		Code   text `json:"code"`
+		Device text `json:"device_credential"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	from := s.client(c)
+	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
+	begun, err := s.Own.Login(c.Request.Context(), from, login.Credentials{
+		Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)),
+	})
+	if err != nil {
+		return err
+	}
+	who := &begun.Identity
+	c.JSON(http.StatusOK, struct {
+		Token         string    `json:"token"`
+		TokenType     string    `json:"token_type"`
+		SessionID     wire.ID   `json:"session_id"`
+		ExpiresAt     wire.Time `json:"expires_at"`
+		IdleExpiresAt wire.Time `json:"idle_expires_at"`
+		Device        string    `json:"device_credential"`
+	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
+	return nil
+}
+
+// logout succeeds also for a token that is dead already, or was never alive:
+// it is no way to find out.
+func (s *server) logout(c *gin.Context) error {
+	noStore(c)
+	t, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
+	if err != nil {
+		s.credentialRefused(c, err)
+		s.guard.Refuse(c.Writer, c.Request, err)
+		return nil
+	}
+	err = s.Own.Logout(c.Request.Context(), s.client(c), t)
+	if errors.Is(err, session.ErrUnpublished) {
+		s.pending(c)
+		return nil
+	}
+	return done(c, err)
+}
+
+func (s *server) me(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	answer := wire.Me{Username: who.Username, Role: who.Role, Session: wire.Session{
+		ID: who.SessionID, IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt), ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
+	}}
+	// Not c.JSON: this is the most frequent answer with a body.
+	c.Writer.Header()["Content-Type"] = jsonType
+	_, _ = c.Writer.Write(answer.AppendJSON(make([]byte, 0, 320))) // an error: the client has gone
+	return nil
+}
+
+// jsonType is shared by all answers: nothing changes the values of a header in place.
+var jsonType = []string{"application/json; charset=utf-8"}
+
+// verify answers a proxy. It sets all headers every time, so that a proxy that
+// copies them overwrites what a client sent. The signature is for the request
+// that the proxy says it asks about: a caller with a token may say anything there,
+// and has the token anyway.
+func (s *server) verify(c *gin.Context) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
+	asked := c.Request.Header
+	s.ForwardKey.Forward(c.Writer.Header(), &who, asked.Get("X-Forwarded-Method"), asked.Get("X-Forwarded-Uri"))
+	c.Status(http.StatusOK)
+	return nil
+}
+
+// event logs what concerns the security of an account.
+func (s *server) event(c *gin.Context, what string, args ...any) {
+	args = append(args, "from", clientaddr.Text(s.address(c)), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant
+}

@@ -1,0 +1,113 @@
+// Package render makes the documents of the contract out of what the domain knows: one
+// function for each. The HTTP API sends them, and the command line prints them.
+package render
+
+import (
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+)
+
+// User is an account.
+func User(u *account.User) wire.User {
+	return wire.User{
+		ID: wire.ID(u.ID), Username: u.Username, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
+		DisabledAt: wire.AtOrNone(u.DisabledAt, u.Disabled()), CreatedAt: wire.At(u.CreatedAt), UpdatedAt: wire.At(u.UpdatedAt),
+	}
+}
+
+// Person is a user, and the login of the user that lives, if there is one.
+func Person(p *operator.Person) wire.Person {
+	out := wire.Person{User: User(&p.User)}
+	if p.Login.ID != 0 {
+		login := Session(&p.Login).Session
+		out.Session = &login
+	}
+	return out
+}
+
+// Session is a login that lives.
+func Session(l *operator.Login) wire.UserSession {
+	return wire.UserSession{
+		Session: wire.Session{ID: wire.ID(l.ID), IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen), ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt)},
+		UserID:  wire.ID(l.UserID), Username: l.Username, Role: l.Role,
+	}
+}
+
+// Reset is a started reset of a password that can be used.
+func Reset(r *account.OpenReset) wire.OpenReset {
+	return wire.OpenReset{
+		ID: wire.ID(r.ID), UserID: wire.ID(r.UserID), Username: r.Username, Issuer: wire.Party{ID: wire.ID(r.Issuer.ID), Name: r.Issuer.Name},
+		IssuedAt: wire.At(idworker.Default().Time(r.ID)), ExpiresAt: wire.At(r.ExpiresAt),
+	}
+}
+
+// Estimate is a number and how far off it may be.
+func Estimate(e policy.Estimate) wire.Estimate { return wire.Estimate(e) }
+
+// Effect is what a change of the policy does.
+func Effect(e *policy.Effect) wire.Effect {
+	return wire.Effect{Live: Estimate(e.Live), EndsNow: Estimate(e.Ends), EndsWithinAHour: Estimate(e.Soon)}
+}
+
+// Policy is a version of the policy. Limits that cannot be read are left out.
+func Policy(p *policy.Policy) wire.Policy {
+	out := wire.Policy{
+		IdleTimeout: wire.Seconds(p.Idle), AbsoluteLifetime: wire.Seconds(p.Absolute), TouchInterval: wire.Seconds(p.Touch), SweepSchedule: p.Schedule,
+		Version: p.Version, Note: p.Note,
+	}
+	if p.LimitsErr == nil {
+		out.Limits = p.Limits.Doc()
+	}
+	if p.Changed() {
+		out.UpdatedAt, out.UpdatedBy = wire.At(p.UpdatedAt), p.UpdatedBy
+	}
+	return out
+}
+
+// Event is an entry of the record.
+func Event(e *audit.Event) wire.Event {
+	return wire.Event{
+		ID: wire.ID(e.ID), At: e.At(), Action: string(e.Action), Actor: wire.Party{ID: wire.ID(e.By.ID), Name: e.By.Name}, Via: e.By.Via,
+		Target: wire.Target{Kind: e.Target.Kind, Party: wire.Party{ID: wire.ID(e.Target.ID), Name: e.Target.Name}}, Reason: e.Reason,
+		Old: e.Old, New: e.New, RequestID: e.By.RequestID, Address: e.By.Address,
+	}
+}
+
+// Sweep is a pass of the sweep.
+func Sweep(r *sweep.Report) wire.Sweep {
+	return wire.Sweep{
+		ID: wire.ID(r.ID), Instance: r.Instance, RequestedBy: r.RequestedBy, StartedAt: wire.At(r.Started),
+		FinishedAt: wire.AtOrNone(r.Finished, !r.Finished.IsZero()), Outcome: string(r.Outcome), Cleared: r.Cleared, FailedRows: r.FailedRows,
+		LongestBatch: wire.Millis(r.Longest), Detail: r.Detail,
+	}
+}
+
+// Instance is what an instance last said of itself.
+func Instance(s *fleet.Seen) wire.Instance {
+	out := wire.Instance{
+		ID: s.ID, Name: s.Name, Version: s.Version, Worker: s.Worker, StartedAt: wire.At(s.Started), SeenAt: wire.At(s.Heard), Silent: wire.Millis(s.Silent),
+		NotHeardOf: s.Late(), Bound: wire.Millis(s.Bound), Answers: wire.Answers(s.Answers), Remembered: int64(s.Remembered),
+		DatabaseTook: wire.FineMillis(s.DatabaseTook), DatabaseFailed: s.DatabaseFailed, Redis: s.Redis.Error(), RedisTook: wire.FineMillis(s.RedisTook),
+		ClockAhead: wire.Millis(s.Clock), Troubles: fleet.Sentences(s.Troubles),
+	}
+	if s.Horizon >= 0 {
+		horizon := wire.Millis(s.Horizon)
+		out.Horizon = &horizon
+	}
+	return out
+}
+
+// All renders a list. It is never nil, for that would be null.
+func All[D, W any](list []D, one func(*D) W) []W {
+	out := make([]W, len(list))
+	for i := range list {
+		out[i] = one(&list[i])
+	}
+	return out
+}

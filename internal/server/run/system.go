@@ -1,0 +1,153 @@
+package run
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/firstadmin"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/telemetry"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// A system is the parts of a server, in the order in which they are built.
+type system struct {
+	cfg     config.Config
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+	start   time.Time
+	id      string // of this run of the process
+
+	running sync.WaitGroup // what runs beside the requests
+	ends    []func()       // close what was opened; the last goes first
+
+	db        *sqlstore.DB
+	kept      *sqlstore.Sessions
+	users     *sqlstore.Users
+	rule      *policy.Live
+	ids       *idworker.Worker
+	events    *eventIDs
+	counts    *counts
+	collector *audit.Collector
+	ready     *readiness
+
+	tiers    *tiers
+	evicts   *eviction
+	limits   *ratelimit.Limiter
+	sessions *session.Service
+
+	hasher  *account.Hasher
+	stolen  *account.Breaches
+	factors *secondfactor.Service
+	sweeper Sweeper
+
+	own       *login.Service
+	operators *Operators
+}
+
+// openStores opens what is kept, and what IDs and events come from.
+func (s *system) openStores(ctx, work context.Context) (err error) {
+	if s.db, err = openDatabase(ctx, s.cfg, s.log); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, func() { _ = s.db.Close() })
+	s.kept, s.users = &sqlstore.Sessions{DB: s.db}, &sqlstore.Users{DB: s.db}
+	if s.rule, err = policy.NewLive(ctx, &sqlstore.Settings{DB: s.db}); err != nil {
+		return err
+	}
+	ids, closeLender, err := OpenWorker(ctx, s.cfg, s.db, s.log, true, &workerLog{log: s.log})
+	if err != nil {
+		return err
+	}
+	s.ids, s.events, s.ends = ids, &eventIDs{worker: ids, log: s.log}, append(s.ends, closeLender)
+	s.metrics.Worker(ids)
+	s.running.Go(func() { giveBack(work, ids, s.log.Warn) })
+	s.ready = &readiness{db: s.db, ids: ids}
+	s.counts = newCounts(s.db, ids, s.log)
+	s.running.Go(func() { s.counts.Run(work) })
+	s.collector = newCollector(s.db, ids, s.log, s.metrics)
+	s.running.Go(func() { s.collector.Run(work) })
+	return nil
+}
+
+// stackTiers puts the tiers in front of what is kept, nearest last.
+func (s *system) stackTiers(ctx, work context.Context) (err error) {
+	if s.tiers, err = stack(ctx, s.cfg, s.db, s.kept, s.rule, s.log, s.metrics, s.collector); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.tiers.close)
+	s.tiers.run(work, &s.running)
+	s.evicts = &eviction{common: s.tiers.common, log: s.log}
+	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)
+	s.limits, err = limiter(ctx, s.cfg, s.db, s.tiers.common, s.rule, s.log, s.metrics)
+	return err
+}
+
+// openPasswords opens what checks passwords and second factors.
+func (s *system) openPasswords(ctx, _ context.Context) (err error) {
+	engine, closeEngine := newEngine(ctx, s.cfg, s.log, s.metrics)
+	s.ends = append(s.ends, closeEngine)
+	if s.hasher, err = NewHasher(s.cfg, engine); err != nil {
+		return err
+	}
+	var unread func()
+	if s.cfg.BreachedPasswords != "" {
+		unread = s.metrics.BreachedUnread()
+	}
+	stolen, closeList, err := OpenBreached(s.cfg, s.log, unread)
+	if err != nil {
+		return err
+	}
+	s.stolen, s.ends = stolen, append(s.ends, closeList)
+	s.factors, err = newFactors(ctx, s.cfg, s.db, s.events, s.log, s.metrics)
+	return err
+}
+
+// startSweep clears ended sessions off the rows, and after each pass deletes events
+// and counts that were kept for long enough.
+func (s *system) startSweep(_, work context.Context) (err error) {
+	if s.sweeper, err = NewSweeper(s.cfg, s.db, s.rule, s.ids, s.log); err != nil {
+		return err
+	}
+	s.ends = append(s.ends, s.sweeper.Close)
+	s.sweeper.count(s.metrics)
+	s.counts.watch(s.sweeper.Sweeper)
+	events := Retention(s.cfg, s.db, s.log)
+	s.sweeper.After = func(ctx context.Context) {
+		events.AfterSweep(ctx)
+		clearGuards(ctx, s.db, s.log)
+	}
+	s.running.Go(func() { s.sweeper.Run(work) })
+	return nil
+}
+
+// joinUseCases makes the use cases of users and of operators.
+func (s *system) joinUseCases(_, _ context.Context) error {
+	accounts := &account.Service{
+		Users: s.users, Hasher: s.hasher, Breached: s.stolen, IDs: s.ids, Now: time.Now,
+		RehashFailed: func(ctx context.Context, err error) {
+			s.log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
+		},
+	}
+	s.own = &login.Service{
+		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
+		First:    &firstadmin.Users{Named: s.users, DB: s.db.SQL(), Dialect: s.db.Dialect(), Row: sqlstore.EventRow},
+		Sessions: s.sessions, Store: s.tiers.near,
+		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
+		IDs: s.events, Now: time.Now, Log: s.log,
+	}
+	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
+	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed
+	s.operators.Users.Making.Breached = s.stolen
+	return nil
+}

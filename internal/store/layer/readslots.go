@@ -1,0 +1,75 @@
+// Package layer has what stands between a request and the rows, in front of the next
+// [session.Store] or [session.Rows]: [Publisher], [WriteBehind], [ReadSlots] and
+// [FreshPolicy], from the one nearest to the request to the one nearest to the rows.
+package layer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// ReadSlots are [session.Rows] that read only so many rows at once. Make them with
+// [NewReadSlots].
+//
+// When memory is cold, or Redis is gone, every request has a question for the
+// database. Those over the limit wait, and are undecided if it takes too long;
+// meanwhile logins and logouts find connections free.
+type ReadSlots struct {
+	session.Rows // everything but Get and Settle is the next one's
+	reads        chan struct{}
+	// Settling writes, and waits for locks: it must not take the slots of those that
+	// read.
+	settles chan struct{}
+}
+
+// mostWait is how long a question waits for a slot.
+const mostWait = 3 * time.Second
+
+var _ session.Rows = (*ReadSlots)(nil)
+
+// NewReadSlots allows most questions to next at once, a quarter of them to settle;
+// but at least one of each kind.
+func NewReadSlots(next session.Rows, most int) *ReadSlots {
+	settles := max(most/4, 1)
+	return &ReadSlots{Rows: next, reads: make(chan struct{}, max(most-settles, 1)), settles: make(chan struct{}, settles)}
+}
+
+// Get asks the rows once there is a slot, or fails with the error of ctx.
+func (l *ReadSlots) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	release, err := acquire(ctx, l.reads)
+	if err != nil {
+		return session.Session{}, err
+	}
+	defer release()
+	return l.Rows.Get(ctx, id)
+}
+
+// Settle is as Get, with slots of its own.
+func (l *ReadSlots) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
+	release, err := acquire(ctx, l.settles)
+	if err != nil {
+		return session.Session{}, err
+	}
+	defer release()
+	return l.Rows.Settle(ctx, id, used)
+}
+
+func acquire(ctx context.Context, slots chan struct{}) (release func(), err error) {
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	default:
+	}
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("layer: waiting to ask: %w", ctx.Err())
+	}
+}

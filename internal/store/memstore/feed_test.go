@@ -1,0 +1,265 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package memstore_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/memstore"
+)
+
+// A horizon is a feed whose last poll was then.
+type horizon struct{ at atomic.Pointer[time.Time] }
+
+func (h *horizon) Horizon() time.Time {
+	if at := h.at.Load(); at != nil {
+		return *at
+	}
+	return time.Time{}
+}
+
+func (h *horizon) poll() { now := time.Now(); h.at.Store(&now) }
+
+func openFed(t *testing.T, next session.Store) (*memstore.Sessions, *horizon) {
+	t.Helper()
+	h := &horizon{}
+	return openWith(t, next, memstore.Options{Entries: 100, Bound: bound, Feed: h}), h
+}
+
+func TestFreshHorizonCarriesAnAnswerToTheEndOfItsLife(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.set(alive(7))
+		tier, h := openFed(t, next)
+		mustBe(t, tier, 7, "")
+		next.fail(errors.New("no route")) // so that nothing is renewed
+		start := time.Now()
+		for time.Since(start) < session.Life(bound)-time.Second {
+			time.Sleep(time.Second)
+			h.poll()
+			got, err := tier.Get(t.Context(), 7)
+			if err != nil || !got.Alive() || got.Source != session.FromMemory {
+				t.Fatalf("after %v: ended %q, from %v, %v; want it from memory", time.Since(start), got.Ended, got.Source, err)
+			}
+			if relies := time.Since(start) >= bound; relies == got.Horizon.IsZero() {
+				t.Errorf("after %v: horizon %v proves nothing", time.Since(start), got.Horizon)
+			}
+		}
+		time.Sleep(time.Second)
+		h.poll()
+		if got, err := tier.Get(t.Context(), 7); err == nil {
+			t.Errorf("at the end of its life: %+v", got)
+		}
+	})
+}
+
+func TestStaleHorizonIsNotReliedOn(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		source session.Source
+		asOf   time.Duration // before now
+		poll   time.Duration // before now; negative: never
+		want   bool
+	}{
+		{"read here, just now, and nothing heard ever", session.FromDatabase, 0, -1, true},
+		{"read here within the bound", session.FromDatabase, bound - 1, bound, true},
+		{"read here at the bound", session.FromDatabase, bound, bound, false},
+		{"read here at the bound, heard within it", session.FromDatabase, bound, bound - 1, true},
+		// Another instance's clock said when, and may be wrong.
+		{"read by another, and nothing heard ever", session.FromRedis, 0, -1, false},
+		{"read by another, heard within the bound", session.FromRedis, 0, bound - 1, true},
+		{"read by another, heard at the bound", session.FromRedis, 0, bound, false},
+		{"at the end of its life", session.FromDatabase, session.Life(bound), 0, false},
+		{"in the last moment of its life", session.FromRedis, session.Life(bound) - 1, 0, true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			tier, h := openFed(t, next)
+			if c.poll >= 0 {
+				h.poll()
+			}
+			time.Sleep(c.poll)
+			s := alive(7)
+			s.Source, s.AsOf = c.source, time.Now().Add(-c.asOf)
+			next.set(s)
+			got, err := tier.Get(t.Context(), 7)
+			if believed := err == nil && got.Alive(); believed != c.want {
+				t.Errorf("%s: believed %v, error %v; want believed %v", c.name, believed, err, c.want)
+			}
+			if err != nil && errors.Is(err, session.ErrNotFound) {
+				t.Errorf("%s: not found; want undecided", c.name)
+			}
+		})
+	}
+}
+
+func TestLearntEndIsRefusedWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.set(alive(7))
+		next.set(alive(8))
+		tier, h := openFed(t, next)
+		h.poll()
+		mustBe(t, tier, 7, "")
+		mustBe(t, tier, 8, "")
+		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 7, Reason: session.LoggedOut}}})
+		h.poll()
+		mustBe(t, tier, 7, session.LoggedOut)
+		mustBe(t, tier, 8, "")
+		// Heard again, older and out of order.
+		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 3, Reason: session.Revoked}}})
+		mustBe(t, tier, 7, session.LoggedOut)
+		// A later one of the same user: what was below it, it replaced.
+		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 8, Reason: session.Disabled}}})
+		mustBe(t, tier, 8, session.Disabled)
+		mustBe(t, tier, 7, session.Replaced)
+	})
+}
+
+func TestPropagationIsMeasuredOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		type word struct {
+			by    string
+			after time.Duration
+		}
+		var heard []word
+		tier := openWith(t, &fake{}, memstore.Options{Entries: 100, Bound: bound, Feed: &horizon{},
+			Heard: func(by string, after time.Duration) { heard = append(heard, word{by, after}) }})
+		s := gone(7, session.LoggedOut)
+		time.Sleep(time.Millisecond)
+		tier.Note(s)
+		end := session.End{UserID: owner, Floor: 7, At: time.Now()}
+		tier.Learn(session.News{Now: time.Now(), Ends: []session.End{end}}) // known already
+		end.Floor = 9
+		news := session.News{Now: end.At.Add(time.Second), Ends: []session.End{end}}
+		tier.Learn(news)
+		tier.Learn(news)
+		if err := tier.Publish(t.Context(), gone(11, session.LoggedOut)); err != nil { // this instance's own
+			t.Fatal(err)
+		}
+		if len(heard) != 2 || heard[0] != (word{"message", time.Millisecond}) || heard[1] != (word{"poll", time.Second}) {
+			t.Errorf("heard %v", heard)
+		}
+	})
+}
+
+// What is in use is asked for anew before it has to be, so that an outage finds
+// it with half of its life left.
+func TestUseRenewsAheadOfTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.get = func(int) (session.Session, error) { return alive(7), nil }
+		tier, h := openFed(t, next)
+		mustBe(t, tier, 7, "")
+		tick := func() {
+			time.Sleep(time.Second)
+			h.poll()
+			for range 10 {
+				mustBe(t, tier, 7, "")
+			}
+			synctest.Wait()
+		}
+		half := int(session.Life(bound) / 2 / time.Second)
+		for range half - 1 {
+			tick()
+		}
+		if n := next.asked(); n != 1 {
+			t.Fatalf("asked %d times in the first half of its life, want once", n)
+		}
+		tick()
+		if n := next.asked(); n != 2 {
+			t.Fatalf("asked %d times once past half of its life, want twice", n)
+		}
+		for range 10 * half {
+			tick()
+		}
+		if n := next.asked(); n != 12 {
+			t.Errorf("asked %d times in 11 halves of a life, want 12", n)
+		}
+	})
+}
+
+func TestRenewalThatFailsCostsNoAnswerAndNoStampede(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.set(alive(7))
+		tier, h := openFed(t, next)
+		mustBe(t, tier, 7, "")
+		next.fail(errors.New("no route"))
+		life := session.Life(bound)
+		for spent := time.Duration(0); spent < life-100*time.Millisecond; spent += 100 * time.Millisecond {
+			time.Sleep(100 * time.Millisecond)
+			h.poll()
+			for range 5 {
+				mustBe(t, tier, 7, "")
+			}
+			synctest.Wait()
+		}
+		if n := next.asked(); n > 2+int(life/2/time.Second) {
+			t.Errorf("asked %d times while the next tier failed; want at most once a second", n)
+		}
+	})
+}
+
+// An end that a renewal finds is an end, also if nobody said so.
+func TestRenewalThatFindsAnEndRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.set(alive(7))
+		tier, h := openFed(t, next)
+		mustBe(t, tier, 7, "")
+		next.set(gone(7, session.Idle)) // by a sweep, which the feed does not carry
+		time.Sleep(session.Life(bound) / 2)
+		h.poll()
+		mustBe(t, tier, 7, "") // the last time; it asks
+		synctest.Wait()
+		mustBe(t, tier, 7, session.Idle)
+	})
+}
+
+// Redis may hold an answer from before an end that was committed late, and that is
+// asked again when the row has refused a use.
+func TestEndThatWasReadOutlivesItsEntry(t *testing.T) {
+	for _, renewed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			next.set(alive(7))
+			tier, h := openFed(t, next)
+			if renewed {
+				mustBe(t, tier, 7, "")
+				time.Sleep(session.Life(bound) / 2)
+				h.poll()
+				next.set(gone(7, session.LoggedOut))
+				mustBe(t, tier, 7, "") // the last time; it asks
+				synctest.Wait()
+			}
+			next.set(gone(7, session.LoggedOut))
+			mustBe(t, tier, 7, session.LoggedOut)
+			next.set(alive(7))
+			tier.Written(7, time.Time{})
+			mustBe(t, tier, 7, session.LoggedOut)
+		})
+	}
+}
+
+func TestRenewalKeepsTheLaterTimeOfUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		next := &fake{}
+		next.get = func(int) (session.Session, error) { s := alive(7); s.Seen = time.Now().Add(-time.Hour); return s, nil }
+		tier, h := openFed(t, next)
+		mustBe(t, tier, 7, "")
+		time.Sleep(session.Life(bound) / 2)
+		h.poll()
+		used := time.Now().Truncate(time.Millisecond)
+		tier.Written(7, used)
+		mustBe(t, tier, 7, "")
+		synctest.Wait()
+		if got, err := tier.Get(t.Context(), 7); err != nil || !got.Seen.Equal(used) {
+			t.Errorf("seen %v, %v; want %v", got.Seen, err, used)
+		}
+	})
+}

@@ -1,0 +1,201 @@
+// Package memstore is what this process remembers: [Sessions], a [session.Store] in
+// front of another, and [Buckets], where attempts are counted.
+//
+// Every answer about a session passes here, and is given only if one of two things is
+// younger than the bound: the database read that this process made for it, or the
+// horizon up to which this process knows of every end. A session whose end is known it
+// refuses at once, also when a slow reader brings back, later, an answer from before
+// the end.
+package memstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// Options says how large the memory is and how long it is believed.
+type Options struct {
+	// Entries is how many sessions are remembered at most; about 400 bytes each.
+	Entries int
+	// Bound is how old the knowledge may be that an alive answer relies on.
+	Bound time.Duration
+	// Feed, if set, says up to when every end has been noted here. Without it
+	// an answer is believed by its as-of alone.
+	Feed interface{ Horizon() time.Time }
+	// Heard, if set, is called with the time from the end of a session until its end
+	// became known here, and by what it did: "message" or "poll".
+	Heard func(by string, after time.Duration)
+	// Load limits one question to the next tier. 0 means 3 seconds.
+	Load time.Duration
+	// Now is the clock. nil means time.Now.
+	Now func() time.Time
+}
+
+// Sessions remembers them. Make one with [NewSessions].
+type Sessions struct {
+	next       session.Store
+	bound      time.Duration
+	life       time.Duration // of an answer, from its as-of, while the horizon is fresh
+	load       time.Duration
+	feed       interface{ Horizon() time.Time }
+	heard      func(by string, after time.Duration)
+	now        func() time.Time
+	cache      *otter.Cache[idworker.ID, *entry]
+	loader     otter.Loader[idworker.ID, *entry]
+	ahead      chan struct{} // a token for each answer that is renewed ahead of time
+	tombstones tombstones
+}
+
+var _ session.Store = (*Sessions)(nil)
+
+// An entry is a session, and what its row says of its last use, which moves on
+// without the session being read anew.
+type entry struct {
+	session.Session
+	seen  atomic.Int64 // Unix milliseconds
+	used  atomic.Int64 // Unix milliseconds of the last use that was passed on
+	renew atomic.Int64 // Unix milliseconds before which it is not renewed
+}
+
+func newEntry(s session.Session) *entry {
+	e := &entry{Session: s}
+	e.seen.Store(s.Seen.UnixMilli())
+	return e
+}
+
+var errStale = errors.New("the answer took longer than it may be believed")
+
+// NewSessions returns a tier in front of next. It fails if o cannot be met.
+func NewSessions(next session.Store, o Options) (*Sessions, error) {
+	if o.Entries <= 0 || o.Bound <= 0 {
+		return nil, fmt.Errorf("memstore: needs room and a bound above 0, not %d entries and %v", o.Entries, o.Bound)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Load == 0 {
+		o.Load = 3 * time.Second
+	}
+	// Nothing here expires by the cache's own clock: every answer's age is looked
+	// at as it is given, and what is not asked for makes room for what is.
+	cache, err := otter.New(&otter.Options[idworker.ID, *entry]{
+		MaximumSize: o.Entries,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("memstore: %w", err)
+	}
+	t := &Sessions{
+		next: next, bound: o.Bound, life: o.Bound, load: o.Load, feed: o.Feed, heard: o.Heard, now: o.Now, cache: cache,
+		ahead: make(chan struct{}, renewals),
+	}
+	if o.Feed != nil {
+		t.life = session.Life(o.Bound)
+	}
+	// A slow load may return after the end of its session became known. The end is
+	// remembered until the as-of of such a load is too old, and some longer.
+	t.tombstones.keep = 2*t.life + 2*o.Load + 30*time.Second
+	t.loader = otter.LoaderFunc[idworker.ID, *entry](t.ask)
+	return t, nil
+}
+
+// ask is one question to the next tier. An end that comes with the answer stays known
+// here after the entry has been forgotten: Redis may still hold an answer from before
+// the end, which was fresh enough to be believed.
+func (t *Sessions) ask(ctx context.Context, id idworker.ID) (*entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.load)
+	defer cancel()
+	s, err := t.next.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if !s.Alive() {
+		t.tombstones.add(t.now(), s.UserID, s.ID, s.Ended)
+	}
+	return newEntry(s), nil
+}
+
+// Size is about how many sessions are remembered now. It waits for nothing, and
+// may count some that make room at this moment.
+func (t *Sessions) Size() int { return t.cache.EstimatedSize() }
+
+// Close ends the goroutine of the cache. The tier must not be used any more.
+func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
+
+// Get answers from memory, or asks the next tier: once for all who ask at the
+// same time.
+func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	if e, ok := t.cache.GetIfPresent(id); ok {
+		if s, ok := t.believe(e); ok {
+			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
+				t.renewAhead(id, e) //nolint:contextcheck // nobody waits for it
+			}
+			return s, nil
+		}
+		t.drop(id, e)
+	}
+	// Twice: what the next tier remembered, too, may be believed for a moment
+	// more when it answers and no longer when the answer is here.
+	for range 2 {
+		e, err := t.cache.Get(ctx, id, t.loader)
+		if err != nil {
+			return session.Session{}, err
+		}
+		if s, ok := t.believe(e); ok {
+			return s, nil
+		}
+		t.drop(id, e)
+	}
+	return session.Session{}, fmt.Errorf("memstore: %w", errStale)
+}
+
+// drop forgets e, and not what came in its place meanwhile: to invalidate an
+// ID whose session is being loaded would make the cache load it once more for
+// every caller that still holds e.
+func (t *Sessions) drop(id idworker.ID, e *entry) {
+	t.cache.ComputeIfPresent(id, func(held *entry) (*entry, otter.ComputeOp) {
+		if held == e {
+			return nil, otter.InvalidateOp
+		}
+		return held, otter.CancelOp
+	})
+}
+
+// believe is the session that e remembers, or false if e is too old to say.
+// Every answer passes here: nothing is accepted whose end is known.
+//
+// An answer that this process got from the database itself is as good as its
+// as-of. Any other, or an older one, is alive if no end of it is known up to a
+// horizon that is young enough; its as-of may not be so old that the end has
+// been forgotten again.
+func (t *Sessions) believe(e *entry) (session.Session, bool) {
+	s := e.Session
+	if !s.Alive() {
+		return s, true
+	}
+	// Before the tombstones are looked at, so that they hold at least all that the
+	// horizon stands for.
+	var horizon time.Time
+	if t.feed != nil {
+		horizon = t.feed.Horizon()
+	}
+	if why, dead := t.tombstones.find(s.UserID, s.ID); dead {
+		s.Ended = why
+		return s, true
+	}
+	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
+	now := t.now()
+	age := session.Age(now, s.AsOf)
+	if age < t.bound && (s.Source == session.FromDatabase || t.feed == nil) {
+		return s, true
+	}
+	s.Horizon = horizon
+	return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
+}

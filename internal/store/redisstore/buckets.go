@@ -1,0 +1,110 @@
+package redisstore
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+)
+
+// prefix is before each key of a sketch.
+const prefix = "fp:limit:"
+
+// Buckets asks Redis after a store of this process, and refuses what either
+// refuses. So while Redis is away every instance still knows its own share, and
+// neither is there no limit, nor is anybody refused for it. Make one with [NewBuckets].
+type Buckets struct {
+	rdb     redis.UniversalClient
+	key     []byte
+	near    ratelimit.Store
+	periods ratelimit.Periods
+	learnt  sync.Map // kinds and periods that Redis has been given
+	breaker *breaker[[]int64]
+}
+
+var _ ratelimit.Store = (*Buckets)(nil)
+
+// NewBuckets returns a store in front of Redis. key is that of the deployment: it decides
+// which buckets share cells, which strangers must not know. log gets a line when
+// Redis is given up, and when it answers again.
+func NewBuckets(rdb redis.UniversalClient, near ratelimit.Store, key []byte, log *slog.Logger) *Buckets {
+	return &Buckets{
+		rdb: rdb, key: key, near: near,
+		breaker: newBreaker[[]int64](log, "redis does not count attempts; each instance counts by itself", "redis counts attempts again"),
+	}
+}
+
+// Take takes attempts out of a bucket, here and in Redis. What Redis refuses
+// takes nothing here.
+func (s *Buckets) Take(ctx context.Context, b ratelimit.Bucket) ratelimit.Verdict {
+	own := s.near.Take(ctx, b)
+	if !own.Allowed || b.Rule.None() {
+		return own
+	}
+	all, err := s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		if err := s.learn(ctx, ratelimit.Kind(b.Key), b.Rule.Per); err != nil {
+			return nil, err
+		}
+		return s.take(ctx, b, s.periods.Donors(b, time.Now()))
+	})
+	if err != nil || len(all) != 3 {
+		return own
+	}
+	at, used := time.UnixMicro(all[1]), time.Duration(all[2])*time.Microsecond
+	if all[0] == 0 {
+		s.near.Return(ctx, b, own)
+		return ratelimit.Verdict{Retry: max(0, used+b.Cost()-b.Rule.Per), Reset: max(own.Reset, min(used, b.Rule.Per))}
+	}
+	after := used + b.Cost()
+	return ratelimit.Verdict{
+		Allowed: true, Remaining: min(own.Remaining, b.Left(after)), Reset: max(own.Reset, after),
+		Near: own.Near, Shared: ratelimit.Receipt{At: at, Used: used},
+	}
+}
+
+// Return puts attempts back, here, and in Redis if that has said that it
+// counted it: who could make it lose an answer would else have more attempts
+// than there are.
+func (s *Buckets) Return(ctx context.Context, b ratelimit.Bucket, v ratelimit.Verdict) {
+	s.near.Return(ctx, b, v)
+	if v.Shared.At.IsZero() {
+		return
+	}
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		at := s.at(b.Key)
+		return nil, giveBack.Run(ctx, s.rdb, []string{at.name(b.Rule.Per)}, append(at.cells(), b.Cost().Microseconds(),
+			v.Shared.At.UnixMicro(), v.Shared.Used.Microseconds(), b.Rule.Per.Milliseconds())...).Err()
+	})
+}
+
+// Forget fills all buckets of a key up, here and in Redis, also those that only
+// others have counted by. If Redis cannot be reached, they fill up by themselves in
+// time.
+func (s *Buckets) Forget(ctx context.Context, key string) {
+	s.near.Forget(ctx, key)
+	_, _ = s.ask(ctx, func(ctx context.Context) ([]int64, error) {
+		periods, err := s.all(ctx, key)
+		if err != nil || len(periods) == 0 {
+			return nil, err
+		}
+		at := s.at(key)
+		names, args := make([]string, len(periods)), at.cells()
+		for i, per := range periods {
+			names[i], args = at.name(per), append(args, per.Milliseconds())
+		}
+		return nil, forget.Run(ctx, s.rdb, names, args...).Err()
+	})
+}
+
+// ask asks Redis, unless it is given up.
+func (s *Buckets) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) ([]int64, error) {
+	return s.breaker.do(func() ([]int64, error) {
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		return f(ctx)
+	})
+}

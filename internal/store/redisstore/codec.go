@@ -1,0 +1,104 @@
+package redisstore
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"sync"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// A value in Redis is
+//
+//	version, then ID, user ID, time seen, as-of (8 bytes each), hash (33),
+//	then reason, role and name (a length byte and the text), then 16 bytes of MAC
+//
+// with times in Unix milliseconds. An alive session has an empty reason; a
+// value with a reason is a tombstone. The MAC is HMAC-SHA-256 under the
+// deployment's key over the Redis key and all before it, so who can only
+// write to Redis cannot make a login, and no value can stand in for another.
+const (
+	codecVersion = 1
+	macLen       = 16
+	fixedLen     = 1 + 4*8 + len(session.Hash{})
+	maxText      = 255
+)
+
+var errForeign = errors.New("a value that this deployment did not write")
+
+type codec struct {
+	// macs are HMACs under the deployment's key, at their start. Making one
+	// costs more than the rest of reading a value.
+	macs *sync.Pool
+}
+
+func newCodec(key []byte) codec {
+	key = bytes.Clone(key)
+	return codec{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+func (c codec) encode(key string, s *session.Session) ([]byte, error) {
+	b := make([]byte, 0, fixedLen+3+len(s.Ended)+len(s.Role)+len(s.Username)+macLen)
+	b = append(b, codecVersion)
+	for _, n := range []int64{int64(s.ID), int64(s.UserID), s.Seen.UnixMilli(), s.AsOf.UnixMilli()} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	b = append(b, s.Hash[:]...)
+	for _, text := range []string{string(s.Ended), s.Role, s.Username} {
+		if len(text) > maxText {
+			return nil, fmt.Errorf("redisstore: a text of %d bytes does not fit", len(text))
+		}
+		b = append(append(b, byte(len(text))), text...)
+	}
+	return append(b, c.mac(key, b)...), nil
+}
+
+// decode is the session in a value, if this deployment wrote it under key for
+// the session with that ID.
+func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, error) {
+	if len(b) < fixedLen+3+macLen || b[0] != codecVersion {
+		return session.Session{}, errForeign
+	}
+	body := b[:len(b)-macLen]
+	if !hmac.Equal(b[len(body):], c.mac(key, body)) {
+		return session.Session{}, errForeign
+	}
+	number := func(i int) int64 { return int64(binary.BigEndian.Uint64(body[1+8*i:])) }
+	s := session.Session{
+		ID: idworker.ID(number(0)), UserID: idworker.ID(number(1)),
+		Seen: time.UnixMilli(number(2)).UTC(), AsOf: time.UnixMilli(number(3)).UTC(),
+	}
+	rest := body[1+4*8:]
+	rest = rest[copy(s.Hash[:], rest):]
+	var texts [3]string
+	for i := range texts {
+		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
+			return session.Session{}, errForeign
+		}
+		texts[i], rest = string(rest[1:1+int(rest[0])]), rest[1+int(rest[0]):]
+	}
+	if len(rest) != 0 || s.ID != id {
+		return session.Session{}, errForeign
+	}
+	s.Ended, s.Role, s.Username = session.Reason(texts[0]), texts[1], texts[2]
+	return s, nil
+}
+
+func (c codec) mac(key string, body []byte) []byte {
+	m, _ := c.macs.Get().(hash.Hash)
+	defer c.macs.Put(m)
+	m.Reset()
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
+	_, _ = m.Write(n[:])
+	_, _ = m.Write([]byte(key))
+	_, _ = m.Write(body)
+	return m.Sum(nil)[:macLen]
+}

@@ -1,0 +1,170 @@
+package redisstore_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/binary"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/store/redisstore"
+)
+
+func encode(t testing.TB, key []byte, s session.Session) []byte {
+	t.Helper()
+	b, err := redisstore.Encode(key, redisstore.KeyOf(s.ID), &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestDecodeIsTheInverseOfEncode(t *testing.T) {
+	long := strings.Repeat("é", 127)
+	for _, s := range []session.Session{
+		alive(1), gone(7, session.Replaced), {ID: 1<<63 - 1, UserID: 3, AsOf: time.UnixMilli(-5).UTC(), Seen: time.UnixMilli(0).UTC()},
+		{ID: 9, Username: long, Role: long, Ended: "x", AsOf: time.UnixMilli(7).UTC(), Seen: time.UnixMilli(8).UTC()},
+	} {
+		s.AsOf = s.AsOf.Truncate(time.Millisecond).UTC()
+		got, err := redisstore.Decode(secret, redisstore.KeyOf(s.ID), s.ID, encode(t, secret, s))
+		if err != nil || got != s {
+			t.Errorf("got %+v, %v; want %+v", got, err, s)
+		}
+	}
+	s := alive(1)
+	s.Username = strings.Repeat("x", 256)
+	if _, err := redisstore.Encode(secret, redisstore.KeyOf(1), &s); err == nil {
+		t.Error("a name of 256 bytes fits into a length of one byte")
+	}
+}
+
+// TestForeignValuesAreMisses puts values into Redis that this deployment did not
+// write there. Each is a question to the next tier and never an answer.
+func TestForeignValuesAreMisses(t *testing.T) {
+	server := testenv.Redis(t)
+	rdb := admin(t, server)
+	good := encode(t, secret, alive(7))
+	foreign := map[string][]byte{
+		"empty":                  {},
+		"text":                   []byte("alive"),
+		"zeros":                  make([]byte, len(good)),
+		"another session's":      encode(t, secret, alive(8)),
+		"another session's end":  encode(t, secret, gone(8, session.LoggedOut)),
+		"another deployment's":   encode(t, bytes.Repeat([]byte("x"), 32), alive(7)),
+		"cut off":                good[:len(good)-1],
+		"longer":                 append(bytes.Clone(good), 0),
+		"turned by one byte":     append(bytes.Clone(good[1:]), good[0]),
+		"a name moved to a role": bytes.Replace(good, []byte("\x04user\x03ada"), []byte("\x03use\x04rada"), 1),
+	}
+	if bytes.Equal(foreign["a name moved to a role"], good) {
+		t.Fatal("the forgery is the original")
+	}
+	var log testenv.Journal
+	next := &fake{}
+	next.set(alive(7))
+	tier := open(t, server, next, func(o *redisstore.Options) { o.Log = logger(&log) })
+	for what, value := range foreign {
+		if err := rdb.Set(t.Context(), redisstore.KeyOf(7), value, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+		before, warned := next.asked(), log.Count("foreign")
+		mustGet(t, tier, 7, "")
+		if next.asked() != before+1 {
+			t.Errorf("%s: believed", what)
+		}
+		if log.Count("foreign") != warned+1 {
+			t.Errorf("%s: nobody is told", what)
+		}
+	}
+	// An end takes its place all the same.
+	if err := tier.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
+		t.Fatal(err)
+	}
+	mustGet(t, open(t, server, &fake{}), 7, session.LoggedOut)
+}
+
+func TestValueIsBoundToItsKey(t *testing.T) {
+	if _, err := redisstore.Decode(secret, "xx:s:7", 7, encode(t, secret, alive(7))); err == nil {
+		t.Error("a value is accepted under a key that it was not written under")
+	}
+}
+
+func TestNoBitMayFlip(t *testing.T) {
+	for _, good := range [][]byte{encode(t, secret, alive(7)), encode(t, secret, gone(7, session.LoggedOut))} {
+		for i := range good {
+			for bit := range 8 {
+				bad := bytes.Clone(good)
+				bad[i] ^= 1 << bit
+				if s, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, bad); err == nil {
+					t.Fatalf("bit %d of byte %d flipped: accepted as %+v", bit, i, s)
+				}
+			}
+		}
+	}
+}
+
+// FuzzDecode: no value makes decode panic, and what it accepts is what the same
+// key encodes.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte{}, int64(7))
+	f.Add(make([]byte, 200), int64(0))
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7}} {
+		good := encode(f, secret, s)
+		f.Add(good, int64(7))
+		f.Add(good, int64(8))
+		f.Add(good[:len(good)-1], int64(7))
+		f.Add(encode(f, bytes.Repeat([]byte("x"), 32), s), int64(7))
+	}
+	f.Fuzz(func(t *testing.T, value []byte, n int64) {
+		id := idworker.ID(n)
+		s, err := redisstore.Decode(secret, redisstore.KeyOf(id), id, value)
+		if err != nil {
+			return
+		}
+		if s.ID != id {
+			t.Fatalf("accepted under %v: session %v", id, s.ID)
+		}
+		if again := encode(t, secret, s); !bytes.Equal(again, value) {
+			t.Fatalf("accepted %x, which is not what this key writes: %x", value, again)
+		}
+	})
+}
+
+// FuzzDecodeSigned signs what the fuzzer makes up, so that it gets past the MAC
+// to what a newer or broken release with the same key may have written.
+func FuzzDecodeSigned(f *testing.F) {
+	const macLen = 16
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle)} {
+		good := encode(f, secret, s)
+		f.Add(good[:len(good)-macLen])
+	}
+	f.Add(make([]byte, 66))
+	f.Add(append([]byte{1}, make([]byte, 68)...))
+	f.Add(append(append([]byte{1}, make([]byte, 65)...), 255, 0, 0))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		value := redisstore.Sign(secret, redisstore.KeyOf(7), body)
+		s, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, value)
+		if err == nil && (s.ID != 7 || !bytes.Equal(encode(t, secret, s), value)) {
+			t.Fatalf("accepted %x as %+v", value, s)
+		}
+	})
+}
+
+// TestMACIsHMACSHA256Of128Bits: it is computed here a second time.
+func TestMACIsHMACSHA256Of128Bits(t *testing.T) {
+	s := alive(1)
+	value, key := encode(t, secret, s), redisstore.KeyOf(s.ID)
+	body, mac := value[:len(value)-16], value[len(value)-16:]
+	h := hmac.New(sha256.New, secret)
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(key))))
+	h.Write([]byte(key))
+	h.Write(body)
+	if want := h.Sum(nil)[:16]; !bytes.Equal(mac, want) {
+		t.Errorf("the last 16 bytes of a value are %x, want %x", mac, want)
+	}
+}

@@ -1,0 +1,146 @@
+package redisstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+const (
+	// pingEvery is how often a Redis that sends nothing is asked whether it is there.
+	pingEvery = time.Second
+	// pings is after how many of them without an answer it is not.
+	pings = 3
+)
+
+var errNoAnswer = errors.New("the connection says nothing, and does not answer either")
+
+// Listen calls heard for every session that another instance, or this one,
+// says has ended, until ctx ends. heard must not block. A lost message is made
+// good by the bound; a forged one fails its MAC and is dropped.
+//
+// Redis keeps no message for a client that is away, and a client that connects anew
+// by itself would hide that it was. So each subscription here is one connection,
+// with no other reader and no queue that could overflow: as long as it lasts nothing
+// is lost. When it ends that is logged, and reported by the Listening and Gap of
+// [Options] once there is another.
+func (t *Sessions) Listen(ctx context.Context, heard func(session.Session)) {
+	l := &listener{Sessions: t, heard: heard, last: time.Now()}
+	for ctx.Err() == nil {
+		err := l.subscribe(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		wait := pingEvery
+		if l.on { // most often another connection is all it takes
+			wait /= 4
+		}
+		l.lost(ctx, err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+		}
+	}
+}
+
+// A listener is the state of one call of Listen.
+type listener struct {
+	*Sessions
+	heard func(session.Session)
+	on    bool
+	last  time.Time // until when nothing was missed
+	since time.Time // of the loss; zero unless it was logged
+}
+
+// subscribe listens on one connection until that ends, and says why.
+func (l *listener) subscribe(ctx context.Context) error {
+	sub := l.rdb.Subscribe(ctx) // connects at the first channel
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })()
+	defer func() { _ = sub.Close() }()
+	connect, cancel := context.WithTimeout(ctx, pings*pingEvery)
+	err := sub.Subscribe(connect, channel)
+	cancel()
+	for quiet := 0; err == nil && quiet < pings; {
+		var message any
+		message, err = receive(ctx, sub)
+		if err != nil && timedOut(err) && ctx.Err() == nil {
+			// Its answer is a message too.
+			quiet, err = quiet+1, sub.Ping(ctx)
+			continue
+		}
+		if err == nil {
+			quiet = 0
+			err = l.take(ctx, message)
+		}
+	}
+	if err == nil {
+		err = errNoAnswer
+	}
+	return err
+}
+
+func receive(ctx context.Context, sub *redis.PubSub) (any, error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*pingEvery) // for the client's own connecting anew, which take undoes
+	defer cancel()
+	return sub.ReceiveTimeout(ctx, pingEvery)
+}
+
+func (l *listener) take(ctx context.Context, message any) error {
+	if _, ok := message.(*redis.Subscription); ok {
+		if l.on {
+			return errors.New("the client has connected anew")
+		}
+		l.found(ctx)
+	}
+	l.last = time.Now()
+	if m, ok := message.(*redis.Message); ok {
+		if s, ok := l.Word([]byte(m.Payload)); ok {
+			l.heard(s)
+		}
+	}
+	return nil
+}
+
+// found reports that a subscription has begun.
+func (l *listener) found(ctx context.Context) {
+	if !l.since.IsZero() {
+		l.log.InfoContext(ctx, "redis tells of endings again", "after", time.Since(l.since))
+	}
+	l.on, l.since = true, time.Time{}
+	if l.listening != nil {
+		l.listening(true)
+	}
+	if l.gap != nil {
+		l.gap(l.last)
+	}
+}
+
+// lost reports that a subscription has ended, or did not begin.
+func (l *listener) lost(ctx context.Context, err error) {
+	if l.since.IsZero() {
+		l.since = time.Now()
+		l.log.WarnContext(ctx, "redis does not tell of endings; logouts on other instances are effective here within the bound",
+			"bound", l.bound, "err", err)
+	}
+	if l.on && l.listening != nil {
+		l.listening(false)
+	}
+	l.on = false
+}
+
+// Word is the session that a message says has ended, or false if it is no
+// message of this deployment.
+func (t *Sessions) Word(message []byte) (session.Session, bool) {
+	if len(message) < fixedLen {
+		return session.Session{}, false
+	}
+	id := idworker.ID(binary.BigEndian.Uint64(message[1:]))
+	s, err := t.codec.decode(keyOf(id), id, message)
+	return s, err == nil && !s.Alive()
+}
