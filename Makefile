@@ -19,7 +19,7 @@ DUP_FOR      ?= 15m
 FRESH_TEST   ?=
 RACE_COUNT   ?= 50
 RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/account ./internal/domain/activity ./internal/domain/operator ./internal/edge/console ./internal/domain/audit \
-                ./internal/store/breached ./internal/store/broadcast ./internal/store/feed ./internal/store/layer ./internal/store/memstore ./internal/edge/clientaddr ./internal/server/config ./internal/domain/firstadmin ./internal/domain/fleet ./internal/edge/httpapi \
+                ./internal/store/breached ./internal/store/broadcast ./internal/store/feed ./internal/store/layer ./internal/store/memstore ./internal/edge/clientaddr ./internal/server/config ./internal/domain/fleet ./internal/edge/httpapi \
                 ./internal/server/keypair ./internal/domain/limit ./internal/domain/login ./internal/domain/policy ./api/problem ./internal/domain/secondfactor \
                 ./internal/domain/session/... ./internal/domain/sweep ./internal/server/telemetry ./internal/domain/ratelimit/... ./migrations
 # gin leaves out MessagePack, which flakepass does not use: 6 MB less.

@@ -206,7 +206,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.login = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, First: w.users, Proofs: w.users, Store: w,
+		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, Proofs: w.users, Store: w,
 		Attempts: w.limits, Sources: w.limits, Incidents: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
@@ -241,6 +241,10 @@ func (u *users) Create(ctx context.Context, user account.User, events ...audit.E
 	}
 	u.events = append(u.events, events...)
 	return u.Users.Create(ctx, user)
+}
+
+func (u *users) CreateFirstAdmin(ctx context.Context, user account.User, events ...audit.Event) error {
+	return u.Create(ctx, user, events...)
 }
 
 func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {

@@ -20,7 +20,7 @@ func (s *Service) Register(ctx context.Context, c *Client, username string, p ac
 	err := account.Unacceptable(username, p) // costs nothing, and is not counted
 	if err == nil {
 		err = s.fromSource(ctx, c, s.Sources.Register, func() (err error) {
-			user, err = s.create(ctx, c, c.asker(false), username, p, account.RoleUser, s.Users)
+			user, err = s.create(ctx, c, c.asker(false), username, p, account.RoleUser, s.Users.Create)
 			return err
 		})
 	}
@@ -30,12 +30,14 @@ func (s *Service) Register(ctx context.Context, c *Client, username string, p ac
 // CreateFirst makes the first admin of the deployment, for the holder of the link. It
 // fails as [Service.Register] does, and with [account.ErrHasAdmin].
 func (s *Service) CreateFirst(ctx context.Context, c *Client, username string, p account.Password) (account.User, error) {
-	user, err := s.create(ctx, c, c.asker(true), username, p, account.RoleAdmin, s.First)
+	user, err := s.create(ctx, c, c.asker(true), username, p, account.RoleAdmin, s.Users.CreateFirstAdmin)
 	return user, s.finish(ctx, c, &makingFirst, audit.AboutUser(user.ID, user.Username), err)
 }
 
-// create makes an account, and stores it in to with the event that its user has made it.
-func (s *Service) create(ctx context.Context, c *Client, by account.Asker, username string, p account.Password, role account.Role, to Creator) (account.User, error) {
+// create makes an account, and stores it with the event that its user has made it.
+func (s *Service) create(ctx context.Context, c *Client, by account.Asker, username string, p account.Password, role account.Role,
+	store func(context.Context, account.User, ...audit.Event) error,
+) (account.User, error) {
 	user, err := s.Newcomers.New(ctx, by, username, p, role)
 	if err != nil {
 		return account.User{}, err
@@ -44,7 +46,7 @@ func (s *Service) create(ctx context.Context, c *Client, by account.Asker, usern
 		Role account.Role `json:"role"`
 	}{role})
 	if err == nil {
-		err = to.Create(ctx, user, e)
+		err = store(ctx, user, e)
 	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: register: %w", unanswered(ctx, err))

@@ -35,19 +35,15 @@ type Newcomers interface {
 	New(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
 }
 
-// A Creator adds a user with the events of it, in one transaction, or returns
-// [account.ErrExists]. The one of the first admin returns [account.ErrHasAdmin] as well.
-type Creator interface {
-	Create(ctx context.Context, u account.User, events ...audit.Event) error
-}
-
-// Users are the rows of the accounts. What changes one writes its event in the same
-// transaction. ResetPassword sets a
-// new password and ends the login of its user in one step; it returns
+// Users are the rows of the accounts. What changes one writes its events in the same
+// transaction. Create and CreateFirstAdmin return [account.ErrExists] if the name is
+// taken, CreateFirstAdmin [account.ErrHasAdmin] if there is an admin. ResetPassword
+// sets a new password and ends the login of its user in one step; it returns
 // [account.ErrStale] if the password is not of that version.
 type Users interface {
 	ByID(ctx context.Context, id idworker.ID) (account.User, error)
-	Creator
+	Create(ctx context.Context, u account.User, events ...audit.Event) error
+	CreateFirstAdmin(ctx context.Context, u account.User, events ...audit.Event) error
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
 }
 
@@ -130,7 +126,6 @@ type Service struct {
 	Accounts  Accounts
 	Newcomers Newcomers
 	Users     Users
-	First     Creator // of the first admin
 	Proofs    Proofs
 	Links     Links
 

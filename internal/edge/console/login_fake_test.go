@@ -32,7 +32,7 @@ type people struct{ *world }
 func (w *world) people() *login.Service {
 	p := people{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, First: p, Proofs: p, Sessions: p, Codes: p, Factors: p, Store: p,
+		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Codes: p, Factors: p, Store: p,
 		Attempts: &limiter{left: 1 << 30}, Incidents: &incidents{}, Counts: &activity.Counter{}, IDs: p, Now: w.time,
 	}
 }

@@ -127,8 +127,13 @@ func (p people) New(_ context.Context, _ account.Asker, username string, passwor
 	return account.User{ID: 7, Username: name, Role: role}, nil
 }
 
-// Create stores the name of the first admin.
-func (p people) Create(_ context.Context, u account.User, _ ...audit.Event) error {
+// Create is not used: users do not register in the console.
+func (p people) Create(context.Context, account.User, ...audit.Event) error {
+	return errors.ErrUnsupported
+}
+
+// CreateFirstAdmin stores the name.
+func (p people) CreateFirstAdmin(_ context.Context, u account.User, _ ...audit.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.makeErr != nil {

@@ -141,6 +141,11 @@ func (p accountsWorld) ByID(context.Context, idworker.ID) (account.User, error) 
 
 func (p accountsWorld) Create(context.Context, account.User, ...audit.Event) error { return nil }
 
+// CreateFirstAdmin is not called: the first admin is made in the console.
+func (p accountsWorld) CreateFirstAdmin(context.Context, account.User, ...audit.Event) error {
+	return nil
+}
+
 func (p accountsWorld) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
 	return session.Session{}, nil
 }

@@ -58,7 +58,6 @@ var arrows = []arrow{
 	{"internal/store/redisstore", "idworker internal/domain/fleet internal/domain/limit internal/domain/ratelimit internal/domain/session", "it knows the next tier only as a session.Store, and what a bucket is"},
 	{"internal/domain/ratelimit", "idworker internal/domain/limit", "what strangers may try is counted wherever it is kept"},
 	{"internal/store/sqlstore", "idworker internal/domain/account internal/domain/activity internal/domain/audit internal/domain/limit internal/domain/fleet internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/ratelimit migrations", "the last tier knows what it keeps and nothing above it"},
-	{"internal/domain/firstadmin", "internal/domain/account internal/domain/audit migrations", "it is one statement more than a store of accounts has, and knows no store"},
 	{"internal/domain/duration", "", "a length of time is written in one way everywhere; it needs nothing"},
 	{"internal/domain/sweep", "idworker internal/domain/audit internal/domain/policy", "the sweep names the methods it needs, and knows no store"},
 

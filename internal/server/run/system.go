@@ -9,7 +9,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/firstadmin"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
@@ -141,7 +140,6 @@ func (s *system) joinUseCases(_, _ context.Context) error {
 	}
 	s.own = &login.Service{
 		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
-		First:    &firstadmin.Users{Named: s.users, DB: s.db.SQL(), Dialect: s.db.Dialect(), Row: sqlstore.EventRow},
 		Sessions: s.sessions, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log,

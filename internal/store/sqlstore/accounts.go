@@ -139,7 +139,7 @@ func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
 }
 
 // lockSettings holds a lock until the transaction ends, so that two admins who
-// disable each other are not both right: on MySQL that of a row that is always
+// disable each other do not both succeed, nor two who become the first: on MySQL that of a row that is always
 // there and that no transaction holds for long, in SQLite that of the database.
 func (db *DB) lockSettings(tx *gorm.DB) error {
 	if db.d.forRead == "" {

@@ -18,7 +18,7 @@ type Audit struct{ DB *DB }
 
 // Append writes an event by itself: one that reports no change in this database.
 func (a *Audit) Append(ctx context.Context, e audit.Event) error {
-	insert, args := EventRow(e)
+	insert, args := insertOf(e)
 	if err := a.DB.exec(ctx, insert, args...); err != nil {
 		return fmt.Errorf("sqlstore: audit: %w", err)
 	}
@@ -30,10 +30,10 @@ func (a *Audit) Append(ctx context.Context, e audit.Event) error {
 func insertEvents(tx *gorm.DB, events []audit.Event) error {
 	const some = 100
 	for part := range slices.Chunk(events, some) {
-		insert, args := EventRow(part[0])
+		insert, args := insertOf(part[0])
 		row := insert[strings.LastIndex(insert, "("):]
 		for _, e := range part[1:] {
-			_, more := EventRow(e)
+			_, more := insertOf(e)
 			args = append(args, more...)
 		}
 		if err := tx.Exec(insert+strings.Repeat(", "+row, len(part)-1), args...).Error; err != nil {
@@ -43,8 +43,8 @@ func insertEvents(tx *gorm.DB, events []audit.Event) error {
 	return nil
 }
 
-// EventRow is the statement that writes an event, and its arguments.
-func EventRow(e audit.Event) (insert string, args []any) {
+// insertOf is the statement that writes an event, and its arguments.
+func insertOf(e audit.Event) (insert string, args []any) {
 	insert = "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, " +
 		"old_value, new_value, request_id, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	return insert, []any{

@@ -64,7 +64,7 @@ func TestPurgeOfTheRecordTakesTheOldestAndWaitsForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = tx.Rollback() }()
-			insert, args := sqlstore.EventRow(audit.Event{By: shell, ID: w.ids.next(0), Action: audit.LoginBegan})
+			insert, args := sqlstore.InsertOf(audit.Event{By: shell, ID: w.ids.next(0), Action: audit.LoginBegan})
 			if _, err := tx.ExecContext(t.Context(), insert, args...); err != nil {
 				t.Fatal(err)
 			}

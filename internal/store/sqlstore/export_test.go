@@ -22,6 +22,9 @@ const SlowestChange = tau
 // SQLiteSource is the DSN for a file.
 func SQLiteSource(path string) string { return sqliteSource(path) }
 
+// InsertOf is insertOf.
+func InsertOf(e audit.Event) (insert string, args []any) { return insertOf(e) }
+
 // LockedNow reports that a statement with ShareNow found a lock.
 func LockedNow(err error) bool { return lockedNow(err) }
 

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,6 +55,36 @@ func (u *Users) Create(ctx context.Context, user account.User, events ...audit.E
 		return fmt.Errorf("sqlstore: create user: %w", err)
 	}
 	return err
+}
+
+// CreateFirstAdmin is Create for an admin, if there is none yet. Otherwise it
+// changes nothing and returns [account.ErrHasAdmin]; a user of another role is
+// [account.ErrRole]. After any other error the user may be stored all the same.
+//
+// Every instance that starts on an empty database offers a link to make the first
+// admin. So the database decides, in transactions that lock the settings and run
+// one at a time: there is no row to lock of an admin who does not exist.
+func (u *Users) CreateFirstAdmin(ctx context.Context, user account.User, events ...audit.Event) error {
+	if user.Role != account.RoleAdmin {
+		return fmt.Errorf("sqlstore: create the first admin: %w: not an admin", account.ErrRole)
+	}
+	err := u.DB.transact(ctx, func(tx *gorm.DB) error {
+		if err := u.DB.lockSettings(tx); err != nil {
+			return err
+		}
+		if has, err := hasAdmin(tx); err != nil || has {
+			return cmp.Or(err, account.ErrHasAdmin)
+		}
+		return u.DB.recorded(tx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...)
+	})
+	if err == nil || errors.Is(err, account.ErrHasAdmin) || errors.Is(err, account.ErrExists) {
+		return err
+	}
+	// The transaction may be committed although its answer was lost.
+	if stored, lookup := u.ByUsername(ctx, user.Username); lookup == nil && stored.ID == user.ID {
+		return nil
+	}
+	return fmt.Errorf("sqlstore: create the first admin: %w", err)
 }
 
 func (u *Users) create(db *gorm.DB, user account.User) error {
@@ -140,10 +171,15 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 func (u *Users) HasAdmin(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	var ids []int64 // one is enough: the first admin is found among the oldest users
-	err := u.DB.gorm.WithContext(ctx).Raw("SELECT id FROM users WHERE role = ? LIMIT 1", string(account.RoleAdmin)).Scan(&ids).Error
+	has, err := hasAdmin(u.DB.gorm.WithContext(ctx))
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: look for an admin: %w", err)
 	}
-	return len(ids) > 0, nil
+	return has, nil
+}
+
+func hasAdmin(db *gorm.DB) (bool, error) {
+	var ids []int64 // one is enough: the first admin is found among the oldest users
+	err := db.Raw("SELECT id FROM users WHERE role = ? LIMIT 1", string(account.RoleAdmin)).Scan(&ids).Error
+	return len(ids) > 0, err
 }
