@@ -44,8 +44,8 @@ var (
 // call. It allocates nothing unless it has to wait.
 //
 // It waits, asleep and for at most [MaxWait], when minting is ahead of the
-// clock by more than [Lead]; it asks the Lender itself, within ctx, when nobody
-// has extended the range in time. A lost number is replaced by another. It
+// clock by more than [Lead]; it asks the Lender itself, within ctx, when the
+// range was not extended in time. A lost number is replaced by another. It
 // fails with [ErrClosed], [ErrNoGrant] (with [ErrLost] wrapped in it if the
 // number was lost and no other could be had), [ErrTooFarAhead] or
 // [ErrExhausted], or the error of ctx; under ClockRefuse and ClockWait also with

@@ -171,7 +171,7 @@ func bench(b *testing.B) *idworker.Worker {
 	return w
 }
 
-// TestBenchmarksRun runs each once: one that nobody has run for a while may no
+// TestBenchmarksRun runs each once: one that was not run for a while may no
 // longer start.
 func TestBenchmarksRun(t *testing.T) {
 	self, err := os.Executable()

@@ -173,8 +173,8 @@ func TestOutageIsOneQuestionForAll(t *testing.T) {
 	})
 }
 
-// TestImpatientCallerFailsAlone: whoever waits for the answer to another's
-// question asks again when that one gives up.
+// TestImpatientCallerFailsAlone: a caller that waits for the query of
+// another asks itself when that one gives up.
 func TestImpatientCallerFailsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &slow{store: newStore(1)}

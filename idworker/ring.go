@@ -54,8 +54,8 @@ const (
 type RingEmpty uint8
 
 const (
-	// EmptyFill has the caller mint, for itself and for the next ones. Nobody is
-	// refused for the ring's sake.
+	// EmptyFill has the caller mint, for itself and for the next ones. No call
+	// is refused because of the ring.
 	EmptyFill RingEmpty = iota
 
 	// EmptyRefuse fails with ErrRingEmpty at once. Only Run fills such a ring.

@@ -28,9 +28,9 @@ func slots64() idworker.Layout {
 	}
 }
 
-// TestRingTakesNothingTwiceAndRefusesNobody also holds the order: an ID taken
+// TestRingTakesNothingTwiceAndRefusesNoCall also holds the order: an ID taken
 // after another call has returned is larger.
-func TestRingTakesNothingTwiceAndRefusesNobody(t *testing.T) {
+func TestRingTakesNothingTwiceAndRefusesNoCall(t *testing.T) {
 	for name, o := range map[string]idworker.RingOptions{
 		"alone":    {},
 		"padded":   {Threshold: 90},

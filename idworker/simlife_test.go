@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-// A machine is a clock that can be set, and that stops whoever reads it.
+// A machine is a clock that can be set, and that stops the goroutine that reads it.
 type machine struct {
 	sched  *scheduler
 	offset atomic.Int64
@@ -169,7 +169,7 @@ func (c *caller) many(ctx context.Context, n int) {
 	n, err := c.l.w.NextN(ctx, ids)
 	c.answered(err)
 	if c.l.dead.Load() {
-		return // nobody is there to use them
+		return // no caller is left to use them
 	}
 	for _, id := range ids[:n] {
 		c.note(c.l, id, before, 0)

@@ -73,7 +73,7 @@ func (s *scheduler) park(l *life) {
 	}
 }
 
-// goroutine is the running one's number, which nothing but a trace tells.
+// goroutine is the running one's number, which only a trace shows.
 func goroutine() int {
 	var b [32]byte
 	word := bytes.Fields(b[:runtime.Stack(b[:], false)])[1]
@@ -177,7 +177,7 @@ func (w *world) all(tasks []task, kill bool) {
 			p.life.dead.Store(true)
 		case w.r.IntN(8) == 0:
 			sleep(time.Duration(w.r.Int64N(int64(400 * time.Millisecond))))
-		case w.r.IntN(12) == 0: // somebody else takes a number
+		case w.r.IntN(12) == 0: // another owner takes a number
 			_, _ = w.store.acquire(nil, time.Now().Add(w.offset()), 100*time.Millisecond)
 		}
 		wait = time.Millisecond

@@ -75,7 +75,7 @@ func anyLayout(r *rand.Rand) idworker.Layout {
 	return l
 }
 
-// fault is of one step of the store: it fails, or happens and nobody is told.
+// fault is of one step of the store: it fails, or succeeds and its answer is lost.
 func (w *world) fault() (before, after error) {
 	switch w.store.any.IntN(12) {
 	case 0:
@@ -126,7 +126,7 @@ func (w *world) step(ctx context.Context, p *proc) {
 		p.kill()
 		p.clock.set(w.offset())
 	case n == 1:
-		w.close(ctx, p.life) // told or not
+		w.close(ctx, p.life) // whether its answer arrives or not
 		p.life = nil
 	case n <= 3:
 		p.clock.set(w.offset())

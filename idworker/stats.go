@@ -114,7 +114,7 @@ func (w *Worker) Healthy() error {
 // values by the million and says so right afterwards; in between they would
 // pass for minted. So a count is certain only if no move was under way. The
 // goroutine of a move may be off its processor for long: the tries are bounded,
-// and what was certain last is told then.
+// and then the last certain count is returned.
 func (w *Worker) minted() (last, n uint64) {
 	for range 1000 {
 		moved := w.counts.moved.Load()

@@ -92,8 +92,8 @@ func TestMintedCountsWhatWasReturned(t *testing.T) {
 	})
 }
 
-// TestMintedNeverCountsWhatWasSkipped: a look in the midst of a move of the word
-// does not take the values that it passes over for minted.
+// TestMintedNeverCountsWhatWasSkipped: a count during a move of the word does not
+// include the values that the move skips.
 func TestMintedNeverCountsWhatWasSkipped(t *testing.T) {
 	var passed atomic.Int64
 	begin := time.Now()
@@ -146,7 +146,7 @@ func TestSleepersLeaveRoomForThoseAfterThem(t *testing.T) {
 	})
 }
 
-func TestStatsAndRecorderTellOfWaitsAndRanges(t *testing.T) {
+func TestStatsAndRecorderCountWaitsAndRanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rec tape
 		var wall shifted
@@ -181,9 +181,9 @@ func TestStatsAndRecorderTellOfWaitsAndRanges(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsForARangeWithRun: at a steady pace the renewal is always in
+// TestNoCallWaitsForARangeWithRun: at a steady pace the renewal is always in
 // time.
-func TestNobodyWaitsForARangeWithRun(t *testing.T) {
+func TestNoCallWaitsForARangeWithRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := open(t, newStore(1), idworker.Options{Layout: twentieth()})
 		ctx, cancel := context.WithCancel(t.Context())

@@ -173,7 +173,7 @@ func (s *store) draw(n int) int {
 	return s.any.IntN(n)
 }
 
-// steal makes every number somebody else's.
+// steal gives every number to another owner.
 func (s *store) steal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -160,7 +160,7 @@ func (w *Worker) Close(ctx context.Context) error {
 // ErrClosed if the Worker is closed.
 //
 // IDs must go on increasing although the number may be smaller than before, so
-// the new range begins in a tick in which nothing was minted. First nobody can
+// the new range begins in a tick in which nothing was minted. First no call can
 // mint, then the word moves, then the new range is shown. A caller that took a
 // value before the move either saw the old range, and the value is in an
 // earlier tick, or sees the new one, and the value lies before it.

@@ -141,8 +141,8 @@ func TestNextAfterExceedsTheFloor(t *testing.T) {
 	})
 }
 
-// TestWaitingForAFloorHoldsUpNobody mints beside a call that sleeps.
-func TestWaitingForAFloorHoldsUpNobody(t *testing.T) {
+// TestWaitingForAFloorDelaysNoOtherCall mints beside a call that sleeps.
+func TestWaitingForAFloorDelaysNoOtherCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := twentieth()
 		w := open(t, newStore(1), idworker.Options{Layout: l})

@@ -68,8 +68,8 @@ func (c *Client) do(ctx context.Context, r *call) ([]byte, int, error) {
 	for try := 0; ; try++ {
 		body, status, err := c.once(ctx, r)
 		var p *Problem
-		told := errors.As(err, &p)
-		if err == nil || !told || !r.again || try >= c.retries || !p.later() || !pause.For(ctx, p.wait()) {
+		isProblem := errors.As(err, &p)
+		if err == nil || !isProblem || !r.again || try >= c.retries || !p.later() || !pause.For(ctx, p.wait()) {
 			return body, status, err
 		}
 	}

@@ -45,7 +45,7 @@ func served(t *testing.T, do http.HandlerFunc) *client.Client {
 }
 
 // TestTokenGoesNowhereElse: a redirect is an error that names the address, and
-// whoever it names is not called.
+// that address is not called.
 func TestTokenGoesNowhereElse(t *testing.T) {
 	t.Parallel()
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
@@ -158,7 +158,7 @@ func TestListsEnd(t *testing.T) {
 		break
 	}
 	if asked != 3 {
-		t.Errorf("whoever stops is asked for another page: %d calls", asked)
+		t.Errorf("after the loop was left, another page is asked for: %d calls", asked)
 	}
 }
 
@@ -198,9 +198,9 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	}
 }
 
-// TestOwnRefusalIsNobodyElses: an error of Options.Token that is a Refusal must
+// TestRefusalOfTheOwnTokenIsNoAnswer: an error of Options.Token that is a Refusal must
 // not look like the answer to the question about another token.
-func TestOwnRefusalIsNobodyElses(t *testing.T) {
+func TestRefusalOfTheOwnTokenIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	c, err := client.New(client.Options{URL: "http://127.0.0.1:1", Token: func(context.Context) (flakepass.Token, error) {
 		return flakepass.Token{}, flakepass.ErrExpired
@@ -274,7 +274,7 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 		"reading, 503":           {2, time.Hour, me, answering{status: 503, after: "3"}, 3},
 		"reading, 429":           {2, time.Hour, me, answering{status: 429, after: "3"}, 3},
 		"a question in a form":   {2, time.Hour, introspect, answering{status: 503, after: "3"}, 3},
-		"no word of when":        {2, time.Hour, me, answering{status: 503, after: ""}, 3},
+		"no time to wait":        {2, time.Hour, me, answering{status: 503, after: ""}, 3},
 		"a date is no word":      {2, time.Hour, me, answering{status: 503, after: "Fri, 31 Dec 2999 23:59:59 GMT"}, 3},
 		"later than is bearable": {2, time.Hour, me, answering{status: 503, after: "31"}, 1},
 		"past the context":       {2, 2 * time.Second, me, answering{status: 503, after: "3"}, 1},
@@ -301,7 +301,7 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 				least := max(p.RetryAfter, time.Second)
 				for n := 1; n < len(a.asked); n++ {
 					if gap := a.asked[n].Sub(a.asked[n-1]); gap < least || gap > 2*least {
-						t.Errorf("waited %v after being told %v", gap, p.RetryAfter)
+						t.Errorf("waited %v and the answer said %v", gap, p.RetryAfter)
 					}
 				}
 			})

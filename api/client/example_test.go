@@ -84,7 +84,7 @@ func Example() {
 	// alice until 2026-12-21
 }
 
-// Problems are told apart by their codes.
+// Problems differ by their codes.
 func ExampleProblem() {
 	server := auth()
 	defer server.Close()
@@ -94,11 +94,11 @@ func ExampleProblem() {
 	}
 	_, err = c.Register(context.Background(), "alice", client.NewPassword("violet tram sings at noon"))
 	if errors.Is(err, client.UsernameTaken) {
-		fmt.Println("somebody else is alice")
+		fmt.Println("another user is alice")
 	}
 	fmt.Println(err)
 	// Output:
-	// somebody else is alice
+	// another user is alice
 	// client: username taken; choose another (409 username_taken)
 }
 

@@ -46,7 +46,7 @@ func TestAnswerOfAProxyIsAProblemWithoutCode(t *testing.T) {
 	}
 }
 
-// FuzzProblem: whoever answers, the error can be shown on a terminal, is bounded,
+// FuzzProblem: whatever the answer is, the error can be shown on a terminal, is bounded,
 // and has a code that is one, or none.
 func FuzzProblem(f *testing.F) {
 	f.Add([]byte(`{"code":"username_taken","title":"taken","errors":[{"field":"a","message":"b"}],"reasons":["c"]}`))

@@ -1,11 +1,10 @@
-// Package flakepass is the door that other Go services put in front of their
-// handlers: it asks, for every request, the one question that flakepass
-// answers.
+// Package flakepass is the middleware that other Go services put in front of
+// their handlers: for every request it asks flakepass whose token the request
+// brings.
 //
-// A token is a question: who is this? A login mints one. The user's row keeps
-// it, as a hash. Every request asks. A policy, which an operator may change at
-// any moment, says when a token is no longer accepted. A sweep forgets what is
-// over.
+// A login mints a token. The user's row keeps a hash of it. A policy, which an
+// operator may change at any moment, decides when a token is no longer accepted.
+// A sweep deletes ended logins from the rows.
 //
 // # Use
 //

@@ -116,7 +116,7 @@ func ExampleGuard_Handler() {
 	// Output: hello alice
 }
 
-// A service behind a proxy believes what the proxy was told, and nobody else.
+// A service behind a proxy believes what the proxy has learned, and no other source.
 func ExampleForwarded() {
 	key, err := flakepass.NewForwardKey("the text of FLAKEPASS_FORWARD_KEY, 32 bytes or more")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func TestOneAlgorithmSigns(t *testing.T) {
 	key := forwardKey(t, keyText)
 	guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{Keys: []flakepass.ForwardKey{key}}}
-	signed := told(t, key, "GET", "/orders")
+	signed := forwardedHeader(t, key, "GET", "/orders")
 	at, good, _ := strings.Cut(signed.Get("X-Auth-Signature"), ".")
 	sum := func(mac hash.Hash) string {
 		lines := []string{"flakepass forwarded identity 1", at, "GET", "/orders"}

@@ -29,8 +29,8 @@ func forwardKey(t testing.TB, text string) flakepass.ForwardKey {
 	return key
 }
 
-// told is what a proxy hands on about alice, whose name needs escapes.
-func told(t testing.TB, key flakepass.ForwardKey, method, target string) http.Header {
+// forwardedHeader is what a proxy sends about alice, whose name needs escapes.
+func forwardedHeader(t testing.TB, key flakepass.ForwardKey, method, target string) http.Header {
 	t.Helper()
 	who := alice
 	who.Username = "zoë+a@b"
@@ -64,7 +64,7 @@ func left(h http.Header) (names []string) {
 
 func TestForwardedIsBelievedOnlyByWhatIsSet(t *testing.T) {
 	key, other := forwardKey(t, keyText), forwardKey(t, strings.Repeat("other", 10))
-	signed := func(k flakepass.ForwardKey) http.Header { return told(t, k, "GET", "/orders?all=1") }
+	signed := func(k flakepass.ForwardKey) http.Header { return forwardedHeader(t, k, "GET", "/orders?all=1") }
 	unsigned := signed(flakepass.ForwardKey{})
 	for name, c := range map[string]struct {
 		forwarded flakepass.Forwarded
@@ -91,8 +91,8 @@ func TestForwardedIsBelievedOnlyByWhatIsSet(t *testing.T) {
 		"only times":          {flakepass.Forwarded{From: fromHere}, "127.0.0.1:1", http.Header{"X-Auth-Expires-In": {"5"}}, 401, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var heard error
-			guard := &flakepass.Guard{Forwarded: &c.forwarded, Undecided: func(_ *http.Request, err error) { heard = err }}
+			var reported error
+			guard := &flakepass.Guard{Forwarded: &c.forwarded, Undecided: func(_ *http.Request, err error) { reported = err }}
 			header := c.header.Clone()
 			got := httptest.NewRecorder()
 			var who flakepass.Identity
@@ -102,11 +102,11 @@ func TestForwardedIsBelievedOnlyByWhatIsSet(t *testing.T) {
 			if got.Code != c.status || (who.UserID == 7) != (c.status == 200) {
 				t.Fatalf("got %d %s and %+v, want %d", got.Code, got.Body, who, c.status)
 			}
-			if (heard != nil) != (c.status == 503) || c.status == 503 && (!errors.Is(heard, flakepass.ErrForwarded) || !strings.Contains(heard.Error(), c.says)) {
-				t.Errorf("Undecided heard %v, want %q", heard, c.says)
+			if (reported != nil) != (c.status == 503) || c.status == 503 && (!errors.Is(reported, flakepass.ErrForwarded) || !strings.Contains(reported.Error(), c.says)) {
+				t.Errorf("Undecided got %v, want %q", reported, c.says)
 			}
-			if heard != nil && (strings.Contains(heard.Error(), "zo%C3%AB") || strings.Contains(heard.Error(), "PLANTED")) {
-				t.Errorf("the error repeats what was sent: %v", heard)
+			if reported != nil && (strings.Contains(reported.Error(), "zo%C3%AB") || strings.Contains(reported.Error(), "PLANTED")) {
+				t.Errorf("the error repeats what was sent: %v", reported)
 			}
 			if rest := left(header); c.status != 200 && len(rest) > 0 {
 				t.Errorf("not believed, and left in the request: %v", rest)
@@ -147,14 +147,14 @@ func TestForwardedTakesOutEverySpelling(t *testing.T) {
 	}
 	verified := flakepass.VerifierFunc(toAlice)
 	for _, alias := range aliases {
-		// Alone, and from a listed address: nobody.
+		// Alone, and from a listed address: no identity.
 		h := http.Header{alias: {"admin"}, "X-Auth-Roles": {"kept"}, "X-Auth-Token": {"kept"}, "Xxauthxrole": {"kept"}}
 		guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{From: fromHere}, Verifier: verified}
 		if _, ok := guard.Admit(httptest.NewRecorder(), forwarded(t, "127.0.0.1:1", h)); ok || len(left(h)) > 0 || len(h) != 3 {
 			t.Errorf("%s alone: let through %t, with %v", alias, ok, h)
 		}
 		// Beside what the proxy says.
-		h = told(t, flakepass.ForwardKey{}, "", "")
+		h = forwardedHeader(t, flakepass.ForwardKey{}, "", "")
 		h[alias] = []string{"admin"}
 		next, ok := guard.Admit(httptest.NewRecorder(), forwarded(t, "127.0.0.1:1", h))
 		if !ok {
@@ -199,11 +199,11 @@ func TestForwardedIsWholeOrNothing(t *testing.T) {
 				"garbled":       func(h http.Header) { h.Set(name, h.Get(name)+"\n") },
 				"minus":         func(h http.Header) { h.Set(name, "-"+h.Get(name)) },
 			} {
-				h := told(t, key, "GET", "/orders")
+				h := forwardedHeader(t, key, "GET", "/orders")
 				spoil(h)
 				got := httptest.NewRecorder()
 				_, ok := guard.Admit(got, forwarded(t, "127.0.0.1:1", h))
-				// Without a key the times may be absent, and nobody looks at a signature.
+				// Without a key the times may be absent, and no signature is checked.
 				harmless := !signed && ((i == 1 || i == 2) && what == "minus" || i >= 4 && (what == "missing" || what == "empty") || i == 6 && what != "twice" && what != "another added")
 				switch {
 				case ok != harmless:
@@ -225,7 +225,7 @@ func TestForwardedIsWholeOrNothing(t *testing.T) {
 		"X-Auth-Idle-Expires-In": {"+1", " 1"},
 	} {
 		for _, v := range value {
-			h := told(t, flakepass.ForwardKey{}, "", "")
+			h := forwardedHeader(t, flakepass.ForwardKey{}, "", "")
 			h[name] = []string{v}
 			guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{From: fromHere}}
 			if _, ok := guard.Admit(httptest.NewRecorder(), forwarded(t, "127.0.0.1:1", h)); ok {
@@ -241,7 +241,7 @@ func TestSignatureCoversWhatItShould(t *testing.T) {
 		key := forwardKey(t, keyText)
 		guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{Keys: []flakepass.ForwardKey{key}}}
 		believed := func(edit func(*http.Request)) bool {
-			r := forwarded(t, "9.9.9.9:1", told(t, key, "GET", "/orders?all=1"))
+			r := forwarded(t, "9.9.9.9:1", forwardedHeader(t, key, "GET", "/orders?all=1"))
 			edit(r)
 			_, ok := guard.Admit(httptest.NewRecorder(), r)
 			return ok
@@ -264,7 +264,7 @@ func TestSignatureCoversWhatItShould(t *testing.T) {
 			"another session": {set("X-Auth-Session-Id", "8"), false},
 			"more time":       {set("X-Auth-Expires-In", "99999"), false},
 			"more idle time":  {set("X-Auth-Idle-Expires-In", "99999"), false},
-			"a digit moved on": {func(r *http.Request) { // the parts are told apart
+			"a digit moved on": {func(r *http.Request) { // the parts are separate
 				id, in := r.Header.Get("X-Auth-Session-Id"), r.Header.Get("X-Auth-Expires-In")
 				r.Header.Set("X-Auth-Session-Id", id[:len(id)-1])
 				r.Header.Set("X-Auth-Expires-In", id[len(id)-1:]+in)
@@ -284,7 +284,7 @@ func TestSignatureCoversWhatItShould(t *testing.T) {
 				t.Errorf("%s: believed %t, want %t", name, got, c.want)
 			}
 		}
-		for _, h := range []http.Header{told(t, key, "", "/orders"), told(t, key, "GET", "")} {
+		for _, h := range []http.Header{forwardedHeader(t, key, "", "/orders"), forwardedHeader(t, key, "GET", "")} {
 			if h.Get("X-Auth-Signature") != "" {
 				t.Error("signed for no method or no path")
 			}
@@ -317,10 +317,10 @@ func TestForwardKeyDoesNotPrintItself(t *testing.T) {
 // signatureForm is a time and 256 bits, of whose last character two bits are 0.
 var signatureForm = regexp.MustCompile(`^[1-9][0-9]*\.[\w-]{42}[AEIMQUYcgkosw048]$`)
 
-// Whatever the headers hold: nobody is believed whom the key has not signed, and
-// who is, is the one who was signed.
+// Whatever the headers hold, only an identity that the key has signed is believed,
+// and as it was signed.
 func FuzzForwarded(f *testing.F) {
-	good := told(f, forwardKey(f, keyText), "GET", "/orders")
+	good := forwardedHeader(f, forwardKey(f, keyText), "GET", "/orders")
 	f.Add(good.Get("X-Auth-User-Id"), good.Get("X-Auth-Username"), good.Get("X-Auth-Role"), good.Get("X-Auth-Session-Id"),
 		good.Get("X-Auth-Expires-In"), good.Get("X-Auth-Idle-Expires-In"), good.Get("X-Auth-Signature"), "X_Auth_Role")
 	f.Add("7", "%61", "a\nb", "9", "-1", "", "1.", "x.auth.user-id")
@@ -355,11 +355,11 @@ func FuzzForwarded(f *testing.F) {
 				t.Errorf("believed %v as %+v", h, who)
 			}
 		}
-		// A fuzzer has several processes, and each signs at a moment of its own: whose
-		// signature it is is told by the claims, which only the key can have signed.
+		// A fuzzer has several processes, and each signs at a moment of its own: the
+		// claims show whose signature it is: only the key can have signed them.
 		if _, signed, _ := admit(&flakepass.Forwarded{Keys: []flakepass.ForwardKey{key}}); signed && (!ok || !signatureForm.MatchString(signature) ||
 			user != good.Get("X-Auth-User-Id") || name != good.Get("X-Auth-Username") || role != "user" || session != good.Get("X-Auth-Session-Id")) {
-			t.Errorf("signed by nobody, and believed: %q %q", signature, role)
+			t.Errorf("not signed, and believed: %q %q", signature, role)
 		}
 	})
 }
@@ -372,7 +372,7 @@ func TestSignatureOfTheFutureIsNotBelieved(t *testing.T) {
 		var h http.Header
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(ahead)
-			h = told(t, key, "GET", "/orders")
+			h = forwardedHeader(t, key, "GET", "/orders")
 		})
 		synctest.Test(t, func(t *testing.T) {
 			guard := &flakepass.Guard{Forwarded: &flakepass.Forwarded{Keys: []flakepass.ForwardKey{key}}}

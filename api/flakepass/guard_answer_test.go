@@ -45,7 +45,7 @@ func TestEveryRefusalIsA401WithItsCode(t *testing.T) {
 					t.Errorf("got Code %s, want %s", refusal.Code(), c.code)
 				}
 				guard := &flakepass.Guard{Verifier: saying(err), Undecided: func(_ *http.Request, err error) {
-					t.Errorf("Undecided heard %v, which is a verdict", err)
+					t.Errorf("Undecided got %v, which is a verdict", err)
 				}}
 				var through bool
 				got := httptest.NewRecorder()
@@ -73,11 +73,11 @@ func TestNotKnowingIsA503(t *testing.T) {
 	} {
 		for _, hooked := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, "/hooked ", hooked), func(t *testing.T) {
-				var heard []error
+				var reported []error
 				guard := &flakepass.Guard{Verifier: saying(cause)}
 				if hooked {
 					guard.Undecided = func(r *http.Request, err error) {
-						heard = append(heard, err)
+						reported = append(reported, err)
 						if r.Context().Value(key{}) != "of the request" {
 							t.Error("Undecided was called without the request")
 						}
@@ -89,14 +89,14 @@ func TestNotKnowingIsA503(t *testing.T) {
 				r = r.WithContext(context.WithValue(r.Context(), key{}, "of the request"))
 				guard.Handler(reached(&through)).ServeHTTP(got, r)
 				if through {
-					t.Error("a request was let through that nobody could vouch for")
+					t.Error("a request was let through whose token was not checked")
 				}
 				mustAnswer(t, got, withToken(), 503, "unavailable", "")
 				if got.Header().Get("Retry-After") != "1" {
 					t.Errorf("got Retry-After %q, want 1", got.Header().Get("Retry-After"))
 				}
-				if hooked && (len(heard) != 1 || heard[0] != cause) { //nolint:errorlint // the very same error
-					t.Errorf("Undecided heard %v, want %v once", heard, cause)
+				if hooked && (len(reported) != 1 || reported[0] != cause) { //nolint:errorlint // the very same error
+					t.Errorf("Undecided got %v, want %v once", reported, cause)
 				}
 			})
 		}

@@ -14,8 +14,8 @@ import (
 
 const insufficient = bare + `, error="insufficient_scope"`
 
-// A role is asked for only after the token: who brings none, or a dead one, is
-// told 401 and never 403.
+// A role is asked for only after the token: a request with none, or with a
+// dead one, gets 401 and never 403.
 func TestOnlyChecksTheTokenFirstAndThenTheRole(t *testing.T) {
 	base := &flakepass.Guard{Verifier: flakepass.VerifierFunc(toAlice)}
 	dead := &flakepass.Guard{Verifier: saying(flakepass.ErrLoggedOut)}
@@ -59,9 +59,9 @@ func TestOnlyChecksTheTokenFirstAndThenTheRole(t *testing.T) {
 	}
 }
 
-// Optional is about who brings nothing; a token that is refused, or about which
-// nobody can tell, is.
-func TestOptionalLetsOnlyNobodyThrough(t *testing.T) {
+// Optional admits a request without a token. A token that is refused, or that cannot
+// be checked, is an error as without Optional.
+func TestOptionalAdmitsOnlyRequestsWithoutAToken(t *testing.T) {
 	for name, c := range map[string]struct {
 		verifier flakepass.Verifier
 		header   http.Header
@@ -184,7 +184,7 @@ func TestAnswersSayHowMuchTimeIsLeft(t *testing.T) {
 			}
 		}
 	})
-	// Refused, nobody's time is told.
+	// A refusal shows the times of no login.
 	w := httptest.NewRecorder()
 	_, _ = (&flakepass.Guard{Verifier: flakepass.VerifierFunc(toAlice)}).Only("admin").Admit(w, request(t, withToken()))
 	if w.Header().Get(flakepass.ExpiresInHeader) != "" {

@@ -53,7 +53,7 @@ import (
 // an error that is no [*Refusal], so that a [Guard] answers 503 and no app
 // throws its token away. The same holds when flakepass refuses the credential of
 // this service itself: that is [ErrCredential], the log says so, and Failed is
-// told.
+// called.
 //
 // # Uses
 //
@@ -230,7 +230,7 @@ func (r *Remote) Run(ctx context.Context) {
 	defer r.closing(cancel)()
 	var both sync.WaitGroup
 	both.Go(func() { r.follow(ctx) })
-	both.Go(func() { r.tellUses(ctx) })
+	both.Go(func() { r.reportUses(ctx) })
 	both.Wait()
 }
 

@@ -56,7 +56,7 @@ func (r *Remote) learn(p *rule) {
 }
 
 // nearEnd is how long before the end of its idle timeout the server is asked
-// about a login: longer than word of a use takes.
+// about a login: longer than the report of a use takes.
 const nearEnd = 10 * time.Second
 
 // lives reports whether a login is certainly not over at that time of the
@@ -77,8 +77,8 @@ func (e *remembered) identity(p *rule, seen int64) Identity {
 }
 
 // due reports whether e is past half of its life, and no other call has just
-// begun to renew it. What is in use is renewed while it still answers, so that nobody
-// waits, and so that it lasts for a while if the server goes away.
+// begun to renew it. What is in use is renewed while it still answers, so that no
+// request waits, and so that it lasts for a while if the server goes away.
 func (r *Remote) due(e *remembered, now instant) bool {
 	if now-e.sent < (e.until-e.sent)/2 {
 		return false
@@ -87,8 +87,8 @@ func (r *Remote) due(e *remembered, now instant) bool {
 	return int64(now) >= at && e.renew.CompareAndSwap(at, int64(now)+int64(time.Second))
 }
 
-// A remoteCache holds so many answers. When one has to go it is one that nobody
-// has asked for of late: a hand goes round, and spares once what was (CLOCK;
+// A remoteCache holds so many answers. A full cache removes an answer that was
+// not used recently: a hand goes round, and spares once each that was (CLOCK;
 // Corbató, 1968).
 type remoteCache struct {
 	shards [64]struct {

@@ -198,14 +198,14 @@ func TestRemoteResumesOnlyWhatItFollowed(t *testing.T) {
 	}
 	defer r.Close()
 	s := stream{Remote: r}
-	tell := func(kind, id, data string) error { return s.take(&event{id: id, kind: kind, data: []byte(data)}) }
-	if err := tell("resumed", "A-1", `{"covers_ms":0,"bound_ms":5000,"every_ms":1000}`); err == nil {
+	send := func(kind, id, data string) error { return s.take(&event{id: id, kind: kind, data: []byte(data)}) }
+	if err := send("resumed", "A-1", `{"covers_ms":0,"bound_ms":5000,"every_ms":1000}`); err == nil {
 		t.Error("resumed what was never followed")
 	}
 	now, _ := r.clock.now()
 	old := cover{now - instant(time.Minute), now - instant(30*time.Second)}
 	r.known.cover.Store(&old)
-	if err := tell("reset", "A-1", `{"covers_ms":15000,"bound_ms":5000,"every_ms":1000}`); err != nil {
+	if err := send("reset", "A-1", `{"covers_ms":15000,"bound_ms":5000,"every_ms":1000}`); err != nil {
 		t.Fatal(err)
 	}
 	s.begun = false // it breaks off, and the next goes on
@@ -215,14 +215,14 @@ func TestRemoteResumesOnlyWhatItFollowed(t *testing.T) {
 		{"beat", "", `{"elapsed_ms":0,"horizon_age_ms":100,"now":"2026-11-21T11:40:00.000Z"}`},
 		{"beat", "", `{"elapsed_ms":0,"horizon_age_ms":50,"now":"2026-11-21T11:40:00.000Z"}`},
 	} {
-		if err := tell(e[0], e[1], e[2]); err != nil {
+		if err := send(e[0], e[1], e[2]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if c := r.known.cover.Load(); c.from <= old.horizon || c.horizon < now-instant(time.Second) {
-		t.Errorf("covers %+v, and of what ended after %v nothing was told", c, old.horizon)
+		t.Errorf("covers %+v, and of what ended after %v nothing was sent", c, old.horizon)
 	}
-	if err := tell("reset", "A-2", `{"covers_ms":15000,"bound_ms":5000,"every_ms":1000}`); err == nil {
+	if err := send("reset", "A-2", `{"covers_ms":15000,"bound_ms":5000,"every_ms":1000}`); err == nil {
 		t.Error("a second start in one stream")
 	}
 }

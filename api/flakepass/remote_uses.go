@@ -62,8 +62,8 @@ func (u *uses) back(sent []use, again bool) {
 	}
 }
 
-// acknowledge notes what the server has made of the uses. A login that does not
-// live, or of which it cannot tell, is asked about the next time.
+// acknowledge notes what the server has made of the uses. The next call asks
+// about a login that has ended, or whose state the server does not know.
 func (r *Remote) acknowledge(sent []use, noted []bool) {
 	clock := r.known.clock.Load()
 	for i, one := range sent {
@@ -79,9 +79,9 @@ func (r *Remote) acknowledge(sent []use, noted []bool) {
 	}
 }
 
-// tellUses reports uses that no question carries, and of the last ones when
+// reportUses reports uses that no question carries, and of the last ones when
 // ctx ends.
-func (r *Remote) tellUses(ctx context.Context) {
+func (r *Remote) reportUses(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {

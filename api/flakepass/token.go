@@ -51,7 +51,7 @@ func NewToken(id ID) Token {
 	b = appendBase62(b, uint64(id), 11)
 	b = append(b, rand.Text()...)
 	b = appendBase62(b, uint64(crc32.ChecksumIEEE(b)), 6)
-	return Token{text: unsafe.SliceData(b)} //nolint:gosec // b has TokenLen bytes, and nobody else holds it
+	return Token{text: unsafe.SliceData(b)} //nolint:gosec // b has TokenLen bytes, and no other reference exists
 }
 
 // ParseToken reads the text of a token. It returns [ErrMalformed] unless the

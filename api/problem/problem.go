@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 )
 
-// RequestIDHeader carries the ID under which a request is logged. Whoever
-// receives the request sets it on the response before anything is written.
+// RequestIDHeader carries the ID under which a request is logged. The
+// handler that receives the request sets it on the response before anything is written.
 const RequestIDHeader = "X-Request-Id"
 
 // types is where the page that explains each code lives; the code is the

@@ -136,7 +136,7 @@ func TestRetryAfterIsRoundedUp(t *testing.T) {
 	}
 }
 
-// The ID of the request comes from whoever logs it, not from the client.
+// The ID of the request comes from the handler that logs it, not from the client.
 func TestRequestIDIsTheResponses(t *testing.T) {
 	w := httptest.NewRecorder()
 	problem.Write(w, problem.Unavailable(0))

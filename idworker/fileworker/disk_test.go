@@ -132,7 +132,7 @@ func TestNoDiskLowersTheFence(t *testing.T) {
 			var err error
 			h.fence, err = read(h.file)
 			if errors.Is(err, ErrDamaged) && p.faults {
-				damaged++ // a sync that failed: nobody gets the number
+				damaged++ // a sync that failed: no owner gets the number
 				break
 			}
 			if err != nil {

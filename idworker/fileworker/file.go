@@ -17,7 +17,7 @@ var ErrDamaged = errors.New("fileworker: file is damaged")
 
 // take opens a number's file, locks it and reads the fence. It is
 // [durable.ErrBusy] if the lock is held and ErrDamaged if the fence cannot be
-// told.
+// read.
 func take(path string) (*held, error) {
 	file, err := durable.Open(path)
 	if err != nil {

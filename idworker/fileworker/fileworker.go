@@ -62,7 +62,7 @@ type held struct {
 // Acquire implements [idworker.Lender]. It takes the lowest free number whose
 // fence the clock has passed, or else the free number with the lowest fence: a
 // number that was killed a moment ago, or used before the clock was set back,
-// would have to wait. A number whose file is damaged is passed over.
+// would have to wait. A number whose file is damaged is skipped.
 func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
 	number, h, err := l.pick(ctx)
 	// Others who look for a number hold locks while they compare, two at a time

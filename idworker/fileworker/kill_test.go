@@ -17,7 +17,7 @@ import (
 	"github.com/flakepass/flakepass/idworker/fileworker"
 )
 
-// lifeEnv tells a process of the test binary to be a life: to mint until it is
+// lifeEnv makes a process of the test binary a life: it mints until it is
 // killed. It holds the directory, and the error of the life's clock.
 const (
 	lifeDirEnv   = "FILEWORKER_TEST_LIFE"

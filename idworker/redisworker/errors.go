@@ -56,7 +56,7 @@ func (l *Lender) err(a answer, o limits) error {
 			"need the same: to change them, stop all, delete the key %q, and start again", ErrSettings,
 			time.Duration(a.n[0])*time.Millisecond, time.Duration(a.n[1])*time.Millisecond, o.reach, o.skew, l.key())
 	case broken:
-		return fmt.Errorf("%w: somebody else wrote the field %q of the key %q; "+
+		return fmt.Errorf("%w: another program wrote the field %q of the key %q; "+
 			"find out who, and delete the key: ranges lent before stay safe", ErrBroken, a.text, l.key())
 	}
 	return fmt.Errorf("%w: it was not asked for %q", ErrBroken, a.verdict)

@@ -13,8 +13,8 @@ import (
 )
 
 // onlyPrefix begins the token of a number that was not chosen from the pool.
-// Such numbers are taken from living owners, so that after a loss nobody can
-// know whose they are.
+// Such numbers are taken from living owners, so that after a loss it is unknown
+// whose they are.
 const onlyPrefix = "only-"
 
 // isToken is what a token looks like, ours or another Lender's.

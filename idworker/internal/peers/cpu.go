@@ -8,7 +8,7 @@ import (
 )
 
 // cpuTime is what this process has used of all processors, in user and system
-// mode, or 0 if the system does not tell.
+// mode, or 0 if the system does not report it.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// floors are what a generator is made of. They tell what the machine can do,
+// floors are what a generator is made of. They show what the machine can do,
 // and how much of each figure is the measuring.
 func floors() []generator {
 	return []generator{

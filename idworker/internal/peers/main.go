@@ -6,7 +6,7 @@
 // Speed differs between machines, and on a shared machine between minutes.
 // Nothing is held to a time: rounds are interleaved, floors are measured
 // beside, and medians are reported with the smallest and the largest round. It
-// needs Unix, which tells the CPU time of a process.
+// needs Unix, which reports the CPU time of a process.
 package main
 
 import (

@@ -113,7 +113,7 @@ func (l *load) ids() (n uint64) {
 	return n
 }
 
-// work mints until it is told to stop.
+// work mints until it has to stop.
 func (l *load) work(c *caller) error {
 	mint := l.s.caller()
 	stride, per := l.g.stride(), l.g.perCall()

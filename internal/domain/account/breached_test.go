@@ -73,18 +73,18 @@ func TestStolenShortPasswordIsRefused(t *testing.T) {
 	}
 }
 
-// A list that cannot be read refuses nobody, and is told of.
-func TestUnreadableListRefusesNobody(t *testing.T) {
+// A list that cannot be read refuses no password, and is reported.
+func TestUnreadableListRefusesNoPassword(t *testing.T) {
 	s, _ := newService(t)
 	list := steal(goodPassword)
 	list.err = errors.New("bad sector")
-	var heard []error
-	s.Breached = &account.Breaches{List: list, Unread: func(_ context.Context, err error) { heard = append(heard, err) }}
+	var reported []error
+	s.Breached = &account.Breaches{List: list, Unread: func(_ context.Context, err error) { reported = append(reported, err) }}
 	if _, err := s.New(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword), account.RoleUser); err != nil {
 		t.Errorf("New: %v", err)
 	}
-	if len(heard) != 1 || !errors.Is(heard[0], list.err) {
-		t.Errorf("heard %v", heard)
+	if len(reported) != 1 || !errors.Is(reported[0], list.err) {
+		t.Errorf("reported %v", reported)
 	}
 	s.Breached.Unread = nil
 	if _, err := s.NewHash(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {

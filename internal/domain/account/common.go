@@ -198,6 +198,6 @@ func onlyPadding(s []rune, inRun []bool, text, word []rune) bool {
 }
 
 // MinPasswordLength is the least length, in code points, of a password that is the
-// only factor, for pages that tell people before they send one. [CheckPassword]
+// only factor, for pages that show it before a password is sent. [CheckPassword]
 // holds to it.
 const MinPasswordLength = minPassword

@@ -68,7 +68,7 @@ func (h *Hasher) Idle() error {
 	defer h.queue.mu.Unlock()
 	for _, c := range h.queue.classes {
 		if len(c.networks) > 0 || c.turns.Len() > 0 {
-			return errors.New("networks are remembered of which nobody waits")
+			return errors.New("networks are remembered that have no waiter")
 		}
 	}
 	if h.queue.free != h.size {

@@ -306,8 +306,7 @@ func TestLeavingTheQueueFreesTheSlot(t *testing.T) {
 	})
 }
 
-// Whoever has waited for long is told to come again, and not left until nobody
-// can be told any more.
+// A caller that has waited for 5 s gets ErrBusy, early enough to answer its client.
 func TestLongWaitIsBusy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _, release := blocked(t, 1, 1)
@@ -324,7 +323,7 @@ func TestLongWaitIsBusy(t *testing.T) {
 			t.Errorf("behind it: %v, want ErrBusy", err)
 		}
 		if waited := time.Since(begin); waited != 5*time.Second {
-			t.Errorf("told after %v, want 5s", waited)
+			t.Errorf("refused after %v, want 5s", waited)
 		}
 		close(release)
 		wg.Wait()

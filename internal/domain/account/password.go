@@ -81,7 +81,7 @@ func overlong(p Password) bool {
 }
 
 // longName is the length from which a name in a password is taken to be meant
-// wherever it stands. A shorter one counts only as a word of its own: the
+// wherever it stands. A shorter one counts only as a separate word: the
 // account ann may use "a cannon in the garden".
 const longName = 5
 

@@ -59,10 +59,10 @@ type line struct {
 }
 
 type waiter struct {
-	by    Asker
-	kib   int64
-	place *list.Element // in its line; nil once it has left the queue
-	told  chan error    // nil when the memory is its own, ErrBusy when it lost its place
+	by      Asker
+	kib     int64
+	place   *list.Element // in its line; nil once it has left the queue
+	decided chan error    // nil when the memory is its own, ErrBusy when it lost its place
 }
 
 func newQueue(kib int64, room int) *queue {
@@ -83,7 +83,7 @@ func (q *queue) acquire(ctx context.Context, by Asker, kib int64) error {
 		return ErrBusy
 	}
 	select {
-	case err := <-w.told:
+	case err := <-w.decided:
 		return err
 	case <-ctx.Done():
 	}
@@ -91,7 +91,7 @@ func (q *queue) acquire(ctx context.Context, by Asker, kib int64) error {
 	defer q.mu.Unlock()
 	if w.place != nil {
 		q.remove(w)
-	} else if err := <-w.told; err == nil { // it was told at the same moment
+	} else if err := <-w.decided; err == nil { // the decision came at the same moment
 		q.free += w.kib
 	}
 	q.serve() // what was too large for the free memory may have been in front
@@ -108,13 +108,13 @@ func (q *queue) release(kib int64) {
 // join returns a waiter, which may have its answer already, or nil if there is no
 // place.
 func (q *queue) join(by Asker, kib int64) *waiter {
-	w := &waiter{by: by, kib: kib, told: make(chan error, 1)}
+	w := &waiter{by: by, kib: kib, decided: make(chan error, 1)}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	waiting := q.classes[0].waiting + q.classes[1].waiting
 	if waiting == 0 && kib <= q.free {
 		q.free -= kib
-		w.told <- nil
+		w.decided <- nil
 		return w
 	}
 	if waiting >= q.room && !q.makeRoom(by) {
@@ -148,7 +148,7 @@ func (q *queue) makeRoom(by Asker) bool {
 	}
 	w := waiterAt(most.waiters.Back())
 	q.remove(w)
-	w.told <- ErrBusy
+	w.decided <- ErrBusy
 	return true
 }
 
@@ -183,7 +183,7 @@ func (q *queue) serve() {
 		}
 		q.turn = 1 - q.turn
 		q.free -= w.kib
-		w.told <- nil
+		w.decided <- nil
 	}
 }
 

@@ -82,7 +82,7 @@ func (l *line) expect(served string, busy ...string) {
 		l.t.Errorf("served %s\n  want %s", got, served)
 	}
 	if !slices.Equal(l.busy, busy) {
-		l.t.Errorf("told to come again: %v, want %v", l.busy, busy)
+		l.t.Errorf("refused as busy: %v, want %v", l.busy, busy)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestFullQueueTakesFromTheLargestNetwork(t *testing.T) {
 	})
 }
 
-// Each class has half of a full queue, whoever came first.
+// Each class has half of a full queue, in whatever order they come.
 func TestEachClassHasHalfOfAFullQueue(t *testing.T) {
 	for _, first := range []bool{false, true} { // known?
 		synctest.Test(t, func(t *testing.T) {
@@ -153,10 +153,10 @@ func TestEachClassHasHalfOfAFullQueue(t *testing.T) {
 				want = "b0 a0 b1 a1 b2 a2 b3 a3" // the turn was that of strangers
 			}
 			if got := l.end(); len(l.busy) != 6 || len(got) != len(want) || strings.Count(got, "a") != 4 {
-				t.Errorf("known first: %t: served %s, told to come again: %v, want %s", first, got, l.busy, want)
+				t.Errorf("known first: %t: served %s, refused as busy: %v, want %s", first, got, l.busy, want)
 			}
 			if slices.Contains(l.busy, "a0") || !slices.Contains(l.busy, "b4") || !slices.Contains(l.busy, "b5") {
-				t.Errorf("known first: %t: told to come again: %v", first, l.busy)
+				t.Errorf("known first: %t: refused as busy: %v", first, l.busy)
 			}
 		})
 	}
@@ -201,8 +201,8 @@ func TestCostlyHashIsNotOvertakenForEver(t *testing.T) {
 	})
 }
 
-// Whoever comes, leaves or is refused: in the end nobody waits, and all memory is
-// free.
+// After any order of arrivals, departures and refusals the queue is empty, and all
+// memory is free.
 func TestQueueLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := account.NewCheapHasher(t, account.CheapParams, 3, 20)

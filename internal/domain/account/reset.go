@@ -69,7 +69,7 @@ func ParseResetToken(s string) (ResetToken, error) {
 // IsZero reports whether t is no token.
 func (t ResetToken) IsZero() bool { return t.reveal() == "" }
 
-// Reveal is the token's text: the secret itself. It is shown once, to whoever
+// Reveal is the token's text: the secret itself. It is shown once, to the actor who
 // started the reset, and kept nowhere.
 func (t ResetToken) Reveal() string { return t.reveal() }
 

@@ -119,7 +119,7 @@ func TestEveryFailureDoesTheSameWork(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", c.name, u.ID, err, c.err)
 		}
 		if errors.Is(c.err, account.ErrWrong) && (errors.Is(err, account.ErrNotFound) || err.Error() != "account: authenticate: wrong name or password") {
-			t.Errorf("%s: the error tells more: %v", c.name, err)
+			t.Errorf("%s: the error says more: %v", c.name, err)
 		}
 		if !slices.Equal(work, want) || users.lookups.Load() != 1 {
 			t.Errorf("%s: hashes %v and %d lookups, want %v and 1", c.name, work, users.lookups.Load(), want)
@@ -179,17 +179,17 @@ func TestFailedRehashDoesNotFailTheLogin(t *testing.T) {
 	s, users := newService(t)
 	u := register(t, s, "alice")
 	users.rehash = errors.New("disk full")
-	var told error
+	var reported error
 	s.Hasher = account.NewCheapHasher(t, account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, 1, 0)
-	for _, tell := range []func(context.Context, error){nil, func(_ context.Context, err error) { told = err }} {
-		s.RehashFailed = tell
+	for _, report := range []func(context.Context, error){nil, func(_ context.Context, err error) { reported = err }} {
+		s.RehashFailed = report
 		got, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 		if err != nil || !got.PasswordHash.Equal(u.PasswordHash) {
 			t.Errorf("Authenticate: %v", err)
 		}
 	}
-	if !errors.Is(told, users.rehash) {
-		t.Errorf("told %v", told)
+	if !errors.Is(reported, users.rehash) {
+		t.Errorf("reported %v", reported)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // TestOnlyWhatWasComparedIsAGuess: an attempt that ended before the comparison is
-// undecided, for a name that somebody has and for one that nobody has; and one
+// undecided, for a name with an account and for one without; and one
 // that was compared counts, whatever became of its request meanwhile.
 func TestOnlyWhatWasComparedIsAGuess(t *testing.T) {
 	s, users := newService(t)

@@ -155,7 +155,7 @@ func FuzzNormalizeUsername(f *testing.F) {
 			t.Errorf("N(%+q) = %+q: %d code points, %d bytes", s, once, n, len(once))
 		}
 		if strings.ContainsAny(once, " /\\<>\"'&:;,?#%*()[]{}|~`$!=^\t\r\n\x00") {
-			t.Errorf("N(%+q) = %+q has a character of somebody's syntax", s, once)
+			t.Errorf("N(%+q) = %+q has a character that a syntax reserves", s, once)
 		}
 	})
 }

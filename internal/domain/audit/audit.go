@@ -1,5 +1,5 @@
 // Package audit is the record of what was done to accounts, logins and
-// settings: who did it, through which door, to whom, why, and what it was
+// settings: who did it, through which interface, to whom, why, and what it was
 // before and after.
 //
 // A store that makes a change writes its event in the same transaction, so
@@ -38,7 +38,7 @@ const (
 	SweepRequested  Action = "sweep.requested"
 )
 
-// The doors.
+// The interfaces through which an actor acts.
 const (
 	ViaAPI     = "api"
 	ViaCLI     = "cli"

@@ -96,7 +96,7 @@ func TestFloodIsOneEventAMinute(t *testing.T) {
 		collector.Note(failed(7, "192.0.2.2", "other place"))
 		synctest.Wait()
 		if n := s.rows(); n != 0 {
-			t.Errorf("%d written while somebody is refused", n)
+			t.Errorf("%d written during the refusals", n)
 		}
 		time.Sleep(audit.WriteEvery + time.Second) //nolint:forbidigo // in a bubble
 		synctest.Wait()
@@ -186,8 +186,8 @@ func BenchmarkNote(b *testing.B) {
 	}
 }
 
-// TestWriteUnderWayAtTheEndIsWaitedFor: whoever stops a Run after Close has cut
-// off no write, unless that takes longer than Close waits.
+// TestWriteUnderWayAtTheEndIsWaitedFor: a Run that is stopped after Close
+// interrupts no write, unless that takes longer than Close waits.
 func TestWriteUnderWayAtTheEndIsWaitedFor(t *testing.T) {
 	for takes, want := range map[time.Duration]int{time.Second: 1, time.Minute: 0} {
 		synctest.Test(t, func(t *testing.T) {

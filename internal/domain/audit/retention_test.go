@@ -119,13 +119,13 @@ func TestPurgeRestsAndEnds(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), 150*time.Millisecond)
 		defer stop()
 		if n, err := r.Purge(ctx); !errors.Is(err, context.DeadlineExceeded) || n != 500 {
-			t.Errorf("told to stop, it deleted %d; %v", n, err)
+			t.Errorf("when stopped, it deleted %d; %v", n, err)
 		}
 	})
 }
 
-// TestFailureToDeleteIsTold: once for each sweep, and not when the process ends.
-func TestFailureToDeleteIsTold(t *testing.T) {
+// TestFailureToDeleteIsLogged: once for each sweep, and not when the process ends.
+func TestFailureToDeleteIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	r := &audit.Retention{Store: &shelf{fails: errors.New("away")}, Keep: time.Hour, Now: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r.AfterSweep(t.Context())

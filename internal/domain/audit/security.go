@@ -151,7 +151,7 @@ const ProofLife = 10 * time.Minute
 var (
 	// ErrRole means that the actor has another role by now, or had never the
 	// right one.
-	ErrRole = errors.New("audit: the role of whoever acts may not do this")
+	ErrRole = errors.New("audit: the role of the actor may not do this")
 	// ErrUnproven means that the acting login has not shown password and code
 	// lately, and has to before it may do this.
 	ErrUnproven = errors.New("audit: password and code were not shown lately")

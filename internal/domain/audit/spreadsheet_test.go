@@ -15,7 +15,7 @@ func TestSpreadsheetTakesNoTextForAFormula(t *testing.T) {
 		"=1+1", "+1", "-1", "@SUM(1)", "=", // OWASP
 		"\t", "\r=1", "\n=1", "\x00=1", "\tada", "\x00", // the same, and what begins like it
 		" =1", "   +1", "\u00a0=1", "\u3000@x", "\u2003-1", "\t \r\n=1", // spaces
-		"\ufeff=1", "\u200b=1", "\u200d=1", "\u2060=1", "\u00ad=1", "\u202e=1", "\u180e=1", "\ufe0f=1", "\u034f=1", "\u115f=1", "\u3164=1", "\u2800=1", // what nobody sees
+		"\ufeff=1", "\u200b=1", "\u200d=1", "\u2060=1", "\u00ad=1", "\u202e=1", "\u180e=1", "\ufe0f=1", "\u034f=1", "\u115f=1", "\u3164=1", "\u2800=1", // invisible characters
 		"\u0301=1", "\x7f=1", "\x1b=1", "\u0085=1", "\u2028=1", "\U000e0020=1", "\ufffe=1", "\ue000=1",
 		"\uff1d1+1", "\uff0b1", "\uff0d1", "\uff20x", " \uff1d1", // full width
 		"\ufe661", "\ufe621", "\ufe631", "\ufe6bx", "\u207a1", "\u207b1", "\u207c1", "\u208a1", "\u208b1", "\u208c1", "\u22121", "\ufb291", // small, raised, lowered

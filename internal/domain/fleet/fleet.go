@@ -14,8 +14,8 @@ import (
 const (
 	// Every is how often an instance reports.
 	Every = 5 * time.Second
-	// Late is after how long without a report an instance counts as not heard
-	// of: three have failed to come.
+	// Late is after how long without a report an instance counts as missing:
+	// three reports have failed to come.
 	Late = 3 * Every
 	// Gone is after how long without a report an instance is forgotten.
 	Gone = 10 * time.Minute
@@ -59,7 +59,7 @@ type Seen struct {
 	Silent  time.Duration // since then
 }
 
-// Late reports whether the instance was not heard of for too long: it was
+// Late reports whether the last report of the instance is too old: it was
 // killed, or does not reach the database.
 func (s *Seen) Late() bool { return s.Silent > Late }
 

@@ -48,7 +48,7 @@ func (p *Reporter) Run(ctx context.Context) {
 		// write one that was cut off after this instance has left.
 		err := p.report(context.WithoutCancel(ctx))
 		if err != nil && !failing && ctx.Err() == nil {
-			p.Log.WarnContext(ctx, "this instance could not report how it is doing; nothing depends on it, but others show it as not heard of", "err", err)
+			p.Log.WarnContext(ctx, "this instance could not report how it is doing; nothing depends on it, but other instances show it as missing", "err", err)
 		}
 		failing = err != nil
 		select {

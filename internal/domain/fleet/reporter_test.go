@@ -15,15 +15,15 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
 
-// A store keeps what it is told.
+// A store keeps the reports.
 type store struct {
-	mu      sync.Mutex
-	told    []fleet.Report
-	left    []string
-	cleaned int
-	err     error
-	hang    bool
-	ahead   time.Duration // of its clock
+	mu       sync.Mutex
+	reported []fleet.Report
+	left     []string
+	cleaned  int
+	err      error
+	hang     bool
+	ahead    time.Duration // of its clock
 }
 
 func (s *store) Tell(ctx context.Context, r fleet.Report) error {
@@ -39,7 +39,7 @@ func (s *store) Tell(ctx context.Context, r fleet.Report) error {
 	if s.err != nil {
 		return s.err
 	}
-	s.told = append(s.told, r)
+	s.reported = append(s.reported, r)
 	return nil
 }
 
@@ -62,12 +62,12 @@ func (s *store) Clean(context.Context, time.Duration) (time.Time, error) {
 
 func (s *store) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
 
-func (s *store) reports() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.told) }
+func (s *store) reports() int { s.mu.Lock(); defer s.mu.Unlock(); return len(s.reported) }
 
 func (s *store) last() fleet.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told[len(s.told)-1]
+	return s.reported[len(s.reported)-1]
 }
 
 // run runs f beside a reporter that begins with 1,000 answers and gets 10 more
@@ -144,7 +144,7 @@ func TestAnswersAreThoseOfTheLastMinute(t *testing.T) {
 	})
 }
 
-// A store that fails or hangs stops nothing, is told of afterwards, and fills no
+// A store that fails or hangs stops nothing, is logged afterwards, and fills no
 // log.
 func TestReportsThatFailAreCounted(t *testing.T) {
 	log := run(t, func(t *testing.T, s *store) {

@@ -6,7 +6,7 @@ import (
 )
 
 // A Wrong says what is wrong with one rule, in a sentence. Field is its name in
-// the API, without what is around it. Kind says the same to a door that has words
+// the API, without what is around it. Kind says the same to an edge that has sentences
 // of its own, and Rule which of the rules of login_place it is, from 0.
 type Wrong struct {
 	Field, Code, Message string

@@ -22,7 +22,7 @@ func TestDefaultLimitsCanBeInForce(t *testing.T) {
 	}
 }
 
-// What protects nobody, and what nobody can work with, is refused.
+// A limit that protects no account, or that no user can work with, is refused.
 func TestLimitsHaveLimits(t *testing.T) {
 	place := func(rules ...limit.Rule) func(*limit.Limits) {
 		return func(l *limit.Limits) {
@@ -35,28 +35,28 @@ func TestLimitsHaveLimits(t *testing.T) {
 		edit  func(*limit.Limits)
 		field string // empty: it is good
 	}{
-		"one rule of a place":                  {place(long), ""},
-		"four":                                 {place(limit.Rule{Count: 3, Per: 10 * time.Second}, limit.Rule{Count: 10, Per: 10 * time.Minute}, limit.Rule{Count: 40, Per: day}, limit.Rule{Count: 100, Per: 30 * day}), ""},
-		"no rule of a place":                   {place(), "login_place"},
-		"a place that gets one attempt a day":  {place(limit.Rule{Count: 1, Per: day}), "login_place"},
-		"only a short rule of a place":         {place(limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
-		"the longest rule first":               {place(long, limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
-		"a long rule that is never reached":    {place(limit.Rule{Count: 5, Per: time.Hour}, limit.Rule{Count: 1000, Per: day}), "login_place"},
-		"a short rule that is never reached":   {place(limit.Rule{Count: 60, Per: time.Minute}, long), "login_place"},
-		"an account as NIST has it":            {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: day} }, ""},
-		"an account beyond that":               {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 101, Per: 30 * day} }, "login_account"},
-		"an account by the hour":               {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: time.Hour} }, "login_account"},
-		"an account that anybody can use up":   {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 9, Per: day} }, "login_account"},
-		"an account that waits for days":       {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 10, Per: 30 * day} }, "login_account"},
-		"an address that any number fits":      {func(l *limit.Limits) { l.LoginAddress = limit.Rule{Count: 10_000, Per: time.Second} }, "login_address"},
-		"an address with one attempt an hour":  {func(l *limit.Limits) { l.LoginAddress = limit.Rule{Count: 10, Per: 10 * time.Hour} }, "login_address"},
-		"no limit of an address":               {func(l *limit.Limits) { l.LoginAddress = limit.Rule{} }, "login_address"},
-		"registrations without an end":         {func(l *limit.Limits) { l.Register = limit.Rule{Count: 10_000, Per: time.Second} }, "register"},
-		"one registration a day":               {func(l *limit.Limits) { l.Register = limit.Rule{Count: 1, Per: day} }, ""},
-		"a service that may ask once a minute": {func(l *limit.Limits) { l.Introspect = limit.Rule{Count: 1, Per: time.Minute} }, "introspect"},
-		"a service that may ask a million":     {func(l *limit.Limits) { l.Introspect = limit.Rule{Count: 1_000_000, Per: time.Second} }, ""},
-		"a period of half a second":            {func(l *limit.Limits) { l.Introspect.Per = 500 * time.Millisecond }, "introspect"},
-		"less than nothing":                    {func(l *limit.Limits) { l.Register.Count = -1 }, "register"},
+		"one rule of a place":                   {place(long), ""},
+		"four":                                  {place(limit.Rule{Count: 3, Per: 10 * time.Second}, limit.Rule{Count: 10, Per: 10 * time.Minute}, limit.Rule{Count: 40, Per: day}, limit.Rule{Count: 100, Per: 30 * day}), ""},
+		"no rule of a place":                    {place(), "login_place"},
+		"a place that gets one attempt a day":   {place(limit.Rule{Count: 1, Per: day}), "login_place"},
+		"only a short rule of a place":          {place(limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
+		"the longest rule first":                {place(long, limit.Rule{Count: 5, Per: time.Minute}), "login_place"},
+		"a long rule that is never reached":     {place(limit.Rule{Count: 5, Per: time.Hour}, limit.Rule{Count: 1000, Per: day}), "login_place"},
+		"a short rule that is never reached":    {place(limit.Rule{Count: 60, Per: time.Minute}, long), "login_place"},
+		"an account as NIST has it":             {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: day} }, ""},
+		"an account beyond that":                {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 101, Per: 30 * day} }, "login_account"},
+		"an account by the hour":                {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 100, Per: time.Hour} }, "login_account"},
+		"an account that any client can use up": {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 9, Per: day} }, "login_account"},
+		"an account that waits for days":        {func(l *limit.Limits) { l.LoginAccount = limit.Rule{Count: 10, Per: 30 * day} }, "login_account"},
+		"an address that any number fits":       {func(l *limit.Limits) { l.LoginAddress = limit.Rule{Count: 10_000, Per: time.Second} }, "login_address"},
+		"an address with one attempt an hour":   {func(l *limit.Limits) { l.LoginAddress = limit.Rule{Count: 10, Per: 10 * time.Hour} }, "login_address"},
+		"no limit of an address":                {func(l *limit.Limits) { l.LoginAddress = limit.Rule{} }, "login_address"},
+		"registrations without an end":          {func(l *limit.Limits) { l.Register = limit.Rule{Count: 10_000, Per: time.Second} }, "register"},
+		"one registration a day":                {func(l *limit.Limits) { l.Register = limit.Rule{Count: 1, Per: day} }, ""},
+		"a service that may ask once a minute":  {func(l *limit.Limits) { l.Introspect = limit.Rule{Count: 1, Per: time.Minute} }, "introspect"},
+		"a service that may ask a million":      {func(l *limit.Limits) { l.Introspect = limit.Rule{Count: 1_000_000, Per: time.Second} }, ""},
+		"a period of half a second":             {func(l *limit.Limits) { l.Introspect.Per = 500 * time.Millisecond }, "introspect"},
+		"less than nothing":                     {func(l *limit.Limits) { l.Register.Count = -1 }, "register"},
 	} {
 		l := limit.Default()
 		c.edit(&l)

@@ -73,9 +73,9 @@ func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 	}
 }
 
-// TestWhatNobodyDecidedIsGivenBack: a new account or a link for which the fault is
+// TestUndecidedRegistrationIsGivenBack: a new account or a link for which the fault is
 // here costs its address nothing; what was decided does.
-func TestWhatNobodyDecidedIsGivenBack(t *testing.T) {
+func TestUndecidedRegistrationIsGivenBack(t *testing.T) {
 	outage := errors.New("the database is away")
 	for _, c := range []struct {
 		err  error
@@ -130,7 +130,7 @@ func (c *counted) Add(_ context.Context, _ string, counts []activity.Count) erro
 func (*counted) Prune(context.Context, time.Time) error { return nil }
 
 // TestAnEndIsCountedOnce, whether the holder or a service has ended the
-// login, and nothing is of what was over or is nobody's.
+// login, and a session that was over, or is unknown, is not counted.
 func TestAnEndIsCountedOnce(t *testing.T) {
 	living := session.Session{ID: 9, UserID: 7, Ended: session.LoggedOut}
 	over := living
@@ -143,7 +143,7 @@ func TestAnEndIsCountedOnce(t *testing.T) {
 		"ended":       {ends{ended: living}, 1, "event="},
 		"under way":   {ends{ended: living, err: session.ErrUnpublished}, 1, "event="},
 		"over":        {ends{ended: over}, 0, "that was over"},
-		"nobody's":    {ends{}, 0, ""},
+		"unknown":     {ends{}, 0, ""},
 		"not decided": {ends{ended: living, err: errors.New("away")}, 0, ""},
 	} {
 		for what, end := range map[string]func(*login.Service, *login.Client, flakepass.Token) error{

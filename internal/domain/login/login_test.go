@@ -63,8 +63,8 @@ func TestLoginIsWrongWhenTheAccountMovedMeanwhile(t *testing.T) {
 	}
 }
 
-// Whoever keeps a log learns which account it was, also when the password was
-// right and the account refused afterwards.
+// The log names the account, also when the password was right and the account was
+// refused afterwards.
 func TestRefusedLoginSaysWhoseNameItWas(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
@@ -100,18 +100,18 @@ func TestChangePasswordEndsTheLoginAndSaysSo(t *testing.T) {
 	if err := w.change(oldPassword, newPassword); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.heard) != 1 || w.heard[0].ID != 7 {
-		t.Errorf("heard %v, want the session that ended", w.heard)
+	if len(w.published) != 1 || w.published[0].ID != 7 {
+		t.Errorf("published %v, want the session that ended", w.published)
 	}
 	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(newPassword), Code: secondfactor.Code{}}); err != nil {
 		t.Errorf("the new password does not open: %v", err)
 	}
 }
 
-func TestChangePasswordWithoutALoginTellsNobody(t *testing.T) {
+func TestChangePasswordWithoutALoginPublishesNothing(t *testing.T) {
 	w := newWorld(t)
-	if err := w.change(oldPassword, newPassword); err != nil || len(w.heard) != 0 {
-		t.Errorf("ChangePassword = %v and %v was heard, want no error and nothing", err, w.heard)
+	if err := w.change(oldPassword, newPassword); err != nil || len(w.published) != 0 {
+		t.Errorf("ChangePassword = %v and %v was published, want no error and nothing", err, w.published)
 	}
 }
 
@@ -127,8 +127,8 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 	if err := w.change(oldPassword, newPassword); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("when it changed meanwhile: %v, want ErrWrong", err)
 	}
-	if w.users.changed != 0 || len(w.heard) != 0 {
-		t.Errorf("%d changes and %v heard, want none", w.users.changed, w.heard)
+	if w.users.changed != 0 || len(w.published) != 0 {
+		t.Errorf("%d changes and %v published, want none", w.users.changed, w.published)
 	}
 }
 
@@ -144,16 +144,16 @@ func TestChangePasswordIsDoneWhenWordIsUnderWay(t *testing.T) {
 
 // A world is a login service with one user, over fakes.
 type world struct {
-	t        *testing.T
-	login    *login.Service
-	user     account.User
-	users    *users
-	sessions *sessions
-	limits   *limits
-	heard    []session.Session
-	hearErr  error
-	log      bytes.Buffer
-	refusals []audit.Incident
+	t         *testing.T
+	login     *login.Service
+	user      account.User
+	users     *users
+	sessions  *sessions
+	limits    *limits
+	published []session.Session
+	hearErr   error
+	log       bytes.Buffer
+	refusals  []audit.Incident
 }
 
 func (w *world) Note(s audit.Incident) bool { w.refusals = append(w.refusals, s); return true }
@@ -218,7 +218,7 @@ func (w *world) change(current, next string) error {
 }
 
 func (w *world) Publish(_ context.Context, ended session.Session) error {
-	w.heard = append(w.heard, ended)
+	w.published = append(w.published, ended)
 	return w.hearErr
 }
 

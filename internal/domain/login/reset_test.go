@@ -16,15 +16,15 @@ import (
 
 // started is one reset, in memory.
 type started struct {
-	token account.ResetToken
-	user  account.User
-	ended session.Session
-	event audit.Event
-	used  account.PHC
-	find  error
-	use   error
-	heard []session.Session
-	deaf  error
+	token     account.ResetToken
+	user      account.User
+	ended     session.Session
+	event     audit.Event
+	used      account.PHC
+	find      error
+	use       error
+	published []session.Session
+	deaf      error
 }
 
 func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
@@ -43,7 +43,7 @@ func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash acc
 }
 
 func (s *started) Publish(_ context.Context, ended session.Session) error {
-	s.heard = append(s.heard, ended)
+	s.published = append(s.published, ended)
 	return s.deaf
 }
 
@@ -72,24 +72,24 @@ func (w *world) use(token account.ResetToken, p string) error {
 	return w.login.SetByLink(w.t.Context(), &login.Client{By: audit.Actor{Via: audit.ViaAPI, RequestID: "r"}}, token.Reveal(), account.NewPassword(p))
 }
 
-// The end of the login is told before the answer, so that the token of before is
+// The end of the login is published before the answer, so that the earlier token is
 // dead by then.
 func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 	r, s, _ := newReset(t)
 	err := r.use(s.token, newPassword)
-	if err != nil || s.event.Target.ID != s.user.ID || s.event.By.RequestID != "r" || s.used.IsZero() || len(s.heard) != 1 || s.heard[0].ID != 9 {
-		t.Errorf("%+v, %v, heard %v", s.event, err, s.heard)
+	if err != nil || s.event.Target.ID != s.user.ID || s.event.By.RequestID != "r" || s.used.IsZero() || len(s.published) != 1 || s.published[0].ID != 9 {
+		t.Errorf("%+v, %v, published %v", s.event, err, s.published)
 	}
 	if got, want := string(s.event.New), `{"issued_by":"7","issuer":"root"}`; got != want || s.event.By.ID != s.user.ID {
 		t.Errorf("the use is recorded with %s by %+v, want %s", got, s.event.By, want)
 	}
-	s.ended, s.heard = session.Session{}, nil // who had no login
-	if err := r.use(s.token, newPassword); err != nil || len(s.heard) != 0 {
-		t.Errorf("%v, heard %v", err, s.heard)
+	s.ended, s.published = session.Session{}, nil // who had no login
+	if err := r.use(s.token, newPassword); err != nil || len(s.published) != 0 {
+		t.Errorf("%v, published %v", err, s.published)
 	}
 	s.ended.ID, s.deaf = 9, session.ErrUnpublished
 	if err := r.use(s.token, newPassword); err != nil || !strings.Contains(r.log.String(), session.ErrUnpublished.Error()) {
-		t.Errorf("untold: %v, the log has %s", err, &r.log)
+		t.Errorf("unpublished: %v, the log has %s", err, &r.log)
 	}
 }
 
@@ -105,10 +105,10 @@ func TestTokenIsLookedAtFirst(t *testing.T) {
 	if err := r.use(s.token, newPassword); !errors.Is(err, account.ErrDisabled) {
 		t.Errorf("disabled: %v", err)
 	} else if known, ok := errors.AsType[*account.RefusedError](err); !ok || known.UserID != s.user.ID {
-		t.Errorf("disabled: %+v, which says of nobody", known)
+		t.Errorf("disabled: %+v, which names no user", known)
 	}
-	if h.n != 0 || len(s.heard) != 0 {
-		t.Errorf("%d hashes, heard %v", h.n, s.heard)
+	if h.n != 0 || len(s.published) != 0 {
+		t.Errorf("%d hashes, published %v", h.n, s.published)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestResetKeepsWhatItCannotDecide(t *testing.T) {
 	if err := r.use(s.token, newPassword); !errors.Is(err, s.find) || errors.Is(err, account.ErrReset) {
 		t.Errorf("database away: %v", err)
 	}
-	if len(s.heard) != 0 {
-		t.Errorf("heard %v", s.heard)
+	if len(s.published) != 0 {
+		t.Errorf("published %v", s.published)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Whoever comes to a door that is not theirs keeps the login that they have
-// elsewhere.
+// A user whom an interface refuses because of the role keeps the login that they
+// have elsewhere.
 func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 	w := newWorld(t)
 	_, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleAdmin, Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}})
@@ -21,7 +21,7 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 		t.Errorf("LoginAs = %v, want ErrRole, about alice", err)
 	}
 	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleAdmin, Username: "alice", Password: account.NewPassword("not the right passphrase"), Code: secondfactor.Code{}}); !errors.Is(err, account.ErrWrong) {
-		t.Errorf("with a wrong password: %v, want ErrWrong: the role is told to who knows the password", err)
+		t.Errorf("with a wrong password: %v, want ErrWrong: the role is shown only with the right password", err)
 	}
 	if w.sessions.opened != 0 {
 		t.Errorf("%d sessions opened, want none", w.sessions.opened)
@@ -32,8 +32,8 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 }
 
 // TestReauthenticationAsksForThePassword: what was not shown is not noted, and
-// what was is, for the password of that version. The login that is over is told as
-// that.
+// what was is, for the password of that version. A login that is over is reported as
+// such.
 func TestReauthenticationAsksForThePassword(t *testing.T) {
 	w := newWorld(t)
 	again := func(id idworker.ID, password string) error {
@@ -43,7 +43,7 @@ func TestReauthenticationAsksForThePassword(t *testing.T) {
 		t.Errorf("with a wrong password: %v, want ErrWrong", err)
 	}
 	if err := again(12345, oldPassword); err == nil {
-		t.Error("nobody was taken for somebody")
+		t.Error("an empty identity was accepted")
 	}
 	if w.users.proved != 0 {
 		t.Error("noted without a password")
@@ -51,10 +51,10 @@ func TestReauthenticationAsksForThePassword(t *testing.T) {
 	if err := again(w.user.ID, oldPassword); err != nil || w.users.proved != w.user.PasswordVersion {
 		t.Errorf("%v, noted for version %d of the password; want %d", err, w.users.proved, w.user.PasswordVersion)
 	}
-	for told, want := range map[error]error{account.ErrStale: account.ErrWrong, flakepass.ErrRevoked: flakepass.ErrRevoked} {
-		w.users.err = told
+	for stored, want := range map[error]error{account.ErrStale: account.ErrWrong, flakepass.ErrRevoked: flakepass.ErrRevoked} {
+		w.users.err = stored
 		if err := again(w.user.ID, oldPassword); !errors.Is(err, want) {
-			t.Errorf("after %v: %v, want %v", told, err, want)
+			t.Errorf("after %v: %v, want %v", stored, err, want)
 		}
 	}
 	if err := again(w.user.ID, oldPassword); !errors.Is(err, account.ErrUndecided) && !errors.Is(err, account.ErrWrong) {

@@ -83,7 +83,7 @@ func (w *world) in(password string, code secondfactor.Code) error {
 	return err
 }
 
-// Only the right password is told about codes.
+// Only with the right password does an answer mention codes.
 func TestLoginAsksForTheCodeBehindThePassword(t *testing.T) {
 	w, f := newGuarded(t)
 	for _, code := range []secondfactor.Code{{}, good, secondfactor.NewCode("999999")} {
@@ -109,7 +109,7 @@ func TestLoginAsksForTheCodeBehindThePassword(t *testing.T) {
 	}
 }
 
-// A role is told to who has shown everything.
+// An answer shows the role only after password and code.
 func TestLoginAsTellsNoRoleBeforeTheCode(t *testing.T) {
 	w, _ := newGuarded(t)
 	_, err := w.login.Login(t.Context(), w.client(), login.Credentials{Only: account.RoleAdmin, Username: "alice", Password: account.NewPassword(oldPassword), Code: secondfactor.Code{}})
@@ -150,7 +150,7 @@ func TestATicketFinishesALogin(t *testing.T) {
 		}
 	}
 	if _, err := w.login.Finish(t.Context(), w.client(), account.RoleAdmin, ticket, good); !errors.Is(err, login.ErrRole) {
-		t.Errorf("at another's door: %v", err)
+		t.Errorf("at the interface of another role: %v", err)
 	}
 	if w.sessions.opened != 0 {
 		t.Errorf("%d logins began", w.sessions.opened)

@@ -9,8 +9,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-// TestRightPasswordIsNoGuess: whoever knows it and is not let in, because
-// something else fails, has not guessed.
+// TestRightPasswordIsNoGuess: an attempt with the right password that is
+// refused for another reason is not counted as a guess.
 func TestRightPasswordIsNoGuess(t *testing.T) {
 	outage := errors.New("no route")
 	w := newWorld(t)
@@ -31,6 +31,6 @@ func TestRightPasswordIsNoGuess(t *testing.T) {
 		}
 	}
 	if err := w.login.Reauthenticate(t.Context(), as(w.client(), 12345), account.NewPassword(oldPassword), secondfactor.Code{}); !errors.Is(err, account.ErrUndecided) {
-		t.Errorf("nobody to confirm: %v", err)
+		t.Errorf("no user to confirm: %v", err)
 	}
 }

@@ -86,8 +86,8 @@ func TestVerbsLogWhoDidWhat(t *testing.T) {
 	}
 }
 
-// TestVerbThatOthersDidNotHearOfSaysSo: the end holds, and reaches them later.
-func TestVerbThatOthersDidNotHearOfSaysSo(t *testing.T) {
+// TestUnpublishedEndIsReported: the end holds, and reaches them later.
+func TestUnpublishedEndIsReported(t *testing.T) {
 	d := newDrawer(t)
 	s := d.login(d.add("ada", account.RoleUser), now)
 	d.deaf = session.ErrUnpublished

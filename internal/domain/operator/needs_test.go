@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
-// TestEachVerbAsksForItsRights: the events of a verb say what whoever acts needs for
+// TestEachVerbAsksForItsRights: the events of a verb say what the actor needs for
 // it, and the store looks at that. A stolen token alone is not enough for what gives
 // power that outlives the login, for what loosens the limits, and for what ends the
 // logins of all.

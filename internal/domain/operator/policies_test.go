@@ -30,7 +30,7 @@ func TestPolicyIsSetWithItsEvent(t *testing.T) {
 	ada := audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "r1"}
 	got, effect, err := p.Set(t.Context(), ada, operator.PolicyChange{Version: 1, Next: next, Note: "too many idle"})
 	if err != nil || got.Version != 2 || got.Idle != time.Hour || effect != s.effect || changed != 1 {
-		t.Fatalf("Set: %+v, %+v, %v, told %d times", got, effect, err, changed)
+		t.Fatalf("Set: %+v, %+v, %v, notified %d times", got, effect, err, changed)
 	}
 	if s.inForce.UpdatedBy != "ada" || s.inForce.Note != "too many idle" {
 		t.Errorf("in force: %+v", s.inForce)
@@ -76,7 +76,7 @@ func TestDrasticChangeHasToBeConfirmed(t *testing.T) {
 			t.Errorf("%+v: %v, set %d times", c, err, s.sets)
 		}
 		if effect != s.effect {
-			t.Errorf("%+v: effect %+v is not told", c, effect)
+			t.Errorf("%+v: effect %+v is not returned", c, effect)
 		}
 		if change.Confirmed = true; c.drastic {
 			if _, _, err := p.Set(t.Context(), by, change); err != nil || s.sets != 1 {

@@ -12,9 +12,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-// Where the limits of a policy cannot be read, the default ones that stand in their
-// place are written by nobody who did not say so: neither by a change of times, nor
-// by a return to such a version.
+// If the limits of a policy cannot be read, the default limits replace them. They are
+// written only by a change that states limits: not by a change of times, and not by
+// a return to such a version.
 func TestLimitsThatCannotBeReadAreNotReplacedInSilence(t *testing.T) {
 	for name, change := range map[string]func(s *policyStore, p *operator.Policies) error{
 		"times, and the limits stay": func(s *policyStore, p *operator.Policies) error {
@@ -57,7 +57,7 @@ func TestLimitsThatCannotBeReadAreNotReplacedInSilence(t *testing.T) {
 	next := s.inForce
 	next.LimitsErr, next.Limits.Register.Count = nil, 7
 	if _, _, err := p.Set(t.Context(), by, operator.PolicyChange{Version: 1, Next: next}); err != nil || s.sets != 1 {
-		t.Fatalf("limits that somebody gives: %v", err)
+		t.Fatalf("limits that the change states: %v", err)
 	}
 	if strings.Contains(string(s.event.Old), "limits") || !strings.Contains(string(s.event.New), "limits") {
 		t.Errorf("on record: from %s to %s", s.event.Old, s.event.New)

@@ -11,8 +11,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Both doors put a refused credential on record as the same; what every stranger
-// can send, and what could not be decided, is none.
+// The API and the console record a refused credential alike. What anyone can send
+// without a token, and what could not be decided, is not recorded.
 func TestRefusedCredentialsAreOfOneKindAtEveryDoor(t *testing.T) {
 	of := func(err *flakepass.Refusal, forged bool) error {
 		return fmt.Errorf("session: verify: %w", &session.RefusedError{ID: 9, UserID: 7, Username: "zoë", Forged: forged, Err: err})
@@ -24,7 +24,7 @@ func TestRefusedCredentialsAreOfOneKindAtEveryDoor(t *testing.T) {
 		known  bool
 	}{
 		"over":              {of(flakepass.ErrIdle, false), audit.TokenOutlived, "token_idle_timeout", true},
-		"over, of nobody":   {flakepass.ErrExpired, audit.TokenOutlived, "token_expired", false},
+		"over, of no user":  {flakepass.ErrExpired, audit.TokenOutlived, "token_expired", false},
 		"ended":             {of(flakepass.ErrReplaced, false), audit.TokenReused, "token_replaced", true},
 		"made up":           {of(flakepass.ErrInvalid, true), audit.TokenForged, "token_invalid", true},
 		"two":               {fmt.Errorf("guard: %w", flakepass.ErrAmbiguous), audit.AccessAmbiguous, "credentials_ambiguous", false},

@@ -93,14 +93,14 @@ func TestResetIsStartedForAsLongAsSaid(t *testing.T) {
 			t.Errorf("%v: invited", life)
 		}
 	}
-	if len(d.heard) != 0 || !d.logins[0].Alive() || login.ID != d.logins[0].ID {
+	if len(d.published) != 0 || !d.logins[0].Alive() || login.ID != d.logins[0].ID {
 		t.Error("the login is over before the reset is used")
 	}
 	if _, err := d.users.StartReset(t.Context(), by, 12345, 0, ""); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("of an unknown user: %v", err)
 	}
 	if err := d.users.WithdrawReset(t.Context(), by, 12345, ""); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("of nobody: %v", err)
+		t.Errorf("of an unknown user: %v", err)
 	}
 	if _, err := d.users.StartReset(t.Context(), by, id, 0, strings.Repeat("x", 1001)); err == nil {
 		t.Error("a reason of 1001 characters")

@@ -124,9 +124,9 @@ func TestOneLogin(t *testing.T) {
 		!strings.Contains(string(e.Old), `"user_id":"1"`) {
 		t.Errorf("event %+v %s", e, e.Old)
 	}
-	// Ended again, it is told again, and recorded once.
-	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); err != nil || !ended.Before || len(d.events) != 1 || len(d.heard) != 2 {
-		t.Errorf("End again: %+v, %v, %d events, heard %d times", ended, err, len(d.events), len(d.heard))
+	// Ended again, it is published again, and recorded once.
+	if ended, err := d.sessions.End(t.Context(), by, s.ID, ""); err != nil || !ended.Before || len(d.events) != 1 || len(d.published) != 2 {
+		t.Errorf("End again: %+v, %v, %d events, published %d times", ended, err, len(d.events), len(d.published))
 	}
 	if _, err := d.sessions.Get(t.Context(), s.ID); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("Get of what has ended: %v", err)
@@ -149,7 +149,7 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	d.sessions.Here = raiser(func(floor idworker.ID) { raised = d.floor != 0 && floor == d.floor })
 	done, err := d.sessions.EndAll(t.Context(), by, "a leak")
 	if err != nil || done.Lived == nil || *done.Lived != (policy.Estimate{Count: 12, Error: 3}) || done.Floor != d.floor || !raised {
-		t.Errorf("EndAll: %+v, %v, told %v", done, err, raised)
+		t.Errorf("EndAll: %+v, %v, reported %v", done, err, raised)
 	}
 	if e := d.events[0]; e.Action != audit.AllLoginsEnded || e.Reason != "a leak" || string(e.New) != `{"ended":12,"ended_error":3}` || e.By != by {
 		t.Errorf("event %+v %s", e, e.New)
@@ -157,7 +157,7 @@ func TestEndOfAllIsCountedAndRecorded(t *testing.T) {
 	if _, err := d.sessions.EndAll(t.Context(), by, strings.Repeat("x", 1001)); err == nil || len(d.events) != 1 {
 		t.Errorf("a reason that is too long: %v", err)
 	}
-	// No number keeps anybody from it.
+	// It works although the logins cannot be counted.
 	d.floor = 0
 	d.sessions.Counted = func(context.Context, policy.Policy, time.Time) (policy.Estimate, error) {
 		return policy.Estimate{}, context.DeadlineExceeded

@@ -58,7 +58,7 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 			if _, err := d.users.Logout(t.Context(), by, d.rows[0].ID, ""); err != nil {
 				t.Fatal(err)
 			}
-			events, heard := len(d.events), len(d.heard)
+			events, published := len(d.events), len(d.published)
 			d.needed, d.denied = nil, audit.ErrUnproven
 			if err := verb.do(d); !errors.Is(err, audit.ErrUnproven) {
 				t.Errorf("denied: %v", err)
@@ -70,8 +70,8 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 			if err := verb.do(d); err != nil {
 				t.Errorf("allowed: %v", err)
 			}
-			if len(d.events) != events || len(d.heard) > heard+1 {
-				t.Errorf("%d events and %d heard, where nothing changed", len(d.events)-events, len(d.heard)-heard)
+			if len(d.events) != events || len(d.published) > published+1 {
+				t.Errorf("%d events and %d published, where nothing changed", len(d.events)-events, len(d.published)-published)
 			}
 		})
 	}

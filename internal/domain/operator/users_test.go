@@ -53,7 +53,7 @@ func TestUserIsCreatedWithTheEvent(t *testing.T) {
 func second[T any](_ T, err error) error { return err }
 
 // Each thing that changes is an event of its own, with what it was and what it is.
-func TestChangeIsRecordedAndTold(t *testing.T) {
+func TestChangeIsRecordedAndPublished(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
 	d.login(u, now)
@@ -62,8 +62,8 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 	if err != nil || p.Role != role || !p.DisabledAt.Equal(now) || ended.ID == 0 || p.Login.ID != 0 {
 		t.Fatalf("Change: %+v, %+v, %v", p, ended, err)
 	}
-	if len(d.heard) != 1 || d.heard[0].ID != ended.ID {
-		t.Errorf("heard %+v", d.heard)
+	if len(d.published) != 1 || d.published[0].ID != ended.ID {
+		t.Errorf("published %+v", d.published)
 	}
 	var got []string
 	ids := map[idworker.ID]bool{}
@@ -94,12 +94,12 @@ func TestChangeIsRecordedAndTold(t *testing.T) {
 		}
 	}
 	if _, _, err := d.users.Change(t.Context(), by, 999, operator.UserChange{Disabled: &yes}); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("unknown user: %v", err)
 	}
 }
 
-// What is done and could not be told is done: the caller learns both.
-func TestWhatCannotBeToldIsDone(t *testing.T) {
+// A change that could not be published is done, and the caller learns both.
+func TestUnpublishedChangeIsDone(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
 	d.deaf = fmt.Errorf("redis: %w", session.ErrUnpublished)
@@ -129,7 +129,7 @@ func TestLogoutOfAUser(t *testing.T) {
 		t.Errorf("who is not logged in: %+v, %v, %v", ended, err, d.events)
 	}
 	s := d.login(u, now)
-	if ended, err := d.users.Logout(t.Context(), by, u, "lost phone"); err != nil || ended.ID != s.ID || len(d.heard) != 1 {
+	if ended, err := d.users.Logout(t.Context(), by, u, "lost phone"); err != nil || ended.ID != s.ID || len(d.published) != 1 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	e := d.events[0]
@@ -138,7 +138,7 @@ func TestLogoutOfAUser(t *testing.T) {
 		t.Errorf("event %+v %s", e, e.Old)
 	}
 	if _, err := d.users.Logout(t.Context(), by, 999, ""); !errors.Is(err, account.ErrNotFound) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("unknown user: %v", err)
 	}
 }
 
@@ -180,7 +180,7 @@ func TestListByNameGoesOnBehindAUser(t *testing.T) {
 	if want := []string{"alan", "albert", "alice", "alina"}; !slices.Equal(got, want) {
 		t.Errorf("by name: %v, want %v", got, want)
 	}
-	for _, after := range []idworker.ID{ids[2], 999} { // bob, and nobody
+	for _, after := range []idworker.ID{ids[2], 999} { // bob, and no user
 		_, err := d.users.List(t.Context(), "al", after, 2)
 		if bad, ok := errors.AsType[*invalid.Error](err); !ok || bad.Fields[0].Field != "cursor" {
 			t.Errorf("behind %v: %v", after, err)
@@ -203,19 +203,19 @@ type desk struct {
 	sessions *operator.Sessions
 	stats    *operator.Stats
 
-	rows   []account.User
-	logins []session.Session // oldest first
-	asked  int               // rows of logins that were read
-	events []audit.Event
-	heard  []session.Session
-	deaf   error
-	open   []account.OpenReset
-	denied error        // what whoever acts is told of their rights
-	needed []audit.Need // of which the rights were checked where nothing changed
-	last   idworker.ID
-	floor  idworker.ID
-	ended  time.Time // up to when, as EndAll was asked
-	rule   policy.Policy
+	rows      []account.User
+	logins    []session.Session // oldest first
+	asked     int               // rows of logins that were read
+	events    []audit.Event
+	published []session.Session
+	deaf      error
+	open      []account.OpenReset
+	denied    error        // the refusal of the actor
+	needed    []audit.Need // of which the rights were checked where nothing changed
+	last      idworker.ID
+	floor     idworker.ID
+	ended     time.Time // up to when, as EndAll was asked
+	rule      policy.Policy
 }
 
 func newDesk(t *testing.T) *desk {
@@ -352,6 +352,6 @@ func (d *desk) end(which func(session.Session) bool) session.Session {
 }
 
 func (d *desk) Publish(_ context.Context, s session.Session) error {
-	d.heard = append(d.heard, s)
+	d.published = append(d.published, s)
 	return d.deaf
 }

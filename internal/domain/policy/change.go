@@ -80,8 +80,8 @@ func (p *Policy) Succeed(next Policy, now time.Time) Policy {
 }
 
 // An Effect is what a change of policy does to the logins that live. Ends are
-// those that end at once, Soon those that would end within the hour if nobody
-// used them.
+// those that end at once, Soon those that would end within the hour without
+// another use.
 type Effect struct {
 	Live, Ends, Soon Estimate
 }

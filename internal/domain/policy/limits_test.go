@@ -49,7 +49,7 @@ func TestLimitsThatCannotBeReadLeaveTheLastGoodOnes(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is told at once, by the names of the API.
+// Every error is returned in one answer, by the names of the API.
 func TestCheckNamesTimesAndLimits(t *testing.T) {
 	p := policy.Default()
 	p.Idle, p.Limits.LoginAccount.Count, p.Limits.Register = 0, 1000, limit.Rule{}

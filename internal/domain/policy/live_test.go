@@ -105,7 +105,7 @@ func TestFollowAppliesAndLogsEachChangeOnce(t *testing.T) {
 
 // A change that was made on this instance is in force before the next poll, which
 // logs it all the same, and once.
-func TestFollowLogsWhatSomebodyElseHasRefreshed(t *testing.T) {
+func TestFollowLogsAPolicyOfAnEarlierRefresh(t *testing.T) {
 	from := &loader{p: version(1)}
 	l, err := policy.NewLive(t.Context(), from)
 	if err != nil {
@@ -155,7 +155,7 @@ func version(n int64) policy.Policy {
 	return p
 }
 
-// A loader answers what it is told to.
+// A loader returns what the test has set.
 type loader struct {
 	mu  sync.Mutex
 	p   policy.Policy

@@ -10,7 +10,7 @@ import (
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// edit is what whoever changes a timeout does to the bases.
+// edit is what a change of a timeout does to the bases.
 func edit(p policy.Policy, now time.Time, idle, absolute time.Duration) policy.Policy {
 	p.IdleBase, p.AbsoluteBase = p.OldestSeen(now), p.OldestIssued(now)
 	p.Idle, p.Absolute = idle, absolute
@@ -106,9 +106,9 @@ func TestLastInstant(t *testing.T) {
 	}
 }
 
-// TestWhatIsToldIsWhatHappens compares the instants that a client is told with
+// TestReturnedExpiryIsWhenTheSessionEnds compares the instants that a client gets with
 // what is then decided.
-func TestWhatIsToldIsWhatHappens(t *testing.T) {
+func TestReturnedExpiryIsWhenTheSessionEnds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
 		p := policy.Policy{Idle: time.Duration(r.Int64N(1e15) + 1), Absolute: time.Duration(r.Int64N(1e15) + 1)}
@@ -120,10 +120,10 @@ func TestWhatIsToldIsWhatHappens(t *testing.T) {
 		}
 		over := func(now time.Time) bool { return p.Expired(issued, now) || p.Idled(seen, now) }
 		if !over(idle) || over(idle.Add(-1)) {
-			t.Fatalf("%+v: told %v, which is not when it ends", p, idle)
+			t.Fatalf("%+v: returned %v, which is not when it ends", p, idle)
 		}
 		if !p.Expired(issued, absolute) || p.Expired(issued, absolute.Add(-1)) {
-			t.Fatalf("%+v: told %v, which is not when it expires", p, absolute)
+			t.Fatalf("%+v: returned %v, which is not when it expires", p, absolute)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A credential is of one account, one deployment and 90 days, stays that of the same
-// device when it is renewed, and neither prints nor tells the name.
+// device when it is renewed, and neither prints nor contains the name.
 func TestDeviceCredentialIsOfOneAccount(t *testing.T) {
 	g := limiter(t, nil)
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)

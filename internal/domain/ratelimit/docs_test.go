@@ -13,8 +13,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// TestDocumentedBackOff: the table of waits in docs/throttling.md is what somebody
-// meets who guesses as often as may be.
+// TestDocumentedBackOff: the table of waits in docs/throttling.md is how long
+// a user waits who guesses as often as the limits allow.
 func TestDocumentedBackOff(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/throttling.md")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestDocumentedBackOff(t *testing.T) {
 	})
 }
 
-// roughly is a time as a person tells it.
+// roughly is a time in rounded units.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -22,7 +22,7 @@ import (
 
 var home, away = netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("198.51.100.7")
 
-// Whoever goes on guessing waits longer and longer.
+// Each further guess waits longer.
 func TestFailuresInARowWaitLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := limiter(t, nil)
@@ -59,7 +59,7 @@ func TestSuccessForgetsTheFailures(t *testing.T) {
 		for i := range 200 {
 			taken, err := g.Login(t.Context(), a)
 			if err != nil {
-				t.Fatalf("login %d of somebody who knows the password: %v", i, err)
+				t.Fatalf("login %d with the right password: %v", i, err)
 			}
 			g.LoggedIn(t.Context(), taken, 7)
 			time.Sleep(time.Second)
@@ -151,7 +151,7 @@ func TestOwnerIsNotLockedOutByAnAttacker(t *testing.T) {
 	})
 }
 
-// The owner who logs in gives nobody who guesses new attempts.
+// A login of the owner gives an attacker no new attempts.
 func TestOwnersLoginGivesStrangersNothing(t *testing.T) {
 	g, phone := owner(t)
 	through := 0
@@ -232,8 +232,8 @@ func TestStrangerAtTheSamePlaceDoesNotLockTheDeviceOut(t *testing.T) {
 	}
 }
 
-// Whoever has stolen a token or a credential has the owner's device, as far as
-// anybody can tell, and as many addresses as they like. That is no licence to guess
+// An attacker with a stolen token or credential cannot be distinguished from the
+// owner's device, and has as many addresses as they like. That is no licence to guess
 // the password for ever.
 func TestKnownDeviceHasALimitWhereverItGoes(t *testing.T) {
 	g, phone := owner(t)
@@ -278,9 +278,9 @@ func TestNothingIsTriedThatCannotBeCounted(t *testing.T) {
 	}
 }
 
-// Names that nobody has are counted as others are, by as many questions, and all
+// Names without an account are counted as others are, by as many questions, and all
 // of them together take a bounded number of rows.
-func TestNamesThatNobodyHasAreCountedAlike(t *testing.T) {
+func TestUnknownNamesAreCountedAlike(t *testing.T) {
 	g := limiter(t, nil)
 	type path struct{ looks, swaps int }
 	var seen [2][]path
@@ -319,16 +319,16 @@ func TestAddressHasALimitWhateverTheAccount(t *testing.T) {
 }
 
 func TestRegistrationsHaveALimit(t *testing.T) {
-	var told []string
+	var refused []string
 	g := limiter(t, nil)
-	g.Refused = func(policy string) { told = append(told, policy) }
+	g.Refused = func(policy string) { refused = append(refused, policy) }
 	for i := range 31 {
 		if _, err := g.Register(t.Context(), home); (err != nil) != (i == 30) {
 			t.Errorf("registration %d: %v", i+1, err)
 		}
 	}
-	if len(told) != 1 || told[0] != "register" {
-		t.Errorf("told %v", told)
+	if len(refused) != 1 || refused[0] != "register" {
+		t.Errorf("refused %v", refused)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestLimitsAreThoseOfTheMoment(t *testing.T) {
 	}
 }
 
-// Where buckets are kept nobody reads who tries to log in.
+// The keys of stored buckets do not show who tries to log in.
 func TestKeysHideNames(t *testing.T) {
 	keys := &spy{}
 	g := limiter(t, nil)

@@ -114,8 +114,8 @@ func SketchWidth(kind string) int {
 	return 1 << 14
 }
 
-// Left is how many attempts there are when so much is used. What cannot be told from
-// rounding is there.
+// Left is how many attempts there are when so much is used. A difference as small as
+// rounding does not count.
 func (b Bucket) Left(used time.Duration) int {
 	interval := b.Rule.Interval()
 	return int(max(0, b.Rule.Per-used+interval/100) / interval)

@@ -8,9 +8,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// What nobody learnt anything by is no guess, wherever it was counted: at the
+// An attempt that was not decided is no guess, wherever it was counted: at the
 // place, for the account, for the address, for the network and for the device; and
-// giving it back gives nobody more than there was.
+// giving it back restores no more than there was.
 func TestReturnedAttemptsAreNotCounted(t *testing.T) {
 	g, phone := owner(t)
 	returned := func(a ratelimit.Attempt) {

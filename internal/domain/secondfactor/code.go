@@ -37,8 +37,8 @@ const (
 // wherever they are; full-width digits and letters, which Chinese and Japanese
 // keyboards send, count as the ASCII ones; digits of other scripts do not. Case
 // does not matter, and in a recovery code O is 0, and I and L are 1. A text that
-// cannot be a code is a wrong one, and not an error: only who knows the password
-// is told about codes.
+// cannot be a code is a wrong one, and not an error: a caller learns about codes
+// only with the right password.
 func NewCode(typed string) Code {
 	if len(typed) > maxTyped {
 		return Code{kind: garbled}

@@ -9,7 +9,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-// TestOnlyHashesOfRecoveryCodesAreKept: whoever reads the table can use none. A
+// TestOnlyHashesOfRecoveryCodesAreKept: a reader of the table can use none. A
 // plain hash is enough for codes of 112 bits and more (OWASP ASVS 5.0, 6.5.2).
 func TestOnlyHashesOfRecoveryCodesAreKept(t *testing.T) {
 	w, secret, codes := enrolled(t)

@@ -101,7 +101,7 @@ func opens(t *testing.T, v *vault, secrets map[idworker.ID]string, k secondfacto
 	return n
 }
 
-// After a run the old key is of no use to anybody, and every app goes on.
+// After a run the old key decrypts nothing, and every app still works.
 func TestRekeyLeavesNothingUnderAnOldKey(t *testing.T) {
 	const n = 120
 	v, secrets := kept(t, n, 'a')
@@ -156,7 +156,7 @@ func TestRekeyLeavesWhatChangesMeanwhile(t *testing.T) {
 	}
 }
 
-// What cannot be decrypted stays as it is, and is told.
+// What cannot be decrypted stays as it is, and is reported.
 func TestRekeyTellsWhatItCannotRead(t *testing.T) {
 	v, _ := kept(t, 4, 'a')
 	lostKey, _ := kept(t, 1, 'z')
@@ -213,8 +213,8 @@ func (m *moving) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f
 	return m.memory.Confirm(ctx, user, sealed, f, e)
 }
 
-// A person whose secret moves under another key as the code arrives is not told
-// that the code is wrong.
+// A right code is not refused as wrong while the secret is encrypted under another
+// key.
 func TestACodeIsGoodWhileItsSecretMovesToAnotherKey(t *testing.T) {
 	w := newWorld(t)
 	w.Keys = keys(t, 'a', 'b', 'c')

@@ -18,7 +18,7 @@ func (w *world) state() secondfactor.State {
 	return s
 }
 
-// A renewal leaves no code of before, and nobody without the key is kept from it.
+// A renewal leaves no earlier code, and works without the key.
 func TestRenewedCodesTakeThePlaceOfAll(t *testing.T) {
 	w, _, old := enrolled(t)
 	if err := w.check(secondfactor.NewCode(old[0].Reveal())); err != nil {

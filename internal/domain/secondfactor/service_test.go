@@ -100,7 +100,7 @@ func TestOfManyUsesOfOneCodeOneWins(t *testing.T) {
 	}
 }
 
-// A lost is a store in which somebody else is always first.
+// A lost is a store in which another writer is always first.
 type lost struct{ *memory }
 
 func (lost) UseStep(context.Context, idworker.ID, []byte, int64) (bool, error) { return false, nil }
@@ -142,8 +142,8 @@ func TestARecoveryCodeStandsForTheAppOnce(t *testing.T) {
 	}
 }
 
-// Without its key a secret is not readable, and nobody gets in by that; who has a
-// recovery code does.
+// Without its key a secret is not readable, and no code of it is accepted. A
+// recovery code is.
 func TestALostKeyLeavesTheRecoveryCodes(t *testing.T) {
 	w, secret, codes := enrolled(t)
 	for name, other := range map[string]secondfactor.Keys{"none": {}, "another": keys(t, 'b')} {

@@ -71,7 +71,7 @@ func (s *Service) complete(ctx context.Context, r *Record) (err error) {
 }
 
 // endCached ends a session that only a cache still holds: the database has forgotten
-// it, because its user had two others since. A client that was told that it is over must
+// it, because its user had two others since. A client that has got the answer that it is over must
 // not find it alive here. It returns the session, if there was such a one.
 func (s *Service) endCached(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
 	cached, err := s.Store.Get(ctx, id)

@@ -14,14 +14,14 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-func TestCloseIsWrittenBeforeItIsTold(t *testing.T) {
+func TestCloseIsWrittenBeforeItIsPublished(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "End near.Publish ")
-	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.LoggedOut || w.near.heard.UserID != 42 {
-		t.Errorf("heard %+v, want the session, logged out", w.near.heard)
+	if w.near.published.ID != session.IDOf(w.token) || w.near.published.Ended != session.LoggedOut || w.near.published.UserID != 42 {
+		t.Errorf("published %+v, want the session, logged out", w.near.published)
 	}
 }
 
@@ -34,8 +34,8 @@ func TestARevocationIsACloseForAnotherReason(t *testing.T) {
 		t.Fatalf("Revoke: %+v, %v", ended, err)
 	}
 	w.wantCalls(t, "End near.Publish ")
-	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Revoked {
-		t.Errorf("heard %+v, want the session, revoked", w.near.heard)
+	if w.near.published.ID != session.IDOf(w.token) || w.near.published.Ended != session.Revoked {
+		t.Errorf("published %+v, want the session, revoked", w.near.published)
 	}
 	e, err := w.rows.ending.Event(ended)
 	if err != nil || e.ID == 0 || e.By != billing || e.Need != audit.NeedsService || e.Action != audit.LoginEnded ||
@@ -52,12 +52,12 @@ func TestARevocationIsACloseForAnotherReason(t *testing.T) {
 func TestCloseTwiceSaysTheSameAndTellsAgain(t *testing.T) {
 	w := newWorld(t)
 	for range 2 {
-		w.near.heard = session.Session{}
+		w.near.published = session.Session{}
 		if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 			t.Fatal(err)
 		}
-		if w.near.heard.Ended != session.LoggedOut {
-			t.Errorf("heard %q, want logged out, each time", w.near.heard.Ended)
+		if w.near.published.Ended != session.LoggedOut {
+			t.Errorf("published %q, want logged out, each time", w.near.published.Ended)
 		}
 	}
 	w.wantCalls(t, "End near.Publish End near.Publish ")
@@ -69,13 +69,13 @@ func TestCloseOfAnEndedSessionTellsWhyItEnded(t *testing.T) {
 	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Fatal(err)
 	}
-	if w.near.heard.Ended != session.Replaced {
-		t.Errorf("heard %q, want replaced: nobody knows whether that was told", w.near.heard.Ended)
+	if w.near.published.Ended != session.Replaced {
+		t.Errorf("published %q, want replaced: it is unknown whether that was published", w.near.published.Ended)
 	}
 }
 
 // The database knows only the last login that ended. One before that may still be
-// alive in a cache that has not heard.
+// alive in a cache that has not received the end.
 func TestCloseOfALoginThatOnlyACacheStillHolds(t *testing.T) {
 	w := newWorld(t)
 	w.rows.s = session.Session{}
@@ -84,20 +84,20 @@ func TestCloseOfALoginThatOnlyACacheStillHolds(t *testing.T) {
 		t.Fatalf("Close: %+v, %v", ended, err)
 	}
 	w.wantCalls(t, "End near.Get near.Publish ")
-	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced || w.near.heard.UserID != 42 {
-		t.Errorf("heard %+v, want the session, replaced", w.near.heard)
+	if w.near.published.ID != session.IDOf(w.token) || w.near.published.Ended != session.Replaced || w.near.published.UserID != 42 {
+		t.Errorf("published %+v, want the session, replaced", w.near.published)
 	}
-	w.near.s.Ended, w.near.heard = session.Replaced, session.Session{}
-	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil || w.near.heard.ID != 0 {
-		t.Errorf("Close of what is known to be over: %v, heard %+v; want nothing told", err, w.near.heard)
+	w.near.s.Ended, w.near.published = session.Replaced, session.Session{}
+	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil || w.near.published.ID != 0 {
+		t.Errorf("Close of what is known to be over: %v, published %+v; want nothing published", err, w.near.published)
 	}
-	w.near.err = errors.New("no route") // then nobody knows, and nobody says that it is done
+	w.near.err = errors.New("no route") // then it is unknown, and no answer says that it is done
 	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, w.near.err) {
 		t.Errorf("Close: %v, want undecided", err)
 	}
 }
 
-func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
+func TestCloseOfAnUnknownSessionSucceedsAndPublishesNothing(t *testing.T) {
 	w := newWorld(t)
 	for _, token := range []flakepass.Token{
 		flakepass.NewToken(w.token.ID()),     // a wrong secret
@@ -113,7 +113,7 @@ func TestCloseOfWhatIsNobodysSucceedsAndTellsNothing(t *testing.T) {
 	}
 }
 
-func TestCloseThatCouldNotBeWrittenFailsAndTellsNobody(t *testing.T) {
+func TestCloseThatCouldNotBeWrittenFailsAndPublishesNothing(t *testing.T) {
 	w := newWorld(t)
 	down := errors.New("no route")
 	w.rows.err = down
@@ -129,7 +129,7 @@ func TestErrUnpublishedPassesThroughClose(t *testing.T) {
 	if _, err := w.service.Close(t.Context(), ada, w.token); !errors.Is(err, session.ErrUnpublished) {
 		t.Errorf("Close: %v, want ErrUnpublished", err)
 	}
-	// Told again, it is over.
+	// Published again, it is over.
 	w.near.hearErr = nil
 	if _, err := w.service.Close(t.Context(), ada, w.token); err != nil {
 		t.Errorf("Close, tried again: %v", err)
@@ -207,8 +207,8 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin near.Publish ")
-	if w.near.heard.ID != session.IDOf(w.token) || w.near.heard.Ended != session.Replaced {
-		t.Errorf("heard %v, ended %q; want %v, replaced", w.near.heard.ID, w.near.heard.Ended, session.IDOf(w.token))
+	if w.near.published.ID != session.IDOf(w.token) || w.near.published.Ended != session.Replaced {
+		t.Errorf("published %v, ended %q; want %v, replaced", w.near.published.ID, w.near.published.Ended, session.IDOf(w.token))
 	}
 
 	w = newWorld(t)
@@ -219,7 +219,7 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 	w.wantCalls(t, "Begin ")
 }
 
-func TestOpenDoesNotFailBecauseOthersCannotBeTold(t *testing.T) {
+func TestOpenSucceedsIfTheEndCannotBePublished(t *testing.T) {
 	w := newWorld(t)
 	w.near.hearErr = session.ErrUnpublished
 	if opened, err := w.service.Open(t.Context(), ada, 42, 1); err != nil || opened.Token.IsZero() {
@@ -227,7 +227,7 @@ func TestOpenDoesNotFailBecauseOthersCannotBeTold(t *testing.T) {
 	}
 }
 
-// Whoever writes a log of logouts must not take a stranger's word for one.
+// A log of logouts contains no logout that an unproven token asked for.
 func TestCloseReportsWhetherTheTokenWasOne(t *testing.T) {
 	w := newWorld(t)
 	for _, c := range []struct {
@@ -319,7 +319,7 @@ func setWall(t *testing.T, at time.Time, step time.Duration) time.Time {
 	return moved
 }
 
-// What had expired or was idle is ended for good, and is nobody's logout.
+// What had expired or was idle is ended for good, and counts as no logout.
 func TestCloseOfAnIdleSessionSaysThatItWasOver(t *testing.T) {
 	w := newWorld(t)
 	w.rows.s.Seen = w.now.Add(-w.rule().Idle - time.Hour)

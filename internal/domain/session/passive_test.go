@@ -27,7 +27,7 @@ func TestPassiveTouchesNothing(t *testing.T) {
 
 // Near its end too: it is no use, so nothing has to be written, and the row is not
 // locked for it.
-func TestPassiveNearTheEndAsksNobodyElse(t *testing.T) {
+func TestPassiveNearTheEndDoesNotLockTheRow(t *testing.T) {
 	for _, left := range []time.Duration{time.Millisecond, 5 * time.Second} {
 		w := newWorld(t)
 		seen := w.now.Add(left - w.rule().Idle)

@@ -143,7 +143,7 @@ func (s *Service) now() time.Time {
 	return time.Now()
 }
 
-var errNoClock = errors.New("session: the database was not heard of yet")
+var errNoClock = errors.New("session: the database was not polled yet")
 
 // clock is the database's clock, as well as this instance knows it.
 func (s *Service) clock() (time.Time, error) {

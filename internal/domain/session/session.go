@@ -252,7 +252,7 @@ type News struct {
 }
 
 // Life is how long after its as-of an alive answer may be repeated at most, by
-// instances that hear of every end: long enough that what is in use is read
+// instances that receive every end: long enough that what is in use is read
 // rarely, and that an instance which cannot read can still answer for as long
 // as the bound lets it.
 func Life(bound time.Duration) time.Duration { return max(time.Minute, 4*bound) }

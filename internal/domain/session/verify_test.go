@@ -25,7 +25,7 @@ func TestOnlyWhatIsProvenTooOldIsRefusedWithoutAsking(t *testing.T) {
 		refusedWith(t, err, flakepass.ErrExpired)
 	}
 	w.wantCalls(t, "")
-	// One millisecond younger is somebody's to answer.
+	// One millisecond younger: a store has to answer.
 	_, err := w.service.Verify(t.Context(), flakepass.NewToken(flakepass.ID(idworker.Default().Smallest(w.now.Add(-rule.Absolute+time.Millisecond)))))
 	refusedWith(t, err, flakepass.ErrInvalid)
 	w.wantCalls(t, "near.Get ")
@@ -41,7 +41,7 @@ func TestTooOldByAPolicyThatIsNotProvenIsSettled(t *testing.T) {
 	refusedWith(t, err, flakepass.ErrExpired)
 	w.wantCalls(t, "near.Get truth.Settle ")
 	if len(w.settled) != 1 || w.settled[0].Ended != session.Expired {
-		t.Errorf("heard of as settled: %+v, want the session, expired", w.settled)
+		t.Errorf("reported as settled: %+v, want the session, expired", w.settled)
 	}
 
 	w = newWorld(t) // it lives by a longer one
@@ -51,7 +51,7 @@ func TestTooOldByAPolicyThatIsNotProvenIsSettled(t *testing.T) {
 		t.Errorf("alive by the policy in force: %v", err)
 	}
 
-	w = newWorld(t) // nobody can say
+	w = newWorld(t) // no store can answer
 	w.service.Policy = policy.Fixed(short)
 	w.truth.err = session.ErrUnsettled
 	_, err = w.service.Verify(t.Context(), w.token)
@@ -69,7 +69,7 @@ func TestLogoutAlwaysAsksTheDatabase(t *testing.T) {
 	w.wantCalls(t, "End near.Publish ")
 }
 
-func TestNothingIsDecidedBeforeTheDatabaseWasHeardOf(t *testing.T) {
+func TestNothingIsDecidedBeforeTheFirstPoll(t *testing.T) {
 	w := newWorld(t)
 	w.known.clock = time.Time{}
 	if _, err := w.service.Verify(t.Context(), w.token); err == nil {
@@ -123,7 +123,7 @@ func TestIdentityHasAllItsFields(t *testing.T) {
 	w.wantCalls(t, "near.Get ")
 }
 
-func TestWrongSecretIsToldNothing(t *testing.T) {
+func TestWrongSecretLearnsNothing(t *testing.T) {
 	for _, why := range append([]session.Reason{""}, reasons...) {
 		w := newWorld(t)
 		w.near.change(func(s *session.Session) { s.Ended = why })
@@ -199,7 +199,7 @@ func TestIdleByAMemoryButSeenSinceIsAccepted(t *testing.T) {
 	}
 	w.wantCalls(t, "near.Get truth.Settle ")
 	if len(w.settled) != 1 || !w.settled[0].Seen.Equal(w.now.Add(-time.Second)) {
-		t.Errorf("heard of as settled: %+v, want what the row says", w.settled)
+		t.Errorf("reported as settled: %+v, want what the row says", w.settled)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestIdleInTruthIsRefused(t *testing.T) {
 	refusedWith(t, err, flakepass.ErrIdle)
 	w.wantCalls(t, "near.Get truth.Settle ") // no touch: nothing is revived
 	if len(w.settled) != 1 || w.settled[0].Ended != session.Idle {
-		t.Errorf("heard of as settled: %+v, want the session, idle", w.settled)
+		t.Errorf("reported as settled: %+v, want the session, idle", w.settled)
 	}
 
 	w.near.change(func(s *session.Session) { s.Seen = idle.Add(time.Millisecond) })
@@ -242,7 +242,7 @@ func TestUseJustBeforeTheTimeoutIsWrittenBeforeItIsAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.wantCalls(t, c.calls)
-		want := w.near.s.Seen // nothing is told that the row does not say
+		want := w.near.s.Seen // only what the row says is returned
 		if c.left <= 5*time.Second {
 			want = w.now
 		}
@@ -267,7 +267,7 @@ func TestNearTheEndIsAtMostHalfOfTheTimeout(t *testing.T) {
 }
 
 // A sweep may have been faster than the use: the row is cleared, and nothing
-// here has heard of it.
+// here has received it.
 func TestUseJustBeforeTheTimeoutIsRefusedIfTheSweepWasFaster(t *testing.T) {
 	w := newWorld(t)
 	w.near.change(func(s *session.Session) { s.Seen = w.now.Add(time.Second - w.rule().Idle) })
@@ -286,7 +286,7 @@ func TestLoginThatNoRowKnowsAnyMoreIsForgotten(t *testing.T) {
 		t.Errorf("Verify: %v, want %v", err, flakepass.ErrReplaced)
 	}
 	if len(w.settled) != 1 || w.settled[0].Ended != session.Replaced || w.settled[0].UserID != 42 {
-		t.Errorf("memory was told %+v, want that the login has ended", w.settled)
+		t.Errorf("memory got %+v, want that the login has ended", w.settled)
 	}
 }
 
@@ -342,7 +342,7 @@ func TestAcceptsSayWhatTheyRelyOn(t *testing.T) {
 	}
 }
 
-func TestEndedInTruthIsToldWhy(t *testing.T) {
+func TestReasonOfTheEndComesFromTheRow(t *testing.T) {
 	w := newWorld(t)
 	w.near.change(func(s *session.Session) { s.Seen = w.now.Add(-w.rule().Idle) })
 	w.truth.change(func(s *session.Session) { s.Ended = session.LoggedOut })

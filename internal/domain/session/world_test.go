@@ -106,14 +106,14 @@ func (w *world) wantCalls(t *testing.T, want string) {
 
 // A store holds one session.
 type store struct {
-	name     string
-	calls    *strings.Builder
-	s        session.Session
-	err      error
-	touchErr error
-	hearErr  error
-	touched  time.Time
-	heard    session.Session
+	name      string
+	calls     *strings.Builder
+	s         session.Session
+	err       error
+	touchErr  error
+	hearErr   error
+	touched   time.Time
+	published session.Session
 }
 
 func (s *store) change(f func(*session.Session)) { f(&s.s) }
@@ -137,7 +137,7 @@ func (s *store) Touch(_ context.Context, _ idworker.ID, seen time.Time) error {
 
 func (s *store) Publish(_ context.Context, ended session.Session) error {
 	s.calls.WriteString(s.name + ".Publish ")
-	s.heard = ended
+	s.published = ended
 	return s.hearErr
 }
 

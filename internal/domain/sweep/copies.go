@@ -50,8 +50,8 @@ func (p *pass) renew(ctx context.Context) error {
 }
 
 // catchUp waits while a copy is further behind than it may be. One that does not
-// answer is not waited for: it may be down for days, and what is not swept until
-// then nobody is the worse for, but for the size of an index.
+// answer is not waited for: it may be down for days, and rows that are not swept
+// until then only make an index larger.
 func (p *pass) catchUp(ctx context.Context) error {
 	if p.Copies == nil {
 		return nil

@@ -84,7 +84,7 @@ func TestReplicaThatStaysBehindEndsAPass(t *testing.T) {
 	})
 }
 
-// A replica that is down keeps nothing from being swept, and is told of once a
+// A replica that is down does not stop the sweep, and is logged once in each
 // pass.
 func TestDeadReplicaIsNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

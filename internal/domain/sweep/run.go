@@ -172,15 +172,15 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 	if s.Swept != nil {
 		s.Swept(*r)
 	}
-	s.tell(ctx, r, err)
+	s.report(ctx, r, err)
 	if s.After != nil && (r.Outcome == Done || r.Outcome == Ceiling) {
 		s.After(ctx)
 	}
 	return *r
 }
 
-// tell logs what is worth a line.
-func (s *Sweeper) tell(ctx context.Context, r *Report, err error) {
+// report logs the result of a run.
+func (s *Sweeper) report(ctx context.Context, r *Report, err error) {
 	about := []any{"sweep_id", r.ID, "cleared", r.Cleared, "failed_rows", r.FailedRows, "took", r.Took(), "longest_batch", r.Longest}
 	switch {
 	case errors.Is(err, errPanic):

@@ -127,7 +127,7 @@ func TestRunFollowsAChangeWhileAPassRuns(t *testing.T) {
 		w.wait(5 * time.Second)
 		w.want(t, 6, "by the new schedule")
 		if len(w.swept) != 6 || w.swept[0].Cleared != 7 {
-			t.Errorf("heard %+v, want the first to have cleared 7", w.swept)
+			t.Errorf("got %+v, want the first to have cleared 7", w.swept)
 		}
 		w.stop()
 	})
@@ -160,7 +160,7 @@ func TestRunSurvivesAPanic(t *testing.T) {
 			t.Errorf("%d lines about three panics", n)
 		}
 		if len(w.swept) != 5 || w.swept[1].Outcome != sweep.Failed || w.swept[3].Outcome != sweep.Failed || w.swept[4].Cleared != 3 {
-			t.Errorf("heard %+v", w.swept)
+			t.Errorf("got %+v", w.swept)
 		}
 		w.stop()
 	})
@@ -180,7 +180,7 @@ func TestRunStopsBetweenTwoBatches(t *testing.T) {
 			t.Error("the end of the program is logged as a failure")
 		}
 		if len(w.swept) != 1 || w.swept[0].Outcome != sweep.Stopped || time.Now().Before(w.runs.until) {
-			t.Errorf("heard %+v, lease until %v: want it stopped, and the lease free for others", w.swept, w.runs.until)
+			t.Errorf("got %+v, lease until %v: want it stopped, and the lease free for others", w.swept, w.runs.until)
 		}
 	})
 }
@@ -255,10 +255,10 @@ func TestSweptHearsOfEachPass(t *testing.T) {
 		w.stop()
 		if len(w.swept) != 3 || w.swept[0].Cleared != 7 || w.swept[0].Outcome != sweep.Done ||
 			w.swept[1].Outcome != sweep.Failed || w.swept[1].Detail == "" || w.swept[2].Outcome != sweep.Failed {
-			t.Errorf("heard %+v, want 7 cleared, then two failures", w.swept)
+			t.Errorf("got %+v, want 7 cleared, then two failures", w.swept)
 		}
 		if w.log.Count("stopped early") != 1 || w.log.Count("cleared=7") != 1 || w.log.Count("not begun") != 1 {
-			t.Error("the log does not tell of all three")
+			t.Error("the log does not name all three")
 		}
 	})
 }
@@ -296,7 +296,7 @@ func TestRequestIsOnRecordAndRunsAtOnce(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(w.swept) != 1 || w.swept[0].ID != r.ID || w.swept[0].Cleared != 12 || w.swept[0].Outcome != sweep.Done {
-			t.Errorf("heard %+v, want 12 cleared", w.swept)
+			t.Errorf("got %+v, want 12 cleared", w.swept)
 		}
 		if e := w.runs.events; len(e) != 1 || e[0].Action != audit.SweepRequested || e[0].By.Name != "ada" || e[0].Target.ID != r.ID || e[0].ID == 0 {
 			t.Errorf("events %+v", e)

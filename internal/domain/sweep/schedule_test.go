@@ -25,7 +25,7 @@ func TestScheduleThatCannotBeMeantIsRefused(t *testing.T) {
 		if s, err := sweep.ParseSchedule(spec); err == nil || s != nil {
 			t.Errorf("ParseSchedule(%q): %v, no error", spec, s)
 		} else if !strings.HasPrefix(err.Error(), "sweep: schedule ") {
-			t.Errorf("ParseSchedule(%q): %v, want to be told that it is the sweep's schedule", spec, err)
+			t.Errorf("ParseSchedule(%q): %v, want the error to say that it is the sweep's schedule", spec, err)
 		}
 	}
 }

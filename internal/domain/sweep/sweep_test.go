@@ -36,7 +36,7 @@ func TestOnceClearsAllStagesOnce(t *testing.T) {
 	}
 }
 
-// Several logins of one millisecond are told apart by their users.
+// Several logins of one millisecond differ by their users.
 func TestOnceReadsOnWithinAValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
@@ -204,7 +204,7 @@ func TestTooManyPoisonedRowsEndThePassBehindThem(t *testing.T) {
 }
 
 // Batches grow while they are fast and shrink while they are slow, so that
-// nobody waits long for a row.
+// no request waits long for a row.
 func TestBatchesFollowTheTimeThatTheyTake(t *testing.T) {
 	for _, c := range []struct {
 		each           time.Duration
@@ -243,7 +243,7 @@ func TestSlowDatabaseEndsAPass(t *testing.T) {
 				t.Errorf("batches of %v: %+v after %d", took, r, len(w.store.sizes))
 			}
 			if w.log.Count("outcome=slow") != 1 {
-				t.Error("the log does not tell")
+				t.Error("the log does not say so")
 			}
 			w.store.more = 0
 			if r := w.once(t); r.Outcome != sweep.Done || len(w.store.cleared) != 5000 {
@@ -292,15 +292,15 @@ func TestEachExpiryHasAnEventIfThatIsWanted(t *testing.T) {
 	}
 }
 
-func TestProgressIsTold(t *testing.T) {
+func TestProgressIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Expired, 5000)
-		var told []int64
-		w.Progress = func(r sweep.Report) { told = append(told, r.Cleared) }
+		var reported []int64
+		w.Progress = func(r sweep.Report) { reported = append(reported, r.Cleared) }
 		w.once(t)
-		if len(told) < 4 || !slices.IsSorted(told) || told[len(told)-1] != 5000 {
-			t.Errorf("told %v", told)
+		if len(reported) < 4 || !slices.IsSorted(reported) || reported[len(reported)-1] != 5000 {
+			t.Errorf("reported %v", reported)
 		}
 	})
 }

@@ -196,7 +196,7 @@ func (l *local) over(ended session.Session, err error) (string, error) {
 	if !session.Done(err) {
 		return "", err
 	}
-	within := fmt.Sprintf("on every instance as soon as it hears of it, within %v at the latest", l.cfg.RevocationBound)
+	within := fmt.Sprintf("on every instance as soon as the message arrives, within %v at the latest", l.cfg.RevocationBound)
 	if err != nil || !l.publishes {
 		within = fmt.Sprintf("within %v on every instance", l.cfg.RevocationBound)
 	}

@@ -121,7 +121,7 @@ func (c migrateDown) agreed(ctx context.Context, a *app, cfg config.Config, db *
 	}
 	now, err := run.Applied(ctx, db)
 	if err == nil && !slices.Equal(now, have) {
-		err = errors.New("somebody else has migrated the database meanwhile; nothing was undone, see `flakepass migrate status`")
+		err = errors.New("another process has migrated the database meanwhile; nothing was undone, see `flakepass migrate status`")
 	}
 	return err
 }

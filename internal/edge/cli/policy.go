@@ -32,7 +32,7 @@ type policyHow struct {
 }
 
 type policySet struct {
-	Idle     *span         `help:"A login that nobody uses for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
+	Idle     *span         `help:"A login that is not used for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
 	Absolute *span         `help:"A login this old ends, used or not." placeholder:"DURATION"`
 	Touch    *span         `help:"The time of last use is written at most this often." placeholder:"DURATION"`
 	Schedule *string       `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
@@ -161,7 +161,7 @@ func policyError(b policyBackend, err error) error {
 		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, b.command, strings.Join(limitNames, ", "))
 	}
 	if either(err, policy.ErrVersion, client.VersionConflict) {
-		return fmt.Errorf("somebody else has just changed the policy; nothing was changed now. `%s policy get` shows it, try again", b.command)
+		return fmt.Errorf("the policy was changed meanwhile; nothing was changed now. `%s policy get` shows it, try again", b.command)
 	}
 	return err
 }

@@ -90,9 +90,9 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within 
 		soon := number(made.Effect.EndsWithinAHour)
 		switch made.Outcome {
 		case done:
-			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour if nobody uses them\nin force on every instance %s\n", endings(made.Effect), soon, within)
+			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour without another use\nin force on every instance %s\n", endings(made.Effect), soon, within)
 		case asked:
-			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour if nobody used them\n", endings(made.Effect), soon)
+			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour without another use\n", endings(made.Effect), soon)
 		}
 	})
 }

@@ -3,7 +3,7 @@ package cli
 import "testing"
 
 // TestReadyAsksAnAddressThatCanBeAsked: in an image the server listens on all
-// addresses, which is where nobody can connect to.
+// addresses, and that wildcard is no address to connect to.
 func TestReadyAsksAnAddressThatCanBeAsked(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{

@@ -52,7 +52,7 @@ func instanceText(l *wire.Instance) string {
 func instanceState(l *wire.Instance) string {
 	var says []string
 	if l.NotHeardOf {
-		says = append(says, fmt.Sprintf("not heard of for %v", time.Duration(l.Silent).Round(time.Second)))
+		says = append(says, fmt.Sprintf("no report for %v", time.Duration(l.Silent).Round(time.Second)))
 	}
 	says = append(says, l.Troubles...)
 	if l.Horizon == nil || *l.Horizon > l.Bound {

@@ -103,7 +103,7 @@ func (c remoteLogout) Run(a *app) error {
 // could notify the others, else within.
 func everywhere(within time.Duration) string {
 	if within == 0 {
-		return "on every instance as soon as it hears of it, within the revocation bound of the server at the latest"
+		return "on every instance as soon as the message arrives, within the revocation bound of the server at the latest"
 	}
 	return fmt.Sprintf("within %v on every instance", within)
 }

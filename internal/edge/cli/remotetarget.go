@@ -141,7 +141,7 @@ func writeTarget(t target) error {
 }
 
 // writePrivate replaces a file as a whole, so that no other command finds half of
-// one. Nobody but its owner may read it, from the first byte on.
+// one. Only its owner may read it, from the first byte on.
 func writePrivate(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {

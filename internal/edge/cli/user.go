@@ -107,7 +107,7 @@ func (c userPasswd) Run(a *app) error {
 		defer closeList()
 		ended, err := l.operators.Users.SetPassword(ctx, commandActor(), u.ID, p, c.Reason)
 		if errors.Is(err, account.ErrStale) {
-			return fmt.Errorf("somebody else has just changed the password of %q; nothing was changed now, try again", u.Username)
+			return fmt.Errorf("the password of %q was changed meanwhile; nothing was changed now, try again", u.Username)
 		}
 		if session.Done(err) {
 			_, _ = fmt.Fprintf(a.out, "password of %q changed\n", u.Username)

@@ -55,7 +55,7 @@ func (a *app) change(name string, c client.UserChange, says func(name string) st
 		}
 		ended, err := b.users.change(ctx, u, c)
 		if either(err, account.ErrLastAdmin, client.LastAdmin) {
-			return fmt.Errorf("%q is the last admin who is enabled; make somebody else one first: `%s user role NAME admin`", u.Username, b.command)
+			return fmt.Errorf("%q is the last admin who is enabled; make another user one first: `%s user role NAME admin`", u.Username, b.command)
 		}
 		if err != nil {
 			return err

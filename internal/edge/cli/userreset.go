@@ -48,7 +48,7 @@ func given(w io.Writer, name string, r client.PasswordReset) error {
 	if r.Page == "" {
 		how = "  " + r.Token.Reveal() + "\nThe page /console/password of the server asks for it.\n"
 	}
-	_, err := fmt.Fprintf(w, "Hand this to %q and to nobody else: whoever has it sets the password. It works once, until %s.\n%s",
+	_, err := fmt.Fprintf(w, "Give this to %q only: anyone who has it can set the password. It works once, until %s.\n%s",
 		printable(name), r.ExpiresAt.Format(time.RFC3339), how)
 	return err
 }

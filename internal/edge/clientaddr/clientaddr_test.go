@@ -34,7 +34,7 @@ func TestAddressIsTheNearestThatNoProxyOfOursHas(t *testing.T) {
 		headers []string
 		want    string
 	}{
-		"nobody says anything":                    {"203.0.113.9:80", nil, "203.0.113.9"},
+		"no header":                               {"203.0.113.9:80", nil, "203.0.113.9"},
 		"a stranger claims":                       {"203.0.113.9:80", []string{xff, "198.51.100.1", fwd, "for=198.51.100.1"}, "203.0.113.9"},
 		"one proxy":                               {"10.0.0.1:80", []string{xff, "198.51.100.1"}, "198.51.100.1"},
 		"one proxy, as Forwarded":                 {"10.0.0.1:80", []string{fwd, "for=198.51.100.1"}, "198.51.100.1"},
@@ -51,7 +51,7 @@ func TestAddressIsTheNearestThatNoProxyOfOursHas(t *testing.T) {
 		"nothing between commas":                  {"10.0.0.1:80", []string{xff, "198.51.100.1,"}, "10.0.0.1"},
 		"an empty line after":                     {"10.0.0.1:80", []string{xff, "198.51.100.1", xff, ""}, "10.0.0.1"},
 		"a name":                                  {"10.0.0.1:80", []string{xff, "localhost"}, "10.0.0.1"},
-		"nobody's address":                        {"10.0.0.1:80", []string{xff, "0.0.0.0"}, "10.0.0.1"},
+		"the unspecified address":                 {"10.0.0.1:80", []string{xff, "0.0.0.0"}, "10.0.0.1"},
 		"leading zeros":                           {"10.0.0.1:80", []string{xff, "198.051.100.001"}, "10.0.0.1"},
 		"a number":                                {"10.0.0.1:80", []string{xff, "3325256705"}, "10.0.0.1"},
 		"a port":                                  {"10.0.0.1:80", []string{xff, "198.51.100.1:4711"}, "198.51.100.1"},
@@ -159,8 +159,8 @@ func FuzzAppendedAddressCounts(f *testing.F) {
 					}
 					expect(t, h, client)
 
-					// The other header is the client's own. It may hide behind the
-					// proxy, and be nobody else.
+					// The other header is the client's own. It may appear as the
+					// proxy, and as no other client.
 					h["X-Forwarded-For"] = strings.Split(other, "\n")
 					expect(t, h, client, "10.0.0.1")
 				}

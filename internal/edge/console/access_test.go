@@ -113,7 +113,7 @@ func TestLoginLeadsBack(t *testing.T) {
 
 // A browser that keeps no Secure cookie over plain HTTP would show the empty
 // form again and again.
-func TestBrowserWithoutTheCookieIsTold(t *testing.T) {
+func TestBrowserWithoutTheCookieGetsAMessage(t *testing.T) {
 	w := newWorld(t)
 	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}}))
 	wantText(t, w.get(page.Header().Get("Location")), "Your browser did not keep the login.")

@@ -88,7 +88,7 @@ func (l *link) issue(c code, now time.Time) {
 	l.sum, l.expires, l.used = sha256.Sum256([]byte(c.reveal())), now.Add(LinkLife), false
 }
 
-// state says what a code is good for. Only someone who knows the code learns
+// state says what a code is good for. Only a client that knows the code learns
 // anything but linkUnknown.
 func (l *link) state(c code, now time.Time) linkState {
 	sum := sha256.Sum256([]byte(c.reveal()))

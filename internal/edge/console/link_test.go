@@ -55,7 +55,7 @@ func TestAdminMadeElsewhereEndsTheLinkForGood(t *testing.T) {
 	wantStatus(t, w.send("grace", passphrase), 410)
 }
 
-func TestGuessingAsksNobody(t *testing.T) {
+func TestGuessedCodeCostsNoQuery(t *testing.T) {
 	w := newWorld(t)
 	asked := w.asked
 	for _, code := range []string{"", "A", strings.Repeat("A", 26), w.code + "A", w.code[1:], strings.ToLower(w.code)} {

@@ -110,7 +110,7 @@ func (people) Revoke(context.Context, audit.Actor, flakepass.Token) (session.Ses
 }
 
 // right asks a password whether it holds the name of this world's passphrase,
-// which is all that it tells.
+// and does not show more.
 func right(p account.Password) bool {
 	bad, ok := errors.AsType[*invalid.Error](account.CheckPassword(passphrase, p))
 	return ok && slices.ContainsFunc(bad.Fields, func(f invalid.Field) bool { return f.Code == account.CodeContainsUsername })

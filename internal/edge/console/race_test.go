@@ -61,8 +61,8 @@ func TestWrongCodeDoesNotQueue(t *testing.T) {
 	})
 }
 
-// Whoever closes the page while waiting does not create an admin later.
-func TestGoneVisitorLeavesTheQueue(t *testing.T) {
+// A request that is closed while it waits does not create an admin later.
+func TestClosedRequestLeavesTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		w.onMake = func() { time.Sleep(time.Minute) }

@@ -14,7 +14,7 @@ import (
 )
 
 // passwordPath is the page on which a person sets a password with the token of a
-// reset. Nobody has to be logged in.
+// reset. It needs no login.
 const passwordPath = "/console/password"
 
 // Resets are the verbs about one-time links with which people set a password.

@@ -112,7 +112,7 @@ func TestFailureKeepsTheLink(t *testing.T) {
 	}
 }
 
-func TestCannotTellIsNoRefusal(t *testing.T) {
+func TestFailedQueryIsNoRefusal(t *testing.T) {
 	w := newWorld(t)
 	w.hasErr = errors.New("no database")
 	for _, page := range []*httptest.ResponseRecorder{w.open(), w.send("grace", passphrase)} {

@@ -43,8 +43,8 @@ func TestFormOfALoginThatIsOverLeadsBack(t *testing.T) {
 	wantNoText(t, w.get("/console/login?why=token_expired"), "What you sent was not done.")
 }
 
-// Nobody knows whether a form was done whose answer the database did not give.
-// The page does not say that nothing was changed; it leads to where one can look.
+// If the database did not answer, it is unknown whether the change was made. The page
+// does not say that nothing was changed; it links to the page that shows it.
 func TestUndecidedFormSaysSo(t *testing.T) {
 	w := newWorld(t)
 	crowd := w.populate(2)
@@ -69,7 +69,7 @@ func TestUndecidedFormSaysSo(t *testing.T) {
 	wantText(t, page, "Nothing was changed", `href="/console/users/8">Back to the page`)
 }
 
-// The code of a link is nowhere on a page that cannot tell.
+// The code of a link is nowhere on a page about an undecided check.
 func TestUndecidedSetupKeepsItsCode(t *testing.T) {
 	w := newWorld(t)
 	w.hasErr = errors.New("disk on fire")
@@ -78,7 +78,7 @@ func TestUndecidedSetupKeepsItsCode(t *testing.T) {
 	wantNoText(t, page, w.code, "Try again")
 }
 
-// Whoever presses twice has saved once, and did not get in their own way.
+// A form that is sent twice is saved once, and the second answer is no conflict.
 func TestSavingTwiceIsSavingOnce(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
@@ -153,11 +153,11 @@ func TestListsKeepTheirFilter(t *testing.T) {
 	wantText(t, w.see(c, second), `name="next" value="`+second+`"`) // ending a login leads back to this very page
 }
 
-// Whoever wants less motion (prefers-reduced-motion) gets none, as does
-// everybody else.
+// Nothing on a page moves, except in a browser that states no preference for less
+// motion (prefers-reduced-motion: no-preference).
 func TestNothingMoves(t *testing.T) {
 	css := newWorld(t).get("/console/assets/console.css").Body.String()
-	// What says that a count is under way moves for those who do not mind.
+	// The sign that a count is running moves only there.
 	css = regexp.MustCompile(`(?s)@media \(prefers-reduced-motion: no-preference\) \{.*?\n\}\n`).ReplaceAllString(css, "")
 	if m := regexp.MustCompile(`(?i)\b(transition|animation|scroll-behavior)[a-z-]*\s*:|@keyframes`).FindString(css); m != "" {
 		t.Errorf("the style has %s; put it within @media (prefers-reduced-motion: no-preference), and nowhere else", m)

@@ -48,9 +48,9 @@ func TestAddressBehindAProxyIsOneForLimitsAndLog(t *testing.T) {
 	}
 }
 
-// TestProxyThatNobodyConfiguredIsLoggedOnce: behind one, all clients share the
+// TestUnconfiguredProxyIsLoggedOnce: behind one, all clients share the
 // limits of one address, and nothing else says so.
-func TestProxyThatNobodyConfiguredIsLoggedOnce(t *testing.T) {
+func TestUnconfiguredProxyIsLoggedOnce(t *testing.T) {
 	for _, c := range []struct {
 		peer, forwarded string
 		trusted         []netip.Prefix

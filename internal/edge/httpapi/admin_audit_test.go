@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
-func TestEventsAreTold(t *testing.T) {
+func TestEventsAreListed(t *testing.T) {
 	f := newOperators()
 	f.events = []audit.Event{
 		{ID: 1573758316474007552, By: audit.Actor{ID: 7, Name: "ada", Via: audit.ViaAPI, RequestID: "RQ7K3XW5M2VTR6JH", Address: "192.0.2.7"},

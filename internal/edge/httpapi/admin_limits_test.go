@@ -33,8 +33,8 @@ func TestLimitsAreChangedWithThePolicy(t *testing.T) {
 	}
 }
 
-// TestLimitErrorsAreToldAtOnce: with those of the times, each field once.
-func TestLimitErrorsAreToldAtOnce(t *testing.T) {
+// TestLimitErrorsAreReturnedTogether: with those of the times, each field once.
+func TestLimitErrorsAreReturnedTogether(t *testing.T) {
 	f := newOperators()
 	f.real = true
 	with := func(old, text string) string { return strings.Replace(defaultLimits, old, text, 1) }

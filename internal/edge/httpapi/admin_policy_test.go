@@ -37,7 +37,7 @@ func TestOnlyAdminsComeIn(t *testing.T) {
 	}
 }
 
-func TestPolicyIsTold(t *testing.T) {
+func TestPolicyIsReturned(t *testing.T) {
 	f := newOperators()
 	a := f.send(t, "GET", "/v1/admin/policy", "")
 	const want = `{"idle_timeout_seconds":1209600,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":"@every 1m",` +
@@ -124,9 +124,9 @@ func TestDrasticChangeIsRefusedWithItsEffect(t *testing.T) {
 	}
 }
 
-// TestPolicyErrorsAreToldAtOnce: what is missing and what is wrong, in one
+// TestPolicyErrorsAreReturnedTogether: what is missing and what is wrong, in one
 // answer.
-func TestPolicyErrorsAreToldAtOnce(t *testing.T) {
+func TestPolicyErrorsAreReturnedTogether(t *testing.T) {
 	f := newOperators()
 	f.verbs.Schedule = func(string) error { return errors.New("never comes") }
 	for body, want := range map[string]string{
@@ -220,7 +220,7 @@ func TestHistoryComesInPages(t *testing.T) {
 	}
 }
 
-func TestAdminVerbsThatCannotTellAreUndecided(t *testing.T) {
+func TestAdminVerbsOnADownDatabaseAreUndecided(t *testing.T) {
 	f := newOperators()
 	f.down = errors.New(cause)
 	for _, r := range [][3]string{
@@ -256,7 +256,7 @@ func newOperators() *operators {
 }
 
 // A policy that no user has set has no name and no time.
-func TestAPolicyThatNobodyHasSetSaysSo(t *testing.T) {
+func TestDefaultPolicyHasNoAuthor(t *testing.T) {
 	for name, never := range map[string]time.Time{"as it is stored": time.UnixMilli(0).UTC(), "unset": {}} {
 		f, seed := newOperators(), policy.Default()
 		seed.UpdatedAt, seed.UpdatedBy = never, "flakepass"

@@ -66,7 +66,7 @@ func TestOpenResetsAreListedWithoutTheirTokens(t *testing.T) {
 	}
 	status, body := ask(t, adminAPI(t, &staff{err: account.ErrNotFound}), "DELETE", "/v1/admin/users/41/issued-password-resets", "")
 	if status != 404 {
-		t.Errorf("of nobody: %d %s", status, body)
+		t.Errorf("of an unknown user: %d %s", status, body)
 	}
 	if _, body := ask(t, adminAPI(t, &staff{}), "DELETE", "/v1/admin/users/41/issued-password-resets", ""); body != `{"withdrawn":3}` {
 		t.Errorf("withdrawn: %s", body)
@@ -124,7 +124,7 @@ func TestUseOfAReset(t *testing.T) {
 		asked      bool
 	}{
 		{"good", good, nil, nil, 204, "", true},
-		{"good, others untold", good, session.ErrUnpublished, nil, 204, "", true},
+		{"good, unpublished", good, session.ErrUnpublished, nil, 204, "", true},
 		{"used", good, account.ErrReset, nil, 403, `"code":"reset_token_invalid"`, true},
 		{"no token", `{"reset_token":"fpr_x","new_password":"x"}`, nil, nil, 403, `"code":"reset_token_invalid"`, false},
 		{"nothing", `{}`, nil, nil, 403, `"code":"reset_token_invalid"`, false},

@@ -298,7 +298,7 @@ func TestPageSaysWhetherThereIsAnother(t *testing.T) {
 	}
 	s.users = nil
 	if _, body := ask(t, adminAPI(t, s), "GET", "/v1/admin/users", ""); body != `{"users":[]}` {
-		t.Errorf("nobody: %s", body)
+		t.Errorf("unknown user: %s", body)
 	}
 }
 

@@ -120,7 +120,7 @@ var problems = append([]knownProblem{
 	{account.ErrExists, problem.Problem{Status: 409, Code: "username_taken", Title: "username taken",
 		Detail: "choose another username"}},
 	{account.ErrLastAdmin, problem.Problem{Status: 409, Code: "last_admin", Title: "the last enabled admin",
-		Detail: "make somebody else an admin first"}},
+		Detail: "make another user an admin first"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
 	{account.ErrReset, problem.Problem{Status: 403, Code: "reset_token_invalid", Title: "reset token not valid",
 		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},

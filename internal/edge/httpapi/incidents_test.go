@@ -31,7 +31,7 @@ func (l *ledger) NextN(_ context.Context, dst []idworker.ID) (int, error) { retu
 
 // TestRefusalsAreIncidents: each refusal that means something is an event, of
 // whom it is about, with the request; a flood of one kind is one line of the log,
-// and what every stranger can send is none.
+// and what a client without a token can send is none.
 func TestRefusalsAreIncidents(t *testing.T) {
 	of := func(err *flakepass.Refusal) error {
 		return fmt.Errorf("session: verify: %w", &session.RefusedError{ID: 9, UserID: 7, Username: "zoë", Err: err})

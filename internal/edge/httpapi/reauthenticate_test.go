@@ -31,9 +31,9 @@ func TestReauthenticationSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// TestWhoMayNotChangeAnythingIsToldWhy: by a use case, after the guard of the route
+// TestRefusedChangeNamesTheReason: by a use case, after the guard of the route
 // has let the token through.
-func TestWhoMayNotChangeAnythingIsToldWhy(t *testing.T) {
+func TestRefusedChangeNamesTheReason(t *testing.T) {
 	for err, want := range map[error]struct {
 		status          int
 		code, challenge string

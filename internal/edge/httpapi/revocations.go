@@ -103,7 +103,7 @@ func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
 		e.event("", "policy", ruleOf(b.Policy))
 	}
 	if b.Beat {
-		// Whoever follows uses its own login, and loses the stream with it.
+		// A follower uses its own login, and loses the stream when that login ends.
 		if err := e.still(ctx); err != nil {
 			return err
 		}

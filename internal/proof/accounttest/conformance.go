@@ -70,7 +70,7 @@ func TestUsers(t *testing.T, open func(t *testing.T) Store) {
 			same(t, got, u)
 		}
 	})
-	t.Run("NobodyIsNotFound", func(t *testing.T) {
+	t.Run("UnknownUserIsNotFound", func(t *testing.T) {
 		s := open(t)
 		create(t, s, user(1, "alice"))
 		for _, name := range []string{"", "-", "alic", "alice2", "ALICE", "alice ", "alicé", "0", "%", "a_ice"} {

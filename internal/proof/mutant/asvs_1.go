@@ -69,7 +69,7 @@ func asvs1() []asvsBreak {
 		breaks("1.4.2", "the ID in a token has 64 bits", "api/flakepass/token.go", "if !ok || id == 0 || id > 1<<63-1 {", "if !ok || id == 0 || id > 1<<63 {", "api/flakepass", "TestIDOutOfRangeIsRefused"),
 		breaks("1.5.2", "a text is taken for a number", asvsAPI+"/body.go",
 			"json.Unmarshal(body, v, json.RejectUnknownMembers(true))", "json.Unmarshal(body, v, json.StringifyNumbers(true), json.RejectUnknownMembers(true))",
-			asvsAPI, "TestPolicyErrorsAreToldAtOnce"),
+			asvsAPI, "TestPolicyErrorsAreReturnedTogether"),
 		breaks("1.5.2", "what is behind a value is passed over", "internal/store/redisstore/codec.go",
 			"if !hmac.Equal(b[len(body):], c.mac(key, body)) {", "if false {", "internal/store/redisstore", "FuzzDecode"),
 		breaks("1.5.3", "names in JSON are read in any case", asvsAPI+"/body.go",

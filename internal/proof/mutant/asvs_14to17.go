@@ -198,7 +198,7 @@ func asvs14to17() asvsTable {
 				"15.4.1", "a caller that takes an ID does not look whether another was faster", "idworker/ring.go",
 				"if r.head.CompareAndSwap(head, head+1) {",
 				"r.head.Store(head + 1)\n\t\tif true {",
-				"idworker", "TestRingTakesNothingTwiceAndRefusesNobody", "",
+				"idworker", "TestRingTakesNothingTwiceAndRefusesNoCall", "",
 			},
 			{
 				"15.4.2", "two instances take the lease of a pass", "internal/store/sqlstore/passes.go",
@@ -278,7 +278,7 @@ func asvs14to17() asvsTable {
 				"15.4.4", "an account has all streams", "internal/store/broadcast/broadcast.go",
 				"case h.followers >= h.Most && !h.makeRoom(account):",
 				"case h.followers >= h.Most:",
-				"internal/store/broadcast", "TestOneAccountKeepsNobodyFromFollowing", "",
+				"internal/store/broadcast", "TestOneAccountBlocksNoOtherFollower", "",
 			},
 			// V16 Logging and errors
 			{

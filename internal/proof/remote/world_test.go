@@ -92,8 +92,8 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 		h.t.Fatal(err)
 	}
 	ends, err := feed.New(feed.Options{From: p, Bound: remoteBound, Policy: func(_ context.Context, read policy.Policy) { rule.Apply(read) }, Learn: func(n session.News) {
-		p.memory.Learn(n)
-		p.news.Learn(n)
+		p.memory.ApplyPoll(n)
+		p.news.ApplyPoll(n)
 	}})
 	if err != nil {
 		h.t.Fatal(err)
@@ -180,8 +180,8 @@ func (h *house) logout(token flakepass.Token, at *place, notify bool) {
 	_ = at.session.Store.Publish(context.Background(), ended)
 	for _, p := range h.places {
 		if notify && p != at {
-			p.memory.Note(ended)
-			p.news.Note(ended)
+			p.memory.ApplyEnd(ended)
+			p.news.ApplyEnd(ended)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func TestStack(t *testing.T, open func(t *testing.T) Stack) {
 		{"BegunIsAliveWithAllItsFields", begun},
 		{"SecondLoginReplacesTheFirst", replaced},
 		{"EndedIsRefusedWithItsReasonForGood", ended},
-		{"EndingsMayBeHeardTwiceAndOutOfOrder", outOfOrder},
+		{"EndsMayArriveTwiceAndOutOfOrder", outOfOrder},
 		{"EndOfAnOldSessionLeavesTheNewerAlone", oldEnd},
 		{"EndWithAWrongHashChangesNothing", wrongHash},
 		{"EndTwiceReturnsTheFirstReason", endTwice},

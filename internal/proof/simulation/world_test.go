@@ -131,7 +131,7 @@ func (w *world) start(p *place, life int) {
 		must(err)
 		behind = common
 		i.word = func(text []byte) {
-			if s, ok := common.Word(text); ok {
+			if s, ok := common.DecodeEnd(text); ok {
 				i.note(s)
 			}
 		}
@@ -195,16 +195,16 @@ func (i *instance) settled(s session.Session) {
 }
 
 func (i *instance) note(ended session.Session) {
-	i.near.Note(ended)
+	i.near.ApplyEnd(ended)
 	if i.news != nil {
-		i.news.Note(ended)
+		i.news.ApplyEnd(ended)
 	}
 }
 
 func (i *instance) learn(n session.News) {
-	i.near.Learn(n)
+	i.near.ApplyPoll(n)
 	if i.news != nil {
-		i.news.Learn(n)
+		i.news.ApplyPoll(n)
 	}
 }
 

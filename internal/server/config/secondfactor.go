@@ -59,5 +59,5 @@ func (l *loader) checkSecondFactor() {
 		return
 	}
 	l.problems = append(l.problems, Problem{Variable: prefix + "SECOND_FACTOR_KEY",
-		Text: "admins need a second factor (" + prefix + "SECOND_FACTOR), and without a key nobody can add one; make one with: openssl rand -hex 32"})
+		Text: "admins need a second factor (" + prefix + "SECOND_FACTOR), and without a key no user can add one; make one with: openssl rand -hex 32"})
 }

@@ -41,7 +41,7 @@ func TestSecondFactorSettingsThatAreWrongSayWhatToDo(t *testing.T) {
 		{[]string{"FLAKEPASS_SECOND_FACTOR_KEY=" + good + "," + good}, "key 2 is there twice; remove one"},
 		{[]string{"FLAKEPASS_SECOND_FACTOR_KEY=" + good[2:]}, "key 1 is not 32 bytes"},
 		{[]string{"FLAKEPASS_SECOND_FACTOR=always"}, "FLAKEPASS_SECOND_FACTOR:"},
-		{[]string{"FLAKEPASS_SECOND_FACTOR=admins", "FLAKEPASS_DATABASE=mysql://u:p@db/flakepass"}, "without a key nobody can add one; make one with"},
+		{[]string{"FLAKEPASS_SECOND_FACTOR=admins", "FLAKEPASS_DATABASE=mysql://u:p@db/flakepass"}, "without a key no user can add one; make one with"},
 	} {
 		_, err := config.Load(config.Options{Environ: c.environ})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), planted) || strings.Contains(err.Error(), good[2:]) {

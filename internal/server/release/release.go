@@ -8,10 +8,10 @@ import (
 )
 
 // version is the version of a build that was not made from a tagged module and
-// was not told one.
+// was not given one.
 const version = "0.1.0-dev"
 
-// stamped is the version that the linker was told: make build VERSION=1.2.3.
+// stamped is the version that the linker was given: make build VERSION=1.2.3.
 // Nothing else of the build goes into the program, so that the same sources
 // give the same bytes.
 var stamped string

@@ -39,7 +39,7 @@ func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *
 	if ctx.Err() != nil {
 		return nil, nil, err
 	}
-	log.WarnContext(ctx, "nobody lends a worker number; the entry in the record gets a number by chance", "err", err)
+	log.WarnContext(ctx, "no worker number could be borrowed; the entry in the record gets a random number", "err", err)
 	return byChance{}, func() {}, nil
 }
 

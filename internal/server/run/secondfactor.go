@@ -55,7 +55,7 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 			// A new key would not open what the old one has closed.
 			if has, err := store.Any(ctx); err != nil || has {
 				return errors.Join(err, fmt.Errorf("%s is missing, and the database has second factors that only it opens; "+
-					"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then whoever has one needs a recovery code, or an admin who removes it", path))
+					"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then each user with a factor needs a recovery code, or an admin who removes it", path))
 			}
 			return nil
 		})
@@ -64,7 +64,7 @@ func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFa
 		}
 		return secondfactor.NewKeys(key)
 	default:
-		log.InfoContext(ctx, "nobody can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+		log.InfoContext(ctx, "no user can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
 	}
 	return GivenKeys(cfg)
 }

@@ -67,9 +67,9 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		},
 		Learn: func(news session.News) {
 			if t.memory != nil {
-				t.memory.Learn(news)
+				t.memory.ApplyPoll(news)
 			}
-			t.news.Learn(news)
+			t.news.ApplyPoll(news)
 		},
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func (t *tiers) cache(ctx context.Context, cfg config.Config, db *sqlstore.DB, h
 		return err
 	}
 	t.memory, err = memstore.NewSessions(t.common, memstore.Options{
-		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Heard: metrics.Heard,
+		Entries: cfg.CacheEntries, Bound: cfg.RevocationBound, Feed: t.feed, Arrived: metrics.EndArrived,
 	})
 	if err != nil {
 		t.common.Close()
@@ -131,8 +131,8 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 
 // note applies an end on another instance.
 func (t *tiers) note(ended session.Session) {
-	t.memory.Note(ended)
-	t.news.Note(ended)
+	t.memory.ApplyEnd(ended)
+	t.news.ApplyEnd(ended)
 }
 
 // written notes what the row of a session says after a use of it.
@@ -150,9 +150,9 @@ func (t *tiers) settled(s session.Session) {
 		return
 	}
 	if t.memory != nil {
-		t.memory.Settled(s)
+		t.memory.ApplySettled(s)
 	}
-	t.news.Note(s)
+	t.news.ApplyEnd(s)
 }
 
 // clock is the database's clock, as far as it was read, and otherwise this

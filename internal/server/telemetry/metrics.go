@@ -13,14 +13,14 @@ import (
 
 // Metrics are the numbers of one instance. Make one with [NewMetrics].
 type Metrics struct {
-	registry *prometheus.Registry
-	swept    prometheus.Counter
-	unswept  prometheus.Counter
-	skipped  prometheus.Counter
-	sweeps   *prometheus.CounterVec
-	sweeping prometheus.Histogram
-	untold   prometheus.Counter
-	sessions sessionMetrics
+	registry    *prometheus.Registry
+	swept       prometheus.Counter
+	unswept     prometheus.Counter
+	skipped     prometheus.Counter
+	sweeps      *prometheus.CounterVec
+	sweeping    prometheus.Histogram
+	unpublished prometheus.Counter
+	sessions    sessionMetrics
 }
 
 // NewMetrics returns metrics with a registry of their own.
@@ -31,7 +31,7 @@ func NewMetrics(version string) *Metrics {
 	m.skipped = m.counter("flakepass_sweeps_skipped_total", "Passes of the sweep that did not begin on this instance because another was running.")
 	m.sweeps = m.counters("outcome", "flakepass_sweeps_total", "Passes of the sweep on this instance, by outcome.")
 	m.sweeping = m.histogram("flakepass_sweep_duration_seconds", "How long a pass of the sweep took.", []float64{.001, .01, .1, 1, 10, 60, 600})
-	m.untold = m.counter("flakepass_untold_endings_total", "Ends of logins whose message could not be sent to Redis; effective on every instance within the bound.")
+	m.unpublished = m.counter("flakepass_untold_endings_total", "Ends of logins whose message could not be sent to Redis; effective on every instance within the bound.")
 	promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{
 		Name: "flakepass_build_info", Help: "Always 1; the version is in the label.",
 		ConstLabels: prometheus.Labels{"version": version},
@@ -45,7 +45,7 @@ func (m *Metrics) counter(name, help string) prometheus.Counter {
 	return promauto.With(m.registry).NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
-// counters are told apart by a label; those of values are shown from the start.
+// counters differ by a label; those of values are shown from the start.
 func (m *Metrics) counters(label, name, help string, values ...string) *prometheus.CounterVec {
 	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	for _, v := range values {
@@ -81,10 +81,10 @@ func (m *Metrics) Swept(outcome string, cleared, failed int64, took time.Duratio
 func (m *Metrics) SweepSkipped() { m.skipped.Inc() }
 
 // Unpublished counts an end that could not be published to the other instances.
-func (m *Metrics) Unpublished(context.Context, error) { m.untold.Inc() }
+func (m *Metrics) Unpublished(context.Context, error) { m.unpublished.Inc() }
 
-// RedisListening returns what is to be told whenever this instance begins or
-// ceases to hear from Redis of endings on the others, and adds two metrics about
+// RedisListening returns a function to call whenever this instance begins or ceases
+// to receive the ends on other instances from Redis, and adds two metrics about
 // it: without Redis there are none. Call it once.
 func (m *Metrics) RedisListening() func(bool) {
 	listening := promauto.With(m.registry).NewGauge(prometheus.GaugeOpts{

@@ -15,7 +15,7 @@ type sessionMetrics struct {
 	accepts map[string]*atomic.Uint64 // by source
 	age     prometheus.Histogram
 	stale   prometheus.Histogram
-	heard   *prometheus.HistogramVec
+	arrived *prometheus.HistogramVec
 	polls   *prometheus.CounterVec
 	polling prometheus.Histogram
 	ends    prometheus.Counter
@@ -31,7 +31,7 @@ func (m *Metrics) newSessionMetrics() sessionMetrics {
 			"The age of the database read behind an accepted token. One accept in 64 is observed.", ages),
 		stale: m.histogram("flakepass_stale_accept_age_seconds",
 			"How long a login had ended when its token was accepted. One accept in 1,000 is looked up; above the bound is an error.", ages),
-		heard: auto.NewHistogramVec(prometheus.HistogramOpts{
+		arrived: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "flakepass_end_heard_seconds", Buckets: ages,
 			Help: "How long after the end of a login, on any instance, this one received it, by the way it came: message or poll.",
 		}, []string{"by"}),
@@ -69,9 +69,9 @@ func (m *Metrics) AcceptAge(d time.Duration) { m.sessions.age.Observe(d.Seconds(
 // StaleAccept observes for how long a login was over when it was accepted.
 func (m *Metrics) StaleAccept(d time.Duration) { m.sessions.stale.Observe(d.Seconds()) }
 
-// Heard observes how long after the end of a login this instance heard of it.
-func (m *Metrics) Heard(by string, d time.Duration) {
-	m.sessions.heard.WithLabelValues(by).Observe(max(d, 0).Seconds())
+// EndArrived observes how long after the end of a login this instance received it.
+func (m *Metrics) EndArrived(by string, d time.Duration) {
+	m.sessions.arrived.WithLabelValues(by).Observe(max(d, 0).Seconds())
 }
 
 // Polled counts a poll of the feed.

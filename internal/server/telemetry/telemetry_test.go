@@ -50,7 +50,7 @@ func TestTextIsOneLineToo(t *testing.T) {
 	}
 }
 
-func TestMetricsTellWhatWasCounted(t *testing.T) {
+func TestMetricsShowWhatWasCounted(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
 	m.Swept("done", 41, 0, time.Second)
 	m.Swept("slow", 1, 2, time.Second)
@@ -73,7 +73,7 @@ func TestMetricsTellWhatWasCounted(t *testing.T) {
 	}
 }
 
-func TestMetricsTellWhetherRedisIsHeard(t *testing.T) {
+func TestMetricsShowWhetherRedisListens(t *testing.T) {
 	m := telemetry.NewMetrics("1.2.3")
 	scrape := func() string {
 		w := httptest.NewRecorder()

@@ -59,7 +59,7 @@ type Hub struct {
 	stopped   bool
 	followers int
 	streams   map[idworker.ID][]*stream // of each account that follows; the oldest first
-	ring      []heard                   // of at most Ring; event n lies at n % Ring
+	ring      []entry                   // of at most Ring; event n lies at n % Ring
 	next      uint64                    // number of the event to come; the first is 1
 	complete  time.Time                 // since when the ring holds all that became known
 	more      chan struct{}             // closed when there is another event
@@ -67,7 +67,7 @@ type Hub struct {
 	turned    time.Time // when known[0] was begun
 }
 
-type heard struct {
+type entry struct {
 	session.End
 	at time.Time // by this process's clock, after it was known
 }
@@ -99,15 +99,15 @@ func New(o Options) *Hub {
 	return h
 }
 
-// Learn adds what a poll brought, before its horizon counts.
-func (h *Hub) Learn(news session.News) {
+// ApplyPoll adds what a poll brought, before its horizon counts.
+func (h *Hub) ApplyPoll(news session.News) {
 	for _, e := range news.Ends {
 		h.add(e)
 	}
 }
 
-// Note adds a session that ended, here or elsewhere.
-func (h *Hub) Note(ended session.Session) {
+// ApplyEnd adds a session that ended, here or elsewhere.
+func (h *Hub) ApplyEnd(ended session.Session) {
 	h.add(session.End{UserID: ended.UserID, Floor: ended.ID, Reason: ended.Ended})
 }
 
@@ -124,11 +124,11 @@ func (h *Hub) add(e session.End) {
 	}
 	h.known[0][e.UserID] = e.Floor
 	if len(h.ring) < h.Ring {
-		h.ring = append(h.ring, heard{e, now})
+		h.ring = append(h.ring, entry{e, now})
 	} else {
 		old := &h.ring[h.slot(h.next)]
 		h.complete = old.at // of what became known at that instant, something is gone
-		*old = heard{e, now}
+		*old = entry{e, now}
 	}
 	h.next++
 	close(h.more)

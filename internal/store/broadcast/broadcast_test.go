@@ -107,12 +107,12 @@ func TestFollowerHearsEveryEndOnce(t *testing.T) {
 			if err := tier.Publish(t.Context(), end(user)); err != nil {
 				t.Fatal(err)
 			}
-			h.Note(end(user))
-			h.Learn(session.News{Ends: []session.End{{UserID: user, Floor: user + 1000}, {UserID: user, Floor: user + 999}}})
+			h.ApplyEnd(end(user))
+			h.ApplyPoll(session.News{Ends: []session.End{{UserID: user, Floor: user + 1000}, {UserID: user, Floor: user + 999}}})
 		}
 		synctest.Wait()
 		if len(l.ends) != 600 || l.ends[0] != 1 || l.ends[599] != 600 || l.beats != 1 {
-			t.Errorf("heard of %d ends, %d beats", len(l.ends), l.beats)
+			t.Errorf("got %d ends, %d beats", len(l.ends), l.beats)
 		}
 		if err := stop(); !errors.Is(err, context.Canceled) || h.Followers() != 0 {
 			t.Errorf("Follow: %v, %d followers", err, h.Followers())
@@ -132,7 +132,7 @@ func TestStartCoversWhatItSays(t *testing.T) {
 			at := map[idworker.ID]time.Time{}
 			for user := idworker.ID(1); user <= 40; user++ {
 				at[user] = time.Now()
-				h.Note(end(user))
+				h.ApplyEnd(end(user))
 				time.Sleep(time.Second)
 			}
 			now := time.Now()
@@ -159,18 +159,18 @@ func TestResumedGoesOnWhereItBrokeOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(broadcast.Options{Ring: 8})
 		other, _ := open(broadcast.Options{Ring: 8})
-		h.Note(end(1))
+		h.ApplyEnd(end(1))
 		first, stop := follow(t, h, "")
 		_ = stop()
-		h.Note(end(2))
-		h.Note(end(3))
+		h.ApplyEnd(end(2))
+		h.ApplyEnd(end(3))
 		again, stop := follow(t, h, first.last)
 		_ = stop()
 		if !again.start.Resumed || len(again.ends) != 2 || again.ends[0] != 2 {
 			t.Errorf("resumed: %+v, %v", again.start, again.ends)
 		}
 		for user := idworker.ID(10); user < 20; user++ {
-			h.Note(end(user))
+			h.ApplyEnd(end(user))
 		}
 		for _, mark := range []string{first.last, "", "x", again.last + "0", "-", first.last + "x"} {
 			anew, stop := follow(t, h, mark)
@@ -197,7 +197,7 @@ func TestSlowFollowerIsCut(t *testing.T) {
 			result <- h.Follow(t.Context(), 1, "", func(session.Bulletin) error { <-enough; return nil })
 		}()
 		for user := idworker.ID(1); user < 20; user++ {
-			h.Note(end(user))
+			h.ApplyEnd(end(user))
 			synctest.Wait()
 		}
 		close(enough)
@@ -234,7 +234,7 @@ func TestFollowersAreLimited(t *testing.T) {
 
 // One account that has all streams loses its newest to accounts that have fewer, and
 // gets none back by asking for more.
-func TestOneAccountKeepsNobodyFromFollowing(t *testing.T) {
+func TestOneAccountBlocksNoOtherFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(broadcast.Options{Most: 6})
 		type end struct {
@@ -290,22 +290,22 @@ func TestOneAccountKeepsNobodyFromFollowing(t *testing.T) {
 	})
 }
 
-// TestBeatsPromiseNoMoreThanWasTold: a poll is applied in the middle of a beat,
+// TestBeatsPromiseNoMoreThanWasSent: a poll is applied in the middle of a beat,
 // right before the horizon is read.
-func TestBeatsPromiseNoMoreThanWasTold(t *testing.T) {
+func TestBeatsPromiseNoMoreThanWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, from := open(broadcast.Options{})
 		polled := time.Now().Add(time.Second)
 		from.poll = func() {
-			if h.Note(end(2)); time.Now().After(polled) {
+			if h.ApplyEnd(end(2)); time.Now().After(polled) {
 				from.horizon = polled
 			}
 		}
-		heard := false
+		ended := false
 		ctx, cancel := context.WithCancel(t.Context())
 		_ = h.Follow(ctx, 1, "", func(b session.Bulletin) error {
-			heard = heard || len(b.Ends) > 0
-			if b.Beat && !heard {
+			ended = ended || len(b.Ends) > 0
+			if b.Beat && !ended {
 				t.Error("the horizon is that of an end which was not told")
 			}
 			if b.Beat && b.Horizon.Equal(polled) {

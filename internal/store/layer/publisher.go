@@ -10,7 +10,7 @@ import (
 // it is given.
 type Publisher struct {
 	session.Store // everything but Publish is the next store's
-	To            interface{ Note(ended session.Session) }
+	To            interface{ ApplyEnd(ended session.Session) }
 }
 
 var _ session.Store = (*Publisher)(nil)
@@ -18,6 +18,6 @@ var _ session.Store = (*Publisher)(nil)
 // Publish publishes, and then passes the end on: the next store may wait for one that
 // instances share.
 func (p *Publisher) Publish(ctx context.Context, ended session.Session) error {
-	p.To.Note(ended)
+	p.To.ApplyEnd(ended)
 	return p.Store.Publish(ctx, ended)
 }

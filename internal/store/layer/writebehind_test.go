@@ -37,7 +37,7 @@ func TestTouchesOfOneSessionBecomeOneWrite(t *testing.T) {
 	}
 }
 
-func TestWriterIsToldTheTouchInterval(t *testing.T) {
+func TestWriterGetsTheTouchInterval(t *testing.T) {
 	w := &writer{}
 	p := policy.Default()
 	p.Touch = 17 * time.Second
@@ -51,7 +51,7 @@ func TestWriterIsToldTheTouchInterval(t *testing.T) {
 	}
 }
 
-// TestWhatTheRowsSayIsPassedOn: who remembers a session hears what its row says,
+// TestWhatTheRowsSayIsPassedOn: a tier that remembers a session gets what its row says,
 // and that a use was refused. A row that somebody else holds is tried again.
 func TestWhatTheRowsSayIsPassedOn(t *testing.T) {
 	at := time.UnixMilli(1_800_000_000_000)

@@ -48,29 +48,29 @@ func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
 	return t.next.Publish(ctx, ended)
 }
 
-// Note refuses the session from now on and does not pass that on: for messages of
+// ApplyEnd refuses the session from now on and does not pass that on: for messages of
 // other instances.
-func (t *Sessions) Note(ended session.Session) {
+func (t *Sessions) ApplyEnd(ended session.Session) {
 	now := t.now()
-	if t.tombstones.add(now, ended.UserID, ended.ID, ended.Ended) && t.heard != nil {
-		t.heard("message", session.Age(now, ended.AsOf))
+	if t.tombstones.add(now, ended.UserID, ended.ID, ended.Ended) && t.arrived != nil {
+		t.arrived("message", session.Age(now, ended.AsOf))
 	}
 }
 
-// Settled refuses a session that the rows have decided about here, and does not pass
+// ApplySettled refuses a session that the rows have decided about here, and does not pass
 // that on.
-func (t *Sessions) Settled(ended session.Session) {
+func (t *Sessions) ApplySettled(ended session.Session) {
 	t.tombstones.add(t.now(), ended.UserID, ended.ID, ended.Ended)
 }
 
-// Learn refuses the sessions whose ends a poll of the database brought, and does not
+// ApplyPoll refuses the sessions whose ends a poll of the database brought, and does not
 // pass that on.
-func (t *Sessions) Learn(news session.News) {
+func (t *Sessions) ApplyPoll(news session.News) {
 	now := t.now()
 	for i := range news.Ends {
 		e := &news.Ends[i]
-		if t.tombstones.add(now, e.UserID, e.Floor, e.Reason) && t.heard != nil {
-			t.heard("poll", news.Now.Sub(e.At))
+		if t.tombstones.add(now, e.UserID, e.Floor, e.Reason) && t.arrived != nil {
+			t.arrived("poll", news.Now.Sub(e.At))
 		}
 	}
 }

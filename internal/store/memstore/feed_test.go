@@ -65,14 +65,14 @@ func TestStaleHorizonIsNotReliedOn(t *testing.T) {
 		poll   time.Duration // before now; negative: never
 		want   bool
 	}{
-		{"read here, just now, and nothing heard ever", session.FromDatabase, 0, -1, true},
+		{"read here, just now, and nothing received ever", session.FromDatabase, 0, -1, true},
 		{"read here within the bound", session.FromDatabase, bound - 1, bound, true},
 		{"read here at the bound", session.FromDatabase, bound, bound, false},
-		{"read here at the bound, heard within it", session.FromDatabase, bound, bound - 1, true},
+		{"read here at the bound, received within it", session.FromDatabase, bound, bound - 1, true},
 		// Another instance's clock said when, and may be wrong.
-		{"read by another, and nothing heard ever", session.FromRedis, 0, -1, false},
-		{"read by another, heard within the bound", session.FromRedis, 0, bound - 1, true},
-		{"read by another, heard at the bound", session.FromRedis, 0, bound, false},
+		{"read by another, and nothing received ever", session.FromRedis, 0, -1, false},
+		{"read by another, received within the bound", session.FromRedis, 0, bound - 1, true},
+		{"read by another, received at the bound", session.FromRedis, 0, bound, false},
 		{"at the end of its life", session.FromDatabase, session.Life(bound), 0, false},
 		{"in the last moment of its life", session.FromRedis, session.Life(bound) - 1, 0, true},
 	} {
@@ -106,15 +106,15 @@ func TestLearntEndIsRefusedWithItsReason(t *testing.T) {
 		h.poll()
 		mustBe(t, tier, 7, "")
 		mustBe(t, tier, 8, "")
-		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 7, Reason: session.LoggedOut}}})
+		tier.ApplyPoll(session.News{Ends: []session.End{{UserID: owner, Floor: 7, Reason: session.LoggedOut}}})
 		h.poll()
 		mustBe(t, tier, 7, session.LoggedOut)
 		mustBe(t, tier, 8, "")
 		// Heard again, older and out of order.
-		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 3, Reason: session.Revoked}}})
+		tier.ApplyPoll(session.News{Ends: []session.End{{UserID: owner, Floor: 3, Reason: session.Revoked}}})
 		mustBe(t, tier, 7, session.LoggedOut)
 		// A later one of the same user: what was below it, it replaced.
-		tier.Learn(session.News{Ends: []session.End{{UserID: owner, Floor: 8, Reason: session.Disabled}}})
+		tier.ApplyPoll(session.News{Ends: []session.End{{UserID: owner, Floor: 8, Reason: session.Disabled}}})
 		mustBe(t, tier, 8, session.Disabled)
 		mustBe(t, tier, 7, session.Replaced)
 	})
@@ -126,23 +126,23 @@ func TestPropagationIsMeasuredOnce(t *testing.T) {
 			by    string
 			after time.Duration
 		}
-		var heard []word
+		var received []word
 		tier := openWith(t, &fake{}, memstore.Options{Entries: 100, Bound: bound, Feed: &horizon{},
-			Heard: func(by string, after time.Duration) { heard = append(heard, word{by, after}) }})
+			Arrived: func(by string, after time.Duration) { received = append(received, word{by, after}) }})
 		s := gone(7, session.LoggedOut)
 		time.Sleep(time.Millisecond)
-		tier.Note(s)
+		tier.ApplyEnd(s)
 		end := session.End{UserID: owner, Floor: 7, At: time.Now()}
-		tier.Learn(session.News{Now: time.Now(), Ends: []session.End{end}}) // known already
+		tier.ApplyPoll(session.News{Now: time.Now(), Ends: []session.End{end}}) // known already
 		end.Floor = 9
 		news := session.News{Now: end.At.Add(time.Second), Ends: []session.End{end}}
-		tier.Learn(news)
-		tier.Learn(news)
+		tier.ApplyPoll(news)
+		tier.ApplyPoll(news)
 		if err := tier.Publish(t.Context(), gone(11, session.LoggedOut)); err != nil { // this instance's own
 			t.Fatal(err)
 		}
-		if len(heard) != 2 || heard[0] != (word{"message", time.Millisecond}) || heard[1] != (word{"poll", time.Second}) {
-			t.Errorf("heard %v", heard)
+		if len(received) != 2 || received[0] != (word{"message", time.Millisecond}) || received[1] != (word{"poll", time.Second}) {
+			t.Errorf("received %v", received)
 		}
 	})
 }

@@ -30,9 +30,9 @@ type Options struct {
 	// Feed, if set, says up to when every end has been noted here. Without it
 	// an answer is believed by its as-of alone.
 	Feed interface{ Horizon() time.Time }
-	// Heard, if set, is called with the time from the end of a session until its end
+	// Arrived, if set, is called with the time from the end of a session until its end
 	// became known here, and by what it did: "message" or "poll".
-	Heard func(by string, after time.Duration)
+	Arrived func(by string, after time.Duration)
 	// Load limits one question to the next tier. 0 means 3 seconds.
 	Load time.Duration
 	// Now is the clock. nil means time.Now.
@@ -46,7 +46,7 @@ type Sessions struct {
 	life       time.Duration // of an answer, from its as-of, while the horizon is fresh
 	load       time.Duration
 	feed       interface{ Horizon() time.Time }
-	heard      func(by string, after time.Duration)
+	arrived    func(by string, after time.Duration)
 	now        func() time.Time
 	cache      *otter.Cache[idworker.ID, *entry]
 	loader     otter.Loader[idworker.ID, *entry]
@@ -93,7 +93,7 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
 	t := &Sessions{
-		next: next, bound: o.Bound, life: o.Bound, load: o.Load, feed: o.Feed, heard: o.Heard, now: o.Now, cache: cache,
+		next: next, bound: o.Bound, life: o.Bound, load: o.Load, feed: o.Feed, arrived: o.Arrived, now: o.Now, cache: cache,
 		ahead: make(chan struct{}, renewals),
 	}
 	if o.Feed != nil {

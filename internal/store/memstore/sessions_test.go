@@ -18,7 +18,7 @@ import (
 const bound = 5 * time.Second
 
 func TestFillDoesNotRevive(t *testing.T) {
-	for _, heard := range []struct {
+	for _, received := range []struct {
 		while string
 		word  session.Session
 	}{
@@ -39,18 +39,18 @@ func TestFillDoesNotRevive(t *testing.T) {
 					answer <- err
 				}()
 				synctest.Wait() // the next tier has read "alive" and is slow to say so
-				if err := tier.Publish(t.Context(), heard.word); err != nil {
+				if err := tier.Publish(t.Context(), received.word); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(late) // in a bubble
-				next.set(gone(7, heard.word.Ended))
+				next.set(gone(7, received.word.Ended))
 				close(next.hold)
 				if err := <-answer; err == nil && got.Alive() {
-					t.Errorf("after %s, a read that began before and came back %v later was accepted", heard.while, late)
+					t.Errorf("after %s, a read that began before and came back %v later was accepted", received.while, late)
 				}
 				for range 3 {
 					if got, err := tier.Get(t.Context(), 7); err == nil && got.Alive() {
-						t.Errorf("after %s, %v late: the fill revived it", heard.while, late)
+						t.Errorf("after %s, %v late: the fill revived it", received.while, late)
 					}
 				}
 			})
@@ -129,8 +129,8 @@ func TestNextTierDownIsUndecidedNotUnknown(t *testing.T) {
 				t.Errorf("Get past the bound: %v, want what the next tier said", err)
 			}
 		}
-		// What was heard here needs nobody.
-		tier.Note(gone(7, session.LoggedOut))
+		// What was received here needs no other tier.
+		tier.ApplyEnd(gone(7, session.LoggedOut))
 		next.fail(nil)
 		mustBe(t, tier, 7, session.LoggedOut)
 	})
@@ -274,7 +274,7 @@ func TestSlowNextTierIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestHearRefusesAlthoughTheNextTierFails(t *testing.T) {
+func TestPublishedEndRefusesAlthoughTheNextTierFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &fake{}
 		next.set(alive(7))
@@ -356,7 +356,7 @@ func TestHitAllocatesNothing(t *testing.T) {
 	next.set(alive(7))
 	tier := openWith(t, next, memstore.Options{Entries: 100, Bound: time.Hour})
 	mustBe(t, tier, 7, "")
-	tier.Note(gone(6, session.LoggedOut)) // a tombstone of its user, to be passed
+	tier.ApplyEnd(gone(6, session.LoggedOut)) // a tombstone of its user, to be passed
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
 		if _, err := tier.Get(ctx, 7); err != nil {

@@ -23,7 +23,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 				user += 1 << 22
 				s := gone(7, session.LoggedOut)
 				s.UserID = user
-				tier.Note(s)
+				tier.ApplyEnd(s)
 			}
 		}
 		end(burst)
@@ -57,14 +57,14 @@ func TestFloorNeverShrinks(t *testing.T) {
 		}
 		tier := open(t, next)
 		for _, id := range []idworker.ID{5, 3, 8, 1, 8, 2} {
-			tier.Note(gone(id, session.LoggedOut))
+			tier.ApplyEnd(gone(id, session.LoggedOut))
 		}
 		mustBe(t, tier, 8, session.LoggedOut)
 		mustBe(t, tier, 9, "")
 		for id := idworker.ID(1); id < 8; id++ {
 			mustBe(t, tier, id, session.Replaced) // by what ended as the last
 		}
-		tier.Note(gone(2, session.Disabled))
+		tier.ApplyEnd(gone(2, session.Disabled))
 		mustBe(t, tier, 8, session.LoggedOut)
 	})
 }
@@ -76,7 +76,7 @@ func TestTombstoneOfOneUserIsNoOtherUsers(t *testing.T) {
 		other.UserID = owner + 64 // in the same shard or not
 		next.set(other)
 		tier := open(t, next)
-		tier.Note(gone(8, session.LoggedOut))
+		tier.ApplyEnd(gone(8, session.LoggedOut))
 		mustBe(t, tier, 7, "")
 	})
 }
@@ -126,12 +126,12 @@ func TestConcurrentUse(t *testing.T) {
 				dead := floor.Load() >= int64(id)
 				got, err := tier.Get(t.Context(), id)
 				if err == nil && dead && got.Alive() {
-					t.Errorf("%v: alive after it was heard to have ended", id)
+					t.Errorf("%v: alive after its end was received", id)
 				}
 				_ = tier.Touch(t.Context(), id, time.Now())
 				if w == 0 && i%20 == 0 {
 					end := idworker.ID(i/20 + 1)
-					tier.Note(gone(end, session.Revoked))
+					tier.ApplyEnd(gone(end, session.Revoked))
 					floor.Store(int64(end))
 				}
 			}

@@ -109,8 +109,8 @@ func TestSentinelsWithAPassword(t *testing.T) {
 	one, _ := g.open(t, next)
 	other, _ := g.open(t, &fake{})
 	g.share(t, one, next, other, 7)
-	ear := listenTo(t, other)
-	heard(t, ear, one, 1000)
+	box := listenTo(t, other)
+	received(t, box, one, 1000)
 	if err := one.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
 		t.Errorf("Publish: %v", err)
 	}

@@ -27,8 +27,8 @@ func (g *group) masterKilled(t *testing.T) {
 	next := &fake{}
 	one, _ := g.open(t, next)
 	silent, _ := g.open(t, &fake{})
-	ear := listenTo(t, silent)
-	heard(t, ear, one, 50_000)
+	box := listenTo(t, silent)
+	received(t, box, one, 50_000)
 
 	// Of these, all servers know before one of them is lost.
 	victim := g.owner(redisstore.KeyOf(60_000))
@@ -55,10 +55,10 @@ func (g *group) masterKilled(t *testing.T) {
 	for _, id := range buried {
 		ended(t, silent, id, session.LoggedOut)
 	}
-	heard(t, ear, one, 70_000)
+	received(t, box, one, 70_000)
 	g.share(t, one, next, silent, 71_000, 71_001, 71_002, 71_003, 71_004, 71_005)
 	t.Logf("%d questions, %d ends of which Redis was not told %d; the breaker opened %d times",
-		w.asked, len(w.over), w.untold, log.Count("does not answer"))
+		w.asked, len(w.over), w.unpublished, log.Count("does not answer"))
 	victim.Start()
 	g.await()
 }
@@ -69,8 +69,8 @@ func (g *group) allKilled(t *testing.T) {
 	next := &fake{}
 	one, _ := g.open(t, next, func(o *redisstore.Options) { o.Log = logger(&log) })
 	silent, _ := g.open(t, &fake{})
-	ear := listenTo(t, silent)
-	heard(t, ear, one, 80_000)
+	box := listenTo(t, silent)
+	received(t, box, one, 80_000)
 	for _, r := range g.servers {
 		r.Kill()
 	}
@@ -89,7 +89,7 @@ func (g *group) allKilled(t *testing.T) {
 		r.Start()
 	}
 	g.share(t, one, next, silent, 82_000, 82_001, 82_002, 82_003)
-	heard(t, ear, one, 83_000)
+	received(t, box, one, 83_000)
 	g.await()
 }
 
@@ -97,11 +97,11 @@ func (g *group) allKilled(t *testing.T) {
 type people struct {
 	truth *sessiontest.Memory
 
-	mu     sync.Mutex
-	ids    []idworker.ID
-	over   map[idworker.ID]time.Time // zero while the end is under way
-	asked  int
-	untold int
+	mu          sync.Mutex
+	ids         []idworker.ID
+	over        map[idworker.ID]time.Time // zero while the end is under way
+	asked       int
+	unpublished int
 }
 
 // live lets them do so for as long as story runs, on two instances. Of the first
@@ -172,7 +172,7 @@ func (w *people) life(t *testing.T, near session.Store) {
 	w.set(id, time.Now())
 	if err := near.Publish(ctx, s); errors.Is(err, session.ErrUnpublished) {
 		w.mu.Lock()
-		w.untold++
+		w.unpublished++
 		w.mu.Unlock()
 	} else if err != nil {
 		t.Errorf("Publish: %v", err)

@@ -25,26 +25,26 @@ func fed(f *freshness, change func(*redisstore.Options)) func(*redisstore.Option
 
 // While an instance does not hear of ends, it does not believe what another
 // one has put into Redis, and asks the database.
-func TestValueIsBelievedOnlyWhileEndsAreHeardOf(t *testing.T) {
+func TestValueIsBelievedOnlyWhileEndsArrive(t *testing.T) {
 	server := testenv.Redis(t)
-	truth, hears := &fake{}, &freshness{}
+	truth, feed := &fake{}, &freshness{}
 	truth.set(alive(7))
-	here := open(t, server, truth, fed(hears, nil))
-	there := open(t, server, truth, fed(hears, nil))
+	here := open(t, server, truth, fed(feed, nil))
+	there := open(t, server, truth, fed(feed, nil))
 	mustGet(t, there, 7, "")
 	if got := mustGet(t, here, 7, ""); truth.asked() != 2 || got.Source != session.FromDatabase {
-		t.Errorf("heard of nothing yet: the truth was asked %d times, answer from the %v", truth.asked(), got.Source)
+		t.Errorf("before the first poll: the truth was asked %d times, answer from the %v", truth.asked(), got.Source)
 	}
-	hears.Store(true)
+	feed.Store(true)
 	if got := mustGet(t, here, 7, ""); truth.asked() != 2 || got.Source != session.FromRedis {
-		t.Errorf("hears of ends: the truth was asked %d times, answer from %v", truth.asked(), got.Source)
+		t.Errorf("with a current feed: the truth was asked %d times, answer from %v", truth.asked(), got.Source)
 	}
-	hears.Store(false)
+	feed.Store(false)
 	mustGet(t, here, 7, "")
 	if truth.asked() != 3 {
-		t.Errorf("hears of nothing any more: the truth was asked %d times, want 3", truth.asked())
+		t.Errorf("without a current feed: the truth was asked %d times, want 3", truth.asked())
 	}
-	// That it ended is believed whatever is heard.
+	// That it ended is believed whatever is received.
 	if err := there.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +53,14 @@ func TestValueIsBelievedOnlyWhileEndsAreHeardOf(t *testing.T) {
 
 func TestFedValueLivesForHalfOfAnAnswersLife(t *testing.T) {
 	server := testenv.Redis(t)
-	truth, hears := &fake{}, &freshness{}
-	hears.Store(true)
+	truth, feed := &fake{}, &freshness{}
+	feed.Store(true)
 	truth.set(alive(7))
 	var ahead atomic.Int64
 	now := func(o *redisstore.Options) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	}
-	tier := open(t, server, truth, fed(hears, now))
+	tier := open(t, server, truth, fed(feed, now))
 	mustGet(t, tier, 7, "")
 	const slow = 20 * time.Second // what this test may take
 	half := session.Life(bound) / 2
@@ -83,14 +83,14 @@ func TestFedValueLivesForHalfOfAnAnswersLife(t *testing.T) {
 // A filler is so slow that the tombstone of its session has come and gone.
 func TestLateFillAfterTombstoneTTL(t *testing.T) {
 	server := testenv.Redis(t)
-	truth, hears := &fake{hold: make(chan struct{}), read: make(chan struct{}, 1)}, &freshness{}
+	truth, feed := &fake{hold: make(chan struct{}), read: make(chan struct{}, 1)}, &freshness{}
 	truth.set(alive(7))
-	hears.Store(true)
+	feed.Store(true)
 	var ahead atomic.Int64
 	now := func(o *redisstore.Options) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	}
-	slow, other := open(t, server, truth, fed(hears, now)), open(t, server, &fake{}, fed(hears, now))
+	slow, other := open(t, server, truth, fed(feed, now)), open(t, server, &fake{}, fed(feed, now))
 	filled := make(chan session.Session)
 	go func() {
 		got, _ := slow.Get(t.Context(), 7)

@@ -67,7 +67,7 @@ func (g *group) promises(t *testing.T) {
 	t.Run("CheckNamesTheTrouble", g.checked)
 	t.Run("ManySessionsAtOnceAreShared", g.manyAtOnce)
 	t.Run("TombstoneIsNotOverwrittenByALateFill", g.lateFill)
-	t.Run("EndIsHeardByOtherInstances", g.endIsHeard)
+	t.Run("EndReachesOtherInstances", g.endReachesOthers)
 	t.Run("LostMasterCostsNoAnswer", g.masterKilled)
 	t.Run("LostGroupCostsNoAnswer", g.allKilled)
 }
@@ -126,8 +126,8 @@ func ended(t *testing.T, silent *redisstore.Sessions, id idworker.ID, why sessio
 	}, "Redis says that the session has ended")
 }
 
-// heard fails the test unless endings on one instance come to be heard.
-func heard(t *testing.T, ear *ear, on *redisstore.Sessions, id idworker.ID) {
+// received fails the test unless endings on one instance come to be received.
+func received(t *testing.T, box *inbox, on *redisstore.Sessions, id idworker.ID) {
 	t.Helper()
 	testenv.Eventually(t, soon, func() bool {
 		id++ // word that is spread before somebody listens is lost
@@ -135,14 +135,14 @@ func heard(t *testing.T, ear *ear, on *redisstore.Sessions, id idworker.ID) {
 		if err != nil && !errors.Is(err, session.ErrUnpublished) {
 			t.Fatalf("Publish: %v", err)
 		}
-		return ear.has(id)
-	}, "the end is heard")
+		return box.has(id)
+	}, "the end is received")
 }
 
-// listenTo is an ear at an instance.
-func listenTo(t *testing.T, tier *redisstore.Sessions) *ear {
+// listenTo is the inbox of an instance.
+func listenTo(t *testing.T, tier *redisstore.Sessions) *inbox {
 	t.Helper()
-	e := &ear{}
+	e := &inbox{}
 	ctx, cancel := context.WithCancel(t.Context())
 	var listening sync.WaitGroup
 	listening.Go(func() {
@@ -206,18 +206,18 @@ func (g *group) lateFill(t *testing.T) {
 	}
 }
 
-func (g *group) endIsHeard(t *testing.T) {
+func (g *group) endReachesOthers(t *testing.T) {
 	one, _ := g.open(t, &fake{})
 	for range 3 {
 		other, _ := g.open(t, &fake{})
-		ear := listenTo(t, other)
-		heard(t, ear, one, 30_000)
+		box := listenTo(t, other)
+		received(t, box, one, 30_000)
 		// Now that it listens it hears of sessions wherever they lie.
 		for id := idworker.ID(31_000); id < 31_010; id++ {
 			if err := one.Publish(t.Context(), gone(id, session.Revoked)); err != nil {
 				t.Fatal(err)
 			}
-			testenv.Eventually(t, soon, func() bool { return ear.has(id) }, "the end is heard")
+			testenv.Eventually(t, soon, func() bool { return box.has(id) }, "the end is received")
 		}
 	}
 }

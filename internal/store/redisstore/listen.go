@@ -21,8 +21,8 @@ const (
 
 var errNoAnswer = errors.New("the connection says nothing, and does not answer either")
 
-// Listen calls heard for every session that another instance, or this one,
-// says has ended, until ctx ends. heard must not block. A lost message is made
+// Listen calls received for every session that another instance, or this one,
+// says has ended, until ctx ends. received must not block. A lost message is made
 // good by the bound; a forged one fails its MAC and is dropped.
 //
 // Redis keeps no message for a client that is away, and a client that connects anew
@@ -30,8 +30,8 @@ var errNoAnswer = errors.New("the connection says nothing, and does not answer e
 // with no other reader and no queue that could overflow: as long as it lasts nothing
 // is lost. When it ends that is logged, and reported by the Listening and Gap of
 // [Options] once there is another.
-func (t *Sessions) Listen(ctx context.Context, heard func(session.Session)) {
-	l := &listener{Sessions: t, heard: heard, last: time.Now()}
+func (t *Sessions) Listen(ctx context.Context, received func(session.Session)) {
+	l := &listener{Sessions: t, received: received, last: time.Now()}
 	for ctx.Err() == nil {
 		err := l.subscribe(ctx)
 		if ctx.Err() != nil {
@@ -52,10 +52,10 @@ func (t *Sessions) Listen(ctx context.Context, heard func(session.Session)) {
 // A listener is the state of one call of Listen.
 type listener struct {
 	*Sessions
-	heard func(session.Session)
-	on    bool
-	last  time.Time // until when nothing was missed
-	since time.Time // of the loss; zero unless it was logged
+	received func(session.Session)
+	on       bool
+	last     time.Time // until when nothing was missed
+	since    time.Time // of the loss; zero unless it was logged
 }
 
 // subscribe listens on one connection until that ends, and says why.
@@ -100,8 +100,8 @@ func (l *listener) take(ctx context.Context, message any) error {
 	}
 	l.last = time.Now()
 	if m, ok := message.(*redis.Message); ok {
-		if s, ok := l.Word([]byte(m.Payload)); ok {
-			l.heard(s)
+		if s, ok := l.DecodeEnd([]byte(m.Payload)); ok {
+			l.received(s)
 		}
 	}
 	return nil
@@ -134,9 +134,9 @@ func (l *listener) lost(ctx context.Context, err error) {
 	l.on = false
 }
 
-// Word is the session that a message says has ended, or false if it is no
+// DecodeEnd returns the session that a message says has ended, or false if it is no
 // message of this deployment.
-func (t *Sessions) Word(message []byte) (session.Session, bool) {
+func (t *Sessions) DecodeEnd(message []byte) (session.Session, bool) {
 	if len(message) < fixedLen {
 		return session.Session{}, false
 	}

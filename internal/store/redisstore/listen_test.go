@@ -61,7 +61,7 @@ func TestListenConnectsAgain(t *testing.T) {
 			var told states
 			tier := open(t, server, &fake{}, told.watch, func(o *redisstore.Options) { o.Log = logger(&log) })
 			begun := time.Now()
-			heard := listen(t, server, tier)
+			received := listen(t, server, tier)
 			testenv.Eventually(t, soon, func() bool { return told.all() == "on " }, "it says that it listens")
 			if gap := told.gap(0); gap.Before(begun) || gap.After(time.Now()) || log.String() != "" {
 				t.Errorf("at the start: a gap since %v, begun at %v, log %q", gap, begun, log.String())
@@ -71,7 +71,7 @@ func TestListenConnectsAgain(t *testing.T) {
 			testenv.Eventually(t, soon, func() bool {
 				id++ // word that is spread meanwhile is lost, which the bound makes good
 				_ = tier.Publish(t.Context(), gone(id, session.Revoked))
-				return heard.has(id)
+				return received.has(id)
 			}, "word comes through again")
 			if told.all() != "on off on " {
 				t.Errorf("was told %q, want that it listens, does not, and does again", told.all())
@@ -93,7 +93,7 @@ func TestListenBeforeThereIsRedis(t *testing.T) {
 	var log testenv.Journal
 	var told states
 	tier := open(t, server, &fake{}, told.watch, func(o *redisstore.Options) { o.Log = logger(&log) })
-	heard := listenTo(t, tier)
+	received := listenTo(t, tier)
 	testenv.Eventually(t, soon, func() bool { return log.Count("does not tell of endings") == 1 }, "it says that it does not listen")
 	if told.all() != "" {
 		t.Errorf("was told %q: what never was is not lost", told.all())
@@ -103,7 +103,7 @@ func TestListenBeforeThereIsRedis(t *testing.T) {
 	testenv.Eventually(t, soon, func() bool {
 		id++
 		_ = tier.Publish(t.Context(), gone(id, session.Revoked))
-		return heard.has(id)
+		return received.has(id)
 	}, "word comes through")
 	if told.all() != "on " || log.Count("does not tell of endings") != 1 || log.Count("tells of endings again") != 1 {
 		t.Errorf("was told %q, log\n%s", told.all(), log.String())
@@ -148,7 +148,7 @@ func (s *states) gap(n int) time.Time {
 func TestListenBelievesOnlyItsDeployment(t *testing.T) {
 	server := testenv.Redis(t)
 	tier := open(t, server, &fake{})
-	heard := listen(t, server, tier)
+	received := listen(t, server, tier)
 	rdb := admin(t, server)
 	for _, word := range [][]byte{
 		{}, []byte("7"), make([]byte, 100), bytes.Repeat([]byte{255}, 70),
@@ -163,9 +163,9 @@ func TestListenBelievesOnlyItsDeployment(t *testing.T) {
 	if err := tier.Publish(t.Context(), gone(8, session.LoggedOut)); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, soon, func() bool { return heard.has(8) }, "the true word, sent last, is heard")
-	if heard.has(7) || heard.has(0) {
-		t.Errorf("heard %v, want 8 only", heard.all)
+	testenv.Eventually(t, soon, func() bool { return received.has(8) }, "the true word, sent last, is received")
+	if received.has(7) || received.has(0) {
+		t.Errorf("received %v, want 8 only", received.all)
 	}
 }
 
@@ -177,7 +177,7 @@ func instance(t *testing.T, server *testenv.RedisServer, next session.Store) *me
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, server, func(ctx context.Context) { tier.Listen(ctx, near.Note) })
+	run(t, server, func(ctx context.Context) { tier.Listen(ctx, near.ApplyEnd) })
 	return near
 }
 
@@ -194,15 +194,15 @@ func run(t *testing.T, server *testenv.RedisServer, listen func(context.Context)
 	}, "somebody listens")
 }
 
-// An ear keeps what it heard.
-type ear struct {
+// An inbox keeps what it received.
+type inbox struct {
 	mu  sync.Mutex
 	all []idworker.ID
 }
 
-func listen(t *testing.T, server *testenv.RedisServer, tier *redisstore.Sessions) *ear {
+func listen(t *testing.T, server *testenv.RedisServer, tier *redisstore.Sessions) *inbox {
 	t.Helper()
-	e := &ear{}
+	e := &inbox{}
 	run(t, server, func(ctx context.Context) {
 		tier.Listen(ctx, func(s session.Session) {
 			e.mu.Lock()
@@ -213,7 +213,7 @@ func listen(t *testing.T, server *testenv.RedisServer, tier *redisstore.Sessions
 	return e
 }
 
-func (e *ear) has(id idworker.ID) bool {
+func (e *inbox) has(id idworker.ID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, h := range e.all {

@@ -26,9 +26,9 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 			server := testenv.Redis(t)
 			next := &fake{}
 			var log testenv.Journal
-			untold := 0
+			unpublished := 0
 			tier := open(t, server, next, func(o *redisstore.Options) {
-				o.Log, o.Unpublished = logger(&log), func(context.Context, error) { untold++ }
+				o.Log, o.Unpublished = logger(&log), func(context.Context, error) { unpublished++ }
 			})
 			for id := range idworker.ID(20) {
 				next.set(alive(id + 1))
@@ -44,8 +44,8 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 			if err := tier.Publish(t.Context(), gone(2, session.LoggedOut)); !errors.Is(err, session.ErrUnpublished) {
 				t.Errorf("Publish: %v, want ErrUnpublished", err)
 			}
-			if len(next.heard) != 1 || untold != 1 {
-				t.Errorf("the tiers behind heard %d ends, %d counted as untold; want 1 and 1", len(next.heard), untold)
+			if len(next.received) != 1 || unpublished != 1 {
+				t.Errorf("the tiers behind received %d ends, %d counted as unpublished; want 1 and 1", len(next.received), unpublished)
 			}
 			mustGet(t, tier, 2, session.LoggedOut)
 			if _, err := tier.Get(t.Context(), 99); !errors.Is(err, session.ErrNotFound) {

@@ -24,7 +24,7 @@ func TestInstanceThatIsNewKnowsTheRulesBefore(t *testing.T) {
 	if v := after.Take(t.Context(), of(key, wider)); v.Allowed || v.Retry > wider.Interval() {
 		t.Errorf("%+v", v)
 	}
-	// The one that has not heard of the change yet counts by the old one, and hears.
+	// The one that does not know of the change yet counts by the old one, and learns the new one.
 	if v := before.Take(t.Context(), of(key, wider)); v.Allowed {
 		t.Errorf("where it was counted before: %+v", v)
 	}

@@ -64,21 +64,21 @@ type Redis interface {
 
 // Sessions shares them. Make one with [NewSessions].
 type Sessions struct {
-	next      session.Store
-	redis     Redis
-	rdb       redis.UniversalClient // nil in a simulation
-	codec     codec
-	bound     time.Duration
-	life      time.Duration // of a value, from its as-of
-	tombstone time.Duration // the life of one, from when it is put up
-	feed      interface{ Fresh() bool }
-	skew      time.Duration
-	now       func() time.Time
-	untold    func(context.Context, error)
-	foreign   func(context.Context)
-	listening func(bool)
-	gap       func(time.Time)
-	log       *slog.Logger
+	next        session.Store
+	redis       Redis
+	rdb         redis.UniversalClient // nil in a simulation
+	codec       codec
+	bound       time.Duration
+	life        time.Duration // of a value, from its as-of
+	tombstone   time.Duration // the life of one, from when it is put up
+	feed        interface{ Fresh() bool }
+	skew        time.Duration
+	now         func() time.Time
+	unpublished func(context.Context, error)
+	foreign     func(context.Context)
+	listening   func(bool)
+	gap         func(time.Time)
+	log         *slog.Logger
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -103,7 +103,7 @@ func NewSessions(rdb redis.UniversalClient, next session.Store, o Options) (*Ses
 }
 
 // NewSessionsOver is [NewSessions] over anything that keeps the promise of [Redis]. What it
-// returns does not listen by itself: see [Sessions.Word].
+// returns does not listen by itself: see [Sessions.DecodeEnd].
 func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) {
 	if len(o.Key) < 32 || o.Bound <= 0 {
 		return nil, errors.New("redisstore: needs a key of 32 bytes and a bound above 0")
@@ -119,7 +119,7 @@ func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) 
 	}
 	t := &Sessions{
 		next: next, redis: r, codec: newCodec(o.Key),
-		bound: o.Bound, life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, untold: o.Unpublished, foreign: o.Foreign,
+		bound: o.Bound, life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, unpublished: o.Unpublished, foreign: o.Foreign,
 		listening: o.Listening, gap: o.Gap, log: o.Log,
 	}
 	// A tombstone stays longer than any alive value can, plus the time that a
@@ -207,8 +207,8 @@ func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
 	if err == nil {
 		return nil
 	}
-	if t.untold != nil {
-		t.untold(ctx, err)
+	if t.unpublished != nil {
+		t.unpublished(ctx, err)
 	}
 	return fmt.Errorf("redisstore: %w: %w", session.ErrUnpublished, err)
 }

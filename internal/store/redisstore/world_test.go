@@ -86,13 +86,13 @@ func mustGet(t *testing.T, tier *redisstore.Sessions, id idworker.ID, why sessio
 // A fake is the next tier. It reads before it waits, as a database does whose
 // answer is long on its way.
 type fake struct {
-	mu    sync.Mutex
-	of    map[idworker.ID]session.Session
-	err   error
-	gets  int
-	heard []session.Session
-	hold  chan struct{}
-	read  chan struct{} // told that a question was read, while hold is set
+	mu       sync.Mutex
+	of       map[idworker.ID]session.Session
+	err      error
+	gets     int
+	received []session.Session
+	hold     chan struct{}
+	read     chan struct{} // told that a question was read, while hold is set
 }
 
 func (f *fake) set(s session.Session) {
@@ -142,7 +142,7 @@ func (f *fake) Touch(context.Context, idworker.ID, time.Time) error { return nil
 func (f *fake) Publish(_ context.Context, s session.Session) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.heard = append(f.heard, s)
+	f.received = append(f.received, s)
 	f.keep(s)
 	return nil
 }
