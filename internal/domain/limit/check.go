@@ -51,22 +51,13 @@ type Range struct {
 
 // RangeOf is the range of a limit by its name in the API, and the zero Range of
 // what is none.
-func RangeOf(field string) Range { return bounds[field] }
-
-// bounds are those of each rule. NIST SP 800-63B-4 section 3.2.2 wants at most
-// 100 failures in a row on one account; with fewer than 10, or with no period of
-// a day, a stranger either locks a new device out at once or guesses for ever.
-var bounds = map[string]Range{
-	"login_place": {3, 1000, second, 90 * day, day, 100 * time.Millisecond,
-		"3 to 1000 attempts in 1s to 90d, one more at least once a day and at most ten times a second"},
-	"login_account": {10, 100, day, 90 * day, day, 0,
-		"10 to 100 attempts (NIST SP 800-63B-4 section 3.2.2) in 1d to 90d, one more at least once a day"},
-	"login_address": {10, 10_000, second, day, minute, 10 * time.Millisecond,
-		"10 to 10000 attempts in 1s to 1d, one more at least once a minute, for many people share an address, and at most 100 a second"},
-	"register": {1, 10_000, second, 30 * day, day, 100 * time.Millisecond,
-		"1 to 10000 accounts in 1s to 30d, one more at least once a day and at most ten a second"},
-	"introspect": {1, 1_000_000, second, hour, second, 0,
-		"1 to 1000000 questions in 1s to 1h, at least one a second"},
+func RangeOf(field string) Range {
+	for _, d := range definitions {
+		if d.name == field {
+			return d.Range
+		}
+	}
+	return Range{}
 }
 
 // Slowest is how long it takes at least until the last rule of a place allows one
@@ -83,7 +74,7 @@ func (l *Limits) check(places int) (all []Wrong) {
 	}
 	place := l.LoginPlace[:min(places, MaxPlace)]
 	for i, r := range place {
-		if b := bounds["login_place"]; !b.holds(r) {
+		if b := RangeOf("login_place"); !b.holds(r) {
 			wrong("login_place", OutOfRange, i, "each rule of login_place must be %s", b.why)
 			break
 		} else if i > 0 && (r.Per <= place[i-1].Per || r.Count <= place[i-1].Count || r.Interval() <= place[i-1].Interval()) {
@@ -97,18 +88,13 @@ func (l *Limits) check(places int) (all []Wrong) {
 	case len(all) == 0 && place[len(place)-1].Interval() < Slowest:
 		wrong("login_place", TooFast, len(place)-1, "the last rule of login_place must allow at most one attempt in %v in the long run, such as 50 in 1d", Slowest)
 	}
-	for _, f := range []struct {
-		field string
-		rule  Rule
-	}{
-		{"login_account", l.LoginAccount}, {"login_address", l.LoginAddress}, {"register", l.Register}, {"introspect", l.Introspect},
-	} {
-		if b := bounds[f.field]; !b.holds(f.rule) {
+	for _, d := range singles {
+		if r := *d.rule(l); !d.holds(r) {
 			kind := OutOfRange
-			if f.rule == (Rule{}) {
+			if r == (Rule{}) {
 				kind = Missing
 			}
-			wrong(f.field, kind, 0, "%s must be %s", f.field, b.why)
+			wrong(d.name, kind, 0, "%s must be %s", d.name, d.why)
 		}
 	}
 	return all

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
@@ -13,9 +14,9 @@ import (
 // Doc is l as JSON has it: in the API, in the database, in the record.
 func (l *Limits) Doc() *wire.Limits {
 	doc := func(r Rule) *wire.Limit { return &wire.Limit{Count: int64(r.Count), Period: wire.Seconds(r.Per)} }
-	d := &wire.Limits{
-		LoginPlace: []wire.Limit{}, LoginAccount: doc(l.LoginAccount), LoginAddress: doc(l.LoginAddress),
-		Register: doc(l.Register), Introspect: doc(l.Introspect),
+	d := &wire.Limits{LoginPlace: []wire.Limit{}}
+	for _, f := range singles {
+		*f.doc(d) = doc(*f.rule(l))
 	}
 	for _, r := range l.LoginPlace[:l.Place()] {
 		d.LoginPlace = append(d.LoginPlace, *doc(r))
@@ -28,19 +29,13 @@ func (l *Limits) Doc() *wire.Limits {
 func FromDoc(d *wire.Limits) (Limits, []Wrong) {
 	var l Limits
 	var all []Wrong
-	for _, f := range []struct {
-		name string
-		from *wire.Limit
-		to   *Rule
-	}{
-		{"login_account", d.LoginAccount, &l.LoginAccount}, {"login_address", d.LoginAddress, &l.LoginAddress},
-		{"register", d.Register, &l.Register}, {"introspect", d.Introspect, &l.Introspect},
-	} {
-		if f.from == nil {
+	for _, f := range singles {
+		from := *f.doc(d)
+		if from == nil {
 			all = append(all, Wrong{Field: f.name, Code: CodeRequired, Message: "must be given; what is to stay is sent as it is"})
 			continue
 		}
-		*f.to = ruleOf(*f.from)
+		*f.rule(&l) = ruleOf(*from)
 	}
 	switch {
 	case d.LoginPlace == nil:
@@ -52,7 +47,7 @@ func FromDoc(d *wire.Limits) (Limits, []Wrong) {
 		l.LoginPlace[i] = ruleOf(d.LoginPlace[i])
 	}
 	for _, w := range l.check(len(d.LoginPlace)) {
-		if !has(all, w.Field) {
+		if !slices.ContainsFunc(all, func(before Wrong) bool { return before.Field == w.Field }) {
 			all = append(all, w)
 		}
 	}
@@ -63,15 +58,6 @@ func FromDoc(d *wire.Limits) (Limits, []Wrong) {
 func ruleOf(r wire.Limit) Rule {
 	const most = math.MaxInt32
 	return Rule{int(min(max(r.Count, -1), most)), min(max(time.Duration(r.Period), -time.Second), most*time.Second)}
-}
-
-func has(all []Wrong, field string) bool {
-	for _, w := range all {
-		if w.Field == field {
-			return true
-		}
-	}
-	return false
 }
 
 // Encode is l as it is stored.

@@ -6,6 +6,8 @@ package limit
 import (
 	"fmt"
 	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // A Rule allows Count attempts at once, and Count more in each Per, evenly. The
@@ -58,17 +60,44 @@ type Limits struct {
 	Introspect Rule
 }
 
-// Default is what holds unless an operator has set something else. NIST SP
-// 800-63B-4 section 3.2.2 wants at most 100 failures in a row on one account.
+// definitions are all that is fixed of each limit, in the order in which they are
+// shown. The first, login_place, is a list of rules, and its default and its code are
+// apart. NIST SP 800-63B-4 section 3.2.2 wants at most 100 failures in a row on one
+// account; with fewer than 10, or with no period of a day, an attacker either locks a
+// new device out at once or guesses for ever.
+var definitions = []struct {
+	name  string // in the API
+	rule  func(*Limits) *Rule
+	doc   func(*wire.Limits) **wire.Limit
+	usual Rule
+	Range
+}{
+	{name: "login_place", Range: Range{3, 1000, second, 90 * day, day, 100 * time.Millisecond,
+		"3 to 1000 attempts in 1s to 90d, one more at least once a day and at most ten times a second"}},
+	{"login_account", func(l *Limits) *Rule { return &l.LoginAccount }, func(d *wire.Limits) **wire.Limit { return &d.LoginAccount },
+		Rule{100, 30 * day}, Range{10, 100, day, 90 * day, day, 0,
+			"10 to 100 attempts (NIST SP 800-63B-4 section 3.2.2) in 1d to 90d, one more at least once a day"}},
+	{"login_address", func(l *Limits) *Rule { return &l.LoginAddress }, func(d *wire.Limits) **wire.Limit { return &d.LoginAddress },
+		Rule{120, minute}, Range{10, 10_000, second, day, minute, 10 * time.Millisecond,
+			"10 to 10000 attempts in 1s to 1d, one more at least once a minute, for many people share an address, and at most 100 a second"}},
+	{"register", func(l *Limits) *Rule { return &l.Register }, func(d *wire.Limits) **wire.Limit { return &d.Register },
+		Rule{30, hour}, Range{1, 10_000, second, 30 * day, day, 100 * time.Millisecond,
+			"1 to 10000 accounts in 1s to 30d, one more at least once a day and at most ten a second"}},
+	{"introspect", func(l *Limits) *Rule { return &l.Introspect }, func(d *wire.Limits) **wire.Limit { return &d.Introspect },
+		Rule{1000, second}, Range{1, 1_000_000, second, hour, second, 0,
+			"1 to 1000000 questions in 1s to 1h, at least one a second"}},
+}
+
+// singles are the limits of one rule.
+var singles = definitions[1:]
+
+// Default is what holds unless an operator has set something else.
 func Default() Limits {
-	const day = 24 * time.Hour
-	return Limits{
-		LoginPlace:   [MaxPlace]Rule{{5, time.Minute}, {20, time.Hour}, {50, day}},
-		LoginAccount: Rule{100, 30 * day},
-		LoginAddress: Rule{120, time.Minute},
-		Register:     Rule{30, time.Hour},
-		Introspect:   Rule{1000, time.Second},
+	l := Limits{LoginPlace: [MaxPlace]Rule{{5, minute}, {20, hour}, {50, day}}}
+	for _, d := range singles {
+		*d.rule(&l) = d.usual
 	}
+	return l
 }
 
 // LoginNetwork is how much of LoginAccount those of one network may use: a fifth,
@@ -92,29 +121,24 @@ func (l *Limits) Place() int {
 
 // Names are the limits as the API names them, in the order in which they are
 // shown.
-func Names() []string {
-	return []string{"login_place", "login_account", "login_address", "register", "introspect"}
+func Names() (names []string) {
+	for _, d := range definitions {
+		names = append(names, d.name)
+	}
+	return names
 }
 
 // Of returns the rules of the limit of that name, to be read or set: all
 // [MaxPlace] of login_place, where the last ones may be none, and one of any
 // other. It is nil if there is no such limit.
 func (l *Limits) Of(name string) []*Rule {
-	switch name {
-	case "login_place":
-		all := make([]*Rule, len(l.LoginPlace))
-		for i := range all {
-			all[i] = &l.LoginPlace[i]
+	for _, d := range singles {
+		if d.name == name {
+			return []*Rule{d.rule(l)}
 		}
-		return all
-	case "login_account":
-		return []*Rule{&l.LoginAccount}
-	case "login_address":
-		return []*Rule{&l.LoginAddress}
-	case "register":
-		return []*Rule{&l.Register}
-	case "introspect":
-		return []*Rule{&l.Introspect}
+	}
+	if name == "login_place" {
+		return []*Rule{&l.LoginPlace[0], &l.LoginPlace[1], &l.LoginPlace[2], &l.LoginPlace[3]}
 	}
 	return nil
 }

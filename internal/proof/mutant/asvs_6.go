@@ -36,7 +36,7 @@ func asvs6Passwords() []asvsBreak {
 func asvs6Guessing() []asvsBreak {
 	const account, limiter = "internal/domain/account", "internal/domain/ratelimit/limiter.go"
 	return slices.Concat(
-		breaks("6.1.1", "other limits hold than are written down", "internal/domain/limit/limit.go", "{{5, time.Minute}, {20, time.Hour}, {50, day}}", "{{6, time.Minute}, {20, time.Hour}, {50, day}}",
+		breaks("6.1.1", "other limits hold than are written down", "internal/domain/limit/limit.go", "{{5, minute}, {20, hour}, {50, day}}", "{{6, minute}, {20, hour}, {50, day}}",
 			"internal/domain/ratelimit", "TestDocumentedLimits", "TestDocumentedBackOff"),
 		breaks("6.1.3", "there is one more way to log in", asvsAPI+"/httpapi.go", "\tmine := v1.Group(", "\tv1.POST(\"/login/by-mail\", s.do(s.login))\n\tmine := v1.Group(", asvsAPI, "TestRoutesAreTheContract"),
 		breaks("6.1.1", "an owner waits for what others have used up", limiter, "t.subject = t.whose(shown)", "t.subject = strangers", "internal/domain/ratelimit", "TestOwnerIsNotLockedOutByAnAttacker"),
