@@ -18,27 +18,33 @@ import (
 )
 
 // childFile makes the test binary a process that migrates the SQLite file named
-// there and says how many migrations it has applied.
-const childFile = "FLAKEPASS_MIGRATIONS_TEST_FILE"
+// there, and childDSN the MySQL database, and says how many migrations it has applied.
+const (
+	childFile = "FLAKEPASS_MIGRATIONS_TEST_FILE"
+	childDSN  = "FLAKEPASS_MIGRATIONS_TEST_DSN"
+)
 
 func TestMain(m *testing.M) {
-	file := os.Getenv(childFile)
-	if file == "" {
+	child := database{migrations.SQLite, "sqlite", sqliteDSN(os.Getenv(childFile))}
+	if dsn := os.Getenv(childDSN); dsn != "" {
+		child = database{migrations.MySQL, "mysql", dsn}
+	} else if os.Getenv(childFile) == "" {
 		os.Exit(m.Run())
 	}
-	if err := migrateFile(file); err != nil {
+	if err := child.migrate(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func migrateFile(file string) error {
-	db, err := sql.Open("sqlite", sqliteDSN(file))
+// migrate is what the process does.
+func (d database) migrate() error {
+	db, err := sql.Open(d.driver, d.dsn)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	applied, err := migrations.Up(context.Background(), db, migrations.SQLite)
+	applied, err := migrations.Up(context.Background(), db, d.dialect, nil)
 	_, _ = fmt.Fprintln(os.Stdout, len(applied))
 	return err
 }
@@ -92,7 +98,7 @@ func onEach(t *testing.T, test func(t *testing.T, d database)) {
 
 func mustUp(t testing.TB, db *sql.DB, d migrations.Dialect) []migrations.Applied {
 	t.Helper()
-	applied, err := migrations.Up(t.Context(), db, d)
+	applied, err := migrations.Up(t.Context(), db, d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,9 @@ func TestFilesKeepTheRules(t *testing.T) {
 			if n := strings.Count(half, ";\n"); n != 1 {
 				t.Errorf("mysql/%s: %d statements %s, want 1", file, n, direction)
 			}
+			if direction == "up" && strings.Contains(half, "IF NOT EXISTS") {
+				t.Errorf("mysql/%s: does not fail when it is run again", file)
+			}
 		}
 		for _, path := range []string{"mysql/" + file, "sqlite/" + file} {
 			if strings.Contains(read(path), "NO TRANSACTION") {

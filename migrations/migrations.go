@@ -11,7 +11,9 @@
 //
 //   - In mysql/, a file is one statement. MySQL commits before and after each
 //     statement that changes the schema, so a second one could be cut off from
-//     the first.
+//     the first. A statement that was done must fail when it is run again: CREATE
+//     TABLE without IF NOT EXISTS, ADD COLUMN, ADD KEY. That is how a step is
+//     recognised that was cut off from its record. DROP TABLE IF EXISTS may run again.
 //   - In sqlite/, a file is one transaction, together with the record that it
 //     was applied. It must not say NO TRANSACTION: that the two cannot come
 //     apart is what lets several processes migrate one file at once.
@@ -24,6 +26,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 )
@@ -71,17 +74,26 @@ type State struct {
 
 // Up applies what the database lacks, in order, and returns what this call has
 // applied, also when it fails half-way. Any number of instances may call it at
-// once, on an empty database too: each migration is applied by one of them, and
-// all return when it is there. On a database that is up to date it reads, and
-// neither takes a lock nor writes.
+// once, on an empty database too, and on any nodes of a cluster: each migration is
+// applied by one of them, and all return when it is there. On a database that is up to
+// date it reads, and neither takes a lock nor writes.
+//
+// On MySQL one instance does the work, however long it takes, and the others wait for
+// it; log, which may be nil, says for whom. If it ends halfway, another goes on after 15 seconds.
+// Renewing its claim takes a second connection of db; with one connection a step that
+// takes longer is begun by a second instance too, which does no harm.
 //
 // It returns [ErrAhead] without a change when the database is newer. Any other
 // failure names the migration; running Up again continues there.
-func Up(ctx context.Context, db *sql.DB, d Dialect) ([]Applied, error) {
-	r, err := newRunner(db, d)
+func Up(ctx context.Context, db *sql.DB, d Dialect, log *slog.Logger) ([]Applied, error) {
+	r, err := newRunner(db, d, log)
 	if err != nil {
 		return nil, err
 	}
+	return r.up(ctx)
+}
+
+func (r *runner) up(ctx context.Context) ([]Applied, error) {
 	have, err := r.have(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: up: %w", err)
@@ -93,12 +105,13 @@ func Up(ctx context.Context, db *sql.DB, d Dialect) ([]Applied, error) {
 // Down undoes the newest migrations, at most steps of them, and returns what
 // this call has undone, also when it fails half-way. What the tables of those
 // migrations hold is lost. It returns [ErrAhead] without a change when the
-// database is newer, for only the newer program knows how to undo the newest.
-func Down(ctx context.Context, db *sql.DB, d Dialect, steps int) ([]Applied, error) {
+// database is newer, for only the newer program knows how to undo the newest. It waits for
+// other instances as [Up] does.
+func Down(ctx context.Context, db *sql.DB, d Dialect, steps int, log *slog.Logger) ([]Applied, error) {
 	if steps < 1 {
 		return nil, fmt.Errorf("migrations: down: %d steps; the least is 1", steps)
 	}
-	r, err := newRunner(db, d)
+	r, err := newRunner(db, d, log)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +127,7 @@ func Down(ctx context.Context, db *sql.DB, d Dialect, steps int) ([]Applied, err
 // Status lists all migrations that this program knows or the database has, in
 // the order of their numbers. It only reads.
 func Status(ctx context.Context, db *sql.DB, d Dialect) ([]State, error) {
-	r, err := newRunner(db, d)
+	r, err := newRunner(db, d, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +150,7 @@ func Status(ctx context.Context, db *sql.DB, d Dialect) ([]State, error) {
 // Check returns nil if the database has exactly the migrations of this program,
 // and otherwise [ErrBehind] or [ErrAhead] with the numbers. It only reads.
 func Check(ctx context.Context, db *sql.DB, d Dialect) error {
-	r, err := newRunner(db, d)
+	r, err := newRunner(db, d, nil)
 	if err != nil {
 		return err
 	}

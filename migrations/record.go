@@ -87,9 +87,13 @@ func (record) Tablename() string { return recordTable }
 
 // TableExists looks into the database's catalogue.
 func (r record) TableExists(ctx context.Context, db database.DBTxConn) (bool, error) {
+	return r.tableExists(ctx, db, recordTable)
+}
+
+func (r record) tableExists(ctx context.Context, db database.DBTxConn, table string) (bool, error) {
 	var n int
-	if err := db.QueryRowContext(ctx, r.exists+"'"+recordTable+"'").Scan(&n); err != nil {
-		return false, fmt.Errorf("look for %s: %w", recordTable, err)
+	if err := db.QueryRowContext(ctx, r.exists+"'"+table+"'").Scan(&n); err != nil {
+		return false, fmt.Errorf("look for %s: %w", table, err)
 	}
 	return n > 0, nil
 }

@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/database"
 )
 
 // A direction is that of a run, as goose puts it.
@@ -45,9 +50,12 @@ type runner struct {
 	record  record
 	folder  fs.FS
 	known   []migration // in the order of their numbers
+	log     *slog.Logger
+	timing  timing
+	lease   *lease // while steps run on MySQL
 }
 
-func newRunner(db *sql.DB, d Dialect) (*runner, error) {
+func newRunner(db *sql.DB, d Dialect, log *slog.Logger) (*runner, error) {
 	rec, err := recordOf(d)
 	if err != nil {
 		return nil, err
@@ -56,8 +64,11 @@ func newRunner(db *sql.DB, d Dialect) (*runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}
-	r := &runner{db: db, dialect: d, record: rec, folder: folder}
-	p, err := r.provider()
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	r := &runner{db: db, dialect: d, record: rec, folder: folder, log: log, timing: usual}
+	p, err := r.provider(0)
 	if err != nil {
 		return nil, fmt.Errorf("migrations: %w", err)
 	}
@@ -69,11 +80,11 @@ func newRunner(db *sql.DB, d Dialect) (*runner, error) {
 }
 
 // provider returns a fresh one for each attempt, because a provider tries only
-// once to create its table.
-func (r *runner) provider() (*goose.Provider, error) {
+// once to create its table. What it does for that step, it does under the lease.
+func (r *runner) provider(step int64) (*goose.Provider, error) {
 	options := []goose.ProviderOption{goose.WithStore(r.record), goose.WithDisableGlobalRegistry(true)}
-	if r.dialect == MySQL {
-		options = append(options, goose.WithSessionLocker(mysqlLock{}))
+	if r.lease != nil {
+		options = append(options, goose.WithSessionLocker(turn{r.lease, step}))
 	}
 	return goose.NewProvider(goose.DialectCustom, r.db, r.folder, options...)
 }
@@ -85,8 +96,16 @@ func (r *runner) newest() int64 { return r.known[len(r.known)-1].number }
 func (r *runner) read(ctx context.Context) (applied, error) {
 	var have applied
 	err := whileBusy(ctx, func() (err error) {
-		have, err = r.record.read(ctx, r.db)
-		return err
+		if r.dialect == SQLite {
+			have, err = r.record.read(ctx, r.db)
+			return err
+		}
+		return onConn(ctx, r.db, func(conn *sql.Conn) (err error) {
+			if err = fresh(ctx, conn); err == nil {
+				have, err = r.record.read(ctx, conn)
+			}
+			return err
+		})
 	})
 	return have, err
 }
@@ -110,8 +129,45 @@ func (r *runner) have(ctx context.Context) (applied, error) {
 	return have, nil
 }
 
-// run applies or undoes migrations one by one and stops at the first failure.
-func (r *runner) run(ctx context.Context, list []migration, to direction) ([]Applied, error) {
+// run applies or undoes what the list has. On MySQL it waits until no other instance
+// migrates, and leaves out what that has done meanwhile.
+func (r *runner) run(ctx context.Context, list []migration, to direction) (done []Applied, err error) {
+	if r.dialect == SQLite || len(list) == 0 {
+		return r.steps(ctx, list, to)
+	}
+	r.lease = newLease(r.record, r.db, r.log, r.timing)
+	for {
+		if err := r.lease.take(ctx); err != nil {
+			return done, fmt.Errorf("migrations: %s: %w", to, err)
+		}
+		some, err := r.alone(ctx, list, to)
+		done = append(done, some...)
+		if !errors.Is(err, errLost) {
+			return done, err
+		}
+		r.log.WarnContext(ctx, "another instance has taken over the migration; waiting for it")
+	}
+}
+
+// alone does what run does while this run has the lease, and gives that back.
+func (r *runner) alone(ctx context.Context, list []migration, to direction) ([]Applied, error) {
+	work, stop := context.WithCancel(ctx)
+	var renewing sync.WaitGroup
+	renewing.Go(func() { r.lease.renew(work) })
+	defer func() {
+		stop()
+		renewing.Wait()
+		r.lease.give(ctx)
+	}()
+	have, err := r.have(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("migrations: %s: %w", to, err)
+	}
+	return r.steps(ctx, slices.DeleteFunc(slices.Clone(list), func(m migration) bool { return have.has(m) == bool(to) }), to)
+}
+
+// steps applies or undoes migrations one by one and stops at the first failure.
+func (r *runner) steps(ctx context.Context, list []migration, to direction) ([]Applied, error) {
 	var done []Applied
 	for _, m := range list {
 		start := time.Now()
@@ -128,15 +184,28 @@ func (r *runner) run(ctx context.Context, list []migration, to direction) ([]App
 
 // step applies or undoes one migration. It returns false when somebody else has
 // done so in the meantime.
+//
+// On MySQL the statement of a step and its record are two transactions. A run that ends
+// between them, or whose statement the server finishes later, leaves a step that is done and
+// not recorded. The lease has the number of the step that was begun: if the statement
+// now fails because its result is there, that is the result of the earlier run, all of it, for a
+// statement that changes the schema is atomic. So only the record is missing.
 func (r *runner) step(ctx context.Context, m migration, to direction) (mine bool, err error) {
 	err = whileBusy(ctx, func() error {
-		p, err := r.provider()
+		p, err := r.provider(to.of(m))
 		if err != nil {
 			return err
 		}
 		_, err = p.ApplyVersion(ctx, m.number, bool(to))
 		return err
 	})
+	if r.lease != nil && isThere(err) && r.lease.begun == to.of(m) {
+		r.log.WarnContext(ctx, "an earlier run of this migration was cut off when it was done; recording it", "migration", m.String())
+		err = r.recordOnly(ctx, m, to)
+	}
+	if r.lease != nil && (err == nil || isThere(err)) {
+		r.lease.doing = 0
+	}
 	switch {
 	case err == nil:
 		return true, nil
@@ -144,11 +213,43 @@ func (r *runner) step(ctx context.Context, m migration, to direction) (mine bool
 		return false, nil
 	}
 	// On SQLite, the second of two processes learns that it was second when its
-	// transaction fails and leaves nothing behind.
+	// transaction fails and leaves nothing behind. On MySQL that may be one that stood still
+	// and has lost the lease.
 	if have, readErr := r.read(ctx); readErr == nil && have.has(m) == bool(to) {
 		return false, nil
 	}
 	return false, err
+}
+
+// of is the step, one way or the other, as a number that is not 0.
+func (d direction) of(m migration) int64 {
+	if d == up {
+		return m.number
+	}
+	return -m.number
+}
+
+// isThere reports that MySQL refused to make something that there is, or to remove
+// something that there is not.
+func isThere(err error) bool {
+	const tableExists, noTable, columnExists, keyExists, noKey = 1050, 1051, 1060, 1061, 1091
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains([]uint16{tableExists, noTable, columnExists, keyExists, noKey}, refused.Number)
+}
+
+// recordOnly records a step whose statement was done before.
+func (r *runner) recordOnly(ctx context.Context, m migration, to direction) error {
+	return whileBusy(ctx, func() error {
+		return onConn(ctx, r.db, func(conn *sql.Conn) error {
+			if err := r.lease.begin(ctx, conn, to.of(m)); err != nil {
+				return err
+			}
+			if to == down {
+				return r.record.Delete(ctx, conn, m.number)
+			}
+			return r.record.Insert(ctx, conn, database.InsertRequest{Version: m.number})
+		})
+	})
 }
 
 // failure says which migration failed, why, and what to do about it.

@@ -95,20 +95,20 @@ func tablesOf(t testing.TB, db *sql.DB, d migrations.Dialect) []string {
 func schemaOf(t testing.TB, db *sql.DB, d migrations.Dialect) schema {
 	t.Helper()
 	columns := "SELECT CONCAT(table_name, '.', column_name), data_type, is_nullable, COALESCE(column_default, '') " +
-		"FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name <> 'flakepass_migrations'"
+		"FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name NOT LIKE 'flakepass\\_migration%'"
 	indexes := "SELECT CONCAT(table_name, '(', GROUP_CONCAT(column_name ORDER BY seq_in_index), ')', IF(non_unique, '', ' unique')) " +
-		"FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name <> 'flakepass_migrations' " +
+		"FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name NOT LIKE 'flakepass\\_migration%' " +
 		"GROUP BY table_name, index_name, non_unique"
 	if d == migrations.SQLite {
 		tables := "FROM sqlite_master AS t JOIN "
 		columns = "SELECT t.name || '.' || c.name, c.type, iif(c.\"notnull\", 'NO', 'YES'), coalesce(c.dflt_value, '') " +
-			tables + "pragma_table_info(t.name) AS c WHERE t.type = 'table' AND t.name <> 'flakepass_migrations'"
+			tables + "pragma_table_info(t.name) AS c WHERE t.type = 'table' AND t.name NOT LIKE 'flakepass_migration%'"
 		// A rowid table has no index for its primary key: it is one.
 		indexes = "SELECT t.name || '(' || group_concat(c.name) || ')' || iif(i.\"unique\", ' unique', '') " +
 			tables + "pragma_index_list(t.name) AS i JOIN pragma_index_info(i.name) AS c " +
-			"WHERE t.type = 'table' AND t.name <> 'flakepass_migrations' GROUP BY t.name, i.name " +
+			"WHERE t.type = 'table' AND t.name NOT LIKE 'flakepass_migration%' GROUP BY t.name, i.name " +
 			"UNION SELECT t.name || '(' || c.name || ') unique' " + tables +
-			"pragma_table_info(t.name) AS c WHERE c.pk AND t.type = 'table' AND t.name <> 'flakepass_migrations' " +
+			"pragma_table_info(t.name) AS c WHERE c.pk AND t.type = 'table' AND t.name NOT LIKE 'flakepass_migration%' " +
 			"AND (SELECT COUNT(*) FROM pragma_table_info(t.name) WHERE pk) = 1" // one of several columns has an index
 	}
 	s := schema{Columns: map[string]column{}}

@@ -34,7 +34,7 @@ func TestManyInstancesStartOnAnEmptyDatabase(t *testing.T) {
 			if n := count(t, db, "settings"); n != 1 {
 				t.Fatalf("settings has %d rows, want the one that was seeded", n)
 			}
-			if _, err := migrations.Down(t.Context(), db, d.dialect, len(names)); err != nil {
+			if _, err := migrations.Down(t.Context(), db, d.dialect, len(names), nil); err != nil {
 				t.Fatal(err)
 			}
 			mustExec(t, db, "DROP TABLE flakepass_migrations")
@@ -66,7 +66,7 @@ func together(t *testing.T, d database) {
 		db := d.open(t)
 		all.Go(func() {
 			<-start
-			applied, err := migrations.Up(ctx, db, d.dialect)
+			applied, err := migrations.Up(ctx, db, d.dialect, nil)
 			if err == nil {
 				err = migrations.Check(ctx, db, d.dialect)
 			}
@@ -130,7 +130,7 @@ func TestDownsAtOnceUndoEachMigrationOnce(t *testing.T) {
 		for range 4 {
 			db := d.open(t)
 			all.Go(func() {
-				list, err := migrations.Down(t.Context(), db, d.dialect, len(names))
+				list, err := migrations.Down(t.Context(), db, d.dialect, len(names), nil)
 				if err != nil {
 					t.Error(err)
 				}
@@ -158,7 +158,7 @@ func TestUpToDateNeedsNoLock(t *testing.T) {
 		hold(t, other, d.dialect)
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
-		if _, err := migrations.Up(ctx, db, d.dialect); err != nil {
+		if _, err := migrations.Up(ctx, db, d.dialect, nil); err != nil {
 			t.Errorf("up with nothing to do: %v", err)
 		}
 	})
@@ -170,17 +170,17 @@ func TestTheLockIsFreeAfterwards(t *testing.T) {
 	onEach(t, func(t *testing.T, d database) {
 		db, other := d.open(t), d.open(t)
 		mustUp(t, db, d.dialect)
-		if _, err := migrations.Down(t.Context(), db, d.dialect, len(names)-slices.Index(names, "policies")); err != nil {
+		if _, err := migrations.Down(t.Context(), db, d.dialect, len(names)-slices.Index(names, "policies"), nil); err != nil {
 			t.Fatal(err)
 		}
 		mustExec(t, db, "CREATE TABLE policies (id INT)")
-		if _, err := migrations.Up(t.Context(), db, d.dialect); err == nil {
+		if _, err := migrations.Up(t.Context(), db, d.dialect, nil); err == nil {
 			t.Fatal("up succeeded over a table of the same name")
 		}
 		mustExec(t, other, "DROP TABLE policies")
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
-		if _, err := migrations.Up(ctx, other, d.dialect); err != nil {
+		if _, err := migrations.Up(ctx, other, d.dialect, nil); err != nil {
 			t.Errorf("after a failed run: %v", err)
 		}
 	})
@@ -192,7 +192,7 @@ func TestOneConnectionIsEnough(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		ctx, cancel := context.WithTimeout(t.Context(), hang)
 		defer cancel()
-		if _, err := migrations.Up(ctx, db, d.dialect); err != nil {
+		if _, err := migrations.Up(ctx, db, d.dialect, nil); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -207,7 +207,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		hold(t, other, d.dialect)
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 		defer cancel()
-		applied, err := migrations.Up(ctx, db, d.dialect)
+		applied, err := migrations.Up(ctx, db, d.dialect, nil)
 		if !errors.Is(err, context.DeadlineExceeded) || len(applied) != 0 {
 			t.Errorf("got %v, %v; want the end of the context", applied, err)
 		}
@@ -215,19 +215,23 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 }
 
 // hold does what an instance in the middle of a migration does: it has the
-// lock, or the one write transaction, until the test ends.
+// lease, or the one write transaction, until the test ends.
 func hold(t *testing.T, db *sql.DB, d migrations.Dialect) {
 	t.Helper()
+	if d == migrations.MySQL {
+		release, err := migrations.Hold(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(release)
+		return
+	}
 	conn, err := db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	take := "SELECT GET_LOCK(CONCAT('flakepass-migrate-', LEFT(SHA2(LOWER(DATABASE()), 256), 40)), 0)"
-	if d == migrations.SQLite {
-		take = "BEGIN IMMEDIATE"
-	}
-	if _, err := conn.ExecContext(t.Context(), take); err != nil {
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -201,7 +201,7 @@ func checkSQL(t *testing.T, all []block) {
 					if strings.HasPrefix(strings.TrimSpace(statement), "CREATE DATABASE") {
 						c := config.Clone()
 						c.DBName = own
-						if _, err := migrations.Up(t.Context(), sqlOpen(t, c), migrations.MySQL); err != nil {
+						if _, err := migrations.Up(t.Context(), sqlOpen(t, c), migrations.MySQL, nil); err != nil {
 							t.Fatal(err)
 						}
 					}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -44,7 +45,7 @@ func (c migrateDown) Validate() error {
 
 // withDatabase runs f on the configured database, whatever its schema. find
 // makes sure that it is there, or makes it.
-func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Context, cfg config.Config, db *sqlstore.DB) error) error {
+func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) error) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
@@ -52,12 +53,13 @@ func (a *app) withDatabase(find func(config.Config) error, f func(ctx context.Co
 	if err := find(cfg); err != nil {
 		return err
 	}
-	db, err := run.Connect(a.ctx, cfg, telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel), true)
+	log := telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel)
+	db, err := run.Connect(a.ctx, cfg, log, true)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return f(a.ctx, cfg, db)
+	return f(a.ctx, cfg, db, log)
 }
 
 func (migrateUp) Run(a *app) error {
@@ -68,8 +70,8 @@ func (migrateUp) Run(a *app) error {
 		}
 		return err
 	}
-	return a.withDatabase(orMake, func(ctx context.Context, _ config.Config, db *sqlstore.DB) error {
-		applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
+	return a.withDatabase(orMake, func(ctx context.Context, _ config.Config, db *sqlstore.DB, log *slog.Logger) error {
+		applied, err := migrations.Up(ctx, db.SQL(), db.Dialect(), log)
 		for _, m := range applied {
 			_, _ = fmt.Fprintf(a.out, "applied %05d %s\n", m.Number, m.Name)
 		}
@@ -81,7 +83,7 @@ func (migrateUp) Run(a *app) error {
 }
 
 func (c migrateDown) Run(a *app) error {
-	return a.withDatabase(run.FindDatabase, func(ctx context.Context, cfg config.Config, db *sqlstore.DB) error {
+	return a.withDatabase(run.FindDatabase, func(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) error {
 		have, err := run.Applied(ctx, db)
 		if err != nil {
 			return err
@@ -98,7 +100,7 @@ func (c migrateDown) Run(a *app) error {
 				return err
 			}
 		}
-		undone, err := migrations.Down(ctx, db.SQL(), db.Dialect(), c.Steps)
+		undone, err := migrations.Down(ctx, db.SQL(), db.Dialect(), c.Steps, log)
 		for _, m := range undone {
 			_, _ = fmt.Fprintf(a.out, "undone %05d %s\n", m.Number, m.Name)
 		}
@@ -147,7 +149,7 @@ func (c migrateDown) loses(ctx context.Context, cfg config.Config, db *sqlstore.
 }
 
 func (c migrateStatus) Run(a *app) error {
-	return a.withDatabase(run.FindDatabase, func(ctx context.Context, _ config.Config, db *sqlstore.DB) error {
+	return a.withDatabase(run.FindDatabase, func(ctx context.Context, _ config.Config, db *sqlstore.DB, _ *slog.Logger) error {
 		states, err := migrations.Status(ctx, db.SQL(), db.Dialect())
 		if err != nil {
 			return err

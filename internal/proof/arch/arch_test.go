@@ -132,7 +132,7 @@ var homes = []home{
 	{"github.com/getkin/kin-openapi", onlyTests, "the contract is checked by tests, not while serving"},
 	{"github.com/gin-gonic/gin", "internal/edge/httpapi", "only the edge knows the router"},
 	{"github.com/go-json-experiment/json", "internal/edge/httpapi", "only the edge reads JSON that a stranger wrote"},
-	{"github.com/go-sql-driver/mysql", "internal/store/sqlstore internal/server/run", "only the last tier knows SQL"},
+	{"github.com/go-sql-driver/mysql", "internal/store/sqlstore internal/server/run migrations", "only the last tier, and the migrations below it, know SQL"},
 	{"github.com/go-zookeeper/zk", "idworker/zkworker", "only the lender that uses it knows ZooKeeper"},
 	{"github.com/goccy/go-yaml", "internal/server/config", "only the configuration is YAML"},
 	{"github.com/aclements/go-moremath", onlyTests, "its test of Mann and Whitney says whether the time of a refusal reveals anything"},

@@ -98,7 +98,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := migrations.Up(t.Context(), db.SQL(), db.Dialect()); err != nil {
+	if _, err := migrations.Up(t.Context(), db.SQL(), db.Dialect(), nil); err != nil {
 		t.Fatal(err)
 	}
 	ids := &minter{}

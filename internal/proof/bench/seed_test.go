@@ -41,7 +41,7 @@ func seed(tb testing.TB, data string) (tokens string, key []byte) {
 	db, err := sqlstore.Open(ctx, sqlstore.Options{Dialect: migrations.SQLite, Source: filepath.Join(data, "flakepass.db")})
 	must(err)
 	defer db.Close()
-	_, err = migrations.Up(ctx, db.SQL(), db.Dialect())
+	_, err = migrations.Up(ctx, db.SQL(), db.Dialect(), nil)
 	must(err)
 	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 0)
 	must(err)

@@ -8,7 +8,7 @@
 // program ends first, the kernel ends the servers. Data lie in memory, if there is
 // room: a server that is killed loses nothing of them, and no disk is waited for.
 //
-// The tests of this package are of the databases, not of flakepass. They show what
+// Most tests of this package are of the databases, not of flakepass. They show what
 // the design for databases that fail over rests on.
 package cluster
 

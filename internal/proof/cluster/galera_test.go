@@ -13,6 +13,9 @@ import (
 // What a design may rest on, and what not, seen on MariaDB 10.11 with galera-4 26.4.
 // Each line is shown by the subtest of that name.
 //
+//	migrations on each node, and across the nodes: three instances of flakepass start at
+//	  once on an empty schema, and each migration is applied by one.
+//	migrations and a late node: it is waited for, and not taken for one that lacks them.
 //	late by a table lock
 //	  A node that applies nothing says Synced, Primary and ready, and answers plain reads,
 //	  locking reads too, with its old view.
@@ -75,6 +78,9 @@ func TestGalera(t *testing.T) {
 		name string
 		test func(*galera, *testing.T)
 	}{
+		{"migrations on each node", (*galera).migrateOnEachNode},
+		{"migrations across the nodes", (*galera).migrateAcrossNodes},
+		{"migrations and a late node", (*galera).migrateBehind},
 		{"late by a table lock", (*galera).lateByTableLock},
 		{"late by a global read lock", (*galera).lateByGlobalLock},
 		{"late by a long transaction", (*galera).lateByLongTransaction},

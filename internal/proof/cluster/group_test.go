@@ -12,6 +12,7 @@ import (
 // What a design may rest on in a group with one primary, and what not, seen on MySQL
 // 9.7. Each line is shown by the subtest of that name.
 //
+//	migrations on the primary: as in a Galera cluster.
 //	late by a table lock
 //	  A secondary that applies nothing is ONLINE, and answers plain reads with its old view.
 //	  group_replication_consistency BEFORE and BEFORE_AND_AFTER wait, also before START
@@ -45,6 +46,7 @@ func TestGroupWithOnePrimary(t *testing.T) {
 		name string
 		test func(*group, *testing.T)
 	}{
+		{"migrations on the primary", (*group).migrateOnThePrimary},
 		{"late by a table lock", (*group).lateByTableLock},
 		{"a wait ends with its context", (*group).waitEndsWithContext},
 		{"what an ordinary user may see", (*group).ordinary},

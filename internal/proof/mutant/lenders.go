@@ -35,6 +35,19 @@ func lenders() []Mutant {
 	}
 }
 
+// migrating is what lets one instance at a time migrate a database.
+func migrating() []Mutant {
+	lease := func(name, file, old, change, test string) Mutant {
+		return Mutant{Name: "lease: " + name, File: "migrations/" + file, Old: old, New: change, Package: "migrations", Test: test}
+	}
+	return []Mutant{
+		lease("whoever lost it goes on", "lease.go", "if err == nil && !mine {", "if err == nil && false && !mine {", "^TestWhoLostTheLeaseBeginsNoStep$"),
+		lease("nobody waits", "lease.go", `now.owner == "" || unchanged`, "true || unchanged", "^TestALivingHolderIsWaitedFor$|^TestWaitingEndsWithTheContext$"),
+		lease("a step that was cut off is not recorded", "runner.go", "isThere(err) && r.lease.begun == to.of(m) {", "false {", "^TestALostAnswerLeavesNothingToRepair$"),
+		lease("a table of somebody else is adopted", "runner.go", "isThere(err) && r.lease.begun == to.of(m) {", "isThere(err) {", "^TestHalfFailedMigration"),
+	}
+}
+
 // harness is what looks for duplicates: it has to find them.
 func harness() []Mutant {
 	return []Mutant{

@@ -63,7 +63,7 @@ func build(t testing.TB, n int, big bool, r *report) *deployment {
 	must(t, err)
 	d.store = d.open(t)
 	d.users, d.sessions, d.settings = &sqlstore.Users{DB: d.store}, &sqlstore.Sessions{DB: d.store}, &sqlstore.Settings{DB: d.store}
-	_, err = migrations.Up(t.Context(), d.store.SQL(), d.store.Dialect())
+	_, err = migrations.Up(t.Context(), d.store.SQL(), d.store.Dialect(), nil)
 	must(t, err)
 
 	if big {

@@ -33,7 +33,7 @@ func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*sq
 	if err != nil {
 		return nil, err
 	}
-	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect())
+	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect(), log)
 	_ = db.Close()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io
 	}
 	have, err := Applied(ctx, db)
 	if err == nil && len(have) == 0 {
-		if _, err = migrations.Up(ctx, db.SQL(), db.Dialect()); err == nil {
+		if _, err = migrations.Up(ctx, db.SQL(), db.Dialect(), log); err == nil {
 			_, err = fmt.Fprintf(out, "database created: %s\n", Place(cfg))
 		}
 	}

@@ -80,7 +80,7 @@ func onEach(t *testing.T, promise func(t *testing.T, w *world)) {
 func newWorld(t testing.TB, o sqlstore.Options) *world {
 	t.Helper()
 	w := &world{DB: open(t, o), options: o, ids: &minter{}}
-	if _, err := migrations.Up(t.Context(), w.SQL(), w.Dialect()); err != nil {
+	if _, err := migrations.Up(t.Context(), w.SQL(), w.Dialect(), nil); err != nil {
 		t.Fatal(err)
 	}
 	w.users, w.sessions = &sqlstore.Users{DB: w.DB}, &sqlstore.Sessions{DB: w.DB}

@@ -135,7 +135,7 @@ func column(t testing.TB, db *sql.DB, query string) (values []string) {
 
 func up(t testing.TB, db *sql.DB, d migrations.Dialect) {
 	t.Helper()
-	if _, err := migrations.Up(t.Context(), db, d); err != nil {
+	if _, err := migrations.Up(t.Context(), db, d, nil); err != nil {
 		t.Fatalf("migrated: %v", err)
 	}
 }

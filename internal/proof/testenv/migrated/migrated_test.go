@@ -38,7 +38,7 @@ func TestCopyIsWhatTheMigrationsMake(t *testing.T) {
 				t.Error(err)
 			}
 			want := connect(t, kind.driver, kind.empty(t))
-			if _, err := migrations.Up(t.Context(), want, kind.dialect); err != nil {
+			if _, err := migrations.Up(t.Context(), want, kind.dialect, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(content(t, want, kind.dialect), content(t, second, kind.dialect)); diff != "" {
@@ -84,8 +84,11 @@ func content(t *testing.T, db *sql.DB, d migrations.Dialect) map[string][]string
 func rows(t *testing.T, db *sql.DB, table string) []string {
 	t.Helper()
 	columns := "*"
-	if table == "flakepass_migrations" {
+	switch table {
+	case "flakepass_migrations":
 		columns = "number"
+	case "flakepass_migration_lease": // and how often it was taken
+		columns = "owner"
 	}
 	return lines(t, db, "SELECT "+columns+" FROM "+table)
 }
