@@ -9,7 +9,7 @@ import (
 // A BreachList knows passwords that were stolen somewhere, by the SHA-1 of their
 // UTF-8, which is how such lists are published.
 //
-// Has returns an error if it does not know. It may be called at the same time.
+// Has returns an error if it cannot read the list. It may be called concurrently.
 type BreachList interface {
 	Has(ctx context.Context, hash [sha1.Size]byte) (bool, error)
 }
@@ -17,9 +17,8 @@ type BreachList interface {
 // Breaches refuse passwords that are in a list of stolen ones (NIST SP 800-63B-4
 // section 3.1.1.2, OWASP ASVS 5.0, 6.2.12). A nil *Breaches refuses none.
 //
-// A password about which the list cannot be asked is accepted: a disk that fails
-// must not keep people from changing a password, which may itself be stolen, and
-// all other rules hold.
+// If the list cannot be read, a password is accepted: a failing disk must not prevent
+// users from changing a password, which may itself be stolen. All other rules hold.
 type Breaches struct {
 	List BreachList
 	// Unread, if set, receives why the list could not be asked, each time.

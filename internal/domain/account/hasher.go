@@ -103,10 +103,9 @@ func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
 	return err
 }
 
-// patience is how long a hash waits for its turn. A queue that is full is good
-// for about two seconds, on a machine that does what it should; a login
-// that has waited for longer is refused while its client still listens: the server
-// gives an answer up after 15 s.
+// patience is how long a hash waits for its turn. A full queue takes about
+// two seconds on a healthy machine. A login that has waited for longer is refused while
+// its client still waits for the answer: the server gives up an answer after 15 s.
 const patience = 5 * time.Second
 
 // run calls f when it is the turn of by and the memory is free. Each hash uses at

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// NewInvited is [Service.New] of an account that has no password, which no password
-// opens: its owner is to set the first one. It hashes nothing, and fails as New does.
-// Giving the owner a way to set one is the caller's.
+// NewInvited is [Service.New] for an account without a password. No login to it succeeds
+// before its owner has set one. NewInvited hashes nothing, and fails as New does. The
+// caller gives the owner a way to set the password.
 func (s *Service) NewInvited(ctx context.Context, username string, role Role) (User, error) {
 	var all invalid.Error
 	name, err := NormalizeUsername(username)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// An Asker is who wants a hash, as far as the queue has to distinguish one from
-// another. The zero Asker is a stranger of no known network.
+// An Asker is the client that needs a hash, as far as the queue has to distinguish
+// clients. The zero Asker is a stranger of no known network.
 type Asker struct {
 	// Network is the network of the client's address, so large that one person
 	// rarely has two of them.

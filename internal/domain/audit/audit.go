@@ -2,8 +2,8 @@
 // settings: who did it, through which interface, to whom, why, and what it was
 // before and after.
 //
-// A store that makes a change writes its event in the same transaction, so
-// that neither is there without the other.
+// A store writes a change and its event in the same transaction, so that there is
+// neither one without the other.
 package audit
 
 import (
@@ -47,8 +47,8 @@ const (
 	ViaServer  = "server" // found by the program itself
 )
 
-// An Actor says who acts, and through which interface. ID is 0 for one who is no
-// user, such as the operator of a shell; Name says who that is.
+// An Actor says who acts, and through which interface. ID is 0 for an actor without
+// an account, such as the operator of a shell; Name says who that is.
 type Actor struct {
 	ID        idworker.ID
 	Session   idworker.ID // the login by which a user acts; 0 where there is none. It is not kept
@@ -104,9 +104,9 @@ type IDs interface {
 	Next(ctx context.Context) (idworker.ID, error)
 }
 
-// New makes an event by that actor, who needs that for it. It mints its ID, which
-// must not be done while a row is locked. Old and new become JSON; nil is none. It
-// fails if no ID can be had, or if a value cannot be JSON or is too long.
+// New makes an event by that actor; need is the right that the change requires. New
+// mints an ID, so it must not run while a row is locked. Old and new become JSON; nil
+// is none. New fails if it gets no ID, or if a value cannot be JSON or is too long.
 func New(ctx context.Context, ids IDs, by Actor, need Need, action Action, target Target, reason string, before, after any) (Event, error) {
 	e, err := WithID(0, by, need, action, target, reason, before, after)
 	if err != nil {

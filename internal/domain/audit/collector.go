@@ -27,9 +27,9 @@ const WriteEvery = time.Minute
 // with their number. Incidents are of one kind that have the action, the reason,
 // the target, the actor and the place in common. Set the fields once, before use.
 //
-// No refused client waits for it. It takes bounded memory and loses no
-// incident: those of too many different kinds are summed up, see [MostKinds]. An
-// instance that is killed takes its last minute along.
+// No refused client waits for it. It takes bounded memory and loses no incident: those
+// of too many different kinds are summed up, see [MostKinds]. The last minute of an
+// instance that is killed is lost.
 type Collector struct {
 	Store Batch
 	IDs   ManyIDs
@@ -48,8 +48,8 @@ type Collector struct {
 }
 
 // Note counts an incident, and reports whether it is the first of its kind since
-// the last write: that is the one to log where a line for each would be a flood,
-// too. It does no I/O and never fails.
+// the last write: the caller logs that one, because a line for each could flood the
+// log. It does no I/O and never fails.
 func (t *Collector) Note(s Incident) (first bool) {
 	if t.Place != nil && s.By.Address != "" {
 		s.By.Address = t.Place(s.By.Address)

@@ -13,7 +13,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// An act is something that people do, as the log and the record call it.
+// An act is something that a user does, with its names in the log and in the record.
 type act struct {
 	done, not string       // lines of the log
 	event     audit.Action // when it is done; empty for what is not on record
@@ -40,11 +40,11 @@ func proving(done, not string, event audit.Action) act {
 	return act{done: done, not: not, event: event, failed: audit.PasswordRefused, limited: audit.LoginThrottled}
 }
 
-// attempt does what counts as an attempt to log in to the account with that name:
-// passwords and codes can be guessed by it. do returns whose account it is. The
-// attempt is given back if err says that no client learnt anything of a password by it,
-// also if the client has left, and forgiven if it was right. What is refused after the
-// password was right is wrapped in [afterProof]; otherwise the attempt counts.
+// attempt runs do, which tries a password or a code, and counts it as an attempt to log
+// in to the account with that name. do returns the user of the account. An attempt
+// with a right proof is forgiven. If the error shows a client nothing about the password,
+// the attempt is given back, also if the client has left. A refusal after the right
+// password is wrapped in [afterProof]. Every other attempt counts.
 func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(account.Asker) (account.User, error)) error {
 	taken, err := s.Attempts.Login(ctx, c.attempt(name))
 	if err != nil {
@@ -60,16 +60,16 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 	return err
 }
 
-// right reports whether err says that the proof was right. It also was if only the new
-// password was refused.
+// right reports whether the proof was right. It was also right if only the new password
+// was refused.
 func right(err error) bool {
 	_, wrong := errors.AsType[*invalid.Error](err)
 	return session.Done(err) || wrong && !errors.Is(err, secondfactor.ErrUnchecked)
 }
 
-// prove does what a user who is logged in has to prove something for, which counts
-// as an attempt to log in. given is the password, or the zero one where only a code
-// is asked for: one that no account can have is no guess, and costs nothing.
+// prove runs do, for which a user who is logged in has to show a proof. That counts as
+// an attempt to log in. given is the password, or the zero one if only a code is
+// required. A password that no account can have is no guess, and costs nothing.
 func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Password, do func(by account.Asker, user *account.User) error) error {
 	err := account.Impossible(c.By.Name, given)
 	if err == nil {
@@ -85,8 +85,8 @@ func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Pa
 	return s.finish(ctx, c, a, audit.Target{}, current(err))
 }
 
-// finish records what came of an act, and returns err, unless it was done: an error
-// wrapping [session.ErrUnpublished] says that it is effective everywhere within the bound.
+// finish records the result of an act, and returns err. An act with an error that wraps
+// [session.ErrUnpublished] is done, and effective everywhere within the bound.
 func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target, err error) error {
 	if !session.Done(err) {
 		s.refused(ctx, c, a, err)
@@ -103,12 +103,11 @@ func (s *Service) finish(ctx context.Context, c *Client, a *act, to audit.Target
 	return nil
 }
 
-// refused records and logs that an act was refused. What was typed as a name is in
-// neither, not even where an account has that name: people type their password
-// there, and another's name may be one. The ID of the account that has the name is,
-// so that an operator sees who is being guessed at; it logs
-// nothing of a text that is no user's name. What is not the client's failure is in
-// the log alone.
+// refused records and logs that an act was refused. Neither contains the typed name,
+// also if an account has that name: users type their password into that field, and the
+// name of another account may be one. Both contain the ID of the account with that
+// name, so that an operator sees which account is attacked. A failure that the client
+// did not cause is only in the log.
 func (s *Service) refused(ctx context.Context, c *Client, a *act, err error) {
 	n, failed := refusal(c, err)
 	if _, wrong := errors.AsType[*invalid.Error](err); wrong {

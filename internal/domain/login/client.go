@@ -8,23 +8,23 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 )
 
-// A Client is who asks, and from where.
+// A Client is the caller of an act, with its address.
 type Client struct {
-	// By is who acts, for the record: by which way and request, and who is logged in,
-	// if any. It has no address: where people are who act on their own accounts is
-	// not kept, unless they are refused.
+	// By is the actor, for the record: the interface, the request, and the user, if one
+	// is logged in. It has no address: the record keeps the address of users who act on
+	// their own accounts only if they are refused.
 	By    audit.Actor
 	Admin bool // who is logged in is an admin
-	// Address is where the request comes from, for the limits, the log, and the record
-	// of what is refused. All who have none count together.
+	// Address is the client's address, for the limits, the log, and the record of
+	// refusals. All clients without one count together.
 	Address netip.Addr
-	// ShownToken is the hash of a token that the client shows, living or not, and
-	// Credential what it was given at a login before; see [ratelimit.Attempt].
+	// ShownToken is the hash of a token that the client sends, living or not.
+	// Credential is what the client got at an earlier login; see [ratelimit.Attempt].
 	ShownToken []byte
 	Credential ratelimit.DeviceCredential
 }
 
-// attempt is one to be the holder of that name.
+// attempt is an attempt to log in with that name.
 func (c *Client) attempt(name string) ratelimit.Attempt {
 	a := ratelimit.Attempt{Account: name, Address: c.Address, ShownToken: c.ShownToken, Credential: c.Credential}
 	if normal, err := account.NormalizeUsername(name); err == nil {

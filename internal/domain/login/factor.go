@@ -18,8 +18,8 @@ func (s *Service) HasFactor(ctx context.Context, id idworker.ID) (bool, error) {
 	return user.HasSecondFactor(), nil
 }
 
-// BeginFactor begins a second factor of a user, who has to know the password; it
-// is active after [Service.ConfirmFactor] was shown a code. It fails as
+// BeginFactor begins a second factor for a user, who has to know the password. The
+// factor is active after [Service.ConfirmFactor] has accepted a code. It fails as
 // [Service.Reauthenticate] does, and with [secondfactor.ErrOff] or
 // [secondfactor.ErrEnrolled].
 func (s *Service) BeginFactor(ctx context.Context, c *Client, given account.Password) (e secondfactor.Enrolment, err error) {
@@ -34,8 +34,8 @@ func (s *Service) BeginFactor(ctx context.Context, c *Client, given account.Pass
 	return e, err
 }
 
-// ConfirmFactor makes the factor count that [Service.BeginFactor] began, and returns
-// the recovery codes. The login goes on. It fails with [ErrCurrentCode],
+// ConfirmFactor activates the factor that [Service.BeginFactor] began, and returns the
+// recovery codes. The login goes on. It fails with [ErrCurrentCode],
 // [secondfactor.ErrNotEnrolled] or [secondfactor.ErrEnrolled].
 func (s *Service) ConfirmFactor(ctx context.Context, c *Client, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
 	err = s.prove(ctx, c, &confirming, account.Password{}, func(_ account.Asker, user *account.User) (err error) {
@@ -46,7 +46,7 @@ func (s *Service) ConfirmFactor(ctx context.Context, c *Client, code secondfacto
 }
 
 // RenewRecovery makes new recovery codes for a user, who has to know the password
-// and to show a code, which may be one of the old ones: none of those counts then.
+// and to send a code, which may be one of the old ones. Afterwards no old one counts.
 // It fails as [Service.Reauthenticate] does, and with [secondfactor.ErrNotEnrolled].
 func (s *Service) RenewRecovery(ctx context.Context, c *Client, given account.Password, code secondfactor.Code) (codes []secondfactor.RecoveryCode, err error) {
 	err = s.prove(ctx, c, &renewing, given, func(by account.Asker, user *account.User) error {

@@ -14,11 +14,11 @@ import (
 // SetByLink sets the password of the user for whom a reset was started, by the text
 // of its token, and ends the login; it begins no login. It fails with
 // [account.ErrReset] for a token that cannot be used, or no longer;
-// [account.ErrDisabled] for one that works once the account is enabled; an
+// [account.ErrDisabled] for a token that works after the account is enabled; an
 // [*invalid.Error] about the password, [account.ErrBusy], and a
-// [*ratelimit.LimitedError]: what is no token counts as well, since each attempt that
-// is good costs a hash. After each of these nothing has changed, and a token that was
-// good is.
+// [*ratelimit.LimitedError]: each attempt counts, also one with an invalid token,
+// because a valid one costs a hash. None of these errors changes anything, and a valid
+// token stays valid.
 func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p account.Password) error {
 	var user account.User
 	err := s.fromSource(ctx, c, s.Sources.Reset, func() error {
@@ -34,11 +34,11 @@ func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p acco
 	return s.finish(ctx, c, &byLink, audit.AboutUser(user.ID, user.Username), err)
 }
 
-// spend sets the password of the user whose reset t is. Where that is known an
-// [*account.RefusedError] says whose it is and who started it, for the record.
+// spend sets the password of the user to whom the reset of t belongs. If the reset is
+// known, an [*account.RefusedError] names that user and who started it, for the record.
 func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p account.Password) (account.User, error) {
-	// The token first: a client without one does not learn whose name a password contains, and
-	// costs no hash.
+	// The token first: a client without one does not learn whose name a password
+	// contains, and costs no hash.
 	user, issuer, err := s.Links.ByReset(ctx, t.Hash(), s.Now())
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", unanswered(ctx, err))

@@ -40,8 +40,8 @@ func (*NeedsCodeError) Unwrap() error { return secondfactor.ErrRequired }
 // factor if there is one. It fails with [account.ErrWrong], [account.ErrDisabled] or
 // [account.ErrBusy], with a [*ratelimit.LimitedError] and, if the password is right,
 // with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort] or
-// [ErrRole]: before a login begins, for that would end the one which the person has
-// elsewhere.
+// [ErrRole]. These come before a login begins, because that would end the login that the
+// user has elsewhere.
 func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, error) {
 	if err := account.Impossible(in.Username, in.Password); err != nil { // no guess, and costs nothing
 		s.refused(ctx, c, &loggingIn, err)
@@ -59,17 +59,17 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 	})
 }
 
-// Finish is the second half of a [Service.Login] that needed a code: the code, with
-// the ticket that says that the password was shown. It fails as that does, and with
-// [secondfactor.ErrTicket] if the ticket is too old, if a code was taken since, or if
-// the password or the factor has changed.
+// Finish is the second half of a [Service.Login] that needs a code: it takes the code,
+// and the ticket that stands for the password. It fails as Login does, and with
+// [secondfactor.ErrTicket] if the ticket is too old, if a code was accepted since, or
+// if the password or the factor has changed.
 func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, ticket string, code secondfactor.Code) (Begun, error) {
 	h, err := s.Codes.Redeem(ticket)
 	if err != nil {
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
-	// The name is that of the ticket: what a client says could be any name.
+	// The name comes from the ticket: a client could send any name.
 	return s.begin(ctx, c, h.Username, only, func(account.Asker) (account.User, error) {
 		user, err := s.Users.ByID(ctx, h.UserID)
 		switch {
@@ -90,13 +90,14 @@ func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, tick
 		}
 		return user, nil
 	}, func(err error) error {
-		// The role is looked at last: who has a ticket counts as one of the role.
+		// A limit refuses before the user is read, so the role is unknown here: the holder
+		// of a ticket counts as a user of the required role.
 		return refusedOf(&account.User{ID: h.UserID, Username: h.Username, Role: only}, err)
 	})
 }
 
-// begin begins the login of the user whom show returns, who has shown all that is
-// asked. held, if given, returns the user whose attempt a limit has refused.
+// begin begins the login of the user whom show returns after all proofs. held, if given,
+// returns the user whose attempt a limit has refused.
 func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role,
 	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
@@ -124,7 +125,7 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 	return Begun{opened, s.Attempts.NewDevice(c.attempt(name))}, nil
 }
 
-// open begins the login of a user who has shown all that is asked.
+// open begins the login of a user after all proofs.
 func (s *Service) open(ctx context.Context, c *Client, user *account.User, only account.Role) (session.Opened, error) {
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
@@ -147,8 +148,8 @@ func (s *Service) count(err error) {
 	}
 }
 
-// second is what stands between the right password and a login. A password that
-// is too short to be the only factor opens nothing without another: it was chosen
+// second makes the checks between the right password and a login. A password that is
+// too short to be the only factor begins no login without another: it was chosen
 // beside a second factor, which an admin has removed since.
 func (s *Service) second(ctx context.Context, c *Client, user *account.User, p account.Password, code secondfactor.Code) error {
 	if !user.HasSecondFactor() {
@@ -170,7 +171,7 @@ func (s *Service) second(ctx context.Context, c *Client, user *account.User, p a
 	return err
 }
 
-// code checks one of a user who has a second factor; other users need none.
+// code checks the code of a user who has a second factor; other users need none.
 func (s *Service) code(ctx context.Context, c *Client, user *account.User, code secondfactor.Code) error {
 	if !user.HasSecondFactor() {
 		return nil

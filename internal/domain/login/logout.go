@@ -9,9 +9,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Logout ends the login that t opens. It succeeds also if there is none: it is no
-// way to find out. An error wrapping [session.ErrUnpublished] means that it is over, and
-// effective everywhere within the bound.
+// Logout ends the login that t opens. It also succeeds if there is none, so that a
+// caller cannot test tokens with it. An error wrapping [session.ErrUnpublished] means
+// that the login is over, and that the end is effective everywhere within the bound.
 func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) error {
 	ended, err := s.Sessions.Close(ctx, c.By, t)
 	if ended.ID == 0 { // the ID is only what a stranger claims
@@ -31,8 +31,8 @@ func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) erro
 	return err
 }
 
-// Revoke is [Service.Logout] of a token that another service was shown, on whose
-// behalf it is recorded, with where that is.
+// Revoke is [Service.Logout] of a token that another service has received. The record
+// names that service, and its address.
 func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) error {
 	by := c.By
 	by.Address = c.from()
@@ -53,7 +53,7 @@ func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) erro
 	return err
 }
 
-// endedNow reports whether a login ended by this, and not before.
+// endedNow reports whether this call ended the login.
 func endedNow(was *session.Session, err error) bool {
 	return was.ID != 0 && !was.Before && session.Done(err)
 }

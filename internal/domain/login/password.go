@@ -10,9 +10,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-// Reauthenticate checks the password of a user who is logged in once more, and the
-// second factor if there is one, and notes it in the login: for a while it may do
-// what a token alone is not enough for. It fails with [ErrCurrent], [ErrCurrentCode]
+// Reauthenticate checks the password of a user who is logged in again, and the second
+// factor if there is one, and stores the proof in the login. For a while the login may
+// then do what a token alone is not enough for. It fails with [ErrCurrent], [ErrCurrentCode]
 // or [account.ErrBusy], and with a [*ratelimit.LimitedError].
 func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Password, code secondfactor.Code) error {
 	return s.prove(ctx, c, &reauthenticating, p, func(by account.Asker, user *account.User) error {
@@ -33,14 +33,14 @@ func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Passw
 // ChangePassword replaces the password of the user who is logged in, who has to know
 // the old one, and to show the second factor if there is one, and ends the login. It
 // fails as [Service.Reauthenticate] does, and with an [*invalid.Error] about
-// the new one, which is looked at before the code, so that a correction does not need
-// another; that error wraps [secondfactor.ErrUnchecked] as well.
+// the new one, which is checked before the code, so that a correction does not need
+// another code; that error wraps [secondfactor.ErrUnchecked] as well.
 func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next account.Password, code secondfactor.Code) error {
 	return s.prove(ctx, c, &changingPassword, given, func(by account.Asker, user *account.User) error {
 		if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
 			return err
 		}
-		// From here on the current password was right, and no error is about a guess.
+		// From here on the current password was right, and no error means a wrong guess.
 		newHash := s.Accounts.NewHash
 		if user.HasSecondFactor() {
 			newHash = s.Accounts.NewHashBeside
@@ -67,9 +67,9 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 	})
 }
 
-// afterProof returns err, of what was done once the password was right: a guess only
-// if the account is no longer as it was when that was checked, and otherwise an error
-// by which no client has learnt that a password is wrong.
+// afterProof returns err, which came after the password was right. It counts as a guess
+// only if the account has changed since the check. Otherwise it is an error that does
+// not show a client that a password is wrong.
 func afterProof(what string, err error) error {
 	switch {
 	case err == nil:

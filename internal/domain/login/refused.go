@@ -12,8 +12,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 )
 
-// What is wrong with the proof of a person who is logged in. An app that took it for
-// the refusal of a login would throw its token away.
+// Errors of the proof of a user who is logged in. They differ from the refusal of a
+// token, because an app throws its token away after that.
 var (
 	// ErrCurrent means that the current password is wrong.
 	ErrCurrent = errors.New("current password is wrong")
@@ -37,9 +37,9 @@ func current(err error) error {
 	return err
 }
 
-// reasons are the codes of refusals, as the record, the log and the API have them.
-// The first that is found in an error counts. failed says that it is a failure of
-// who tried, and so on record.
+// reasons are the codes of refusals in the record, the log and the API. The first that
+// an error wraps counts. failed means that the client caused it, so that it is in the
+// record.
 var reasons = []struct {
 	err    error
 	code   string
@@ -63,8 +63,8 @@ var reasons = []struct {
 	{secondfactor.ErrNotEnrolled, "second_factor_not_enrolled", false},
 }
 
-// Reason is the code of a refusal. failed says that it is a failure of who tried,
-// and not of something here or of what they asked for.
+// Reason is the code of a refusal. failed means that the client caused it: not the
+// server, and not the content of the request.
 func Reason(err error) (code string, failed bool) {
 	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
 		return "rate_limited: " + e.Policy, true
@@ -83,7 +83,7 @@ func Reason(err error) (code string, failed bool) {
 	return "unavailable", false
 }
 
-// refusal is what err says, for the record and for the log: of whom it is, and why.
+// refusal is the user and the reason of err, for the record and the log.
 func refusal(c *Client, err error) (n audit.Incident, failed bool) {
 	n = audit.Incident{By: c.By, Target: c.self(), Admin: c.Admin}
 	n.Reason, failed = Reason(err)

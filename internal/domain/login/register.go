@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Register makes an account of its user's own, and returns it. It fails with an
+// Register makes the account of a new user, and returns it. It fails with an
 // [*invalid.Error], [account.ErrExists] or [account.ErrBusy], and with a
 // [*ratelimit.LimitedError].
 func (s *Service) Register(ctx context.Context, c *Client, username string, p account.Password) (account.User, error) {
@@ -54,8 +54,8 @@ func (s *Service) create(ctx context.Context, c *Client, by account.Asker, usern
 	return user, nil
 }
 
-// fromSource does what is counted by the address that it comes from, and gives that
-// back where nothing was decided.
+// fromSource runs do, which is counted by the address of the client. If nothing was
+// decided, the count is given back.
 func (s *Service) fromSource(ctx context.Context, c *Client, take func(context.Context, netip.Addr) (ratelimit.Taken, error), do func() error) error {
 	taken, err := take(ctx, c.Address)
 	if err != nil {
@@ -67,8 +67,8 @@ func (s *Service) fromSource(ctx context.Context, c *Client, take func(context.C
 	return err
 }
 
-// unanswered is err, as one after which nothing was decided, if the fault is here. A
-// client that has left may be the cause, and what it has cost counts.
+// unanswered returns err as [account.ErrUndecided] if the fault is here. It does not do
+// so if the client has left: the client may be the cause, and its attempt counts.
 func unanswered(ctx context.Context, err error) error {
 	for _, decided := range []error{account.ErrExists, account.ErrHasAdmin, account.ErrReset, account.ErrDisabled, session.ErrUnpublished} {
 		if errors.Is(err, decided) {

@@ -1,7 +1,7 @@
 // Package login is what people do with their own accounts: make one, log in and
 // out, prove a password, change it or set it by a link, and add, renew or remove a
-// second factor. Each act is here once, whichever way it comes in: the limits, what
-// is given back, the record, the counts and the line of the log belong to it.
+// second factor. Each act is here once, for every edge, with its limits, what it
+// gives back, its event, its counts and its line in the log.
 package login
 
 import (
@@ -47,8 +47,8 @@ type Users interface {
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
 }
 
-// Proofs notes that password and code were shown in the login by which the event's
-// actor acts, and writes the event in the same transaction. It returns
+// Proofs stores in the login of the event's actor that password and code were right, and
+// writes the event in the same transaction. It returns
 // [account.ErrStale] unless the password is of that version.
 type Proofs interface {
 	Prove(ctx context.Context, version int64, e audit.Event) error
@@ -56,10 +56,10 @@ type Proofs interface {
 
 // Links finds the reset of a token and who started it, and spends it. UseReset sets
 // the password, ends the login, spends the reset and writes the event, all or
-// nothing; of several with one reset it does so for one. Both fail with
-// [account.ErrReset] unless the reset can be used at that time, ByReset in an
-// [*account.RefusedError] if there is one that cannot, and UseReset with
-// [account.ErrDisabled] as well.
+// nothing. Of several calls with one reset, one succeeds. Both fail with
+// [account.ErrReset] unless the reset can be used at that time. ByReset wraps that in an
+// [*account.RefusedError] if the reset exists. UseReset also fails with
+// [account.ErrDisabled].
 type Links interface {
 	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error)
 	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error)
@@ -97,9 +97,9 @@ type Factors interface {
 // Attempts bounds how often a password or a code may be tried. *ratelimit.Limiter is one.
 //
 // Login fails with a [*ratelimit.LimitedError]; with any other error the attempt
-// could not be counted, and is not made. Return gives back what an attempt has taken
-// that was no guess. LoggedIn notes that it was right, and returns what was unusual
-// about it.
+// could not be counted, and is not made. Return gives back what an attempt took that was
+// no guess. LoggedIn notes that the attempt was right, and returns what was unusual about
+// it.
 type Attempts interface {
 	Login(ctx context.Context, a ratelimit.Attempt) (ratelimit.Taken, error)
 	LoggedIn(ctx context.Context, t ratelimit.Taken, user idworker.ID) ratelimit.Notice

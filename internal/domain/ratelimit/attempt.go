@@ -13,23 +13,23 @@ import (
 // An Attempt is one attempt to log in.
 type Attempt struct {
 	// Account is the normalised name, whether or not there is such an account. It
-	// leaves this process only as a keyed hash, and to the database: some people type
+	// leaves this process only as a keyed hash, except to the database: some users type
 	// their password in its place.
 	Account string
 	// Address is where it comes from.
 	Address netip.Addr
-	// ShownToken is the hash of a token that the device was given at an earlier login, as
-	// the database keeps it; nil if the device shows none.
+	// ShownToken is the hash of a token that the device got at an earlier login, as the
+	// database keeps it; nil if the device sends none.
 	ShownToken []byte
-	// Credential is what the device was given at an earlier login; the zero value if
-	// it shows none.
+	// Credential is what the device got at an earlier login; the zero value if it sends
+	// none.
 	Credential DeviceCredential
 }
 
 // Taken is what one attempt has taken, for [Limiter.Return] and [Limiter.LoggedIn].
 type Taken struct {
-	// Known says that the account was logged in to before on that device or at
-	// that place.
+	// Known says that a login to the account succeeded before on that device or at that
+	// place.
 	Known   bool
 	Attempt Attempt
 

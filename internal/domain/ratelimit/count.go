@@ -8,10 +8,10 @@ import (
 )
 
 // A Count is how many attempts there were at one account by clients of one kind:
-// strangers, a known device, or those at a known place. It is kept in the
-// database, so it holds over all instances, restarts and outages of Redis, and
-// there are only as many as accounts, devices and places that have logged in, and
-// [shadows] for all names without an account.
+// strangers, a known device, or a known place. It is kept in the database, so
+// it holds over all instances, restarts and outages of Redis. There is one for each
+// account, and for each device and place that has logged in, and [shadows] for all
+// names without an account.
 //
 // It is a token bucket, as in [Store]. Instants are in Unix milliseconds by the
 // database's clock. The zero Count with a Key is full, and in no row.
@@ -21,22 +21,21 @@ type Count struct {
 	Full    int64 // when all attempts are there again
 	Period  int64 // in milliseconds, of the rule that it was counted by
 	Told    int64 // the Full of which the owner was notified
-	// Networks are those that the attempts came from lately: entries of a keyed hash
-	// (4 bytes) and the second at which that network has all its attempts again (4
-	// bytes).
+	// Networks are the recent networks of the attempts. Each entry is a keyed hash (4
+	// bytes), and the second at which that network has all its attempts again (4 bytes).
 	Networks []byte
 }
 
 const (
 	networkEntry = 8
-	// networksKept is how many networks an account is counted for. Where more
-	// guess at one account, those that have used least of their share are no longer
-	// held to it; what the account allows to all of them is counted all the same.
+	// networksKept is how many networks an account is counted for. If more
+	// guess at one account, the share no longer limits the networks that have used least
+	// of it. The limit of the account itself counts them all the same.
 	networksKept = 32
 )
 
-// under is g as it is now under a rule: of one with another period the share that
-// is used stays used.
+// under returns g as it is now under a rule. If the rule has another period, the used
+// share stays used.
 func (g Count) under(r limit.Rule, now int64) Count {
 	per := r.Per.Milliseconds()
 	used, told := max(0, g.Full-now), max(0, g.Told-now)
@@ -49,8 +48,8 @@ func (g Count) under(r limit.Rule, now int64) Count {
 	return g
 }
 
-// take is g after one more attempt, or says why there is none. An attempt from a
-// network counts against the share of that too; network 0 is none.
+// take returns g after one more attempt, or says why there is none. The attempt also
+// counts against the share of its network; network 0 is none.
 func (g Count) take(l *limit.Limits, network uint32, now int64) (Count, *LimitedError) {
 	r := l.LoginAccount
 	g = g.under(r, now)
@@ -96,7 +95,7 @@ func (g Count) failures(r limit.Rule, now int64) int {
 	return int((max(0, g.Full-g.Told) + iv - 1) / iv) // what has trickled in of one does not undo it
 }
 
-// cleared is g with all attempts there again.
+// cleared returns g with all attempts left.
 func (g Count) cleared(now int64) Count {
 	g.Full, g.Told, g.Networks = now, now, nil
 	return g

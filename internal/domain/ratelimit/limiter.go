@@ -38,8 +38,8 @@ const (
 	// forgiven is how many attempts a count must hold before a right password
 	// empties it: with fewer, a login saves a statement.
 	forgiven = 5
-	// races is how often an attempt is counted again after others wrote its count
-	// meanwhile.
+	// races is how often an attempt is counted again after another attempt wrote its
+	// count meanwhile.
 	races = 100
 )
 
@@ -51,11 +51,11 @@ var ErrRace = errors.New("ratelimit: too many attempts at one account at the sam
 // any password is looked at. Another error means that it could not be counted, and
 // must not be made.
 //
-// An attempt is part of one count: that of the device if it shows that it was
-// logged in to the account before, else that of the place if the account was logged in
-// to there before, else that of strangers. So strangers cannot use up what the owner
-// has. They are also counted by place and by network, in the store. What these refuse
-// is counted in login-address only.
+// An attempt is part of one count. It is that of the device, if the device proves an
+// earlier login to the account; else that of the place, if a login to the account
+// succeeded there before; else that of strangers. So strangers cannot use up the
+// attempts of the owner. The store also counts strangers by place and by network.
+// Attempts that these refuse are counted in login-address only.
 func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := l.Limits()
 	t := Taken{Attempt: a, all: make([]taken, 0, 3+limit.MaxPlace)}

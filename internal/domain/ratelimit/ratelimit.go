@@ -1,11 +1,10 @@
-// Package ratelimit bounds what strangers may try: passwords, registrations,
-// questions about tokens.
+// Package ratelimit bounds how often clients may try passwords, register, and ask
+// about tokens.
 //
-// Each limit is a token bucket of its own (the generic cell rate algorithm): so
-// many attempts at once, then one each time that one more has trickled in. An
-// attempt is counted before it is made, so that a thousand at the same time are
-// counted too; a success empties what was counted against it, and one of which
-// nothing was found out is given back.
+// Each limit is a token bucket of its own (the generic cell rate algorithm): so many
+// attempts at once, then one for each interval of the rule. An attempt is counted
+// before it is made, so that a thousand at the same time are counted, too. A success
+// resets the count. An attempt that was not decided is given back.
 package ratelimit
 
 import (
@@ -16,9 +15,9 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
-// A Bucket is what one rule allows to one of those whom it is for.
+// A Bucket is what one rule allows for one key, such as one address.
 type Bucket struct {
-	// Key is of what is counted, behind the name of its kind and a colon.
+	// Key is the name of the kind, a colon, and what is counted.
 	Key  string
 	Rule limit.Rule
 	// Beside are the rules of the same Key that hold together; nil if Rule is the
@@ -28,7 +27,7 @@ type Bucket struct {
 	N int
 }
 
-// Cost is how long what one [Store.Take] takes needs to trickle in again.
+// Cost is how long the bucket needs to regain what one [Store.Take] takes.
 func (b Bucket) Cost() time.Duration { return time.Duration(max(1, b.N)) * b.Rule.Interval() }
 
 // A Verdict is what a bucket says of one attempt.
@@ -42,34 +41,33 @@ type Verdict struct {
 }
 
 // A Receipt says when a store counted an attempt, by the clock of that store, and
-// how much was used before. The zero Receipt: it has not counted it.
+// how much was used before. The zero Receipt means that it was not counted.
 type Receipt struct {
 	At   time.Time
 	Used time.Duration // until the bucket would have been full without this attempt
 }
 
-// Unused is how much of what was taken, cost, is there to be given
-// back at that moment by the clock of the store: none of what has trickled in
-// since. Buckets may share what they count in, and what has trickled in is
-// another's by now.
+// Unused is how much of cost, which was taken, can be given back at that moment by the
+// clock of the store. What the bucket has regained since is not given back: buckets may
+// share their cells, and another bucket may use it by now.
 func (r Receipt) Unused(cost time.Duration, now time.Time) time.Duration {
 	return max(0, cost-max(0, now.Sub(r.At)-r.Used))
 }
 
-// A Store keeps buckets, in bounded memory, and evicts none: strangers can make
-// up any number of keys. So buckets may share memory, and one may be found less
-// full than it is, never fuller.
+// A Store keeps buckets, in bounded memory, and evicts none: clients can invent any
+// number of keys. So buckets may share memory, and one may seem less full than it is,
+// never fuller.
 //
 // Take takes N attempts out of a bucket, or says when there are as many. Return puts
 // back what Take allowed with that verdict; a bucket is never more than full.
-// Forget fills all buckets of a key up. None of them fails: a store that cannot
-// remember elsewhere remembers by itself, and what may have been taken there is
-// not put back there.
+// Forget fills all buckets of a key. None of them fails: a store whose server does not
+// answer counts in its own memory, and gives nothing back to the server for an attempt
+// that the server may have counted.
 //
-// When a rule changes, what was used of it stays used, as a share of the whole:
-// who had used all waits, as long as the new rule has one wait for one more; who
-// had used a third has used a third. Of rules beside each other, the one whose
-// period is nearest takes over what is used of one that is gone.
+// When a rule changes, what was used stays used, as a share of the whole: after all of
+// the old rule, a client waits one interval of the new rule for one more attempt; after
+// a third of the old rule, a third of the new one is used. Of rules beside each other,
+// the one with the nearest period takes over what was used of a removed rule.
 type Store interface {
 	Take(ctx context.Context, b Bucket) Verdict
 	Return(ctx context.Context, b Bucket, v Verdict)
@@ -114,7 +112,7 @@ func SketchWidth(kind string) int {
 	return 1 << 14
 }
 
-// Left is how many attempts there are when so much is used. A difference as small as
+// Left is how many attempts are left when that much is used. A difference as small as
 // rounding does not count.
 func (b Bucket) Left(used time.Duration) int {
 	interval := b.Rule.Interval()

@@ -86,11 +86,11 @@ func (r Rekeyed) Left() (n int) {
 	return n
 }
 
-// Run encrypts all secrets under the newest key that are under another one which
-// is configured, or with dry only counts them. What it cannot decrypt it leaves.
-// Each batch is in the record, with reason. It fails with [ErrOff] without keys.
-// On another failure the batches of before stay changed, and what is returned
-// beside the error says how many that were.
+// Run encrypts all secrets that are under an older configured key under the newest one,
+// or only counts them if dry is set. It leaves secrets that it cannot decrypt. The
+// record has each batch, with reason. It fails with [ErrOff] without keys.
+// On another failure the earlier batches stay changed, and the result beside the
+// error says how many secrets that are.
 func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bool) (Rekeyed, error) {
 	if r.Keys.None() {
 		return Rekeyed{}, fmt.Errorf("secondfactor: rekey: %w", ErrOff)

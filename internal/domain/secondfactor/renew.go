@@ -28,10 +28,10 @@ func (s *Service) State(ctx context.Context, user idworker.ID) (State, error) {
 	return State{Enrolled: true, Left: len(f.Recovery) / sha256.Size}, nil
 }
 
-// Renew makes new recovery codes, and none of before counts, for a user whose
-// password, in the version that user has, and whose code were checked. It needs no
-// key. It fails with [account.ErrStale] if the password or the factor changed
-// meanwhile; the codes of before are as they were then.
+// Renew makes new recovery codes in place of the old ones. The caller has checked the
+// user's code, and the password in the version that user has. Renew needs no key. It
+// fails with [account.ErrStale] if the password or the factor has changed meanwhile;
+// then the old codes stay.
 func (s *Service) Renew(ctx context.Context, by audit.Actor, user *account.User) ([]RecoveryCode, error) {
 	e, err := s.event(ctx, by, audit.NeedsLogin, audit.RecoveryCodesRenewed, user, nil)
 	if err != nil {

@@ -22,9 +22,8 @@ var (
 	ErrNotEnrolled = errors.New("there is no second factor")
 	// ErrRequired means that the password is right, and that no code came with it.
 	ErrRequired = errors.New("a code of the second factor is needed")
-	// ErrUnchecked goes with another error of a user who has a second factor: no
-	// code was looked at yet, so this is no proof, and no attempt may be
-	// forgiven by it.
+	// ErrUnchecked goes with another error of a user who has a second factor. It
+	// means that no code was checked yet, so that the attempt must not be forgiven.
 	ErrUnchecked = errors.New("the second factor was not checked")
 	// ErrInvalid means that a code is wrong, too old, or was used before.
 	ErrInvalid = errors.New("the code of the second factor is not valid")
@@ -53,8 +52,8 @@ type Enrolment struct {
 	URI    URI
 }
 
-// Begin makes a secret for a user, who is to show a code of it to
-// [Service.Confirm] before it counts. Another that was not confirmed is forgotten.
+// Begin makes a secret for a user. It counts after [Service.Confirm] has accepted a code
+// of it. An earlier secret that was not confirmed is removed.
 // It fails with [ErrOff] or [ErrEnrolled].
 func (s *Service) Begin(ctx context.Context, by audit.Actor, user *account.User) (Enrolment, error) {
 	if s.Keys.None() {
@@ -75,8 +74,8 @@ func (s *Service) Begin(ctx context.Context, by audit.Actor, user *account.User)
 	return Enrolment{secret, uri}, nil
 }
 
-// Confirm makes the secret count of which code is one, and returns the recovery
-// codes, of which only hashes are kept. It fails with [ErrRequired],
+// Confirm activates the secret to which code belongs, and returns the recovery codes, of
+// which only hashes are kept. It fails with [ErrRequired],
 // [ErrInvalid], [ErrNotEnrolled] or [ErrEnrolled].
 func (s *Service) Confirm(ctx context.Context, by audit.Actor, user *account.User, code Code) ([]RecoveryCode, error) {
 	for tried := []byte(nil); ; {
@@ -101,7 +100,7 @@ func (s *Service) Confirm(ctx context.Context, by audit.Actor, user *account.Use
 	}
 }
 
-// confirm makes the factor f count. It returns no codes if f is not what is kept.
+// confirm activates the factor f. It returns no codes if the store has another one.
 func (s *Service) confirm(ctx context.Context, by audit.Actor, user *account.User, f *Factor, code Code) ([]RecoveryCode, error) {
 	step, err := s.stepOf(user.ID, f, code)
 	if err != nil {
@@ -123,18 +122,18 @@ func (s *Service) confirm(ctx context.Context, by audit.Actor, user *account.Use
 	return codes, s.count("code", nil)
 }
 
-// Check takes a code of the user's second factor, which is used up by that, even
-// if what it was for fails. It fails with [ErrRequired], [ErrInvalid] or
+// Check accepts a code of the user's second factor. The code is then used up, even if
+// the act that it was for fails. It fails with [ErrRequired], [ErrInvalid] or
 // [ErrNotEnrolled], and with [ErrSealed] if the secret cannot be read; a recovery
 // code is taken all the same.
 func (s *Service) Check(ctx context.Context, by audit.Actor, user *account.User, code Code) error {
 	return s.check(ctx, by, user, code, nil)
 }
 
-// CheckTicket is Check for who has shown a ticket in the place of the password. It
-// fails with [ErrTicket] as well, if any code was taken, or the recovery codes were
-// renewed, since the ticket was given: it works once. Of two codes that come with one
-// ticket at the same moment both may be taken.
+// CheckTicket is Check for a client that has sent a ticket in place of the password. It
+// also fails with [ErrTicket] if a code was accepted, or the recovery codes were renewed,
+// since the ticket was given: a ticket works once. If two codes come with one ticket at
+// the same moment, both may be accepted.
 func (s *Service) CheckTicket(ctx context.Context, by audit.Actor, user *account.User, h Holder, code Code) error {
 	return s.check(ctx, by, user, code, &h.Uses)
 }

@@ -26,8 +26,8 @@ type Factor struct {
 	Recovery []byte    // hashes of the recovery codes that are left
 }
 
-// A Store keeps second factors with their users. Each method that writes compares
-// as it writes, so that of two at the same time one finds the row changed.
+// A Store keeps second factors with their users. Each method that writes is a
+// compare-and-set, so that of two at the same time one finds the row changed.
 type Store interface {
 	// Factor is what is kept, or [account.ErrNotFound] where there is no such user.
 	Factor(ctx context.Context, user idworker.ID) (Factor, error)

@@ -37,8 +37,8 @@ type Holder struct {
 	Uses Uses
 }
 
-// Uses says which codes of a factor were used: whenever one is, or the recovery codes
-// are renewed, it is another. It is cut from a hash, and so shows none of them.
+// Uses identifies which codes of a factor were used. It changes with each use, and when
+// the recovery codes are renewed. It is a part of a hash, so it shows no code.
 type Uses [8]byte
 
 func (f *Factor) uses() (u Uses) {
@@ -76,9 +76,9 @@ func (s *Service) ticketKeys() Keys {
 	return s.own
 }
 
-// Redeem reads a ticket, or returns [ErrTicket]. It may be read more than once: who
-// mistypes a code tries another, and each try counts against the limits of a login.
-// [Service.CheckTicket] takes one code for it.
+// Redeem reads a ticket, or returns [ErrTicket]. A ticket may be read more than once:
+// after a wrong code a client tries another, and each try counts against the limits of
+// a login. [Service.CheckTicket] accepts one code for it.
 func (s *Service) Redeem(text string) (Holder, error) {
 	if len(text) > 1024 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)

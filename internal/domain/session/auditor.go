@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// An Auditor asks the truth about a few of the sessions that were accepted,
-// after the fact: what the bound promises is measured on real requests. Set the
-// fields before use.
+// An Auditor reads the rows of a few sessions after they were accepted. So the bound is
+// measured on real requests. Set the fields before use.
 type Auditor struct {
 	Truth Store
-	// One is how many accepts there are to each that is looked at.
+	// One is the number of accepts for each one that is checked.
 	One uint64
 	// Stale is called with how long a session had been over when it was accepted, by the
 	// clocks of the database and of this instance: more than the bound, and the
@@ -22,13 +21,13 @@ type Auditor struct {
 	sample chan Accept
 }
 
-// NewAuditor returns an Auditor that looks at one accept in that many.
+// NewAuditor returns an Auditor that checks one accept in that many.
 func NewAuditor(truth Store, one uint64, stale func(time.Duration)) *Auditor {
 	return &Auditor{Truth: truth, One: max(one, 1), Stale: stale, sample: make(chan Accept, 1)}
 }
 
-// Accepted takes a sample now and then. It never waits: while one sample is
-// looked at, there is no other.
+// Accepted takes a sample now and then. It never waits: it drops a sample
+// while another is checked.
 func (a *Auditor) Accepted(w Accept) {
 	if a.count.Add(1)%a.One != 0 {
 		return
@@ -39,7 +38,7 @@ func (a *Auditor) Accepted(w Accept) {
 	}
 }
 
-// Run looks at samples until ctx ends.
+// Run checks samples until ctx ends.
 func (a *Auditor) Run(ctx context.Context) {
 	for {
 		select {

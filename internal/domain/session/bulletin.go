@@ -34,11 +34,10 @@ type Bulletin struct {
 	Horizon time.Time // of a beat; zero if there is none yet
 }
 
-// A Start says which ends a follower will know after the rest of the bulletin.
+// A Start says which ends a follower knows after the rest of the bulletin.
 type Start struct {
-	// Resumed means: whatever happened since the mark that the follower brought.
-	// Otherwise it gets every end that is younger than Covers, and of some
-	// that are older.
+	// Resumed means that the follower gets every end since the mark that it sent.
+	// Otherwise it gets every end that is younger than Covers, and some older ones.
 	Resumed bool
 	Covers  time.Duration
 	// Mark is where the stream begins.

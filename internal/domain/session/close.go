@@ -11,10 +11,11 @@ import (
 )
 
 // Close ends the login that t opens, for its holder, and returns it, as
-// [Writer].End does and [OverBefore] corrects. If there is none of which t is the
-// token it succeeds, changes nothing, and returns a Session whose ID is 0; a caller
-// who may not know does not learn the difference. An error wrapping [ErrUnpublished]
-// means: ended, and effective everywhere within the bound.
+// [Writer].End does and [OverBefore] corrects. If t is the
+// token of no login, Close succeeds, changes nothing, and returns a Session whose ID is
+// 0, so that a caller without the token learns nothing. An error wrapping
+// [ErrUnpublished] means that the login has ended, and that the end is effective
+// everywhere within the bound.
 func (s *Service) Close(ctx context.Context, by audit.Actor, t flakepass.Token) (Session, error) {
 	if !s.Recorded {
 		return s.close(ctx, t, LoggedOut, nil)
@@ -35,16 +36,16 @@ func (s *Service) close(ctx context.Context, t flakepass.Token, why Reason, r *R
 	if err := s.complete(ctx, r); err != nil {
 		return Session{}, fmt.Errorf("session: close: %w", err)
 	}
-	// The database is asked whatever is known here: that a login was over already
-	// is a promise about all other instances, too.
+	// The database is always asked, also about a login that is known to be over here:
+	// the answer is a promise about all other instances, too.
 	hash := HashOf(t)
 	ended, err := s.Writer.End(ctx, Ending{ID: IDOf(t), Hash: hash, Reason: why, Record: r})
 	if errors.Is(err, ErrNotFound) {
 		return s.endCached(ctx, IDOf(t), &hash)
 	}
 	if err == nil {
-		// Also when it had ended before: the one who ended it may have died
-		// between writing it and telling it.
+		// Also if it had ended before: the instance that ended it may have stopped
+		// between the write and the message.
 		err = s.Store.Publish(ctx, ended)
 	}
 	if err != nil {
@@ -70,9 +71,9 @@ func (s *Service) complete(ctx context.Context, r *Record) (err error) {
 	return err
 }
 
-// endCached ends a session that only a cache still holds: the database has forgotten
-// it, because its user had two others since. A client that has got the answer that it is over must
-// not find it alive here. It returns the session, if there was such a one.
+// endCached ends a session that only a cache still holds: the database keeps no trace
+// of it after two later logins of the user. After the answer says that it is over, no
+// request may find it alive here. It returns the session, if there was one.
 func (s *Service) endCached(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
 	cached, err := s.Store.Get(ctx, id)
 	switch {

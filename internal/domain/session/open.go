@@ -50,8 +50,9 @@ func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, pa
 const openTime = 5 * time.Second
 
 // openTries is how many IDs a login tries. The first is too small only if a login of
-// the same user has begun meanwhile, or if the one before had its ID from a worker
-// whose clock is ahead. Of several logins of one user at once, one succeeds each time.
+// the same user has begun meanwhile, or if the clock of the worker that minted the ID of
+// the previous login is ahead. Of several logins of one user at once, one succeeds in
+// each round.
 const openTries = 16
 
 // begin begins o with an ID and a token of its own.
@@ -79,8 +80,8 @@ func (s *Service) begin(ctx context.Context, o Opening) (flakepass.Token, Begun,
 	}
 }
 
-// A RefusedError is a [*flakepass.Refusal] about a login that there is or was:
-// it says whose, for the record. It is not for the one who was refused.
+// A RefusedError is a [*flakepass.Refusal] of a login that is known, with its user.
+// That is for the record, not for the client.
 type RefusedError struct {
 	ID       idworker.ID
 	UserID   idworker.ID

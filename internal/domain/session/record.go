@@ -8,34 +8,34 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-// RevokedReason is the reason, in the record, of an end that a service asked for
-// which was shown the token.
+// RevokedReason is the reason, in the record, of an end that a service asked for. The
+// service had received the token.
 const RevokedReason = "the token was revoked"
 
-// A Record is who begins or ends a session, for the event of it. The event is made
-// of what the row was, and written in the transaction that changes the row: neither
-// is there without the other.
+// A Record says who begins or ends a session, for its event. The event describes the
+// row before the change, and is written in the transaction that changes the row. So
+// there is no change without its event, and no event without its change.
 type Record struct {
 	By   audit.Actor
 	Need audit.Need
-	// ID is that of the event of an end. It is minted before the row is locked, for
-	// that may wait. The event of a beginning has the ID of its session, which is as
-	// new and as unique as any.
+	// ID is the ID of the event of an end. It is minted before the row is locked,
+	// because minting may wait. The event of a beginning has the ID of its session,
+	// which is new and unique, too.
 	ID     idworker.ID
-	Reason string // what By gave as one
-	// Policy is in force Now. It says whether what ends was over before, for the user who
-	// begins or ends a session of their own.
+	Reason string // that By gave
+	// Policy is in force at Now. If users begin or end their own session, it decides
+	// whether the session that ends was over before.
 	Policy *policy.Policy
 	Now    time.Time
 }
 
-// overEntry is a session in the record that is over, and why.
+// overEntry is an ended session in the record, with the reason.
 type overEntry struct {
 	ID     idworker.ID `json:"session_id"`
 	Reason Reason      `json:"reason"`
 }
 
-// endedEntry is a session in the record that another than its holder has ended.
+// endedEntry is a session in the record that not its holder, but another has ended.
 type endedEntry struct {
 	ID       idworker.ID `json:"session_id"`
 	UserID   idworker.ID `json:"user_id"`
@@ -43,8 +43,8 @@ type endedEntry struct {
 	Seen     time.Time   `json:"last_seen_at"`
 }
 
-// Event is the event of what came of o, whose Record is set. A session that ended for
-// the new one is in the same event, with what the policy says of it.
+// Event returns the event of the new session of o, whose Record is set. The session that
+// ended for the new one is in the same event, with the reason by the policy.
 func (o *Opening) Event(b Begun) (audit.Event, error) {
 	r, now := o.Record, &b.Session
 	by := r.By
@@ -56,9 +56,9 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, before, nil)
 }
 
-// Event is the event of the end of was, as it was before; the Record of e is set. A
-// session that its holder ends, and that the policy had ended before, is on record
-// as that.
+// Event returns the event of the end of was, which is the session before the end; the
+// Record of e is set. If its holder ends a session that the policy had ended before,
+// the reason in the record is that of the policy.
 func (e *Ending) Event(was Session) (audit.Event, error) {
 	r, by, action, target := e.Record, e.Record.By, audit.LoginEnded, audit.AboutLogin(was.ID, was.Username)
 	var before, after any
@@ -77,8 +77,8 @@ func (e *Ending) Event(was Session) (audit.Event, error) {
 	return audit.WithID(r.ID, by, r.Need, action, target, r.Reason, before, after)
 }
 
-// OverBefore is what [Writer].End returned, with what the policy says of it. The
-// database keeps no deadlines, and ends for good what had expired or was idle since.
+// OverBefore corrects the result of [Writer].End by the policy. The database keeps no
+// deadlines: it also ends a session that had expired or gone idle before.
 func OverBefore(ended Session, rule *policy.Policy, now time.Time) Session {
 	switch {
 	case ended.ID == 0 || ended.Before:

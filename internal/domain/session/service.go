@@ -25,22 +25,22 @@ type Service struct {
 	Recorded bool
 	// IDs mints the IDs of sessions.
 	IDs Minter
-	// EventIDs mints the IDs of the events of ends. An end must not depend on what only
-	// a new session needs.
+	// EventIDs mints the IDs of the events of ends. It is apart from IDs because an end
+	// must not fail while no session can begin.
 	EventIDs audit.IDs
 	// Policy says when a session is over.
 	Policy interface{ Current() *policy.Policy }
 	// Known, if set, is what this instance has read of the database. Without it
-	// the clock is that of this machine, and nothing is over but what the rows say.
+	// the clock is that of this machine, and only the rows decide what is over.
 	Known Known
-	// Near is how long before the end of its idle timeout a use is written before
-	// it is answered: longer than the bound and than a write behind may take. At
-	// most half of the idle timeout is used.
+	// Near is a time before the end of an idle timeout. A use within it is written
+	// before the answer. It must be longer than the bound, and than a write behind
+	// may take. It counts as at most half of the idle timeout.
 	Near time.Duration
 	// Now is the time if there is no Known.
 	Now func() time.Time
-	// Settled, if set, is called with every session about which the rows have decided:
-	// it lives, and was last used then, or it is over. It must not block.
+	// Settled, if set, is called with every session that the rows have decided about:
+	// a living one with the time of its last use, or an ended one. It must not block.
 	Settled func(Session)
 	// Accepted, if set, is called with every accept. It must not block.
 	Accepted func(Accept)
@@ -57,9 +57,8 @@ type Known interface {
 	Clock() (time.Time, bool)
 }
 
-// An Accept says what an accepted token relied on: who answered, as of when the
-// database had been read for it, and, if that was not enough, the horizon up to
-// which every end was known.
+// An Accept says what an accepted token relied on: the tier that answered, its as-of
+// and, if the as-of was too old, the horizon up to which every end was known.
 type Accept struct {
 	ID      idworker.ID
 	At      time.Time
@@ -80,11 +79,11 @@ var _ flakepass.Verifier = (*Service)(nil)
 // Verify says who holds t. The error is a [*flakepass.Refusal] if there is no holder,
 // and anything else if the answer could not be found out.
 //
-// Two refusals need no I/O, for the token's own ID proves them for good: it is
-// at or below the global floor, or it was issued at or before the watermark that a
-// poll has proven. Whatever else looks over by the policy is settled by its row:
-// what this instance knows of the policy and of uses may be as old as the bound,
-// and a refusal must stay true.
+// Two refusals need no I/O, because the ID of the token proves them: the ID is at or
+// below the global floor, or it was issued at or before the watermark that a poll has
+// proven. The row decides about every other session that looks over by the policy: the
+// policy and the uses that this instance knows may be as old as the bound, and a
+// refusal must stay true.
 //
 // A passive ctx (see [flakepass.NewPassiveContext]) gets the same verdict and
 // leaves the login as it is: no use is noted.
@@ -102,8 +101,8 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 	}
 	hash := HashOf(t)
 	got, err := s.ask(ctx, id, &hash)
-	// Once more, for the answer relies on what this instance knows now: rules
-	// and floors at least as new as the horizon that the answer was given by.
+	// Once more, because the answer relies on what this instance knows now: rules and
+	// floors that are at least as new as the horizon of the answer.
 	if err == nil {
 		err = s.over(id, issued)
 	}
@@ -157,10 +156,10 @@ func (s *Service) clock() (time.Time, error) {
 	return now, nil
 }
 
-// unsure reports whether the row has to be asked: if a login looks over by the
-// policy; or if it is used so near to the end of its idle timeout that the use must
-// be on the row before it is answered. Written behind, it could come too late, and
-// the login would be over although it was used in time.
+// unsure reports whether the row has to be asked. That is so if the login looks over
+// by the policy. It is also so for a use near the end of the idle timeout: written
+// behind, the use could reach the row too late, and the login would end although it
+// was used in time.
 func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Time, use bool) bool {
 	if use {
 		return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
@@ -168,9 +167,9 @@ func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Tim
 	return rule.Expired(issued, now) || rule.Idled(got.Seen, now)
 }
 
-// settle lets the row decide about a login that known remembers. One that no row
-// knows any more has been replaced more than once: what is remembered must not
-// answer again, should a longer policy come.
+// settle lets the row decide about a login that known remembers. A login without a
+// row has been replaced more than once. It must not be accepted again from memory
+// under a later policy with longer times.
 func (s *Service) settle(ctx context.Context, known Session, hash *Hash, used time.Time) (Session, error) {
 	got, err := s.Rows.Settle(ctx, known.ID, used)
 	if errors.Is(err, ErrNotFound) {
@@ -196,14 +195,14 @@ func (s *Service) over(id idworker.ID, issued time.Time) error {
 	return nil
 }
 
-// ask gets a living session whose token has that hash, or a refusal.
+// ask returns a living session whose token has that hash, or a refusal.
 func (s *Service) ask(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
 	got, err := s.Store.Get(ctx, id)
 	return held(got, err, hash)
 }
 
-// held is a living session whose token has that hash, or a refusal. What is
-// returned beside a refusal is zero, unless the token is of that session.
+// held returns a living session whose token has that hash, or a refusal. The session
+// beside a refusal is zero, unless the token is its token.
 func held(got Session, err error, hash *Hash) (Session, error) {
 	switch {
 	case errors.Is(err, ErrNotFound):

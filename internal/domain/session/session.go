@@ -1,12 +1,12 @@
 // Package session is the life of a login: what a token opens, where it is
 // kept, and the service that begins, recognises and ends it.
 //
-// Death is absorbing. IDs are never reused, and every cause of death only ever
-// grows, so "dead" may be remembered and copied anywhere, while "alive" is
-// only a statement about the past. Every alive answer therefore carries its
-// as-of: the instant before the database read that it comes from was sent. A
-// cache may repeat it only while that instant, or the horizon up to which this
-// instance knows of every end (see package feed), is younger than the bound.
+// An end is final. IDs are never reused, and every cause of an end only grows, so
+// "ended" may be cached and copied anywhere. "Alive" is only a statement about the
+// past. So every alive answer carries its as-of: the instant before its database read
+// was sent. A cache may repeat the answer only while the as-of is younger than the
+// bound, or the horizon is: this instance knows every end up to its horizon (see
+// package feed).
 package session
 
 import (
@@ -56,7 +56,7 @@ func HashOfSum(sum []byte) (h Hash, ok bool) {
 // Equal compares in constant time.
 func (h *Hash) Equal(o *Hash) bool { return subtle.ConstantTimeCompare(h[:], o[:]) == 1 }
 
-// A Reason says how a session ended. The zero Reason is: it has not.
+// A Reason says how a session ended. The zero Reason means that it lives.
 type Reason string
 
 // The reasons.
@@ -81,16 +81,16 @@ type Session struct {
 	Seen     time.Time // when it was last used, as its row says: see [Rows]
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
-	AsOf     time.Time // before the database read that this comes from was sent
-	Before   bool      // of what [Writer].End returned: it was over before
+	AsOf     time.Time // before the database read for this answer was sent
+	Before   bool      // in a result of [Writer].End: it had ended before
 
-	// Source says who gave this answer, and Horizon what it relies on if its
-	// as-of is not enough: see [Accept].
+	// Source says which tier gave this answer. Horizon is what the answer relies on
+	// if its as-of is too old: see [Accept].
 	Source  Source
 	Horizon time.Time
 }
 
-// A Source is who answered for a session.
+// A Source is the tier that answered for a session.
 type Source uint8
 
 // The sources, farthest first.
@@ -116,12 +116,12 @@ func (s Source) String() string {
 // too old is the policy's business.
 func (s *Session) Alive() bool { return s.Ended == "" }
 
-// ErrNotFound means that there is no such session and, as far as is still
-// known, never was.
+// ErrNotFound means that there is no such session, and that no trace of an earlier one
+// is kept.
 var ErrNotFound = errors.New("session not found")
 
-// ErrUnpublished means that a session has ended for good, but that the other
-// instances may not have received that. They read it within the bound.
+// ErrUnpublished means that a session has ended, but that the other instances may not
+// have received the message. They read the end from the database within the bound.
 var ErrUnpublished = errors.New("session ended, but other instances could not be notified")
 
 // Done reports whether the call that returned err ended the session: with an error
@@ -134,9 +134,9 @@ func Done(err error) bool { return err == nil || errors.Is(err, ErrUnpublished) 
 // Get returns the session with that ID, alive or ended, or an error wrapping
 // [ErrNotFound]; any other error means that it could not find out.
 //
-// Touch notes that a session was used then. It is advice: of a session that is
-// not there, or that ended, it does nothing and returns nil. It must not
-// revive, and must not wait for I/O in a tier that a request passes through.
+// Touch notes that a session was used at that time. If the session does not exist, or
+// has ended, Touch does nothing and returns nil. It must not revive a session, and must
+// not wait for I/O in a tier that a request passes through.
 //
 // Publish takes in the end of a session, after the database has committed it, and
 // passes it on. When it returns, this Store refuses the session for good, and so does
@@ -157,8 +157,8 @@ type Store interface {
 // session cannot have that ID.
 //
 // End ends one session and returns it with its reason. If it had ended before,
-// End changes nothing, writes no event, returns it with the reason it ended for
-// then, and says so in Before. The error wraps [ErrNotFound] if there is none such.
+// End changes nothing and writes no event. It returns the session with its earlier
+// reason, and sets Before. The error wraps [ErrNotFound] if there is no such session.
 type Writer interface {
 	Begin(ctx context.Context, o Opening) (Begun, error)
 	End(ctx context.Context, e Ending) (Session, error)
@@ -176,23 +176,23 @@ type Opening struct {
 	Record          *Record // nil: the beginning is not on record
 }
 
-// Begun is what came of an Opening.
+// Begun is the result of an Opening.
 type Begun struct {
 	Session  Session
 	Replaced Session // the session that ended for it; its ID is 0 if there was none
 }
 
-// An IDError means that a session cannot have the ID that it was to have: its user
-// has had a session with that ID or a greater one, or another user has. Nothing
-// changed. One above Above may do.
+// An IDError means that a session cannot have the requested ID: its user has had a
+// session with that ID or a greater one, or another user has a session with that ID.
+// Nothing changed. An ID greater than Above may succeed.
 type IDError struct{ Above idworker.ID }
 
 // Error names no ID: they differ each time.
 func (*IDError) Error() string { return "another session has that ID, or a greater one" }
 
-// An Ending names a session that is to end: by its ID and hash, or, if ID is
-// 0, as whatever session its user has. With a Record it may have an ID and no hash,
-// for who ends a session on another's word has no token.
+// An Ending names a session that is to end: by its ID and hash, or, if ID is 0, the
+// session of its user. With a Record it may have an ID and no hash, because an
+// operator who ends it has no token.
 type Ending struct {
 	ID     idworker.ID
 	Hash   Hash
@@ -201,8 +201,8 @@ type Ending struct {
 	Record *Record // nil: the end is not on record
 }
 
-// An End is what the database says of the last end of a user's login: every
-// session of that user with that ID or a smaller one is over.
+// An End is the last end of a user's login in the database: every session of that user
+// with that ID or a smaller one is over.
 type End struct {
 	UserID idworker.ID
 	Floor  idworker.ID
@@ -212,24 +212,24 @@ type End struct {
 
 // Rows are the Store behind all others, where the sessions themselves are.
 //
-// Settle decides whether a session is over by the policy, and for good. It waits
-// for the transaction that writes the row, reads the policy with it, and goes by the
-// database's clock. If the session lives, it was used at that time and the row
-// does not know it yet, the row has it before Settle returns; a zero time is no
-// use. What the policy has ended comes back with the reason [Expired] or [Idle].
+// Settle decides finally whether a session is over by the policy. It waits for a
+// transaction that writes the row, reads the policy in the same transaction, and uses
+// the database's clock. used is the time of a use; zero is no use. If the session lives
+// and used is later than in the row, Settle writes it before it returns. A session that
+// the policy has ended comes back with the reason [Expired] or [Idle].
 // The error wraps [ErrUnsettled] while the answer is unknown, as during a change of the
 // policy.
 //
-// The row is the only one that judges a use, at the moment in which it is
-// written. So whatever stands in front of the rows repeats the row's time of last
-// use, and never one that the row may refuse.
+// Only the row accepts or refuses a use, when the use is written. So every tier in
+// front of the rows repeats the row's time of last use, and never a time that the row
+// may still refuse.
 type Rows interface {
 	Store
 	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
 }
 
-// ErrUnsettled means that the policy is being changed, so that it is unknown for
-// good whether a session is over.
+// ErrUnsettled means that the policy is being changed, so that it is not yet decided
+// whether a session is over.
 var ErrUnsettled = errors.New("the policy is being changed")
 
 // A Basis is what was read in the same statement as a row.
@@ -243,23 +243,22 @@ type News struct {
 	Now    time.Time   // the database's clock, read before all else
 	Global idworker.ID // every session with this ID or a smaller one is over, of every user
 	Policy policy.Policy
-	// Steady means that no change of the policy was under way: whatever policy
-	// follows has bases at or above the watermarks of this one at Now.
+	// Steady means that no change of the policy was under way: the next policy has
+	// bases at or above the watermarks of this one at Now.
 	Steady bool
 	// Server names the server that answered, where there may be several.
 	Server string
 	Ends   []End
 }
 
-// Life is how long after its as-of an alive answer may be repeated at most, by
-// instances that receive every end: long enough that what is in use is read
-// rarely, and that an instance which cannot read can still answer for as long
-// as the bound lets it.
+// Life is how long after its as-of an instance that receives every end may repeat an
+// alive answer. It is long enough that a session in use is read rarely, and that an
+// instance without its database can answer for as long as the bound allows.
 func Life(bound time.Duration) time.Duration { return max(time.Minute, 4*bound) }
 
-// Age is how long ago an as-of was: by the clock that ran on or by the clock
-// on the wall, whichever says more, for the one stands still while a machine
-// sleeps and the other can be set.
+// Age is the time since an as-of: by the monotonic clock or by the wall clock,
+// whichever gives more. The monotonic clock stops while a machine sleeps, and the wall
+// clock can be set.
 func Age(now, asOf time.Time) time.Duration {
 	return max(now.Sub(asOf), now.Round(0).Sub(asOf.Round(0)))
 }
