@@ -56,9 +56,9 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	testenv.Eventually(t, soon, ok, what)
 }
 
-// session is a connection to the schema on a node, with these settings. It ends with
+// connect makes a connection to the schema on a node, with these settings. It ends with
 // the test.
-func session(t *testing.T, n *cluster.Node, settings ...string) *sql.Conn {
+func connect(t *testing.T, n *cluster.Node, settings ...string) *sql.Conn {
 	t.Helper()
 	db := pool(t, n.Addr)
 	conn, err := db.Conn(t.Context())

@@ -11,10 +11,10 @@ import (
 )
 
 func (g *galera) uncommittedElsewhere(t *testing.T) {
-	writer := session(t, g.Nodes[0], "BEGIN", "UPDATE account SET v = 1 WHERE id = 1")
+	writer := connect(t, g.Nodes[0], "BEGIN", "UPDATE account SET v = 1 WHERE id = 1")
 	uncommitted := "SET SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED"
-	says(t, session(t, g.Nodes[0], uncommitted), theValue, "1")
-	says(t, session(t, g.Nodes[1], uncommitted, "SET SESSION wsrep_sync_wait = 15"), theValue, "0")
+	says(t, connect(t, g.Nodes[0], uncommitted), theValue, "1")
+	says(t, connect(t, g.Nodes[1], uncommitted, "SET SESSION wsrep_sync_wait = 15"), theValue, "0")
 	run(t, writer, "ROLLBACK")
 }
 
@@ -27,7 +27,7 @@ func (g *galera) conflict(t *testing.T) {
 		{"a lock for a change, at its COMMIT", theValue + " FOR UPDATE", "COMMIT"},
 		{"a share lock, at the next statement", theValue + " LOCK IN SHARE MODE", "UPDATE account SET v = 5 WHERE id = 2"},
 	} {
-		holder := session(t, g.Nodes[1], "BEGIN", c.held)
+		holder := connect(t, g.Nodes[1], "BEGIN", c.held)
 		must(t, g.Nodes[0].Exec(t.Context(), "UPDATE flakepass.account SET v = v + 1 WHERE id = 1"))
 		g.applied(t, g.Nodes[1])
 		_, err := holder.ExecContext(t.Context(), c.next)
@@ -64,7 +64,7 @@ func (g *galera) sameMoment(t *testing.T) {
 		{"and both lock a guard", shared(disable("1")), shared(disable("2")), 0},
 		{"and both change a guard", guarded(disable("1")), guarded(disable("2")), 1},
 	} {
-		one, two := session(t, g.Nodes[0], "BEGIN"), session(t, g.Nodes[1], "BEGIN")
+		one, two := connect(t, g.Nodes[0], "BEGIN"), connect(t, g.Nodes[1], "BEGIN")
 		for i, tx := range []*sql.Conn{one, two} {
 			for _, statement := range [][]string{c.one, c.two}[i] {
 				run(t, tx, statement)
@@ -95,8 +95,8 @@ func (g *galera) sameMoment(t *testing.T) {
 }
 
 func (g *galera) uniqueNames(t *testing.T) {
-	one := session(t, g.Nodes[0], "BEGIN", "INSERT INTO account VALUES (11, 0, 'same', 0)")
-	two := session(t, g.Nodes[1], "BEGIN", "INSERT INTO account VALUES (12, 0, 'same', 0)")
+	one := connect(t, g.Nodes[0], "BEGIN", "INSERT INTO account VALUES (11, 0, 'same', 0)")
+	two := connect(t, g.Nodes[1], "BEGIN", "INSERT INTO account VALUES (12, 0, 'same', 0)")
 	run(t, one, "COMMIT")
 	_, err := two.ExecContext(t.Context(), "COMMIT")
 	fails(t, err, "the second name", 1213)
@@ -107,11 +107,11 @@ func (g *galera) uniqueNames(t *testing.T) {
 
 func (g *galera) namedLocks(t *testing.T) {
 	for _, n := range g.Nodes[:2] {
-		says(t, session(t, n), "SELECT GET_LOCK('migration', 0)", "1")
+		says(t, connect(t, n), "SELECT GET_LOCK('migration', 0)", "1")
 	}
 	results := make(chan error, 2)
 	for _, n := range g.Nodes[:2] {
-		conn := session(t, n)
+		conn := connect(t, n)
 		go func() {
 			_, err := conn.ExecContext(context.Background(), "CREATE TABLE both_make (id INT PRIMARY KEY)")
 			results <- err

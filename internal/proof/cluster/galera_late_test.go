@@ -13,19 +13,19 @@ func (g *galera) lateByTableLock(t *testing.T) {
 	late := g.Nodes[1]
 	g.causalWait(t, late, "0.1")
 	// Begun before it was late, so that it waits for nothing later.
-	begun := session(t, late, "BEGIN", "SET SESSION wsrep_sync_wait = 15")
+	begun := connect(t, late, "BEGIN", "SET SESSION wsrep_sync_wait = 15")
 	release := g.hold(t, g.Nodes[0], late)
 	must(t, g.Nodes[0].Exec(t.Context(), "UPDATE flakepass.account SET v = 1, name = 'new' WHERE id = 1"))
 
 	// Nothing says that the view is old.
 	for _, setting := range []string{"0", "2", "4", "8"} {
-		says(t, session(t, late, "SET SESSION wsrep_sync_wait = "+setting), theValue, "0")
+		says(t, connect(t, late, "SET SESSION wsrep_sync_wait = "+setting), theValue, "0")
 	}
 	if state := status(t, late, "wsrep_local_state"); state != 4 {
 		t.Errorf("state %d; want 4, synced", state)
 	}
 	for _, setting := range []string{"1", "7", "15"} {
-		waiting := session(t, late, "SET SESSION wsrep_sync_wait = "+setting)
+		waiting := connect(t, late, "SET SESSION wsrep_sync_wait = "+setting)
 		for _, lock := range []string{"", " LOCK IN SHARE MODE", " LOCK IN SHARE MODE NOWAIT", " FOR UPDATE SKIP LOCKED"} {
 			refuses(t, waiting, theValue+lock, 1205)
 		}
@@ -34,7 +34,7 @@ func (g *galera) lateByTableLock(t *testing.T) {
 		run(t, waiting, "SET SESSION max_statement_time = 0.05")
 		refuses(t, waiting, theValue, 1205) // which would be 1969
 	}
-	plain := session(t, late)
+	plain := connect(t, late)
 	refuses(t, plain, "SET STATEMENT wsrep_sync_wait = 1 FOR "+theValue, 1205)
 	says(t, begun, theValue, "0")
 	says(t, begun, theValue+" LOCK IN SHARE MODE", "0")
@@ -43,7 +43,7 @@ func (g *galera) lateByTableLock(t *testing.T) {
 	// A change of a row that has changed elsewhere waits as long as the node is late. The
 	// server then does it once more, if it is a transaction by itself. A change that
 	// finds no row waits for nothing.
-	old := session(t, late)
+	old := connect(t, late)
 	changed := make(chan error, 1)
 	go func() {
 		_, err := old.ExecContext(context.Background(), "UPDATE account SET v = 7 WHERE id = 1")
@@ -58,7 +58,7 @@ func (g *galera) lateByTableLock(t *testing.T) {
 	if rows, err := result.RowsAffected(); err != nil || rows != 0 {
 		t.Errorf("%d rows, %v; want none", rows, err)
 	}
-	_, err = session(t, late, "SET SESSION wsrep_sync_wait = 2").ExecContext(t.Context(), "UPDATE account SET v = 7 WHERE name = 'new'")
+	_, err = connect(t, late, "SET SESSION wsrep_sync_wait = 2").ExecContext(t.Context(), "UPDATE account SET v = 7 WHERE name = 'new'")
 	fails(t, err, "an UPDATE that waits", 1205)
 
 	position, err := g.Nodes[0].Text(t.Context(), "SELECT WSREP_LAST_SEEN_GTID()")
@@ -67,32 +67,32 @@ func (g *galera) lateByTableLock(t *testing.T) {
 	refuses(t, plain, upTo, 1205)
 	release()
 	must(t, <-changed)
-	says(t, session(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "7")
+	says(t, connect(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "7")
 	says(t, plain, upTo, "1")
 }
 
 func (g *galera) lateByGlobalLock(t *testing.T) {
 	late := g.Nodes[1]
 	g.causalWait(t, late, "0.1")
-	holder := session(t, late, "FLUSH TABLES WITH READ LOCK")
+	holder := connect(t, late, "FLUSH TABLES WITH READ LOCK")
 	must(t, g.Nodes[0].Exec(t.Context(), "UPDATE flakepass.account SET v = 1 WHERE id = 1"))
-	says(t, session(t, late), theValue, "0")
-	refuses(t, session(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, 1205)
+	says(t, connect(t, late), theValue, "0")
+	refuses(t, connect(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, 1205)
 	if state := status(t, late, "wsrep_local_state"); state != 2 {
 		t.Errorf("state %d; want 2, as a donor", state)
 	}
 	run(t, holder, "UNLOCK TABLES")
-	says(t, session(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "1")
+	says(t, connect(t, late, "SET SESSION wsrep_sync_wait = 1"), theValue, "1")
 }
 
 // Each row of a table without a key is looked for in all of them.
 func (g *galera) lateByLongTransaction(t *testing.T) {
-	reader := session(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1")
-	writer := session(t, g.Nodes[0])
+	reader := connect(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1")
+	writer := connect(t, g.Nodes[0])
 	run(t, writer, "INSERT INTO many SELECT seq FROM seq_1_to_1000")
 	run(t, writer, "UPDATE many SET v = -v ORDER BY v DESC")
 	run(t, writer, "UPDATE account SET v = 1 WHERE id = 1")
-	before, err := ask(session(t, g.Nodes[1]), theValue)
+	before, err := ask(connect(t, g.Nodes[1]), theValue)
 	must(t, err)
 	began := time.Now()
 	says(t, reader, theValue, "1")
@@ -102,7 +102,7 @@ func (g *galera) lateByLongTransaction(t *testing.T) {
 // The driver gives the connection up. The server goes on waiting.
 func (g *galera) waitEndsWithContext(t *testing.T) {
 	late := g.Nodes[1]
-	waiting, other := session(t, late, "SET SESSION wsrep_sync_wait = 1"), session(t, late)
+	waiting, other := connect(t, late, "SET SESSION wsrep_sync_wait = 1"), connect(t, late)
 	release := g.hold(t, g.Nodes[0], late)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -16,9 +16,9 @@ func (g *galera) desync(t *testing.T) {
 		t.Errorf("state %d; want 2", state)
 	}
 	must(t, g.Nodes[0].Exec(t.Context(), "UPDATE flakepass.account SET v = 1 WHERE id = 1"))
-	says(t, session(t, n, "SET SESSION wsrep_sync_wait = 1"), theValue, "1")
+	says(t, connect(t, n, "SET SESSION wsrep_sync_wait = 1"), theValue, "1")
 	must(t, n.Exec(t.Context(), "UPDATE flakepass.account SET v = 2 WHERE id = 1"))
-	says(t, session(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 1"), theValue, "2")
+	says(t, connect(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 1"), theValue, "2")
 	must(t, g.Desync(t.Context(), n, false))
 }
 
@@ -38,20 +38,20 @@ func (g *galera) ordinary(t *testing.T) {
 	fails(t, err, "wsrep_on", 1227)
 
 	// What somebody with the right to it does without replication, nobody else has.
-	run(t, session(t, n, "SET SESSION wsrep_on = OFF"), "UPDATE account SET v = 9 WHERE id = 2")
-	says(t, session(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 15"), "SELECT v FROM account WHERE id = 2", "0")
-	says(t, session(t, n, "SET SESSION wsrep_sync_wait = 15"), "SELECT v FROM account WHERE id = 2", "9")
+	run(t, connect(t, n, "SET SESSION wsrep_on = OFF"), "UPDATE account SET v = 9 WHERE id = 2")
+	says(t, connect(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 15"), "SELECT v FROM account WHERE id = 2", "0")
+	says(t, connect(t, n, "SET SESSION wsrep_sync_wait = 15"), "SELECT v FROM account WHERE id = 2", "9")
 	if state := status(t, n, "wsrep_local_state"); state != 4 {
 		t.Errorf("state %d; want 4", state)
 	}
-	run(t, session(t, n, "SET SESSION wsrep_on = OFF"), "UPDATE account SET v = 0 WHERE id = 2")
+	run(t, connect(t, n, "SET SESSION wsrep_on = OFF"), "UPDATE account SET v = 0 WHERE id = 2")
 }
 
 func (g *galera) clocks(t *testing.T) {
 	for _, offset := range []time.Duration{-10 * time.Second, 10 * time.Second, 0} {
 		must(t, g.SetClock(within(t), g.Nodes[2], offset))
-		run(t, session(t, g.Nodes[2]), "UPDATE account SET at = ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) WHERE id = 1")
-		text, err := ask(session(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 1"), "SELECT ROUND(at - UNIX_TIMESTAMP(NOW(3)) * 1000) FROM account WHERE id = 1")
+		run(t, connect(t, g.Nodes[2]), "UPDATE account SET at = ROUND(UNIX_TIMESTAMP(NOW(3)) * 1000) WHERE id = 1")
+		text, err := ask(connect(t, g.Nodes[0], "SET SESSION wsrep_sync_wait = 1"), "SELECT ROUND(at - UNIX_TIMESTAMP(NOW(3)) * 1000) FROM account WHERE id = 1")
 		must(t, err)
 		off, err := time.ParseDuration(text + "ms")
 		must(t, err)
@@ -63,8 +63,8 @@ func (g *galera) clocks(t *testing.T) {
 
 func (g *galera) partition(t *testing.T) {
 	cut := g.Nodes[2]
-	plain, waiting := session(t, cut), session(t, cut, "SET SESSION wsrep_sync_wait = 1")
-	writer := session(t, cut, "BEGIN", "UPDATE account SET v = 5 WHERE id = 2")
+	plain, waiting := connect(t, cut), connect(t, cut, "SET SESSION wsrep_sync_wait = 1")
+	writer := connect(t, cut, "BEGIN", "UPDATE account SET v = 5 WHERE id = 2")
 	must(t, g.Partition(t.Context(), cut, true))
 	committed, written := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := writer.ExecContext(context.Background(), "COMMIT"); committed <- err }()
@@ -101,7 +101,7 @@ func (g *galera) partition(t *testing.T) {
 	fails(t, err, "BEGIN", 1047)
 	says(t, plain, "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_ready'", "OFF")
 	says(t, plain, "SELECT @@global.read_only", "0")
-	says(t, session(t, cut, "SET SESSION wsrep_dirty_reads = ON"), theValue, "0")
+	says(t, connect(t, cut, "SET SESSION wsrep_dirty_reads = ON"), theValue, "0")
 	must(t, g.Partition(t.Context(), cut, false))
 	must(t, g.Await(within(t), 3))
 	says(t, plain, "SELECT v FROM account WHERE id = 2", "0") // what was not acknowledged is nowhere
@@ -111,7 +111,7 @@ func (g *galera) partition(t *testing.T) {
 // What was sent to it meanwhile is answered by what the node believes when it goes on.
 func (g *galera) stoodStill(t *testing.T) {
 	still := g.Nodes[2]
-	plain, waiting, writer := session(t, still), session(t, still, "SET SESSION wsrep_sync_wait = 1"), session(t, still)
+	plain, waiting, writer := connect(t, still), connect(t, still, "SET SESSION wsrep_sync_wait = 1"), connect(t, still)
 	must(t, still.Pause())
 	must(t, g.Nodes[0].Exec(within(t), "UPDATE flakepass.account SET v = 1 WHERE id = 1"))
 	type outcome struct {
@@ -156,14 +156,14 @@ func (g *galera) killed(t *testing.T) {
 		t.Error("a connection to a node that was killed answers")
 	}
 	at("n2")
-	says(t, session(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1"), theValue, "3")
+	says(t, connect(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1"), theValue, "3")
 	must(t, g.Await(within(t), 2))
 	must(t, g.Nodes[0].Restart(within(t)))
 	at("n1")
 }
 
 func (g *galera) costs(t *testing.T) {
-	conn := session(t, g.Nodes[1])
+	conn := connect(t, g.Nodes[1])
 	cost(t, conn, "SELECT 1", "SELECT 1")
 	cost(t, conn, "a row by its key", theValue)
 	cost(t, conn, "@@wsrep_on, read_only", "SELECT @@wsrep_on AND @@global.read_only")
@@ -171,7 +171,7 @@ func (g *galera) costs(t *testing.T) {
 	cost(t, conn, "SHOW STATUS LIKE", "SHOW STATUS WHERE variable_name = 'wsrep_cluster_status'")
 	cost(t, conn, "information_schema.global_status", "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'wsrep_cluster_status'")
 	cost(t, conn, "SET STATEMENT wsrep_sync_wait = 1", "SET STATEMENT wsrep_sync_wait = 1 FOR "+theValue)
-	waiting := session(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1")
+	waiting := connect(t, g.Nodes[1], "SET SESSION wsrep_sync_wait = 1")
 	cost(t, waiting, "wsrep_sync_wait = 1", theValue)
 
 	ctx, cancel := context.WithCancel(t.Context())

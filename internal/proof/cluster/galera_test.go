@@ -95,6 +95,10 @@ func TestGalera(t *testing.T) {
 		{"clocks", (*galera).clocks},
 		{"a partition", (*galera).partition},
 		{"a node that stood still", (*galera).stoodStill},
+		{"a store on a late node", (*galera).storeLate},
+		{"stores on nodes whose clocks differ", (*galera).storeClocks},
+		{"stores and the last admin", (*galera).storeLastAdmin},
+		{"a store and an actor whose login ends elsewhere", (*galera).storeActor},
 		{"costs", (*galera).costs},
 		{"a killed node", (*galera).killed},
 	} {
@@ -127,7 +131,7 @@ func (g *galera) hold(t *testing.T, writer *cluster.Node, nodes ...*cluster.Node
 	t.Helper()
 	var holders []*sql.Conn
 	for _, n := range nodes {
-		holders = append(holders, session(t, n, "LOCK TABLES held READ"))
+		holders = append(holders, connect(t, n, "LOCK TABLES held READ"))
 	}
 	must(t, writer.Exec(t.Context(), "UPDATE flakepass.held SET v = v + 1"))
 	for _, n := range nodes {

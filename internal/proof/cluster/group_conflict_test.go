@@ -19,7 +19,7 @@ func (g *group) conflicts(t *testing.T) {
 			done := make(chan error, 2)
 			var txs []*sql.Conn
 			for i, n := range g.Nodes[:2] {
-				txs = append(txs, session(t, n, "START TRANSACTION", "SELECT v FROM account WHERE id IN (1, 2) FOR UPDATE",
+				txs = append(txs, connect(t, n, "START TRANSACTION", "SELECT v FROM account WHERE id IN (1, 2) FOR UPDATE",
 					"UPDATE account SET v = v + 1 WHERE id = "+string(rune('1'+i))))
 			}
 			for _, tx := range txs {
@@ -56,26 +56,26 @@ func (g *group) conflicts(t *testing.T) {
 }
 
 func (g *group) uniqueNames(t *testing.T) {
-	one := session(t, g.Nodes[0], "START TRANSACTION", "INSERT INTO account VALUES (11, 0, 'same')")
-	two := session(t, g.Nodes[1], "START TRANSACTION", "INSERT INTO account VALUES (12, 0, 'same')")
+	one := connect(t, g.Nodes[0], "START TRANSACTION", "INSERT INTO account VALUES (11, 0, 'same')")
+	two := connect(t, g.Nodes[1], "START TRANSACTION", "INSERT INTO account VALUES (12, 0, 'same')")
 	run(t, one, "COMMIT")
 	_, err := two.ExecContext(t.Context(), "COMMIT")
 	fails(t, err, "the second name", lostRace...)
 	g.applied(t, g.Nodes[1])
-	_, err = session(t, g.Nodes[1]).ExecContext(t.Context(), "INSERT INTO account VALUES (12, 0, 'same')")
+	_, err = connect(t, g.Nodes[1]).ExecContext(t.Context(), "INSERT INTO account VALUES (12, 0, 'same')")
 	fails(t, err, "the second name again", 1062)
 }
 
 func (g *group) namedLocks(t *testing.T) {
 	for _, n := range g.Nodes[:2] {
-		says(t, session(t, n), "SELECT GET_LOCK('migration', 0)", "1")
+		says(t, connect(t, n), "SELECT GET_LOCK('migration', 0)", "1")
 	}
 }
 
 func (g *group) tables(t *testing.T) {
 	release := g.hold(t, g.Nodes[2], g.Nodes[0], g.Nodes[1])
 	for _, n := range g.Nodes[:2] {
-		run(t, session(t, n), "CREATE TABLE both_make (id INT PRIMARY KEY)")
+		run(t, connect(t, n), "CREATE TABLE both_make (id INT PRIMARY KEY)")
 	}
 	release()
 	eventually(t, "a member is thrown out", func() bool {

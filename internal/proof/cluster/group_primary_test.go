@@ -19,9 +19,9 @@ func (g *group) lateByTableLock(t *testing.T) {
 	release := g.hold(t, primary, late)
 	must(t, primary.Exec(t.Context(), "UPDATE flakepass.account SET v = 1 WHERE id = 1"))
 
-	says(t, session(t, late), "SELECT @@session.group_replication_consistency", "BEFORE_ON_PRIMARY_FAILOVER")
+	says(t, connect(t, late), "SELECT @@session.group_replication_consistency", "BEFORE_ON_PRIMARY_FAILOVER")
 	for _, consistency := range []string{"EVENTUAL", "AFTER", "BEFORE_ON_PRIMARY_FAILOVER"} {
-		says(t, session(t, late, "SET SESSION group_replication_consistency = '"+consistency+"'"), theValue, "0")
+		says(t, connect(t, late, "SET SESSION group_replication_consistency = '"+consistency+"'"), theValue, "0")
 	}
 	if state, err := g.State(t.Context(), late); err != nil || state != "ONLINE" {
 		t.Errorf("state %s, %v; want ONLINE", state, err)
@@ -29,7 +29,7 @@ func (g *group) lateByTableLock(t *testing.T) {
 	for _, consistency := range []string{"BEFORE", "BEFORE_AND_AFTER"} {
 		// The session ends after a second in which it does nothing, too.
 		waits := func() querier {
-			return session(t, late, "SET SESSION group_replication_consistency = '"+consistency+"', wait_timeout = 1, max_execution_time = 10")
+			return connect(t, late, "SET SESSION group_replication_consistency = '"+consistency+"', wait_timeout = 1, max_execution_time = 10")
 		}
 		refuses(t, waits(), theValue, 3797)
 		refuses(t, waits(), theValue+" FOR SHARE NOWAIT", 3797)
@@ -37,9 +37,9 @@ func (g *group) lateByTableLock(t *testing.T) {
 		fails(t, err, "START TRANSACTION", 3797)
 		says(t, waits(), "SELECT 1", "1")
 	}
-	plain := session(t, late)
+	plain := connect(t, late)
 	says(t, plain, "SELECT /*+ SET_VAR(group_replication_consistency = 'BEFORE') */ v FROM account WHERE id = 1", "0")
-	begun := session(t, late, "START TRANSACTION", "SELECT v FROM account")
+	begun := connect(t, late, "START TRANSACTION", "SELECT v FROM account")
 	_, err := begun.ExecContext(t.Context(), before)
 	fails(t, err, "in a transaction", 1766)
 
@@ -47,13 +47,13 @@ func (g *group) lateByTableLock(t *testing.T) {
 	must(t, err)
 	says(t, plain, "SELECT WAIT_FOR_EXECUTED_GTID_SET('"+position+"', 0.1)", "1") // not within that time
 	release()
-	says(t, session(t, late, before), theValue, "1")
+	says(t, connect(t, late, before), theValue, "1")
 	says(t, plain, "SELECT WAIT_FOR_EXECUTED_GTID_SET('"+position+"', 60)", "0")
 }
 
 func (g *group) waitEndsWithContext(t *testing.T) {
 	primary, late := g.Nodes[0], g.Nodes[1]
-	waiting, other := session(t, late, before), session(t, late)
+	waiting, other := connect(t, late, before), connect(t, late)
 	release := g.hold(t, primary, late)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -89,7 +89,7 @@ func (g *group) ordinary(t *testing.T) {
 
 func (g *group) costs(t *testing.T) {
 	for _, n := range g.Nodes[:2] {
-		conn := session(t, n)
+		conn := connect(t, n)
 		t.Log(n.Name)
 		cost(t, conn, "SELECT 1", "SELECT 1")
 		cost(t, conn, "a row by its key", theValue)
@@ -113,10 +113,10 @@ func (g *group) switched(t *testing.T) {
 	t.Cleanup(func() { _ = proxied.Close() })
 	run(t, proxied, "UPDATE account SET v = 1 WHERE id = 2")
 
-	straight, open := session(t, old), session(t, old, "START TRANSACTION", "UPDATE account SET v = 1 WHERE id = 1")
+	straight, open := connect(t, old), connect(t, old, "START TRANSACTION", "UPDATE account SET v = 1 WHERE id = 1")
 	switched := make(chan error, 1)
 	go func() { switched <- g.Switch(context.Background(), next) }()
-	beside := session(t, next)
+	beside := connect(t, next)
 	eventually(t, "the switch has begun", func() bool {
 		n, err := ask(beside, "SELECT COUNT(*) FROM performance_schema.threads WHERE processlist_info LIKE 'SELECT group_replication_set_as_primary%'")
 		return err == nil && n == "1"
@@ -140,7 +140,7 @@ func (g *group) switched(t *testing.T) {
 
 func (g *group) minority(t *testing.T) {
 	primary := g.primary(t)
-	plain, writer := session(t, primary), session(t, primary)
+	plain, writer := connect(t, primary), connect(t, primary)
 	others := slices.DeleteFunc(slices.Clone(g.Nodes), func(n *cluster.Node) bool { return n == primary })
 	for _, n := range others {
 		must(t, n.Pause())
@@ -171,7 +171,7 @@ func (g *group) minority(t *testing.T) {
 
 func (g *group) stoodStill(t *testing.T) {
 	old := g.Nodes[0]
-	plain, writer := session(t, old), session(t, old)
+	plain, writer := connect(t, old), connect(t, old)
 	must(t, old.Pause())
 	eventually(t, "another is primary", func() bool {
 		next, err := g.Primary(t.Context(), g.Nodes[1])
@@ -195,6 +195,6 @@ func (g *group) stoodStill(t *testing.T) {
 		t.Log(err)
 	}
 	must(t, g.Await(within(t), 3))
-	says(t, session(t, old, before), "SELECT CONCAT(v, @@global.super_read_only) FROM account WHERE id = 1", "11")
-	says(t, session(t, old, before), "SELECT v FROM account WHERE id = 2", "0")
+	says(t, connect(t, old, before), "SELECT CONCAT(v, @@global.super_read_only) FROM account WHERE id = 1", "11")
+	says(t, connect(t, old, before), "SELECT v FROM account WHERE id = 2", "0")
 }

@@ -54,6 +54,8 @@ func TestGroupWithOnePrimary(t *testing.T) {
 		{"a switch of the primary", (*group).switched},
 		{"a primary that stood still", (*group).stoodStill},
 		{"a primary without a majority", (*group).minority},
+		{"a store on a primary without a majority", (*group).storeMinority},
+		{"a store in a group that gets several primaries", (*group).storeUnfit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			primary := g.primary(t)
@@ -135,7 +137,7 @@ func (g *group) hold(t *testing.T, writer *cluster.Node, late ...*cluster.Node) 
 	t.Helper()
 	ends := make([]func(), 0, len(late))
 	for _, n := range late {
-		holder := session(t, n, "LOCK TABLES held READ")
+		holder := connect(t, n, "LOCK TABLES held READ")
 		ends = append(ends, func() { run(t, holder, "UNLOCK TABLES") })
 	}
 	must(t, writer.Exec(t.Context(), "UPDATE flakepass.held SET v = v + 1"))

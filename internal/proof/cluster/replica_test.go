@@ -85,7 +85,7 @@ func has(t *testing.T, n *cluster.Node, position, want string) {
 }
 
 func (p *pair) commitWaits(t *testing.T) {
-	plain, writer := session(t, p.Source), session(t, p.Source)
+	plain, writer := connect(t, p.Source), connect(t, p.Source)
 	p.Link.Cut(faultproxy.Both)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -113,7 +113,7 @@ func (p *pair) waiting(t *testing.T, statement string) {
 func (p *pair) replaced(t *testing.T) {
 	must(t, p.CatchUp(within(t)))
 	acknowledged := position(t, p.Source)
-	plain, writer := session(t, p.Source), session(t, p.Source)
+	plain, writer := connect(t, p.Source), connect(t, p.Source)
 	p.Link.Cut(faultproxy.Both)
 	must(t, p.Promote(within(t)))
 	must(t, p.Replica.Exec(t.Context(), "INSERT INTO flakepass.account VALUES (3, 0)"))
@@ -130,11 +130,11 @@ func (p *pair) replaced(t *testing.T) {
 	if err := <-done; err == nil {
 		t.Error("a source that was replaced has acknowledged a change")
 	}
-	says(t, session(t, p.Replica), theRows, "1,2,3")
+	says(t, connect(t, p.Replica), theRows, "1,2,3")
 }
 
 func (p *pair) costs(t *testing.T) {
-	conn := session(t, p.Source)
+	conn := connect(t, p.Source)
 	cost(t, conn, "a row by its key", theValue)
 	cost(t, conn, "@@read_only, @@server_uuid", "SELECT CONCAT(@@global.read_only, @@server_uuid)")
 	cost(t, conn, "@@gtid_executed", myPosition)
@@ -151,7 +151,7 @@ func (p *pair) costs(t *testing.T) {
 func (p *pair) lateReplica(t *testing.T) {
 	must(t, p.Replica.Exec(t.Context(), "STOP REPLICA SQL_THREAD"))
 	must(t, p.Source.Exec(t.Context(), "UPDATE flakepass.account SET v = 1 WHERE id = 1"))
-	late := session(t, p.Replica)
+	late := connect(t, p.Replica)
 	says(t, late, theValue, "0")
 	says(t, late, "SELECT @@global.super_read_only", "1")
 	must(t, p.Replica.Exec(t.Context(), "START REPLICA SQL_THREAD"))
@@ -187,18 +187,18 @@ func (p *pair) lost(t *testing.T) {
 
 func (p *pair) back(t *testing.T) {
 	must(t, p.Source.Restart(within(t)))
-	says(t, session(t, p.Source), theRows, "1,2")
-	says(t, session(t, p.Source), "SELECT @@global.read_only", "0")
+	says(t, connect(t, p.Source), theRows, "1,2")
+	says(t, connect(t, p.Source), "SELECT @@global.read_only", "0")
 	has(t, p.Source, position(t, p.Replica), "0")
 }
 
 func (p *pair) switched(t *testing.T) {
-	straight := session(t, p.Source)
+	straight := connect(t, p.Source)
 	run(t, straight, "INSERT INTO account VALUES (2, 0)")
 	acknowledged := position(t, p.Source)
 	must(t, p.Switch(within(t)))
 	must(t, p.Replica.Exec(t.Context(), "INSERT INTO flakepass.account VALUES (3, 0)"))
-	says(t, session(t, p.Replica), theRows, "1,2,3")
+	says(t, connect(t, p.Replica), theRows, "1,2,3")
 	has(t, p.Replica, acknowledged, "1")
 	says(t, straight, theRows, "1,2")
 	_, err := straight.ExecContext(t.Context(), "INSERT INTO account VALUES (4, 0)")

@@ -60,7 +60,7 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, func() { _ = s.db.Close() })
-	s.kept, s.users = &sqlstore.Sessions{DB: s.db}, &sqlstore.Users{DB: s.db}
+	s.kept, s.users = &sqlstore.Sessions{DB: s.db, Instance: s.id}, &sqlstore.Users{DB: s.db}
 	if s.rule, err = policy.NewLive(ctx, &sqlstore.Settings{DB: s.db}); err != nil {
 		return err
 	}

@@ -62,7 +62,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		Polled: func(took time.Duration, ends int, err error) {
 			metrics.Polled(took, ends, err)
 			if errors.Is(err, context.DeadlineExceeded) {
-				db.LeaveIdle() // the feed finds a broken connection before a request does
+				db.Leave() // the feed finds a broken connection before a request does
 			}
 		},
 		Learn: func(news session.News) {
@@ -76,6 +76,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		return nil, err
 	}
 	rows.Clock = t.feed
+	rows.Proven = func() bool { return !db.Several() || t.feed.Fresh() }
 	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })

@@ -6,6 +6,11 @@
 // horizon: every end that was committed before it is known here. With the ends a
 // poll brings the policy, the clock of the database and what is over for good by
 // its age.
+//
+// A database may have several servers, with clocks that differ. No end is stamped
+// earlier than the time that a poll has brought which was over before the end was
+// written. A window begins at such a poll: one that was over, by this machine's clock,
+// longer before the last one than an end takes from its stamp to its commit.
 package feed
 
 import (
@@ -59,10 +64,15 @@ type Feed struct {
 	clock  atomic.Pointer[reading]
 	global atomic.Int64
 
-	// Of the poll before, and of the one goroutine that polls.
-	last   time.Time // by the database's clock
-	read   time.Time // by this one's, not before the database read its own
-	server string
+	// Of the one goroutine that polls.
+	polls  []poll // that were applied, those that a window may begin at, oldest first
+	server string // that answered the last one
+}
+
+// A poll that was applied.
+type poll struct {
+	showed      time.Time // the database's clock
+	start, read time.Time // by this machine's: before, and not before the database read its own
 }
 
 // known is what the last poll that was applied has brought.
@@ -85,6 +95,9 @@ const (
 	// slack is by how much the database's clock may lag behind this one between
 	// two polls before it counts as set back.
 	slack = 500 * time.Millisecond
+
+	// settled is longer than an end takes from its stamp to its commit.
+	settled = 2 * time.Second
 
 	pollEvery = time.Second
 	pollTime  = 2 * time.Second
@@ -223,16 +236,14 @@ func (f *Feed) Poll(ctx context.Context) error {
 }
 
 func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) {
-	var since time.Time
-	if !f.last.IsZero() {
-		since = f.last.Add(-overlap)
-	}
-	news, err := f.From.News(ctx, since, f.keep)
-	if err == nil && (f.setBack(news.Now, start) || f.moved(news.Server)) {
+	news, err := f.From.News(ctx, f.since(), f.keep)
+	last := f.last()
+	if err == nil && (last.setBack(news.Now, start) || f.moved(news.Server)) {
 		// Another database answers, or its clock was set back. What it has stamped
 		// may lie before the window, which began at what the old clock showed.
 		f.Log.WarnContext(ctx, "the database's clock went back, or another server answers; reading all recent ends again",
-			"from", f.last, "to", news.Now)
+			"from", last.showed, "to", news.Now)
+		f.polls = nil
 		news, err = f.From.News(ctx, time.Time{}, f.keep)
 	}
 	if err != nil {
@@ -249,14 +260,38 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	}
 	f.clock.Store(&reading{news.Now, start})
 	f.known.Store(k)
-	f.last, f.read, f.server = news.Now, f.Now(), news.Server
+	f.server = news.Server
+	f.polls = append(f.polls, poll{news.Now, start, f.Now()})
 	return len(news.Ends), nil
 }
 
-// moved reports whether another server answers than before.
-func (f *Feed) moved(server string) bool { return !f.last.IsZero() && server != f.server }
+// since is where the window of the next poll begins, or zero if no poll was over long
+// enough before the last one. Polls that no later window can begin at are forgotten.
+func (f *Feed) since() time.Time {
+	before := f.last().start.Add(-settled)
+	n := 0
+	for n < len(f.polls) && f.polls[n].read.Before(before) {
+		n++
+	}
+	if n == 0 {
+		return time.Time{}
+	}
+	f.polls = f.polls[n-1:]
+	return f.polls[0].showed.Add(-overlap)
+}
 
-// setBack reports whether the database's clock shows less than it must.
-func (f *Feed) setBack(now, start time.Time) bool {
-	return !f.last.IsZero() && now.Before(f.last.Add(start.Sub(f.read)-slack))
+// last is the last poll that was applied, or a zero one.
+func (f *Feed) last() poll {
+	if len(f.polls) == 0 {
+		return poll{}
+	}
+	return f.polls[len(f.polls)-1]
+}
+
+// moved reports whether another server answers than before.
+func (f *Feed) moved(server string) bool { return len(f.polls) > 0 && server != f.server }
+
+// setBack reports whether the database's clock shows less than it must after p.
+func (p poll) setBack(now, start time.Time) bool {
+	return !p.showed.IsZero() && now.Before(p.showed.Add(start.Sub(p.read)-slack))
 }

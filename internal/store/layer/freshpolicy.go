@@ -34,19 +34,44 @@ type FreshPolicy struct {
 	// Clock, if set, learns what the clock of the database showed to a question that
 	// was asked at that time.
 	Clock interface{ Saw(showed, asked time.Time) }
+	// Proven, if set, reports whether the server that answers decides for the database,
+	// as far as polls have shown: see [ErrUnproven].
+	Proven func() bool
 	// Now is this machine's clock; nil: time.Now.
 	Now func() time.Time
 }
 
+// ErrUnproven means that no poll has succeeded within the bound, and the database is one
+// of several servers. One that was replaced while it stood still, or that has lost the
+// others, goes on answering questions with what it had. Only its changes fail, such as
+// that of a poll.
+var ErrUnproven = errors.New("layer: no poll has shown within the bound that this database server still decides for its cluster")
+
 var _ session.Rows = (*FreshPolicy)(nil)
 
-// Get fails if the policy has to be read and cannot be.
+// Settle fails with [ErrUnproven] if it is not known whether the row is of a server that
+// decides.
+func (r *FreshPolicy) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
+	s, err := r.Rows.Settle(ctx, id, used)
+	if (err == nil || errors.Is(err, session.ErrNotFound)) && r.Proven != nil && !r.Proven() {
+		return session.Session{}, ErrUnproven
+	}
+	return s, err
+}
+
+// Get fails if the policy has to be read and cannot be, and with [ErrUnproven].
 func (r *FreshPolicy) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
 	asked := time.Now()
 	if r.Now != nil {
 		asked = r.Now()
 	}
 	s, basis, err := r.Judged.Read(ctx, id)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return s, err
+	}
+	if r.Proven != nil && !r.Proven() {
+		return session.Session{}, ErrUnproven
+	}
 	if err != nil {
 		return s, err
 	}

@@ -41,6 +41,29 @@ func TestRowOfTheKnownPolicyNeedsNoOtherQuestion(t *testing.T) {
 	}
 }
 
+// TestRowOfAServerThatMayBeReplacedIsNoAnswer: neither that a session lives, nor that it
+// has ended, nor that there is none.
+func TestRowOfAServerThatMayBeReplacedIsNoAnswer(t *testing.T) {
+	rack := &shelf{version: 1}
+	proven := false
+	rows := &layer.FreshPolicy{Rows: rack, Judged: rack, Policy: liveOf(t, rack, 1), Proven: func() bool { return proven }}
+	for _, found := range []error{nil, session.ErrNotFound} {
+		rack.found = found
+		for _, proven = range []bool{false, true} {
+			want := found
+			if !proven {
+				want = layer.ErrUnproven
+			}
+			if s, err := rows.Get(t.Context(), 7); !errors.Is(err, want) || !proven && s.ID != 0 {
+				t.Errorf("a row (%v), proven %v: %+v, %v", found, proven, s, err)
+			}
+			if s, err := rows.Settle(t.Context(), 7, time.Time{}); !errors.Is(err, want) || !proven && s.ID != 0 {
+				t.Errorf("settled (%v), proven %v: %+v, %v", found, proven, s, err)
+			}
+		}
+	}
+}
+
 // By an old policy a login might live that is over.
 func TestRowIsNotAnsweredWithoutItsPolicy(t *testing.T) {
 	rack := &shelf{version: 2}
@@ -126,11 +149,16 @@ type shelf struct {
 	version      int64
 	now          time.Time
 	noPolicy     error
+	found        error // session.ErrNotFound: there is no such row
 	loaded       int
 }
 
+func (s *shelf) Settle(_ context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
+	return session.Session{ID: id}, s.found
+}
+
 func (s *shelf) Read(_ context.Context, id idworker.ID) (session.Session, session.Basis, error) {
-	return session.Session{ID: id}, session.Basis{Version: s.version, Now: s.now}, nil
+	return session.Session{ID: id}, session.Basis{Version: s.version, Now: s.now}, s.found
 }
 
 func (s *shelf) LoadPolicy(context.Context) (policy.Policy, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // errAlready means that there is nothing to change.
@@ -141,14 +142,25 @@ func (db *DB) otherAdmin(tx *gorm.DB, id int64) error {
 // lockSettings holds a lock until the transaction ends, so that two admins who
 // disable each other do not both succeed, nor two who become the first: on MySQL that of a row that is always
 // there and that no transaction holds for long, in SQLite that of the database.
+// The row changes: of two transactions on two servers that both take writes, one
+// fails then.
 func (db *DB) lockSettings(tx *gorm.DB) error {
-	if db.d.forRead == "" {
+	if db.d.name == migrations.SQLite {
 		return nil
 	}
-	var scopes []string
-	err := tx.Raw("SELECT scope FROM settings WHERE scope = 'global'" + db.d.forRead).Scan(&scopes).Error
-	if err == nil && len(scopes) == 0 {
-		err = errNoSettings
+	done := tx.Exec("UPDATE settings SET lock_version = lock_version + 1 WHERE scope = 'global'")
+	if done.Error == nil && done.RowsAffected == 0 {
+		return errNoSettings
 	}
-	return err
+	return done.Error
+}
+
+// lockUser makes the transaction fail at its commit if another server changes the row of
+// a user meanwhile, on which it rests. Where there is one server that takes writes, the
+// lock that the caller holds is enough.
+func (db *DB) lockUser(tx *gorm.DB, id idworker.ID) error {
+	if !db.galera() {
+		return nil
+	}
+	return tx.Exec("UPDATE users SET lock_version = lock_version + 1 WHERE id = ?", int64(id)).Error
 }

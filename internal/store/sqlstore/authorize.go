@@ -53,7 +53,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	if err := row.may(by.Session, need); err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
-	return p, nil
+	return p, db.lockUser(tx, by.ID)
 }
 
 // Authorize checks, in a transaction of its own, what the transaction of a change

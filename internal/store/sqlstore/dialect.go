@@ -14,7 +14,13 @@ import (
 // A dialect is what MySQL and SQLite say differently, as pieces of SQL.
 type dialect struct {
 	name    migrations.Dialect
-	now     string // the database's clock, in Unix milliseconds
+	// clock is that of the server that answers, in Unix milliseconds.
+	clock string
+	// now is the clock of the deployment: clock, or what the server of an instance
+	// that polls has shown, if that is later. So an end that is stamped on one server
+	// is not earlier than what a poll on another one has reached. It reads a table, and
+	// would lock it in a DELETE: there, clock is used.
+	now     string
 	max     string // the larger of its arguments
 	forRead string // locks the rows that a transaction reads
 	// forShare keeps others from changing the rows that a transaction reads. MariaDB
@@ -34,20 +40,27 @@ type dialect struct {
 	server string
 }
 
+const (
+	mysqlClock  = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
+	sqliteClock = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+)
+
 var (
 	mysqlDialect = dialect{
 		name: migrations.MySQL, max: "GREATEST", forRead: " FOR UPDATE", forShare: " LOCK IN SHARE MODE", skipLocked: " FOR UPDATE SKIP LOCKED",
 		shareNow: " FOR SHARE NOWAIT",
-		now:      "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
+		clock:    mysqlClock,
+		now:      "GREATEST(" + mysqlClock + ", (SELECT COALESCE(MAX(polled_at), 0) FROM polls))",
 		// The variable is a boolean. In newer MariaDBs it is a word, of which several
-		// mean that the server is read-only. Every user may read it.
-		readOnly: "CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF')",
+		// mean that the server is read-only. Every user may read it. A reader of Amazon
+		// Aurora has the other one.
+		readOnly: "(CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF') OR @@global.innodb_read_only)",
 		server:   "CONCAT(@@hostname, ':', @@port, ':', @@server_id)",
 	}
 	// A SQLite transaction holds the one write lock from its start (_txlock).
 	sqliteDialect = dialect{
 		name: migrations.SQLite, max: "MAX",
-		now:      "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+		clock: sqliteClock, now: sqliteClock,
 		readOnly: "0", server: "''",
 	}
 )

@@ -106,11 +106,11 @@ func (l *LoginRecords) Clear(ctx context.Context, limit int) (int, error) {
 	err := l.DB.retry(ctx, func() error {
 		db := l.DB.gorm.WithContext(ctx)
 		var full []int64
-		if err := db.Raw("SELECT guard FROM login_guards WHERE full_at <= "+l.DB.d.now+" ORDER BY full_at LIMIT ?", limit).Scan(&full).Error; err != nil || len(full) == 0 {
+		if err := db.Raw("SELECT guard FROM login_guards WHERE full_at <= "+l.DB.d.clock+" ORDER BY full_at LIMIT ?", limit).Scan(&full).Error; err != nil || len(full) == 0 {
 			return err
 		}
 		n = len(full)
-		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.now, full).Error
+		return db.Exec("DELETE FROM login_guards WHERE guard IN ? AND full_at <= "+l.DB.d.clock, full).Error
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: delete login guards: %w", err)

@@ -43,7 +43,7 @@ func TestForgottenConnectionsAreLeftTogether(t *testing.T) {
 	if _, err := w.sessions.News(ctx, time.Time{}, time.Minute); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("over a forgotten connection: %v, want the end of the time", err)
 	}
-	w.LeaveIdle()
+	w.Leave()
 	ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if _, err := w.sessions.News(ctx, time.Time{}, time.Minute); err != nil {

@@ -70,7 +70,7 @@ func (i *Instances) Clean(ctx context.Context, gone time.Duration) (time.Time, e
 	var look struct {
 		At, Old int64
 	}
-	now, ms := i.DB.d.now, gone.Milliseconds()
+	now, ms := i.DB.d.clock, gone.Milliseconds()
 	old := "seen_at < " + now + " - ? OR seen_at > " + now + " + ?"
 	err := i.DB.query(ctx, &look, "SELECT "+now+" AS at, (SELECT COUNT(*) FROM instances WHERE "+old+") AS old", ms, ms)
 	if err == nil && look.Old > 0 {

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -101,14 +102,11 @@ func format(c *mysql.Config) (string, error) {
 	return c.FormatDSN(), nil
 }
 
-// openMySQL makes a pool whose connections read what is committed at the time
-// of the statement, not of the transaction, and do not keep locks on rows that
-// a statement only looked at. MySQL and MariaDB have different names for the
-// variable that says so, and the same statement.
-func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, error) {
+// openMySQL makes a pool of connections.
+func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, *connector, error) {
 	c, err := mysql.ParseDSN(dsn)
 	if err != nil {
-		return nil, errors.New("not a DSN of go-sql-driver")
+		return nil, nil, errors.New("not a DSN of go-sql-driver")
 	}
 	if patient {
 		c.ReadTimeout = 0
@@ -116,11 +114,12 @@ func openMySQL(dsn string, patient bool, log *slog.Logger) (*sql.DB, error) {
 	if log != nil {
 		c.Logger = driverLog{log}
 	}
-	connector, err := mysql.NewConnector(c)
+	to, err := mysql.NewConnector(c)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return sql.OpenDB(readCommitted{connector}), nil
+	made := &connector{Connector: to}
+	return sql.OpenDB(made), made, nil
 }
 
 // A driverLog passes on what the driver has to say of its connections, which it
@@ -132,22 +131,57 @@ func (l driverLog) Print(v ...any) {
 	l.log.Warn("mysql driver", "says", strings.TrimSpace(fmt.Sprintln(v...)))
 }
 
-type readCommitted struct{ driver.Connector }
+// A connector makes the connections of a pool. Each asks its server what it is, for the
+// address may lead to another one than before.
+type connector struct {
+	driver.Connector
 
-// Connect connects and sets the isolation level of the session.
-func (r readCommitted) Connect(ctx context.Context) (driver.Conn, error) {
-	conn, err := r.Connector.Connect(ctx)
+	server     atomic.Pointer[server] // that the newest connection leads to
+	generation atomic.Int64           // connections of an earlier one are closed when they are free
+	left       atomic.Int64           // when a generation ended last, in Unix milliseconds
+}
+
+// Connect connects and sets up the session. It fails with an [*UnfitError] if the promise
+// cannot be kept on this server.
+func (c *connector) Connect(ctx context.Context) (driver.Conn, error) {
+	generation := c.generation.Load()
+	conn, err := c.Connector.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	session, err := newTimedConn(conn)
-	if err != nil {
-		_ = conn.Close()
-		return nil, err
+	session, err := newConn(conn, c, generation)
+	if err == nil {
+		err = c.prepare(ctx, session)
 	}
-	if _, err := session.ExecContext(ctx, "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", nil); err != nil {
+	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
 	return session, nil
+}
+
+func (c *connector) prepare(ctx context.Context, session *mysqlConn) error {
+	there, err := askServer(ctx, session)
+	if err == nil {
+		err = there.unfit()
+	}
+	if err != nil {
+		return err
+	}
+	for _, statement := range there.session() {
+		if _, err := session.ExecContext(ctx, statement, nil); err != nil {
+			return err
+		}
+	}
+	c.server.Store(&there)
+	return nil
+}
+
+// leave lets no connection that there is be used once more. It does so once a second at
+// most: requests would have to connect anew all the time while no better server is there.
+func (c *connector) leave() {
+	now, last := time.Now().UnixMilli(), c.left.Load()
+	if now-last >= 1000 && c.left.CompareAndSwap(last, now) {
+		c.generation.Add(1)
+	}
 }

@@ -11,10 +11,12 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // News returns the ends that were stamped at since or later, by walking the
-// index of stamps; a zero since asks for those of the last keep.
+// index of stamps; a zero since asks for those of the last keep. One goroutine at a
+// time may call it.
 func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
 	news, err := s.news(ctx, since, keep)
 	if err != nil {
@@ -28,6 +30,9 @@ func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration
 func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (news session.News, err error) {
 	err = s.DB.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
 		conn = conn.Session(&gorm.Session{NewDB: true}) // each statement has its own error
+		if err := s.prove(conn); err != nil {
+			return err
+		}
 		// The clock first, and the ends after: what commits in between is stamped
 		// later than the clock, or within the next window's overlap.
 		now, err := s.DB.rules(ctx, conn)
@@ -44,6 +49,21 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 		return err
 	})
 	return news, err
+}
+
+// prove returns nil if the server of the connection decides, and has applied what was
+// acknowledged on any other before. SQLite has no server.
+func (s *Sessions) prove(conn *gorm.DB) error {
+	if s.Instance == "" || s.DB.d.name == migrations.SQLite {
+		return nil
+	}
+	if err := unfit(conn); err != nil {
+		if _, ok := errors.AsType[*UnfitError](err); ok {
+			s.DB.Leave() // new connections are refused
+		}
+		return err
+	}
+	return s.poller.poll(conn, &s.DB.d, s.Instance)
 }
 
 func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {

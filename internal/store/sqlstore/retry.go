@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -79,15 +80,17 @@ func busy(err error) bool {
 	return ok && coded.Code()&0xff == sqliteBusy
 }
 
-// deadlocked reports that the database broke a deadlock, or that a row was not as
-// it was read.
+// deadlocked reports that the database undid a transaction because of another one, on
+// the same server or on another one, or that a row was not as it was read.
 func deadlocked(err error) bool {
 	const (
-		deadlock      = 1213
+		deadlock      = 1213 // in Galera also at COMMIT
 		recordChanged = 1020 // MariaDB: the row changed since it was read
+		rolledBack    = 3101 // Group Replication, at COMMIT
+		notCommitted  = 1180 // Group Replication, and a node of Galera that loses the others
 	)
 	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && (e.Number == deadlock || e.Number == recordChanged)
+	return ok && slices.Contains([]uint16{deadlock, recordChanged, rolledBack, notCommitted}, e.Number)
 }
 
 func lost(err error) bool {

@@ -19,6 +19,12 @@ type Sessions struct {
 	DB *DB
 	// Now is the time that an answer is as of. nil means time.Now.
 	Now func() time.Time
+	// Instance is under which name polls write that they were done, at most 32
+	// characters. With "" they write nothing, and prove nothing of their server: for
+	// what does not keep answers.
+	Instance string
+
+	poller poller
 }
 
 var (

@@ -99,6 +99,9 @@ func (s *Settings) CacheKey(ctx context.Context) ([]byte, error) {
 //
 // Its time grows with each call, also where the floor cannot: a one-time link of
 // before is known by it.
+//
+// Where several servers take writes, it returns only when every transaction is over that
+// began on another one before it and may rest on a login that it ended.
 func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
 	var floor int64
 	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
@@ -114,6 +117,13 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 	})
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: end all: %w", err)
+	}
+	if s.DB.galera() {
+		select {
+		case <-time.After(tau):
+		case <-ctx.Done():
+			return 0, fmt.Errorf("sqlstore: end all: %w", ctx.Err())
+		}
 	}
 	return idworker.ID(floor), nil
 }

@@ -36,8 +36,9 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 	defer cancel()
 	var got session.Session
 	err := s.DB.retryIf(ctx, lostOrUnsettled(), func() error {
+		asOf := s.now() // a node of Galera catches up when the transaction begins, and not later
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			got, err = s.settle(tx, id, used)
+			got, err = s.settle(tx, id, used, asOf)
 			return err
 		})
 	})
@@ -47,8 +48,7 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 	return got, nil
 }
 
-func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used time.Time) (session.Session, error) {
-	asOf := s.now()
+func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used, asOf time.Time) (session.Session, error) {
 	found, ended, err := s.DB.findLogin(tx, id)
 	switch {
 	case err != nil:
@@ -80,7 +80,8 @@ func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used time.Time) (session.
 		return session.Session{}, session.ErrUnsettled
 	case why != "":
 		got.Ended = why
-		return got, nil
+		// A use that is being written on another server must not be committed after this.
+		return got, s.DB.lockUser(tx, got.UserID)
 	}
 	if at := now.use(got.Seen, used); at.After(got.Seen) {
 		if err := tx.Exec("UPDATE users SET token_seen_at = ? WHERE "+unmoved, at.UnixMilli(), row.UserID, row.TokenID.Int64).Error; err != nil {

@@ -14,8 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -52,7 +50,7 @@ type DB struct {
 	// database lets changes run beside each other.
 	turn chan struct{}
 	late time.Duration // what a change may take before it is stamped anew
-	left atomic.Int64  // when the connections were left last, see demoted
+	from *connector    // of a MySQL; nil for SQLite
 	// conns is the most connections there are, in use or idle.
 	conns int
 
@@ -66,6 +64,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 		dialector gorm.Dialector
 		d         dialect
 		conns     = o.MaxConns
+		from      *connector
 	)
 	switch o.Dialect {
 	case migrations.SQLite:
@@ -74,10 +73,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 			conns = 8
 		}
 	case migrations.MySQL:
-		pool, err := openMySQL(o.Source, o.Patient, o.Log)
+		pool, made, err := openMySQL(o.Source, o.Patient, o.Log)
 		if err != nil {
 			return nil, fmt.Errorf("sqlstore: open: %w", err)
 		}
+		from = made
 		d, dialector = mysqlDialect, gormmysql.New(gormmysql.Config{Conn: pool, SkipInitializeWithVersion: true})
 		if conns == 0 {
 			conns = 32
@@ -100,40 +100,18 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	pool.SetMaxOpenConns(conns)
 	pool.SetMaxIdleConns(conns)
 	pool.SetConnMaxLifetime(30 * time.Minute)
-	db := &DB{gorm: g, sql: pool, d: d, late: late, conns: conns, exactly: exactly, hurry: hurry}
+	db := &DB{gorm: g, sql: pool, d: d, late: late, from: from, conns: conns, exactly: exactly, hurry: hurry}
 	if d.name == migrations.SQLite {
 		db.turn = make(chan struct{}, 1)
 	}
-	err = db.Ping(ctx)
-	if err == nil {
-		err = db.detect(ctx)
-	}
-	if err != nil {
+	if err := db.Ping(ctx); err != nil {
 		_ = pool.Close()
 		return nil, err
 	}
+	if from != nil && from.server.Load().mariaDB() {
+		db.d.shareNow = mariaDBShareNow
+	}
 	return db, nil
-}
-
-// detect asks a MySQL whether it is a MariaDB. One that undoes a transaction when a
-// statement has waited too long for a lock would let a row go that is judged.
-func (db *DB) detect(ctx context.Context) error {
-	if db.d.name != migrations.MySQL {
-		return nil
-	}
-	var version string
-	var undoes bool
-	if err := db.sql.QueryRowContext(ctx, "SELECT VERSION(), @@global.innodb_rollback_on_timeout").Scan(&version, &undoes); err != nil {
-		return fmt.Errorf("sqlstore: ask the database for its version: %w", err)
-	}
-	if !strings.Contains(version, "MariaDB") {
-		return nil
-	}
-	if undoes {
-		return errors.New("sqlstore: the server has innodb_rollback_on_timeout=ON; start it with OFF, which is the default")
-	}
-	db.d.shareNow = mariaDBShareNow
-	return nil
 }
 
 // SQL is the pool of connections, for what speaks SQL without GORM: the
@@ -174,25 +152,34 @@ func (db *DB) Clock(ctx context.Context) (time.Time, error) {
 	return fromMillis(now), nil
 }
 
-// LeaveIdle closes the connections that are not in use. It is for when a
-// question got no answer in time: its connection may lead nowhere, and so may
-// the others: a firewall that has forgotten them, or a host that is gone, sends no
-// reset. Each would cost the next request that takes it its full time. A
-// new connection shows at once whether the database is there.
-func (db *DB) LeaveIdle() {
+// Leave lets no connection that there is be used once more; those that are in use may
+// finish. It is for when a question got no answer in time: its connection may lead
+// nowhere, and so may the others: a firewall that has forgotten them, or a host that is
+// gone, sends no reset. Each would cost the next request that takes it its full time. A
+// new connection shows at once whether the database is there, and may lead to the
+// server that has its place.
+func (db *DB) Leave() {
+	if db.from != nil {
+		db.from.leave()
+	}
 	db.sql.SetMaxIdleConns(0)
 	db.sql.SetMaxIdleConns(db.conns)
 }
 
-// demoted returns err. If it says that the server takes no writes, it leaves the
-// idle connections, at most once a second: new ones may lead to the server that has
-// its place. It is called when err's own connection is idle again.
+// galera reports whether every server of the database takes writes. Two transactions
+// on two of them then wait for no locks of each other; if both change one row, one of
+// them fails.
+func (db *DB) galera() bool { return db.from != nil && db.from.server.Load().galera() }
+
+// Several reports whether the database is one of several servers, any of which may come
+// to decide without a loss of what was acknowledged.
+func (db *DB) Several() bool { return db.from != nil && db.from.server.Load().several() }
+
+// demoted returns err. If it says that the server takes no writes, its connections are
+// left.
 func (db *DB) demoted(err error) error {
 	if errors.Is(err, errReadOnly) {
-		now, last := time.Now().UnixMilli(), db.left.Load()
-		if now-last >= 1000 && db.left.CompareAndSwap(last, now) {
-			db.LeaveIdle()
-		}
+		db.Leave()
 	}
 	return err
 }

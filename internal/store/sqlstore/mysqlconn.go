@@ -1,0 +1,118 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// What database/sql asks of a connection of go-sql-driver, beside [driver.Conn]: to
+// pass on statements, and to be one that is kept.
+type (
+	statements interface {
+		driver.ExecerContext
+		driver.QueryerContext
+		driver.ConnPrepareContext
+		driver.NamedValueChecker
+	}
+	pooled interface {
+		driver.ConnBeginTx
+		driver.Pinger
+		driver.SessionResetter
+		driver.Validator
+	}
+)
+
+// A mysqlConn is a connection whose commits end with the time of their transaction, and
+// that is given up, with all others of its pool, when its server says that it decides
+// nothing any more.
+type mysqlConn struct {
+	driver.Conn
+	statements
+	pooled
+
+	from       *connector
+	generation int64
+}
+
+func newConn(conn driver.Conn, from *connector, generation int64) (*mysqlConn, error) {
+	to, ok := conn.(statements)
+	of, is := conn.(pooled)
+	if !ok || !is {
+		return nil, errors.New("a connection that is not one of go-sql-driver")
+	}
+	return &mysqlConn{conn, to, of, from, generation}, nil
+}
+
+// ExecContext passes on a statement.
+func (c *mysqlConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	result, err := c.statements.ExecContext(ctx, query, args)
+	c.look(err)
+	return result, err
+}
+
+// QueryContext passes on a question.
+func (c *mysqlConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := c.statements.QueryContext(ctx, query, args)
+	c.look(err)
+	return rows, err
+}
+
+// look leaves the server if that is what the error is about. Connections that are
+// made from now on may lead to the server that has its place.
+func (c *mysqlConn) look(err error) {
+	if err != nil && c.generation == c.from.generation.Load() && undecided(err) {
+		c.from.leave()
+	}
+}
+
+// undecided reports that a server takes no part in the decisions of its cluster any
+// more, or takes no writes. The driver makes [driver.ErrBadConn] of the latter.
+func undecided(err error) bool {
+	const (
+		notReady  = 1047 // a node of Galera that has lost the others, or has not caught up
+		shutDown  = 1053
+		readOnly  = 1290
+		noMember  = 3100 // a primary of Group Replication that is one no more
+		goingDown = 3169
+	)
+	e, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains([]uint16{notReady, shutDown, readOnly, noMember, goingDown}, e.Number) || errors.Is(err, driver.ErrBadConn)
+}
+
+// IsValid reports whether the connection may be used once more.
+func (c *mysqlConn) IsValid() bool {
+	return c.generation == c.from.generation.Load() && c.pooled.IsValid()
+}
+
+// BeginTx begins a transaction that has the deadline of ctx.
+func (c *mysqlConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
+	tx, err := c.pooled.BeginTx(ctx, o)
+	c.look(err)
+	until, ok := ctx.Deadline()
+	if err != nil || !ok {
+		return tx, err
+	}
+	return timedTx{tx, c, until}, nil
+}
+
+// A timedTx is a transaction with a deadline. The driver waits for a COMMIT as long as
+// its own limit says, which is longer.
+type timedTx struct {
+	driver.Tx
+	conn  *mysqlConn
+	until time.Time
+}
+
+// Commit is not cut short by a client that goes away: what is committed then is
+// still reported to the other instances.
+func (t timedTx) Commit() error {
+	ctx, cancel := context.WithDeadline(context.Background(), t.until)
+	defer cancel()
+	_, err := t.conn.ExecContext(ctx, "COMMIT", nil)
+	return err
+}

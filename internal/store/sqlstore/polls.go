@@ -1,0 +1,76 @@
+package sqlstore
+
+import (
+	"time"
+
+	"gorm.io/gorm"
+)
+
+// A poller writes for one instance that it polls, and deletes the rows of instances
+// that poll no more.
+type poller struct {
+	others map[string]lastPoll
+}
+
+// A lastPoll is the row of another instance, and when it was found to have changed, by
+// the clock of this machine.
+type lastPoll struct {
+	at    int64
+	since time.Time
+}
+
+// silent is after what time a row that does not change is deleted. While it stands, no
+// stamp is earlier; a server whose clock was ahead would hold up the time for ever.
+const silent = 30 * time.Second
+
+// poll commits a change, which only a server can that decides for its cluster: one that
+// was replaced while it stood still, or that has lost the others, says in no other way
+// that it is not up to date. Nodes of Galera commit all changes in one order, so
+// that what was acknowledged before this change is visible after it.
+func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
+	err := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
+		"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)", instance).Error
+	if err != nil {
+		return err
+	}
+	var rows []struct {
+		Instance string
+		PolledAt int64
+	}
+	if err := conn.Raw("SELECT instance, polled_at FROM polls WHERE instance <> ?", instance).Scan(&rows).Error; err != nil {
+		return err
+	}
+	now, others := time.Now(), make(map[string]lastPoll, len(rows))
+	for _, r := range rows {
+		last, known := p.others[r.Instance]
+		if !known || last.at != r.PolledAt {
+			last = lastPoll{r.PolledAt, now}
+		}
+		others[r.Instance] = last
+		if now.Sub(last.since) < silent {
+			continue
+		}
+		if err := conn.Exec("DELETE FROM polls WHERE instance = ? AND polled_at = ?", r.Instance, r.PolledAt).Error; err != nil {
+			return err
+		}
+	}
+	p.others = others
+	return nil
+}
+
+// unfit returns an [*UnfitError] if the promise cannot be kept on the server of a
+// connection any more, which was fit when it was made.
+func unfit(conn *gorm.DB) error {
+	var rows []struct {
+		Name  string `gorm:"column:Variable_name"`
+		Value string `gorm:"column:Value"`
+	}
+	if err := conn.Raw(asked).Scan(&rows).Error; err != nil {
+		return err
+	}
+	s := server{}
+	for _, r := range rows {
+		s[r.Name] = r.Value
+	}
+	return s.unfit()
+}
