@@ -13,6 +13,8 @@ const (
 	DatabaseSilent     Trouble = "database_silent"
 	SettingsUnreadable Trouble = "settings_unreadable"
 	DatabaseReadOnly   Trouble = "database_read_only"
+	DatabaseUnfit      Trouble = "database_unfit" // with the reason behind it
+	DatabaseUnproven   Trouble = "database_unproven"
 	WorkerRangeStuck   Trouble = "worker_range_stuck"
 	WorkerLost         Trouble = "worker_lost"
 	WorkerNoNumber     Trouble = "worker_no_number"
@@ -44,6 +46,8 @@ var sentences = map[Trouble]string{
 	DatabaseSilent:     "the database does not answer",
 	SettingsUnreadable: "the settings cannot be read from the database; `flakepass migrate up` brings it to this program's version",
 	DatabaseReadOnly:   "the database takes no writes; it may be a replica, or set to read only",
+	DatabaseUnfit:      "the promise cannot be kept on the database server",
+	DatabaseUnproven:   "the database server may have lost the others of its cluster; no poll has succeeded within the bound",
 	WorkerRangeStuck:   "the range of the worker number cannot be extended; the disk or the database may take no writes",
 	WorkerLost:         unhealthy + ": idworker: number lost to another owner",
 	WorkerNoNumber:     unhealthy + ": idworker: every worker number is in use",

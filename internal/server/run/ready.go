@@ -17,6 +17,7 @@ type readiness struct {
 	db       *sqlstore.DB
 	ids      interface{ Healthy() error }
 	draining atomic.Bool
+	proven   func() bool // see layer.FreshPolicy; nil before there are tiers
 }
 
 // reasons lists what keeps this instance from doing all of its work. It asks
@@ -29,18 +30,28 @@ func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 	}
 	// An answer is not enough: a server that was restored or failed over may
 	// answer without the tables, or without their rows.
-	if r.db.Ping(ctx) != nil {
-		reasons = append(reasons, fleet.DatabaseSilent)
+	if err := r.db.Ping(ctx); err != nil {
+		reasons = append(reasons, silence(err))
 	} else if _, err := (&sqlstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
 		reasons = append(reasons, fleet.SettingsUnreadable)
 	} else if !r.writable(ctx) {
 		reasons = append(reasons, fleet.DatabaseReadOnly)
+	} else if r.proven != nil && !r.proven() {
+		reasons = append(reasons, fleet.DatabaseUnproven)
 	}
 	// It writes as well, now and then: to the database, or beside SQLite's file.
 	if errors.Is(r.ids.Healthy(), idworker.ErrNoGrant) {
 		reasons = append(reasons, fleet.WorkerRangeStuck)
 	}
 	return reasons
+}
+
+// silence is why a database does not answer.
+func silence(err error) fleet.Trouble {
+	if unfit, ok := errors.AsType[*sqlstore.UnfitError](err); ok {
+		return fleet.DatabaseUnfit + ": " + fleet.Trouble(unfit.Why)
+	}
+	return fleet.DatabaseSilent
 }
 
 // writable reports whether the database lets this instance write at all. It

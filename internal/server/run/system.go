@@ -84,7 +84,7 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 	if s.tiers, err = stack(ctx, s.cfg, s.db, s.kept, s.rule, s.log, s.metrics, s.collector); err != nil {
 		return err
 	}
-	s.ends = append(s.ends, s.tiers.close)
+	s.ends, s.ready.proven = append(s.ends, s.tiers.close), s.tiers.proven
 	s.tiers.run(work, &s.running)
 	s.evicts = &eviction{common: s.tiers.common, log: s.log}
 	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)

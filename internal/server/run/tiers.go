@@ -31,6 +31,7 @@ type tiers struct {
 	news     *broadcast.Hub // streams to other services
 	common   sharedTier
 	accepted func(session.Accept)
+	proven   func() bool // whether the rows of the database decide
 
 	touches *layer.WriteBehind
 	memory  *memstore.Sessions // nil if nothing is cached
@@ -76,7 +77,8 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		return nil, err
 	}
 	rows.Clock = t.feed
-	rows.Proven = func() bool { return !db.Several() || t.feed.Fresh() }
+	t.proven = func() bool { return !db.Several() || t.feed.Fresh() }
+	rows.Proven = t.proven
 	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })

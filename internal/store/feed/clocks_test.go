@@ -79,7 +79,9 @@ func newServers(t *testing.T, seed uint64) *servers {
 	return w
 }
 
-func (w *servers) offset() time.Duration { return time.Duration(w.r.IntN(20_001)-10_000) * time.Millisecond }
+func (w *servers) offset() time.Duration {
+	return time.Duration(w.r.IntN(20_001)-10_000) * time.Millisecond
+}
 
 func (w *servers) start() *instance {
 	w.made++

@@ -13,7 +13,7 @@ import (
 
 // A dialect is what MySQL and SQLite say differently, as pieces of SQL.
 type dialect struct {
-	name    migrations.Dialect
+	name migrations.Dialect
 	// clock is that of the server that answers, in Unix milliseconds.
 	clock string
 	// now is the clock of the deployment: clock, or what the server of an instance

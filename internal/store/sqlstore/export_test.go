@@ -92,3 +92,12 @@ func (u *Users) Enable(ctx context.Context, id idworker.ID) error {
 	})
 	return err
 }
+
+// Unfit says why the promise cannot be kept on a server that has these variables.
+func Unfit(variables map[string]string) error { return server(variables).unfit() }
+
+// SessionOf are the settings of a session on a server that has these variables.
+func SessionOf(variables map[string]string) []string { return server(variables).session() }
+
+// SeveralOf reports whether such a server is one of several.
+func SeveralOf(variables map[string]string) bool { return server(variables).several() }

@@ -52,6 +52,8 @@ func (s server) unfit() error {
 		}
 	}
 	switch {
+	case s.tooOld():
+		return &UnfitError{"version " + s["version"] + " is too old; it needs MySQL 8.0 or MariaDB 10.6, which know SKIP LOCKED"}
 	case s.mariaDB() && on(s["innodb_rollback_on_timeout"]):
 		// A transaction that is undone when a statement has waited too long for a lock
 		// would release a row that is being judged.
@@ -61,6 +63,17 @@ func (s server) unfit() error {
 			"switch it to one with SELECT group_replication_switch_to_single_primary_mode()"}
 	}
 	return nil
+}
+
+func (s server) tooOld() bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(strings.TrimPrefix(s["version"], "5.5.5-"), "%d.%d", &major, &minor); err != nil {
+		return false // the version says something else; the statements will show
+	}
+	if s.mariaDB() {
+		return major < 10 || major == 10 && minor < 6
+	}
+	return major < 8
 }
 
 // session are the statements that make reads of a session as fresh as the promise
