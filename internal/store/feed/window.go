@@ -1,0 +1,55 @@
+package feed
+
+import "time"
+
+const (
+	// overlap is how far a window reaches back into the one before. It makes up
+	// for ends that become visible up to a second after they were stamped
+	// (what takes longer is stamped anew), and for a clock that was set back by
+	// less than setBack notices: slack and the time of two polls.
+	overlap = 6 * time.Second
+
+	// slack is by how much the database's clock may lag behind this one between
+	// two polls before it counts as set back.
+	slack = 500 * time.Millisecond
+
+	// settled is longer than an end takes from its stamp to its commit.
+	settled = 2 * time.Second
+)
+
+// A poll that was applied.
+type poll struct {
+	showed      time.Time // the database's clock
+	start, read time.Time // by this machine's: before, and not before the database read its own
+}
+
+// since is where the window of the next poll begins, or zero if no poll was over long
+// enough before the last one. Polls that no later window can begin at are forgotten.
+func (f *Feed) since() time.Time {
+	before := f.last().start.Add(-settled)
+	n := 0
+	for n < len(f.polls) && f.polls[n].read.Before(before) {
+		n++
+	}
+	if n == 0 {
+		return time.Time{}
+	}
+	f.polls = f.polls[n-1:]
+	return f.polls[0].showed.Add(-overlap)
+}
+
+// last is the last poll that was applied, or a zero one.
+func (f *Feed) last() poll {
+	if len(f.polls) == 0 {
+		return poll{}
+	}
+	return f.polls[len(f.polls)-1]
+}
+
+// moved reports whether another server answers than before.
+func (f *Feed) moved(server string) bool { return len(f.polls) > 0 && server != f.server }
+
+// setBack reports whether the database's clock shows less than it must after p.
+func (p poll) setBack(now, start time.Time) bool {
+	return !p.showed.IsZero() && now.Before(p.showed.Add(start.Sub(p.read)-slack))
+}
