@@ -55,7 +55,7 @@ func stores(t *testing.T, n ...*cluster.Node) (list []*store) {
 	for i, node := range n {
 		s := openStore(t, node)
 		if i == 0 {
-			_, err := migrations.Up(t.Context(), s.SQL(), s.Dialect())
+			_, err := migrations.Up(t.Context(), s.SQL(), s.Dialect(), nil)
 			must(t, err)
 			for _, table := range []string{"users", "audit_events", "polls"} {
 				run(t, s.SQL(), "DELETE FROM "+table)
