@@ -39,6 +39,14 @@ func StartProcess(t testing.TB, dir string, vars map[string]string) *Process {
 // StartProgram is startProcess for the program at path.
 func StartProgram(t testing.TB, path, dir string, vars map[string]string) *Process {
 	t.Helper()
+	p := LaunchProgram(t, path, dir, vars)
+	p.Ready(t)
+	return p
+}
+
+// LaunchProgram is StartProgram that does not wait until the program is ready.
+func LaunchProgram(t testing.TB, path, dir string, vars map[string]string) *Process {
+	t.Helper()
 	p := &Process{Out: &testenv.Journal{}, Log: &testenv.Journal{}, Ended: make(chan struct{})}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
 	p.Cmd = exec.CommandContext(ctx, path, "serve")
@@ -52,6 +60,12 @@ func StartProgram(t testing.TB, path, dir string, vars map[string]string) *Proce
 		<-p.Ended
 		NoToken(t, "what a server printed", p.Out.String()+p.Log.String())
 	})
+	return p
+}
+
+// Ready waits until the program has printed where it listens, and is ready.
+func (p *Process) Ready(t testing.TB) {
+	t.Helper()
 	testenv.Eventually(t, Patience, func() bool {
 		select {
 		case <-p.Ended:
@@ -69,7 +83,6 @@ func StartProgram(t testing.TB, path, dir string, vars map[string]string) *Proce
 	c := NewClient(t, p.Ops)
 	testenv.Eventually(t, Patience, func() bool { return c.Do("GET", "/readyz", "").Status == 200 }, "the program is not ready")
 	p.Link = Setup.FindString(p.Out.String()) // printed in one go with the addresses
-	return p
 }
 
 // End waits for the end of the process and returns its exit code.

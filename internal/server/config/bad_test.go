@@ -66,6 +66,7 @@ func TestBadValues(t *testing.T) {
 		{"replicas", "sqlite:copy.db", "replica 1: only MySQL has replicas"},
 		{"replicas", "mysql://app:planted@db/x", "SQLite has no replicas; leave it empty"},
 		{"replica_lag", "0s", "1s"},
+		{"database_wait", "-1s", "from 0s to 24h"},
 		{"redis", "cache:6379", "does not begin with the scheme of a Redis URL; supported are redis://"},
 		{"redis", "http://cache", "does not begin with the scheme of a Redis URL"},
 		{"redis", "redis+ring://cache", "this kind of Redis is not supported"},

@@ -56,6 +56,7 @@ type Config struct {
 	HashWorkers     int           // passwords hashed at the same time; 1 to 1024
 	HashProcess     bool          // by a process of their own
 	CacheEntries    int           // most sessions held in memory
+	DatabaseWait    time.Duration // for a database that takes writes, at the start; 0 means not at all
 	ReplicaLag      time.Duration // how far behind a replica may be before the sweep waits; 1s to 10m
 	AuditExpiry     bool          // an event for each login that the sweep clears
 	AuditLogins     bool          // an event for each login and logout

@@ -27,6 +27,7 @@ FLAKEPASS_H2C default off
 FLAKEPASS_MAX_CONNECTIONS default 10000
 FLAKEPASS_DATA_DIR default ./flakepass-data
 FLAKEPASS_DATABASE file (line 2) mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
+FLAKEPASS_DATABASE_WAIT default 1m
 FLAKEPASS_REPLICAS file (line 6) mysql://app:[hidden]@copy/flakepass, mysql://app:[hidden]@copy2/flakepass
 FLAKEPASS_REPLICA_LAG default 10s
 FLAKEPASS_REDIS environment (FLAKEPASS_REDIS_FILE) rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]

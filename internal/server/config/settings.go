@@ -61,6 +61,10 @@ func settings(c *Config) []setting {
 			},
 			doc: "The database of the users: `sqlite:<path>`, or `mysql://user:password@host:3306/name?params`. Characters such as `@ / # %` in a user or password are percent-encoded.",
 		}, {
+			key: "database_wait", def: "1m", value: span(&c.DatabaseWait, 0, 24*time.Hour),
+			doc: "How long `flakepass serve` waits at its start while no MySQL server that takes writes can be reached: it is down, read-only or not part of a cluster. " +
+				"From 0s to 24h; with 0s it fails at once. A refused user, an unknown database or a wrong certificate always fails at once, and so do the other commands.",
+		}, {
 			key: "replicas", secret: true, empty: true, value: as(&c.Replicas, parseReplicas, showReplicas),
 			doc: "Replicas of a MySQL database that the sweep waits for: URLs as in `FLAKEPASS_DATABASE`, " +
 				"separated by commas. They are used for nothing else; the user needs `SELECT` on the table " +

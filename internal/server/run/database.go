@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,8 @@ import (
 
 // openDatabase connects to the configured database, makes it if there is none,
 // and brings its schema to this program's version, which costs one read when it
-// is there already. It is for the server.
+// is there already. It is for the server, which may start before its database: while
+// no server takes writes, it waits, as long as FLAKEPASS_DATABASE_WAIT says.
 func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	made, err := MakeDatabase(cfg)
 	if err != nil {
@@ -29,6 +31,19 @@ func openDatabase(ctx context.Context, cfg config.Config, log *slog.Logger) (*sq
 	if made {
 		log.InfoContext(ctx, "database created", "path", absolute(cfg.Database.Path))
 	}
+	if cfg.Database.Kind == config.SQLite {
+		return migrated(ctx, cfg, log)
+	}
+	return patiently(ctx, cfg.DatabaseWait, log, func(ctx context.Context) (*sqlstore.DB, error) {
+		if err := findWriter(ctx, cfg); err != nil {
+			return nil, err
+		}
+		return migrated(ctx, cfg, log)
+	})
+}
+
+// migrated opens the database for requests when it has the schema.
+func migrated(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlstore.DB, error) {
 	db, err := Connect(ctx, cfg, log, true)
 	if err != nil {
 		return nil, err
@@ -156,7 +171,7 @@ func remedy(err error) string {
 			return "; correct the user or the password, or grant the user the database"
 		}
 	}
-	if _, ok := errors.AsType[net.Error](err); ok {
+	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn) {
 		return "; is the server running, and are host and port right?"
 	}
 	return ""
