@@ -3,7 +3,7 @@
 // database; each of them shows them all.
 //
 // Nothing depends on a report. One that is late or fails changes no answer and
-// no readiness: it is missing from what people look at, which says so.
+// no readiness: the instance is shown as missing.
 package fleet
 
 import (

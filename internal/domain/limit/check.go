@@ -39,7 +39,7 @@ const (
 	day    = 24 * time.Hour
 )
 
-// A Range is between what protects nothing and what cannot be worked with.
+// A Range is what a rule may be: strict enough to protect, and loose enough to work with.
 type Range struct {
 	Fewest, Most      int           // attempts
 	Shortest, Longest time.Duration // of the period
@@ -49,8 +49,8 @@ type Range struct {
 	why string
 }
 
-// RangeOf is the range of a limit by its name in the API, and the zero Range of
-// what is none.
+// RangeOf is the range of a limit by its name in the API; the zero Range if there is no
+// such limit.
 func RangeOf(field string) Range {
 	for _, d := range definitions {
 		if d.name == field {
@@ -60,8 +60,8 @@ func RangeOf(field string) Range {
 	return Range{}
 }
 
-// Slowest is how long it takes at least until the last rule of a place allows one
-// more attempt. NIST's 100 failures would else be over in minutes at one place.
+// Slowest is the shortest interval that the last rule of a place may have. With less, an
+// attacker at one place could make NIST's 100 failures in minutes.
 const Slowest = 10 * minute
 
 // Check returns everything that is wrong with l; nil if it can be in a policy.

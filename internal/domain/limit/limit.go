@@ -1,6 +1,5 @@
-// Package limit is how much strangers may try, as a value: part of the policy,
-// which an operator changes while instances run. Package ratelimit
-// counts the attempts.
+// Package limit has the rate limits as a value. They are part of the policy, which an
+// operator changes while instances run. Package ratelimit counts the attempts.
 package limit
 
 import (
@@ -20,8 +19,8 @@ type Rule struct {
 // None reports whether the rule allows everything.
 func (r Rule) None() bool { return r.Count <= 0 || r.Per <= 0 }
 
-// Interval is the time in which one more attempt trickles in, and so the longest
-// that a client waits for the next one; 0 of a rule that allows everything.
+// Interval is the time after which the rule allows one more attempt, and so the longest
+// that a client waits for the next one; 0 for a rule that allows everything.
 func (r Rule) Interval() time.Duration {
 	if r.None() {
 		return 0
@@ -44,13 +43,12 @@ const MaxPlace = 4
 // policy. Limits can be compared.
 type Limits struct {
 	// LoginPlace is for wrong passwords for one account from one place: rules that
-	// hold together, the shortest first, those that are none last. A short one is
-	// for a slip of the finger, longer ones make a client that goes on wait longer and
-	// longer.
+	// hold together, the shortest first, empty ones last. A short one allows typing
+	// errors. Longer ones make a client that goes on wait longer each time.
 	LoginPlace [MaxPlace]Rule
 	// LoginAccount is for wrong passwords for one account from places and devices
-	// at which it was not logged in to before: what is beyond it is refused there, and
-	// there only. A device at which it was is counted by itself.
+	// without an earlier login to it. Attempts beyond the limit are refused only there.
+	// A device with an earlier login has its own count.
 	LoginAccount Rule
 	// LoginAddress is for attempts from one address, whatever the account.
 	LoginAddress Rule
@@ -100,9 +98,8 @@ func Default() Limits {
 	return l
 }
 
-// LoginNetwork is how much of LoginAccount those of one network may use: a fifth,
-// and three attempts at least. So it takes five networks to use up what strangers
-// have at an account.
+// LoginNetwork is the share of LoginAccount that one network may use: a fifth, and at
+// least three attempts. So an attacker needs five networks to use up LoginAccount.
 func (l *Limits) LoginNetwork() Rule {
 	if l.LoginAccount.None() {
 		return Rule{}

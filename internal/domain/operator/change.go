@@ -15,22 +15,22 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A UserChange says what is to be another way. nil is: as it is.
+// A UserChange says what is to change. nil means that it stays.
 type UserChange struct {
 	Role     *account.Role
 	Disabled *bool
 	Reason   string
 }
 
-// Change changes a user and ends the login: a role is part of what a login was
-// given, and none outlives it (OWASP ASVS 5.0, 7.2.4). A change to what is so
-// already is none: nothing ends, and nothing is recorded. It fails with
+// Change changes a user and ends the login, because a login has the role of its
+// beginning, and must not outlive it (OWASP ASVS 5.0, 7.2.4). If the user already is as
+// requested, nothing ends, and nothing is recorded. It fails with
 // [account.ErrNotFound], an [*invalid.Error], and [account.ErrLastAdmin]
 // if no enabled admin would be left.
 //
-// The session that ended has the ID 0 if there was none. After a change that was
-// none it may be the one that ended when the same was asked before: it is not known
-// whether that end was published.
+// The session that ended has the ID 0 if there was none. If nothing changed, it may be
+// the session that an earlier, equal change ended: it is unknown whether that end was
+// published.
 func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c UserChange) (Person, session.Session, error) {
 	if err := c.check(); err != nil {
 		return Person{}, session.Session{}, err
@@ -78,7 +78,7 @@ func (c *UserChange) check() error {
 	return CheckReason(c.Reason)
 }
 
-// need is what all that is asked for needs, also of what is so already.
+// need is the right for all that is requested, also for what is so already.
 func (c *UserChange) need() audit.Need {
 	need := audit.NeedsAdmin
 	if c.Role != nil {
@@ -155,15 +155,15 @@ func CheckReason(reason string) error {
 	return nil
 }
 
-// Rights says whether by has what is needed, by the same check as the transaction
-// of a change, and with the same errors.
+// Rights checks whether by has the right that is needed, as the transaction of a change
+// does, and with the same errors.
 type Rights interface {
 	Authorize(ctx context.Context, by audit.Actor, need audit.Need) error
 }
 
-// unchanged is asked where a verb has found that nothing is to change, and so began
-// no transaction that checks the rights of by: who may not do
-// something gets that, and not that it is done.
+// unchanged checks the rights of by if a verb has nothing to change, and so begins no
+// transaction that checks them: an actor without the right gets an error, and not the
+// answer that it is done.
 func (s *Sessions) unchanged(ctx context.Context, by audit.Actor, need audit.Need) error {
 	if err := s.Rights.Authorize(ctx, by, need); err != nil {
 		return fmt.Errorf("operator: check the rights: %w", err)

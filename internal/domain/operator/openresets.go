@@ -70,7 +70,8 @@ func (u *Users) WithdrawIssued(ctx context.Context, by audit.Actor, issuer idwor
 		if err != nil {
 			return withdrawn, fmt.Errorf("operator: withdraw resets: %w", err)
 		}
-		// On to older ones: who goes on making links does not keep this going.
+		// Only older ones follow, so that an issuer who goes on making links does not keep
+		// this loop running.
 		withdrawn, before = withdrawn+n, open[len(open)-1].ID
 	}
 }

@@ -78,10 +78,10 @@ func (p *Policies) History(ctx context.Context, before int64, limit int) ([]poli
 	return p.Store.PolicyHistory(ctx, before, limit)
 }
 
-// Set replaces the policy in force, and returns the new one and what the change
-// does to the logins that live. It fails with [*invalid.Error], or, with
-// the policy in force, [policy.ErrVersion], or, with the effect,
-// [ErrUnconfirmed]. A dry run returns the policy as it would be.
+// Set replaces the policy in force, and returns the new one and its effect on the
+// logins that live. It fails with an [*invalid.Error]; with [policy.ErrVersion], beside
+// the policy in force; or with [ErrUnconfirmed], beside the effect. A dry run returns
+// the policy as it would be.
 func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	now := p.Now()
 	var old policy.Policy
@@ -127,8 +127,8 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	return done, effect, nil
 }
 
-// Revert sets what was in force as that version once more: as a new version,
-// and by the same rules.
+// Revert puts the policy of an earlier version in force again, as a new version and by
+// the same rules.
 func (p *Policies) Revert(ctx context.Context, by audit.Actor, version int64, c PolicyChange) (policy.Policy, policy.Effect, error) {
 	old, err := p.Store.PolicyHistory(ctx, version+1, 1)
 	if err != nil {
@@ -153,7 +153,7 @@ func (p *Policies) check(c *PolicyChange) error {
 	if c.Next.LimitsErr != nil {
 		all.Add("limits", policy.CodeUnreadable, fmt.Sprintf("the limits of version %d cannot be read; set a policy that says all limits", c.Next.Version))
 	}
-	// The store would cut what is too long, and keep what a terminal obeys.
+	// The store would cut a long note, and keep control characters for terminals.
 	switch {
 	case utf8.RuneCountInString(c.Note) > audit.MaxReason:
 		all.Add("note", policy.CodeTooLong, fmt.Sprintf("the note must have at most %d characters", audit.MaxReason))

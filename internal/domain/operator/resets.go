@@ -18,7 +18,7 @@ import (
 // StartReset puts a reset in the place of the one before, or fails with
 // [account.ErrNotFound]. CreateInvited adds a user together with a reset, or
 // fails with [account.ErrExists]. WithdrawReset removes the reset that could be
-// used at that time; where there is none it does and records nothing.
+// used at that time. If there is none, it does nothing and records nothing.
 type ResetStore interface {
 	StartReset(ctx context.Context, r account.Reset, e audit.Event) error
 	CreateInvited(ctx context.Context, u account.User, r account.Reset, events ...audit.Event) error
@@ -39,13 +39,12 @@ type resetState struct {
 // StartReset gives out a token with which the user sets a password, once, within
 // that time; 0 is [account.ResetLife]. No other person learns that password (OWASP
 // ASVS 5.0, 6.4.6). Until it is used the password and the login are as they were.
-// It takes the place of one that was given out before. It fails with
-// [account.ErrNotFound], and an [*invalid.Error] about the time or the
-// reason.
+// It replaces an earlier one. It fails with
+// [account.ErrNotFound], and an [*invalid.Error] about the time or the reason.
 //
-// It can be started for an account that is disabled, and used once that is
-// enabled: it does not enable. It ends with the right of by to
-// start it, as [account.Reset] says.
+// A reset can be started for a disabled account, and used after the account is enabled:
+// it does not enable the account. It ends when by loses the right to start it, as
+// [account.Reset] says.
 func (u *Users) StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (StartedReset, error) {
 	life, err := resetLife(life)
 	if err == nil {

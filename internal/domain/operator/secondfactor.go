@@ -23,8 +23,8 @@ type Factors interface {
 // the login. Where there is none it does nothing. It returns the session that
 // ended, whose ID is 0 if there was none. It fails with [account.ErrNotFound].
 //
-// A password of fewer than 15 characters, which is allowed beside a second factor
-// only, opens nothing from then on: the user needs a new one.
+// A password of fewer than 15 characters is allowed only beside a second factor. After
+// the removal it begins no login: the user needs a new one.
 func (u *Users) RemoveSecondFactor(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err

@@ -1,7 +1,7 @@
-// Package policy says when a login is over. It is a value and pure functions
-// of it: stores keep the facts (when a session was opened, when it was last
-// seen), and the policy draws the conclusion at the moment of asking. So a
-// change acts on living sessions at once, and no deadline is stored anywhere.
+// Package policy decides when a login is over. A policy is a value with pure functions.
+// Stores keep the facts: when a session was opened, and when it was last seen. The
+// policy decides from these facts at each check. So a change applies to living sessions
+// at once, and no deadline is stored.
 package policy
 
 import (
@@ -14,8 +14,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
-// A Policy is what an operator decided about the life of a login, and about how
-// much strangers may try.
+// A Policy is what an operator has set: how long logins last, and the rate limits.
 //
 // The two bases make the watermarks [Policy.OldestIssued] and
 // [Policy.OldestSeen] monotone: a change of a timeout raises the base to
@@ -27,9 +26,9 @@ type Policy struct {
 	Touch    time.Duration // last seen is written at most this often
 	Schedule string        // when the sweep runs: a cron expression, or @every
 
-	// Limits are how much strangers may try. They end no login. If what is kept of
-	// them cannot be read, they are the default ones, and LimitsErr says why: then
-	// an instance that knows better ones keeps those, and none goes on without any.
+	// Limits are the rate limits. They end no login. If the stored ones cannot be read,
+	// they are the default ones, and LimitsErr says why. An instance that has read
+	// others before keeps those then, so that no instance runs without limits.
 	Limits    limit.Limits
 	LimitsErr error
 
@@ -113,8 +112,7 @@ type Live struct {
 	rule atomic.Pointer[Policy]
 }
 
-// NewLive reads the policy once, so that no question is ever answered by a
-// guess.
+// NewLive reads the policy once, so that no check has to guess it.
 func NewLive(ctx context.Context, from Loader) (*Live, error) {
 	l := &Live{from: from}
 	return l, l.Refresh(ctx)

@@ -6,7 +6,7 @@ import "time"
 // to be in it, and what may be concluded from them about all.
 type Sample struct {
 	Logins []Facts
-	// Weight is for how many logins each of them stands; 1 if they are all.
+	// Weight is how many logins each of them represents; 1 if they are all.
 	Weight float64
 }
 
@@ -15,7 +15,7 @@ type Facts struct{ Issued, Seen time.Time }
 
 // Living estimates how many of the logins are still alive after each of those
 // times from now, under p, if none is used meanwhile. The times must
-// grow. What is over under p already is alive at none of them.
+// grow. A login that is already over under p counts at none of them.
 func (s *Sample) Living(p *Policy, now time.Time, after []time.Duration) []float64 {
 	alive := make([]float64, len(after))
 	for _, l := range s.Logins {

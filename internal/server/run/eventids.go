@@ -26,9 +26,9 @@ func OpenIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.
 	return w, func() { _ = w.Close(context.WithoutCancel(ctx)); closeLender() }, nil
 }
 
-// OpenEventIDs opens a worker for the IDs of events alone. If no number can be
-// had, the IDs are made by chance: an operator who has to disable a user must not
-// have to mend ZooKeeper first.
+// OpenEventIDs opens a worker for the IDs of events alone. If it gets no worker number,
+// the IDs are random: an operator who has to disable a user must not have to repair
+// ZooKeeper first.
 func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger) (ids audit.IDs, closeIDs func(), err error) {
 	patient, cancel := context.WithTimeout(ctx, lendPatience)
 	ids, closeWorker, err := OpenIDs(patient, cfg, db, log)
@@ -48,9 +48,9 @@ func OpenEventIDs(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *
 const eventPatience = 250 * time.Millisecond
 
 // eventIDs mints the IDs of the events of a server. If the worker cannot mint, they are
-// made by chance: a logout, a new password and the acts of operators are done and on
-// record although ZooKeeper, or the Redis that lends the numbers, is down. The log says
-// so once a minute.
+// random: so a logout, a new password and the acts of operators are done and recorded
+// while ZooKeeper, or the Redis that lends the numbers, is down. The log says so once a
+// minute.
 type eventIDs struct {
 	worker audit.IDs
 	log    *slog.Logger
@@ -71,10 +71,10 @@ func (e *eventIDs) Next(ctx context.Context) (idworker.ID, error) {
 	return byChance{}.Next(ctx)
 }
 
-// byChance makes IDs of this millisecond, without a worker number. They are keys
-// of one table only, and the database refuses the second of two that are equal:
-// one in four millions, if a server mints in the same millisecond. So they are
-// for events, and never for users or tokens.
+// byChance makes random IDs of this millisecond, without a worker number. They are keys
+// of one table only, and the database refuses the second of two equal ones. If a server
+// mints in the same millisecond, one in four million is equal. So they are for events,
+// and never for users or tokens.
 type byChance struct{}
 
 // Next never fails.

@@ -58,8 +58,9 @@ func (m *minutely) do(f func()) {
 	}
 }
 
-// newEngine starts the process in which passwords are hashed, unless none is
-// wanted. Where none can be had they are hashed in this one: logins work, and slow the rest down.
+// newEngine starts the process that hashes passwords, unless the configuration says
+// otherwise. If it cannot start, this process hashes them: logins work, and slow other
+// requests down.
 func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics *telemetry.Metrics) (account.Engine, func()) {
 	if !cfg.HashProcess {
 		return account.Here{}, func() {}
@@ -73,8 +74,8 @@ func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics
 	return e, e.Close
 }
 
-// hashing is this program as the process that hashes. It gets nothing of the
-// environment, which holds secrets that it needs not.
+// hashing is this program as the process that hashes. It gets no
+// environment, which holds secrets that it does not need.
 func hashing(workers int) *exec.Cmd {
 	cmd := exec.Command(ownProgram(), "hash") //nolint:gosec,noctx // this program; the end of its input ends it
 	cmd.Args[0] = "flakepass"
@@ -83,8 +84,8 @@ func hashing(workers int) *exec.Cmd {
 	return cmd
 }
 
-// ownProgram is the file of this program. On Linux that is what runs, even
-// after an upgrade has put another in its place.
+// ownProgram is the file of this program. On Linux that is the running program, even
+// after an upgrade has replaced the file.
 func ownProgram() string {
 	const self = "/proc/self/exe"
 	if _, err := os.Stat(self); err == nil {
@@ -96,7 +97,7 @@ func ownProgram() string {
 	return os.Args[0]
 }
 
-// roomBytes is memory that the garbage collector believes to be in use.
+// roomBytes is memory that the garbage collector counts as in use.
 const roomBytes = 32 << 20
 
 // spacious gives the collector room. It starts a cycle when the heap has

@@ -62,8 +62,7 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 }
 
 // fromRedis lends from the Redis that the tiers share, over connections of its
-// own. A Redis that is empty has to be waited for: it may have forgotten what it
-// lent.
+// own. With an empty Redis it waits: that Redis may have lost what it had lent.
 func fromRedis(ctx context.Context, cfg config.Config, log *slog.Logger) (l idworker.Lender, closeLender func(), err error) {
 	rdb, _, err := openRedis(cfg)
 	if err != nil {

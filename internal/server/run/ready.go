@@ -28,8 +28,8 @@ func (r *readiness) reasons(ctx context.Context) (reasons []fleet.Trouble) {
 	if r.draining.Load() {
 		reasons = append(reasons, fleet.Stopping)
 	}
-	// An answer is not enough: a server that was restored or failed over may
-	// answer without the tables, or without their rows.
+	// An answer is not enough: after a restore or a failover a server may answer
+	// without the tables, or without their rows.
 	if err := r.db.Ping(ctx); err != nil {
 		reasons = append(reasons, silence(err))
 	} else if _, err := (&sqlstore.Settings{DB: r.db}).LoadPolicy(ctx); err != nil {
@@ -56,7 +56,7 @@ func silence(err error) fleet.Trouble {
 
 // writable reports whether the database lets this instance write at all. It
 // refuses a statement that would change rows before it looks for any, and there
-// is no row with this ID. To ask SQLite so would mean to wait for its one writer.
+// is no row with this ID. SQLite is not asked, because that would wait for its one writer.
 func (r *readiness) writable(ctx context.Context) bool {
 	if r.db.Dialect() == migrations.SQLite {
 		return true

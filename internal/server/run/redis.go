@@ -84,9 +84,9 @@ func (s sharedTier) Close() {
 // redisPatience is how long the start waits for the first answer of Redis.
 const redisPatience = 500 * time.Millisecond
 
-// greet asks Redis once, logs what keeps it from being used, and returns how it
-// is, for the greeting. That is no reason not to start: it may come back, and
-// everything works without.
+// greet asks Redis once, logs why it cannot be used, and returns its state for the
+// greeting. The server starts in any case: Redis may come back, and everything works
+// without it.
 func (s sharedTier) greet(ctx context.Context, bound time.Duration, log *slog.Logger) string {
 	if s.rdb == nil {
 		return "none"

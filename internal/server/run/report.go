@@ -64,9 +64,9 @@ func (s sharedTier) health(ctx context.Context) fleet.Trouble {
 	return fleet.RedisGood
 }
 
-// An eviction knows whether Redis removes keys before their time. Redis need keep
-// nothing for logins to be right, but it keeps the counts of attempts of all
-// instances, and a client that fills its memory could have them removed.
+// An eviction knows whether Redis removes keys before they expire. Logins are right
+// without any key, but Redis keeps the counts of attempts of all instances. A client that
+// fills its memory could make it remove them.
 type eviction struct {
 	common sharedTier
 	log    *slog.Logger

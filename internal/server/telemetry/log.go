@@ -1,5 +1,5 @@
-// Package telemetry is what the outside sees of a running instance: its log
-// and its metrics. Packages own small hooks; this one fills them.
+// Package telemetry has the log and the metrics of a running instance. Other packages
+// have small hooks; this one implements them.
 package telemetry
 
 import (

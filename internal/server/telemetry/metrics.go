@@ -130,7 +130,7 @@ func (m *Metrics) Certificate(notAfter func() time.Time) {
 		func() float64 { return float64(notAfter().Unix()) })
 }
 
-// SecondFactors counts what came of codes: code, recovery, required or invalid.
+// SecondFactors counts the outcomes of codes: code, recovery, required or invalid.
 // Call it once.
 func (m *Metrics) SecondFactors() func(outcome string) {
 	c := m.counters("outcome", "flakepass_second_factor_checks_total",
