@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -30,10 +31,33 @@ func TestEveryMutantAppliesToTheCode(t *testing.T) {
 		if _, err := regexp.Compile(m.Test); err != nil || m.Test == "" {
 			t.Errorf("%s: tests %q: %v", m.Name, m.Test, err)
 		}
-		if _, err := os.Stat(filepath.Join(root, m.Package)); err != nil {
-			t.Errorf("%s: %v", m.Name, err)
+		tests := testsOf(t, filepath.Join(root, m.Package))
+		for one := range strings.SplitSeq(m.Test, "|") {
+			top, _, _ := strings.Cut(one, "/")
+			if is, err := regexp.Compile(top); err != nil || !slices.ContainsFunc(tests, is.MatchString) {
+				t.Errorf("%s: %s has no test %q, %v", m.Name, m.Package, top, err)
+			}
 		}
 	}
+}
+
+// testsOf are the names of the tests in a folder.
+func testsOf(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Example)\w+)\(`).FindAllStringSubmatch(string(text), -1) {
+			names = append(names, found[1])
+		}
+	}
+	return names
 }
 
 func TestChangeHasToApplyInOnePlace(t *testing.T) {

@@ -63,7 +63,7 @@ func sessions() []Mutant {
 		session("a revocation has no record", "internal/store/sqlstore/authorize.go",
 			"\treturn may.record(events...)\n", "\t_ = may\n\treturn nil\n", "internal/store/sqlstore", "^TestRecordedEnd"),
 		session("an ID that is too small begins", "internal/store/sqlstore/sessions.go",
-			"o.ID <= last {", "o.ID == 0 {", "internal/store/sqlstore", "^TestNextIDIsAbove|^TestStack"),
+			"o.ID <= last {", "o.ID == 0 {", "internal/store/sqlstore", "^TestNextIDIsAbove"),
 		session("a login that is refused its ID tries no other", "internal/domain/session/open.go",
 			"if !ok || try == openTries {", "if !ok || try > 0 {", "internal/domain/session", "^TestOpenTriesAnother"),
 		session("a token is returned that was not kept", "internal/domain/session/open.go",
