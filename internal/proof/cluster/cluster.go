@@ -70,7 +70,7 @@ func Start[C io.Closer](t testing.TB, open func(context.Context) (C, error)) C {
 	ctx, cancel := context.WithTimeout(t.Context(), startWithin)
 	defer cancel()
 	c, err := open(ctx)
-	if errors.Is(err, server.ErrNoServers) || errors.Is(err, errAbsent) {
+	if errors.Is(err, server.ErrNoServers) || errors.Is(err, ErrAbsent) {
 		testenv.Absent(t, "a cluster of its own ("+err.Error()+")")
 	}
 	if err != nil {
@@ -84,5 +84,5 @@ func Start[C io.Closer](t testing.TB, open func(context.Context) (C, error)) C {
 	return c
 }
 
-// errAbsent is wrapped by the error of a program that is not installed.
-var errAbsent = errors.New(`not installed; "make install-servers" installs it`)
+// ErrAbsent is wrapped by the error of a start that lacks a program that is not installed.
+var ErrAbsent = errors.New(`not installed; "make install-servers" installs it`)

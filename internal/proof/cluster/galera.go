@@ -29,7 +29,7 @@ type Galera struct{ nodes }
 // [Galera.SetClock] sets the clock of a node.
 func StartGalera(ctx context.Context, clocks bool) (_ *Galera, err error) {
 	if _, err := os.Stat(provider); err != nil {
-		return nil, fmt.Errorf("galera-4: %w", errAbsent)
+		return nil, fmt.Errorf("galera-4: %w", ErrAbsent)
 	}
 	g := new(Galera)
 	if g.nodes, err = in(); err != nil {
@@ -103,14 +103,14 @@ func (n *Node) asMySQL(ctx context.Context) error {
 	}
 	account, err := user.Lookup("mysql")
 	if err != nil {
-		return fmt.Errorf("the user mysql: %w", errAbsent)
+		return fmt.Errorf("the user mysql: %w", ErrAbsent)
 	}
 	if out, err := exec.CommandContext(ctx, "chown", "-R", account.Uid+":"+account.Gid, n.dir).CombinedOutput(); err != nil { //nolint:gosec // no input of anybody
 		return fmt.Errorf("cluster: chown: %w: %s", err, out)
 	}
 	setpriv, err := exec.LookPath("setpriv")
 	if err != nil {
-		return fmt.Errorf("setpriv: %w", errAbsent)
+		return fmt.Errorf("setpriv: %w", ErrAbsent)
 	}
 	args := slices.DeleteFunc(slices.Clone(n.process.Args), func(arg string) bool { return arg == "--user=root" })
 	n.process.Args = append([]string{"--reuid=" + account.Uid, "--regid=" + account.Gid, "--clear-groups", "--pdeathsig=KILL", n.process.Path}, args...)
@@ -183,7 +183,7 @@ func number(b bool) int {
 func (n *Node) withClock() error {
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketimeMT.so.1")
 	if err != nil || len(found) == 0 {
-		return fmt.Errorf("libfaketime: %w", errors.Join(err, errAbsent))
+		return fmt.Errorf("libfaketime: %w", errors.Join(err, ErrAbsent))
 	}
 	n.process.Args = append([]string{
 		"LD_PRELOAD=" + found[0], "FAKETIME_TIMESTAMP_FILE=" + n.clock(), "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_CACHE_DURATION=1",

@@ -26,7 +26,7 @@ func (c *nodes) Behind(ctx context.Context) (addr string, err error) {
 		path = "/usr/sbin/haproxy" // which an ordinary user's PATH leaves out
 	}
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("haproxy: %w", errAbsent)
+		return "", fmt.Errorf("haproxy: %w", ErrAbsent)
 	}
 	port, err := server.FreePort(ctx)
 	if err != nil {

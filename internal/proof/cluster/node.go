@@ -94,6 +94,21 @@ func (n *Node) Exec(ctx context.Context, statements ...string) error {
 	return nil
 }
 
+// Hold executes statements on one connection and keeps it open, with what they lock,
+// until release is called.
+func (n *Node) Hold(ctx context.Context, statements ...string) (release func(), err error) {
+	conn, err := n.db.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %s: %w", n.Name, err)
+	}
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return nil, errors.Join(fmt.Errorf("cluster: %s: %s: %w", n.Name, statement, err), conn.Close())
+		}
+	}
+	return func() { _ = conn.Close() }, nil // which the pool does not keep
+}
+
 // Text is the answer to a question for one value.
 func (n *Node) Text(ctx context.Context, query string, args ...any) (string, error) {
 	var answer sql.NullString

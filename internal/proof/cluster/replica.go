@@ -88,8 +88,22 @@ func (p *Pair) CatchUp(ctx context.Context) error {
 	})
 }
 
-// Promote makes the replica take writes, whatever has become of the source.
+// Promote makes the replica take writes, whatever has become of the source, once
+// it has applied all that it has received: the source may have acknowledged that.
 func (p *Pair) Promote(ctx context.Context) error {
+	if err := p.Replica.Exec(ctx, "STOP REPLICA IO_THREAD"); err != nil {
+		return err
+	}
+	err := until(ctx, func(ctx context.Context) error {
+		waiting, err := p.Replica.Text(ctx, "SELECT GTID_SUBTRACT(received_transaction_set, @@global.gtid_executed) FROM performance_schema.replication_connection_status WHERE channel_name = ''")
+		if err == nil && waiting != "" {
+			err = errors.New("the replica has not applied " + waiting)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	return p.Replica.Exec(ctx, "STOP REPLICA", "RESET REPLICA ALL", "SET GLOBAL super_read_only = OFF", "SET GLOBAL read_only = OFF")
 }
 
