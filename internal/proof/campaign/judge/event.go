@@ -55,6 +55,7 @@ type Event struct {
 	Answer     Answer
 	Code       string // of a refusal
 	Wait       bool   // a 503 came with Retry-After; true for every other answer
+	Status     int    // of HTTP; 0 where the answer had none
 
 	User    string
 	Session uint64 // an ID; 0 where none is known

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -36,6 +37,9 @@ type Verdict struct {
 	Requests, Accepts, Refusals, Undecided, Unanswered int
 	Longest                                            time.Duration // from an acknowledged end to the begin of the last accept after it
 	WrongRefusals, LostUses, Disagreements             int           // sessions
+	Late                                               int           // accepts that began more than the bound after an acknowledged end
+	Lost                                               int           // sessions of which, in calm, an acknowledged end or begin is not so
+	Internal                                           int           // answers of 500 and above that are not 503
 }
 
 // A trial is one history and what was found in it so far.
@@ -61,6 +65,9 @@ func Judge(history []Event, r Rules) Verdict {
 		t.refusals(s, dead)
 		t.finality(s, alive, dead)
 		t.agreement(s, alive, dead)
+		if s.lost(alive, dead) {
+			t.Lost++
+		}
 	}
 	slices.SortStableFunc(t.Faults, func(a, b Fault) int {
 		return cmp.Compare(a.Events[len(a.Events)-1].Begin, b.Events[len(b.Events)-1].Begin)
@@ -83,6 +90,10 @@ func (t *trial) count(e *Event) {
 		t.Accepts++
 	case e.Op == Ask:
 		t.Refusals++
+	}
+	if e.Status >= http.StatusInternalServerError && e.Status != http.StatusServiceUnavailable {
+		t.Internal++
+		t.Faults = append(t.Faults, Fault{Point: 2, Text: fmt.Sprintf("answered %d; what is undecided is 503", e.Status), Session: e.Session, Events: []*Event{e}})
 	}
 	if !e.Wait {
 		t.Faults = append(t.Faults, Fault{Point: 2, Text: "503 without Retry-After", Session: e.Session, Events: []*Event{e}})

@@ -112,6 +112,7 @@ func TestJudge(t *testing.T) {
 		"expired by a policy that may still be in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), {Begin: at(3), End: at(3.1), Op: judge.SetPolicy, Policy: judge.Policy{Idle: at(9), Absolute: at(9)}, Wait: true}, refused(6, 1, "token_expired")}, 0},
 		"expired before the longer policy was acknowledged": {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), policy(5, 3600, 7200), refused(6, 1, "token_expired")}, 0},
 		"503 without Retry-After":                           {[]judge.Event{long, login(0, 1, 3600), {Begin: at(1), End: at(2), Op: judge.Ask, Session: 1, Answer: judge.Undecided}}, 2},
+		"500":                                               {[]judge.Event{long, login(0, 1, 3600), {Begin: at(1), End: at(2), Op: judge.Ask, Session: 1, Answer: judge.Undecided, Status: 500, Wait: true}}, 2},
 		"503":                                               {[]judge.Event{long, login(0, 1, 3600), ask(1, 1, judge.Undecided)}, 0},
 
 		// Point 3.
@@ -197,5 +198,17 @@ func TestFiguresOfTheTable(t *testing.T) {
 	}, judge.NewRules(bound))
 	if v.Requests != 8 || v.Accepts != 2 || v.Refusals != 1 || v.Undecided != 1 || v.Unanswered != 1 || v.Longest != at(0.5) || len(v.Faults) != 0 {
 		t.Errorf("%+v", v)
+	}
+	end := event(2, judge.EndUser, judge.Yes)
+	v = judge.Judge([]judge.Event{
+		policy(-1, 3600, 7200), login(0, 1, 3600), end, ask(3.5, 1, judge.Yes), ask(3.6, 1, judge.Yes), audit(5, 6), ask(5.1, 1, judge.Yes),
+		{Begin: at(3), End: at(4), Op: judge.Ask, Session: 1, Answer: judge.Undecided, Status: 502, Wait: true},
+	}, judge.NewRules(bound))
+	if v.Late != 3 || v.Lost != 1 || v.Internal != 1 {
+		t.Errorf("%d late, %d lost, %d internal; want 3, 1, 1", v.Late, v.Lost, v.Internal)
+	}
+	v = judge.Judge([]judge.Event{policy(-1, 3600, 7200), login(0, 1, 3600), audit(5, 6), refused(5.1, 1, "token_invalid")}, judge.NewRules(bound))
+	if v.Lost != 1 || v.WrongRefusals != 1 {
+		t.Errorf("%d lost, %d refused; want 1 and 1: the login is gone", v.Lost, v.WrongRefusals)
 	}
 }

@@ -25,6 +25,7 @@ func (t *trial) accepts(s *session, alive []*Event) {
 			case a.Op == List && late > 0:
 				t.fault(3, s, fmt.Sprintf("listed as living %v after its end was acknowledged", late), s.acked, a)
 			case late > t.Bound:
+				t.Late++
 				t.fault(1, s, fmt.Sprintf("accepted %v after its end was acknowledged; the bound is %v", late, t.Bound), s.acked, a)
 			}
 		}

@@ -136,3 +136,19 @@ func (s *session) verdicts() (alive, dead []*Event) {
 	slices.SortStableFunc(dead, byBegin)
 	return alive, dead
 }
+
+// lost reports whether in calm somebody says that the session lives though its end
+// was acknowledged before, or that it is over though nothing may have ended it but
+// the loss of its begin.
+func (s *session) lost(alive, dead []*Event) bool {
+	for _, w := range s.audits {
+		within := func(e *Event) bool { return e.Begin >= w.Begin && e.End <= w.End }
+		if s.acked != nil && s.acked.End < w.Begin && slices.ContainsFunc(alive, within) {
+			return true
+		}
+		if !s.over(w.End) && slices.ContainsFunc(dead, func(e *Event) bool { return within(e) && e.Op == Ask && e.Code != idle && e.Code != expired }) {
+			return true
+		}
+	}
+	return false
+}
