@@ -10,6 +10,8 @@ LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 CHAOS        ?= .
 CAMPAIGN     ?= 20m
+CLUSTERS     ?= galera,galera-one,group,semisync
+FAULTS       ?= .
 PROMISE_WORLDS ?= 1000000
 SEED         ?=
 SEEDS        ?= 100000
@@ -90,8 +92,10 @@ test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKee
 chaos: servers ## break each server that flakepass needs, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/proof/chaos
 
-cluster: servers ## start real clusters of databases (Galera, Group Replication, a source with its replica, HAProxy) and show what flakepass may rely on there: some three minutes
+cluster: servers build ## start real clusters of databases (Galera, Group Replication, a source with its replica, HAProxy), show what flakepass may rely on there, and break them under three instances: some 25 minutes; CLUSTERS and FAULTS=regexp choose
+	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/proof/campaign
 	FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 20m ./internal/proof/cluster
+	FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' bin/campaign -program $(BIN) -db '$(CLUSTERS)' -faults '$(FAULTS)' -bound 2s -redis off -seed '$(SEED)'
 
 promise: ## run all tests of the promise: the model, PROMISE_WORLDS (1000000) simulated deployments, and the campaign from outside for CAMPAIGN (20m)
 	@$(MAKE) --no-print-directory model

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -25,15 +24,22 @@ const password = "a lantern above the harbour"
 
 // populate makes the accounts: people, an operator, and one for each Remote.
 func (w *world) populate(ctx context.Context, r *rand.Rand) error {
-	for n := range crowd + quiet {
+	crowd, probers := crowd, 0
+	if w.database.site != nil {
+		crowd, probers = crowd/2, len(w.instances) // the servers of a cluster are a load themselves
+	}
+	for n := range crowd + quiet + probers {
 		p := &person{name: fmt.Sprint("person", n), password: password, other: "seven green kites over the sea"}
 		if answer := w.ask(ctx, w.any(r), request{method: "POST", path: "/v1/register", body: credentials{p.name, p.password}}); answer.status != 201 {
 			return fmt.Errorf("register %s: %d %s", p.name, answer.status, answer.body)
 		}
-		if n < crowd {
+		switch {
+		case n < crowd:
 			w.people = append(w.people, p)
-		} else {
+		case n < crowd+quiet:
 			w.quiet = append(w.quiet, p)
+		default:
+			w.probers = append(w.probers, p)
 		}
 	}
 	if _, _, err := w.shell(ctx, password, "user", "add", "root", "--role", "admin", "--password-stdin"); err != nil {
@@ -60,7 +66,7 @@ func (w *world) populate(ctx context.Context, r *rand.Rand) error {
 		return fmt.Errorf("list users: %d %w", page.status, err)
 	}
 	for _, u := range users.Users {
-		for _, p := range append(slices.Clip(w.people), w.quiet...) {
+		for _, p := range w.everybody() {
 			if p.name == u.Username {
 				p.id = u.ID
 			}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"math/rand/v2"
-	"slices"
 	"sync"
 
 	"github.com/flakepass/flakepass/internal/proof/campaign/judge"
@@ -24,7 +23,7 @@ func (w *world) audit(ctx context.Context, r *rand.Rand) {
 	_ = w.admin.in(ctx, w, w.any(r)) // for the lists; without it they fail
 	e := judge.Event{Begin: w.now(), Where: "-", What: "audit", Op: judge.Audit, Answer: judge.Yes, Wait: true}
 	var all []*session
-	for _, p := range append(slices.Clip(w.people), w.quiet...) {
+	for _, p := range w.everybody() {
 		all = append(all, p.known()...)
 	}
 	for range 2 {

@@ -29,11 +29,15 @@ type database struct {
 	addr    string // of the others
 	db      *sql.DB
 	process *server.Process
+	site    *site // where it is a cluster; addr is then where commands and the operator reach it
 }
 
 const schema = "flakepass"
 
 func openDatabase(ctx context.Context, kind, dir string) (_ *database, err error) {
+	if t, ok := topologies[kind]; ok {
+		return t.open(ctx)
+	}
 	d := &database{kind: kind}
 	if kind == "sqlite" {
 		d.file = filepath.Join(dir, "flakepass.db")
@@ -58,9 +62,7 @@ func openDatabase(ctx context.Context, kind, dir string) (_ *database, err error
 	if err := d.process.Start(); err != nil {
 		return nil, err
 	}
-	config := mysql.NewConfig()
-	config.User, config.Net, config.Addr, config.Timeout = "root", "tcp", d.addr, time.Second
-	config.Logger = &mysql.NopLogger{} // that it is not there yet is what is waited for
+	config := d.config()
 	err = d.process.Wait(ctx, func(ctx context.Context) error {
 		bare, err := mysql.NewConnector(config)
 		if err != nil {
@@ -74,13 +76,37 @@ func openDatabase(ctx context.Context, kind, dir string) (_ *database, err error
 	if err != nil {
 		return nil, errors.Join(err, d.process.Stop())
 	}
-	config.DBName = schema
-	connector, err := mysql.NewConnector(config)
-	if err != nil {
+	if err := d.connect(); err != nil {
 		return nil, errors.Join(err, d.process.Stop())
 	}
-	d.db = sql.OpenDB(connector)
 	return d, nil
+}
+
+// config says how the server is reached.
+func (d *database) config() *mysql.Config {
+	c := mysql.NewConfig()
+	c.User, c.Net, c.Addr, c.Timeout = "root", "tcp", d.addr, time.Second
+	c.Logger = &mysql.NopLogger{} // that it is not there is what is waited for
+	return c
+}
+
+// connect makes the pool of connections to the schema.
+func (d *database) connect() error {
+	c := d.config()
+	c.DBName = schema
+	connector, err := mysql.NewConnector(c)
+	if err == nil {
+		d.db = sql.OpenDB(connector)
+	}
+	return err
+}
+
+// at is where the instance of that number has its database.
+func (d *database) at(n int) string {
+	if d.site != nil {
+		return d.site.at[n]
+	}
+	return d.addr
 }
 
 // url is the setting of an instance that reaches the database at that address.
@@ -93,6 +119,9 @@ func (d *database) url(addr string) string {
 
 func (d *database) close() {
 	d.db.Close()
+	if d.site != nil {
+		_ = d.site.close()
+	}
 	if d.process != nil && d.process.Running() {
 		_ = d.process.Kill() // its data is not read any more
 	}

@@ -19,7 +19,7 @@ func (o *operator) breakSomething(ctx context.Context) {
 	}
 	i, d := o.any(o.rand), o.some(3)
 	var f func()
-	switch o.rand.IntN(9) {
+	switch o.rand.IntN(9 + min(9, len(o.faults))) {
 	case 0, 1:
 		f = func() {
 			defer o.note("%s killed", i.name)()
@@ -53,13 +53,16 @@ func (o *operator) breakSomething(ctx context.Context) {
 			o.wait(ctx, d)
 			r.link.Heal()
 		}
-	default:
+	case 8:
 		f = func() {
 			defer o.note("connections reset")()
 			for _, link := range append(o.links(database1), o.links(redis1)...) {
 				link.Reset()
 			}
 		}
+	default:
+		broken := o.faults[o.rand.IntN(len(o.faults))]
+		f = func() { o.breakCluster(ctx, broken, d) }
 	}
 	o.fault.Go(func() {
 		f()

@@ -29,7 +29,8 @@ type instance struct {
 	away     atomic.Bool       // killed or standing still; people may ask it all the same
 }
 
-func (w *world) startInstance(ctx context.Context, n int, program, data string) (err error) {
+// addInstance makes an instance ready; it does not run yet.
+func (w *world) addInstance(ctx context.Context, n int, program, data string) (err error) {
 	port, err := server.FreePort(ctx)
 	if err != nil {
 		return err
@@ -42,7 +43,7 @@ func (w *world) startInstance(ctx context.Context, n int, program, data string) 
 	i := &instance{name: fmt.Sprint("instance ", n), base: "http://" + address}
 	url, redis := w.database.url(""), ""
 	if w.database.addr != "" {
-		if i.database, err = faultproxy.Open(w.database.addr); err != nil {
+		if i.database, err = faultproxy.Open(w.database.at(n)); err != nil {
 			return err
 		}
 		w.closers = append(w.closers, i.database.Close)
@@ -63,7 +64,7 @@ func (w *world) startInstance(ctx context.Context, n int, program, data string) 
 		}
 	})
 	w.instances = append(w.instances, i)
-	return w.start(ctx, i)
+	return nil
 }
 
 // environment is the settings of a process. Limits on attempts are off, for all

@@ -8,14 +8,20 @@
 //
 //	withservers -only redis -- campaign [-for 20m] [-seed n] [-db sqlite,mysql,mariadb] [-redis both] [-bound 1s] [-program bin/flakepass]
 //
+//	campaign -db galera,galera-one,group,semisync -bound 2s -redis off -faults . [-program bin/flakepass]
+//
+// is for clusters of databases. It has each of their faults happen once, in order, with
+// people who log out meanwhile, and prints a row for each. Without -faults they happen
+// by chance beside everything else.
+//
 // It knows the product by its documents alone and imports of it only what other
 // services import. It exits with 1 and prints the shortest part of the history
 // that shows what was wrong if an answer broke the promise, and the seed. The
 // seed decides what is done, not when the processes are scheduled: a fault may
 // need several runs to come again.
 //
-// Clocks that differ are not part of it: its servers share the clock of the
-// machine. "make chaos" sets clocks.
+// The instances share the clock of the machine; that of a node of a cluster is set.
+// "make chaos" sets those of instances.
 package main
 
 import (
@@ -24,9 +30,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -40,6 +49,7 @@ func main() {
 	flag.DurationVar(&o.length, "for", 20*time.Minute, "how long all configurations take together")
 	seed := flag.String("seed", "", "decides what is done; empty: one is chosen")
 	flag.DurationVar(&o.bound, "bound", time.Second, "the revocation bound of the instances, from 1s")
+	faults := flag.String("faults", "", "a regular expression: have these faults of clusters happen once each, in order, and nothing by chance")
 	flag.StringVar(&o.program, "program", "bin/flakepass", "the flakepass program")
 	flag.BoolVar(&o.on, "on", false, "go on with a configuration after a fault was found in it")
 	chosen := flag.String("moves", ".", "a regular expression: which moves the operator makes; see operator.go")
@@ -53,11 +63,20 @@ func main() {
 	if bad == nil {
 		o.moves, bad = choose(*chosen)
 	}
+	if bad == nil && *faults != "" {
+		o.faults, bad = regexp.Compile(*faults)
+	}
 	if bad != nil {
 		fmt.Fprintln(os.Stderr, "campaign:", bad)
 		os.Exit(2)
 	}
-	broken, err := o.run(ctx, os.Stdout)
+	var broken bool
+	var err error
+	if o.faults != nil {
+		_, broken, err = o.directed(ctx, os.Stdout)
+	} else {
+		broken, err = o.run(ctx, os.Stdout)
+	}
 	if broken {
 		err = errors.Join(err, errors.New("the promise is broken"))
 	}
@@ -82,7 +101,7 @@ func seedOf(text string) (uint64, error) {
 
 // A configuration is what the instances stand on.
 type configuration struct {
-	database string // sqlite, mysql or mariadb
+	database string // sqlite, mysql, mariadb or one of the topologies
 	redis    bool
 }
 
@@ -95,8 +114,9 @@ func (c configuration) String() string {
 
 func configurations(databases []string, redis string) (all []configuration, err error) {
 	for _, name := range databases {
-		if name != "sqlite" && name != "mysql" && name != "mariadb" {
-			return nil, fmt.Errorf("-db: no database is called %q; there are sqlite, mysql and mariadb", name)
+		if _, ok := topologies[name]; !ok && name != "sqlite" && name != "mysql" && name != "mariadb" {
+			return nil, fmt.Errorf("-db: no database is called %q; there are sqlite, mysql and mariadb, and the clusters %s", name,
+				strings.Join(slices.Sorted(maps.Keys(topologies)), ", "))
 		}
 		if redis != "on" && redis != "off" && redis != "both" {
 			return nil, fmt.Errorf("-redis is %q; want on, off or both", redis)
@@ -120,6 +140,8 @@ type options struct {
 	seed           uint64
 	program        string
 	on             bool
+	faults         *regexp.Regexp                    // nil: what happens does so by chance
+	only           func(database, fault string) bool // of the faults; nil: all
 }
 
 // run runs one configuration after the other and prints a table at the end. The

@@ -35,6 +35,9 @@ type operator struct {
 	until time.Time // the end of all: nothing waits longer
 	fault sync.WaitGroup
 	busy  chan struct{}
+	// faults are those of the cluster that happen by chance.
+	faults []fault
+	struck time.Time // when a node was hit last
 }
 
 // A move is one thing that the operator does, and how often among a hundred.

@@ -43,6 +43,13 @@ func (r *recorder) add(e judge.Event) {
 	r.events = append(r.events, e)
 }
 
+// forget drops the history so far. Nobody may be asking.
+func (r *recorder) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = nil
+}
+
 // note marks what is broken until the function that it returns is called.
 func (r *recorder) note(format string, args ...any) (mended func()) {
 	e := judge.Event{Begin: r.now(), Where: "-", What: fmt.Sprintf(format, args...), Op: judge.Note, Answer: judge.Yes, Wait: true}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type world struct {
 	remotes   []*remote
 	people    []*person
 	quiet     []*person // do only what the operator has them do
+	probers   []*person // one for each instance, who only log in there; of clusters
 	admin     *admin
 	closers   []func() // run last to first
 
@@ -42,33 +44,15 @@ type world struct {
 // one runs one configuration for about that long.
 func (o options) one(ctx context.Context, c configuration, length time.Duration, seed uint64) (r row, err error) {
 	began := time.Now()
-	w := &world{recorder: newRecorder(), bound: o.bound, http: &http.Client{
-		// Longer than an instance takes to give up what it cannot decide.
-		Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	defer w.close()
-	if w.program, err = filepath.Abs(o.program); err != nil {
-		return r, err
-	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	if err := w.build(ctx, c, seed); err != nil {
+	w, leave, err := o.inhabit(ctx, c, seed)
+	defer leave()
+	if err != nil {
 		return r, err
 	}
-	var living sync.WaitGroup
-	defer living.Wait()
-	defer stop() // before that
-	for n, p := range w.people {
-		living.Go(func() { p.live(ctx, w, newRand(seed, fmt.Sprint("person", n)), n%2 == 0) })
-	}
-	for _, remote := range w.remotes {
-		living.Go(func() { remote.Run(ctx) })
-		living.Go(func() { remote.stayLoggedIn(ctx, w) })
-	}
-	living.Go(func() { w.look(ctx, newRand(seed, "list")) })
 	r = row{configuration: c, seed: seed}
-	op := &operator{world: w, moves: o.moves, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1), until: time.Now().Add(length)}
+	op := o.operator(w, seed, length)
 	for ctx.Err() == nil && time.Now().Before(op.until) {
 		for calm := time.Now().Add(max(20*time.Second, 15*w.bound)); ctx.Err() == nil && time.Now().Before(calm) && time.Now().Before(op.until); {
 			op.act(ctx)
@@ -85,12 +69,55 @@ func (o options) one(ctx context.Context, c configuration, length time.Duration,
 	return r, nil
 }
 
-// build starts everything.
-func (w *world) build(ctx context.Context, c configuration, seed uint64) (err error) {
+func (o options) operator(w *world, seed uint64, length time.Duration) *operator {
+	op := &operator{world: w, moves: o.moves, rand: newRand(seed, "operator"), busy: make(chan struct{}, 1), until: time.Now().Add(length)}
+	if s := w.database.site; s != nil && o.faults == nil {
+		op.faults = slices.DeleteFunc(slices.Clone(s.faults), func(f fault) bool { return f.spends || f.name == byChance.name })
+	}
+	return op
+}
+
+// inhabit builds the deployment of a configuration, and people live in it until leave
+// is called, which ends it.
+func (o options) inhabit(ctx context.Context, c configuration, seed uint64) (w *world, leave func(), err error) {
+	if w, err = o.bare(); err != nil {
+		return w, w.close, err
+	}
+	if err := w.build(ctx, c, seed); err != nil {
+		return w, w.close, err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var living sync.WaitGroup
+	for n, p := range w.people {
+		living.Go(func() { p.live(ctx, w, newRand(seed, fmt.Sprint("person", n)), n%2 == 0) })
+	}
+	for _, remote := range w.remotes {
+		living.Go(func() { remote.Run(ctx) })
+		living.Go(func() { remote.stayLoggedIn(ctx, w) })
+	}
+	living.Go(func() { w.look(ctx, newRand(seed, "list")) })
+	return w, func() { stop(); living.Wait(); w.close() }, nil
+}
+
+// bare is a world with nothing in it but a folder.
+func (o options) bare() (w *world, err error) {
+	w = &world{recorder: newRecorder(), bound: o.bound, http: &http.Client{
+		// Longer than an instance takes to give up what it cannot decide.
+		Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+	if w.program, err = filepath.Abs(o.program); err != nil {
+		return w, err
+	}
 	if w.dir, err = os.MkdirTemp("", "flakepass-campaign-"); err != nil {
-		return err
+		return w, err
 	}
 	w.closers = append(w.closers, func() { _ = os.RemoveAll(w.dir) })
+	return w, nil
+}
+
+// build starts everything.
+func (w *world) build(ctx context.Context, c configuration, seed uint64) (err error) {
 	data := filepath.Join(w.dir, "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
@@ -115,7 +142,10 @@ func (w *world) build(ctx context.Context, c configuration, seed uint64) (err er
 	w.add(judge.Event{Begin: -time.Hour, End: -time.Hour, Where: "database", What: "the policy at the start", Op: judge.SetPolicy, Answer: judge.Yes,
 		Wait: true, Policy: judge.Policy{Idle: short.idle, Absolute: short.absolute}})
 	for n := range 3 {
-		if err := w.startInstance(starting, n, w.program, data); err != nil {
+		if err := w.addInstance(starting, n, w.program, data); err != nil {
+			return err
+		}
+		if err := w.start(starting, w.instances[n]); err != nil {
 			return err
 		}
 	}
@@ -183,7 +213,7 @@ func (w *world) ask(ctx context.Context, i *instance, q request) (r reply) {
 	if err != nil {
 		return r
 	}
-	r.status, r.header = resp.StatusCode, resp.Header
+	r.status, r.Status, r.header = resp.StatusCode, resp.StatusCode, resp.Header
 	var problem struct{ Code string }
 	switch {
 	case r.status >= 500:
@@ -213,6 +243,9 @@ func (w *world) does(ctx context.Context, i *instance, q request, about judge.Ev
 
 // any is one of the instances, also one that is away.
 func (w *world) any(r *rand.Rand) *instance { return w.instances[r.IntN(len(w.instances))] }
+
+// everybody is all people, those who are quiet too.
+func (w *world) everybody() []*person { return slices.Concat(w.people, w.quiet, w.probers) }
 
 func newRand(seed uint64, who string) *rand.Rand {
 	h := uint64(14695981039346656037)
