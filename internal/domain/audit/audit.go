@@ -36,6 +36,7 @@ const (
 	LoginExpired    Action = "login.expired"
 	PolicyChanged   Action = "policy.changed"
 	SweepRequested  Action = "sweep.requested"
+	CommitsLost     Action = "database.commits_lost" // ends that the database had lost were written again
 )
 
 // The interfaces through which an actor acts.
@@ -74,7 +75,7 @@ func (by Actor) LogArgs() []any {
 }
 
 // A Target is what something was done to. Kind is "user", "login", "policy",
-// "sweep", "key" or "cache"; Name is for people.
+// "sweep", "key", "cache" or "database"; Name is for people.
 type Target struct {
 	Kind string
 	ID   idworker.ID

@@ -248,7 +248,9 @@ type News struct {
 	Steady bool
 	// Server names the server that answered, where there may be several.
 	Server string
-	Ends   []End
+	// Lost means that a change which an earlier poll has committed is missing.
+	Lost bool
+	Ends []End
 }
 
 // Life is how long after its as-of an instance that receives every end may repeat an

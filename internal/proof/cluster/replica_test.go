@@ -42,6 +42,8 @@ func TestSemiSynchronousPair(t *testing.T) {
 //	a source that comes back
 //	  It is not read-only, has what was lost, and lacks what was done since: its position
 //	  tells that too.
+//	a store and a logout that is lost: the instance ends the session again that the new
+//	server takes for alive.
 //	a switch in good order: loses nothing, and open connections go on to read.
 func TestAsynchronousPair(t *testing.T) {
 	p := &pair{cluster.Start(t, func(ctx context.Context) (*cluster.Pair, error) { return cluster.StartPair(ctx, false) })}
@@ -53,6 +55,9 @@ func TestAsynchronousPair(t *testing.T) {
 	p = &pair{cluster.Start(t, func(ctx context.Context) (*cluster.Pair, error) { return cluster.StartPair(ctx, false) })}
 	p.prepare(t)
 	t.Run("a switch in good order", p.switched)
+
+	p = &pair{cluster.Start(t, func(ctx context.Context) (*cluster.Pair, error) { return cluster.StartPair(ctx, false) })}
+	t.Run("a store and a logout that is lost", p.storeLost)
 }
 
 type pair struct{ *cluster.Pair }

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/cluster"
+	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
 	"github.com/flakepass/flakepass/internal/store/feed"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
@@ -94,7 +95,7 @@ func (s *store) logout(t *testing.T, of session.Session) {
 	must(t, err)
 }
 
-// poll polls once, within d, and returns the users of whose ends it brings word.
+// poll polls once, within d.
 func (s *store) poll(t *testing.T, f *feed.Feed, d time.Duration) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), d)
@@ -102,27 +103,27 @@ func (s *store) poll(t *testing.T, f *feed.Feed, d time.Duration) error {
 	return f.Poll(ctx)
 }
 
+// A heard is a feed, and what it has brought.
 type heard struct {
 	*feed.Feed
+	from  *sqlstore.Sessions
 	mu    sync.Mutex
 	ends  map[idworker.ID]bool
+	lost  bool // a poll has said that commits may be lost
 	short bool // the last poll asked for less than an instance asks for at its start
 }
 
-type source struct {
-	*sqlstore.Sessions
-	of *heard
-}
-
-func (s source) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
-	s.of.short = !since.IsZero()
-	return s.Sessions.News(ctx, since, keep)
+// News asks the rows of the node that the instance is on.
+func (h *heard) News(ctx context.Context, since time.Time, keep time.Duration) (session.News, error) {
+	h.short = !since.IsZero()
+	return h.from.News(ctx, since, keep)
 }
 
 func (s *store) feed(t *testing.T) *heard {
 	t.Helper()
 	h := &heard{ends: map[idworker.ID]bool{}}
-	f, err := feed.New(feed.Options{From: source{s.sessions, h}, Bound: 5 * time.Second, Learn: func(news session.News) {
+	h.from = s.sessions
+	f, err := feed.New(feed.Options{From: h, Bound: 5 * time.Second, Lost: func() { h.lost = true }, Learn: func(news session.News) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, e := range news.Ends {
@@ -327,4 +328,43 @@ func (g *group) storeUnfit(t *testing.T) {
 	must(t, err)
 	must(t, primary.Exec(within(t), "SELECT group_replication_switch_to_single_primary_mode('"+id+"')"))
 	eventually(t, "the instance works again, with no restart", func() bool { return s.poll(t, f.Feed, soon) == nil })
+}
+
+// storeLost: the source is killed before the replica has a logout, and the replica takes
+// its place. The next poll says that commits may be lost, and what the instance remembers
+// is ended again.
+func (p *pair) storeLost(t *testing.T) {
+	s := stores(t, p.Source)[0]
+	s.user(t, 1, account.RoleUser)
+	one := s.begin(t, 1)
+	f := s.feed(t)
+	must(t, s.poll(t, f.Feed, soon))
+	must(t, p.CatchUp(within(t)))
+	p.Link.Cut(faultproxy.Both)
+	s.logout(t, one)
+	must(t, s.poll(t, f.Feed, soon))
+	if f.lost {
+		t.Error("nothing is lost yet")
+	}
+	must(t, p.Source.Kill())
+	must(t, p.Promote(within(t)))
+
+	next := openStore(t, p.Replica)
+	if got, err := next.sessions.Get(t.Context(), one.ID); err != nil || !got.Alive() {
+		t.Fatalf("the new server has the logout: alive %v, %v", got.Alive(), err)
+	}
+	f.from = next.sessions
+	must(t, next.poll(t, f.Feed, soon))
+	if !f.lost {
+		t.Error("the poll does not say that commits may be lost")
+	}
+	lost, err := next.sessions.EndAgain(t.Context(), []session.End{{UserID: 1, Floor: one.ID, Reason: session.LoggedOut}}, 0, audit.Event{
+		ID: 1, By: audit.Actor{Name: "flakepass", Via: audit.ViaServer}, Need: audit.NeedsNothing, Action: audit.CommitsLost, Target: audit.Target{Kind: "database"},
+	})
+	if err != nil || lost.Ends != 1 {
+		t.Errorf("ended again: %+v, %v", lost, err)
+	}
+	if got, err := next.sessions.Get(t.Context(), one.ID); err != nil || got.Ended != session.LoggedOut {
+		t.Errorf("the session after that: %q, %v", got.Ended, err)
+	}
 }

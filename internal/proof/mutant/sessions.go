@@ -28,7 +28,7 @@ func sessions() []Mutant {
 		session("the horizon is the end of the poll", "internal/store/feed/feed.go",
 			"k := &known{horizon: start,", "k := &known{horizon: f.Now(),", "internal/store/feed", "^TestHorizonIsTheStart"),
 		session("a clock that was set back is not noticed", "internal/store/feed/feed.go",
-			"(last.setBack(news.Now, start) || f.moved(news.Server))", "f.moved(news.Server)", "internal/store/feed", "^TestDatabaseClockSetBack"),
+			"(last.setBack(news.Now, start) || moved)", "moved", "internal/store/feed", "^TestDatabaseClockSetBack"),
 		session("a window begins at the last poll", "internal/store/feed/window.go",
 			"f.polls[0].showed", "f.last().showed", "internal/store/feed", "^TestClocksOfServers"),
 		session("windows go on over a clock that was set back", "internal/store/feed/feed.go",

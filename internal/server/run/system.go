@@ -85,6 +85,7 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 		return err
 	}
 	s.ends, s.ready.proven = append(s.ends, s.tiers.close), s.tiers.proven
+	s.tiers.repairs(s.kept, s.events, s.metrics, s.log)
 	s.tiers.run(work, &s.running)
 	s.evicts = &eviction{common: s.tiers.common, log: s.log}
 	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)

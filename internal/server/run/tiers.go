@@ -36,6 +36,7 @@ type tiers struct {
 	touches *layer.WriteBehind
 	memory  *memstore.Sessions // nil if nothing is cached
 	auditor *session.Auditor
+	repair  *session.Repair
 }
 
 func (t *tiers) close() {
@@ -50,7 +51,7 @@ func (t *tiers) close() {
 // nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics, collector *audit.Collector) (*tiers, error) {
-	t := &tiers{}
+	t := &tiers{repair: session.NewRepair()}
 	// Half of the connections are for reading, half for those who log in and out.
 	rows := &layer.FreshPolicy{Rows: kept, Judged: kept, Policy: rule}
 	t.truth = layer.NewReadSlots(rows, db.SQL().Stats().MaxOpenConnections/2)
@@ -66,6 +67,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 				db.Leave() // the feed finds a broken connection before a request does
 			}
 		},
+		Lost: func() { t.repair.Soon() },
 		Learn: func(news session.News) {
 			if t.memory != nil {
 				t.memory.ApplyPoll(news)
@@ -127,8 +129,21 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { t.feed.Run(ctx) })
 	running.Go(func() { t.touches.Run(ctx, time.Second) })
 	running.Go(func() { t.auditor.Run(ctx) })
+	running.Go(func() { t.repair.Run(ctx) })
 	if t.common.redis != nil {
 		running.Go(func() { t.common.redis.Listen(ctx, t.note) })
+	}
+}
+
+// repairs sets what a repair needs.
+func (t *tiers) repairs(kept *sqlstore.Sessions, events audit.IDs, metrics *telemetry.Metrics, log *slog.Logger) {
+	r := t.repair
+	r.All, r.Rows, r.EventIDs, r.Repaired, r.Log = t.feed.Global, kept, events, metrics.LostEnds, log
+	r.Known = func() []session.End {
+		if t.memory == nil {
+			return nil
+		}
+		return t.memory.Ends()
 	}
 }
 

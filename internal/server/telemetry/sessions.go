@@ -19,6 +19,7 @@ type sessionMetrics struct {
 	polls   *prometheus.CounterVec
 	polling prometheus.Histogram
 	ends    prometheus.Counter
+	lost    prometheus.Counter
 	foreign prometheus.Counter
 }
 
@@ -39,6 +40,7 @@ func (m *Metrics) newSessionMetrics() sessionMetrics {
 		polling: m.histogram("flakepass_feed_poll_duration_seconds", "How long a poll for ends of logins took.",
 			[]float64{.0005, .001, .002, .005, .01, .02, .05, .1, .5, 1, 2}),
 		ends:    m.counter("flakepass_feed_ends_total", "Ends of logins that polls have read; one end may count several times."),
+		lost:    m.counter("flakepass_lost_ends_total", "Ends of logins that the database had lost, and that this instance has written again."),
 		foreign: m.counter("flakepass_foreign_values_total", "Values in Redis that this deployment did not write, and that were ignored."),
 	}
 	for _, source := range []string{"memory", "redis", "database"} {
@@ -68,6 +70,9 @@ func (m *Metrics) AcceptAge(d time.Duration) { m.sessions.age.Observe(d.Seconds(
 
 // StaleAccept observes for how long a login was over when it was accepted.
 func (m *Metrics) StaleAccept(d time.Duration) { m.sessions.stale.Observe(d.Seconds()) }
+
+// LostEnds counts ends that the database had lost.
+func (m *Metrics) LostEnds(n int) { m.sessions.lost.Add(float64(n)) }
 
 // EndArrived observes how long after the end of a login this instance received it.
 func (m *Metrics) EndArrived(by string, d time.Duration) {

@@ -50,6 +50,8 @@ type Options struct {
 	Now func() time.Time
 	// Log gets a line when polls fail for so long that they are not relied on.
 	Log *slog.Logger
+	// Lost, if set, is called when the database may have lost commits. It must not wait.
+	Lost func()
 	// Polled, if set, is called after every poll: how long it took, of how many ends it
 	// brought word, and the error if it failed.
 	Polled func(took time.Duration, ends int, err error)
@@ -219,16 +221,23 @@ func (f *Feed) Poll(ctx context.Context) error {
 func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) {
 	news, err := f.From.News(ctx, f.since(), f.keep)
 	last := f.last()
-	if err == nil && (last.setBack(news.Now, start) || f.moved(news.Server)) {
+	moved := f.moved(news.Server)
+	if err == nil && (last.setBack(news.Now, start) || moved) {
 		// Another database answers, or its clock was set back. What it has stamped
 		// may lie before the window, which began at what the old clock showed.
 		f.Log.WarnContext(ctx, "the database's clock went back, or another server answers; reading all recent ends again",
 			"from", last.showed, "to", news.Now)
 		f.polls = nil
+		lost := news.Lost
 		news, err = f.From.News(ctx, time.Time{}, f.keep)
+		news.Lost = news.Lost || lost
 	}
 	if err != nil {
 		return 0, err
+	}
+	// A floor is known here only after it was committed.
+	if f.Lost != nil && (news.Lost || moved || news.Global < f.Global()) {
+		f.Lost()
 	}
 	f.Raise(news.Global)
 	if f.Policy != nil {

@@ -393,3 +393,37 @@ func (d *database) heard(id idworker.ID) bool {
 	defer d.mu.Unlock()
 	return slices.Contains(d.learnt, id)
 }
+
+// TestLostCommitsAreReported: a change of an earlier poll is missing, another server
+// answers, or the floor of all users is lower than it was.
+func TestLostCommitsAreReported(t *testing.T) {
+	for name, lose := range map[string]func(*session.News){
+		"a poll":         func(n *session.News) { n.Lost = true },
+		"another server": func(n *session.News) { n.Server = "b" },
+		"the floor":      func(n *session.News) { n.Global = 1 },
+		"nothing":        func(*session.News) {},
+	} {
+		news, calls := session.News{Now: time.Now(), Policy: policy.Default(), Server: "a", Global: 2}, 0
+		f, err := feed.New(feed.Options{
+			From: source(func() session.News { return news }), Learn: func(session.News) {}, Bound: bound, Lost: func() { calls++ },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := f.Poll(t.Context()); err != nil || calls != 0 {
+				t.Fatalf("%s: before: %d reports, %v", name, calls, err)
+			}
+		}
+		lose(&news)
+		if err := f.Poll(t.Context()); err != nil || (calls == 1) != (name != "nothing") {
+			t.Errorf("%s: %d reports, %v", name, calls, err)
+		}
+	}
+}
+
+type source func() session.News
+
+func (s source) News(context.Context, time.Time, time.Duration) (session.News, error) {
+	return s(), nil
+}

@@ -74,3 +74,20 @@ func (t *tombstones) add(now time.Time, user, id idworker.ID, why session.Reason
 	}
 	return isNew
 }
+
+// Ends are the ends that are remembered, but for those that the policy makes: these
+// follow from the row.
+func (t *Sessions) Ends() (all []session.End) {
+	now := t.now()
+	for i := range t.tombstones.shards {
+		s := &t.tombstones.shards[i]
+		s.mu.RLock()
+		for user, d := range s.of {
+			if d.why != session.Expired && d.why != session.Idle && now.Before(d.until) {
+				all = append(all, session.End{UserID: user, Floor: d.floor, Reason: d.why})
+			}
+		}
+		s.mu.RUnlock()
+	}
+	return all
+}

@@ -40,6 +40,9 @@ func (db *DB) ForRead() string { return db.d.forRead }
 // Now is the clock of the database.
 func (db *DB) Now() string { return db.d.now }
 
+// SetPolled sets when the last poll was.
+func (s *Sessions) SetPolled(at time.Time) { s.poller.at = at }
+
 // ReadOnly is 1 on a server that takes no writes.
 func (db *DB) ReadOnly() string { return db.d.readOnly }
 

@@ -40,12 +40,14 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 			return err
 		}
 		news = session.News{
-			Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server,
+			Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server, Lost: s.poller.lost,
 		}
 		if since.IsZero() {
 			since = news.Now.Add(-keep)
 		}
-		news.Ends, err = ends(conn, since)
+		if news.Ends, err = ends(conn, since); err == nil {
+			s.poller.lost = false
+		}
 		return err
 	})
 	return news, err

@@ -9,6 +9,9 @@ import (
 // A poller writes for one instance that it polls, and deletes the rows of instances
 // that poll no more.
 type poller struct {
+	last   int64     // what the row of this instance has; 0 before the first poll
+	at     time.Time // when that was read, by the clock of this machine
+	lost   bool      // a change of an earlier poll is missing, and no answer has said so
 	others map[string]lastPoll
 }
 
@@ -27,21 +30,41 @@ const silent = 30 * time.Second
 // was replaced while it stood still, or that has lost the others, says in no other way
 // that it is not up to date. Nodes of Galera commit all changes in one order, so
 // that what was acknowledged before this change is visible after it.
+//
+// It notices whether the change of an earlier poll is missing.
 func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
-	err := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
-		"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)", instance).Error
-	if err != nil {
-		return err
+	done := conn.Exec("UPDATE polls SET polled_at = "+d.max+"("+d.clock+", polled_at + 1) WHERE instance = ? AND polled_at >= ?", instance, p.last)
+	if done.Error != nil {
+		return done.Error
 	}
+	if done.RowsAffected == 0 {
+		if p.last != 0 && time.Since(p.at) < silent { // other instances delete it after that
+			p.lost = true
+		}
+		err := conn.Exec("INSERT INTO polls (instance, polled_at) VALUES (?, "+d.clock+") "+
+			"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at)", instance).Error
+		if err != nil {
+			return err
+		}
+	}
+	return p.look(conn, instance)
+}
+
+// look reads the rows of all instances.
+func (p *poller) look(conn *gorm.DB, instance string) error {
 	var rows []struct {
 		Instance string
 		PolledAt int64
 	}
-	if err := conn.Raw("SELECT instance, polled_at FROM polls WHERE instance <> ?", instance).Scan(&rows).Error; err != nil {
+	if err := conn.Raw("SELECT instance, polled_at FROM polls").Scan(&rows).Error; err != nil {
 		return err
 	}
 	now, others := time.Now(), make(map[string]lastPoll, len(rows))
 	for _, r := range rows {
+		if r.Instance == instance {
+			p.last, p.at = r.PolledAt, now
+			continue
+		}
 		last, known := p.others[r.Instance]
 		if !known || last.at != r.PolledAt {
 			last = lastPoll{r.PolledAt, now}

@@ -1,0 +1,98 @@
+package sqlstore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// EndAgain ends what is known to have ended and lives in the rows, which have lost the
+// end. If there is any such, it writes event, with their number. What it returns
+// beside an error was ended; the rest is not known.
+func (s *Sessions) EndAgain(ctx context.Context, known []session.End, all idworker.ID, event audit.Event) (lost session.Lost, err error) {
+	if lost.All, err = s.endAllAgain(ctx, all); err != nil {
+		return lost, fmt.Errorf("sqlstore: end all again: %w", err)
+	}
+	const atOnce = 500
+	for some := range slices.Chunk(known, atOnce) {
+		missing, err := s.missing(ctx, some)
+		if err != nil {
+			return lost, fmt.Errorf("sqlstore: look for lost ends: %w", err)
+		}
+		for _, end := range missing {
+			if err := s.endAgain(ctx, end); err != nil {
+				return lost, fmt.Errorf("sqlstore: end again: %w", err)
+			}
+			lost.Ends++
+		}
+	}
+	if lost.Ends == 0 && !lost.All {
+		return lost, nil
+	}
+	// Two numbers cannot fail to be JSON.
+	event.New, _ = json.Marshal(struct {
+		Logins int  `json:"logins"`
+		All    bool `json:"all_logins"`
+	}{lost.Ends, lost.All})
+	if err := s.DB.write(ctx, func(*gorm.DB) error { return nil }, event); err != nil {
+		return lost, fmt.Errorf("sqlstore: record lost ends: %w", err)
+	}
+	return lost, nil
+}
+
+// missing are those of the ends that the rows do not have.
+func (s *Sessions) missing(ctx context.Context, known []session.End) (missing []session.End, err error) {
+	ids, floors := make([]int64, len(known)), make(map[int64]session.End, len(known))
+	for i, e := range known {
+		ids[i] = int64(e.UserID)
+		floors[ids[i]] = e
+	}
+	var rows []struct{ ID, TokenFloor int64 }
+	if err := s.DB.query(ctx, &rows, "SELECT id, token_floor FROM users WHERE id IN ("+list(ids)+")"); err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		if e := floors[r.ID]; r.TokenFloor < int64(e.Floor) {
+			missing = append(missing, e)
+		}
+	}
+	return missing, nil
+}
+
+func (s *Sessions) endAgain(ctx context.Context, end session.End) error {
+	return s.DB.transact(ctx, func(tx *gorm.DB) error {
+		row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, int64(end.UserID))
+		if err != nil {
+			return err
+		}
+		if row.TokenID.Valid && row.TokenID.Int64 <= int64(end.Floor) {
+			why := end.Reason
+			if row.TokenID.Int64 < int64(end.Floor) {
+				why = session.Replaced
+			}
+			if err := s.end(tx, row, why); err != nil {
+				return err
+			}
+		}
+		return tx.Exec("UPDATE users SET token_floor = ?, token_floor_at = "+s.DB.d.now+" WHERE id = ? AND token_floor < ?",
+			int64(end.Floor), int64(end.UserID), int64(end.Floor)).Error
+	})
+}
+
+// endAllAgain raises the floor of all users, and reports whether it was lower.
+func (s *Sessions) endAllAgain(ctx context.Context, floor idworker.ID) (lost bool, err error) {
+	err = s.DB.transact(ctx, func(tx *gorm.DB) error {
+		done := tx.Exec("UPDATE settings SET global_floor = ?, global_floor_at = "+s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") "+
+			"WHERE scope = 'global' AND global_floor < ?", int64(floor), int64(floor))
+		lost = done.RowsAffected > 0
+		return done.Error
+	})
+	return lost, err
+}

@@ -1,0 +1,94 @@
+package sqlstore_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// TestLostEndsAreWrittenAgain: of what is known to have ended, the rows that have lost it
+// get it again, with one event. A login that began later lives.
+func TestLostEndsAreWrittenAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		lost, kept, later := w.begin(t, w.user(t, "lost")), w.begin(t, w.user(t, "kept")), w.user(t, "later")
+		first := w.begin(t, later)
+		var known []session.End
+		for _, s := range []session.Session{kept, first} {
+			_, err := w.sessions.End(t.Context(), logout(s))
+			must(t, err)
+		}
+		next := w.begin(t, later)
+		w.run(t, "UPDATE users SET token_floor = 0 WHERE id = ?", int64(later))
+		for _, s := range []session.Session{lost, kept, first} {
+			known = append(known, session.End{UserID: s.UserID, Floor: s.ID, Reason: session.LoggedOut})
+		}
+		before := w.row(t, kept.UserID)
+		event := func() audit.Event {
+			return audit.Event{
+				ID: w.ids.next(0), By: audit.Actor{Name: "flakepass", Via: audit.ViaServer}, Need: audit.NeedsNothing,
+				Action: audit.CommitsLost, Target: audit.Target{Kind: "database"},
+			}
+		}
+		for round, want := range []session.Lost{{Ends: 2}, {}} {
+			if got, err := w.sessions.EndAgain(t.Context(), known, 0, event()); err != nil || got != want {
+				t.Errorf("round %d: %+v, %v; want %+v", round, got, err, want)
+			}
+		}
+		for name, c := range map[string]struct {
+			s     session.Session
+			ended session.Reason
+		}{"lost": {lost, session.LoggedOut}, "kept": {kept, session.LoggedOut}, "begun later": {next, ""}} {
+			if got, err := w.sessions.Get(t.Context(), c.s.ID); err != nil || got.Ended != c.ended {
+				t.Errorf("%s: ended %q, %v; want %q", name, got.Ended, err, c.ended)
+			}
+		}
+		if end, ok := find(w.news(t, time.Time{}), lost.UserID); !ok || end.Floor != lost.ID {
+			t.Errorf("the feed does not carry the end: %+v, %v", end, ok)
+		}
+		if after := w.row(t, kept.UserID); !cmp.Equal(after, before) {
+			t.Errorf("a row that had its end was changed: %+v, %+v", before, after)
+		}
+		if got := w.events(t); len(got) != 1 || !slices.Contains(got, audit.CommitsLost) {
+			t.Errorf("the record has %v", got)
+		}
+		if got, err := w.sessions.EndAgain(t.Context(), nil, next.ID, event()); err != nil || got != (session.Lost{All: true}) {
+			t.Errorf("the end of all: %+v, %v", got, err)
+		}
+		if got, err := w.sessions.Get(t.Context(), next.ID); err != nil || got.Alive() {
+			t.Errorf("after the end of all: %+v, %v", got, err)
+		}
+	})
+}
+
+// TestPollNoticesLostCommits: the change of an earlier poll is missing, or is there as an
+// even earlier one has left it. An instance that starts, or whose row others have removed
+// because it was silent, has lost nothing.
+func TestPollNoticesLostCommits(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.withoutSQLite(t)
+		poll := func(what string, want bool) {
+			t.Helper()
+			if news := w.news(t, time.Time{}); news.Lost != want {
+				t.Errorf("%s: lost %v", what, news.Lost)
+			}
+		}
+		w.sessions = &sqlstore.Sessions{DB: w.DB, Instance: "one"}
+		poll("the first poll", false)
+		poll("the second poll", false)
+		w.run(t, "UPDATE polls SET polled_at = polled_at - 1")
+		poll("an earlier copy", true)
+		poll("the poll after", false)
+		w.run(t, "DELETE FROM polls")
+		poll("an empty copy", true)
+		poll("the poll after", false)
+		w.run(t, "DELETE FROM polls")
+		w.sessions.SetPolled(time.Now().Add(-time.Minute))
+		poll("a silent instance", false)
+	})
+}
