@@ -100,6 +100,7 @@ func TestGalera(t *testing.T) {
 		{"stores and the last admin", (*galera).storeLastAdmin},
 		{"a store and an actor whose login ends elsewhere", (*galera).storeActor},
 		{"costs", (*galera).costs},
+		{"costs of a store", func(g *galera, t *testing.T) { storeCosts(t, "mariadb", g.Nodes[0]) }},
 		{"a killed node", (*galera).killed},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -51,6 +51,7 @@ func TestGroupWithOnePrimary(t *testing.T) {
 		{"a wait ends with its context", (*group).waitEndsWithContext},
 		{"what an ordinary user may see", (*group).ordinary},
 		{"costs", (*group).costs},
+		{"costs of a store", func(g *group, t *testing.T) { storeCosts(t, "mysql", g.primary(t)) }},
 		{"a switch of the primary", (*group).switched},
 		{"a primary that stood still", (*group).stoodStill},
 		{"a primary without a majority", (*group).minority},

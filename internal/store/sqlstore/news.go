@@ -59,7 +59,7 @@ func (s *Sessions) prove(conn *gorm.DB) error {
 	if s.Instance == "" || s.DB.d.name == migrations.SQLite {
 		return nil
 	}
-	if err := unfit(conn); err != nil {
+	if err := s.DB.unfit(conn); err != nil {
 		if _, ok := errors.AsType[*UnfitError](err); ok {
 			s.DB.Leave() // new connections are refused
 		}

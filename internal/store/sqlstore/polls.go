@@ -82,8 +82,12 @@ func (p *poller) look(conn *gorm.DB, instance string) error {
 }
 
 // unfit returns an [*UnfitError] if the promise cannot be kept on the server of a
-// connection any more, which was fit when it was made.
-func unfit(conn *gorm.DB) error {
+// connection any more, which was fit when it was made: a group can be switched to
+// several primaries while it runs.
+func (db *DB) unfit(conn *gorm.DB) error {
+	if !db.from.server.Load().member() {
+		return nil
+	}
 	var rows []struct {
 		Name  string `gorm:"column:Variable_name"`
 		Value string `gorm:"column:Value"`

@@ -88,15 +88,17 @@ func (s server) tooOld() bool {
 // wsrep_sync_wait makes SELECT and BEGIN (1), UPDATE and DELETE (2), INSERT and REPLACE
 // (4) wait until it has applied what was committed anywhere before. A node that has lost
 // the others refuses reads, unless wsrep_dirty_reads is on.
-// BEFORE does the same for a member of Group Replication, which matters on a new primary
-// that has not yet applied what the old one committed.
+// A new primary of Group Replication may not yet have applied what the old one committed;
+// BEFORE_ON_PRIMARY_FAILOVER holds reads until it has. It is the default, and no
+// server may have another one. BEFORE would wait on secondaries too, and cost each
+// statement a round trip of the group; but a secondary is read-only and decides nothing.
 func (s server) session() []string {
 	list := []string{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED"}
 	switch {
 	case s.galera():
 		list = append(list, "SET SESSION wsrep_sync_wait = 7, SESSION wsrep_dirty_reads = OFF")
 	case s.member():
-		list = append(list, "SET SESSION group_replication_consistency = 'BEFORE'")
+		list = append(list, "SET SESSION group_replication_consistency = 'BEFORE_ON_PRIMARY_FAILOVER'")
 	}
 	return list
 }

@@ -36,7 +36,7 @@ func TestServersAreKnownByTheirVariables(t *testing.T) {
 		"TiDB":              {vars: vars("version=8.0.11-TiDB-v8.5.0"), unfit: "TiDB"},
 		"Vitess":            {vars: vars("version=8.0.40-Vitess"), unfit: "Vitess"},
 		"Galera":            {vars: vars("version=11.4.2-MariaDB", "wsrep_on=ON"), session: "wsrep_sync_wait = 7", several: true},
-		"one primary":       {vars: vars("version=8.4.3", "group_replication_group_name=a", "group_replication_single_primary_mode=ON"), session: "'BEFORE'", several: true},
+		"one primary":       {vars: vars("version=8.4.3", "group_replication_group_name=a", "group_replication_single_primary_mode=ON"), session: "'BEFORE_ON_PRIMARY_FAILOVER'", several: true},
 		"several primaries": {vars: vars("version=8.4.3", "group_replication_group_name=a", "group_replication_single_primary_mode=OFF"), unfit: "several primaries", several: true},
 		"semi-synchronous":  {vars: vars("version=8.4.3", "rpl_semi_sync_source_enabled=ON"), several: true},
 		"and on MariaDB":    {vars: vars("version=10.11.14-MariaDB", "rpl_semi_sync_master_enabled=ON"), several: true},
