@@ -69,7 +69,7 @@ func galeraOneFaults(g *cluster.Galera) []fault {
 	return []fault{
 		byChance,
 		{name: "writer-killed", failover: true, hits: []hit{kill(first)}},
-		{name: "writer-stands-still", failover: true, outside: true, hits: []hit{still(first)}},
+		{name: "writer-stands-still", failover: true, hits: []hit{still(first)}},
 		{name: "writer-cut-off", failover: true, hits: []hit{isolate(g, first)}},
 		{name: "late-by-table-lock-then-writer-killed", failover: true, hits: thenKilled(hold(second, tableLock...))},
 		{name: "late-by-read-lock-then-writer-killed", failover: true, hits: thenKilled(hold(second, readLock...))},
@@ -114,7 +114,7 @@ func groupFaults(g *cluster.Group) []fault {
 		byChance,
 		{name: "switch", failover: true, hits: []hit{next}},
 		{name: "writer-killed", failover: true, hits: []hit{kill(primary)}},
-		{name: "writer-stands-still", failover: true, outside: true, hits: []hit{still(primary)}},
+		{name: "writer-stands-still", failover: true, hits: []hit{still(primary)}},
 		{name: "others-stand-still", hits: []hit{still(others)}},
 		{name: "late-by-table-lock-then-writer-killed", hits: thenKilled(hold(others, tableLock...))},
 		{name: "late-by-read-lock-then-writer-killed", hits: thenKilled(hold(others, readLock...))},

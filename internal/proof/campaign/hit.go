@@ -18,9 +18,6 @@ type fault struct {
 	hits []hit // one after the other, with time between them; mended in the same order
 	// failover is set if the cluster has a writer again before the fault is mended.
 	failover bool
-	// outside is set if it leads to a server that takes writes and should not, which
-	// docs/guarantees.md leaves out of the promise.
-	outside bool
 	// spends is set if the cluster is not used any more after it.
 	spends bool
 }

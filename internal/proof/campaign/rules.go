@@ -138,7 +138,7 @@ func lastLine(text string) string {
 
 // atOnce calls for the first two instances at once. Where n is odd the commits of both
 // are held until both have come to them.
-func (w *world) atOnce(n int, call func(which int, i *instance)) {
+func (w *world) atOnce(ctx context.Context, n int, call func(which int, i *instance)) {
 	hold := func(*faultproxy.Proxy) {}
 	if n%2 == 1 {
 		hold = func(p *faultproxy.Proxy) { p.HoldRequests(faultproxy.Matching("\x03COMMIT")) }
@@ -149,7 +149,7 @@ func (w *world) atOnce(n int, call func(which int, i *instance)) {
 		calling.Go(func() { call(which, i) })
 	}
 	if n%2 == 1 {
-		pause(context.Background(), 1500*time.Millisecond) // a password takes a while; a commit is given up after three seconds
+		pause(ctx, 1500*time.Millisecond) // a password takes a while; a commit is given up after three seconds
 		for _, i := range w.instances[:2] {
 			i.database.Heal()
 		}
@@ -175,7 +175,7 @@ func (w *world) firstAdmin(ctx context.Context, n int) (wrong []string, err erro
 		forms[which] = url.Values{"code": {link.Query().Get("code")}, "username": {fmt.Sprint("first", which)}, "password": {password}}
 	}
 	var status [2]int
-	w.atOnce(n, func(which int, i *instance) {
+	w.atOnce(ctx, n, func(which int, i *instance) {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, i.base+"/console/setup", strings.NewReader(forms[which].Encode()))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		if resp, err := w.http.Do(req); err == nil {
@@ -206,7 +206,7 @@ func (w *world) sameName(ctx context.Context, n int) (wrong []string, err error)
 	register := func(which int, i *instance) {
 		status[which] = w.ask(ctx, i, request{method: "POST", path: "/v1/register", body: body}).status
 	}
-	w.atOnce(n, register)
+	w.atOnce(ctx, n, register)
 	first := status
 	for which, i := range w.instances[:2] {
 		if status[which] == http.StatusServiceUnavailable {
@@ -240,7 +240,7 @@ func (w *world) twoAdmins(ctx context.Context, n int) (wrong []string, err error
 		}
 	}
 	var status [2]int
-	w.atOnce(n, func(which int, i *instance) {
+	w.atOnce(ctx, n, func(which int, i *instance) {
 		status[which] = w.ask(ctx, i, request{method: "PATCH", path: "/v1/admin/users/" + ids[1-which], token: admins[which].token(),
 			body: map[string]any{"disabled": true}}).status
 	})

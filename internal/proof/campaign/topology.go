@@ -22,8 +22,7 @@ type topology struct {
 
 // topologies are what -db has beside single servers.
 var topologies = map[string]topology{
-	// An instance at each node, which all take writes. The documents ask for one server
-	// that does.
+	// An instance at each node, which all take writes.
 	"galera": {"mariadb", func(ctx context.Context) (*site, error) { return startGalera(ctx, true) }, galeraFaults(&cluster.Galera{})},
 	// The others have a proxy that leads all instances to the one that takes writes.
 	"galera-one": {"mariadb", func(ctx context.Context) (*site, error) { return startGalera(ctx, false) }, galeraOneFaults(&cluster.Galera{})},

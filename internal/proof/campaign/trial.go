@@ -23,13 +23,11 @@ type trial struct {
 	back     time.Duration
 	backless error
 	down     time.Duration // from the fault until then
-	// outside says that the documents do not promise anything for it.
-	outside bool
 }
 
 // directed has each chosen fault of each cluster happen once, in order, then holds the
-// chosen rules, and prints what came of it. broken says that one has broken the promise
-// of those that hold today. A cluster that cannot be started is skipped, with
+// chosen rules, and prints what came of it. broken says that one of those that have
+// to hold does not. A cluster that cannot be started is skipped, with
 // [errAbsent] at the end.
 func (o options) directed(ctx context.Context, out io.Writer) (tried int, broken bool, err error) {
 	fmt.Fprintf(out, "bound %v, seed %d\n%s", o.bound, o.seed, trialHeader)
@@ -38,7 +36,7 @@ func (o options) directed(ctx context.Context, out io.Writer) (tried int, broken
 		trials, failed := o.faultsOf(ctx, c, out)
 		tried += len(trials)
 		for _, t := range trials {
-			if t.broken() {
+			if t.red() {
 				red = append(red, t)
 			}
 		}
@@ -46,7 +44,7 @@ func (o options) directed(ctx context.Context, out io.Writer) (tried int, broken
 			var held, wrong []string
 			held, wrong, failed = o.rulesOf(ctx, c, out)
 			tried += len(held)
-			broken = broken || slices.ContainsFunc(wrong, func(name string) bool { return today(c.database, name) })
+			broken = broken || slices.ContainsFunc(wrong, func(name string) bool { return required(c.database, name) })
 		}
 		if failed != nil {
 			err = errors.Join(err, fmt.Errorf("%v: %w", c, failed))
@@ -57,7 +55,7 @@ func (o options) directed(ctx context.Context, out io.Writer) (tried int, broken
 		if t.say(out); tried == 1 {
 			t.explain(out, 1)
 		}
-		broken = broken || today(t.database, t.fault)
+		broken = broken || required(t.database, t.fault)
 	}
 	return tried, broken, err
 }
@@ -88,7 +86,7 @@ func (o options) faultsOf(ctx context.Context, c configuration, out io.Writer) (
 			}
 		}
 		f := w.database.site.faults[n]
-		t := trial{row: row{configuration: c, seed: seed}, fault: f.name, outside: f.outside || w.database.site.each}
+		t := trial{row: row{configuration: c, seed: seed}, fault: f.name}
 		err := o.operator(w, seed, 10*time.Minute).try(ctx, f, &t)
 		if err != nil {
 			fmt.Fprintf(out, "%-11v %-40s not judged: %v\n", c, f.name, err)
@@ -166,7 +164,7 @@ func (o *operator) afresh(ctx context.Context) error {
 	}
 	o.calm.Lock()
 	defer o.calm.Unlock()
-	o.recorder.forget()
+	o.forget()
 	for _, p := range o.everybody() {
 		p.mu.Lock()
 		p.current, p.before = nil, nil
