@@ -20,8 +20,8 @@ var inMakeTest = map[string][]string{"galera-one": {"writer-killed"}, "semisync"
 
 // TestPromiseHoldsOverClusters has some faults of clusters of databases happen, with
 // three instances of the program on them.
-// It is not parallel to the campaign on single servers: the databases are a load.
 func TestPromiseHoldsOverClusters(t *testing.T) {
+	t.Parallel()
 	o := options{bound: 2 * time.Second, seed: 1, moves: moves, program: testenv.Flakepass(t), faults: regexp.MustCompile(".")}
 	for database, names := range inMakeTest {
 		t.Run(database, func(t *testing.T) {
