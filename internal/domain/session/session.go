@@ -241,6 +241,7 @@ type Basis struct {
 // News is what an instance learns from one poll of the database.
 type News struct {
 	Now    time.Time   // the database's clock, read before all else
+	Asked  time.Time   // by this machine's clock, before Now was read; zero: when the poll began
 	Global idworker.ID // every session with this ID or a smaller one is over, of every user
 	Policy policy.Policy
 	// Steady means that no change of the policy was under way: the next policy has

@@ -248,7 +248,11 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	if proven := news.Policy.OldestIssued(news.Now); news.Steady && proven.After(k.watermark) {
 		k.watermark = proven
 	}
-	f.clock.Store(&reading{news.Now, start})
+	asked := start
+	if !news.Asked.IsZero() {
+		asked = news.Asked
+	}
+	f.clock.Store(&reading{news.Now, asked})
 	f.known.Store(k)
 	f.server = news.Server
 	f.polls = append(f.polls, poll{news.Now, start, f.Now()})

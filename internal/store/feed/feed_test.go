@@ -233,6 +233,29 @@ func TestClockIsThatOfTheDatabase(t *testing.T) {
 	})
 }
 
+// TestClockIsNotAheadByWhatAPollProves: what a poll does before it reads the clock does not
+// count.
+func TestClockIsNotAheadByWhatAPollProves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := feed.New(feed.Options{
+			From: source(func() session.News {
+				time.Sleep(time.Second)
+				return session.News{Now: time.Now(), Asked: time.Now(), Policy: policy.Default()}
+			}), Learn: func(session.News) {}, Bound: bound,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := f.Poll(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if now, _ := f.Clock(); !now.Equal(time.Now()) || !f.Horizon().Equal(start) {
+			t.Errorf("the clock is %v ahead, the horizon %v after the start of the poll", now.Sub(time.Now()), f.Horizon().Sub(start))
+		}
+	})
+}
+
 // A replica that was promoted may apply an end late that the old primary had
 // stamped: its stamp lies before the window.
 func TestAnotherServerIsReadFromTheBeginning(t *testing.T) {

@@ -35,12 +35,13 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 		}
 		// The clock first, and the ends after: what commits in between is stamped
 		// later than the clock, or within the next window's overlap.
+		asked := s.now()
 		now, err := s.DB.rules(ctx, conn)
 		if err != nil {
 			return err
 		}
 		news = session.News{
-			Now: fromMillis(now.Now), Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server, Lost: s.poller.lost,
+			Now: fromMillis(now.Now), Asked: asked, Global: idworker.ID(now.GlobalFloor), Policy: now.policy(), Steady: now.steady, Server: now.Server, Lost: s.poller.lost,
 		}
 		if since.IsZero() {
 			since = news.Now.Add(-keep)
