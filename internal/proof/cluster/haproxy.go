@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,25 +35,16 @@ func (c *nodes) Behind(ctx context.Context) (addr string, err error) {
 		return "", err
 	}
 	addr = fmt.Sprintf("127.0.0.1:%d", port)
-	var conf strings.Builder
-	fmt.Fprintf(&conf, "defaults\n\tmode tcp\n\ttimeout connect 1s\n\ttimeout client 1h\n\ttimeout server 1h\n\ttimeout check 1s\n"+
-		"\toption httpchk GET /\nlisten database\n\tbind %s\n", addr)
-	role := ""
-	for _, n := range c.Nodes {
-		health, err := c.health(ctx, n)
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&conf, "\tserver %s %s check port %d inter 500 fall 2 rise 1 on-marked-down shutdown-sessions on-marked-up shutdown-backup-sessions%s\n",
-			n.Name, n.Addr, health, role)
-		role = " backup" // so that one node has all connections
+	conf, err := c.haproxy(ctx, addr)
+	if err != nil {
+		return "", err
 	}
 	dir := filepath.Join(c.dir, "haproxy")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
 	file := filepath.Join(dir, "haproxy.cfg")
-	if err := os.WriteFile(file, []byte(conf.String()), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		return "", err
 	}
 	process := &server.Process{Path: path, Args: []string{"-db", "-f", file}, Dir: dir}
@@ -67,6 +60,34 @@ func (c *nodes) Behind(ctx context.Context) (addr string, err error) {
 		}
 		return conn.Close()
 	})
+}
+
+// haproxy is docs/deploy/haproxy-database.cfg with the addresses of the nodes, and
+// without the servers that are too many.
+func (c *nodes) haproxy(ctx context.Context, addr string) (string, error) {
+	name := filepath.Join("docs", "deploy", "haproxy-database.cfg")
+	text, err := os.ReadFile(name)
+	for up := 0; errors.Is(err, fs.ErrNotExist) && up < 4; up++ { // a test runs in the folder of its package
+		name = filepath.Join("..", name)
+		text, err = os.ReadFile(name)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cluster: %w", err)
+	}
+	conf := strings.Replace(string(text), "bind :3306", "bind "+addr, 1)
+	for i, n := range c.Nodes {
+		health, err := c.health(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		server := fmt.Sprintf("server db%d db%d:3306 check port 9200", i+1, i+1)
+		if !strings.Contains(conf, server) {
+			return "", fmt.Errorf("cluster: %s has no %q", name, server)
+		}
+		conf = strings.Replace(conf, server, fmt.Sprintf("server %s %s check port %d", n.Name, n.Addr, health), 1)
+	}
+	lines := slices.DeleteFunc(strings.SplitAfter(conf, "\n"), func(line string) bool { return strings.Contains(line, "port 9200 ") })
+	return strings.Join(lines, ""), nil
 }
 
 // health answers 200 on a port of its own while a node takes writes, as the script

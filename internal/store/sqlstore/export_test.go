@@ -40,6 +40,10 @@ func (db *DB) ForRead() string { return db.d.forRead }
 // Now is the clock of the database.
 func (db *DB) Now() string { return db.d.now }
 
+// LeaveServer lets no connection that there is be used once more, as an error does that
+// says that the server decides no more.
+func (db *DB) LeaveServer() { db.from.leave() }
+
 // SetPolled sets when the last poll was.
 func (s *Sessions) SetPolled(at time.Time) { s.poller.at = at }
 

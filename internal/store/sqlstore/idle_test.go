@@ -53,3 +53,35 @@ func TestForgottenConnectionsAreLeftTogether(t *testing.T) {
 		t.Error("no connection is kept any more")
 	}
 }
+
+// TestConnectionsOfAServerThatIsLeftAreNotUsed: neither those that are idle, nor one that
+// was in use and becomes idle.
+func TestConnectionsOfAServerThatIsLeftAreNotUsed(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.withoutSQLite(t)
+		var used []*sql.Conn
+		before := map[int64]bool{}
+		id := func(conn *sql.Conn) (n int64) {
+			must(t, conn.QueryRowContext(t.Context(), "SELECT CONNECTION_ID()").Scan(&n))
+			return n
+		}
+		for range 4 {
+			conn, err := w.SQL().Conn(t.Context())
+			must(t, err)
+			used, before[id(conn)] = append(used, conn), true
+		}
+		for _, conn := range used[1:] {
+			must(t, conn.Close())
+		}
+		w.LeaveServer()
+		must(t, used[0].Close())
+		for range 4 {
+			conn, err := w.SQL().Conn(t.Context())
+			must(t, err)
+			if n := id(conn); before[n] {
+				t.Errorf("connection %d is used again", n)
+			}
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+	})
+}

@@ -84,9 +84,18 @@ func undecided(err error) bool {
 	return ok && slices.Contains([]uint16{notReady, shutDown, readOnly, noMember, goingDown}, e.Number) || errors.Is(err, driver.ErrBadConn)
 }
 
-// IsValid reports whether the connection may be used once more.
+// IsValid reports whether the connection may be used once more, when it becomes free.
 func (c *mysqlConn) IsValid() bool {
 	return c.generation == c.from.generation.Load() && c.pooled.IsValid()
+}
+
+// ResetSession is called when a connection that was free is to be used. One that was left
+// meanwhile is not.
+func (c *mysqlConn) ResetSession(ctx context.Context) error {
+	if c.generation != c.from.generation.Load() {
+		return driver.ErrBadConn
+	}
+	return c.pooled.ResetSession(ctx)
 }
 
 // BeginTx begins a transaction that has the deadline of ctx.
