@@ -127,7 +127,8 @@ func (g *galera) causalWait(t *testing.T, n *cluster.Node, seconds string) {
 }
 
 // hold makes a node apply nothing any more, until release, while it says that it is
-// synced: somebody there has locked a table, and a change of it is due.
+// synced: somebody there has locked a table, and a change of it is due. Changes are
+// applied in the order in which they are made, so those that follow wait as well.
 func (g *galera) hold(t *testing.T, writer *cluster.Node, nodes ...*cluster.Node) (release func()) {
 	t.Helper()
 	var holders []*sql.Conn
@@ -135,12 +136,6 @@ func (g *galera) hold(t *testing.T, writer *cluster.Node, nodes ...*cluster.Node
 		holders = append(holders, connect(t, n, "LOCK TABLES held READ"))
 	}
 	must(t, writer.Exec(t.Context(), "UPDATE flakepass.held SET v = v + 1"))
-	for _, n := range nodes {
-		eventually(t, n.Name+" is held up", func() bool {
-			waiting, err := n.Text(t.Context(), "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock' AND info LIKE '%held%'")
-			return err == nil && waiting == "1"
-		})
-	}
 	return func() {
 		for _, holder := range holders {
 			run(t, holder, "UNLOCK TABLES")

@@ -147,13 +147,15 @@ var parsers = map[string]string{
 	"internal/server/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",
 	"internal/server/keypair.readFile":  "- it reads files of the operator's for crypto/tls",
 
-	"internal/store/broadcast.Hub.read":      "- it reads a list in memory",
-	"internal/server/connlimit.conn.Read":    "- it hands on bytes as they are",
-	"internal/store/redisstore.parsePolicy":  "internal/store/redisstore.FuzzParsePolicy",
-	"internal/store/redisstore.codec.decode": "internal/store/redisstore.FuzzDecode internal/store/redisstore.FuzzDecodeSigned",
-	"internal/domain/sweep.ParseSchedule":    "internal/domain/sweep.FuzzParseSchedule",
-	"migrations.runner.read":                 "- it reads a table that only this program writes",
-	"migrations.record.read":                 "- it reads a table that only this program writes",
+	"internal/store/broadcast.Hub.read":            "- it reads a list in memory",
+	"internal/server/connlimit.conn.Read":          "- it hands on bytes as they are",
+	"internal/store/redisstore.parsePolicy":        "internal/store/redisstore.FuzzParsePolicy",
+	"internal/store/redisstore.codec.decode":       "internal/store/redisstore.FuzzDecode internal/store/redisstore.FuzzDecodeSigned",
+	"internal/store/redisstore.Sessions.DecodeEnd": "internal/store/redisstore.FuzzDecode internal/store/redisstore.FuzzDecodeSigned",
+	"migrations.lease.read":                        "- it reads a table that only this program writes",
+	"internal/domain/sweep.ParseSchedule":          "internal/domain/sweep.FuzzParseSchedule",
+	"migrations.runner.read":                       "- it reads a table that only this program writes",
+	"migrations.record.read":                       "- it reads a table that only this program writes",
 }
 
 // others are targets that look for something else than how input is taken apart.

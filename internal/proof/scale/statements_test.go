@@ -2,6 +2,7 @@ package scale
 
 import (
 	"database/sql"
+	"slices"
 	"testing"
 	"time"
 
@@ -65,6 +66,9 @@ func (d *deployment) plan(t testing.TB, beginning string) (access, index string)
 	}
 	for more := true; more; more = rows.Next() {
 		must(t, rows.Scan(into...))
+		if slices.ContainsFunc(cells, func(c sql.NullString) bool { return c.String == "polls" }) {
+			continue // each "now" looks at it; it has a row for each instance
+		}
 		for i, name := range names { // of the last table
 			switch name {
 			case "type":

@@ -122,6 +122,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, value []byte, n int64) {
 		id := idworker.ID(n)
+		_, _ = redisstore.DecodeEnd(secret, value)
 		s, err := redisstore.Decode(secret, redisstore.KeyOf(id), id, value)
 		if err != nil {
 			return
@@ -151,6 +152,9 @@ func FuzzDecodeSigned(f *testing.F) {
 		s, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, value)
 		if err == nil && (s.ID != 7 || !bytes.Equal(encode(t, secret, s), value)) {
 			t.Fatalf("accepted %x as %+v", value, s)
+		}
+		if end, ok := redisstore.DecodeEnd(secret, value); ok && (err != nil || end.Alive() || end.ID != 7) {
+			t.Fatalf("%x is a message of the end %+v, and no value: %v", value, end, err)
 		}
 	})
 }

@@ -24,6 +24,11 @@ func Decode(secret []byte, key string, id idworker.ID, b []byte) (session.Sessio
 	return newCodec(secret).decode(key, id, b)
 }
 
+// DecodeEnd is the end in a message.
+func DecodeEnd(secret, message []byte) (session.Session, bool) {
+	return (&Sessions{codec: newCodec(secret)}).DecodeEnd(message)
+}
+
 // Tombstone is how long a tombstone stays.
 func (t *Sessions) Tombstone() time.Duration { return t.tombstone }
 
