@@ -71,7 +71,9 @@ func (d *deployment) previews(t testing.TB) {
 }
 
 // compare fails if an effect is further off than it says. Its error is twice the
-// standard error, so one in twenty may be; at three times that, none is.
+// standard error, so one in twenty may be; at three times that, none is. A twentieth is
+// allowed beside: on a busy machine one sample has to do, and those who have logged out
+// here are neighbours, whom all of its pieces may miss.
 func (d *deployment) compare(t testing.TB, what string, effect policy.Effect, next policy.Policy, now time.Time) {
 	t.Helper()
 	marks := func(p policy.Policy) (int64, int64) {
@@ -86,7 +88,7 @@ func (d *deployment) compare(t testing.TB, what string, effect policy.Effect, ne
 		got  policy.Estimate
 		want int
 	}{"live": {effect.Live, live}, "end": {effect.Ends, live - stay}} {
-		if off := c.got.Count - int64(c.want); max(off, -off) > 3*c.got.Error {
+		if off := c.got.Count - int64(c.want); max(off, -off) > 3*c.got.Error+int64(c.want/20) {
 			t.Errorf("the preview of %s says that %d±%d logins %s, and it is %d", what, c.got.Count, c.got.Error, name, c.want)
 		}
 	}
