@@ -142,7 +142,7 @@ func notYet(err error) bool {
 
 // takeFrom takes the lease if the row is still that one.
 func (l *lease) takeFrom(ctx context.Context, h hold) (mine bool, err error) {
-	result, err := l.db.ExecContext(ctx, "UPDATE "+leaseTable+" SET owner = ?, holder = ?, taken_at = "+l.record.now+", version = version + 1 WHERE id = 1 AND version = ?",
+	result, err := l.db.ExecContext(ctx, "UPDATE "+leaseTable+" SET owner = ?, holder = ?, taken_at = "+l.record.now+", version = version + 1 WHERE id = 1 AND version = ?", //nolint:gosec // two constants
 		l.owner, l.holder, h.version)
 	mine, err = one(result, err)
 	if mine {

@@ -251,7 +251,7 @@ func TestClockIsNotAheadByWhatAPollProves(t *testing.T) {
 			t.Fatal(err)
 		}
 		if now, _ := f.Clock(); !now.Equal(time.Now()) || !f.Horizon().Equal(start) {
-			t.Errorf("the clock is %v ahead, the horizon %v after the start of the poll", now.Sub(time.Now()), f.Horizon().Sub(start))
+			t.Errorf("the clock is %v ahead, the horizon %v after the start of the poll", time.Until(now), f.Horizon().Sub(start))
 		}
 	})
 }
