@@ -31,9 +31,10 @@ const silent = 30 * time.Second
 // that it is not up to date. Nodes of Galera commit all changes in one order, so
 // that what was acknowledged before this change is visible after it.
 //
-// It notices whether the change of an earlier poll is missing.
+// It notices whether the change of an earlier poll is missing. The row has the clock as it
+// is, also if that was set back, or the time would stand still until it is there again.
 func (p *poller) poll(conn *gorm.DB, d *dialect, instance string) error {
-	done := conn.Exec("UPDATE polls SET polled_at = "+d.max+"("+d.clock+", polled_at + 1) WHERE instance = ? AND polled_at >= ?", instance, p.last)
+	done := conn.Exec("UPDATE polls SET polled_at = "+d.clock+" + ("+d.clock+" = polled_at) WHERE instance = ? AND polled_at >= ?", instance, p.last)
 	if done.Error != nil {
 		return done.Error
 	}

@@ -87,6 +87,11 @@ func TestPollNoticesLostCommits(t *testing.T) {
 		w.run(t, "DELETE FROM polls")
 		poll("an empty copy", true)
 		poll("the poll after", false)
+		// A server whose clock was ahead was replaced, or set right: so is the time.
+		w.run(t, "UPDATE polls SET polled_at = polled_at + ?", time.Hour.Milliseconds())
+		if news := w.news(t, time.Time{}); news.Lost || time.Until(news.Now) > time.Minute {
+			t.Errorf("after a clock that was an hour ahead: %v ahead, lost %v", time.Until(news.Now), news.Lost)
+		}
 		w.run(t, "DELETE FROM polls")
 		w.sessions.SetPolled(time.Now().Add(-time.Minute))
 		poll("a silent instance", false)
