@@ -89,8 +89,7 @@ func (s *Sessions) endAgain(ctx context.Context, end session.End) error {
 // endAllAgain raises the floor of all users, and reports whether it was lower.
 func (s *Sessions) endAllAgain(ctx context.Context, floor idworker.ID) (lost bool, err error) {
 	err = s.DB.transact(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE settings SET global_floor = ?, global_floor_at = "+s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") "+
-			"WHERE scope = 'global' AND global_floor < ?", int64(floor), int64(floor))
+		done := tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global' AND global_floor < ?", int64(floor), int64(floor))
 		lost = done.RowsAffected > 0
 		return done.Error
 	})

@@ -145,12 +145,16 @@ func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
 	if there := fromMillis(head.At); there.Before(begun) {
 		begun = there
 	}
-	done := tx.Exec("UPDATE settings SET global_floor = "+s.DB.d.max+"(global_floor, ?), global_floor_at = "+
-		s.DB.d.max+"(global_floor_at + 1, "+s.DB.d.now+") WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
+	done := tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
 	if done.Error == nil && done.RowsAffected == 0 {
 		return errNoSettings
 	}
 	return done.Error
+}
+
+// floorSet raises the floor of all users. Its time grows with each call.
+func (d *dialect) floorSet() string {
+	return "global_floor = " + d.max + "(global_floor, ?), global_floor_at = " + d.max + "(global_floor_at + 1, " + d.now + ")"
 }
 
 // believed is longer than any instance believes a login after its end, and than the
