@@ -3,11 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"database/sql/driver"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"strings"
@@ -15,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -86,39 +80,4 @@ func TestAWaitingStartCanBeStopped(t *testing.T) {
 			t.Errorf("%v after %v", err, took)
 		}
 	})
-}
-
-// TestOnlyWhatMayPassIsWaitedFor: the rest needs a person.
-func TestOnlyWhatMayPassIsWaitedFor(t *testing.T) {
-	refused := func(number uint16) error { return &mysql.MySQLError{Number: number} }
-	for _, c := range []struct {
-		name string
-		err  error
-		want bool
-	}{
-		{"connection refused", unreachable, true},
-		{"a name that does not resolve", &net.DNSError{IsNotFound: true}, true},
-		{"no answer in time", context.DeadlineExceeded, true},
-		{"a connection that ends", mysql.ErrInvalidConn, true},
-		{"a server that the driver leaves", driver.ErrBadConn, true},
-		{"read-only", errNoWriter, true},
-		{"read-only, at a statement", refused(1290), true},
-		{"too many connections", refused(1040), true},
-		{"a node of Galera without the others", refused(1047), true},
-		{"a member that was thrown out", refused(3100), true},
-		{"shutting down", refused(1053), true},
-		{"a wrong password", refused(1045), false},
-		{"no right to the database", refused(1044), false},
-		{"an unknown database", refused(1049), false},
-		{"a table of somebody else", refused(1050), false},
-		{"an unknown authority", x509.UnknownAuthorityError{}, false},
-		{"a certificate of another host", &tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}}}, false},
-		{"a refusal by TLS", &net.OpError{Op: "remote error", Err: errors.New("tls: handshake failure")}, false},
-		{"no TLS", mysql.ErrNoTLS, false},
-		{"a wrong setting", errors.New("innodb_rollback_on_timeout=ON"), false},
-	} {
-		if got := mayPass(fmt.Errorf("database: %w", c.err)); got != c.want {
-			t.Errorf("%s: waited for %v, want %v", c.name, got, c.want)
-		}
-	}
 }

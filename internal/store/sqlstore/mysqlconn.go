@@ -4,10 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"slices"
 	"time"
-
-	"github.com/go-sql-driver/mysql"
 )
 
 // What database/sql asks of a connection of go-sql-driver, beside [driver.Conn]: to
@@ -72,17 +69,7 @@ func (c *mysqlConn) look(err error) {
 
 // undecided reports that a server takes no part in the decisions of its cluster any
 // more, or takes no writes. The driver makes [driver.ErrBadConn] of the latter.
-func undecided(err error) bool {
-	const (
-		notReady  = 1047 // a node of Galera that has lost the others, or has not caught up
-		shutDown  = 1053
-		readOnly  = 1290
-		noMember  = 3100 // a primary of Group Replication that is one no more
-		goingDown = 3169
-	)
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains([]uint16{notReady, shutDown, readOnly, noMember, goingDown}, e.Number) || errors.Is(err, driver.ErrBadConn)
-}
+func undecided(err error) bool { return means(err, decidesNo) || errors.Is(err, driver.ErrBadConn) }
 
 // IsValid reports whether the connection may be used once more, when it becomes free.
 func (c *mysqlConn) IsValid() bool {

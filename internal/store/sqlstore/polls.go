@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"database/sql"
+	"errors"
 	"time"
 
 	"gorm.io/gorm"
@@ -89,16 +91,19 @@ func (db *DB) unfit(conn *gorm.DB) error {
 	if !db.from.server.Load().member() {
 		return nil
 	}
-	var rows []struct {
-		Name  string `gorm:"column:Variable_name"`
-		Value string `gorm:"column:Value"`
+	held, ok := conn.Statement.ConnPool.(*sql.Conn)
+	if !ok {
+		return errors.New("a poll that has no connection of its own")
 	}
-	if err := conn.Raw(asked).Scan(&rows).Error; err != nil {
+	return held.Raw(func(c any) error {
+		of, ok := c.(*mysqlConn)
+		if !ok {
+			return errors.New("a connection that is not of this package")
+		}
+		s, err := askServer(conn.Statement.Context, of)
+		if err == nil {
+			err = s.unfit()
+		}
 		return err
-	}
-	s := server{}
-	for _, r := range rows {
-		s[r.Name] = r.Value
-	}
-	return s.unfit()
+	})
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 )
 
@@ -80,19 +78,8 @@ func busy(err error) bool {
 	return ok && coded.Code()&0xff == sqliteBusy
 }
 
-// deadlocked reports that the database undid a transaction because of another one, on
-// the same server or on another one, or that a row was not as it was read.
-func deadlocked(err error) bool {
-	const (
-		deadlock      = 1213 // in Galera also at COMMIT
-		recordChanged = 1020 // MariaDB: the row changed since it was read
-		rolledBack    = 3101 // Group Replication, at COMMIT
-		notCommitted  = 1180 // Group Replication, and a node of Galera that loses the others
-	)
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains([]uint16{deadlock, recordChanged, rolledBack, notCommitted}, e.Number)
-}
-
+// lost reports that the database undid a transaction because of another one, on the same
+// server or on another one, or that a row was not as it was read.
 func lost(err error) bool {
-	return deadlocked(err) || errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
+	return means(err, lostRace) || errors.Is(err, errMoved) || errors.Is(err, gorm.ErrDuplicatedKey)
 }

@@ -87,7 +87,7 @@ func scanRules(on *gorm.DB, query string) (ruleRow, error) {
 	case len(rows) == 0:
 		return ruleRow{}, errNoSettings
 	case rows[0].ReadOnly:
-		return ruleRow{}, errReadOnly
+		return ruleRow{}, ErrReadOnly
 	}
 	return rows[0], nil
 }

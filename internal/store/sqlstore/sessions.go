@@ -88,14 +88,12 @@ func (db *DB) find(on *gorm.DB, where string, id idworker.ID) (tokenRow, error) 
 	case err != nil:
 		return tokenRow{}, err
 	case row.ReadOnly:
-		return tokenRow{}, errReadOnly
+		return tokenRow{}, ErrReadOnly
 	case row.UserID == 0:
 		return tokenRow{}, session.ErrNotFound
 	}
 	return row, nil
 }
-
-var errReadOnly = errors.New("the database server takes no writes; it may be a replica, or a primary of before")
 
 func (s *Sessions) find(ctx context.Context, where string, id idworker.ID) (tokenRow, error) {
 	return s.DB.find(s.DB.gorm.WithContext(ctx), where, id)

@@ -178,7 +178,7 @@ func (db *DB) Several() bool { return db.from != nil && db.from.server.Load().se
 // demoted returns err. If it says that the server takes no writes, its connections are
 // left.
 func (db *DB) demoted(err error) error {
-	if errors.Is(err, errReadOnly) {
+	if errors.Is(err, ErrReadOnly) {
 		db.Leave()
 	}
 	return err

@@ -230,7 +230,7 @@ func ofRow(err error) bool {
 		// Of SQLSTATE's classes: 21 to 23 are about data, 44 is a check, and 45 is
 		// what a trigger says.
 		class := string(e.SQLState[:2])
-		return slices.Contains([]string{"21", "22", "23", "44", "45"}, class) || slices.Contains(rowErrors, e.Number)
+		return slices.Contains([]string{"21", "22", "23", "44", "45"}, class) || means(err, badRow)
 	}
 	const constraint, mismatch, tooBig = 19, 20, 18
 	if e, ok := errors.AsType[interface {
@@ -241,7 +241,3 @@ func ofRow(err error) bool {
 	}
 	return false
 }
-
-// rowErrors are those of MySQL and MariaDB that have no class of their own: a
-// row that stays locked, a check, what a trigger lacks.
-var rowErrors = []uint16{1205, 1146, 1054, 1305, 3819, 4025}
