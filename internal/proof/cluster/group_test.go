@@ -54,6 +54,7 @@ func TestGroupWithOnePrimary(t *testing.T) {
 		{"costs of a store", func(g *group, t *testing.T) { storeCosts(t, "mysql", g.primary(t)) }},
 		{"a switch of the primary", (*group).switched},
 		{"a primary that stood still", (*group).stoodStill},
+		{"a list of a primary that stood still", (*group).storeStoodStill},
 		{"a primary without a majority", (*group).minority},
 		{"a store on a primary without a majority", (*group).storeMinority},
 		{"a store in a group that gets several primaries", (*group).storeUnfit},

@@ -301,6 +301,56 @@ func (g *group) storeMinority(t *testing.T) {
 	must(t, openStore(t, g.primary(t)).poll(t, f.Feed, soon))
 }
 
+// storeStoodStill: a primary stands still, another takes its place, and a login ends there.
+// When the old one goes on, no list that is asked of it shows the login.
+func (g *group) storeStoodStill(t *testing.T) {
+	old := g.primary(t)
+	s := stores(t, old)[0]
+	s.user(t, 1, account.RoleUser)
+	one := s.begin(t, 1)
+	lists := sqlstore.Logins{Sessions: s.sessions}
+	shows := func() (alive bool, err error) {
+		_, asList := lists.Newest(t.Context(), 0, 1<<62, 10)
+		got, err := lists.Get(t.Context(), one.ID)
+		_, there, asUser := s.users.WithLogin(t.Context(), 1)
+		return err == nil && got.Alive() || asUser == nil && there.ID != 0, errors.Join(asList, err, asUser)
+	}
+	if alive, err := shows(); !alive || err != nil {
+		t.Fatalf("before: alive %v, %v", alive, err)
+	}
+	must(t, old.Pause())
+	var next *store
+	eventually(t, "another is primary", func() bool {
+		for _, n := range g.Nodes {
+			if n == old {
+				continue
+			}
+			p, err := g.Primary(t.Context(), n)
+			if err != nil || p == old {
+				continue
+			}
+			if next, err = tryStore(t, p); err == nil && next.Writable(t.Context()) == nil {
+				return true
+			}
+		}
+		return false
+	})
+	next.logout(t, one)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 50 {
+			if alive, err := shows(); alive {
+				t.Errorf("listed as living after its end was acknowledged; %v", err)
+				return
+			}
+		}
+	}()
+	must(t, old.Resume())
+	<-done
+	must(t, g.Await(within(t), 3))
+}
+
 // storeUnfit: an instance is refused by a group with several primaries, and leaves a group
 // that is switched to that while it runs.
 func (g *group) storeUnfit(t *testing.T) {

@@ -39,11 +39,11 @@ func (d *deployment) lists(t testing.TB) {
 			return len(l), err
 		}},
 		{"logins, the newest", func(int) (int, error) {
-			l, err := d.sessions.Newest(t.Context(), idworker.ID(issued), 1<<63-1, 50)
+			l, err := (sqlstore.Logins{Sessions: d.sessions}).Newest(t.Context(), idworker.ID(issued), 1<<63-1, 50)
 			return len(l), err
 		}},
 		{"logins, in the middle", func(k int) (int, error) {
-			l, err := d.sessions.Newest(t.Context(), idworker.ID(issued), login(k), 50)
+			l, err := (sqlstore.Logins{Sessions: d.sessions}).Newest(t.Context(), idworker.ID(issued), login(k), 50)
 			return len(l), err
 		}},
 		{"events, the newest", func(int) (int, error) { return list(events.List(t.Context(), audit.Filter{Limit: 50})) }},

@@ -30,7 +30,7 @@ func NewOperators(db *sqlstore.DB, ends operator.Publisher, rule *policy.Live, h
 	clock func() time.Time) *Operators {
 	users, settings := &sqlstore.Users{DB: db}, &sqlstore.Settings{DB: db}
 	sessions := &operator.Sessions{
-		Logins: &sqlstore.Sessions{DB: db}, Floor: settings, Counted: settings.CountLogins,
+		Logins: sqlstore.Logins{Sessions: &sqlstore.Sessions{DB: db}}, Floor: settings, Counted: settings.CountLogins,
 		Store: ends, Rights: users, Policy: rule, IDs: events, Now: time.Now, Clock: clock,
 	}
 	return &Operators{

@@ -108,3 +108,6 @@ func SessionOf(variables map[string]string) []string { return server(variables).
 
 // SeveralOf reports whether such a server is one of several.
 func SeveralOf(variables map[string]string) bool { return server(variables).several() }
+
+// SetDecides says on which server the last poll was.
+func (db *DB) SetDecides(server string) { db.from.decides.Store(&server) }

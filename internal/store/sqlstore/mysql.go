@@ -137,6 +137,7 @@ type connector struct {
 	driver.Connector
 
 	server     atomic.Pointer[server] // that the newest connection leads to
+	decides    atomic.Pointer[string] // the name of the server that the last poll was on; nil: there was none, or each proves itself
 	generation atomic.Int64           // connections of an earlier one are closed when they are free
 	left       atomic.Int64           // when a generation ended last, in Unix milliseconds
 }
@@ -173,6 +174,7 @@ func (c *connector) prepare(ctx context.Context, session *mysqlConn) error {
 			return err
 		}
 	}
+	session.server = there.name()
 	c.server.Store(&there)
 	return nil
 }

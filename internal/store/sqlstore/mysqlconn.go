@@ -34,6 +34,7 @@ type mysqlConn struct {
 
 	from       *connector
 	generation int64
+	server     string // its name; empty until it has said it
 }
 
 func newConn(conn driver.Conn, from *connector, generation int64) (*mysqlConn, error) {
@@ -42,7 +43,7 @@ func newConn(conn driver.Conn, from *connector, generation int64) (*mysqlConn, e
 	if !ok || !is {
 		return nil, errors.New("a connection that is not one of go-sql-driver")
 	}
-	return &mysqlConn{conn, to, of, from, generation}, nil
+	return &mysqlConn{conn, to, of, from, generation, ""}, nil
 }
 
 // ExecContext passes on a statement.
@@ -52,12 +53,27 @@ func (c *mysqlConn) ExecContext(ctx context.Context, query string, args []driver
 	return result, err
 }
 
-// QueryContext passes on a question.
+// QueryContext passes on a question. The answer of a server that another one has
+// replaced is none: database/sql asks again on another connection, if it may.
 func (c *mysqlConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.statements.QueryContext(ctx, query, args)
 	c.look(err)
+	if err == nil && c.replaced(ctx) {
+		return nil, errors.Join(driver.ErrBadConn, rows.Close())
+	}
 	return rows, err
 }
+
+// replaced reports whether the last poll was on another server. This one may have stood
+// still since, and answer with what it had; that the poll succeeded is no proof of it. Each
+// node of Galera proves itself, by the wait of a read.
+func (c *mysqlConn) replaced(ctx context.Context) bool {
+	decides := c.from.decides.Load()
+	return decides != nil && c.server != "" && c.server != *decides && ctx.Value(polling{}) == nil
+}
+
+// polling marks the context of a poll, which may find another server.
+type polling struct{}
 
 // look leaves the server if that is what the error is about. Connections that are
 // made from now on may lead to the server that has its place.

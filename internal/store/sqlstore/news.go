@@ -28,6 +28,7 @@ func (s *Sessions) News(ctx context.Context, since time.Time, keep time.Duration
 // news reads all on one connection: the server that says that it takes writes is the
 // one that the ends come from.
 func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration) (news session.News, err error) {
+	ctx = context.WithValue(ctx, polling{}, true)
 	err = s.DB.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
 		conn = conn.Session(&gorm.Session{NewDB: true}) // each statement has its own error
 		if err := s.prove(conn); err != nil {
@@ -48,6 +49,7 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 		}
 		if news.Ends, err = ends(conn, since); err == nil {
 			s.poller.lost = false
+			s.decides(now.Server)
 		}
 		return err
 	})
@@ -67,6 +69,22 @@ func (s *Sessions) prove(conn *gorm.DB) error {
 		return err
 	}
 	return s.poller.poll(conn, &s.DB.d, s.Instance)
+}
+
+// decides notes the server on which a poll has succeeded. Connections to the one before
+// are left.
+func (s *Sessions) decides(server string) {
+	from := s.DB.from
+	if from == nil || s.Instance == "" {
+		return
+	}
+	if s.DB.galera() {
+		from.decides.Store(nil)
+		return
+	}
+	if before := from.decides.Swap(&server); before != nil && *before != server {
+		s.DB.Leave()
+	}
 }
 
 func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {

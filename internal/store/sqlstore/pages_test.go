@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // Whoever pages through a list while users come and logins begin and end sees
@@ -78,7 +79,7 @@ func TestPagesNeitherSkipNorRepeat(t *testing.T) {
 				if last == 0 {
 					last = math.MaxInt64
 				}
-				found, err := w.sessions.Newest(t.Context(), 0, last, limit)
+				found, err := (sqlstore.Logins{Sessions: w.sessions}).Newest(t.Context(), 0, last, limit)
 				for _, s := range found {
 					ids = append(ids, s.ID)
 				}
@@ -154,11 +155,11 @@ func TestLoginsBelowTheFloorAreNotListed(t *testing.T) {
 			t.Fatal(err)
 		}
 		fresh := w.begin(t, w.user(t, "bob"))
-		found, err := w.sessions.Newest(t.Context(), 0, math.MaxInt64, 10)
+		found, err := (sqlstore.Logins{Sessions: w.sessions}).Newest(t.Context(), 0, math.MaxInt64, 10)
 		if err != nil || len(found) != 1 || found[0].ID != fresh.ID || found[0].Username != "bob" || found[0].Seen.IsZero() {
 			t.Errorf("Newest: %+v, %v; without %v", found, err, old.ID)
 		}
-		if found, err := w.sessions.Newest(t.Context(), fresh.ID, math.MaxInt64, 10); err != nil || len(found) != 0 {
+		if found, err := (sqlstore.Logins{Sessions: w.sessions}).Newest(t.Context(), fresh.ID, math.MaxInt64, 10); err != nil || len(found) != 0 {
 			t.Errorf("above the last: %+v, %v", found, err)
 		}
 		user, login, err := w.users.WithLogin(t.Context(), old.UserID)

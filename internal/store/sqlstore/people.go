@@ -61,7 +61,11 @@ func (u *Users) WithLogin(ctx context.Context, id idworker.ID) (account.User, se
 	defer cancel()
 	s := &Sessions{DB: u.DB}
 	asOf := s.now()
-	row, err := s.find(ctx, "id = ?", id)
+	var row tokenRow
+	err = u.DB.latest(ctx, func(conn *gorm.DB) (err error) {
+		row, err = u.DB.find(conn, "id = ?", id)
+		return err
+	})
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return account.User{}, session.Session{}, account.ErrNotFound
@@ -137,21 +141,37 @@ func (r *tokenRow) user() account.User {
 	return u
 }
 
+// Logins are [Sessions] for lists: no answer is older than an end that was acknowledged
+// before, also while one server takes the place of another.
+type Logins struct{ *Sessions }
+
+// Get reads a session, as that of Sessions does.
+func (l Logins) Get(ctx context.Context, id idworker.ID) (got session.Session, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err = l.DB.latest(ctx, func(conn *gorm.DB) error {
+		got, _, err = l.read(conn, id)
+		return err
+	})
+	return got, err
+}
+
 // Newest is a page of the logins that rows hold, newest first: at most limit,
 // with IDs above above and below below, and none that the global floor has
 // ended. Whether they are over by the policy is not asked.
-func (s *Sessions) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
+func (l Logins) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	asOf := s.now()
-	db := s.DB.gorm.WithContext(ctx)
-	var floor int64
-	err := db.Raw(globalFloor).Scan(&floor).Error
+	asOf := l.now()
 	var rows []tokenRow
-	if err == nil {
-		err = db.Raw("SELECT "+tokenColumns+" FROM users WHERE token_id > ? AND token_id < ? ORDER BY token_id DESC LIMIT ?",
+	err := l.DB.latest(ctx, func(conn *gorm.DB) error {
+		var floor int64
+		if err := conn.Raw(globalFloor).Scan(&floor).Error; err != nil {
+			return err
+		}
+		return conn.Raw("SELECT "+tokenColumns+" FROM users WHERE token_id > ? AND token_id < ? ORDER BY token_id DESC LIMIT ?",
 			max(int64(above), floor), int64(below), limit).Scan(&rows).Error
-	}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list logins: %w", err)
 	}

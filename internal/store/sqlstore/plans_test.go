@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // No statement that a request or the sweep sends walks over rows that it does
@@ -40,7 +41,10 @@ func TestNoStatementScansTheUsers(t *testing.T) {
 			{"ByID", "PRIMARY", func() error { _, err := w.users.ByID(t.Context(), user); return err }},
 			{"ByUsername", "users_username", func() error { _, err := w.users.ByUsername(t.Context(), next[0].String()); return err }},
 			{"News", "users_token_floor_at", func() error { _, err := w.sessions.News(t.Context(), time.Now(), time.Minute); return err }},
-			{"Newest logins", "users_token_id", func() error { _, err := w.sessions.Newest(t.Context(), 0, next[9], 50); return err }},
+			{"Newest logins", "users_token_id", func() error {
+				_, err := (sqlstore.Logins{Sessions: w.sessions}).Newest(t.Context(), 0, next[9], 50)
+				return err
+			}},
 			{"Touch", "PRIMARY", func() error { return w.sessions.Touch(t.Context(), next[1], start.Add(time.Hour)) }},
 			{"Touch many", "PRIMARY", func() error {
 				seen := map[idworker.ID]time.Time{}

@@ -4,12 +4,16 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"gorm.io/gorm"
 
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -36,6 +40,47 @@ func TestPollReadsAllOnOneConnection(t *testing.T) {
 			t.Errorf("the poll reads %q; want the settings and the users", texts)
 		}
 	})
+}
+
+// TestServerThatIsNotThatOfTheLastPollGivesNoAnswer: it stood still while another one took its
+// place, and answers with what it had. A poll that succeeds on the other one is no proof of
+// what this one says.
+func TestServerThatIsNotThatOfTheLastPollGivesNoAnswer(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		if w.Dialect() == migrations.SQLite {
+			return
+		}
+		s := w.begin(t, w.user(t, "ada"))
+		here := &sqlstore.Sessions{DB: w.DB, Instance: "here"}
+		lists := sqlstore.Logins{Sessions: here}
+		questions := map[string]func() error{
+			"a login":          func() error { _, err := here.Get(t.Context(), s.ID); return err },
+			"an unknown login": func() error { _, err := here.Get(t.Context(), s.ID+1); return ignore(err, session.ErrNotFound) },
+			"a user":           func() error { _, err := w.users.ByID(t.Context(), s.UserID); return err },
+			"a list":           func() error { _, err := lists.Newest(t.Context(), 0, math.MaxInt64, 9); return err },
+		}
+		poll := func() {
+			_, err := here.News(t.Context(), time.Time{}, keep)
+			must(t, err)
+		}
+		poll()
+		for what, ask := range questions {
+			must(t, ask())
+			w.SetDecides("another")
+			if err := ask(); err == nil || errors.Is(err, session.ErrNotFound) {
+				t.Errorf("%s: %v; want an error, for no poll was on this server", what, err)
+			}
+			poll()
+			must(t, ask())
+		}
+	})
+}
+
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 // A poll that waited for a writer of another process would be late with the ends.

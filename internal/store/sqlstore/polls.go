@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"time"
@@ -82,6 +83,40 @@ func (p *poller) look(conn *gorm.DB, instance string) error {
 	}
 	p.others = others
 	return nil
+}
+
+// latest runs read on a connection whose server decides now. A list decides nothing, so
+// no poll has to have proven its server before; but a server that was replaced while it
+// stood still would show logins whose end another one has acknowledged.
+//
+// A member of a group, or a source with a semi-synchronous replica, shows by a change that
+// it was not replaced. A read on a node of Galera waits for the others itself. Of all
+// other servers it is enough that they take writes.
+func (db *DB) latest(ctx context.Context, read func(conn *gorm.DB) error) error {
+	if db.from == nil {
+		return read(db.gorm.WithContext(ctx))
+	}
+	return db.gorm.WithContext(ctx).Connection(func(conn *gorm.DB) error {
+		conn = conn.Session(&gorm.Session{NewDB: true})
+		if db.Several() && !db.galera() {
+			// The poll of any instance deletes the row when no list was asked for in a while.
+			err := db.retry(ctx, func() error {
+				return conn.Exec("INSERT INTO polls (instance, polled_at) VALUES ('lists', " + db.d.clock + ") " +
+					"ON DUPLICATE KEY UPDATE polled_at = VALUES(polled_at) + (VALUES(polled_at) = polled_at)").Error
+			})
+			if err != nil {
+				return err
+			}
+		}
+		var readOnly bool
+		if err := conn.Raw("SELECT " + db.d.readOnly).Scan(&readOnly).Error; err != nil {
+			return err
+		}
+		if readOnly {
+			return db.demoted(ErrReadOnly)
+		}
+		return read(conn)
+	})
 }
 
 // unfit returns an [*UnfitError] if the promise cannot be kept on the server of a

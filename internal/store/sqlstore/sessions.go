@@ -50,9 +50,12 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
+	return s.read(s.DB.gorm.WithContext(ctx), id)
+}
+
+func (s *Sessions) read(on *gorm.DB, id idworker.ID) (session.Session, session.Basis, error) {
 	asOf := s.now()
-	db := s.DB.gorm.WithContext(ctx)
-	row, ended, err := s.DB.findLogin(db, id)
+	row, ended, err := s.DB.findLogin(on, id)
 	switch {
 	case err != nil:
 		return session.Session{}, session.Basis{}, fmt.Errorf("sqlstore: get: %w", s.DB.demoted(err))

@@ -15,9 +15,12 @@ type server map[string]string
 
 // asked are the variables of a [server]. One that a product does not know is missing
 // in the answer, and no privilege is needed to ask.
-const asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('version', 'version_comment', 'innodb_rollback_on_timeout', " +
+const asked = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'port', 'server_id', 'version', 'version_comment', 'innodb_rollback_on_timeout', " +
 	"'wsrep_on', 'group_replication_group_name', 'group_replication_single_primary_mode', " +
 	"'rpl_semi_sync_source_enabled', 'rpl_semi_sync_master_enabled')"
+
+// name is what dialect.server reads.
+func (s server) name() string { return s["hostname"] + ":" + s["port"] + ":" + s["server_id"] }
 
 func (s server) mariaDB() bool { return strings.Contains(s["version"], "MariaDB") }
 
