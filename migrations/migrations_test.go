@@ -27,7 +27,7 @@ var names = []string{
 	"sweep_state", "sweeps_requested_by",
 	"activity", "users_idle", "policy_limits", "password_resets", "second_factor",
 	"instances", "token_proved", "password_resets_issuer", "login_guards",
-	"polls", "users_lock_version", "settings_lock_version",
+	"polls", "users_lock_version", "settings_lock_version", "devices",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

@@ -39,10 +39,13 @@ type Credentials struct {
 	// Code is one of the second factor, or a recovery code. It may be empty, and is
 	// ignored where the account has none.
 	Code string
-	// Device is what the last login to this account on this device has brought. With
+	// DeviceCredential is what the last login to this account on this device has brought. With
 	// it the login gets past what strangers have used up of the account's attempts.
 	// The zero one: there is none.
-	Device DeviceCredential
+	DeviceCredential DeviceCredential
+	// Device is what people see of this device where they see their logins. The zero one
+	// is of the class other.
+	Device wire.Device
 	// Last is the token of that login, if it is still there, living or dead. It does
 	// the same until the account is logged in to twice elsewhere.
 	Last flakepass.Token
@@ -52,11 +55,12 @@ type Credentials struct {
 type Login struct {
 	Token         flakepass.Token
 	SessionID     flakepass.ID // public
+	Device        wire.Device  // as the server keeps it
 	ExpiresAt     wire.Time    // when the absolute lifetime ends
 	IdleExpiresAt wire.Time    // when the idle timeout ends if no request comes
-	// Device is to be kept, also after a logout, for [Credentials]. It is the zero one
-	// if the server gives none.
-	Device DeviceCredential
+	// DeviceCredential is to be kept, also after a logout, for [Credentials]. It is the
+	// zero one if the server gives none.
+	DeviceCredential DeviceCredential
 }
 
 // Login begins the one login of a user, and ends the one before. It fails with
@@ -67,9 +71,10 @@ type Login struct {
 func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
 		namePassword
-		Code   string `json:"code,omitempty"`
-		Device string `json:"device_credential,omitempty"`
-	}{namePassword{who.Username, who.Password.reveal()}, who.Code, who.Device.Reveal()}, open, func(r *call) {
+		Code       string      `json:"code,omitempty"`
+		Credential string      `json:"device_credential,omitempty"`
+		Device     wire.Device `json:"device,omitzero"`
+	}{namePassword{who.Username, who.Password.reveal()}, who.Code, who.DeviceCredential.Reveal(), who.Device}, open, func(r *call) {
 		if !who.Last.IsZero() {
 			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
 		}
@@ -77,15 +82,16 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return Login{v.Token.Token, v.SessionID, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Device)}, nil
+	return Login{v.Token.Token, v.SessionID, v.Device, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Credential)}, nil
 }
 
 type wireLogin struct {
 	Token         token        `json:"token"`
 	SessionID     flakepass.ID `json:"session_id"`
+	Device        wire.Device  `json:"device"`
 	ExpiresAt     wire.Time    `json:"expires_at"`
 	IdleExpiresAt wire.Time    `json:"idle_expires_at"`
-	Device        string       `json:"device_credential"`
+	Credential    string       `json:"device_credential"`
 }
 
 // Complete reports whether all is there.

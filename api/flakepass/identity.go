@@ -13,6 +13,10 @@ type Identity struct {
 	Username  string
 	Role      string // user, service or admin
 	SessionID ID     // of this login; public
+	// DeviceClass is what the client said of its device at the login, such as phone, or
+	// other. It is not trusted: an app may say anything. It is empty where it is not
+	// passed on: in forwarded headers, and by a server of an earlier version.
+	DeviceClass string
 
 	IssuedAt      time.Time // when the login began; read from SessionID
 	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval

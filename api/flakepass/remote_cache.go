@@ -13,6 +13,7 @@ type remembered struct {
 	user     ID
 	username string
 	role     string
+	device   string // its class
 
 	sent  instant // when the question was
 	asOf  instant // every end that was committed before is in the answer
@@ -69,7 +70,7 @@ func (p *rule) lives(id ID, seen, now int64) bool {
 func (e *remembered) identity(p *rule, seen int64) Identity {
 	issued := e.key.id.UnixMilli()
 	return Identity{
-		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id,
+		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id, DeviceClass: e.device,
 		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
 		ExpiresAt:     time.UnixMilli(issued + p.absolute).UTC(),
 		IdleExpiresAt: time.UnixMilli(min(issued+p.absolute, seen+p.idle)).UTC(),

@@ -98,7 +98,7 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 	}
 	q.sent, q.asOf = sent, sent-instant(v.age+v.age/1000)
 	e := &remembered{
-		key: q.key, user: v.user, username: v.username, role: v.role,
+		key: q.key, user: v.user, username: v.username, role: v.role, device: v.device,
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
 	e.seen = v.seen

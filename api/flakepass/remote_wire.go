@@ -31,6 +31,7 @@ type verdict struct {
 	id, user ID
 	username string
 	role     string
+	device   string
 	seen     int64 // Unix milliseconds
 	age      time.Duration
 	believe  time.Duration
@@ -81,7 +82,7 @@ func verdictOf(w *wire.Verification) (verdict, error) {
 		return verdict{}, errAnswer
 	}
 	v := verdict{
-		alive: true, id: who.SessionID, user: who.UserID, username: who.Username, role: who.Role, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+		alive: true, id: who.SessionID, user: who.UserID, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
 	}
 	if w.Believe != nil {
 		if !w.Believe.Sane() {

@@ -21,11 +21,26 @@ func (m *Me) AppendJSON(b []byte) []byte {
 	b = appendString(append(b, `{"username":`...), m.Username)
 	b = appendString(append(b, `,"role":`...), m.Role)
 	b = strconv.AppendInt(append(b, `,"session":{"id":"`...), int64(m.Session.ID), 10)
-	b = appendTime(append(b, `","issued_at":"`...), m.Session.IssuedAt)
+	b = appendDevice(append(b, `","device":{`...), m.Session.Device)
+	b = appendTime(append(b, `},"issued_at":"`...), m.Session.IssuedAt)
 	b = appendTime(append(b, `","last_seen_at":"`...), m.Session.LastSeenAt)
 	b = appendTime(append(b, `","expires_at":"`...), m.Session.ExpiresAt)
 	b = appendTime(append(b, `","idle_expires_at":"`...), m.Session.IdleExpiresAt)
 	return append(b, `"}}`...)
+}
+
+// appendDevice appends the members of d.
+func appendDevice(b []byte, d Device) []byte {
+	if d.Class != "" {
+		b = appendString(append(b, `"class":`...), d.Class)
+	}
+	if d.Name == "" {
+		return b
+	}
+	if d.Class != "" {
+		b = append(b, ',')
+	}
+	return appendString(append(b, `"name":`...), d.Name)
 }
 
 func appendTime(b []byte, t Time) []byte {

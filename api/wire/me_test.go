@@ -12,12 +12,12 @@ import (
 // name is.
 func FuzzMeIsWhatJSONWrites(f *testing.F) {
 	for _, name := range []string{"", "ada", "陳", "a\"b\\c", "<b>&amp;", "\x00\x1f\x7f", "\xff\u2028", "é"} {
-		f.Add(name, "user", int64(1573609266944671746), int64(1_700_000_000_123))
+		f.Add(name, "user", "phone", name, int64(1573609266944671746), int64(1_700_000_000_123))
 	}
-	f.Fuzz(func(t *testing.T, name, role string, id, at int64) {
+	f.Fuzz(func(t *testing.T, name, role, class, device string, id, at int64) {
 		when := func(more int64) wire.Time { return wire.At(time.UnixMilli((at&(1<<41-1) + more))) }
 		m := wire.Me{Username: name, Role: role, Session: wire.Session{
-			ID: wire.ID(id), IssuedAt: when(0), LastSeenAt: when(1), ExpiresAt: when(20), IdleExpiresAt: when(999),
+			ID: wire.ID(id), Device: wire.Device{Class: class, Name: device}, IssuedAt: when(0), LastSeenAt: when(1), ExpiresAt: when(20), IdleExpiresAt: when(999),
 		}}
 		want, err := json.Marshal(m)
 		if err != nil {

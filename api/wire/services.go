@@ -32,6 +32,7 @@ type Identity struct {
 	Username      string `json:"username"`
 	Role          string `json:"role"`
 	SessionID     ID     `json:"session_id"`
+	DeviceClass   string `json:"device_class,omitempty"` // empty from a server of an earlier version
 	IssuedAt      Time   `json:"issued_at"`
 	LastSeenAt    Time   `json:"last_seen_at"`
 	ExpiresAt     Time   `json:"expires_at"`

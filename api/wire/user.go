@@ -29,11 +29,22 @@ func (p Person) Complete() bool {
 
 // A Session is a login that lives.
 type Session struct {
-	ID            ID   `json:"id"` // public
-	IssuedAt      Time `json:"issued_at"`
-	LastSeenAt    Time `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
-	ExpiresAt     Time `json:"expires_at"`
-	IdleExpiresAt Time `json:"idle_expires_at"`
+	ID            ID     `json:"id"` // public
+	Device        Device `json:"device"`
+	IssuedAt      Time   `json:"issued_at"`
+	LastSeenAt    Time   `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
+	ExpiresAt     Time   `json:"expires_at"`
+	IdleExpiresAt Time   `json:"idle_expires_at"`
+}
+
+// A Device is what a client says of itself when it logs in. It is shown to people, and
+// never trusted.
+type Device struct {
+	// Class is phone, tablet, desktop, web, tv or other. Empty in a request is other.
+	Class string `json:"class,omitempty"`
+	// Name is for people. The server leaves out what does not show, and keeps at most 64
+	// characters. [Me] has none.
+	Name string `json:"name,omitempty"`
 }
 
 // Complete is documented in the package.

@@ -6,6 +6,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // A Client is the caller of an act, with its address.
@@ -22,6 +23,8 @@ type Client struct {
 	// Credential is what the client got at an earlier login; see [ratelimit.Attempt].
 	ShownToken []byte
 	Credential ratelimit.DeviceCredential
+	// Device is what the client says of itself, for the login that begins.
+	Device *session.Device
 }
 
 // attempt is an attempt to log in with that name.

@@ -118,6 +118,9 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 	}
 	who := &opened.Identity
 	args := []any{"user_id", who.UserID, "session_id", who.SessionID}
+	if c.Device != nil {
+		args = append(args, "device_class", c.Device.Class) // the name is for people, and stands in the row
+	}
 	if opened.Replaced != 0 {
 		args = append(args, "replaced", opened.Replaced)
 	}
@@ -130,7 +133,7 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion)
+	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device)
 	if err != nil {
 		return session.Opened{}, refusedOf(user, afterProof("open", err))
 	}

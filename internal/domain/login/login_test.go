@@ -271,7 +271,7 @@ type sessions struct {
 	err     error
 }
 
-func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64) (session.Opened, error) {
+func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device) (session.Opened, error) {
 	if s.err != nil {
 		return session.Opened{}, s.err
 	}

@@ -67,7 +67,7 @@ type Links interface {
 
 // Sessions open logins and end them. *session.Service is one.
 type Sessions interface {
-	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64) (session.Opened, error)
+	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *session.Device) (session.Opened, error)
 	Close(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 }

@@ -138,12 +138,13 @@ func TestErrUnpublishedPassesThroughClose(t *testing.T) {
 
 func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	w := newWorld(t)
-	opened, err := w.service.Open(t.Context(), ada, 42, 7)
+	device := session.DeviceOf("tablet", "Ada’s tablet")
+	opened, err := w.service.Open(t.Context(), ada, 42, 7, device)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := w.rows.tried[len(w.rows.tried)-1]
-	if o.UserID != 42 || o.PasswordVersion != 7 || !o.Seen.Equal(w.now) || o.Record != nil {
+	if o.UserID != 42 || o.PasswordVersion != 7 || !o.Seen.Equal(w.now) || o.Record != nil || o.Device != device {
 		t.Errorf("asked the writer for %+v", o)
 	}
 	if o.Hash != session.HashOf(opened.Token) || o.ID != session.IDOf(opened.Token) {
@@ -156,7 +157,7 @@ func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	issued := who.SessionID.Time()
 	want := flakepass.Identity{
 		UserID: 42, Username: "ada", Role: "user", SessionID: who.SessionID, IssuedAt: issued, LastSeenAt: w.now,
-		ExpiresAt: issued.Add(w.rule().Absolute), IdleExpiresAt: w.now.Add(w.rule().Idle),
+		DeviceClass: "tablet", ExpiresAt: issued.Add(w.rule().Absolute), IdleExpiresAt: w.now.Add(w.rule().Idle),
 	}
 	if who != want {
 		t.Errorf("got  %+v\nwant %+v", who, want)
@@ -171,7 +172,7 @@ func TestOpenTriesAnotherIDWhereOneIsRefused(t *testing.T) {
 			w := newWorld(t)
 			w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
 			w.rows.s.ID, w.rows.refuses = idworker.Default().Smallest(w.now.Add(ahead)), refuses
-			opened, err := w.service.Open(t.Context(), ada, 42, 1)
+			opened, err := w.service.Open(t.Context(), ada, 42, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +196,7 @@ func TestOpenGivesUpWhereEveryIDIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
 	w.rows.refuses = 1 << 20
-	_, err := w.service.Open(t.Context(), ada, 42, 1)
+	_, err := w.service.Open(t.Context(), ada, 42, 1, nil)
 	if _, ok := errors.AsType[*session.IDError](err); !ok || len(w.rows.tried) > 100 {
 		t.Errorf("Open: %v after %d tries", err, len(w.rows.tried))
 	}
@@ -203,7 +204,7 @@ func TestOpenGivesUpWhereEveryIDIsRefused(t *testing.T) {
 
 func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.service.Open(t.Context(), ada, 42, 1); err != nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin near.Publish ")
@@ -213,7 +214,7 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 
 	w = newWorld(t)
 	w.rows.s = session.Session{} // the user's first login
-	if _, err := w.service.Open(t.Context(), ada, 42, 1); err != nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin ")
@@ -222,7 +223,7 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 func TestOpenSucceedsIfTheEndCannotBePublished(t *testing.T) {
 	w := newWorld(t)
 	w.near.hearErr = session.ErrUnpublished
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1); err != nil || opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil || opened.Token.IsZero() {
 		t.Errorf("Open: %v, token %v", err, opened.Token)
 	}
 }
@@ -250,12 +251,12 @@ func TestOpenFailsWithWhatTheBookSays(t *testing.T) {
 	w := newWorld(t)
 	stale := errors.New("stale")
 	w.rows.err = stale
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1); !errors.Is(err, stale) || !opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); !errors.Is(err, stale) || !opened.Token.IsZero() {
 		t.Errorf("Open: %v, token %v; want what the writer said and no token", err, opened.Token)
 	}
 	w = newWorld(t)
 	w.service.IDs = minter{}
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
 		t.Errorf("Open without an ID: %v, token %v", err, opened.Token)
 	}
 	w.wantCalls(t, "") // no row is locked while an ID is waited for

@@ -18,14 +18,14 @@ type Opened struct {
 	Replaced idworker.ID // the login that ended for it; 0 if none lived
 }
 
-// Open begins a login of that user, whose password in that version was
+// Open begins a login of that user on a device, whose password in that version was
 // checked, and ends the one before. It is the act of by, who is that user.
-func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64) (Opened, error) {
+func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *Device) (Opened, error) {
 	now, err := s.clock()
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
-	o := Opening{UserID: user, PasswordVersion: passwordVersion, Seen: now}
+	o := Opening{UserID: user, PasswordVersion: passwordVersion, Seen: now, Device: on}
 	if s.Recorded {
 		o.Record = &Record{By: by, Need: audit.NeedsNothing, Policy: s.Policy.Current(), Now: now}
 	}

@@ -35,12 +35,28 @@ type overEntry struct {
 	Reason Reason      `json:"reason"`
 }
 
+// deviceEntry is what a client said of its device, in the record.
+type deviceEntry struct {
+	Class string `json:"device_class"`
+	Name  string `json:"device_name,omitempty"`
+}
+
+// entry is the device in the record: nil if the client said nothing.
+func (d *Device) entry() any {
+	if d == nil {
+		return nil
+	}
+	return deviceEntry{d.Class, d.Name}
+}
+
 // endedEntry is a session in the record that not its holder, but another has ended.
 type endedEntry struct {
 	ID       idworker.ID `json:"session_id"`
 	UserID   idworker.ID `json:"user_id"`
 	Username string      `json:"username"`
 	Seen     time.Time   `json:"last_seen_at"`
+	Class    string      `json:"device_class"`
+	Name     string      `json:"device_name,omitempty"`
 }
 
 // Event returns the event of the new session of o, whose Record is set. The session that
@@ -53,7 +69,7 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 	if was := OverBefore(b.Replaced, r.Policy, r.Now); was.ID != 0 {
 		before = overEntry{was.ID, was.Ended}
 	}
-	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, before, nil)
+	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, before, now.Device.entry())
 }
 
 // Event returns the event of the end of was, which is the session before the end; the
@@ -69,7 +85,7 @@ func (e *Ending) Event(was Session) (audit.Event, error) {
 			action, after = audit.LoginExpired, overEntry{over.ID, over.Ended}
 		}
 	case e.Hash == Hash{}: // no token was shown: the record says what was ended
-		before = endedEntry{was.ID, was.UserID, was.Username, was.Seen}
+		before = endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label()}
 		if e.ID == 0 {
 			target = audit.AboutUser(was.UserID, was.Username)
 		}

@@ -24,22 +24,24 @@ func TestALoginIsOnRecordWithTheOneItEnded(t *testing.T) {
 		{func(w *world) { w.rows.s.Seen = w.now.Add(-w.rule().Idle) }, `{"session_id":"%","reason":"idle"}`},
 		{func(w *world) { w.rows.s = session.Session{} }, ""},
 	} {
+		device := session.DeviceOf("phone", "Ada’s phone")
 		w := newWorld(t)
 		w.service.Recorded = true
 		c.was(w)
-		opened, err := w.service.Open(t.Context(), ada, 42, 7)
+		opened, err := w.service.Open(t.Context(), ada, 42, 7, device)
 		if err != nil {
 			t.Fatal(err)
 		}
 		o, id := w.rows.tried[0], idworker.ID(opened.Identity.SessionID)
-		begun := session.Begun{Session: session.Session{ID: id, UserID: 42, Username: "ada"}, Replaced: w.rows.s}
+		begun := session.Begun{Session: session.Session{ID: id, UserID: 42, Username: "ada", Device: device}, Replaced: w.rows.s}
 		if begun.Replaced.ID != 0 {
 			begun.Replaced.Ended = session.Replaced
 		}
 		e, err := o.Event(begun)
 		if err != nil || e.ID != id || e.Action != audit.LoginBegan || e.Need != audit.NeedsNothing || e.Target != audit.AboutLogin(id, "ada") ||
-			e.By != (audit.Actor{ID: 42, Name: "ada", Via: audit.ViaAPI, RequestID: "r7"}) || string(e.Old) != with(c.want, w.rows.s.ID) {
-			t.Errorf("event %+v, old %s, %v; want old %s", e, e.Old, err, c.want)
+			e.By != (audit.Actor{ID: 42, Name: "ada", Via: audit.ViaAPI, RequestID: "r7"}) || string(e.Old) != with(c.want, w.rows.s.ID) ||
+			string(e.New) != `{"device_class":"phone","device_name":"Ada’s phone"}` {
+			t.Errorf("event %+v, old %s, new %s, %v; want old %s", e, e.Old, e.New, err, c.want)
 		}
 	}
 }

@@ -221,7 +221,8 @@ func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Ident
 	seen := s.Seen.UTC()
 	return flakepass.Identity{
 		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),
-		IssuedAt: issued, LastSeenAt: seen,
+		DeviceClass: s.Device.ClassName(),
+		IssuedAt:    issued, LastSeenAt: seen,
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}
 }

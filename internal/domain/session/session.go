@@ -78,6 +78,7 @@ type Session struct {
 	Username string
 	Role     string
 	Hash     Hash      // of the token that opens it
+	Device   *Device   // a cache has no name of it; see [Device] for nil
 	Seen     time.Time // when it was last used, as its row says: see [Rows]
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
@@ -173,6 +174,7 @@ type Opening struct {
 	// no longer the user's, Begin refuses.
 	PasswordVersion int64
 	Seen            time.Time
+	Device          *Device
 	Record          *Record // nil: the beginning is not on record
 }
 

@@ -77,7 +77,7 @@ func TestNothingIsDecidedBeforeTheFirstPoll(t *testing.T) {
 	} else if _, ok := errors.AsType[*flakepass.Refusal](err); ok {
 		t.Errorf("Verify: %v, want no refusal", err)
 	}
-	if _, err := w.service.Open(t.Context(), ada, 42, 1); err == nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err == nil {
 		t.Error("Open makes a login without a clock")
 	}
 }
@@ -107,14 +107,14 @@ func TestMalformedNeverBecomesAToken(t *testing.T) {
 func TestIdentityHasAllItsFields(t *testing.T) {
 	w := newWorld(t)
 	seen := w.now.Add(-30 * time.Second).In(time.FixedZone("elsewhere", 3600))
-	w.near.change(func(s *session.Session) { s.Seen = seen })
+	w.near.change(func(s *session.Session) { s.Seen, s.Device = seen, session.DeviceOf("phone", "Ada’s phone") })
 	got, err := w.service.Verify(t.Context(), w.token)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rule, issued := w.service.Policy.Current(), w.issued()
 	want := flakepass.Identity{
-		UserID: 42, Username: "ada", Role: "user", SessionID: w.token.ID(), IssuedAt: issued, LastSeenAt: seen.UTC(),
+		UserID: 42, Username: "ada", Role: "user", SessionID: w.token.ID(), DeviceClass: "phone", IssuedAt: issued, LastSeenAt: seen.UTC(),
 		ExpiresAt: issued.Add(rule.Absolute), IdleExpiresAt: seen.Add(rule.Idle).UTC(),
 	}
 	if got != want {

@@ -161,7 +161,7 @@ func (b *writer) Begin(_ context.Context, o session.Opening) (session.Begun, err
 		return session.Begun{}, &session.IDError{Above: above}
 	}
 	begun := session.Begun{Session: session.Session{
-		ID: o.ID, UserID: o.UserID, Username: "ada", Role: "user", Hash: o.Hash, Seen: o.Seen, AsOf: o.Seen,
+		ID: o.ID, UserID: o.UserID, Username: "ada", Role: "user", Hash: o.Hash, Device: o.Device, Seen: o.Seen, AsOf: o.Seen,
 	}}
 	if b.s.ID != 0 {
 		begun.Replaced = b.s

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/api/client"
@@ -33,7 +35,8 @@ func (c remoteLogin) Run(a *app) error {
 	case err == nil:
 		who.Last = old.Token
 	}
-	who.Device = readDevice(c.URL, c.Name)
+	who.DeviceCredential = readDevice(c.URL, c.Name)
+	who.Device = thisMachine()
 	text, err := a.typed(c.PasswordStdin)
 	if err != nil {
 		return err
@@ -52,7 +55,7 @@ func (c remoteLogin) Run(a *app) error {
 		err = writeTarget(target{c.URL, me.Username, in.Token})
 	}
 	if err == nil {
-		err = writeDevice(c.URL, me.Username, in.Device)
+		err = writeDevice(c.URL, me.Username, in.DeviceCredential)
 	}
 	if err != nil { // a login that cannot be used is none
 		_, _ = mine.Logout(context.WithoutCancel(a.ctx))
@@ -63,6 +66,12 @@ func (c remoteLogin) Run(a *app) error {
 		_, _ = fmt.Fprintln(a.errs, "flakepass: the server takes the commands of an operator from the role admin only")
 	}
 	return nil
+}
+
+// thisMachine is what an operator sees of this login in a list.
+func thisMachine() wire.Device {
+	host, _ := os.Hostname() // without a name it is a command line all the same
+	return wire.Device{Class: "desktop", Name: strings.TrimSpace("flakepass remote " + host)}
 }
 
 // sameName compares a name as the server keeps it with one that was typed.

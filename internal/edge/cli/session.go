@@ -59,16 +59,28 @@ func (c sessionList) Run(a *app) error {
 
 func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
 	return show(out, c.JSON, living, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tISSUED\tLAST SEEN\tEXPIRES")
+		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tDEVICE\tISSUED\tLAST SEEN\tEXPIRES")
 		for _, l := range living {
 			ends := l.ExpiresAt
 			if l.IdleExpiresAt.Before(ends.Time) {
 				ends = l.IdleExpiresAt
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(l.Role),
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device),
 				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339))
 		}
 	})
+}
+
+// deviceText is a device in a table, in which spaces are between columns too.
+func deviceText(d wire.Device) string {
+	text := printable(d.Class)
+	if text == "" { // of a server of an earlier version
+		text = session.OtherDevice
+	}
+	if d.Name != "" {
+		text += " (" + printable(d.Name) + ")"
+	}
+	return text
 }
 
 type sessionEnd struct {

@@ -72,6 +72,9 @@ func (t *texts) datum(name string, v any) datum {
 		if name == "role" {
 			return datum{Text: t.Name("role", v)}
 		}
+		if name == "device_class" {
+			return datum{Text: t.Name("device", v)}
+		}
 		return datum{Text: v}
 	case float64:
 		if strings.HasSuffix(name, "_seconds") {

@@ -86,7 +86,7 @@ func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
 func (p people) Publish(context.Context, session.Session) error { return nil }
 func (p people) Next(context.Context) (idworker.ID, error)      { return 1, nil }
 
-func (p people) Open(context.Context, audit.Actor, idworker.ID, int64) (session.Opened, error) {
+func (p people) Open(context.Context, audit.Actor, idworker.ID, int64, *session.Device) (session.Opened, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lastID++

@@ -28,6 +28,7 @@ func (q *request) client() *login.Client {
 		c.ShownToken = hash[:]
 	}
 	c.Credential = deviceCredential(q.r)
+	c.Device = session.DeviceOf("web", "flakepass console")
 	return c
 }
 

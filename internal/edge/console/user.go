@@ -153,9 +153,13 @@ func (q *request) failed(what string, err error, again again) {
 // loginBars are how much is left of a login.
 type loginBars struct {
 	operator.Login
+	Kind                   string  // of device, in words
 	Idle, Absolute         float64 // what is left, of a hundred
 	IdleLeft, AbsoluteLeft string
 }
+
+// device is the class of a device in words.
+func (t *texts) device(d *session.Device) string { return t.Name("device", d.ClassName()) }
 
 func (q *request) bars(l *operator.Login) loginBars {
 	now := q.u.Now()
@@ -166,7 +170,7 @@ func (q *request) bars(l *operator.Login) loginBars {
 		return min(max(100*float64(end.Sub(now))/float64(end.Sub(begin)), 0), 100)
 	}
 	return loginBars{
-		*l, left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
+		*l, q.t.device(l.Device), left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
 		q.t.span(l.IdleExpiresAt.Sub(now)), q.t.span(l.ExpiresAt.Sub(now)),
 	}
 }

@@ -52,7 +52,7 @@ func (s *staff) act(by audit.Actor, format string, args ...any) error {
 var alice = account.User{ID: 41, Username: "alice", Role: account.RoleUser, CreatedAt: at, UpdatedAt: at}
 
 var aliceLogin = operator.Login{
-	Session:  session.Session{ID: 412873650192384001, UserID: 41, Username: "alice", Role: "user", Seen: at},
+	Session:  session.Session{ID: 412873650192384001, UserID: 41, Username: "alice", Role: "user", Seen: at, Device: session.DeviceOf("tablet", "Pixel")},
 	IssuedAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
@@ -304,7 +304,7 @@ func TestPageSaysWhetherThereIsAnother(t *testing.T) {
 
 // TestAnswersToOperators: what they say, to the letter.
 func TestAnswersToOperators(t *testing.T) {
-	login := `"id":"412873650192384001","issued_at":"2026-11-21T09:12:33.123Z","last_seen_at":"2026-11-21T09:12:33.123Z",` +
+	login := `"id":"412873650192384001","device":{"class":"tablet","name":"Pixel"},"issued_at":"2026-11-21T09:12:33.123Z","last_seen_at":"2026-11-21T09:12:33.123Z",` +
 		`"expires_at":"2026-11-21T10:12:33.123Z","idle_expires_at":"2026-11-21T09:13:33.123Z"`
 	user := `"id":"41","username":"alice","role":"user","second_factor":false,`
 	times := `"created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`

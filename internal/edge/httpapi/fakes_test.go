@@ -38,6 +38,7 @@ type world struct {
 	unread   error // what the rows of the users say
 	returned int   // attempts that were given back
 	revokers []audit.Actor
+	devices  []*session.Device // of logins
 
 	limit     error // of every attempt
 	tries     []ratelimit.Attempt
@@ -156,7 +157,8 @@ func (p accountsWorld) Check(context.Context, audit.Actor, *account.User, second
 	return nil
 }
 
-func (p accountsWorld) Open(context.Context, audit.Actor, idworker.ID, int64) (session.Opened, error) {
+func (p accountsWorld) Open(_ context.Context, _ audit.Actor, _ idworker.ID, _ int64, on *session.Device) (session.Opened, error) {
+	note(p.world, &p.devices, on)
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
 
@@ -255,13 +257,13 @@ func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(s
 var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
 
 var who = flakepass.Identity{
-	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001,
+	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001, DeviceClass: "phone",
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
 // other is who holds any token but that of who.
 var other = flakepass.Identity{
-	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002,
+	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002, DeviceClass: "other",
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 

@@ -25,6 +25,8 @@ func FuzzBody(f *testing.F) {
 		`{"username":"alice","password":"violet tram sings at noon"}`,
 		`{"username":"ａｌｉｃｅ","password":"violet tram sings at noon"}`,
 		`{"username":"alice","password":"short"}`,
+		`{"username":"alice","password":"violet tram sings at noon","device":{"class":"phone","name":"Ada’s\u202e phone"}}`,
+		`{"username":"alice","password":"violet tram sings at noon","device":{"class":"watch"}}`, `{"device":null}`, `{"device":{"name":7}}`,
 		`{"username":"alice","username":"bob","password":"violet tram sings at noon"}`,
 		`{"Username":"alice","password":"violet tram sings at noon"}`,
 		`{"username":"\ud800","password":"violet tram sings at noon"}`,

@@ -24,6 +24,7 @@ type introspection struct {
 	Role      string `json:"role"`
 	TokenType string `json:"token_type"`
 	JTI       string `json:"jti"` // the ID of the login: a login has one token
+	Device    string `json:"device_class"`
 	IssuedAt  int64  `json:"iat"`
 	Expires   int64  `json:"exp"`
 }
@@ -60,7 +61,7 @@ func (s *server) introspect(c *gin.Context) error {
 	}
 	c.JSON(http.StatusOK, introspection{
 		Active: true, Subject: who.UserID.String(), Username: who.Username, Role: who.Role,
-		TokenType: "Bearer", JTI: who.SessionID.String(),
+		TokenType: "Bearer", JTI: who.SessionID.String(), Device: who.DeviceClass,
 		// The end that comes first: what is idle by then is as dead as what is old.
 		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(),
 	})

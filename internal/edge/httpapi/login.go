@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/gin-gonic/gin"
+	"github.com/go-json-experiment/json"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
@@ -15,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 type credentials struct {
@@ -22,18 +24,41 @@ type credentials struct {
 	Password text `json:"password"`
 }
 
+// described is what a client says of its device.
+type described struct{ class, name text }
+
+// UnmarshalJSON takes an object and nothing else, with no members of other names.
+func (d *described) UnmarshalJSON(b []byte) error {
+	if len(b) == 0 || b[0] != '{' {
+		return errBody
+	}
+	var in struct {
+		Class text `json:"class"`
+		Name  text `json:"name"`
+	}
+	err := json.Unmarshal(b, &in, json.RejectUnknownMembers(true))
+	*d = described{in.Class, in.Name}
+	return err
+}
+
 func (s *server) login(c *gin.Context) error {
 	noStore(c)
 	var in struct {
 		credentials
-		Code   text `json:"code"`
-		Device text `json:"device_credential"`
+		Code       text      `json:"code"`
+		Credential text      `json:"device_credential"`
+		Device     described `json:"device"`
 	}
 	if err := bind(c, &in); err != nil {
 		return err
 	}
+	device, err := session.ParseDevice(string(in.Device.class), string(in.Device.name))
+	if err != nil {
+		return err
+	}
 	from := s.client(c)
-	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Device)) // what is none is of no use, and no reason to refuse
+	from.Device = device
+	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Credential)) // what is none is of no use, and no reason to refuse
 	begun, err := s.Own.Login(c.Request.Context(), from, login.Credentials{
 		Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)),
 	})
@@ -42,13 +67,14 @@ func (s *server) login(c *gin.Context) error {
 	}
 	who := &begun.Identity
 	c.JSON(http.StatusOK, struct {
-		Token         string    `json:"token"`
-		TokenType     string    `json:"token_type"`
-		SessionID     wire.ID   `json:"session_id"`
-		ExpiresAt     wire.Time `json:"expires_at"`
-		IdleExpiresAt wire.Time `json:"idle_expires_at"`
-		Device        string    `json:"device_credential"`
-	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
+		Token         string      `json:"token"`
+		TokenType     string      `json:"token_type"`
+		SessionID     wire.ID     `json:"session_id"`
+		Device        wire.Device `json:"device"`
+		ExpiresAt     wire.Time   `json:"expires_at"`
+		IdleExpiresAt wire.Time   `json:"idle_expires_at"`
+		Credential    string      `json:"device_credential"`
+	}{begun.Token.Reveal(), "Bearer", who.SessionID, render.Device(device), wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
 	return nil
 }
 
@@ -73,7 +99,7 @@ func (s *server) logout(c *gin.Context) error {
 func (s *server) me(c *gin.Context) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	answer := wire.Me{Username: who.Username, Role: who.Role, Session: wire.Session{
-		ID: who.SessionID, IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt), ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
+		ID: who.SessionID, Device: wire.Device{Class: who.DeviceClass}, IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt), ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 	}}
 	// Not c.JSON: this is the most frequent answer with a body.
 	c.Writer.Header()["Content-Type"] = jsonType

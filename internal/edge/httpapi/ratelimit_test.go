@@ -41,7 +41,7 @@ func TestQuotaIsForEachCaller(t *testing.T) {
 		if len(w.asked) != asked+2 || len(w.revoked) != revoked { // the caller's own token only
 			t.Errorf("asked %d and revoked %d more", len(w.asked)-asked, len(w.revoked)-revoked)
 		}
-		w.identity = &flakepass.Identity{UserID: 9, Role: "admin"}
+		w.identity = &flakepass.Identity{UserID: 9, Role: "admin", DeviceClass: "other"}
 		if a := ask("/v1/introspect"); a.status != 200 {
 			t.Errorf("another caller: got %d", a.status)
 		}

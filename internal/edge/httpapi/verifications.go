@@ -134,7 +134,7 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (wire
 	asOfAge := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
 	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
 	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Identity: &wire.Identity{
-		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID,
+		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
 		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
 		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),

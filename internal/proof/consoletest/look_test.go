@@ -154,6 +154,11 @@ func odd(t testing.TB, d *e2e.Deployment) {
 			int64(idworker.Default().Smallest(now.Add(-time.Hour)))+int64(id), id, name, strings.Repeat("wm", 32), strings.Repeat("without-a-blank-", id-5000)+strings.Repeat("and with blanks ", 20),
 			[]byte("null"), []byte(`{"role":"service"}`))
 	}
+	// The newest logins are on devices with names of the same kind, and with mark-up.
+	devices := [][2]string{{"phone", strings.Repeat("W", 64)}, {"tablet", "הטאבלט של דנה"}, {"tv", "<b onclick=alert(1)>客厅电视</b>"}, {"desktop", ""}, {"web", "flakepass console"}, {"watch", "of a newer release"}}
+	for i, device := range devices {
+		e2e.Execute(t, db, "UPDATE users SET device_token_id = token_id, device_class = ?, device_name = ? WHERE id = ?", device[0], device[1], 1000+i)
+	}
 }
 
 // lookAround calls f with every page in every state.

@@ -131,9 +131,12 @@ var parsers = map[string]string{
 	"internal/store/sqlstore.readLimits":  "- it hands on bytes to limit.Decode",
 	"internal/store/sqlstore.MySQLSource": "internal/store/sqlstore.FuzzMySQLSource",
 
-	"internal/edge/httpapi.read":                "internal/edge/httpapi.FuzzBody",
-	"internal/edge/httpapi.given.UnmarshalJSON": "internal/edge/httpapi.FuzzBody",
-	"internal/edge/httpapi.text.UnmarshalJSON":  "internal/edge/httpapi.FuzzBody",
+	"internal/edge/httpapi.read":          "internal/edge/httpapi.FuzzBody",
+	"internal/domain/session.ParseDevice": "internal/domain/session.FuzzParseDevice",
+
+	"internal/edge/httpapi.given.UnmarshalJSON":     "internal/edge/httpapi.FuzzBody",
+	"internal/edge/httpapi.described.UnmarshalJSON": "internal/edge/httpapi.FuzzBody",
+	"internal/edge/httpapi.text.UnmarshalJSON":      "internal/edge/httpapi.FuzzBody",
 
 	"internal/edge/httpapi.limitsJSON.UnmarshalJSON": "- encoding/json reads it into the limit.Doc of limit.Decode, for admins only",
 

@@ -130,6 +130,8 @@ func promises() []Mutant {
 			"err == nil && c.replaced(ctx)", "err == nil && c.replaced(ctx) && false", store, "^TestServerThatIsNotThatOfTheLastPoll"),
 		rule("a list is answered by a server that was replaced", store+"/polls.go",
 			"if db.Several() && !db.galera() {", "if db.Several() && db.galera() {", cluster, "^TestGroupWithOnePrimary$/^a_list_of"),
+		rule("a login has the device of another one", store+"/rows.go",
+			"id != 0 && r.DeviceTokenID.Int64 == id", "id != 0", store, "^TestDeviceIsThat"),
 		rule("several primaries are taken for one", store+"/topology.go",
 			"case s.member() && !on(", "case s.member() && on(\"\") && !on(", cluster, "^TestGroupWithOnePrimary$/^a_store_in"),
 		rule("a poll reads the ends on another connection", store+"/news.go",

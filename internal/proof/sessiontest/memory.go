@@ -116,7 +116,7 @@ func (m *Memory) Begin(_ context.Context, o session.Opening) (session.Begun, err
 		begun.Replaced = m.end(u, asOf, session.Replaced)
 	}
 	begun.Session = session.Session{
-		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash,
+		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash, Device: o.Device,
 		Seen: o.Seen.Truncate(time.Millisecond).UTC(), AsOf: asOf,
 	}
 	u.current, u.highest = o.ID, o.ID

@@ -55,6 +55,9 @@ func begun(t *testing.T, w *world) {
 		if want := session.HashOf(l.token); got.Hash != want {
 			t.Errorf("%s: not the hash of its token", what)
 		}
+		if got.Device.ClassName() != "tablet" {
+			t.Errorf("%s: of class %s, want tablet", what, got.Device.ClassName())
+		}
 		if !got.Seen.Equal(seen) {
 			t.Errorf("%s: seen %v, want %v", what, got.Seen, seen)
 		}

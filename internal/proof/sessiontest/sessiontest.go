@@ -89,6 +89,7 @@ func (w *world) begin(ctx context.Context, user idworker.ID, seen time.Time) (lo
 	l.token = flakepass.NewToken(flakepass.ID(id))
 	l.Begun, err = w.Writer.Begin(ctx, session.Opening{
 		ID: id, Hash: session.HashOf(l.token), UserID: user, PasswordVersion: 1, Seen: seen,
+		Device: session.DeviceOf("tablet", "the tablet of a test"),
 	})
 	return l, err
 }

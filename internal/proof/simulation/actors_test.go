@@ -113,7 +113,7 @@ func (w *world) login(i *instance, user idworker.ID) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*clientPatience)
 	defer cancel()
 	before := w.judge.of(user)
-	opened, err := i.service.Open(ctx, audit.Actor{}, user, 1)
+	opened, err := i.service.Open(ctx, audit.Actor{}, user, 1, nil)
 	if err != nil {
 		return false
 	}

@@ -25,13 +25,13 @@ import (
 func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 	t.Parallel()
 	db, tiers, s, alice := unpolled(t)
-	if _, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion); err == nil {
+	if _, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil); err == nil {
 		t.Error("a login before the clock of the database was read")
 	}
 	if err := tiers.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion)
+	opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 		t.Errorf("an hour idle of five minutes: %v", err)
 	}
 	// What cannot be asked is not decided.
-	again, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion)
+	again, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestMemoryAppliesWhatTheRowsSay(t *testing.T) {
 		"behind":            {time.Hour, func() error { return tiers.touches.Flush(t.Context()) }},
 		"before the answer": {idle - time.Second, func() error { return nil }},
 	} {
-		opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion)
+		opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,6 +67,7 @@ type entry struct {
 
 func newEntry(s session.Session) *entry {
 	e := &entry{Session: s}
+	e.Device = s.Device.WithoutName() // a name is for lists, and no list asks here
 	e.seen.Store(s.Seen.UnixMilli())
 	return e
 }

@@ -18,14 +18,16 @@ import (
 // A value in Redis is
 //
 //	version, then ID, user ID, time seen, as-of (8 bytes each), hash (33),
-//	then reason, role and name (a length byte and the text), then 16 bytes of MAC
+//	then reason, role, name and, in version 2, the class of the device
+//	(a length byte and the text each), then 16 bytes of MAC
 //
 // with times in Unix milliseconds. An alive session has an empty reason; a
 // value with a reason is a tombstone. The MAC is HMAC-SHA-256 under the
 // deployment's key over the Redis key and all before it, so who can only
 // write to Redis cannot make a login, and no value can stand in for another.
 const (
-	codecVersion = 1
+	codecVersion = 1 // of a device of the class "other", and of a tombstone
+	withClass    = 2
 	macLen       = 16
 	fixedLen     = 1 + 4*8 + len(session.Hash{})
 	maxText      = 255
@@ -45,13 +47,17 @@ func newCodec(key []byte) codec {
 }
 
 func (c codec) encode(key string, s *session.Session) ([]byte, error) {
-	b := make([]byte, 0, fixedLen+3+len(s.Ended)+len(s.Role)+len(s.Username)+macLen)
-	b = append(b, codecVersion)
+	texts, version := []string{string(s.Ended), s.Role, s.Username}, byte(codecVersion)
+	if class := s.Device.ClassName(); class != session.OtherDevice && s.Alive() {
+		texts, version = append(texts, class), withClass
+	}
+	b := make([]byte, 0, fixedLen+4+len(s.Ended)+len(s.Role)+len(s.Username)+len(s.Device.ClassName())+macLen)
+	b = append(b, version)
 	for _, n := range []int64{int64(s.ID), int64(s.UserID), s.Seen.UnixMilli(), s.AsOf.UnixMilli()} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
 	b = append(b, s.Hash[:]...)
-	for _, text := range []string{string(s.Ended), s.Role, s.Username} {
+	for _, text := range texts {
 		if len(text) > maxText {
 			return nil, fmt.Errorf("redisstore: a text of %d bytes does not fit", len(text))
 		}
@@ -63,7 +69,7 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 // decode is the session in a value, if this deployment wrote it under key for
 // the session with that ID.
 func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, error) {
-	if len(b) < fixedLen+3+macLen || b[0] != codecVersion {
+	if len(b) < fixedLen+3+macLen || b[0] != codecVersion && b[0] != withClass {
 		return session.Session{}, errForeign
 	}
 	body := b[:len(b)-macLen]
@@ -77,17 +83,18 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 	}
 	rest := body[1+4*8:]
 	rest = rest[copy(s.Hash[:], rest):]
-	var texts [3]string
-	for i := range texts {
+	var texts [4]string
+	for i := range texts[:2+int(b[0])] {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
 			return session.Session{}, errForeign
 		}
 		texts[i], rest = string(rest[1:1+int(rest[0])]), rest[1+int(rest[0]):]
 	}
-	if len(rest) != 0 || s.ID != id {
+	if len(rest) != 0 || s.ID != id || b[0] == withClass && (texts[0] != "" || texts[3] == "" || texts[3] == session.OtherDevice) {
 		return session.Session{}, errForeign
 	}
 	s.Ended, s.Role, s.Username = session.Reason(texts[0]), texts[1], texts[2]
+	s.Device = session.DeviceOf(texts[3], "")
 	return s, nil
 }
 

@@ -36,6 +36,17 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 			t.Errorf("got %+v, %v; want %+v", got, err, s)
 		}
 	}
+	phone := alive(1)
+	phone.Device = session.DeviceOf("phone", "Ada’s phone")
+	phone.AsOf = phone.AsOf.Truncate(time.Millisecond).UTC()
+	got, err := redisstore.Decode(secret, redisstore.KeyOf(1), 1, encode(t, secret, phone))
+	if phone.Device = session.DeviceOf("phone", ""); err != nil || got != phone {
+		t.Errorf("got %+v, %v; want %+v, whose device has a class and no name", got, err, phone)
+	}
+	phone.Ended = session.LoggedOut
+	if ended := encode(t, secret, phone); ended[0] != 1 {
+		t.Error("an earlier release cannot read that a session on a phone has ended")
+	}
 	s := alive(1)
 	s.Username = strings.Repeat("x", 256)
 	if _, err := redisstore.Encode(secret, redisstore.KeyOf(1), &s); err == nil {
@@ -113,7 +124,7 @@ func TestNoBitMayFlip(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{}, int64(7))
 	f.Add(make([]byte, 200), int64(0))
-	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7}} {
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7}, {ID: 7, Device: session.DeviceOf("tv", "")}} {
 		good := encode(f, secret, s)
 		f.Add(good, int64(7))
 		f.Add(good, int64(8))
@@ -140,7 +151,7 @@ func FuzzDecode(f *testing.F) {
 // to what a newer or broken release with the same key may have written.
 func FuzzDecodeSigned(f *testing.F) {
 	const macLen = 16
-	for _, s := range []session.Session{alive(7), gone(7, session.Idle)} {
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7, Device: session.DeviceOf("tv", "")}} {
 		good := encode(f, secret, s)
 		f.Add(good[:len(good)-macLen])
 	}

@@ -150,7 +150,7 @@ func (l Logins) Get(ctx context.Context, id idworker.ID) (got session.Session, e
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	err = l.DB.latest(ctx, func(conn *gorm.DB) error {
-		got, _, err = l.read(conn, id)
+		got, _, err = l.loginOf(conn, id)
 		return err
 	})
 	return got, err

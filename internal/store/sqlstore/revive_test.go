@@ -163,7 +163,7 @@ func (l *lives) pick(rt *rapid.T) int { return rapid.IntRange(0, 1).Draw(rt, "in
 
 func (l *lives) login(rt *rapid.T) {
 	n, user := l.nodes[l.pick(rt)], idworker.ID(rapid.IntRange(1, crowd).Draw(rt, "user"))
-	opened, err := n.service.Open(l.ctx, audit.Actor{}, user, 1)
+	opened, err := n.service.Open(l.ctx, audit.Actor{}, user, 1, nil)
 	if err != nil {
 		rt.Fatal(err)
 	}

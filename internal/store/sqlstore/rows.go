@@ -56,6 +56,9 @@ type tokenRow struct {
 	EndedTokenID    sql.NullInt64
 	EndedTokenHash  []byte
 	EndedReason     sql.NullString
+	DeviceTokenID   sql.NullInt64
+	DeviceClass     sql.NullString
+	DeviceName      sql.NullString
 	GlobalFloor     int64 // of all users, beside the row's own
 
 	// Beside a row that Sessions.find has read.
@@ -65,7 +68,8 @@ type tokenRow struct {
 }
 
 const tokenColumns = "id AS user_id, username, role, password_version, disabled_at, " +
-	"token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason"
+	"token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
+	"device_token_id, device_class, device_name"
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {
@@ -96,6 +100,9 @@ func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Sessio
 		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf,
 	}
 	copy(s.Hash[:], hash)
+	if id != 0 && r.DeviceTokenID.Int64 == id {
+		s.Device = session.DeviceOf(r.DeviceClass.String, r.DeviceName.String)
+	}
 	return s
 }
 

@@ -50,10 +50,10 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	return s.read(s.DB.gorm.WithContext(ctx), id)
+	return s.loginOf(s.DB.gorm.WithContext(ctx), id)
 }
 
-func (s *Sessions) read(on *gorm.DB, id idworker.ID) (session.Session, session.Basis, error) {
+func (s *Sessions) loginOf(on *gorm.DB, id idworker.ID) (session.Session, session.Basis, error) {
 	asOf := s.now()
 	row, ended, err := s.DB.findLogin(on, id)
 	switch {
@@ -207,8 +207,8 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 			return session.Begun{}, err
 		}
 	}
-	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+s.DB.d.provedNow()+stamp+" WHERE "+unmoved,
-		int64(o.ID), o.Hash[:], seen.UnixMilli(), int64(o.ID), row.UserID, 0)
+	done := tx.Exec("UPDATE users SET token_id = ?, token_hash = ?, token_seen_at = ?, "+setDevice+", "+s.DB.d.provedNow()+stamp+" WHERE "+unmoved,
+		append([]any{int64(o.ID), o.Hash[:], seen.UnixMilli()}, append(deviceArgs(o), int64(o.ID), row.UserID, 0)...)...)
 	if done.Error != nil {
 		return session.Begun{}, done.Error
 	}
@@ -221,6 +221,17 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 		return session.Begun{}, cmp.Or(err, gorm.ErrDuplicatedKey)
 	}
 	begun.Session = row.session(int64(o.ID), o.Hash[:], asOf)
-	begun.Session.Seen = fromMillis(seen.UnixMilli())
+	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
 	return begun, nil
+}
+
+// setDevice writes the device of a login. It names the login: a release that does not
+// know the columns leaves there what the user's last login on this release has said.
+const setDevice = "device_token_id = ?, device_class = ?, device_name = ?"
+
+func deviceArgs(o session.Opening) []any {
+	if o.Device == nil {
+		return []any{nil, nil, nil}
+	}
+	return []any{int64(o.ID), o.Device.Class, o.Device.Name}
 }

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/text/secure/precis"
+
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+)
+
+// A Device is what a client said of itself when its session began. It is shown to
+// people and never trusted: an app may say anything. It does not change. A nil Device
+// is one of the class [OtherDevice] without a name.
+type Device struct {
+	Class string // one of [DeviceClasses]
+	Name  string // for people, at most [MaxDeviceName] characters; may be empty
+}
+
+// OtherDevice is the class of a device of which the client says nothing.
+const OtherDevice = "other"
+
+// MaxDeviceName is how many characters the name of a device has at most.
+const MaxDeviceName = 64
+
+// DeviceClasses are the classes that a client may name.
+func DeviceClasses() []string {
+	return []string{"phone", "tablet", "desktop", "web", "tv", OtherDevice}
+}
+
+// ClassName is the class; that of a nil Device is [OtherDevice].
+func (d *Device) ClassName() string {
+	if d == nil {
+		return OtherDevice
+	}
+	return d.Class
+}
+
+// Label is the name; that of a nil Device is empty.
+func (d *Device) Label() string {
+	if d == nil {
+		return ""
+	}
+	return d.Name
+}
+
+// ParseDevice is the device that a client describes. An empty class is [OtherDevice];
+// another one than [DeviceClasses] is an [*invalid.Error] for the field device.class.
+//
+// A name is made to fit, and never refused: it comes from the settings of a phone, and
+// nobody is to be locked out by what the phone is called. It is kept in the form of the
+// PRECIS profile Nickname (RFC 8266), without the mapping to lower case: characters that
+// do not show are left out, compatible ones are replaced, spaces are single, and what
+// is beyond [MaxDeviceName] is cut off.
+func ParseDevice(class, name string) (*Device, error) {
+	if class == "" {
+		class = OtherDevice
+	}
+	if !slices.Contains(DeviceClasses(), class) {
+		return nil, invalid.Of("device.class", "unknown_value", "must be one of "+strings.Join(DeviceClasses(), ", "))
+	}
+	return DeviceOf(class, deviceName(name)), nil
+}
+
+func deviceName(text string) string {
+	// What is behind is cut off in any case, and a request may bring thousands.
+	text = strings.ToValidUTF8(text[:min(len(text), 16*MaxDeviceName)], "")
+	name, err := precis.Nickname.String(text)
+	if err != nil {
+		name, _ = precis.Nickname.String(strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) {
+				return ' '
+			}
+			if _, err := precis.Nickname.String(string(r)); err != nil {
+				return -1
+			}
+			return r
+		}, text)) // what is in a wrong place is no name
+	}
+	if runes := []rune(name); len(runes) > MaxDeviceName {
+		name = strings.TrimSpace(string(runes[:MaxDeviceName]))
+	}
+	return name
+}
+
+// DeviceOf is a device as it is kept: nil for the class [OtherDevice], or none, without a
+// name. Those without a name are shared, so that they cost a cache only a pointer.
+func DeviceOf(class, name string) *Device {
+	switch {
+	case name != "":
+		return &Device{Class: class, Name: name}
+	case class == "" || class == OtherDevice:
+		return nil
+	}
+	held, ok := nameless.Load(class)
+	if !ok {
+		held, _ = nameless.LoadOrStore(class, &Device{Class: class})
+	}
+	d, _ := held.(*Device) // nothing else is stored
+	return d
+}
+
+// nameless are the devices without a name by their class. There are few: a class comes
+// from [ParseDevice], or from a row or a cache that has it from there.
+var nameless sync.Map
+
+// WithoutName is the device without its name, for a cache.
+func (d *Device) WithoutName() *Device {
+	if d == nil || d.Name == "" {
+		return d
+	}
+	return DeviceOf(d.Class, "")
+}

@@ -1,0 +1,75 @@
+package session_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// TestDeviceIsKeptAsPeopleReadIt: no name refuses a login, and none has a character that
+// does not show.
+func TestDeviceIsKeptAsPeopleReadIt(t *testing.T) {
+	for given, want := range map[string]string{
+		"Ada’s iPhone": "Ada’s iPhone", "  a   b ": "a b", "小米手机 14": "小米手机 14", "ＰＩＸＥＬ": "PIXEL", "": "", " \t ": "",
+		"evil\u202ephone": "evilphone", "a\u200bb": "ab", "two\nlines": "two lines", "\x00": "",
+		"👨\u200d👩\u200d👧 iPad":   "👨👩👧 iPad", // a family is joined by a character that does not show
+		"\xff\xfe tv":            "tv",
+		strings.Repeat("ä ", 64): strings.TrimSpace(strings.Repeat("ä ", 32)),
+	} {
+		d, err := session.ParseDevice("phone", given)
+		if err != nil || d.Name != want || d.Class != "phone" {
+			t.Errorf("%q: %+v, %v; want %q", given, d, err, want)
+		}
+	}
+	if d, err := session.ParseDevice("", ""); d != nil || err != nil || d.ClassName() != session.OtherDevice || d.Label() != "" {
+		t.Errorf("nothing said: %+v, %v", d, err)
+	}
+	if d, err := session.ParseDevice("", "Fridge"); err != nil || d.Class != session.OtherDevice || d.Name != "Fridge" {
+		t.Errorf("a name alone: %+v, %v", d, err)
+	}
+	for _, class := range []string{"Phone", "watch", " phone", "phone\x00"} {
+		_, err := session.ParseDevice(class, "")
+		wrong, ok := errors.AsType[*invalid.Error](err)
+		if !ok || wrong.Fields[0].Field != "device.class" || !strings.Contains(err.Error(), "must be one of phone, tablet") || strings.Contains(err.Error(), "watch") {
+			t.Errorf("class %q: %v", class, err)
+		}
+	}
+}
+
+// TestDeviceInACacheIsSharedAndHasNoName, so that it costs a pointer.
+func TestDeviceInACacheIsSharedAndHasNoName(t *testing.T) {
+	one, _ := session.ParseDevice("tablet", "one")
+	two, _ := session.ParseDevice("tablet", "two")
+	if one.WithoutName() != two.WithoutName() || one.WithoutName().Name != "" || one.WithoutName().Class != "tablet" || one.Name != "one" {
+		t.Errorf("%p %+v, %p %+v", one.WithoutName(), one.WithoutName(), two.WithoutName(), one)
+	}
+	other, _ := session.ParseDevice("other", "a name")
+	if other.WithoutName() != nil || (*session.Device)(nil).WithoutName() != nil {
+		t.Error("other is not nil")
+	}
+}
+
+func FuzzParseDevice(f *testing.F) {
+	for _, class := range append(session.DeviceClasses(), "", "watch") {
+		f.Add(class, "Ada’s\u202e 👨\u200d👩 \xff phone")
+	}
+	f.Fuzz(func(t *testing.T, class, name string) {
+		d, err := session.ParseDevice(class, name)
+		if err != nil {
+			return
+		}
+		kept := d.Label()
+		if !utf8.ValidString(kept) || utf8.RuneCountInString(kept) > session.MaxDeviceName || strings.TrimSpace(kept) != kept || strings.ContainsAny(kept, "\x00\n\u200b\u202e") {
+			t.Errorf("%q is kept as %q", name, kept)
+		}
+		again, err := session.ParseDevice(class, kept)
+		if err != nil || again.Label() != kept || again.ClassName() != d.ClassName() || !slices.Contains(session.DeviceClasses(), d.ClassName()) {
+			t.Errorf("%q is kept as %q, and that as %q", name, kept, again.Label())
+		}
+	})
+}
