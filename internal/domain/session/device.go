@@ -30,14 +30,6 @@ func DeviceClasses() []string {
 	return []string{"phone", "tablet", "desktop", "web", "tv", OtherDevice}
 }
 
-// ClassName is the class; that of a nil Device is [OtherDevice].
-func (d *Device) ClassName() string {
-	if d == nil {
-		return OtherDevice
-	}
-	return d.Class
-}
-
 // Label is the name; that of a nil Device is empty.
 func (d *Device) Label() string {
 	if d == nil {

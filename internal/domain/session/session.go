@@ -117,6 +117,14 @@ func (s Source) String() string {
 // too old is the policy's business.
 func (s *Session) Alive() bool { return s.Ended == "" }
 
+// ClassName is the class; that of a nil Device is [OtherDevice].
+func (d *Device) ClassName() string {
+	if d == nil {
+		return OtherDevice
+	}
+	return d.Class
+}
+
 // ErrNotFound means that there is no such session, and that no trace of an earlier one
 // is kept.
 var ErrNotFound = errors.New("session not found")

@@ -16,7 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
-	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 type credentials struct {
@@ -74,7 +73,7 @@ func (s *server) login(c *gin.Context) error {
 		ExpiresAt     wire.Time   `json:"expires_at"`
 		IdleExpiresAt wire.Time   `json:"idle_expires_at"`
 		Credential    string      `json:"device_credential"`
-	}{begun.Token.Reveal(), "Bearer", who.SessionID, render.Device(device), wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
+	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: device.ClassName(), Name: device.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
 	return nil
 }
 

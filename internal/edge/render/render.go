@@ -10,7 +10,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -35,13 +34,10 @@ func Person(p *operator.Person) wire.Person {
 // Session is a login that lives.
 func Session(l *operator.Login) wire.UserSession {
 	return wire.UserSession{
-		Session: wire.Session{ID: wire.ID(l.ID), Device: Device(l.Device), IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen), ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt)},
+		Session: wire.Session{ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen), ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt)},
 		UserID:  wire.ID(l.UserID), Username: l.Username, Role: l.Role,
 	}
 }
-
-// Device is what a client said of itself.
-func Device(d *session.Device) wire.Device { return wire.Device{Class: d.ClassName(), Name: d.Label()} }
 
 // Reset is a started reset of a password that can be used.
 func Reset(r *account.OpenReset) wire.OpenReset {

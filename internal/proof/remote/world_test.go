@@ -20,7 +20,6 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
 	"github.com/flakepass/flakepass/internal/store/feed"
-	"github.com/flakepass/flakepass/internal/store/layer"
 	"github.com/flakepass/flakepass/internal/store/memstore"
 )
 
@@ -103,7 +102,7 @@ func (h *house) open(ctx context.Context, running *sync.WaitGroup) *place {
 		h.t.Fatal(err)
 	}
 	p.session = &session.Service{
-		Store: &layer.Publisher{Store: p.memory, To: p.news}, Rows: p, Policy: rule, Known: ends, Near: remoteBound,
+		Store: &broadcast.Publisher{Store: p.memory, To: p.news}, Rows: p, Policy: rule, Known: ends, Near: remoteBound,
 	}
 	if p.handler, err = httpapi.New(httpapi.Options{
 		Sessions: p.session, Recognition: recognition{p.session, ends}, InForce: rule, News: p.news,

@@ -17,13 +17,12 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
-	"github.com/flakepass/flakepass/internal/store/layer"
 )
 
 // serve gives an instance what a Remote asks: the real handler.
 func (w *world) serve(i *instance) {
 	i.news = broadcast.New(broadcast.Options{Feed: i.feed, Policy: i.rule, Bound: w.bound, Ring: 1 << 10})
-	i.service.Store = &layer.Publisher{Store: i.service.Store, To: i.news}
+	i.service.Store = &broadcast.Publisher{Store: i.service.Store, To: i.news}
 	var err error
 	i.handler, err = httpapi.New(httpapi.Options{
 		Sessions: caller{i.service, w.mine}, Recognition: recognition{i}, InForce: i.rule, News: i.news, Quota: open{}, Bound: w.bound,

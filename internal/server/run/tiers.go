@@ -90,7 +90,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	if err := t.cache(ctx, cfg, db, redisstore.Options{Feed: t.feed, Unpublished: metrics.Unpublished, Foreign: foreign(metrics, collector), Log: log}, metrics); err != nil {
 		return nil, err
 	}
-	t.near = &layer.Publisher{Store: t.near, To: t.news}
+	t.near = &broadcast.Publisher{Store: t.near, To: t.news}
 	return t, nil
 }
 

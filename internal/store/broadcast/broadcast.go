@@ -8,6 +8,7 @@
 package broadcast
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -209,4 +210,20 @@ func (h *Hub) read(at uint64) (ends []session.End, next uint64, more <-chan stru
 		ends = append(ends, h.ring[h.slot(next)].End)
 	}
 	return ends, next, h.more, nil
+}
+
+// A Publisher is a [session.Store] in front of another that streams every end that it
+// is given.
+type Publisher struct {
+	session.Store // everything but Publish is the next store's
+	To            *Hub
+}
+
+var _ session.Store = (*Publisher)(nil)
+
+// Publish streams, and then passes the end on: the next store may wait for one that
+// instances share.
+func (p *Publisher) Publish(ctx context.Context, ended session.Session) error {
+	p.To.ApplyEnd(ended)
+	return p.Store.Publish(ctx, ended)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/broadcast"
-	"github.com/flakepass/flakepass/internal/store/layer"
 )
 
 const bound = 5 * time.Second
@@ -102,7 +101,7 @@ func TestFollowerHearsEveryEndOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := open(broadcast.Options{})
 		l, stop := follow(t, h, "")
-		tier := &layer.Publisher{Store: deaf{}, To: h}
+		tier := &broadcast.Publisher{Store: deaf{}, To: h}
 		for user := idworker.ID(1); user <= 600; user++ {
 			if err := tier.Publish(t.Context(), end(user)); err != nil {
 				t.Fatal(err)
