@@ -105,6 +105,7 @@ promise: ## run all tests of the promise: the model, PROMISE_WORLDS (1000000) si
 campaign: servers build ## attack the promise from outside for CAMPAIGN (20m), on each database, with and without Redis; SEED=n repeats an earlier run
 	$(GO) build -tags $(TAGS) -o bin/campaign ./internal/proof/campaign
 	$(WITHSERVERS) -only redis -- bin/campaign -program $(BIN) -for $(CAMPAIGN) -seed '$(SEED)'
+	FLAKEPASS_CAMPAIGN=clock $(WITHSERVERS) -only redis -- $(GO) test -tags $(TAGS) -count=1 -v -timeout 20m -run TestPromiseHoldsWithWrongClocks ./internal/proof/campaign
 
 attack: servers ## attack the real program, alone and behind nginx (docs/threats.md), with a million forged tokens: some ten minutes
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/proof/attack
@@ -168,7 +169,7 @@ peers: ## compare idworker with other ID generators, in about six minutes (docs/
 	cd $(PEERS) && GOWORK=off $(GO) build -o "$(CURDIR)/bin/peers" .
 	bin/peers $(PEERSFLAGS)
 
-scale: servers ## build 1 and then 10 million users in a MySQL of its own and measure (docs/performance.md); SCALE=n,n chooses
+scale: servers ## build 1 and then 10 million users in a MySQL of its own and measure (docs/performance.md); SCALE=n,nx5 chooses, x5 with five sessions each
 	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -durable -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/proof/scale
 

@@ -17,6 +17,7 @@ func TestConstraints(t *testing.T) {
 		login = "UPDATE users SET token_id = 10, token_hash = x'01', token_seen_at = 1 WHERE id = 1"
 		bob   = "INSERT INTO users (id, username, password_hash, role, created_at, updated_at) VALUES (2, 'bob', 'x', 'user', 1, 1)"
 		node  = "INSERT INTO worker_nodes (number, owner_token, holder, fence_ms, seen_at) VALUES (0, 'a', 'b', 1, 1)"
+		slot  = "INSERT INTO user_slots (id, user_id, slot, token_id, token_hash, token_seen_at) VALUES (5, 1, 1, 10, x'01', 1)"
 		key   = "INSERT INTO deployment (id, cache_key, created_at) VALUES (1, x'01', 1)"
 	)
 	cases := []struct {
@@ -69,6 +70,15 @@ func TestConstraints(t *testing.T) {
 		{"idle as long as absolute", nil, "UPDATE settings SET idle_timeout_ms = absolute_lifetime_ms", false},
 		{"idle longer than absolute", nil, "UPDATE settings SET idle_timeout_ms = absolute_lifetime_ms + 1", true},
 		{"note of 1001", nil, "UPDATE settings SET note = '" + strings.Repeat("x", 1001) + "'", true},
+		{"login in a further slot", nil, slot, false},
+		{"slot 31", nil, strings.Replace(slot, "5, 1, 1", "5, 1, 31", 1), false},
+		{"slot 0 beside the user", nil, strings.Replace(slot, "5, 1, 1", "5, 1, 0", 1), true},
+		{"slot 32", nil, strings.Replace(slot, "5, 1, 1", "5, 1, 32", 1), true},
+		{"slot twice", []string{slot}, strings.Replace(strings.Replace(slot, "(5", "(6", 1), "10,", "11,", 1), true},
+		{"two slots with logins of one id", []string{slot}, strings.Replace(slot, "5, 1, 1", "6, 1, 2", 1), true},
+		{"floor raised under a login in a slot", []string{slot}, "UPDATE user_slots SET token_floor = 10 WHERE id = 5", true},
+		{"login in a slot without a hash", []string{slot}, "UPDATE user_slots SET token_hash = NULL WHERE id = 5", true},
+		{"end in a slot without a hash", []string{slot}, "UPDATE user_slots SET ended_token_id = 1, ended_reason = 'x' WHERE id = 5", true},
 		{"worker number 0", nil, node, false},
 		{"worker number twice", []string{node}, node, true},
 		{"deployment", nil, key, false},

@@ -31,7 +31,8 @@
 // A call is sent once, unless [Options].Retries says otherwise. Then a call that
 // changes nothing, or that may safely be made twice, is sent again after a 503 or
 // a 429, at the time that the server gives in Retry-After and a random part more.
-// These are the methods that read, [Client.Logout], [Client.EndSession],
+// These are the methods that read, [Client.Logout], [Client.LogoutOthers],
+// [Client.LogoutEverywhere], [Client.EndMySession], [Client.EndSession],
 // [Client.Introspect] and [Client.Revoke]. No other call is ever repeated: a
 // second login would end the first, and a second change could undo the
 // change of another.

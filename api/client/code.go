@@ -32,7 +32,10 @@ const (
 	ResetTokenInvalid      Code = "reset_token_invalid"
 	RegistrationClosed     Code = "registration_closed"
 	UsernameTaken          Code = "username_taken"
-	LastAdmin              Code = "last_admin"
+	// SessionLimit: [Problem] has the logins of the user, and a ticket for [Credentials].
+	SessionLimit Code = "session_limit"
+	TicketOver   Code = "ticket_over"
+	LastAdmin    Code = "last_admin"
 
 	// Of a second factor.
 	SecondFactorRequired    Code = "second_factor_required"

@@ -135,7 +135,7 @@ func ExampleClient_Sessions() {
 	if err != nil {
 		panic(err)
 	}
-	for s, err := range c.Sessions(context.Background()) {
+	for s, err := range c.Sessions(context.Background(), "") {
 		if err != nil {
 			panic(err)
 		}

@@ -46,6 +46,15 @@ type Credentials struct {
 	// Device is what people see of this device where they see their logins. The zero one
 	// is of the class other.
 	Device wire.Device
+	// DeviceID is what the app keeps on this device to know it again, such as a random number. A
+	// login on the same device replaces its own. The server keeps a hash of it. It may be empty.
+	DeviceID string
+	// EndSession is a login of the user that ends for this one, as [SessionLimit] lists them;
+	// 0 is none.
+	EndSession flakepass.ID
+	// Ticket is what came with [SessionLimit]. It stands for Username, Password and Code,
+	// which are not sent then.
+	Ticket Ticket
 	// Last is the token of that login, if it is still there, living or dead. It does
 	// the same until the account is logged in to twice elsewhere.
 	Last flakepass.Token
@@ -63,18 +72,21 @@ type Login struct {
 	DeviceCredential DeviceCredential
 }
 
-// Login begins the one login of a user, and ends the one before. It fails with
-// [CredentialsInvalid], [AccountDisabled], [RateLimited] or [Busy]; and, if the
-// password is right, [SecondFactorRequired], [SecondFactorInvalid] or
-// [PasswordResetRequired]. After any
+// Login begins a login of a user, and ends those for which the policy leaves no room. It fails
+// with [CredentialsInvalid], [AccountDisabled], [RateLimited] or [Busy]; and, if the
+// password is right, [SecondFactorRequired], [SecondFactorInvalid], [PasswordResetRequired] or
+// [SessionLimit]. The problem of that has the logins of the user, and a ticket to go on with.
+// [TicketOver] means that the ticket cannot be used any more. After any
 // other failure a login may have begun: log in again.
 func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
 		namePassword
-		Code       string      `json:"code,omitempty"`
-		Credential string      `json:"device_credential,omitempty"`
-		Device     wire.Device `json:"device,omitzero"`
-	}{namePassword{who.Username, who.Password.reveal()}, who.Code, who.DeviceCredential.Reveal(), who.Device}, open, func(r *call) {
+		Code       string   `json:"code,omitempty"`
+		Credential string   `json:"device_credential,omitempty"`
+		Device     ofDevice `json:"device,omitzero"`
+		End        wire.ID  `json:"end_session,omitzero"`
+		Ticket     string   `json:"ticket,omitempty"`
+	}{namePassword{who.Username, who.Password.reveal()}, who.Code, who.DeviceCredential.Reveal(), ofDevice{who.Device, who.DeviceID}, who.EndSession, who.Ticket.Reveal()}, open, func(r *call) {
 		if !who.Last.IsZero() {
 			r.header = http.Header{"Authorization": {"Bearer " + who.Last.Reveal()}}
 		}
@@ -83,6 +95,11 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 		return Login{}, err
 	}
 	return Login{v.Token.Token, v.SessionID, v.Device, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Credential)}, nil
+}
+
+type ofDevice struct {
+	wire.Device
+	ID string `json:"id,omitempty"`
 }
 
 type wireLogin struct {

@@ -59,6 +59,21 @@ func NewDeviceCredential(text string) DeviceCredential {
 // Reveal is the text, to be kept for the next login.
 func (d DeviceCredential) Reveal() string { return d.reveal() }
 
+// A Ticket came with [SessionLimit], and stands for the proofs of one login. It cannot print
+// itself, as a [Password] cannot; the zero Ticket is none.
+type Ticket struct{ secret }
+
+// NewTicket makes one of its text; of an empty text none.
+func NewTicket(text string) Ticket {
+	if text == "" {
+		return Ticket{}
+	}
+	return Ticket{secret{text: &text}}
+}
+
+// Reveal is the text.
+func (t Ticket) Reveal() string { return t.reveal() }
+
 // A ResetToken lets who has it set the password of one user, once. It cannot
 // print itself, as a [Password] cannot. The zero ResetToken is none.
 type ResetToken struct{ secret }

@@ -21,7 +21,14 @@ type PolicyChange struct {
 	AbsoluteLifetime wire.Seconds `json:"absolute_lifetime_seconds"`
 	TouchInterval    wire.Seconds `json:"touch_interval_seconds"`
 	SweepSchedule    string       `json:"sweep_schedule"`
-	Limits           *wire.Limits `json:"limits,omitempty"`
+	MaxSessions      int          `json:"max_sessions,omitempty"` // 0: as it is
+
+	OverLimit     string   `json:"over_limit,omitempty"`     // wire.ReplaceOldest or wire.Refuse; empty: as it is
+	DeviceClasses []string `json:"device_classes,omitempty"` // nil: as they are
+	// Overrides replace all that there are; nil: as they are.
+	Overrides *[]wire.Override `json:"overrides,omitempty"`
+
+	Limits *wire.Limits `json:"limits,omitempty"`
 	PolicyHow
 }
 

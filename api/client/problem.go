@@ -24,6 +24,8 @@ type Problem struct {
 	Errors     []wire.FieldError // of [ValidationFailed]: every broken rule
 	Reasons    []string          // of [NotReady]: what is not
 	Effect     *wire.Effect      // of [ConfirmationRequired]: what the change would do; else nil
+	Sessions   []wire.MySession  // of [SessionLimit]: the logins of the user, the newest first
+	Ticket     Ticket            // of [SessionLimit]: for [Credentials], in place of the proofs
 	RetryAfter time.Duration     // when to ask again; 0 if the server does not say
 	RequestID  string            // under which the server logs the request; may be empty
 }
@@ -102,6 +104,15 @@ func readProblem(body []byte, isJSON bool) *Problem {
 	}
 	if w.Effect != nil && w.Effect.Sane() {
 		p.Effect = w.Effect
+	}
+	for _, s := range w.Sessions[:min(len(w.Sessions), maxList)] {
+		if s.Complete() {
+			s.Device.Class, s.Device.Name = clean(s.Device.Class), clean(s.Device.Name)
+			p.Sessions = append(p.Sessions, s)
+		}
+	}
+	if len(w.Ticket) <= maxText {
+		p.Ticket = NewTicket(w.Ticket)
 	}
 	return p
 }

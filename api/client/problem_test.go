@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,6 +27,17 @@ func TestProblemIsReadWhole(t *testing.T) {
 	const want = "client: many logins would end; say confirm: a must be c; d must be f: g (409 confirmation_required)"
 	if p.Error() != want {
 		t.Errorf("got  %s\nwant %s", p, want)
+	}
+}
+
+// TestRefusalOfALoginHasWhatToGoOnWith: the logins, and a ticket that does not print itself.
+func TestRefusalOfALoginHasWhatToGoOnWith(t *testing.T) {
+	t.Parallel()
+	p := readProblem([]byte(`{"code":"session_limit","ticket":"the-ticket","sessions":[{"id":"7","device":{"class":"phone","name":"a\u001b[2J"},`+
+		`"issued_at":"2026-11-21T09:12:33Z","last_seen_at":"2026-11-21T09:12:33Z","expires_at":"2026-11-21T09:12:33Z","idle_expires_at":"2026-11-21T09:12:33Z","current":false},{"id":"8"}]}`), true)
+	if len(p.Sessions) != 1 || p.Sessions[0].ID != 7 || strings.Contains(p.Sessions[0].Device.Name, "\x1b") || p.Ticket.Reveal() != "the-ticket" ||
+		strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, p), "the-ticket") {
+		t.Errorf("got %+v", *p)
 	}
 }
 

@@ -65,9 +65,13 @@ type because struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Sessions lists the logins that live, newest first.
-func (c *Client) Sessions(ctx context.Context) iter.Seq2[wire.UserSession, error] {
-	return list[wire.UserSession](ctx, c, "/v1/admin/sessions", "sessions", nil)
+// Sessions lists the logins that live, newest first; with a class, those on devices of it.
+func (c *Client) Sessions(ctx context.Context, deviceClass string) iter.Seq2[wire.UserSession, error] {
+	var only url.Values
+	if deviceClass != "" {
+		only = url.Values{"device_class": {deviceClass}}
+	}
+	return list[wire.UserSession](ctx, c, "/v1/admin/sessions", "sessions", only)
 }
 
 // Session is one login that lives. One that is over is [NotFound].

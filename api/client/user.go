@@ -85,11 +85,17 @@ func (c *Client) ChangeUser(ctx context.Context, id flakepass.ID, to UserChange)
 	return UserChanged{&v, 0}, nil
 }
 
-// LogoutUser ends the login of a user, if there is one. within is as
+// A LogoutHow says which logins of a user end, and why.
+type LogoutHow struct {
+	DeviceClass string `json:"device_class,omitempty"` // only those on devices of this class; empty: all
+	Reason      string `json:"reason,omitempty"`       // for the record
+}
+
+// LogoutUser ends the logins of a user that how is about, if there are any. within is as
 // [Client.Logout] returns it. After an error other than [NotFound] assume that
-// the login still lives, and try again.
-func (c *Client) LogoutUser(ctx context.Context, id flakepass.ID, reason string) (within time.Duration, err error) {
-	return c.act(ctx, http.MethodPost, "/v1/admin/users/"+id.String()+"/logout", because{reason})
+// they still live, and try again.
+func (c *Client) LogoutUser(ctx context.Context, id flakepass.ID, how LogoutHow) (within time.Duration, err error) {
+	return c.act(ctx, http.MethodPost, "/v1/admin/users/"+id.String()+"/logout", how)
 }
 
 // Stats counts users and living logins.

@@ -10,7 +10,7 @@ import (
 // A remembered is an answer: who holds a token, and what that relies on.
 type remembered struct {
 	key      key
-	user     ID
+	of       place
 	username string
 	role     string
 	device   string // its class
@@ -21,8 +21,8 @@ type remembered struct {
 
 	seen  int64        // when it was last used by what its row said, by the server's clock: Unix milliseconds
 	noted atomic.Int64 // the last use that the server knows, by its clock: Unix milliseconds
-	using atomic.Bool  // a use has yet to be reported
 	renew atomic.Int64 // the instant before which it is not renewed again
+	using atomic.Bool  // a use has yet to be reported
 	hot   atomic.Bool  // asked for since the hand last came by
 }
 
@@ -31,14 +31,14 @@ type remembered struct {
 // about again, by and by.
 func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono steady) (who Identity, renew bool, err error) {
 	fresh, streamed := r.known.fresh(e, now, r.o.MaxStale)
-	if why := r.known.find(e.user, e.key.id); why != nil {
+	if why := r.known.find(e.of, e.key.id); why != nil {
 		return who, false, why
 	}
-	rule, clock := r.known.rule.Load(), r.known.clock.Load()
-	if !fresh || rule == nil || clock == nil {
+	policy, clock := r.known.rule.Load(), r.known.clock.Load()
+	if !fresh || policy == nil || clock == nil {
 		return who, false, errUnsure
 	}
-	seen, latest := e.seen, clock.latest(now)
+	seen, latest, rule := e.seen, clock.latest(now), policy.of(e.device, e.role)
 	if !rule.lives(e.key.id, seen, latest) {
 		return who, false, errUnsure // the server knows for certain
 	}
@@ -51,7 +51,8 @@ func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono s
 // learn takes a policy, and forgets all answers by the one before: what the server
 // said of a login may be another by now.
 func (r *Remote) learn(p *rule) {
-	if r.known.learn(p) {
+	now, _ := r.clock.now()
+	if r.known.learn(p, now) {
 		r.cache.clear()
 	}
 }
@@ -62,15 +63,15 @@ const nearEnd = 10 * time.Second
 
 // lives reports whether a login is certainly not over at that time of the
 // server's clock, all in Unix milliseconds.
-func (p *rule) lives(id ID, seen, now int64) bool {
+func (p *times) lives(id ID, seen, now int64) bool {
 	return id.UnixMilli() > max(p.bornBase, now-p.absolute) &&
 		seen > max(p.idleBase, now+nearEnd.Milliseconds()-p.idle)
 }
 
-func (e *remembered) identity(p *rule, seen int64) Identity {
+func (e *remembered) identity(p *times, seen int64) Identity {
 	issued := e.key.id.UnixMilli()
 	return Identity{
-		UserID: e.user, Username: e.username, Role: e.role, SessionID: e.key.id, DeviceClass: e.device,
+		UserID: e.of.user, Username: e.username, Role: e.role, SessionID: e.key.id, DeviceClass: e.device,
 		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
 		ExpiresAt:     time.UnixMilli(issued + p.absolute).UTC(),
 		IdleExpiresAt: time.UnixMilli(min(issued+p.absolute, seen+p.idle)).UTC(),

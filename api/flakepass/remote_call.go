@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/internal/pause"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 const (
@@ -98,17 +99,17 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 	}
 	q.sent, q.asOf = sent, sent-instant(v.age+v.age/1000)
 	e := &remembered{
-		key: q.key, user: v.user, username: v.username, role: v.role, device: v.device,
+		key: q.key, of: v.of, username: v.username, role: v.role, device: v.device,
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
 	e.seen = v.seen
 	r.cache.put(e)
 	// After it was put, so that an end that is received from now on finds it.
-	if why := r.known.find(e.user, e.key.id); why != nil {
+	if why := r.known.find(e.of, e.key.id); why != nil {
 		q.err = why
 		return
 	}
-	q.who = e.identity(r.known.rule.Load(), v.seen)
+	q.who = e.identity(r.known.rule.Load().of(e.device, e.role), v.seen)
 }
 
 var (
@@ -171,6 +172,7 @@ func (r *Remote) request(ctx context.Context, method, path string, body []byte) 
 		return nil, fmt.Errorf("flakepass: ask the server: %w", err)
 	}
 	req.Header.Set("Authorization", "Bearer "+mine.Reveal())
+	req.Header.Set(wire.SlotsHeader, "1") // no member of a question: an older server refuses those that it does not know
 	return req, nil
 }
 

@@ -81,12 +81,15 @@ type (
 		every   time.Duration
 	}
 	endEvent struct {
-		user, floor ID
-		why         *Refusal
+		of    place
+		floor ID
+		why   *Refusal
 	}
 	floorEvent ID
-	ignored    struct{} // an event that is not known here
-	beatEvent  struct {
+	// ignored is an event that is not known here. It does no harm: the server lets a
+	// client repeat only answers whose end the client understands.
+	ignored   struct{}
+	beatEvent struct {
 		elapsed time.Duration
 		known   bool // there is a horizon
 		age     time.Duration
@@ -104,7 +107,13 @@ func (ev *event) read() (any, error) {
 		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Floor == 0 {
 			return nil, errStream
 		}
-		return endEvent{w.UserID, w.Floor, refusalOf(w.Code)}, nil
+		return endEvent{place{w.UserID, 0}, w.Floor, refusalOf(w.Code)}, nil
+	case "slot_end":
+		var w wire.SlotEnd
+		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Slot == 0 || w.Floor == 0 {
+			return nil, errStream
+		}
+		return endEvent{place{w.UserID, w.Slot}, w.Floor, refusalOf(w.Code)}, nil
 	case "floor":
 		var w wire.Floor
 		if json.Unmarshal(ev.data, &w) != nil || w.Floor == 0 {

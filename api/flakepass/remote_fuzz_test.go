@@ -6,10 +6,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 const goodAnswer = `{"now":"2026-11-21T11:40:00.000Z","bound_ms":5000,"policy":{"version":3,"idle_ms":1209600000,"absolute_ms":2592000000,"touch_ms":60000,"idle_base":"1970-01-01T00:00:00.000Z","absolute_base":"1970-01-01T00:00:00.000Z"},` +
-	`"verifications":[{"state":"alive","as_of_age_ms":734,"believe_ms":41200,"identity":{"user_id":"398100274655301632","username":"alice","role":"user","session_id":"412873650192384001","last_seen_at":"2026-11-21T11:40:00.000Z"}},` +
+	`"verifications":[{"state":"alive","as_of_age_ms":734,"believe_ms":41200,"slot":2,"identity":{"user_id":"398100274655301632","username":"alice","role":"user","session_id":"412873650192384001","last_seen_at":"2026-11-21T11:40:00.000Z"}},` +
 	`{"state":"refused","code":"token_logged_out","title":"logged out"}],"used":[true]}`
 
 // FuzzRemoteAnswer reads what may come in place of an answer. Nothing of it is
@@ -33,7 +35,7 @@ func FuzzRemoteAnswer(f *testing.F) {
 			t.Errorf("believed: %+v", a)
 		}
 		for _, v := range a.verdicts {
-			if v.alive && (v.refusal != nil || v.id <= 0 || v.user <= 0 || v.username == "" || v.role == "" || v.age < 0 || v.believe < 0) {
+			if v.alive && (v.refusal != nil || v.id <= 0 || v.of.user <= 0 || v.username == "" || v.role == "" || v.age < 0 || v.believe < 0) {
 				t.Errorf("believed: %+v", v)
 			}
 		}
@@ -43,7 +45,8 @@ func FuzzRemoteAnswer(f *testing.F) {
 const goodStream = "id: A-17\nevent: reset\ndata: {\"covers_ms\":15000,\"bound_ms\":5000,\"every_ms\":1000}\n\n" +
 	"event: policy\ndata: {\"version\":3,\"idle_ms\":1,\"absolute_ms\":2,\"touch_ms\":3,\"idle_base\":\"1970-01-01T00:00:00.000Z\",\"absolute_base\":\"1970-01-01T00:00:00.000Z\"}\n\n" +
 	"event: beat\ndata: {\"elapsed_ms\":0,\"horizon_age_ms\":412,\"now\":\"2026-11-21T11:40:00.000Z\"}\n\n: a comment\n\nevent: floor\ndata: {\"floor\":\"12\"}\n\n" +
-	"id: A-18\nevent: end\ndata: {\"user_id\":\"398100274655301632\",\"floor\":\"412873650192384001\",\"code\":\"token_logged_out\"}\n\n"
+	"id: A-18\nevent: end\ndata: {\"user_id\":\"398100274655301632\",\"floor\":\"412873650192384001\",\"code\":\"token_logged_out\"}\n\n" +
+	"id: A-19\nevent: slot_end\ndata: {\"user_id\":\"398100274655301632\",\"slot\":2,\"floor\":\"412873650192384001\",\"code\":\"token_logged_out\"}\n\n"
 
 // FuzzRemoteStream follows what may come in place of a stream. Whatever it is,
 // the horizon lies in no future, and nothing before a start counts.
@@ -95,8 +98,8 @@ func TestRemoteStreamIsRead(t *testing.T) {
 		for n := 0; ; n++ {
 			ev, err := in.next()
 			if err != nil {
-				if n != 5 {
-					t.Errorf("%d events, want 5: %v", n, err)
+				if n != 6 {
+					t.Errorf("%d events, want 6: %v", n, err)
 				}
 				break
 			}
@@ -104,15 +107,42 @@ func TestRemoteStreamIsRead(t *testing.T) {
 				t.Fatalf("%s: %v", ev.kind, err)
 			}
 		}
-		if s.mark != "A-18" || s.every != time.Second || r.known.cover.Load() == nil || r.known.rule.Load().version != 3 || r.known.floor.Load() != 12 {
+		if s.mark != "A-19" || s.every != time.Second || r.known.cover.Load() == nil || r.known.rule.Load().version != 3 || r.known.floor.Load() != 12 {
 			t.Errorf("after the example: %+v", s)
 		}
-		if why := r.known.find(398100274655301632, 412873650192384001); why != ErrLoggedOut {
-			t.Errorf("the end says %v", why)
+		for _, slot := range []wire.Slot{0, 2} {
+			at := place{398100274655301632, slot}
+			if why := r.known.find(at, 412873650192384001); why != ErrLoggedOut {
+				t.Errorf("the end in slot %d says %v", slot, why)
+			}
+			if why := r.known.find(at, 412873650192384000); why != ErrReplaced {
+				t.Errorf("an earlier login in slot %d: %v", slot, why)
+			}
 		}
-		if why := r.known.find(398100274655301632, 412873650192384000); why != ErrReplaced {
-			t.Errorf("an earlier login: %v", why)
+		if why := r.known.find(place{398100274655301632, 1}, 412873650192384000); why != nil {
+			t.Errorf("a login in another slot: %v", why)
 		}
+	}
+}
+
+// TestRemoteTakesNoOtherNumberForASlot: an end that is taken for one in another slot leaves
+// its login alive.
+func TestRemoteTakesNoOtherNumberForASlot(t *testing.T) {
+	for _, slot := range []string{"0", "32", "255", "256", "-1", "1.0", `"1"`, "null", "1e0", "[]"} {
+		ev := event{kind: "slot_end", data: []byte(`{"user_id":"1","slot":` + slot + `,"floor":"2","code":"token_revoked"}`)}
+		if got, err := ev.read(); !errors.Is(err, errStream) {
+			t.Errorf("slot %s: %+v, %v", slot, got, err)
+		}
+		if slot == "0" {
+			continue
+		}
+		if _, err := readAnswer([]byte(strings.Replace(goodAnswer, `"slot":2`, `"slot":`+slot, 1)), 2, 1); !errors.Is(err, errAnswer) {
+			t.Errorf("an answer in slot %s: %v", slot, err)
+		}
+	}
+	ev := event{kind: "slot_end", data: []byte(`{"user_id":"1","floor":"2","code":"token_revoked"}`)}
+	if got, err := ev.read(); !errors.Is(err, errStream) {
+		t.Errorf("no slot: %+v, %v", got, err)
 	}
 }
 
@@ -165,7 +195,7 @@ func TestRemoteForgetsRatherThanGrow(t *testing.T) {
 	r.cache.put(&remembered{key: key{id: 1}})
 	s := stream{Remote: r, mark: "A-1"}
 	for user := ID(1); err == nil && user < 65*maxTombstones; user++ {
-		if shardOf(user) == 0 && !r.known.add(user, 1, ErrLoggedOut, 0) {
+		if shardOf(user) == 0 && !r.known.add(place{user, 0}, 1, ErrLoggedOut, 0) {
 			err = s.forget()
 		}
 	}

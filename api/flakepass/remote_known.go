@@ -2,9 +2,12 @@ package flakepass
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // knowledge is what a Remote has received from the server beside the answers.
@@ -36,6 +39,7 @@ type knowledge struct {
 	clock atomic.Pointer[serverClock]
 	trust atomic.Int64 // how old knowledge may be, in nanoseconds, measured here
 	floor atomic.Int64 // every session with this ID or a smaller one is over
+	doubt atomic.Int64 // the instant when the policy in force was received: see learn
 	tombstones
 }
 
@@ -44,24 +48,56 @@ type cover struct{ from, horizon instant }
 
 // A rule is the policy in force, as the server sent it.
 type rule struct {
-	version               int64
+	version int64
+	times
+	// scopes are the times of the logins to which others apply: of each class that is named
+	// with each role that is named.
+	scopes map[scope]times
+	// oldest is the earliest bornBase: what was issued then is over, whatever it is.
+	oldest int64
+}
+
+// times are when a login is over.
+type times struct {
 	idle, absolute, touch int64 // milliseconds
 	idleBase, bornBase    int64 // Unix milliseconds
+}
+
+// A scope is the logins on devices of that class, of users of that role. Empty is each that
+// no scope names.
+type scope struct{ class, role string }
+
+// of are the times of a login.
+func (p *rule) of(class, role string) *times {
+	if p.scopes != nil {
+		for _, s := range [...]scope{{class, role}, {class, ""}, {"", role}, {}} {
+			if t, ok := p.scopes[s]; ok {
+				return &t
+			}
+		}
+	}
+	return &p.times
 }
 
 // errUnsure means that the server has to be asked.
 var errUnsure = errors.New("flakepass: not known")
 
 func (k *knowledge) init() {
+	k.doubt.Store(math.MinInt64) // an answer may be as of before this Remote was made
 	for i := range k.shards {
-		k.shards[i].of = make(map[ID]tombstone)
+		k.shards[i].of = make(map[place]tombstone)
 	}
 }
 
 // learn takes the policy and the bound that came with an answer or a stream.
-// It reports whether the policy is another than before.
-func (k *knowledge) learn(p *rule) bool {
+// It reports whether the policy is another than before. Then no answer as of before is
+// repeated, also one that is still under way: the policy may allow fewer sessions a user,
+// and which of them have ended only the server knows.
+func (k *knowledge) learn(p *rule, now instant) bool {
 	for old := k.rule.Load(); old == nil || old.version < p.version; old = k.rule.Load() {
+		if old != nil {
+			k.doubt.Store(int64(now))
+		}
 		if k.rule.CompareAndSwap(old, p) {
 			return old != nil
 		}
@@ -86,7 +122,7 @@ func (k *knowledge) over(id ID) error {
 	if id <= ID(k.floor.Load()) {
 		return ErrRevoked
 	}
-	if rule := k.rule.Load(); rule != nil && id.UnixMilli() <= rule.bornBase {
+	if rule := k.rule.Load(); rule != nil && id.UnixMilli() <= rule.oldest {
 		return ErrExpired
 	}
 	return nil
@@ -97,7 +133,7 @@ func (k *knowledge) over(id ID) error {
 // every end that the cover promises. streamed says that the stream makes it so.
 func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (fresh, streamed bool) {
 	trust := instant(k.trust.Load())
-	if now >= e.until {
+	if now >= e.until || e.asOf <= instant(k.doubt.Load()) {
 		return false, false
 	}
 	if c := k.cover.Load(); c != nil && e.asOf >= c.from && now-c.horizon < trust {
@@ -106,12 +142,19 @@ func (k *knowledge) fresh(e *remembered, now instant, maxStale time.Duration) (f
 	return now-e.sent < instant(maxStale) && now-e.asOf < trust, false
 }
 
-// tombstones has, for each user, the largest ID of a session that ended. It only
+// A place is where a session is: the ends of one slot of a user say nothing about
+// those of another.
+type place struct {
+	user ID
+	slot wire.Slot
+}
+
+// tombstones has, for each place, the largest ID of a session that ended. It only
 // takes the maximum, so an end may come twice or late.
 type tombstones struct {
 	shards [64]struct {
 		mu sync.RWMutex
-		of map[ID]tombstone
+		of map[place]tombstone
 	}
 }
 
@@ -134,40 +177,40 @@ const (
 
 func shardOf(user ID) int { return int(uint64(user) * 0x9e3779b97f4a7c15 >> 58) }
 
-// find says why the session with that ID is over, or nil if no end is known.
-func (g *tombstones) find(user, id ID) *Refusal {
-	p := &g.shards[shardOf(user)]
+// find says why the session there with that ID is over, or nil if no end is known.
+func (g *tombstones) find(at place, id ID) *Refusal {
+	p := &g.shards[shardOf(at.user)]
 	p.mu.RLock()
-	d, ok := p.of[user]
+	d, ok := p.of[at]
 	p.mu.RUnlock()
 	switch {
 	case !ok || d.floor < id:
 		return nil
 	case d.floor == id:
 		return d.why
-	default: // a later session of that user has ended since
+	default: // a later session there has ended since
 		return ErrReplaced
 	}
 }
 
 // add notes an end. It reports false if there are too many.
-func (g *tombstones) add(user, id ID, why *Refusal, now instant) bool {
-	p := &g.shards[shardOf(user)]
+func (g *tombstones) add(at place, id ID, why *Refusal, now instant) bool {
+	p := &g.shards[shardOf(at.user)]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	d, ok := p.of[user]
+	d, ok := p.of[at]
 	if !ok || d.floor <= id {
 		d.floor, d.why = id, why
 	}
 	d.until = now + tombstoneTime
-	p.of[user] = d
+	p.of[at] = d
 	looked := 0
-	for u, d := range p.of { // in an order of chance, so that all get their turn
+	for other, d := range p.of { // in an order of chance, so that all get their turn
 		if looked++; looked > 4 {
 			break
 		}
 		if now > d.until {
-			delete(p.of, u)
+			delete(p.of, other)
 		}
 	}
 	return len(p.of) <= maxTombstones

@@ -129,7 +129,7 @@ func (s *stream) take(ev *event) error {
 	}
 	switch said := said.(type) {
 	case endEvent:
-		if !s.known.add(said.user, said.floor, said.why, now) {
+		if !s.known.add(said.of, said.floor, said.why, now) {
 			return s.forget()
 		}
 	case floorEvent:

@@ -28,7 +28,8 @@ type serverAnswer struct {
 type verdict struct {
 	alive    bool
 	refusal  *Refusal
-	id, user ID
+	id       ID
+	of       place
 	username string
 	role     string
 	device   string
@@ -60,7 +61,18 @@ func refusalOf(code string) *Refusal {
 // ruleOf reads w, which is complete.
 func ruleOf(w *wire.Rule) *rule {
 	ms := func(m wire.Millis) int64 { return time.Duration(m).Milliseconds() }
-	return &rule{*w.Version, ms(w.Idle), ms(w.Absolute), ms(w.Touch), w.IdleBase.UnixMilli(), w.AbsoluteBase.UnixMilli()}
+	r := &rule{version: *w.Version, times: times{ms(w.Idle), ms(w.Absolute), ms(w.Touch), w.IdleBase.UnixMilli(), w.AbsoluteBase.UnixMilli()}}
+	r.oldest = r.bornBase
+	for i := range w.Scopes {
+		s := &w.Scopes[i]
+		if r.scopes == nil {
+			r.scopes = make(map[scope]times)
+		}
+		t := times{ms(s.Idle), ms(s.Absolute), ms(s.Touch), s.IdleBase.UnixMilli(), s.AbsoluteBase.UnixMilli()}
+		r.scopes[scope{s.DeviceClass, s.Role}] = t
+		r.oldest = min(r.oldest, t.bornBase)
+	}
+	return r
 }
 
 // boundOf is the revocation bound that a server sent.
@@ -82,7 +94,7 @@ func verdictOf(w *wire.Verification) (verdict, error) {
 		return verdict{}, errAnswer
 	}
 	v := verdict{
-		alive: true, id: who.SessionID, user: who.UserID, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
 	}
 	if w.Believe != nil {
 		if !w.Believe.Sane() {

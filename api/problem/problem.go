@@ -29,6 +29,8 @@ type Problem struct {
 	Errors     []wire.FieldError // for validation_failed
 	Reasons    []string          // for not_ready
 	Effect     *wire.Effect      // for confirmation_required: what would happen
+	Sessions   []wire.MySession  // for session_limit: the logins of the user
+	Ticket     string            // for session_limit: it stands for the proofs
 	RetryAfter time.Duration     // rounded up to whole seconds; 0 or less means none
 
 	// OAuth, if set, is the error code by which an OAuth client knows the problem
@@ -53,7 +55,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	d := wire.Problem{
 		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
-		Effect: p.Effect,
+		Effect: p.Effect, Sessions: p.Sessions, Ticket: p.Ticket,
 	}
 	media := "application/problem+json"
 	if p.OAuth != "" {

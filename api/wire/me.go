@@ -15,6 +15,21 @@ type Me struct {
 // Complete is documented in the package.
 func (m Me) Complete() bool { return m.Username != "" && m.Role != "" && m.Session.Complete() }
 
+// A MySession is a login of the caller that lives.
+type MySession struct {
+	Session
+	Current bool `json:"current"` // the one that asks
+}
+
+// A LoggedOutOthers is what the end of the caller's other logins did.
+type LoggedOutOthers struct {
+	Ended  *int   `json:"ended"`                        // how many lived until then
+	Within Millis `json:"effective_within_ms,omitzero"` // zero: at once, as after a logout
+}
+
+// Complete is documented in the package.
+func (l LoggedOutOthers) Complete() bool { return l.Ended != nil && *l.Ended >= 0 && l.Within.Sane() }
+
 // AppendJSON appends the bytes of [json.Marshal]. Apps ask for this document more often
 // than for any other; without reflection it takes one allocation.
 func (m *Me) AppendJSON(b []byte) []byte {

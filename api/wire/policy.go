@@ -6,7 +6,16 @@ type Policy struct {
 	AbsoluteLifetime Seconds `json:"absolute_lifetime_seconds"` // a login this old ends, used or not
 	TouchInterval    Seconds `json:"touch_interval_seconds"`    // the time of last use is written at most this often
 	SweepSchedule    string  `json:"sweep_schedule"`            // a cron expression in UTC, or @every and a duration
+	MaxSessions      int     `json:"max_sessions,omitempty"`    // how many sessions a user has at once; 0 from a server of an earlier version
 	Limits           *Limits `json:"limits,omitempty"`          // nil for those that cannot be read
+
+	// OverLimit is what a login above the number of sessions does: ReplaceOldest or Refuse;
+	// empty from a server of an earlier version.
+	OverLimit string `json:"over_limit,omitempty"`
+	// DeviceClasses are the classes that a client may name.
+	DeviceClasses []string `json:"device_classes,omitempty"`
+	// Overrides are what differs by device class and by role.
+	Overrides []Override `json:"overrides,omitempty"`
 
 	Version   int64  `json:"version"`              // 1 for the first, raised by every change
 	UpdatedAt Time   `json:"updated_at,omitzero"`  // zero for the first version, which no operator has set
@@ -21,7 +30,35 @@ func (p Policy) Complete() bool {
 			return false
 		}
 	}
-	return p.Version > 0 && (p.Limits == nil || p.Limits.Complete())
+	for _, o := range p.Overrides {
+		if !o.Sane() {
+			return false
+		}
+	}
+	return p.Version > 0 && p.MaxSessions >= 0 && (p.Limits == nil || p.Limits.Complete())
+}
+
+// What a login above the number of sessions does.
+const (
+	ReplaceOldest = "replace_oldest" // it ends the session that was least recently used
+	Refuse        = "refuse"         // it is refused
+)
+
+// An Override is what differs from a policy for the logins on devices of one class, or for
+// those of users of one role: either is set. What is 0 does not differ. Of overrides that
+// match a login, the shortest time counts.
+type Override struct {
+	DeviceClass      string  `json:"device_class,omitempty"`
+	Role             string  `json:"role,omitempty"`
+	IdleTimeout      Seconds `json:"idle_timeout_seconds,omitempty"`
+	AbsoluteLifetime Seconds `json:"absolute_lifetime_seconds,omitempty"`
+	TouchInterval    Seconds `json:"touch_interval_seconds,omitempty"`
+	MaxSessions      int     `json:"max_sessions,omitempty"` // on devices of that class
+}
+
+// Sane reports whether o can be.
+func (o Override) Sane() bool {
+	return (o.DeviceClass == "") != (o.Role == "") && o.IdleTimeout.Sane() && o.AbsoluteLifetime.Sane() && o.TouchInterval.Sane() && o.MaxSessions >= 0
 }
 
 // A PolicyChanged is a change that was made, or asked about: the policy that is in
@@ -42,10 +79,22 @@ type Effect struct {
 	Live            Estimate `json:"live"`
 	EndsNow         Estimate `json:"ends_now"`
 	EndsWithinAHour Estimate `json:"ends_within_hour"` // if they are not used
+	// BeyondLimit is about those of EndsNow that a lower number of sessions ends; nil if
+	// the number is not lower.
+	BeyondLimit *BeyondLimit `json:"beyond_limit,omitempty"`
+}
+
+// A BeyondLimit is how many sessions are too many, and of how many users.
+type BeyondLimit struct {
+	Sessions Estimate `json:"sessions"`
+	Users    Estimate `json:"users"`
 }
 
 // Sane reports whether e can be.
-func (e Effect) Sane() bool { return e.Live.Sane() && e.EndsNow.Sane() && e.EndsWithinAHour.Sane() }
+func (e Effect) Sane() bool {
+	return e.Live.Sane() && e.EndsNow.Sane() && e.EndsWithinAHour.Sane() &&
+		(e.BeyondLimit == nil || e.BeyondLimit.Sessions.Sane() && e.BeyondLimit.Users.Sane())
+}
 
 // An Estimate is a number, and how far it is off at most in 19 cases of 20. An
 // Error of 0 means that the number is exact.

@@ -19,6 +19,11 @@ type Problem struct {
 	Reasons    []string     `json:"reasons,omitempty"`     // for not_ready
 	Effect     *Effect      `json:"effect,omitempty"`      // for confirmation_required: what would happen
 
+	// For session_limit: the logins of the user, and what stands for the proofs in the next
+	// request.
+	Sessions []MySession `json:"sessions,omitempty"`
+	Ticket   string      `json:"ticket,omitempty"`
+
 	// For OAuth clients (RFC 6749 section 5.2); empty elsewhere.
 	OAuthError       string `json:"error,omitempty"`
 	OAuthDescription string `json:"error_description,omitempty"`

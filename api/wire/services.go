@@ -1,5 +1,36 @@
 package wire
 
+import (
+	"errors"
+	"strconv"
+)
+
+// SlotsHeader says with the value 1 that who asks about many tokens knows of slots.
+// An answer about a login in another slot than 0 may be repeated by nobody else: who
+// knows ends by their user alone would miss its end, which is a [SlotEnd].
+const SlotsHeader = "X-Auth-Slots"
+
+// MaxSlots is how many slots a user has at most.
+const MaxSlots = 32
+
+// ErrBadSlot says that a text is not the number of a slot.
+var ErrBadSlot = errors.New("wire: not a slot")
+
+// A Slot is one of the places in which a user has logins, one at a time in each. A
+// login stays in its slot. Slots are numbered from 0.
+type Slot uint8
+
+// UnmarshalJSON takes a number below [MaxSlots] and nothing else, not null either: a
+// login that is taken for one in slot 0 would outlive its end.
+func (s *Slot) UnmarshalJSON(b []byte) error {
+	n, err := strconv.ParseUint(string(b), 10, 8)
+	if err != nil || n >= MaxSlots {
+		return ErrBadSlot
+	}
+	*s = Slot(n)
+	return nil
+}
+
 // Verifications is the answer to a service that asked about many tokens.
 type Verifications struct {
 	Now           Time           `json:"now"`
@@ -22,6 +53,7 @@ type Verification struct {
 	Identity *Identity `json:"identity,omitempty"`     // if it is alive
 	AsOfAge  *Millis   `json:"as_of_age_ms,omitempty"` // if it is alive
 	Believe  *Millis   `json:"believe_ms,omitempty"`   // if it is alive
+	Slot     Slot      `json:"slot,omitempty"`         // if it is alive
 	Code     string    `json:"code,omitempty"`         // if it is refused
 	Title    string    `json:"title,omitempty"`
 }
@@ -50,12 +82,36 @@ type Rule struct {
 	Touch        Millis `json:"touch_ms"`
 	IdleBase     Time   `json:"idle_base"`
 	AbsoluteBase Time   `json:"absolute_base"`
+	// Scopes are the times of the logins to which others apply, by device class and role.
+	Scopes []ScopeRule `json:"scopes,omitempty"`
+}
+
+// A ScopeRule is the times of the logins on devices of a class, of users of a role. An empty
+// class is every class, and an empty role every role, that no scope of the rule names.
+type ScopeRule struct {
+	DeviceClass  string `json:"device_class,omitempty"`
+	Role         string `json:"role,omitempty"`
+	Idle         Millis `json:"idle_ms"`
+	Absolute     Millis `json:"absolute_ms"`
+	Touch        Millis `json:"touch_ms"`
+	IdleBase     Time   `json:"idle_base"`
+	AbsoluteBase Time   `json:"absolute_base"`
 }
 
 // Complete is documented in the package.
 func (r *Rule) Complete() bool {
-	return r != nil && r.Version != nil && *r.Version >= 0 && r.Idle > 0 && r.Absolute > 0 && r.Touch > 0 &&
-		r.Idle.Sane() && r.Absolute.Sane() && r.Touch.Sane()
+	if r == nil || r.Version == nil || *r.Version < 0 {
+		return false
+	}
+	sane := func(idle, absolute, touch Millis) bool {
+		return idle > 0 && absolute > 0 && touch > 0 && idle.Sane() && absolute.Sane() && touch.Sane()
+	}
+	for i := range r.Scopes {
+		if s := &r.Scopes[i]; !sane(s.Idle, s.Absolute, s.Touch) {
+			return false
+		}
+	}
+	return sane(r.Idle, r.Absolute, r.Touch)
 }
 
 // A Start is the first event of the stream of revocations, reset or resumed.
@@ -70,9 +126,19 @@ func (s *Start) Complete() bool {
 	return s.Covers != nil && s.Covers.Sane() && s.Bound > 0 && s.Every > 0 && s.Every.Sane()
 }
 
-// An End is an event of the stream: logins of a user up to one are over.
+// An End is an event of the stream: logins of a user in slot 0 up to one are over.
 type End struct {
 	UserID ID     `json:"user_id"`
+	Floor  ID     `json:"floor"`
+	Code   string `json:"code"`
+}
+
+// A SlotEnd is an event of the stream: logins of a user in another slot than 0 up to
+// one are over. It is an event of its own, because one who does not know of slots would
+// take an [End] for the end of logins in all of them.
+type SlotEnd struct {
+	UserID ID     `json:"user_id"`
+	Slot   Slot   `json:"slot"` // never 0
 	Floor  ID     `json:"floor"`
 	Code   string `json:"code"`
 }

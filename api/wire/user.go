@@ -16,14 +16,20 @@ func (u User) Complete() bool {
 	return u.ID != 0 && u.Username != "" && u.Role != "" && !u.CreatedAt.IsZero()
 }
 
-// A Person is a user, and the login of the user that lives, if there is one.
+// A Person is a user, and the logins of the user that live.
 type Person struct {
 	User
-	Session *Session `json:"session,omitempty"`
+	Session  *Session  `json:"session,omitempty"`  // the newest
+	Sessions []Session `json:"sessions,omitempty"` // all, the newest first; empty from a server of an earlier version
 }
 
 // Complete is documented in the package.
 func (p Person) Complete() bool {
+	for _, s := range p.Sessions {
+		if !s.Complete() {
+			return false
+		}
+	}
 	return p.User.Complete() && (p.Session == nil || p.Session.Complete())
 }
 
@@ -35,6 +41,11 @@ type Session struct {
 	LastSeenAt    Time   `json:"last_seen_at"` // as the server has written it: about a second late, at most once per touch interval
 	ExpiresAt     Time   `json:"expires_at"`
 	IdleExpiresAt Time   `json:"idle_expires_at"`
+
+	// IdleBy and ExpiresBy name the override of the policy that sets the time, such as
+	// class:phone or role:admin; empty: the policy itself does. Me has neither.
+	IdleBy    string `json:"idle_expires_by,omitempty"`
+	ExpiresBy string `json:"expires_by,omitempty"`
 }
 
 // A Device is what a client says of itself when it logs in. It is shown to people, and
@@ -88,6 +99,15 @@ type Stats struct {
 	Roles      Roles    `json:"roles"`
 	Disabled   Estimate `json:"disabled"`
 	LiveLogins Estimate `json:"live_logins"`
+	// ByClass is how many of them are on devices of each class; nil from a server of an
+	// earlier version.
+	ByClass []ClassLogins `json:"live_logins_by_device_class,omitempty"`
+}
+
+// ClassLogins is how many logins are on devices of a class.
+type ClassLogins struct {
+	DeviceClass string   `json:"device_class"`
+	Logins      Estimate `json:"logins"`
 }
 
 // Roles are how many users have each role.

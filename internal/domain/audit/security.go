@@ -123,7 +123,8 @@ const (
 // bound after it was ended elsewhere; that is for reading, and nothing is made or
 // changed by it.
 //
-// Each need includes those before it, down to NeedsLogin.
+// Each need includes those before it, down to NeedsLogin; see [Need.Includes] for the one
+// that does not.
 type Need uint8
 
 const (
@@ -135,6 +136,9 @@ const (
 	NeedsNothing
 	// NeedsLogin says that the acting login lives, and that its account is enabled.
 	NeedsLogin
+	// NeedsOwnProof says that password and code were shown in this login, at most
+	// [ProofLife] ago, whatever the role: for what users do to their other logins.
+	NeedsOwnProof
 	// NeedsService says that the account has the role service or admin.
 	NeedsService
 	// NeedsAdmin says that the account has the role admin.
@@ -156,6 +160,15 @@ var (
 	// lately, and has to before it may do this.
 	ErrUnproven = errors.New("audit: password and code were not shown lately")
 )
+
+// Includes reports whether who has n also has o. A role proves no password: of the others
+// only NeedsProof includes NeedsOwnProof.
+func (n Need) Includes(o Need) bool {
+	if o == NeedsOwnProof {
+		return n == NeedsOwnProof || n == NeedsProof
+	}
+	return o <= n
+}
 
 // Said reports whether this need was chosen.
 func (n Need) Said() bool { return n != needUnsaid }

@@ -50,6 +50,7 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 	if err != nil {
 		return err
 	}
+	c.knownDevice = taken.Device
 	user, err := do(c.asker(taken.Known))
 	switch {
 	case right(err):
@@ -61,10 +62,10 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 }
 
 // right reports whether the proof was right. It was also right if only the new password
-// was refused.
+// was refused, or if there is no room for the login.
 func right(err error) bool {
 	_, wrong := errors.AsType[*invalid.Error](err)
-	return session.Done(err) || wrong && !errors.Is(err, secondfactor.ErrUnchecked)
+	return session.Done(err) || errors.Is(err, ErrNoRoom) || wrong && !errors.Is(err, secondfactor.ErrUnchecked)
 }
 
 // prove runs do, for which a user who is logged in has to show a proof. That counts as

@@ -3,6 +3,8 @@ package login
 import (
 	"net/netip"
 
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
@@ -19,17 +21,26 @@ type Client struct {
 	// Address is the client's address, for the limits, the log, and the record of
 	// refusals. All clients without one count together.
 	Address netip.Addr
-	// ShownToken is the hash of a token that the client sends, living or not.
+	// ShownID and ShownToken are of a token that the client sends, living or not.
 	// Credential is what the client got at an earlier login; see [ratelimit.Attempt].
+	ShownID    idworker.ID
 	ShownToken []byte
 	Credential ratelimit.DeviceCredential
 	// Device is what the client says of itself, for the login that begins.
 	Device *session.Device
+
+	knownDevice bool // Credential is one of the account that is tried
+}
+
+// Shows notes a token that the client sends.
+func (c *Client) Shows(t flakepass.Token) {
+	hash := session.HashOf(t)
+	c.ShownID, c.ShownToken = session.IDOf(t), hash[:]
 }
 
 // attempt is an attempt to log in with that name.
 func (c *Client) attempt(name string) ratelimit.Attempt {
-	a := ratelimit.Attempt{Account: name, Address: c.Address, ShownToken: c.ShownToken, Credential: c.Credential}
+	a := ratelimit.Attempt{Account: name, Address: c.Address, ShownID: c.ShownID, ShownToken: c.ShownToken, Credential: c.Credential}
 	if normal, err := account.NormalizeUsername(name); err == nil {
 		a.Account = normal // all spellings of one name count together
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
@@ -18,6 +19,7 @@ type Credentials struct {
 	Password account.Password
 	Code     secondfactor.Code // may be empty
 	Only     account.Role      // the role that the login is for; empty: any
+	Instead  idworker.ID       // a login of the user that ends for this one; 0: none
 }
 
 // Begun is a login that has begun.
@@ -39,15 +41,15 @@ func (*NeedsCodeError) Unwrap() error { return secondfactor.ErrRequired }
 // Login opens a login for the holder of that name and password, and of the second
 // factor if there is one. It fails with [account.ErrWrong], [account.ErrDisabled] or
 // [account.ErrBusy], with a [*ratelimit.LimitedError] and, if the password is right,
-// with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort] or
-// [ErrRole]. These come before a login begins, because that would end the login that the
+// with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort], [ErrRole] or a
+// [*NoRoomError]. These come before a login begins, because that would end the login that the
 // user has elsewhere.
 func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, error) {
 	if err := account.Impossible(in.Username, in.Password); err != nil { // no guess, and costs nothing
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
-	return s.begin(ctx, c, in.Username, in.Only, func(by account.Asker) (account.User, error) {
+	return s.begin(ctx, c, in.Username, in.Only, session.Place{Instead: in.Instead}, func(by account.Asker) (account.User, error) {
 		user, err := s.Accounts.Authenticate(ctx, by, in.Username, in.Password)
 		if err != nil {
 			return account.User{}, err
@@ -64,31 +66,23 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 // [secondfactor.ErrTicket] if the ticket is too old, if a code was accepted since, or
 // if the password or the factor has changed.
 func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, ticket string, code secondfactor.Code) (Begun, error) {
+	return s.byTicket(ctx, c, only, ticket, code, false, 0)
+}
+
+// byTicket begins the login of the holder of a ticket. proven says that the ticket stands for
+// all proofs, and not for the password alone; then the login begins in place of end.
+func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ticket string, code secondfactor.Code, proven bool, end idworker.ID) (Begun, error) {
 	h, err := s.Codes.Redeem(ticket)
+	if err == nil && proven != (h.Last != 0) {
+		err = secondfactor.ErrTicket // it is for the other verb
+	}
 	if err != nil {
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
 	// The name comes from the ticket: a client could send any name.
-	return s.begin(ctx, c, h.Username, only, func(account.Asker) (account.User, error) {
-		user, err := s.Users.ByID(ctx, h.UserID)
-		switch {
-		case errors.Is(err, account.ErrNotFound):
-			return account.User{}, secondfactor.ErrTicket
-		case err != nil:
-			err = fmt.Errorf("login: finish: %w", account.Undecided(err))
-			return account.User{}, refusedOf(&account.User{ID: h.UserID, Username: h.Username}, err)
-		case user.Disabled():
-			err = account.ErrDisabled
-		case user.PasswordVersion != h.PasswordVersion, !user.HasSecondFactor():
-			err = secondfactor.ErrTicket
-		default:
-			err = s.Codes.CheckTicket(ctx, c.By, &user, h, code)
-		}
-		if err != nil {
-			return account.User{}, refusedOf(&user, err)
-		}
-		return user, nil
+	return s.begin(ctx, c, h.Username, only, session.Place{Instead: end, Last: h.Last}, func(account.Asker) (account.User, error) {
+		return s.holder(ctx, c, h, code)
 	}, func(err error) error {
 		// A limit refuses before the user is read, so the role is unknown here: the holder
 		// of a ticket counts as a user of the required role.
@@ -96,15 +90,37 @@ func (s *Service) Finish(ctx context.Context, c *Client, only account.Role, tick
 	})
 }
 
+// holder is the user who holds a ticket, with the code that it needs, if it needs one.
+func (s *Service) holder(ctx context.Context, c *Client, h secondfactor.Holder, code secondfactor.Code) (account.User, error) {
+	user, err := s.Users.ByID(ctx, h.UserID)
+	switch {
+	case errors.Is(err, account.ErrNotFound):
+		return account.User{}, secondfactor.ErrTicket
+	case err != nil:
+		err = fmt.Errorf("login: holder of a ticket: %w", account.Undecided(err))
+		return account.User{}, refusedOf(&account.User{ID: h.UserID, Username: h.Username}, err)
+	case user.Disabled():
+		err = account.ErrDisabled
+	case user.PasswordVersion != h.PasswordVersion, h.Last == 0 && !user.HasSecondFactor():
+		err = secondfactor.ErrTicket
+	default:
+		err = s.Codes.CheckTicket(ctx, c.By, &user, h, code)
+	}
+	if err != nil {
+		return account.User{}, refusedOf(&user, err)
+	}
+	return user, nil
+}
+
 // begin begins the login of the user whom show returns after all proofs. held, if given,
 // returns the user whose attempt a limit has refused.
-func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role,
+func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role, in session.Place,
 	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
 	err := s.attempt(ctx, c, name, func(by account.Asker) (account.User, error) {
 		user, err := show(by)
 		if err == nil {
-			opened, err = s.open(ctx, c, &user, only)
+			opened, err = s.open(ctx, c, &user, only, in)
 		}
 		return user, err
 	})
@@ -116,12 +132,18 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
+	if s.Begun != nil {
+		s.Begun(c.Device.ClassName())
+	}
 	who := &opened.Identity
 	args := []any{"user_id", who.UserID, "session_id", who.SessionID}
 	if c.Device != nil {
 		args = append(args, "device_class", c.Device.Class) // the name is for people, and stands in the row
 	}
-	if opened.Replaced != 0 {
+	if opened.NewDevice {
+		args = append(args, "new_device", true)
+	}
+	if len(opened.Replaced) > 0 {
 		args = append(args, "replaced", opened.Replaced)
 	}
 	s.log(ctx, c, loggingIn.done, loggingIn.event, args...)
@@ -129,11 +151,18 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 }
 
 // open begins the login of a user after all proofs.
-func (s *Service) open(ctx context.Context, c *Client, user *account.User, only account.Role) (session.Opened, error) {
+func (s *Service) open(ctx context.Context, c *Client, user *account.User, only account.Role, in session.Place) (session.Opened, error) {
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device)
+	in.Known = c.knownDevice
+	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device, in)
+	if full, ok := errors.AsType[*session.LimitError](err); ok {
+		return session.Opened{}, refusedOf(user, s.noRoom(ctx, user, full))
+	}
+	if errors.Is(err, session.ErrMoved) {
+		return session.Opened{}, refusedOf(user, secondfactor.ErrTicket)
+	}
 	if err != nil {
 		return session.Opened{}, refusedOf(user, afterProof("open", err))
 	}

@@ -96,12 +96,12 @@ func TestLoginDoesNotCallAnOutageAWrongPassword(t *testing.T) {
 
 func TestChangePasswordEndsTheLoginAndSaysSo(t *testing.T) {
 	w := newWorld(t)
-	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
+	w.users.ended = []session.Session{{ID: 8, UserID: w.user.ID, Slot: 1, Ended: session.PasswordChanged}, {ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}}
 	if err := w.change(oldPassword, newPassword); err != nil {
 		t.Fatal(err)
 	}
-	if len(w.published) != 1 || w.published[0].ID != 7 {
-		t.Errorf("published %v, want the session that ended", w.published)
+	if len(w.published) != 2 || w.published[0].ID != 8 || w.published[1].ID != 7 {
+		t.Errorf("published %v, want all sessions that ended", w.published)
 	}
 	if _, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: "alice", Password: account.NewPassword(newPassword), Code: secondfactor.Code{}}); err != nil {
 		t.Errorf("the new password does not open: %v", err)
@@ -135,7 +135,7 @@ func TestChangePasswordChangesNothingWhenRefused(t *testing.T) {
 // TestChangePasswordIsDoneWhenWordIsUnderWay: the log says so.
 func TestChangePasswordIsDoneWhenWordIsUnderWay(t *testing.T) {
 	w := newWorld(t)
-	w.users.ended = session.Session{ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}
+	w.users.ended = []session.Session{{ID: 8, UserID: w.user.ID, Slot: 1, Ended: session.PasswordChanged}, {ID: 7, UserID: w.user.ID, Ended: session.PasswordChanged}}
 	w.hearErr = session.ErrUnpublished
 	if err := w.change(oldPassword, newPassword); err != nil || !strings.Contains(w.log.String(), session.ErrUnpublished.Error()) {
 		t.Errorf("ChangePassword = %v, want none, and the log has %s", err, &w.log)
@@ -228,7 +228,7 @@ func (c *counter) Next(context.Context) (idworker.ID, error) { c.last++; return 
 
 type users struct {
 	*accounttest.Users
-	ended   session.Session
+	ended   []session.Session
 	err     error
 	events  []audit.Event
 	changed int
@@ -247,9 +247,9 @@ func (u *users) CreateFirstAdmin(ctx context.Context, user account.User, events 
 	return u.Create(ctx, user, events...)
 }
 
-func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
+func (u *users) ResetPassword(_ context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error) {
 	if u.err != nil {
-		return session.Session{}, u.err
+		return nil, u.err
 	}
 	u.events = append(u.events, e)
 	u.changed++
@@ -265,13 +265,15 @@ func (u *users) Prove(_ context.Context, version int64, e audit.Event) error {
 }
 
 type sessions struct {
+	in session.Place
 	login.Sessions
 	opened  int
 	version int64
 	err     error
 }
 
-func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device) (session.Opened, error) {
+func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device, in session.Place) (session.Opened, error) {
+	s.in = in
 	if s.err != nil {
 		return session.Opened{}, s.err
 	}

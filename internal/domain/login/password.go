@@ -8,6 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Reauthenticate checks the password of a user who is logged in again, and the second
@@ -60,8 +61,8 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 			return afterProof("change password", err)
 		}
 		ended, err := s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, hash, e)
-		if err == nil && ended.ID != 0 {
-			err = s.Store.Publish(ctx, ended)
+		if err == nil {
+			err = session.PublishAll(ctx, s.Store, ended)
 		}
 		return afterProof("change password", err)
 	})

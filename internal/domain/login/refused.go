@@ -57,6 +57,7 @@ var reasons = []struct {
 	{account.ErrReset, "reset_token_invalid", true},
 	{secondfactor.ErrRequired, "second_factor_required", true},
 	{secondfactor.ErrInvalid, "second_factor_invalid", true},
+	{ErrNoRoom, "session_limit", false},
 	{secondfactor.ErrTicket, "ticket_over", false},
 	{secondfactor.ErrOff, "second_factor_off", false},
 	{secondfactor.ErrEnrolled, "second_factor_enrolled", false},

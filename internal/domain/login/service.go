@@ -44,7 +44,7 @@ type Users interface {
 	ByID(ctx context.Context, id idworker.ID) (account.User, error)
 	Create(ctx context.Context, u account.User, events ...audit.Event) error
 	CreateFirstAdmin(ctx context.Context, u account.User, events ...audit.Event) error
-	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
+	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error)
 }
 
 // Proofs stores in the login of the event's actor that password and code were right, and
@@ -62,19 +62,14 @@ type Proofs interface {
 // [account.ErrDisabled].
 type Links interface {
 	ByReset(ctx context.Context, hash account.ResetHash, now time.Time) (account.User, account.Issuer, error)
-	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error)
+	UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) ([]session.Session, error)
 }
 
 // Sessions open logins and end them. *session.Service is one.
 type Sessions interface {
-	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *session.Device) (session.Opened, error)
+	Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *session.Device, in session.Place) (session.Opened, error)
 	Close(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
 	Revoke(ctx context.Context, by audit.Actor, t flakepass.Token) (session.Session, error)
-}
-
-// A Publisher takes the end of a session to all instances.
-type Publisher interface {
-	Publish(ctx context.Context, ended session.Session) error
 }
 
 // Codes check the codes of second factors, and give out tickets that stand for a
@@ -130,7 +125,9 @@ type Service struct {
 	Links     Links
 
 	Sessions Sessions
-	Store    Publisher // gets each login that a new password ends
+	Devices  Devices
+	Held     Held
+	Store    session.Publisher // gets each login that a new password ends
 
 	Codes   Codes
 	Factors Factors
@@ -139,6 +136,8 @@ type Service struct {
 	Sources   Sources
 	Incidents audit.Incidents
 	Counts    *activity.Counter
+	// Begun, if set, is called with the class of the device of each login that begins.
+	Begun func(class string)
 
 	IDs audit.IDs
 	Now func() time.Time

@@ -51,7 +51,7 @@ func TestVerbsLogWhoDidWhat(t *testing.T) {
 			return err
 		},
 		`"login ended" user_id=* session_id=* before=false`: func(d *drawer, by audit.Actor, reason string) error {
-			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, reason)
+			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "", reason)
 			return err
 		},
 		`"all logins ended" floor=*`: func(d *drawer, by audit.Actor, reason string) error {

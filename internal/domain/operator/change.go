@@ -22,18 +22,18 @@ type UserChange struct {
 	Reason   string
 }
 
-// Change changes a user and ends the login, because a login has the role of its
+// Change changes a user and ends the logins, because a login has the role of its
 // beginning, and must not outlive it (OWASP ASVS 5.0, 7.2.4). If the user already is as
 // requested, nothing ends, and nothing is recorded. It fails with
 // [account.ErrNotFound], an [*invalid.Error], and [account.ErrLastAdmin]
 // if no enabled admin would be left.
 //
-// The session that ended has the ID 0 if there was none. If nothing changed, it may be
-// the session that an earlier, equal change ended: it is unknown whether that end was
+// It returns the sessions that ended. If nothing changed, they may be those
+// that an earlier, equal change ended: it is unknown whether these ends were
 // published.
-func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c UserChange) (Person, session.Session, error) {
+func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c UserChange) (Person, []session.Session, error) {
 	if err := c.check(); err != nil {
-		return Person{}, session.Session{}, err
+		return Person{}, nil, err
 	}
 	now := u.Now().UTC().Truncate(time.Millisecond)
 	// Minted before any row is locked: one for each thing that can change.
@@ -41,7 +41,7 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 	for i := range ready {
 		var err error
 		if ready[i], err = u.IDs.Next(ctx); err != nil {
-			return Person{}, session.Session{}, fmt.Errorf("operator: change user: %w", err)
+			return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
 		}
 	}
 	changes := false
@@ -55,7 +55,7 @@ func (u *Users) Change(ctx context.Context, by audit.Actor, id idworker.ID, c Us
 		err = u.Sessions.unchanged(ctx, by, c.need())
 	}
 	if err != nil {
-		return Person{}, session.Session{}, fmt.Errorf("operator: change user: %w", err)
+		return Person{}, nil, fmt.Errorf("operator: change user: %w", err)
 	}
 	// Published first: what is read below may fail.
 	ended, unpublished := u.Sessions.publish(ctx, ended)

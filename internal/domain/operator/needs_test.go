@@ -69,7 +69,7 @@ func TestEachVerbAsksForItsRights(t *testing.T) {
 			return err
 		}},
 		"logs a user out": {audit.NeedsAdmin, func(d *drawer) error {
-			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "")
+			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "", "")
 			return err
 		}},
 		"ends all logins": {audit.NeedsProof, func(d *drawer) error {

@@ -50,8 +50,8 @@ type Policies struct {
 	Log  *slog.Logger // nil logs nothing
 }
 
-// A PolicyChange asks for another policy. Only the times, the schedule and the
-// limits of Next count; limits that are zero mean that they stay as they are. A
+// A PolicyChange asks for another policy. Only the times, the schedule, what is about the
+// sessions of a user and the limits of Next count; limits and sessions that are zero stay as they are. A
 // change to limits that could not be read is refused, for they are the default ones:
 // a caller that gives Next limits of its own clears its LimitsErr.
 type PolicyChange struct {
@@ -94,6 +94,9 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	if c.Next.Limits == (limit.Limits{}) {
 		c.Next.Limits, c.Next.LimitsErr, c.Next.Version = old.Limits, old.LimitsErr, old.Version
 	}
+	if c.Next.MaxSessions == 0 {
+		c.Next.MaxSessions = old.MaxSessions
+	}
 	if err := p.check(&c); err != nil {
 		return policy.Policy{}, policy.Effect{}, err
 	}
@@ -101,10 +104,16 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 		return old, policy.Effect{}, policy.ErrVersion
 	}
 	effect, err := p.Store.Effect(ctx, old, c.Next, now)
+	if older, ok := errors.AsType[*policy.OlderInstanceError](err); ok {
+		return policy.Policy{}, policy.Effect{}, older.Invalid(&c.Next)
+	}
 	if err != nil {
 		return policy.Policy{}, policy.Effect{}, fmt.Errorf("operator: set policy: %w", err)
 	}
 	next := old.Succeed(c.Next, now)
+	if _, err := next.EncodeTerms(); errors.Is(err, policy.ErrCrowded) {
+		return policy.Policy{}, policy.Effect{}, invalid.Of("overrides", policy.CodeTooLong, err.Error())
+	}
 	next.UpdatedAt, next.UpdatedBy, next.Note = now, by.Name, c.Note
 	switch {
 	case c.DryRun:
@@ -174,11 +183,20 @@ type policyTerms struct {
 	Absolute wire.Seconds `json:"absolute_lifetime_seconds"`
 	Touch    wire.Seconds `json:"touch_interval_seconds"`
 	Schedule string       `json:"sweep_schedule"`
+	Sessions int          `json:"max_sessions"`
 	Limits   *wire.Limits `json:"limits,omitempty"` // nil for those that cannot be read
+
+	OverLimit string          `json:"over_limit,omitempty"` // if it is not to replace
+	Classes   []string        `json:"device_classes,omitempty"`
+	Overrides []wire.Override `json:"overrides,omitempty"`
 }
 
 func terms(p *policy.Policy) policyTerms {
-	t := policyTerms{Version: p.Version, Idle: wire.Seconds(p.Idle), Absolute: wire.Seconds(p.Absolute), Touch: wire.Seconds(p.Touch), Schedule: p.Schedule}
+	t := policyTerms{Version: p.Version, Idle: wire.Seconds(p.Idle), Absolute: wire.Seconds(p.Absolute), Touch: wire.Seconds(p.Touch), Schedule: p.Schedule, Sessions: p.MaxSessions,
+		Classes: p.Classes, Overrides: p.OverridesDoc()}
+	if p.Refuse {
+		t.OverLimit = wire.Refuse
+	}
 	if p.LimitsErr == nil {
 		t.Limits = p.Limits.Doc()
 	}

@@ -53,9 +53,9 @@ func (d *drawer) ByReset(context.Context, account.ResetHash, time.Time) (account
 	return account.User{}, account.Issuer{}, account.ErrReset
 }
 
-func (d *drawer) UseReset(_ context.Context, r account.Reset, version int64, _ account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
+func (d *drawer) UseReset(_ context.Context, r account.Reset, version int64, _ account.PHC, _ time.Time, e audit.Event) ([]session.Session, error) {
 	d.by = e
-	return session.Session{ID: idworker.ID(version), UserID: r.UserID}, nil
+	return []session.Session{{ID: idworker.ID(version), UserID: r.UserID}}, nil
 }
 
 func field(t *testing.T, err error) (name, code string) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -18,12 +19,13 @@ import (
 // policy.
 //
 // Newest returns those with IDs above above and below below, newest first: at
-// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. End ends one as
-// [session.Writer] does, named by its ID or its user, with its event.
+// most limit. Get returns one, alive or ended, or [session.ErrNotFound]. End ends one and
+// EndUser all of a user, as [session.Writer] does, with the event.
 type Logins interface {
 	Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error)
 	Get(ctx context.Context, id idworker.ID) (session.Session, error)
 	End(ctx context.Context, e session.Ending) (session.Session, error)
+	EndUser(ctx context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error)
 }
 
 // A Floor ends every login that has begun so far, and writes the events in the
@@ -42,7 +44,7 @@ type Sessions struct {
 	// Counted says how many logins live.
 	Counted func(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
 	// Store publishes what has ended: the nearest tier.
-	Store  Publisher
+	Store  session.Publisher
 	Rights Rights
 	Policy interface{ Current() *policy.Policy }
 	IDs    audit.IDs
@@ -56,41 +58,37 @@ type Sessions struct {
 	Log  *slog.Logger // nil logs nothing
 }
 
-// A Login is one that lives, and what the policy of now makes of it.
-type Login struct {
-	session.Session
-	IssuedAt, ExpiresAt, IdleExpiresAt time.Time
-}
-
-func loginOf(s session.Session, rule *policy.Policy) Login {
-	issued := layout.Time(s.ID)
-	return Login{s, issued, rule.ExpiresAt(issued), rule.IdleExpiresAt(issued, s.Seen)}
-}
-
 // A Page is logins, newest first, and where the next page begins; 0 if there is
 // none.
 type Page struct {
-	Logins []Login
+	Logins []session.Login
 	Next   idworker.ID
 }
 
-// MaxLook is how many logins List looks at for one page. Those that are idle are
-// left out, and nothing says beforehand how many they are.
+// MaxLook is how many logins List looks at for one page. Those that are idle, or on other
+// devices, are left out, and nothing says beforehand how many they are.
 const MaxLook = 2000
 
 // List returns at most limit logins that live, newest first, with IDs below
-// before, or the newest if before is 0. A page may have fewer than limit, or none, and a next page
-// all the same, where many logins are idle and the sweep has not been there yet.
-func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Page, error) {
+// before, or the newest if before is 0; with a class, only those on devices of it. A page may
+// have fewer than limit, or none, and a next page
+// all the same, where many logins are idle and the sweep has not been there yet, or where
+// few are on such devices. It fails with an [*invalid.Error] about the class.
+func (s *Sessions) List(ctx context.Context, class string, before idworker.ID, limit int) (Page, error) {
+	if err := checkClass(class); err != nil {
+		return Page{}, err
+	}
 	p := Page{Next: before}
 	now, rule := s.clock(), s.Policy.Current()
 	// What is older has expired: no row behind it is looked at.
-	above := max(layout.Smallest(rule.OldestIssued(now)), 1) - 1
+	oldest, _ := rule.Longest(now)
+	above := max(layout.Smallest(oldest), 1) - 1
 	if before == 0 {
 		p.Next = math.MaxInt64
 	}
 	for looked := 0; looked < MaxLook; {
-		want := min(limit+1, MaxLook-looked)
+		// Where few are shown of many, each statement asks for twice as many as those before.
+		want := min(max(limit+1, looked), MaxLook-looked)
 		rows, err := s.Logins.Newest(ctx, above, p.Next, want)
 		if err != nil {
 			return Page{}, fmt.Errorf("operator: list logins: %w", err)
@@ -101,8 +99,8 @@ func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Pag
 				return p, nil
 			}
 			p.Next = rows[i].ID
-			if lives(&rows[i], rule, now) {
-				p.Logins = append(p.Logins, loginOf(rows[i], rule))
+			if l, lives := session.LoginOf(rows[i], rule, now); lives && l.Of(class) {
+				p.Logins = append(p.Logins, l)
 			}
 		}
 		if len(rows) < want {
@@ -111,6 +109,15 @@ func (s *Sessions) List(ctx context.Context, before idworker.ID, limit int) (Pag
 		}
 	}
 	return p, nil
+}
+
+// checkClass takes "", which is any class, and each that a session may have: the policy may
+// have lost it since.
+func checkClass(class string) error {
+	if class == "" || policy.IsClass(class) {
+		return nil
+	}
+	return invalid.Of("device_class", "malformed", "must be the class of a device, such as phone or web")
 }
 
 func (s *Sessions) clock() time.Time {
@@ -123,16 +130,16 @@ func (s *Sessions) clock() time.Time {
 var layout = idworker.Default()
 
 // Get returns one login that lives, or [session.ErrNotFound].
-func (s *Sessions) Get(ctx context.Context, id idworker.ID) (Login, error) {
-	rule := s.Policy.Current()
+func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Login, error) {
 	got, err := s.Logins.Get(ctx, id)
-	if err == nil && !lives(&got, rule, s.clock()) {
+	l, lives := session.LoginOf(got, s.Policy.Current(), s.clock())
+	if err == nil && !lives {
 		err = session.ErrNotFound
 	}
 	if err != nil {
-		return Login{}, fmt.Errorf("operator: get login: %w", err)
+		return session.Login{}, fmt.Errorf("operator: get login: %w", err)
 	}
-	return loginOf(got, rule), nil
+	return l, nil
 }
 
 // End ends one login, for an operator, who has no token of it, and returns it; one
@@ -143,43 +150,59 @@ func (s *Sessions) End(ctx context.Context, by audit.Actor, id idworker.ID, reas
 	if err := CheckReason(reason); err != nil {
 		return session.Session{}, err
 	}
-	return s.end(ctx, by, session.Ending{ID: id}, reason)
+	ended, err := s.end(ctx, by, session.Ending{ID: id}, reason, func(e session.Ending) ([]session.Session, error) {
+		one, err := s.Logins.End(ctx, e)
+		return []session.Session{one}, err
+	})
+	if len(ended) == 0 {
+		return session.Session{}, err
+	}
+	return ended[0], err
 }
 
-func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, reason string) (session.Session, error) {
+// endUser ends all logins of a user on devices of that class, or with "" of any, as End does.
+func (s *Sessions) endUser(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error) {
+	return s.end(ctx, by, session.Ending{UserID: user, Class: class}, reason, func(e session.Ending) ([]session.Session, error) {
+		return s.Logins.EndUser(ctx, e, 0)
+	})
+}
+
+func (s *Sessions) end(ctx context.Context, by audit.Actor, e session.Ending, reason string,
+	ends func(session.Ending) ([]session.Session, error)) ([]session.Session, error) {
 	// Minted before any row is locked.
 	id, err := s.IDs.Next(ctx)
 	if err != nil {
-		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
+		return nil, fmt.Errorf("operator: end login: %w", err)
 	}
 	e.Reason, e.Record = session.Revoked, &session.Record{ID: id, By: by, Need: needs[endLogin], Reason: reason}
-	ended, err := s.Logins.End(ctx, e)
-	if err == nil && ended.Before || errors.Is(err, session.ErrNotFound) {
+	ended, err := ends(e)
+	if err == nil && (len(ended) == 0 || ended[0].Before) || errors.Is(err, session.ErrNotFound) {
 		if denied := s.unchanged(ctx, by, needs[endLogin]); denied != nil {
-			return session.Session{}, denied
+			return nil, denied
 		}
 	}
 	if err != nil {
-		return session.Session{}, fmt.Errorf("operator: end login: %w", err)
+		return nil, fmt.Errorf("operator: end login: %w", err)
 	}
 	ended, err = s.publish(ctx, ended)
-	if ended.ID != 0 {
-		logAct(ctx, s.Log, by, err, "login ended", "user_id", ended.UserID, "session_id", ended.ID, "before", ended.Before)
+	for i := range ended {
+		was := &ended[i]
+		logAct(ctx, s.Log, by, err, "login ended", "user_id", was.UserID, "session_id", was.ID, "before", was.Before)
 	}
 	return ended, err
 }
 
-// publish takes a session that has ended, if one has, to all instances. It returns it
-// marked if the policy had ended it before.
-func (s *Sessions) publish(ctx context.Context, ended session.Session) (session.Session, error) {
-	if ended.ID == 0 {
-		return ended, nil
+// publish takes sessions that have ended to all instances. It returns them, those marked
+// that the policy had ended before.
+func (s *Sessions) publish(ctx context.Context, ended []session.Session) ([]session.Session, error) {
+	err := session.PublishAll(ctx, s.Store, ended)
+	for i := range ended {
+		ended[i] = session.OverBefore(ended[i], s.Policy.Current(), s.clock())
 	}
-	err := s.Store.Publish(ctx, ended)
 	if err != nil {
-		err = fmt.Errorf("operator: publish an end: %w", err)
+		return ended, fmt.Errorf("operator: publish an end: %w", err)
 	}
-	return session.OverBefore(ended, s.Policy.Current(), s.clock()), err
+	return ended, nil
 }
 
 // An EndedAll is what ending all logins did.

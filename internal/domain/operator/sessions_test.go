@@ -36,7 +36,7 @@ func TestListHasTheLivingOnce(t *testing.T) {
 	for _, limit := range []int{1, 2, 7, 50, 119, 120, 200} {
 		var got []idworker.ID
 		for before := idworker.ID(0); ; {
-			p, err := d.sessions.List(t.Context(), before, limit)
+			p, err := d.sessions.List(t.Context(), "", before, limit)
 			if err != nil || len(p.Logins) > limit {
 				t.Fatalf("limit %d: %d, %v", limit, len(p.Logins), err)
 			}
@@ -68,7 +68,7 @@ func TestOnePageLooksAtSoManyLoginsOnly(t *testing.T) {
 	pages := 0
 	for before := idworker.ID(0); ; pages++ {
 		d.asked = 0
-		p, err := d.sessions.List(t.Context(), before, 50)
+		p, err := d.sessions.List(t.Context(), "", before, 50)
 		if err != nil || d.asked > operator.MaxLook {
 			t.Fatalf("page %d looked at %d logins, %v", pages, d.asked, err)
 		}
@@ -96,7 +96,7 @@ func TestListStopsAtTheWatermark(t *testing.T) {
 	}
 	d.last = idworker.Default().Smallest(now)
 	s := d.login(1, now)
-	p, err := d.sessions.List(t.Context(), 0, 50)
+	p, err := d.sessions.List(t.Context(), "", 0, 50)
 	if err != nil || len(p.Logins) != 1 || p.Logins[0].ID != s.ID || p.Next != 0 || d.asked != 1 {
 		t.Errorf("%d logins, next %v, looked at %d, %v", len(p.Logins), p.Next, d.asked, err)
 	}
@@ -188,7 +188,7 @@ func TestStatsAddUp(t *testing.T) {
 	d := newDesk(t)
 	n, err := d.stats.Count(t.Context())
 	if err != nil || n.Users != (policy.Estimate{Count: 113, Error: 5}) || n.Roles[account.RoleAdmin].Count != 3 ||
-		n.Disabled.Count != 4 || n.Live.Count != 12 {
+		n.Disabled.Count != 4 || n.Live.Count != 12 || n.Classes["phone"].Count != 2 || n.Classes["other"].Count != 2 || n.Classes["tv"].Count != 0 {
 		t.Errorf("Count: %+v, %v", n, err)
 	}
 }
@@ -203,6 +203,7 @@ func (b kept) Newest(_ context.Context, above, below idworker.ID, limit int) (pa
 		}
 	}
 	b.d.asked += len(page)
+	b.d.pages++
 	return page, nil
 }
 
@@ -218,7 +219,7 @@ func (b kept) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 func (b kept) End(_ context.Context, e session.Ending) (session.Session, error) {
 	for i := range b.d.logins {
 		s := &b.d.logins[i]
-		if s.ID != e.ID && s.UserID != e.UserID || e.ID == 0 && !s.Alive() {
+		if s.ID != e.ID {
 			continue
 		}
 		if !s.Alive() {
@@ -233,6 +234,16 @@ func (b kept) End(_ context.Context, e session.Ending) (session.Session, error) 
 		return *s, nil
 	}
 	return session.Session{}, session.ErrNotFound
+}
+
+func (b kept) EndUser(_ context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
+	ended := b.d.end(func(s session.Session) bool { return s.UserID == e.UserID && s.ID != keep && s.Of(e.Class) })
+	if len(ended) == 0 {
+		return nil, session.ErrNotFound
+	}
+	ev, err := e.EventOfUser(ended)
+	b.d.events = append(b.d.events, ev)
+	return ended, err
 }
 
 func (d *desk) EndAll(_ context.Context, now time.Time, events ...audit.Event) (idworker.ID, error) {
@@ -251,4 +262,44 @@ func (d *desk) CountDisabled(context.Context) (policy.Estimate, error) {
 
 func (d *desk) CountLogins(context.Context, policy.Policy, time.Time) (policy.Estimate, error) {
 	return policy.Estimate{Count: 12, Error: 3}, nil
+}
+
+// Sample is all logins, one of them of a class that is no longer there.
+func (d *desk) Sample(context.Context, policy.Policy, time.Time) (policy.Sample, error) {
+	live := func(class string, seen time.Time) policy.Facts {
+		return policy.Facts{Issued: seen, Seen: seen, Class: class, Role: "user"}
+	}
+	return policy.Sample{Logins: []policy.Facts{
+		live("phone", now), live("phone", now), live("watch", now), live("other", now), live("tv", now.Add(-d.rule.Idle)),
+	}, Weight: 1}, nil
+}
+
+// TestListOfAClassHasNoOther: and a rare one costs no more than a page may.
+func TestListOfAClassHasNoOther(t *testing.T) {
+	d := newDesk(t)
+	var want []idworker.ID
+	for i := range 5000 {
+		s := d.login(1, now)
+		if i%1000 == 0 {
+			d.logins[len(d.logins)-1].Device = session.DeviceOf("tv", "")
+			want = append([]idworker.ID{s.ID}, want...)
+		}
+	}
+	var got []idworker.ID
+	pages := 0
+	for before := idworker.ID(0); ; pages++ {
+		p, err := d.sessions.List(t.Context(), "tv", before, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range p.Logins {
+			got = append(got, l.ID)
+		}
+		if before = p.Next; before == 0 {
+			break
+		}
+	}
+	if !slices.Equal(got, want) || pages < 2 {
+		t.Errorf("%v in %d pages, want %v in several", got, pages, want)
+	}
 }

@@ -16,6 +16,7 @@ type Counter interface {
 	CountUsers(ctx context.Context, role account.Role) (policy.Estimate, error)
 	CountDisabled(ctx context.Context) (policy.Estimate, error)
 	CountLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error)
+	Sample(ctx context.Context, rule policy.Policy, now time.Time) (policy.Sample, error)
 }
 
 // Stats say how many there are. Set the fields once, before use.
@@ -26,12 +27,13 @@ type Stats struct {
 }
 
 // Numbers are how many users there are, in all, by role, and disabled, and how
-// many logins live.
+// many logins live, in all and by device class.
 type Numbers struct {
 	Users    policy.Estimate
 	Roles    map[account.Role]policy.Estimate
 	Disabled policy.Estimate
 	Live     policy.Estimate
+	Classes  map[string]policy.Estimate
 }
 
 // Count counts.
@@ -52,8 +54,14 @@ func (s *Stats) Count(ctx context.Context) (Numbers, error) {
 	if n.Disabled, err = s.Counter.CountDisabled(ctx); err != nil {
 		return Numbers{}, fmt.Errorf("operator: stats: %w", err)
 	}
-	if n.Live, err = s.Counter.CountLogins(ctx, *s.Policy.Current(), s.Now()); err != nil {
+	rule, now := *s.Policy.Current(), s.Now()
+	if n.Live, err = s.Counter.CountLogins(ctx, rule, now); err != nil {
 		return Numbers{}, fmt.Errorf("operator: stats: %w", err)
 	}
+	some, err := s.Counter.Sample(ctx, rule, now)
+	if err != nil {
+		return Numbers{}, fmt.Errorf("operator: stats: %w", err)
+	}
+	n.Classes = some.ByClass(&rule, now)
 	return n, nil
 }

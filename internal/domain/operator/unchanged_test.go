@@ -34,7 +34,7 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 			return err
 		}},
 		"to log out who is logged out": {audit.NeedsAdmin, func(d *desk) error {
-			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "")
+			_, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "", "")
 			return err
 		}},
 		"to end a login that has ended": {audit.NeedsAdmin, func(d *desk) error {
@@ -55,7 +55,7 @@ func TestVerbsThatChangeNothingNeedTheSameRights(t *testing.T) {
 			d.login(d.add("ada", account.RoleUser), now)
 			bob := d.add("bob", account.RoleUser)
 			d.row(bob).DisabledAt = now
-			if _, err := d.users.Logout(t.Context(), by, d.rows[0].ID, ""); err != nil {
+			if _, err := d.users.Logout(t.Context(), by, d.rows[0].ID, "", ""); err != nil {
 				t.Fatal(err)
 			}
 			events, published := len(d.events), len(d.published)

@@ -6,6 +6,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
-	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -24,36 +24,29 @@ import (
 // begin with a prefix, in the order of their names.
 //
 // Newest returns users older than before, or the newest if before is 0. Named
-// begins behind the name after. WithLogin returns a user and the login that is
-// kept for it, whose ID is 0 if there is none, or [account.ErrNotFound].
+// begins behind the name after. WithLogins returns a user and the logins that are kept, the
+// newest first, or [account.ErrNotFound].
 type Accounts interface {
 	Newest(ctx context.Context, before idworker.ID, limit int) ([]account.User, error)
 	Named(ctx context.Context, prefix, after string, limit int) ([]account.User, error)
-	WithLogin(ctx context.Context, id idworker.ID) (account.User, session.Session, error)
+	WithLogins(ctx context.Context, id idworker.ID) (account.User, []session.Session, error)
 }
 
 // A UserStore changes users. Each method writes its events in the transaction of
 // the change.
 //
 // Create adds a user, or returns [account.ErrExists]. Change makes of a
-// user what decide says, which may be called more than once, and ends the login;
-// it returns the user as it was and as it is, and the session that ended, whose
-// ID is 0 if none did. If decide changes nothing, nothing changes, and a session
+// user what decide says, which may be called more than once, and ends the logins;
+// it returns the user as it was and as it is, and the sessions that ended.
+// If decide changes nothing, nothing changes, and sessions
 // that ended when the same was asked before may be returned once more. It fails
 // with [account.ErrNotFound] or [account.ErrLastAdmin]. ResetPassword returns
 // [account.ErrStale] unless the password is of that version.
 type UserStore interface {
 	Create(ctx context.Context, u account.User, events ...audit.Event) error
 	Change(ctx context.Context, id idworker.ID, decide func(account.User) (account.User, []audit.Event, error)) (
-		before, after account.User, ended session.Session, err error)
-	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error)
-}
-
-// A Publisher takes the end of a session to all instances, after it was committed. An
-// error wrapping [session.ErrUnpublished] means that it reaches the other instances
-// within the bound.
-type Publisher interface {
-	Publish(ctx context.Context, ended session.Session) error
+		before, after account.User, ended []session.Session, err error)
+	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error)
 }
 
 // Users are the verbs about people. Set the fields once, before use.
@@ -77,10 +70,10 @@ type Users struct {
 	Now      func() time.Time
 }
 
-// A Person is a user, and the login that lives; its ID is 0 if there is none.
+// A Person is a user, and the logins that live, the newest first.
 type Person struct {
 	account.User
-	Login Login
+	Logins []session.Login
 }
 
 // List returns at most limit users: those that came before the user after,
@@ -113,13 +106,16 @@ func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limi
 
 // Get returns one user, or [account.ErrNotFound].
 func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
-	user, login, err := u.Accounts.WithLogin(ctx, id)
+	user, logins, err := u.Accounts.WithLogins(ctx, id)
 	if err != nil {
 		return Person{}, fmt.Errorf("operator: get user: %w", err)
 	}
 	p := Person{User: user}
-	if rule := u.Sessions.Policy.Current(); lives(&login, rule, u.Sessions.clock()) {
-		p.Login = loginOf(login, rule)
+	rule, now := u.Sessions.Policy.Current(), u.Sessions.clock()
+	for i := range logins {
+		if l, lives := session.LoginOf(logins[i], rule, now); lives {
+			p.Logins = append(p.Logins, l)
+		}
 	}
 	return p, nil
 }
@@ -154,57 +150,52 @@ func (u *Users) created(ctx context.Context, by audit.Actor, need audit.Need, us
 	return audit.New(ctx, u.IDs, by, need, audit.UserCreated, userTarget(user), reason, nil, state{Role: user.Role})
 }
 
-// SetPassword gives a user another password and ends the login. It fails with
+// SetPassword gives a user another password and ends the logins. It fails with
 // [account.ErrNotFound], an [*invalid.Error], [account.ErrBusy], and
-// [account.ErrStale] if another changed it meanwhile. The session that
-// ended has the ID 0 if there was none.
-func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID, p account.Password, reason string) (session.Session, error) {
+// [account.ErrStale] if another changed it meanwhile. It returns the sessions that ended.
+func (u *Users) SetPassword(ctx context.Context, by audit.Actor, id idworker.ID, p account.Password, reason string) ([]session.Session, error) {
 	if err := CheckReason(reason); err != nil {
-		return session.Session{}, err
+		return nil, err
 	}
 	user, err := u.Known.ByID(ctx, id)
 	if err != nil {
-		return session.Session{}, fmt.Errorf("operator: set password: %w", err)
+		return nil, fmt.Errorf("operator: set password: %w", err)
 	}
 	hash, err := u.Making.NewHash(ctx, operator, user.Username, p)
 	if err != nil {
-		return session.Session{}, err
+		return nil, err
 	}
 	e, err := audit.New(ctx, u.IDs, by, needs[setPassword], audit.PasswordReset, userTarget(&user), reason, nil, nil)
 	if err != nil {
-		return session.Session{}, err
+		return nil, err
 	}
 	ended, err := u.Store.ResetPassword(ctx, id, user.PasswordVersion, hash, e)
 	if err != nil {
-		return session.Session{}, fmt.Errorf("operator: set password: %w", err)
+		return nil, fmt.Errorf("operator: set password: %w", err)
 	}
 	ended, err = u.Sessions.publish(ctx, ended)
 	logAct(ctx, u.Sessions.Log, by, err, "password set", "user_id", id)
 	return ended, err
 }
 
-// Logout ends the login of a user, or does nothing if there is none. It returns
-// the session that ended, whose ID is 0 if there was none, as [Sessions.End]
-// does. It fails with [account.ErrNotFound].
-func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
-	if err := CheckReason(reason); err != nil {
-		return session.Session{}, err
+// Logout ends all logins of a user, or those on devices of a class unless that is "", or
+// does nothing if there is none. It returns the sessions that ended, as [Sessions.End]
+// does. It fails with [account.ErrNotFound], and with an [*invalid.Error] about the class
+// or the reason.
+func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, class, reason string) ([]session.Session, error) {
+	if err := cmp.Or(checkClass(class), CheckReason(reason)); err != nil {
+		return nil, err
 	}
 	if _, err := u.Known.ByID(ctx, id); err != nil {
-		return session.Session{}, fmt.Errorf("operator: logout: %w", err)
+		return nil, fmt.Errorf("operator: logout: %w", err)
 	}
-	ended, err := u.Sessions.end(ctx, by, session.Ending{UserID: id}, reason)
+	ended, err := u.Sessions.endUser(ctx, by, id, class, reason)
 	if errors.Is(err, session.ErrNotFound) {
-		return session.Session{}, nil
+		return nil, nil
 	}
 	return ended, err
 }
 
 func userTarget(u *account.User) audit.Target {
 	return audit.Target{Kind: "user", ID: u.ID, Name: u.Username}
-}
-
-// lives reports whether s is a login that a request could still use.
-func lives(s *session.Session, rule *policy.Policy, now time.Time) bool {
-	return s.ID != 0 && s.Alive() && !session.OverBefore(*s, rule, now).Before
 }

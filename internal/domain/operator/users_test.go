@@ -59,10 +59,10 @@ func TestChangeIsRecordedAndPublished(t *testing.T) {
 	d.login(u, now)
 	role, yes, no := account.RoleAdmin, true, false
 	p, ended, err := d.users.Change(t.Context(), by, u, operator.UserChange{Role: &role, Disabled: &yes, Reason: "moved"})
-	if err != nil || p.Role != role || !p.DisabledAt.Equal(now) || ended.ID == 0 || p.Login.ID != 0 {
+	if err != nil || p.Role != role || !p.DisabledAt.Equal(now) || len(ended) != 1 || len(p.Logins) != 0 {
 		t.Fatalf("Change: %+v, %+v, %v", p, ended, err)
 	}
-	if len(d.published) != 1 || d.published[0].ID != ended.ID {
+	if len(d.published) != 1 || d.published[0].ID != ended[0].ID {
 		t.Errorf("published %+v", d.published)
 	}
 	var got []string
@@ -105,11 +105,11 @@ func TestUnpublishedChangeIsDone(t *testing.T) {
 	d.deaf = fmt.Errorf("redis: %w", session.ErrUnpublished)
 	role := account.RoleService
 	d.login(u, now)
-	if p, ended, err := d.users.Change(t.Context(), by, u, operator.UserChange{Role: &role}); !errors.Is(err, session.ErrUnpublished) || p.Role != role || ended.ID == 0 {
+	if p, ended, err := d.users.Change(t.Context(), by, u, operator.UserChange{Role: &role}); !errors.Is(err, session.ErrUnpublished) || p.Role != role || len(ended) == 0 {
 		t.Errorf("Change: %+v, %+v, %v", p, ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.Logout(t.Context(), by, u, ""); !errors.Is(err, session.ErrUnpublished) || ended.ID == 0 {
+	if ended, err := d.users.Logout(t.Context(), by, u, "", ""); !errors.Is(err, session.ErrUnpublished) || len(ended) == 0 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	s := d.login(u, now)
@@ -117,7 +117,7 @@ func TestUnpublishedChangeIsDone(t *testing.T) {
 		t.Errorf("End: %+v, %v", ended, err)
 	}
 	d.login(u, now)
-	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUnpublished) || ended.ID == 0 {
+	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword("seven green kites over the harbour"), ""); !errors.Is(err, session.ErrUnpublished) || len(ended) == 0 {
 		t.Errorf("SetPassword: %+v, %v", ended, err)
 	}
 }
@@ -125,11 +125,11 @@ func TestUnpublishedChangeIsDone(t *testing.T) {
 func TestLogoutOfAUser(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
-	if ended, err := d.users.Logout(t.Context(), by, u, ""); err != nil || ended.ID != 0 || len(d.events) != 0 {
+	if ended, err := d.users.Logout(t.Context(), by, u, "", ""); err != nil || len(ended) != 0 || len(d.events) != 0 {
 		t.Errorf("who is not logged in: %+v, %v, %v", ended, err, d.events)
 	}
 	s := d.login(u, now)
-	if ended, err := d.users.Logout(t.Context(), by, u, "lost phone"); err != nil || ended.ID != s.ID || len(d.published) != 1 {
+	if ended, err := d.users.Logout(t.Context(), by, u, "", "lost phone"); err != nil || len(ended) != 1 || ended[0].ID != s.ID || len(d.published) != 1 {
 		t.Errorf("Logout: %+v, %v", ended, err)
 	}
 	e := d.events[0]
@@ -137,7 +137,7 @@ func TestLogoutOfAUser(t *testing.T) {
 		!strings.Contains(string(e.Old), `"session_id":"`+s.ID.String()) {
 		t.Errorf("event %+v %s", e, e.Old)
 	}
-	if _, err := d.users.Logout(t.Context(), by, 999, ""); !errors.Is(err, account.ErrNotFound) {
+	if _, err := d.users.Logout(t.Context(), by, 999, "", ""); !errors.Is(err, account.ErrNotFound) {
 		t.Errorf("unknown user: %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func TestPasswordIsResetWithTheEvent(t *testing.T) {
 	d := newDesk(t)
 	u := d.add("alice", account.RoleUser)
 	s := d.login(u, now)
-	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword(passphrase), "forgot"); err != nil || ended.ID != s.ID {
+	if ended, err := d.users.SetPassword(t.Context(), by, u, account.NewPassword(passphrase), "forgot"); err != nil || len(ended) != 1 || ended[0].ID != s.ID {
 		t.Errorf("SetPassword: %+v, %v", ended, err)
 	}
 	if len(d.events) != 1 || d.events[0].Action != audit.PasswordReset || d.events[0].Old != nil || d.events[0].New != nil {
@@ -206,6 +206,7 @@ type desk struct {
 	rows      []account.User
 	logins    []session.Session // oldest first
 	asked     int               // rows of logins that were read
+	pages     int               // with so many statements
 	events    []audit.Event
 	published []session.Session
 	deaf      error
@@ -278,17 +279,18 @@ func (d *desk) Named(_ context.Context, prefix, after string, limit int) (page [
 	return page, nil
 }
 
-func (d *desk) WithLogin(_ context.Context, id idworker.ID) (account.User, session.Session, error) {
+func (d *desk) WithLogins(_ context.Context, id idworker.ID) (account.User, []session.Session, error) {
 	u := d.row(id)
 	if u == nil {
-		return account.User{}, session.Session{}, account.ErrNotFound
+		return account.User{}, nil, account.ErrNotFound
 	}
+	var kept []session.Session
 	for _, s := range d.logins {
 		if s.UserID == id && s.Alive() {
-			return *u, s, nil
+			kept = append(kept, s)
 		}
 	}
-	return *u, session.Session{}, nil
+	return *u, kept, nil
 }
 
 func (d *desk) Create(ctx context.Context, u account.User, events ...audit.Event) error {
@@ -300,7 +302,7 @@ func (d *desk) Create(ctx context.Context, u account.User, events ...audit.Event
 }
 
 func (d *desk) Change(_ context.Context, id idworker.ID, decide func(account.User) (account.User, []audit.Event, error)) (
-	before, after account.User, ended session.Session, err error) {
+	before, after account.User, ended []session.Session, err error) {
 	u := d.row(id)
 	if u == nil {
 		return before, after, ended, account.ErrNotFound
@@ -315,7 +317,7 @@ func (d *desk) Change(_ context.Context, id idworker.ID, decide func(account.Use
 	return before, after, d.end(func(s session.Session) bool { return s.UserID == id }), nil
 }
 
-func (d *desk) ResetPassword(_ context.Context, id idworker.ID, _ int64, _ account.PHC, e audit.Event) (session.Session, error) {
+func (d *desk) ResetPassword(_ context.Context, id idworker.ID, _ int64, _ account.PHC, e audit.Event) ([]session.Session, error) {
 	d.events = append(d.events, e)
 	return d.end(func(s session.Session) bool { return s.UserID == id }), nil
 }
@@ -325,9 +327,9 @@ func (d *desk) Authorize(_ context.Context, _ audit.Actor, need audit.Need) erro
 	return d.denied
 }
 
-func (d *desk) RemoveAndEnd(_ context.Context, _ idworker.ID, _ int64, e audit.Event) (session.Session, error) {
+func (d *desk) RemoveAndEnd(_ context.Context, _ idworker.ID, _ int64, e audit.Event) ([]session.Session, error) {
 	d.events = append(d.events, e)
-	return session.Session{}, nil
+	return nil, nil
 }
 
 func (d *desk) OpenResets(context.Context, idworker.ID, idworker.ID, int, time.Time) ([]account.OpenReset, error) {
@@ -341,14 +343,14 @@ func (d *desk) WithdrawResets(_ context.Context, open []account.OpenReset, event
 	return len(open), nil
 }
 
-func (d *desk) end(which func(session.Session) bool) session.Session {
+func (d *desk) end(which func(session.Session) bool) (ended []session.Session) {
 	for i := range d.logins {
 		if which(d.logins[i]) && d.logins[i].Alive() {
 			d.logins[i].Ended = session.Revoked
-			return d.logins[i]
+			ended = append(ended, d.logins[i])
 		}
 	}
-	return session.Session{}
+	return ended
 }
 
 func (d *desk) Publish(_ context.Context, s session.Session) error {

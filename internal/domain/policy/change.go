@@ -14,6 +14,10 @@ const (
 	MinIdle     = 5 * time.Minute
 	MaxAbsolute = 400 * 24 * time.Hour
 	MinTouch    = time.Second
+
+	MostSessions  = 32 // a user, at once
+	MostClasses   = 16
+	MostOverrides = 16
 )
 
 // Codes of what is wrong with a field.
@@ -49,6 +53,9 @@ func (p *Policy) Check() error {
 		// Written less often than that, a login in use could look idle.
 		wrong("touch_interval_seconds", CodeTooLong, "the touch interval must be at most half of the idle timeout")
 	}
+	if p.MaxSessions < 1 || p.MaxSessions > MostSessions {
+		wrong("max_sessions", CodeInvalid, "the sessions of a user must be 1 to %d", MostSessions)
+	}
 	for _, f := range []struct {
 		field string
 		d     time.Duration
@@ -57,8 +64,33 @@ func (p *Policy) Check() error {
 			wrong(f.field, CodeInvalid, "%s must be whole seconds", strings.TrimSuffix(strings.ReplaceAll(f.field, "_", " "), " seconds"))
 		}
 	}
+	p.checkClasses(wrong)
+	p.checkOverrides(wrong)
 	all.Fields = append(all.Fields, LimitFields(p.Limits.Check())...)
 	return all.OrNil()
+}
+
+// NeedsFurther reports whether p needs instances that know several sessions a user, and overrides.
+func (p *Policy) NeedsFurther() bool {
+	return p.MaxSessions > 1 || p.Refuse || len(p.Overrides) > 0 || p.Scopes != nil
+}
+
+// An OlderInstanceError means that no policy may allow a second session a user yet, or have
+// overrides: that instance would refuse tokens that live, or accept some that do not.
+type OlderInstanceError struct{ Name, Version string }
+
+// Error names the instance.
+func (e *OlderInstanceError) Error() string {
+	return fmt.Sprintf("instance %s runs version %s, which knows one session a user, and no overrides; upgrade it first", e.Name, e.Version)
+}
+
+// Invalid is what is wrong with next, which that instance does not know.
+func (e *OlderInstanceError) Invalid(next *Policy) *invalid.Error {
+	field := "max_sessions"
+	if next.MaxSessions <= 1 {
+		field = "overrides"
+	}
+	return invalid.Of(field, "older_instance", e.Error())
 }
 
 // LimitFields is what is wrong with limits, as fields of the policy.
@@ -74,16 +106,22 @@ func LimitFields(wrong []limit.Wrong) []invalid.Field {
 // raised to the watermarks of p, so that nothing that is over under p comes
 // back, and the version is one higher.
 func (p *Policy) Succeed(next Policy, now time.Time) Policy {
-	next.IdleBase, next.AbsoluteBase = p.OldestSeen(now), p.OldestIssued(now)
+	e := p.base()
+	next.IdleBase, next.AbsoluteBase = e.OldestSeen(now), e.OldestIssued(now)
+	next.Scopes = next.scopes(p, now)
 	next.Version = p.Version + 1
+	next.Further = p.Further || next.NeedsFurther()
 	return next
 }
 
 // An Effect is what a change of policy does to the logins that live. Ends are
 // those that end at once, Soon those that would end within the hour without
-// another use.
+// another use. Beyond are those of Ends that a lower number of sessions a user ends, if
+// Lowers, and BeyondUsers is how many users have them.
 type Effect struct {
-	Live, Ends, Soon Estimate
+	Live, Ends, Soon    Estimate
+	Beyond, BeyondUsers Estimate
+	Lowers              bool
 }
 
 // An Estimate is a number of logins, and how far it is off at most in 19 cases of

@@ -173,3 +173,31 @@ func (l *loader) LoadPolicy(context.Context) (policy.Policy, error) {
 	defer l.mu.Unlock()
 	return l.p, l.err
 }
+
+// TestLowerLimitIsToldAlsoIfItWasMissed: between two policies that an instance reads there
+// may have been one with a higher limit, by which another instance has read sessions.
+func TestLowerLimitIsToldAlsoIfItWasMissed(t *testing.T) {
+	of := func(v int64, sessions int, further bool) policy.Policy {
+		p := version(v)
+		p.MaxSessions, p.Further = sessions, further
+		return p
+	}
+	for _, c := range []struct {
+		name      string
+		from, to  policy.Policy
+		wantsTold bool
+	}{
+		{"lower", of(1, 3, true), of(2, 2, true), true},
+		{"higher", of(1, 2, true), of(2, 3, true), false},
+		{"the same", of(1, 2, true), of(2, 2, true), false},
+		{"one between is not known", of(1, 1, false), of(3, 2, true), true},
+		{"one between is not known, and nobody had several", of(1, 1, false), of(3, 1, false), false},
+	} {
+		l, told := policy.Fixed(c.from), false
+		l.Lowered = func() { told = l.Current().Version == c.from.Version }
+		l.Apply(c.to)
+		if told != c.wantsTold {
+			t.Errorf("%s: told before it is in force: %v, want %v", c.name, told, c.wantsTold)
+		}
+	}
+}

@@ -14,17 +14,32 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
-// A Policy is what an operator has set: how long logins last, and the rate limits.
-//
-// The two bases make the watermarks [Policy.OldestIssued] and
-// [Policy.OldestSeen] monotone: a change of a timeout raises the base to
-// the watermark of that moment, so lengthening a timeout extends only what
-// still lives and never revives what is over.
+// A Policy is what an operator has set: how long logins last, how many a user has, and
+// the rate limits. [Policy.For] says what it makes of one login.
 type Policy struct {
 	Idle     time.Duration // a login unused for this long is over
 	Absolute time.Duration // a login this old is over, used or not
 	Touch    time.Duration // last seen is written at most this often
 	Schedule string        // when the sweep runs: a cron expression, or @every
+
+	// MaxSessions is how many sessions a user has at once: 1 to [MostSessions]. A lower
+	// number ends those that are too many, the least recently used first. They do not come
+	// back with a higher one.
+	MaxSessions int
+	// Further means that this policy or an earlier one allows more than one session a user,
+	// or has overrides. It is read, and not set.
+	Further bool
+
+	// Refuse means that a login above the number of sessions is refused. Otherwise it ends
+	// the session that was least recently used.
+	Refuse bool
+	// Classes are the device classes that a client may name; nil are [DefaultClasses].
+	Classes []string
+	// Overrides are what differs by device class and by role: at most [MostOverrides].
+	Overrides []Override
+	// Scopes is what the overrides make of each class with each role; nil if they make
+	// nothing of it. It is worked out, and not set: see [Policy.Succeed].
+	Scopes map[Scope]Expiry
 
 	// Limits are the rate limits. They end no login. If the stored ones cannot be read,
 	// they are the default ones, and LimitsErr says why. An instance that has read
@@ -32,8 +47,8 @@ type Policy struct {
 	Limits    limit.Limits
 	LimitsErr error
 
-	IdleBase     time.Time // last seen at or before this: over, whatever Idle says
-	AbsoluteBase time.Time // issued at or before this: over, whatever Absolute says
+	IdleBase     time.Time // see Expiry
+	AbsoluteBase time.Time
 
 	Version   int64     // raised by every change
 	UpdatedAt time.Time // see Changed
@@ -54,39 +69,105 @@ func (p *Policy) Changed() bool { return p.UpdatedAt.UnixMilli() > 0 }
 // minute, swept every minute. The first migration writes the same values.
 func Default() Policy {
 	const day = 24 * time.Hour
-	return Policy{Idle: 14 * day, Absolute: 30 * day, Touch: time.Minute, Schedule: "@every 1m", Limits: limit.Default(), Version: 1}
+	return Policy{Idle: 14 * day, Absolute: 30 * day, Touch: time.Minute, Schedule: "@every 1m", MaxSessions: 1, Limits: limit.Default(), Version: 1}
+}
+
+// A Scope is some of the logins: on devices of that class, of users of that role. In a
+// table of scopes the empty class is every class, and the empty role every role, that the
+// table does not name.
+type Scope struct{ Class, Role string }
+
+// For is what p makes of a login on a device of that class, of a user of that role.
+func (p *Policy) For(class, role string) Expiry {
+	if p.Scopes == nil {
+		return p.base()
+	}
+	// The table has each named class with each named role.
+	for _, s := range [...]Scope{{class, role}, {class, ""}, {"", role}} {
+		if e, ok := p.Scopes[s]; ok {
+			return e
+		}
+	}
+	return p.base()
+}
+
+// base is p without its overrides.
+func (p *Policy) base() Expiry {
+	return Expiry{p.Idle, p.Absolute, p.Touch, p.IdleBase, p.AbsoluteBase}
+}
+
+// OtherClass is the class of a device of which the client says nothing. It is always one of
+// those that a client may name.
+const OtherClass = "other"
+
+// DefaultClasses are the device classes of a new deployment.
+func DefaultClasses() []string {
+	return []string{"phone", "tablet", "desktop", "web", "tv", OtherClass}
+}
+
+// DeviceClasses are those that a client may name.
+func (p *Policy) DeviceClasses() []string {
+	if p.Classes == nil {
+		return DefaultClasses()
+	}
+	return p.Classes
+}
+
+// MostOn is how many sessions a user has at once on devices of that class.
+func (p *Policy) MostOn(class string) int {
+	for i := range p.Overrides {
+		if o := &p.Overrides[i]; o.Scope.Class == class && class != "" && o.MaxSessions != 0 {
+			return min(o.MaxSessions, p.MaxSessions)
+		}
+	}
+	return p.MaxSessions
+}
+
+// An Expiry says when one login is over: what the policy makes of its device class and
+// its role. See [Policy.For].
+//
+// The two bases make the watermarks [Expiry.OldestIssued] and [Expiry.OldestSeen]
+// monotone: a change of a policy raises the base to the watermark of that moment, so
+// lengthening a timeout extends only what still lives and never revives what is over.
+type Expiry struct {
+	Idle     time.Duration // a login unused for this long is over
+	Absolute time.Duration // a login this old is over, used or not
+	Touch    time.Duration // last seen is written at most this often
+
+	IdleBase     time.Time // last seen at or before this: over, whatever Idle says
+	AbsoluteBase time.Time // issued at or before this: over, whatever Absolute says
 }
 
 // OldestIssued is the watermark of the absolute lifetime: a login issued at or
 // before it is over. It never moves back, provided now does not.
-func (p *Policy) OldestIssued(now time.Time) time.Time {
-	return later(p.AbsoluteBase, now.Add(-p.Absolute))
+func (e Expiry) OldestIssued(now time.Time) time.Time {
+	return later(e.AbsoluteBase, now.Add(-e.Absolute))
 }
 
 // OldestSeen is the watermark of the idle timeout: a login last seen at or
 // before it is over. It never moves back, provided now does not.
-func (p *Policy) OldestSeen(now time.Time) time.Time {
-	return later(p.IdleBase, now.Add(-p.Idle))
+func (e Expiry) OldestSeen(now time.Time) time.Time {
+	return later(e.IdleBase, now.Add(-e.Idle))
 }
 
 // Expired reports whether a login issued then has outlived its absolute
 // lifetime.
-func (p *Policy) Expired(issued, now time.Time) bool {
-	return !issued.After(p.OldestIssued(now))
+func (e Expiry) Expired(issued, now time.Time) bool {
+	return !issued.After(e.OldestIssued(now))
 }
 
 // Idled reports whether a login last seen then has been unused for too long.
-func (p *Policy) Idled(seen, now time.Time) bool {
-	return !seen.After(p.OldestSeen(now))
+func (e Expiry) Idled(seen, now time.Time) bool {
+	return !seen.After(e.OldestSeen(now))
 }
 
 // ExpiresAt is when a login issued then ends however much it is used.
-func (p *Policy) ExpiresAt(issued time.Time) time.Time { return issued.Add(p.Absolute) }
+func (e Expiry) ExpiresAt(issued time.Time) time.Time { return issued.Add(e.Absolute) }
 
 // IdleExpiresAt is when a login ends if it is not used again after seen: never
-// later than [Policy.ExpiresAt].
-func (p *Policy) IdleExpiresAt(issued, seen time.Time) time.Time {
-	end, idle := p.ExpiresAt(issued), seen.Add(p.Idle)
+// later than [Expiry.ExpiresAt].
+func (e Expiry) IdleExpiresAt(issued, seen time.Time) time.Time {
+	end, idle := e.ExpiresAt(issued), seen.Add(e.Idle)
 	if idle.Before(end) {
 		return idle
 	}
@@ -108,6 +189,11 @@ type Loader interface {
 // Live is the policy in force, as this instance knows it. It is safe for
 // concurrent use, and asking it costs one atomic load.
 type Live struct {
+	// Lowered, if set, is called before a policy is in force here that allows fewer
+	// sessions a user than one before, of which this instance may not have heard. Set it
+	// before use.
+	Lowered func()
+
 	from Loader
 	rule atomic.Pointer[Policy]
 }
@@ -151,6 +237,10 @@ func (l *Live) Apply(p Policy) {
 		if known != nil && p.LimitsErr != nil {
 			p.Limits = known.Limits // the last good ones
 		}
+		lower := known != nil && (known.Lowers(&p) || p.Further && p.Version > known.Version+1)
+		if lower && l.Lowered != nil {
+			l.Lowered()
+		}
 		if l.rule.CompareAndSwap(known, &p) {
 			return
 		}
@@ -168,7 +258,7 @@ func (l *Live) Follow(log *slog.Logger) func(context.Context, Policy) {
 		if p != before { // another call may have refreshed it
 			before = p
 			log.InfoContext(ctx, "policy changed", "version", p.Version, "idle", p.Idle, "absolute", p.Absolute,
-				"touch", p.Touch, "schedule", p.Schedule, "by", p.UpdatedBy)
+				"touch", p.Touch, "schedule", p.Schedule, "max_sessions", p.MaxSessions, "overrides", len(p.Overrides), "by", p.UpdatedBy)
 		}
 		if p.LimitsErr != nil && p.Version != logged {
 			logged = p.Version

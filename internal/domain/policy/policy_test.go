@@ -12,7 +12,7 @@ var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // edit is what a change of a timeout does to the bases.
 func edit(p policy.Policy, now time.Time, idle, absolute time.Duration) policy.Policy {
-	p.IdleBase, p.AbsoluteBase = p.OldestSeen(now), p.OldestIssued(now)
+	p.IdleBase, p.AbsoluteBase = p.For("", "").OldestSeen(now), p.For("", "").OldestIssued(now)
 	p.Idle, p.Absolute = idle, absolute
 	p.Version++
 	return p
@@ -33,7 +33,7 @@ func TestWatermarksNeverMoveBack(t *testing.T) {
 		}
 		var logins []login
 		for range 300 {
-			issued, seen := p.OldestIssued(now), p.OldestSeen(now)
+			issued, seen := p.For("", "").OldestIssued(now), p.For("", "").OldestSeen(now)
 			switch r.IntN(3) {
 			case 0:
 				p = edit(p, now, between(time.Minute, 400*24*time.Hour), between(time.Minute, 400*24*time.Hour))
@@ -43,12 +43,12 @@ func TestWatermarksNeverMoveBack(t *testing.T) {
 				at := now.Add(-between(0, 100*24*time.Hour))
 				logins = append(logins, login{issued: at, seen: at.Add(between(0, now.Sub(at)+1))})
 			}
-			if p.OldestIssued(now).Before(issued) || p.OldestSeen(now).Before(seen) {
-				t.Fatalf("seed %d: the watermarks moved back from %v, %v to %v, %v", seed, issued, seen, p.OldestIssued(now), p.OldestSeen(now))
+			if p.For("", "").OldestIssued(now).Before(issued) || p.For("", "").OldestSeen(now).Before(seen) {
+				t.Fatalf("seed %d: the watermarks moved back from %v, %v to %v, %v", seed, issued, seen, p.For("", "").OldestIssued(now), p.For("", "").OldestSeen(now))
 			}
 			for i := range logins {
 				l := &logins[i]
-				expired, idle := p.Expired(l.issued, now), p.Idled(l.seen, now)
+				expired, idle := p.For("", "").Expired(l.issued, now), p.For("", "").Idled(l.seen, now)
 				if (l.expired && !expired) || (l.idle && !idle) {
 					t.Fatalf("seed %d: a login that was over is not any more", seed)
 				}
@@ -66,12 +66,12 @@ func TestClockThatStepsBackRevivesNothingAnEditEnded(t *testing.T) {
 	p = edit(p, noon, 400*24*time.Hour, 400*24*time.Hour)
 	for _, step := range []time.Duration{time.Second, time.Hour, 365 * 24 * time.Hour} {
 		now := noon.Add(-step)
-		if !p.Idled(over, now) || !p.Expired(noon.Add(-policy.Default().Absolute), now) {
+		if !p.For("", "").Idled(over, now) || !p.For("", "").Expired(noon.Add(-policy.Default().Absolute), now) {
 			t.Errorf("clock set back by %v: what was over at the edit is alive", step)
 		}
 	}
 	for _, step := range []time.Duration{time.Second, time.Hour} {
-		if p.Idled(over.Add(time.Millisecond), noon.Add(-step)) {
+		if p.For("", "").Idled(over.Add(time.Millisecond), noon.Add(-step)) {
 			t.Errorf("clock set back by %v: what lived at the edit is over", step)
 		}
 	}
@@ -80,28 +80,28 @@ func TestClockThatStepsBackRevivesNothingAnEditEnded(t *testing.T) {
 func TestShorteningActsAtOnceAndLengtheningOnlyOnTheLiving(t *testing.T) {
 	p := policy.Default()
 	seen := noon.Add(-time.Hour)
-	if p.Idled(seen, noon) {
+	if p.For("", "").Idled(seen, noon) {
 		t.Fatal("idle after an hour of 14 days")
 	}
 	p = edit(p, noon, 30*time.Minute, p.Absolute)
-	if !p.Idled(seen, noon) || p.Idled(noon.Add(-29*time.Minute), noon) {
+	if !p.For("", "").Idled(seen, noon) || p.For("", "").Idled(noon.Add(-29*time.Minute), noon) {
 		t.Error("a timeout of 30 minutes does not act at once")
 	}
 	p = edit(p, noon, 90*24*time.Hour, p.Absolute)
-	if !p.Idled(seen, noon) {
+	if !p.For("", "").Idled(seen, noon) {
 		t.Error("a longer timeout revives what was over")
 	}
-	if later := noon.Add(80 * 24 * time.Hour); p.Idled(noon.Add(-29*time.Minute), later) {
+	if later := noon.Add(80 * 24 * time.Hour); p.For("", "").Idled(noon.Add(-29*time.Minute), later) {
 		t.Error("a longer timeout does not extend what lives")
 	}
 }
 
 func TestLastInstant(t *testing.T) {
 	p := policy.Policy{Idle: time.Hour, Absolute: 2 * time.Hour}
-	if !p.Idled(noon.Add(-time.Hour), noon) || p.Idled(noon.Add(-time.Hour+1), noon) {
+	if !p.For("", "").Idled(noon.Add(-time.Hour), noon) || p.For("", "").Idled(noon.Add(-time.Hour+1), noon) {
 		t.Error("idle is: for that long, or longer")
 	}
-	if !p.Expired(noon.Add(-2*time.Hour), noon) || p.Expired(noon.Add(-2*time.Hour+1), noon) {
+	if !p.For("", "").Expired(noon.Add(-2*time.Hour), noon) || p.For("", "").Expired(noon.Add(-2*time.Hour+1), noon) {
 		t.Error("expired is: that old, or older")
 	}
 }
@@ -114,15 +114,15 @@ func TestReturnedExpiryIsWhenTheSessionEnds(t *testing.T) {
 		p := policy.Policy{Idle: time.Duration(r.Int64N(1e15) + 1), Absolute: time.Duration(r.Int64N(1e15) + 1)}
 		issued := noon.Add(-time.Duration(r.Int64N(1e15)))
 		seen := issued.Add(time.Duration(r.Int64N(1e15)))
-		absolute, idle := p.ExpiresAt(issued), p.IdleExpiresAt(issued, seen)
+		absolute, idle := p.For("", "").ExpiresAt(issued), p.For("", "").IdleExpiresAt(issued, seen)
 		if idle.After(absolute) {
 			t.Fatalf("%+v: idle at %v, after it expires at %v", p, idle, absolute)
 		}
-		over := func(now time.Time) bool { return p.Expired(issued, now) || p.Idled(seen, now) }
+		over := func(now time.Time) bool { return p.For("", "").Expired(issued, now) || p.For("", "").Idled(seen, now) }
 		if !over(idle) || over(idle.Add(-1)) {
 			t.Fatalf("%+v: returned %v, which is not when it ends", p, idle)
 		}
-		if !p.Expired(issued, absolute) || p.Expired(issued, absolute.Add(-1)) {
+		if !p.For("", "").Expired(issued, absolute) || p.For("", "").Expired(issued, absolute.Add(-1)) {
 			t.Fatalf("%+v: returned %v, which is not when it expires", p, absolute)
 		}
 	}

@@ -1,6 +1,10 @@
 package policy
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+)
 
 // A Sample is some of the logins that live, each of which had the same chance
 // to be in it, and what may be concluded from them about all.
@@ -11,7 +15,10 @@ type Sample struct {
 }
 
 // Facts are what is known of one login.
-type Facts struct{ Issued, Seen time.Time }
+type Facts struct {
+	Issued, Seen time.Time
+	Class, Role  string
+}
 
 // Living estimates how many of the logins are still alive after each of those
 // times from now, under p, if none is used meanwhile. The times must
@@ -41,11 +48,50 @@ func (s *Sample) Longest(p *Policy, now time.Time) (longest time.Duration) {
 	return longest
 }
 
+// Lives reports whether a login lives then.
+func (p *Policy) Lives(l Facts, now time.Time) bool {
+	_, over := p.Left(l, now)
+	return !over
+}
+
+// Count estimates how many of the logins are such.
+func (s *Sample) Count(such func(Facts) bool) Estimate {
+	n := 0
+	for _, l := range s.Logins {
+		if such(l) {
+			n++
+		}
+	}
+	e := Estimate{Count: int64(math.Round(float64(n) * s.Weight))}
+	if s.Weight > 1 {
+		e.Error = int64(math.Ceil(2*math.Sqrt(float64(n))*s.Weight)) + 1
+	}
+	return e
+}
+
+// ByClass estimates how many of the logins live on devices of each class of the policy. One
+// of a class that is no longer there counts as other.
+func (s *Sample) ByClass(p *Policy, now time.Time) map[string]Estimate {
+	classes := p.DeviceClasses()
+	all := make(map[string]Estimate, len(classes))
+	for _, class := range classes {
+		all[class] = s.Count(func(l Facts) bool {
+			of := l.Class
+			if !slices.Contains(classes, of) {
+				of = OtherClass
+			}
+			return of == class && p.Lives(l, now)
+		})
+	}
+	return all
+}
+
 // Left is how long a login lives from now if it is not used, or that it is
 // over.
 func (p *Policy) Left(l Facts, now time.Time) (left time.Duration, over bool) {
-	if p.Expired(l.Issued, now) || p.Idled(l.Seen, now) {
+	e := p.For(l.Class, l.Role)
+	if e.Expired(l.Issued, now) || e.Idled(l.Seen, now) {
 		return 0, true
 	}
-	return p.IdleExpiresAt(l.Issued, l.Seen).Sub(now), false
+	return e.IdleExpiresAt(l.Issued, l.Seen).Sub(now), false
 }

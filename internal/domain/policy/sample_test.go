@@ -28,7 +28,7 @@ func TestSampleAgreesWithThePolicy(t *testing.T) {
 			want := 0.0
 			for _, l := range s.Logins {
 				at := now.Add(after[i])
-				if !p.Expired(l.Issued, at) && !p.Idled(l.Seen, at) {
+				if !p.For("", "").Expired(l.Issued, at) && !p.For("", "").Idled(l.Seen, at) {
 					want += 2.5
 				}
 			}

@@ -8,6 +8,8 @@ import (
 	"encoding/binary"
 	"math"
 	"net/netip"
+
+	"github.com/flakepass/flakepass/idworker"
 )
 
 // An Attempt is one attempt to log in.
@@ -19,7 +21,8 @@ type Attempt struct {
 	// Address is where it comes from.
 	Address netip.Addr
 	// ShownToken is the hash of a token that the device got at an earlier login, as the
-	// database keeps it; nil if the device sends none.
+	// database keeps it; nil if the device sends none. ShownID is the ID of that token.
+	ShownID    idworker.ID
 	ShownToken []byte
 	// Credential is what the device got at an earlier login; the zero value if it sends
 	// none.
@@ -30,7 +33,10 @@ type Attempt struct {
 type Taken struct {
 	// Known says that a login to the account succeeded before on that device or at that
 	// place.
-	Known   bool
+	Known bool
+	// Device says that it showed the credential of an earlier login to the account on that
+	// device.
+	Device  bool
 	Attempt Attempt
 
 	query   Query
@@ -70,12 +76,11 @@ func (r *Record) count(s subject) Count {
 
 // whose is the count in which an attempt is counted.
 func (t *Taken) whose(shown bool) subject {
-	r, token := &t.record, t.Attempt.ShownToken
+	r := &t.record
 	switch {
 	case r.User == 0:
 		return strangers
-	case shown, len(token) > 0 &&
-		subtle.ConstantTimeCompare(token, r.TokenHash)|subtle.ConstantTimeCompare(token, r.EndedTokenHash) == 1:
+	case shown || r.has(t.Attempt.ShownToken):
 		return device
 	case r.PlaceSeen > r.Now-placeLife && r.PlaceSeen > 0:
 		return place
@@ -84,12 +89,21 @@ func (t *Taken) whose(shown bool) subject {
 	}
 }
 
+// has reports whether a token was of a login of the user.
+func (r *Record) has(token []byte) bool {
+	found := 0
+	for _, hash := range r.Tokens {
+		found |= subtle.ConstantTimeCompare(token, hash)
+	}
+	return found == 1 && len(token) > 0
+}
+
 // query is what the database is asked about an attempt by the device with that ID; nil
 // if the device has shown no valid credential.
 func (l *Limiter) query(a Attempt, id []byte) Query {
 	at := l.hash("place", a.Account, []byte(Place(a.Address)))
 	q := Query{
-		Account: a.Account, Place: at[:16], PlaceKey: countKey(at[16:]),
+		Account: a.Account, Token: a.ShownID, Place: at[:16], PlaceKey: countKey(at[16:]),
 		Shadow: -1 - int64(binary.BigEndian.Uint32(l.hash("shadow", a.Account, nil))%shadows),
 	}
 	switch {

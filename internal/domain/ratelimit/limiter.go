@@ -78,7 +78,7 @@ func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 		return Taken{}, fmt.Errorf("ratelimit: login: %w", err)
 	}
 	t.subject = t.whose(shown)
-	t.Known = t.subject != strangers
+	t.Known, t.Device = t.subject != strangers, shown
 	switch {
 	case t.Known:
 		l.giveBack(ctx, &t, 0)

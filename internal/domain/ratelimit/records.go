@@ -24,8 +24,9 @@ type Records interface {
 // A Query is about one attempt. Without the key of the deployment, its keys reveal
 // nothing.
 type Query struct {
-	Account string // normalised
-	Place   []byte // a keyed hash of account and place
+	Account string      // normalised
+	Token   idworker.ID // the ID of the token that the device has shown; 0: none
+	Place   []byte      // a keyed hash of account and place
 	// Keys of the counts: of the shadow, which counts if the name has no account, of the
 	// place, and of the device; 0: none.
 	Shadow, PlaceKey, DeviceKey int64
@@ -35,10 +36,12 @@ type Query struct {
 type Record struct {
 	Now  int64       // Unix milliseconds, by the database's clock
 	User idworker.ID // 0: the name has no account
-	// Hashes of the token of the user's last login and of the one before; may be nil.
-	TokenHash, EndedTokenHash []byte
-	PlaceSeen                 int64 // when the user last logged in at that place; 0: never
-	Places                    bool  // there are places at which the user has logged in
+	// Hashes of the tokens of logins of the user that the database still has: of the last
+	// one and of the one before in slot 0, and in a further slot of the one that was asked
+	// about. Some may be nil.
+	Tokens    [][]byte
+	PlaceSeen int64 // when the user last logged in at that place; 0: never
+	Places    bool  // there are places at which the user has logged in
 	// Strangers has the key of the user, or the shadow's if the name has no account.
 	Strangers, Place, Device Count
 }

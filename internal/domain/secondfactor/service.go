@@ -133,8 +133,11 @@ func (s *Service) Check(ctx context.Context, by audit.Actor, user *account.User,
 // CheckTicket is Check for a client that has sent a ticket in place of the password. It
 // also fails with [ErrTicket] if a code was accepted, or the recovery codes were renewed,
 // since the ticket was given: a ticket works once. If two codes come with one ticket at
-// the same moment, both may be accepted.
+// the same moment, both may be accepted. A ticket of a holder who had shown the code needs none.
 func (s *Service) CheckTicket(ctx context.Context, by audit.Actor, user *account.User, h Holder, code Code) error {
+	if h.Last != 0 {
+		return s.unused(ctx, h)
+	}
 	return s.check(ctx, by, user, code, &h.Uses)
 }
 

@@ -258,6 +258,24 @@ func TestATicketTakesOneCode(t *testing.T) {
 
 // Where no key is configured recovery codes still are of use, so the form that asks
 // for one needs a ticket: it is good with the process that gave it.
+// TestTicketOfBothProofsIsOverAfterACode: it needs none itself.
+func TestTicketOfBothProofsIsOverAfterACode(t *testing.T) {
+	w, secret, _ := enrolled(t)
+	h, err := w.Redeem(w.ticket(secondfactor.Holder{UserID: w.user.ID, Username: "alice", Last: 77}))
+	if err != nil || h.Last != 77 {
+		t.Fatal(h, err)
+	}
+	if err := w.CheckTicket(t.Context(), by, &w.user, h, secondfactor.Code{}); err != nil {
+		t.Errorf("without a code: %v", err)
+	}
+	if err := w.check(w.code(secret, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.CheckTicket(t.Context(), by, &w.user, h, secondfactor.Code{}); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("after a code: %v", err)
+	}
+}
+
 func TestThereAreTicketsWithoutAKey(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	w.Keys, other.Keys = secondfactor.Keys{}, secondfactor.Keys{}

@@ -22,7 +22,7 @@ var ErrTicket = errors.New("no ticket, or one that is too old")
 
 // A Ticket says that a client has shown a password and has to show a code, so
 // that a form need not carry the password twice. It opens nothing without the
-// code. It cannot print itself.
+// code, unless its holder has shown that as well. It cannot print itself.
 type Ticket struct{ hidden }
 
 // Holder is whom a ticket was given to.
@@ -32,6 +32,9 @@ type Holder struct {
 	Username string
 	// PasswordVersion is that of the password that was shown.
 	PasswordVersion int64
+	// Last, if not 0, says that the code was shown too, or that none was needed, and is the
+	// newest session that the user had then.
+	Last idworker.ID
 	// Uses is what [Service.Ticket] found of the codes that had been used. A code that
 	// was taken since ends the ticket.
 	Uses Uses
@@ -58,6 +61,7 @@ func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
+	b = binary.BigEndian.AppendUint64(b, uint64(h.Last))
 	b = append(append(b, h.Uses[:]...), h.Username...)
 	return Ticket{hide(base64.RawURLEncoding.EncodeToString(s.ticketKeys().seal(forTicket, 0, b)))}, nil
 }
@@ -88,12 +92,25 @@ func (s *Service) Redeem(text string) (Holder, error) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
 	b, err := s.ticketKeys().open(forTicket, 0, sealed)
-	if err != nil || len(b) < 32 {
+	if err != nil || len(b) < 40 {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
 	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
 	if s.Now().UnixMilli() >= read(0) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
-	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Uses: Uses(b[24:32]), Username: string(b[32:])}, nil
+	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Last: idworker.ID(read(24)), Uses: Uses(b[32:40]), Username: string(b[40:])}, nil
+}
+
+// unused returns [ErrTicket] if a code was accepted since the ticket of h was given, or the
+// factor has changed.
+func (s *Service) unused(ctx context.Context, h Holder) error {
+	f, err := s.Store.Factor(ctx, h.UserID)
+	switch {
+	case err != nil:
+		return fmt.Errorf("secondfactor: unused: %w", err)
+	case f.uses() != h.Uses:
+		return fmt.Errorf("secondfactor: unused: %w", ErrTicket)
+	}
+	return nil
 }

@@ -73,8 +73,8 @@ func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
 		return false, nil
 	}
 	got, err := s.ask(ctx, u.ID, &u.Hash)
-	rule := s.Policy.Current()
-	if err == nil && s.unsure(&got, rule, issued, now, true) {
+	rule := got.expiry(s.Policy.Current())
+	if err == nil && s.unsure(&got, &rule, issued, now, true) {
 		got, err = s.settle(ctx, got, &u.Hash, u.At)
 	}
 	switch {

@@ -139,7 +139,7 @@ func TestErrUnpublishedPassesThroughClose(t *testing.T) {
 func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	w := newWorld(t)
 	device := session.DeviceOf("tablet", "Ada’s tablet")
-	opened, err := w.service.Open(t.Context(), ada, 42, 7, device)
+	opened, err := w.service.Open(t.Context(), ada, 42, 7, device, session.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestOpenTriesAnotherIDWhereOneIsRefused(t *testing.T) {
 			w := newWorld(t)
 			w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
 			w.rows.s.ID, w.rows.refuses = idworker.Default().Smallest(w.now.Add(ahead)), refuses
-			opened, err := w.service.Open(t.Context(), ada, 42, 1, nil)
+			opened, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -196,7 +196,7 @@ func TestOpenGivesUpWhereEveryIDIsRefused(t *testing.T) {
 	w := newWorld(t)
 	w.service.IDs = &counter{next: idworker.Default().Smallest(w.now)}
 	w.rows.refuses = 1 << 20
-	_, err := w.service.Open(t.Context(), ada, 42, 1, nil)
+	_, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{})
 	if _, ok := errors.AsType[*session.IDError](err); !ok || len(w.rows.tried) > 100 {
 		t.Errorf("Open: %v after %d tries", err, len(w.rows.tried))
 	}
@@ -204,7 +204,7 @@ func TestOpenGivesUpWhereEveryIDIsRefused(t *testing.T) {
 
 func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 	w := newWorld(t)
-	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin near.Publish ")
@@ -214,7 +214,7 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 
 	w = newWorld(t)
 	w.rows.s = session.Session{} // the user's first login
-	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); err != nil {
 		t.Fatal(err)
 	}
 	w.wantCalls(t, "Begin ")
@@ -223,7 +223,7 @@ func TestOpenTellsOfTheOneItReplaced(t *testing.T) {
 func TestOpenSucceedsIfTheEndCannotBePublished(t *testing.T) {
 	w := newWorld(t)
 	w.near.hearErr = session.ErrUnpublished
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); err != nil || opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); err != nil || opened.Token.IsZero() {
 		t.Errorf("Open: %v, token %v", err, opened.Token)
 	}
 }
@@ -251,12 +251,12 @@ func TestOpenFailsWithWhatTheBookSays(t *testing.T) {
 	w := newWorld(t)
 	stale := errors.New("stale")
 	w.rows.err = stale
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); !errors.Is(err, stale) || !opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); !errors.Is(err, stale) || !opened.Token.IsZero() {
 		t.Errorf("Open: %v, token %v; want what the writer said and no token", err, opened.Token)
 	}
 	w = newWorld(t)
 	w.service.IDs = minter{}
-	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
+	if opened, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); !errors.Is(err, errNoID) || !opened.Token.IsZero() {
 		t.Errorf("Open without an ID: %v, token %v", err, opened.Token)
 	}
 	w.wantCalls(t, "") // no row is locked while an ID is waited for

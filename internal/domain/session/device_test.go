@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -21,19 +22,19 @@ func TestDeviceIsKeptAsPeopleReadIt(t *testing.T) {
 		"\xff\xfe tv":            "tv",
 		strings.Repeat("ä ", 64): strings.TrimSpace(strings.Repeat("ä ", 32)),
 	} {
-		d, err := session.ParseDevice("phone", given)
+		d, err := session.ParseDevice(policy.DefaultClasses(), "phone", given, "")
 		if err != nil || d.Name != want || d.Class != "phone" {
 			t.Errorf("%q: %+v, %v; want %q", given, d, err, want)
 		}
 	}
-	if d, err := session.ParseDevice("", ""); d != nil || err != nil || d.ClassName() != session.OtherDevice || d.Label() != "" {
+	if d, err := session.ParseDevice(policy.DefaultClasses(), "", "", ""); d != nil || err != nil || d.ClassName() != session.OtherDevice || d.Label() != "" {
 		t.Errorf("nothing said: %+v, %v", d, err)
 	}
-	if d, err := session.ParseDevice("", "Fridge"); err != nil || d.Class != session.OtherDevice || d.Name != "Fridge" {
+	if d, err := session.ParseDevice(policy.DefaultClasses(), "", "Fridge", ""); err != nil || d.Class != session.OtherDevice || d.Name != "Fridge" {
 		t.Errorf("a name alone: %+v, %v", d, err)
 	}
 	for _, class := range []string{"Phone", "watch", " phone", "phone\x00"} {
-		_, err := session.ParseDevice(class, "")
+		_, err := session.ParseDevice(policy.DefaultClasses(), class, "", "")
 		wrong, ok := errors.AsType[*invalid.Error](err)
 		if !ok || wrong.Fields[0].Field != "device.class" || !strings.Contains(err.Error(), "must be one of phone, tablet") || strings.Contains(err.Error(), "watch") {
 			t.Errorf("class %q: %v", class, err)
@@ -43,23 +44,30 @@ func TestDeviceIsKeptAsPeopleReadIt(t *testing.T) {
 
 // TestDeviceInACacheIsSharedAndHasNoName, so that it costs a pointer.
 func TestDeviceInACacheIsSharedAndHasNoName(t *testing.T) {
-	one, _ := session.ParseDevice("tablet", "one")
-	two, _ := session.ParseDevice("tablet", "two")
+	one, _ := session.ParseDevice(policy.DefaultClasses(), "tablet", "one", "")
+	two, _ := session.ParseDevice(policy.DefaultClasses(), "tablet", "two", "")
 	if one.WithoutName() != two.WithoutName() || one.WithoutName().Name != "" || one.WithoutName().Class != "tablet" || one.Name != "one" {
 		t.Errorf("%p %+v, %p %+v", one.WithoutName(), one.WithoutName(), two.WithoutName(), one)
 	}
-	other, _ := session.ParseDevice("other", "a name")
+	keyed, err := session.ParseDevice(policy.DefaultClasses(), "", "", "what an app keeps")
+	if err != nil || len(keyed.Key) != 16 || strings.Contains(keyed.Key, "app") || keyed.ClassName() != "other" || keyed.WithoutName() != nil {
+		t.Errorf("with an ID: %+v, %v", keyed, err)
+	}
+	if _, err := session.ParseDevice(policy.DefaultClasses(), "", "", strings.Repeat("x", session.MaxDeviceID+1)); err == nil {
+		t.Error("an ID of any length is taken")
+	}
+	other, _ := session.ParseDevice(policy.DefaultClasses(), "other", "a name", "")
 	if other.WithoutName() != nil || (*session.Device)(nil).WithoutName() != nil {
 		t.Error("other is not nil")
 	}
 }
 
 func FuzzParseDevice(f *testing.F) {
-	for _, class := range append(session.DeviceClasses(), "", "watch") {
+	for _, class := range append(policy.DefaultClasses(), "", "watch") {
 		f.Add(class, "Ada’s\u202e 👨\u200d👩 \xff phone")
 	}
 	f.Fuzz(func(t *testing.T, class, name string) {
-		d, err := session.ParseDevice(class, name)
+		d, err := session.ParseDevice(policy.DefaultClasses(), class, name, "")
 		if err != nil {
 			return
 		}
@@ -67,8 +75,8 @@ func FuzzParseDevice(f *testing.F) {
 		if !utf8.ValidString(kept) || utf8.RuneCountInString(kept) > session.MaxDeviceName || strings.TrimSpace(kept) != kept || strings.ContainsAny(kept, "\x00\n\u200b\u202e") {
 			t.Errorf("%q is kept as %q", name, kept)
 		}
-		again, err := session.ParseDevice(class, kept)
-		if err != nil || again.Label() != kept || again.ClassName() != d.ClassName() || !slices.Contains(session.DeviceClasses(), d.ClassName()) {
+		again, err := session.ParseDevice(policy.DefaultClasses(), class, kept, "")
+		if err != nil || again.Label() != kept || again.ClassName() != d.ClassName() || !slices.Contains(policy.DefaultClasses(), d.ClassName()) {
 			t.Errorf("%q is kept as %q, and that as %q", name, kept, again.Label())
 		}
 	})

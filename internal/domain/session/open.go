@@ -1,31 +1,37 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // Opened is a new login: the only place where its token exists.
 type Opened struct {
 	Token    flakepass.Token
 	Identity flakepass.Identity
-	Replaced idworker.ID // the login that ended for it; 0 if none lived
+	Replaced []idworker.ID // the logins that ended for it and had lived until then
+	// NewDevice is that of [Begun].
+	NewDevice bool
 }
 
 // Open begins a login of that user on a device, whose password in that version was
-// checked, and ends the one before. It is the act of by, who is that user.
-func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *Device) (Opened, error) {
+// checked, and ends those for which it leaves no room. It is the act of by, who is that user.
+// It fails as [Writer].Begin does.
+func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *Device, in Place) (Opened, error) {
 	now, err := s.clock()
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
-	o := Opening{UserID: user, PasswordVersion: passwordVersion, Seen: now, Device: on}
+	o := Opening{UserID: user, PasswordVersion: passwordVersion, Seen: now, Device: on, Place: in}
 	if s.Recorded {
 		o.Record = &Record{By: by, Need: audit.NeedsNothing, Policy: s.Policy.Current(), Now: now}
 	}
@@ -33,14 +39,15 @@ func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, pa
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
-	if begun.Replaced.ID != 0 {
+	rule := begun.Session.expiry(s.Policy.Current())
+	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule), NewDevice: begun.NewDevice}
+	for _, old := range begun.Replaced {
 		// The new login stands, whether or not the other instances could be notified; the
 		// old one is over everywhere within the bound.
-		_ = s.Store.Publish(ctx, begun.Replaced)
-	}
-	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), s.Policy.Current())}
-	if was := OverBefore(begun.Replaced, s.Policy.Current(), now); !was.Before && was.Ended == Replaced {
-		opened.Replaced = was.ID
+		_ = s.Store.Publish(ctx, old)
+		if was := OverBefore(old, s.Policy.Current(), now); !was.Before && was.Ended == Replaced {
+			opened.Replaced = append(opened.Replaced, was.ID)
+		}
 	}
 	return opened, nil
 }
@@ -110,4 +117,103 @@ func forged(s *Session) error {
 		return flakepass.ErrInvalid
 	}
 	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Role: s.Role, Forged: true, Err: flakepass.ErrInvalid}
+}
+
+// Room says which of the sessions that a user has end for a new one on that device, by the
+// numbers of the policy, and in which slot the new one begins. held are those that the rows
+// have, in any order.
+//
+// A session on the same device ends: with the same key, or of the same class and with the
+// same name, if it has one. Then those end that are too many, as [Excess] says.
+//
+// If the policy refuses what is above its numbers, full says that one of those that are
+// too many lives. The session instead ends in any case.
+//
+// The slot is the lowest one that is free afterwards. So who has one session at a time
+// has it in slot 0.
+func Room(held []Session, rule *policy.Policy, on *Device, instead idworker.ID, over func(*Session) bool) (ends []Session, slot Slot, full bool) {
+	var stay []Session
+	for i := range held {
+		if s := &held[i]; s.Alive() && !s.Device.same(on) && s.ID != instead {
+			stay = append(stay, *s)
+		} else {
+			ends = append(ends, *s)
+		}
+	}
+	too := excess(stay, rule, on.ClassName(), over)
+	full = rule.Refuse && slices.ContainsFunc(too, func(s Session) bool { return !over(&s) })
+	ends, stay = append(ends, too...), stay[len(too):]
+	for slices.ContainsFunc(stay, func(s Session) bool { return s.Slot == slot }) {
+		slot++
+	}
+	return ends, slot, full
+}
+
+// Excess are those of the sessions of a user that are too many by the policy: on one class of
+// devices, and of all. First go those that have ended already, as over reports, and then the
+// least recently used. It sorts held so that they are the first.
+func Excess(held []Session, rule *policy.Policy, over func(*Session) bool) []Session {
+	return excess(held, rule, "", over)
+}
+
+// excess is Excess with a place left for a new session on a device of that class, if it is
+// not empty.
+func excess(held []Session, rule *policy.Policy, class string, over func(*Session) bool) []Session {
+	slices.SortFunc(held, func(a, b Session) int {
+		return cmp.Or(first(over(&a), over(&b)), a.Seen.Compare(b.Seen), cmp.Compare(a.ID, b.ID))
+	})
+	on := map[string]int{class: 1} // each class
+	for i := range held {
+		on[held[i].Device.ClassName()]++
+	}
+	var ends, stay []Session
+	for i := range held {
+		if of := held[i].Device.ClassName(); on[of] > max(rule.MostOn(of), 1) {
+			on[of]--
+			ends = append(ends, held[i])
+		} else {
+			stay = append(stay, held[i])
+		}
+	}
+	most := max(min(rule.MaxSessions, MaxSlots), 1)
+	if class != "" {
+		most--
+	}
+	too := len(ends) + max(len(stay)-most, 0)
+	copy(held, append(ends, stay...))
+	return held[:too]
+}
+
+// IsNew reports whether on is another device than those of the last session in each slot of
+// a user. Those that say nothing but the same class may be the same.
+func IsNew(last []*Device, on *Device) bool {
+	return len(last) > 0 && !slices.ContainsFunc(last, func(d *Device) bool {
+		return d.same(on) || d.ClassName() == on.ClassName() && d.bare() && on.bare()
+	})
+}
+
+// bare reports whether nothing tells the device from others of its class.
+func (d *Device) bare() bool { return d.Label() == "" && (d == nil || d.Key == "") }
+
+// first puts what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// same reports whether an app says the same of both: by their keys, or of those that do not
+// both have one, by class and name. A device with neither may be any.
+func (d *Device) same(o *Device) bool {
+	switch {
+	case d == nil || o == nil:
+		return false
+	case d.Key != "" && o.Key != "":
+		return d.Key == o.Key
+	}
+	return d.Name != "" && d.Name == o.Name && d.Class == o.Class
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -39,37 +40,94 @@ type overEntry struct {
 type deviceEntry struct {
 	Class string `json:"device_class"`
 	Name  string `json:"device_name,omitempty"`
+	New   bool   `json:"new_device,omitempty"`
 }
 
-// entry is the device in the record: nil if the client said nothing.
-func (d *Device) entry() any {
-	if d == nil {
+// entry is the device in the record: nil if the client said nothing and it is not new.
+func (d *Device) entry(isNew bool) any {
+	if d == nil && !isNew {
 		return nil
 	}
-	return deviceEntry{d.Class, d.Name}
+	return deviceEntry{d.ClassName(), d.Label(), isNew}
 }
 
-// endedEntry is a session in the record that not its holder, but another has ended.
+// endedEntry is a session in the record that was ended without its token.
 type endedEntry struct {
 	ID       idworker.ID `json:"session_id"`
-	UserID   idworker.ID `json:"user_id"`
-	Username string      `json:"username"`
+	UserID   idworker.ID `json:"user_id,omitzero"`
+	Username string      `json:"username,omitempty"`
 	Seen     time.Time   `json:"last_seen_at"`
 	Class    string      `json:"device_class"`
 	Name     string      `json:"device_name,omitempty"`
 }
 
-// Event returns the event of the new session of o, whose Record is set. The session that
-// ended for the new one is in the same event, with the reason by the policy.
+func endedEntryOf(was *Session) endedEntry {
+	return endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label()}
+}
+
+// Event returns the event of the new session of o, whose Record is set. The sessions that
+// ended for the new one are in the same event, with the reasons by the policy: one alone,
+// several as a list.
 func (o *Opening) Event(b Begun) (audit.Event, error) {
 	r, now := o.Record, &b.Session
 	by := r.By
 	by.ID, by.Name = now.UserID, now.Username
-	var before any
-	if was := OverBefore(b.Replaced, r.Policy, r.Now); was.ID != 0 {
-		before = overEntry{was.ID, was.Ended}
+	before := make([]overEntry, len(b.Replaced))
+	for i, old := range b.Replaced {
+		was := OverBefore(old, r.Policy, r.Now)
+		before[i] = overEntry{was.ID, was.Ended}
 	}
-	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, before, now.Device.entry())
+	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, alone(before), now.Device.entry(b.NewDevice))
+}
+
+// alone is the entries of a list as the record has them: one as it is, and none as nil.
+func alone[T any](list []T) any {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return list[0]
+	}
+	return list
+}
+
+// endedEntries are several sessions of one user, who is the target of the event. If they are
+// too long for the record, the names of the devices are left out: an end must not fail for
+// what a phone is called.
+func endedEntries(was []Session) any {
+	list := make([]endedEntry, len(was))
+	for i := range was {
+		list[i] = endedEntryOf(&was[i])
+		if len(was) > 1 {
+			list[i].UserID, list[i].Username = 0, ""
+		}
+	}
+	if text, err := json.Marshal(list); err == nil && len(text) > audit.MaxValue {
+		for i := range list {
+			list[i].Name = ""
+		}
+	}
+	return alone(list)
+}
+
+// classEntry says, in the record, that only the sessions on devices of a class were to end.
+type classEntry struct {
+	Class string `json:"ended_device_class"`
+}
+
+// EventOfUser returns the event of the end of all sessions of a user that lived, or of
+// those of a class, which are given as they were before the end; the Record of e is set.
+func (e *Ending) EventOfUser(was []Session) (audit.Event, error) {
+	action := audit.LoginEnded
+	if e.Reason == LoggedOut {
+		action = audit.LoginLoggedOut
+	}
+	var after any
+	if e.Class != "" {
+		after = classEntry{e.Class}
+	}
+	return audit.WithID(e.Record.ID, e.Record.By, e.Record.Need, action,
+		audit.AboutUser(e.UserID, was[0].Username), e.Record.Reason, endedEntries(was), after)
 }
 
 // Event returns the event of the end of was, which is the session before the end; the
@@ -78,16 +136,13 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 func (e *Ending) Event(was Session) (audit.Event, error) {
 	r, by, action, target := e.Record, e.Record.By, audit.LoginEnded, audit.AboutLogin(was.ID, was.Username)
 	var before, after any
-	switch {
-	case e.Reason == LoggedOut:
+	if (e.Hash == Hash{}) { // no token was shown: the record says what was ended
+		before = endedEntryOf(&was)
+	}
+	if e.Reason == LoggedOut {
 		by.ID, by.Name, action = was.UserID, was.Username, audit.LoginLoggedOut
 		if over := OverBefore(was, r.Policy, r.Now); over.Before {
 			action, after = audit.LoginExpired, overEntry{over.ID, over.Ended}
-		}
-	case e.Hash == Hash{}: // no token was shown: the record says what was ended
-		before = endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label()}
-		if e.ID == 0 {
-			target = audit.AboutUser(was.UserID, was.Username)
 		}
 	}
 	return audit.WithID(r.ID, by, r.Need, action, target, r.Reason, before, after)
@@ -96,11 +151,12 @@ func (e *Ending) Event(was Session) (audit.Event, error) {
 // OverBefore corrects the result of [Writer].End by the policy. The database keeps no
 // deadlines: it also ends a session that had expired or gone idle before.
 func OverBefore(ended Session, rule *policy.Policy, now time.Time) Session {
+	e := ended.expiry(rule)
 	switch {
 	case ended.ID == 0 || ended.Before:
-	case rule.Expired(layout.Time(ended.ID), now):
+	case e.Expired(layout.Time(ended.ID), now):
 		ended.Before, ended.Ended = true, Expired
-	case rule.Idled(ended.Seen, now):
+	case e.Idled(ended.Seen, now):
 		ended.Before, ended.Ended = true, Idle
 	}
 	return ended

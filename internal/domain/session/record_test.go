@@ -28,14 +28,15 @@ func TestALoginIsOnRecordWithTheOneItEnded(t *testing.T) {
 		w := newWorld(t)
 		w.service.Recorded = true
 		c.was(w)
-		opened, err := w.service.Open(t.Context(), ada, 42, 7, device)
+		opened, err := w.service.Open(t.Context(), ada, 42, 7, device, session.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		o, id := w.rows.tried[0], idworker.ID(opened.Identity.SessionID)
-		begun := session.Begun{Session: session.Session{ID: id, UserID: 42, Username: "ada", Device: device}, Replaced: w.rows.s}
-		if begun.Replaced.ID != 0 {
-			begun.Replaced.Ended = session.Replaced
+		begun := session.Begun{Session: session.Session{ID: id, UserID: 42, Username: "ada", Device: device}}
+		if old := w.rows.s; old.ID != 0 {
+			old.Ended = session.Replaced
+			begun.Replaced = []session.Session{old}
 		}
 		e, err := o.Event(begun)
 		if err != nil || e.ID != id || e.Action != audit.LoginBegan || e.Need != audit.NeedsNothing || e.Target != audit.AboutLogin(id, "ada") ||

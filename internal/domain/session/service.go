@@ -28,6 +28,8 @@ type Service struct {
 	// EventIDs mints the IDs of the events of ends. It is apart from IDs because an end
 	// must not fail while no session can begin.
 	EventIDs audit.IDs
+	// Rights are asked where a verb of a user has found nothing to end.
+	Rights Rights
 	// Policy says when a session is over.
 	Policy interface{ Current() *policy.Policy }
 	// Known, if set, is what this instance has read of the database. Without it
@@ -46,6 +48,12 @@ type Service struct {
 	Accepted func(Accept)
 }
 
+// Rights checks whether by has the right that is needed, as the transaction of an end does,
+// and with the same errors.
+type Rights interface {
+	Authorize(ctx context.Context, by audit.Actor, need audit.Need) error
+}
+
 // Known is what an instance has read of the database.
 type Known interface {
 	// Global is the ID at and below which every session is over.
@@ -61,6 +69,7 @@ type Known interface {
 // and, if the as-of was too old, the horizon up to which every end was known.
 type Accept struct {
 	ID      idworker.ID
+	Slot    Slot
 	At      time.Time
 	Source  Source
 	AsOf    time.Time
@@ -113,12 +122,12 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 	if err != nil {
 		return flakepass.Identity{}, Accept{}, err
 	}
-	rule := s.Policy.Current()
+	rule := got.expiry(s.Policy.Current())
 	used := now
 	if flakepass.IsPassive(ctx) {
 		used = time.Time{}
 	}
-	if s.unsure(&got, rule, issued, now, !used.IsZero()) {
+	if s.unsure(&got, &rule, issued, now, !used.IsZero()) {
 		if got, err = s.settle(ctx, got, &hash, used); err != nil {
 			return flakepass.Identity{}, Accept{}, err
 		}
@@ -127,11 +136,11 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 		// what follows from the row.
 		_ = s.Store.Touch(ctx, id, used)
 	}
-	reliesOn := Accept{ID: id, At: began, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}
+	reliesOn := Accept{ID: id, Slot: got.Slot, At: began, Source: got.Source, AsOf: got.AsOf, Horizon: got.Horizon}
 	if s.Accepted != nil {
 		s.Accepted(reliesOn)
 	}
-	return identity(&got, issued, rule), reliesOn, nil
+	return identity(&got, issued, &rule), reliesOn, nil
 }
 
 // now is the clock of this machine.
@@ -160,7 +169,7 @@ func (s *Service) clock() (time.Time, error) {
 // by the policy. It is also so for a use near the end of the idle timeout: written
 // behind, the use could reach the row too late, and the login would end although it
 // was used in time.
-func (s *Service) unsure(got *Session, rule *policy.Policy, issued, now time.Time, use bool) bool {
+func (s *Service) unsure(got *Session, rule *policy.Expiry, issued, now time.Time, use bool) bool {
 	if use {
 		return rule.Expired(issued, now) || rule.Idled(got.Seen, now.Add(min(s.Near, rule.Idle/2)))
 	}
@@ -217,7 +226,7 @@ func held(got Session, err error, hash *Hash) (Session, error) {
 	return got, nil
 }
 
-func identity(s *Session, issued time.Time, rule *policy.Policy) flakepass.Identity {
+func identity(s *Session, issued time.Time, rule *policy.Expiry) flakepass.Identity {
 	seen := s.Seen.UTC()
 	return flakepass.Identity{
 		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),

@@ -68,6 +68,7 @@ const (
 	Disabled        Reason = "disabled"
 	Expired         Reason = "expired"
 	Idle            Reason = "idle"
+	OverLimit       Reason = "over_limit" // the policy allows fewer sessions a user than before
 )
 
 // A Session is what a token opens, as it was at AsOf. When it was opened is
@@ -84,12 +85,22 @@ type Session struct {
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read for this answer was sent
 	Before   bool      // in a result of [Writer].End: it had ended before
+	Slot     Slot      // in which its user has it
 
 	// Source says which tier gave this answer. Horizon is what the answer relies on
 	// if its as-of is too old: see [Accept].
 	Source  Source
 	Horizon time.Time
 }
+
+// A Slot is one of the places in which a user has sessions: one session at a time in
+// each. Slot 0 is on the user's row; each further one is a row of its own. The IDs of the
+// sessions of one slot grow, so one number says which of them are over: see [End]. A
+// session stays in its slot.
+type Slot uint8
+
+// MaxSlots is how many slots a user has at most.
+const MaxSlots = policy.MostSessions
 
 // A Source is the tier that answered for a session.
 type Source uint8
@@ -116,6 +127,14 @@ func (s Source) String() string {
 // Alive reports whether the session had not ended as of AsOf. Whether it is
 // too old is the policy's business.
 func (s *Session) Alive() bool { return s.Ended == "" }
+
+// End is what a session that has ended says of its slot.
+func (s *Session) End() End {
+	return End{UserID: s.UserID, Slot: s.Slot, Floor: s.ID, Reason: s.Ended}
+}
+
+// expiry is what a policy makes of s.
+func (s *Session) expiry(p *policy.Policy) policy.Expiry { return p.For(s.Device.ClassName(), s.Role) }
 
 // ClassName is the class; that of a nil Device is [OtherDevice].
 func (d *Device) ClassName() string {
@@ -158,66 +177,18 @@ type Store interface {
 	Publish(ctx context.Context, ended Session) error
 }
 
-// A Writer is where sessions begin and end: the database. Each method is all or
-// nothing, and when it has returned without an error, the change is durable. If a
-// Record is given, its event is written in the same transaction.
-//
-// Begin makes a session its user's only one. The error wraps an [*IDError] if the
-// session cannot have that ID.
-//
-// End ends one session and returns it with its reason. If it had ended before,
-// End changes nothing and writes no event. It returns the session with its earlier
-// reason, and sets Before. The error wraps [ErrNotFound] if there is no such session.
-type Writer interface {
-	Begin(ctx context.Context, o Opening) (Begun, error)
-	End(ctx context.Context, e Ending) (Session, error)
+// A Publisher is a [Store] for those who only publish.
+type Publisher interface {
+	Publish(ctx context.Context, ended Session) error
 }
 
-// An Opening asks for a new session.
-type Opening struct {
-	ID     idworker.ID // greater than that of every session that the user has had
-	Hash   Hash        // of its token
-	UserID idworker.ID
-	// PasswordVersion is the version of the password that was checked. If it is
-	// no longer the user's, Begin refuses.
-	PasswordVersion int64
-	Seen            time.Time
-	Device          *Device
-	Record          *Record // nil: the beginning is not on record
-}
-
-// Begun is the result of an Opening.
-type Begun struct {
-	Session  Session
-	Replaced Session // the session that ended for it; its ID is 0 if there was none
-}
-
-// An IDError means that a session cannot have the requested ID: its user has had a
-// session with that ID or a greater one, or another user has a session with that ID.
-// Nothing changed. An ID greater than Above may succeed.
-type IDError struct{ Above idworker.ID }
-
-// Error names no ID: they differ each time.
-func (*IDError) Error() string { return "another session has that ID, or a greater one" }
-
-// An Ending names a session that is to end: by its ID and hash, or, if ID is 0, the
-// session of its user. With a Record it may have an ID and no hash, because an
-// operator who ends it has no token.
-type Ending struct {
-	ID     idworker.ID
-	Hash   Hash
-	UserID idworker.ID
-	Reason Reason
-	Record *Record // nil: the end is not on record
-}
-
-// An End is the last end of a user's login in the database: every session of that user
-// with that ID or a smaller one is over.
-type End struct {
-	UserID idworker.ID
-	Floor  idworker.ID
-	Reason Reason    // of the session whose ID the floor is
-	At     time.Time // when it was stamped, by the database's clock
+// PublishAll publishes each of the sessions, also if it fails for one.
+func PublishAll(ctx context.Context, to Publisher, ended []Session) error {
+	var errs []error
+	for _, was := range ended {
+		errs = append(errs, to.Publish(ctx, was))
+	}
+	return errors.Join(errs...)
 }
 
 // Rows are the Store behind all others, where the sessions themselves are.

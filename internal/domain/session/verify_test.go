@@ -77,7 +77,7 @@ func TestNothingIsDecidedBeforeTheFirstPoll(t *testing.T) {
 	} else if _, ok := errors.AsType[*flakepass.Refusal](err); ok {
 		t.Errorf("Verify: %v, want no refusal", err)
 	}
-	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil); err == nil {
+	if _, err := w.service.Open(t.Context(), ada, 42, 1, nil, session.Place{}); err == nil {
 		t.Error("Open makes a login without a clock")
 	}
 }
@@ -393,7 +393,7 @@ func TestShorterTimeoutActsAtOnce(t *testing.T) {
 	refusedWith(t, err, flakepass.ErrIdle)
 	// Longer again, as an operator's edit leaves it: the base has moved up.
 	long := *w.rule()
-	long.Idle, long.IdleBase = 24*time.Hour, short.OldestSeen(w.now)
+	long.Idle, long.IdleBase = 24*time.Hour, short.For("", "").OldestSeen(w.now)
 	w.service.Policy = policy.Fixed(long)
 	_, err = w.service.Verify(t.Context(), w.token)
 	refusedWith(t, err, flakepass.ErrIdle)

@@ -47,9 +47,9 @@ func (r *rows) Settle(_ context.Context, _ idworker.ID, used time.Time) (session
 	s, rule := r.s, r.world.rule()
 	switch {
 	case !s.Alive():
-	case rule.Expired(r.world.issued(), r.world.known.clock):
+	case rule.For("", "").Expired(r.world.issued(), r.world.known.clock):
 		s.Ended = session.Expired
-	case rule.Idled(s.Seen, r.world.known.clock):
+	case rule.For("", "").Idled(s.Seen, r.world.known.clock):
 		s.Ended = session.Idle
 	case used.Sub(s.Seen) >= rule.Touch:
 		r.used, s.Seen = used, used
@@ -164,10 +164,15 @@ func (b *writer) Begin(_ context.Context, o session.Opening) (session.Begun, err
 		ID: o.ID, UserID: o.UserID, Username: "ada", Role: "user", Hash: o.Hash, Device: o.Device, Seen: o.Seen, AsOf: o.Seen,
 	}}
 	if b.s.ID != 0 {
-		begun.Replaced = b.s
-		begun.Replaced.Ended = session.Replaced
+		old := b.s
+		old.Ended = session.Replaced
+		begun.Replaced = []session.Session{old}
 	}
 	return begun, nil
+}
+
+func (b *writer) EndUser(context.Context, session.Ending, idworker.ID) ([]session.Session, error) {
+	return nil, session.ErrNotFound
 }
 
 func (b *writer) End(_ context.Context, e session.Ending) (session.Session, error) {
@@ -176,7 +181,7 @@ func (b *writer) End(_ context.Context, e session.Ending) (session.Session, erro
 	switch {
 	case b.err != nil:
 		return session.Session{}, b.err
-	case e.ID == 0 && e.UserID != b.s.UserID, e.ID != 0 && (e.ID != b.s.ID || !e.Hash.Equal(&b.s.Hash)):
+	case e.ID != b.s.ID || !e.Hash.Equal(&b.s.Hash):
 		return session.Session{}, session.ErrNotFound
 	}
 	ended := b.s

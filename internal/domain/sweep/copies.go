@@ -46,7 +46,7 @@ func (p *pass) keep(ctx context.Context) error {
 // renew makes the lease last from now.
 func (p *pass) renew(ctx context.Context) error {
 	p.kept = time.Now()
-	return p.Runs.Keep(ctx, p.report, p.cursor, p.limits.Lease)
+	return p.Runs.Keep(ctx, p.report, p.next(), p.limits.Lease)
 }
 
 // catchUp waits while a copy is further behind than it may be. One that does not

@@ -19,6 +19,7 @@ type pass struct {
 	pace   *pace
 	marks  Marks
 	cursor Cursor
+	from   Marks     // of a part: where the pass before it was
 	kept   time.Time // when the lease was last made longer
 
 	unheard bool // that a copy does not answer was logged
@@ -33,12 +34,27 @@ var (
 	errTooMany = errors.New("too many rows refuse to be cleared")
 )
 
-// walk clears stage after stage, from the cursor to the end.
+// walk clears what is over whatever class and role it has, stage by stage, from the cursor
+// to the end; then what ends earlier in a part of the policy; then what is too many.
 func (p *pass) walk(ctx context.Context) error {
-	var err error
-	if p.marks, err = p.current(ctx); err != nil {
+	all, parts, err := p.current(ctx)
+	if err != nil {
 		return err
 	}
+	p.marks = all
+	if err := p.stages(ctx); err != nil {
+		return err
+	}
+	for _, m := range parts {
+		if err := p.part(ctx, m); err != nil {
+			return err
+		}
+	}
+	return p.reduce(ctx)
+}
+
+// stages clears stage after stage, from the cursor to the end.
+func (p *pass) stages(ctx context.Context) error {
 	for p.cursor.Stage < stages {
 		left := p.limits.Rows - int(p.report.Cleared)
 		if left <= 0 || time.Since(p.report.Started) >= p.limits.Time {
@@ -54,10 +70,10 @@ func (p *pass) walk(ctx context.Context) error {
 		took := time.Since(start)
 		switch {
 		case err == nil && len(stale) < limit:
-			p.cursor = Cursor{Stage: p.cursor.Stage + 1}
+			p.cursor = p.begin(p.cursor.Stage + 1)
 		case err == nil || errors.Is(err, errTooMany):
 			end := stale[len(stale)-1]
-			p.cursor = Cursor{Stage: p.cursor.Stage, Value: end.Value, User: end.User}
+			p.cursor = Cursor{Stage: p.cursor.Stage, Value: end.Value, Row: end.Row}
 		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return err
 		} // else the batch was too large for its time limit, and is tried again, smaller
@@ -77,19 +93,27 @@ func (p *pass) walk(ctx context.Context) error {
 	return nil
 }
 
-// current are the marks of this moment. A clock that is ahead would clear logins
+// current are the marks of this moment, and those of the parts of the policy in which
+// logins end earlier. A clock that is ahead would clear logins
 // that live, and for good: so it is the one of this machine or the one of the
 // database, whichever is behind.
-func (s *Sweeper) current(ctx context.Context) (Marks, error) {
+func (s *Sweeper) current(ctx context.Context) (all Marks, parts []Marks, err error) {
 	now, floor, err := s.Store.Head(ctx)
 	if err != nil {
-		return Marks{}, err
+		return Marks{}, nil, err
 	}
 	if mine := s.now(); mine.Before(now) {
 		now = mine
 	}
 	rule := s.Policy.Current()
-	return MarksOf(rule.OldestIssued(now), rule.OldestSeen(now), floor), nil
+	issued, seen := rule.Longest(now)
+	all = MarksOf(issued, seen, floor)
+	for _, part := range rule.Parts(now) {
+		m := MarksOf(part.OldestIssued(now), part.OldestSeen(now), 0) // the floor is that of all
+		m.Part, m.Version = &part, rule.Version
+		parts = append(parts, m)
+	}
+	return all, parts, nil
 }
 
 // rest keeps the lease and lets others at the rows.
@@ -123,12 +147,12 @@ func (p *pass) batch(ctx context.Context, stale []Login) error {
 			return err
 		}
 	}
-	byUser := slices.SortedFunc(slices.Values(stale), func(a, b Login) int { return cmp.Compare(a.User, b.User) })
+	byRow := slices.SortedFunc(slices.Values(stale), func(a, b Login) int { return cmp.Compare(a.Row, b.Row) })
 	var all sync.WaitGroup
 	errs := make([]error, p.limits.Lanes)
 	size := (len(stale) + p.limits.Lanes - 1) / p.limits.Lanes
 	lane := 0
-	for part := range slices.Chunk(byUser, size) {
+	for part := range slices.Chunk(byRow, size) {
 		mine := events[min(lane*size, len(events)):min(lane*size+len(part), len(events))]
 		err := &errs[lane]
 		all.Go(func() { *err = p.guarded(ctx, part, mine) })
@@ -177,7 +201,7 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 func (p *pass) refused(ctx context.Context, l Login, err error) error {
 	if p.news(l.Token) {
 		p.Log.WarnContext(ctx, "a login that is over cannot be cleared off its row; the sweep goes on without it, and tries again",
-			"user_id", l.User, "session_id", l.Token, "err", err)
+			"row_id", l.Row, "session_id", l.Token, "err", err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

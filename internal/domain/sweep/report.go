@@ -93,27 +93,33 @@ func (c Counts) Total() int64 { return c.Expired + c.Revoked + c.Idle }
 // there are so far.
 func (s *Sweeper) Count(ctx context.Context, counted func(int64)) (Counts, error) {
 	const page = 10_000
-	marks, err := s.current(ctx)
+	all, parts, err := s.current(ctx)
 	if err != nil {
 		return Counts{}, fmt.Errorf("sweep: %w", err)
 	}
 	var n [stages]int64
 	total := int64(0)
-	for at := (Cursor{}); at.Stage < stages; {
-		stale, err := s.Store.Stale(ctx, marks, at, page)
-		if err != nil {
-			return Counts{}, fmt.Errorf("sweep: %w", err)
+	for i, marks := range append([]Marks{all}, parts...) {
+		var behind Marks
+		if i > 0 {
+			behind = all // which were counted
 		}
-		n[at.Stage] += int64(len(stale))
-		if total += int64(len(stale)); counted != nil {
-			counted(total)
+		for at := behind.begin(0); at.Stage < stages; {
+			stale, err := s.Store.Stale(ctx, marks, at, page)
+			if err != nil {
+				return Counts{}, fmt.Errorf("sweep: %w", err)
+			}
+			n[at.Stage] += int64(len(stale))
+			if total += int64(len(stale)); counted != nil {
+				counted(total)
+			}
+			if len(stale) < page {
+				at = behind.begin(at.Stage + 1)
+				continue
+			}
+			end := stale[len(stale)-1]
+			at.Value, at.Row = end.Value, end.Row
 		}
-		if len(stale) < page {
-			at = Cursor{Stage: at.Stage + 1}
-			continue
-		}
-		end := stale[len(stale)-1]
-		at.Value, at.User = end.Value, end.User
 	}
 	return Counts{n[Expired], n[Revoked], n[Idle]}, nil
 }

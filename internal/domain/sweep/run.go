@@ -142,7 +142,7 @@ func (s *Sweeper) run(ctx context.Context, j job) Report {
 	limits := s.Limits.orDefault()
 	p := &pass{Sweeper: s, limits: limits, pace: newPace(limits), report: j.report, cursor: j.from, kept: j.report.Started}
 	err := p.recoverable(ctx)
-	r, next := &p.report, p.cursor
+	r, next := &p.report, p.next()
 	r.Finished = time.Now()
 	switch {
 	case err == nil:

@@ -39,6 +39,11 @@ type Marks struct {
 	Issued idworker.ID // Expired: tokens up to this ID
 	Floor  idworker.ID // Revoked: tokens up to this ID
 	Seen   time.Time   // Idle: last seen then or before
+
+	// Part, if set, says of which logins this is so, by the policy of that version.
+	// Otherwise it is so of all.
+	Part    *policy.Part
+	Version int64
 }
 
 // MarksOf are the marks of the watermarks of a policy, in the past or zero, and
@@ -53,13 +58,15 @@ func MarksOf(issued, seen time.Time, floor idworker.ID) Marks {
 type Cursor struct {
 	Stage Stage
 	Value int64       // of the column by which the stage goes
-	User  idworker.ID // of that value, where several have the same
+	Row   idworker.ID // of that value, where several have the same
 }
 
 // A Login is one that is over.
 type Login struct {
-	User, Token idworker.ID
-	Value       int64 // as in a Cursor
+	Row         idworker.ID // that has it: the user's, or that of a further slot
+	Further     bool        // it is in a further slot
+	User, Token idworker.ID // the user is 0 in a list of further slots
+	Value       int64       // as in a Cursor
 }
 
 // A Store holds the logins.
@@ -77,6 +84,11 @@ type Store interface {
 	// there are events, one ID for each login, an event is written with each that
 	// is cleared.
 	Clear(ctx context.Context, m Marks, stage Stage, logins []Login, events []idworker.ID) (int, error)
+	// Reduce ends the sessions that are too many by the policy in force, of the next users
+	// of a walk who have about that many rows of further slots. It returns how far the walk
+	// has come, and how many sessions ended. A walk by another policy than the one in force
+	// begins anew. Where no user can have too many it is done at once.
+	Reduce(ctx context.Context, from Walk, rows int) (Walk, int, error)
 }
 
 // A RunStore holds the lease and the history. A lease lasts by the clock of the
@@ -172,6 +184,13 @@ type Sweeper struct {
 
 	mu    sync.Mutex
 	inbox chan job // nil unless Run runs
+	// parts is up to where this instance has cleared each part of the policy of a version.
+	parts struct {
+		version int64
+		to      map[policy.Scope]Marks
+	}
+	// reduced is how far the pass that runs, or the last one, has come with a lower limit.
+	reduced Walk
 	// refusals are the logins that could not be cleared and were logged.
 	refusals map[idworker.ID]bool
 }

@@ -42,7 +42,7 @@ func TestOnceReadsOnWithinAValue(t *testing.T) {
 		w := newWorld()
 		w.store.fill(sweep.Idle, 1000)
 		for i := range w.store.left[sweep.Idle] {
-			w.store.left[sweep.Idle][i].Value, w.store.left[sweep.Idle][i].User = 5, idworker.ID(i+1)
+			w.store.left[sweep.Idle][i].Value, w.store.left[sweep.Idle][i].Row = 5, idworker.ID(i+1)
 		}
 		if r := w.once(t); r.Cleared != 1000 {
 			t.Errorf("cleared %d of 1000 of one millisecond", r.Cleared)

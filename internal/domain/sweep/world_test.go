@@ -159,7 +159,7 @@ func (s *store) fill(stage sweep.Stage, n int) []sweep.Login {
 	for range n {
 		s.next++
 		// Users come in another order than their logins.
-		s.left[stage] = append(s.left[stage], sweep.Login{User: idworker.ID(s.next*7919%104729 + 1), Token: idworker.ID(s.next), Value: s.next})
+		s.left[stage] = append(s.left[stage], sweep.Login{Row: idworker.ID(s.next*7919%104729 + 1), Token: idworker.ID(s.next), Value: s.next})
 	}
 	return slices.Clone(s.left[stage][first:])
 }
@@ -200,7 +200,7 @@ func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit
 	s.looked = append(s.looked, from.Value)
 	all := s.left[from.Stage]
 	at, _ := slices.BinarySearchFunc(all, from, func(l sweep.Login, c sweep.Cursor) int {
-		return cmp.Or(cmp.Compare(l.Value, c.Value), cmp.Compare(l.User, c.User+1))
+		return cmp.Or(cmp.Compare(l.Value, c.Value), cmp.Compare(l.Row, c.Row+1))
 	})
 	var found []sweep.Login
 	for ; at < len(all) && len(found) < limit; at++ {
@@ -211,12 +211,16 @@ func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit
 	return found, nil
 }
 
+func (s *store) Reduce(context.Context, sweep.Walk, int) (sweep.Walk, int, error) {
+	return sweep.Walk{Done: true}, 0, nil
+}
+
 func (s *store) Clear(ctx context.Context, _ sweep.Marks, _ sweep.Stage, logins []sweep.Login, events []idworker.ID) (int, error) {
 	s.mu.Lock()
 	s.sizes = append(s.sizes, len(logins))
 	call, fail, took := len(s.sizes), s.fail, s.more+s.each*time.Duration(len(logins))
 	s.mu.Unlock()
-	if !slices.IsSortedFunc(logins, func(a, b sweep.Login) int { return cmp.Compare(a.User, b.User) }) {
+	if !slices.IsSortedFunc(logins, func(a, b sweep.Login) int { return cmp.Compare(a.Row, b.Row) }) {
 		return 0, errors.New("the rows are not in the order of their keys")
 	}
 	if len(events) != 0 && len(events) != len(logins) {

@@ -50,11 +50,11 @@ type resetVerbs interface {
 }
 
 type sessionVerbs interface {
-	Sessions(ctx context.Context) iter.Seq2[wire.UserSession, error]
+	Sessions(ctx context.Context, deviceClass string) iter.Seq2[wire.UserSession, error]
 	// end returns session.ErrNotFound or client.NotFound for a login that is not known.
 	end(ctx context.Context, id wire.ID, reason string) (ended string, err error)
-	// logout ends the login of a user.
-	logout(ctx context.Context, u wire.Person, reason string) (ended string, err error)
+	// logout ends logins of a user.
+	logout(ctx context.Context, u wire.Person, how client.LogoutHow) (ended string, err error)
 }
 
 type eventVerbs interface {

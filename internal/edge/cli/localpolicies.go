@@ -41,6 +41,18 @@ func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (
 	c.InForce, c.Next = &now, now
 	c.Next.Idle, c.Next.Absolute, c.Next.Touch = time.Duration(to.IdleTimeout), time.Duration(to.AbsoluteLifetime), time.Duration(to.TouchInterval)
 	c.Next.Schedule = to.SweepSchedule
+	if to.MaxSessions != 0 {
+		c.Next.MaxSessions = to.MaxSessions
+	}
+	if to.OverLimit != "" {
+		c.Next.Refuse = to.OverLimit == wire.Refuse
+	}
+	if to.DeviceClasses != nil {
+		c.Next.Classes = to.DeviceClasses
+	}
+	if to.Overrides != nil {
+		c.Next.Overrides = policy.FromOverrides(*to.Overrides)
+	}
 	if to.Limits != nil {
 		// Some of those that cannot be read are not enough: what is left would be guessed.
 		limits, wrong := limit.FromDoc(to.Limits)

@@ -90,9 +90,9 @@ func (l *local) change(ctx context.Context, u wire.Person, c client.UserChange) 
 	switch {
 	case !session.Done(err):
 		return "", err
-	case now.Login.ID != 0:
+	case len(now.Logins) != 0:
 		return "", nil // nothing had to change, and the login goes on
-	case ended.ID == 0 && c.Disabled != nil && !*c.Disabled:
+	case len(ended) == 0 && c.Disabled != nil && !*c.Disabled:
 		return "", nil // who was disabled had none
 	}
 	return l.over(ended, err)
@@ -161,11 +161,11 @@ func (l *local) Audit(ctx context.Context, f client.AuditFilter) iter.Seq2[wire.
 	}, func(e *audit.Event) idworker.ID { return e.ID }, render.Event)
 }
 
-// Sessions are the logins that live, the newest first.
-func (l *local) Sessions(ctx context.Context) iter.Seq2[wire.UserSession, error] {
+// Sessions are the logins that live, the newest first; with a class, those on devices of it.
+func (l *local) Sessions(ctx context.Context, deviceClass string) iter.Seq2[wire.UserSession, error] {
 	return func(yield func(wire.UserSession, error) bool) {
 		for before := idworker.ID(0); ; {
-			page, err := l.operators.Sessions.List(ctx, before, pageSize)
+			page, err := l.operators.Sessions.List(ctx, deviceClass, before, pageSize)
 			if err != nil {
 				yield(wire.UserSession{}, err)
 				return
@@ -183,16 +183,17 @@ func (l *local) Sessions(ctx context.Context) iter.Seq2[wire.UserSession, error]
 }
 
 func (l *local) end(ctx context.Context, id wire.ID, reason string) (string, error) {
-	return l.over(l.operators.Sessions.End(ctx, commandActor(), idworker.ID(id), reason))
+	ended, err := l.operators.Sessions.End(ctx, commandActor(), idworker.ID(id), reason)
+	return l.over([]session.Session{ended}, err)
 }
 
-func (l *local) logout(ctx context.Context, u wire.Person, reason string) (string, error) {
-	return l.over(l.operators.Users.Logout(ctx, commandActor(), idworker.ID(u.ID), reason))
+func (l *local) logout(ctx context.Context, u wire.Person, how client.LogoutHow) (string, error) {
+	return l.over(l.operators.Users.Logout(ctx, commandActor(), idworker.ID(u.ID), how.DeviceClass, how.Reason))
 }
 
-// over says which login has ended, and by when every instance knows. err is what
+// over says which logins have ended, and by when every instance knows. err is what
 // came of the change: that it was done and no instance could be informed is no failure.
-func (l *local) over(ended session.Session, err error) (string, error) {
+func (l *local) over(ended []session.Session, err error) (string, error) {
 	if !session.Done(err) {
 		return "", err
 	}
@@ -201,10 +202,14 @@ func (l *local) over(ended session.Session, err error) (string, error) {
 		within = fmt.Sprintf("within %v on every instance", l.cfg.RevocationBound)
 	}
 	switch {
-	case ended.ID == 0:
+	case len(ended) == 0:
 		return "there was no login to end", nil
-	case ended.Before:
-		return fmt.Sprintf("login %s was over before: %s", ended.ID, ended.Ended), nil
+	case len(ended) == 1 && ended[0].Before:
+		return fmt.Sprintf("login %s was over before: %s", ended[0].ID, ended[0].Ended), nil
 	}
-	return fmt.Sprintf("login %s ended, %s", ended.ID, within), nil
+	ids := make([]wire.ID, len(ended))
+	for i := range ended {
+		ids[i] = wire.ID(ended[i].ID)
+	}
+	return loginsEnded(ids, within), nil
 }

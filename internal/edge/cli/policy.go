@@ -32,18 +32,29 @@ type policyHow struct {
 }
 
 type policySet struct {
-	Idle     *span         `help:"A login that is not used for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
-	Absolute *span         `help:"A login this old ends, used or not." placeholder:"DURATION"`
-	Touch    *span         `help:"The time of last use is written at most this often." placeholder:"DURATION"`
-	Schedule *string       `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
-	Limit    []limitChange `help:"How much strangers may try, attempts and a time: login-place=5/1m,20/1h,50/1d, login-account=100/30d, login-address=120/1m, register=30/1h or introspect=1000/1s. Once for each limit." placeholder:"NAME=COUNT/TIME" sep:"none"`
+	Idle      *span          `help:"A login that is not used for this long ends, such as 14d, 1d12h, 36h or 90m." placeholder:"DURATION"`
+	Absolute  *span          `help:"A login this old ends, used or not." placeholder:"DURATION"`
+	Touch     *span          `help:"The time of last use is written at most this often." placeholder:"DURATION"`
+	Schedule  *string        `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
+	Sessions  *int           `name:"max-sessions" help:"How many sessions a user has at once, 1 to 32. One more login ends the session that was least recently used." placeholder:"NUMBER"`
+	OverLimit string         `name:"over-limit" help:"What a login above the number of sessions does: replace_oldest or refuse." placeholder:"WHAT"`
+	Classes   []string       `name:"device-classes" help:"The classes of devices that an app may name at a login, with commas between them; one is other." placeholder:"CLASSES"`
+	Override  []overrideText `help:"What differs by device class or role: class:phone=idle:90d,absolute:180d,touch:5m,sessions:1 or role:admin=absolute:12h; class:phone=none takes it away. Once for each." placeholder:"SCOPE=TIMES" sep:"none"`
+	Limit     []limitChange  `help:"How much strangers may try, attempts and a time: login-place=5/1m,20/1h,50/1d, login-account=100/30d, login-address=120/1m, register=30/1h or introspect=1000/1s. Once for each limit." placeholder:"NAME=COUNT/TIME" sep:"none"`
 	policyHow
 }
 
 // Validate is called by kong.
 func (c policySet) Validate() error {
-	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil && len(c.Limit) == 0 {
-		return errors.New("say what to change: --idle, --absolute, --touch, --schedule or --limit")
+	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil && c.Sessions == nil && c.OverLimit == "" &&
+		len(c.Classes) == 0 && len(c.Override) == 0 && len(c.Limit) == 0 {
+		return errors.New("say what to change: --idle, --absolute, --touch, --schedule, --max-sessions, --over-limit, --device-classes, --override or --limit")
+	}
+	if c.OverLimit != "" && c.OverLimit != wire.ReplaceOldest && c.OverLimit != wire.Refuse {
+		return fmt.Errorf("--over-limit must be %s or %s", wire.ReplaceOldest, wire.Refuse)
+	}
+	if c.Sessions != nil && (*c.Sessions < 1 || *c.Sessions > policy.MostSessions) {
+		return fmt.Errorf("--max-sessions must be 1 to %d", policy.MostSessions)
 	}
 	return checkLimits(c.Limit)
 }
@@ -65,6 +76,16 @@ func (c policySet) change(ctx context.Context, b policyBackend, inForce *wire.Po
 	}
 	if c.Schedule != nil {
 		to.SweepSchedule = *c.Schedule
+	}
+	if c.Sessions != nil {
+		to.MaxSessions = *c.Sessions
+	}
+	to.OverLimit, to.DeviceClasses = c.OverLimit, c.Classes
+	if len(c.Override) > 0 {
+		now := policy.Policy{Overrides: policy.FromOverrides(inForce.Overrides)}
+		now.Overrides = now.With(overridesOf(c.Override))
+		all := now.OverridesDoc()
+		to.Overrides = &all
 	}
 	if len(c.Limit) > 0 {
 		var limits limit.Limits // of those that cannot be read nothing is guessed: all are needed then
@@ -151,8 +172,8 @@ func drastic(e *wire.Effect) bool {
 }
 
 func sameTerms(a, b *wire.Policy) bool {
-	return a.IdleTimeout == b.IdleTimeout && a.AbsoluteLifetime == b.AbsoluteLifetime && a.TouchInterval == b.TouchInterval && a.SweepSchedule == b.SweepSchedule &&
-		reflect.DeepEqual(a.Limits, b.Limits)
+	return a.IdleTimeout == b.IdleTimeout && a.AbsoluteLifetime == b.AbsoluteLifetime && a.TouchInterval == b.TouchInterval && a.SweepSchedule == b.SweepSchedule && a.MaxSessions == b.MaxSessions &&
+		a.OverLimit == b.OverLimit && slices.Equal(a.DeviceClasses, b.DeviceClasses) && slices.Equal(a.Overrides, b.Overrides) && reflect.DeepEqual(a.Limits, b.Limits)
 }
 
 // policyError is what went wrong, as a person reads it.

@@ -82,6 +82,10 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within 
 		if made.SweepSchedule != was.SweepSchedule {
 			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.SweepSchedule), printable(was.SweepSchedule))
 		}
+		if made.MaxSessions != was.MaxSessions {
+			_, _ = fmt.Fprintf(w, "  sessions a user %d, was %d%s\n", made.MaxSessions, was.MaxSessions, beyond(made.Effect))
+		}
+		sessionsDiffer(w, &made.Policy, was)
 		for _, name := range limitNames {
 			if now, was := limitOf(&made.Policy, name), limitOf(was, name); now != was {
 				_, _ = fmt.Fprintf(w, "  limit %s %s, was %s\n", name, now, was)
@@ -138,6 +142,14 @@ func printableLines(s string) string {
 	}, s)
 }
 
+// beyond says how many sessions a lower number ends, and of how many users.
+func beyond(e *wire.Effect) string {
+	if e == nil || e.BeyondLimit == nil {
+		return ""
+	}
+	return fmt.Sprintf("; ends %s sessions, users who lose any: %s", number(e.BeyondLimit.Sessions), number(e.BeyondLimit.Users))
+}
+
 type policyGet struct {
 	JSON bool `help:"Print JSON."`
 }
@@ -159,8 +171,9 @@ func (c policyGet) show(out io.Writer, p wire.Policy) error {
 		if p.UpdatedAt.IsZero() {
 			set = at + ", never changed"
 		}
-		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsince\t%s\n",
-			p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval), printable(p.SweepSchedule), set)
+		_, _ = fmt.Fprintf(w, "version\t%d\nidle timeout\t%s\nabsolute lifetime\t%s\ntouch interval\t%s\nsweep schedule\t%s\nsessions a user\t%d\nsince\t%s\n",
+			p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval), printable(p.SweepSchedule), max(p.MaxSessions, 1), set)
+		showSessions(w, &p)
 		for _, name := range limitNames {
 			_, _ = fmt.Fprintf(w, "limit %s\t%s\n", name, limitOf(&p, name))
 		}
@@ -186,7 +199,7 @@ func (c policyHistory) Run(a *app) error {
 
 func (c policyHistory) show(out io.Writer, all []wire.Policy) error {
 	return show(out, c.JSON, all, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tLIMITS\tSINCE\tBY\tNOTE")
+		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSESSIONS\tLIMITS\tSINCE\tBY\tNOTE")
 		for i, p := range all {
 			before, same := limit.Default(), "default"
 			if i+1 < len(all) && all[i+1].Limits != nil {
@@ -198,8 +211,8 @@ func (c policyHistory) show(out io.Writer, all []wire.Policy) error {
 			if p.Limits == nil {
 				limits = limitsUnreadable
 			}
-			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval),
-				printable(p.SweepSchedule), limits, at, by, printable(p.Note))
+			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval),
+				printable(p.SweepSchedule), max(p.MaxSessions, 1), limits, at, by, printable(p.Note))
 		}
 	})
 }

@@ -107,7 +107,7 @@ type remoteUser struct {
 	Enable  userEnable    `cmd:"" help:"Let a disabled user log in again."`
 	Reset   userReset     `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks     `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
-	Logout  userLogoutOne `cmd:"" help:"End a user's login."`
+	Logout  userLogoutOne `cmd:"" help:"End a user's logins."`
 
 	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type remoteLogin struct {
 	Name          string `arg:"" help:"The username, of an admin."`
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
 	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
+	EndSession    string `help:"A login of the account that ends for this one, where there may be no more." placeholder:"ID"`
 }
 
 func (c remoteLogin) Run(a *app) error {
@@ -42,7 +44,19 @@ func (c remoteLogin) Run(a *app) error {
 		return err
 	}
 	who.Password = client.NewPassword(text)
+	if c.EndSession != "" {
+		if who.EndSession, err = wire.ParseID(c.EndSession); err != nil {
+			return fmt.Errorf("--end-session: %q is no ID of a login", c.EndSession)
+		}
+	}
 	in, err := api.Login(a.ctx, who)
+	if wrong, ok := errors.AsType[*client.Problem](err); ok && slices.ContainsFunc(wrong.Errors, func(f wire.FieldError) bool { return f.Field == "device.class" }) {
+		who.Device.Class = "" // the policy has no such class
+		in, err = api.Login(a.ctx, who)
+	}
+	if full, ok := errors.AsType[*client.Problem](err); ok && full.Code == client.SessionLimit {
+		return a.noRoom(full)
+	}
 	if errors.Is(err, client.SecondFactorRequired) {
 		return errors.New("the account has a second factor; say it again with --code and the code that the app shows, or a recovery code")
 	}
@@ -66,6 +80,14 @@ func (c remoteLogin) Run(a *app) error {
 		_, _ = fmt.Fprintln(a.errs, "flakepass: the server takes the commands of an operator from the role admin only")
 	}
 	return nil
+}
+
+// noRoom lists the logins of an account that may have no more.
+func (a *app) noRoom(full *client.Problem) error {
+	for _, s := range full.Sessions {
+		_, _ = fmt.Fprintf(a.errs, "%s  %s  last seen %s\n", s.ID, deviceText(s.Device), s.LastSeenAt.Format(time.RFC3339))
+	}
+	return errors.New("the account has as many logins as are allowed; say it again with --end-session and the ID of one, and a new --code if one is needed")
 }
 
 // thisMachine is what an operator sees of this login in a list.
@@ -146,6 +168,7 @@ func (c remoteWhoami) Run(a *app) error {
 type remoteReauthenticate struct {
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
 	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
+	EndSession    string `help:"A login of the account that ends for this one, where there may be no more." placeholder:"ID"`
 }
 
 func (c remoteReauthenticate) Run(a *app) error {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/api/client"
@@ -43,7 +45,7 @@ func (s remoteServer) change(ctx context.Context, u wire.Person, c client.UserCh
 	if made.Person != nil && made.Person.Session != nil || u.Session == nil && c.Disabled != nil && !*c.Disabled {
 		return "", nil // nothing had to change, and the login goes on; or who was disabled had none
 	}
-	return endedThere(u.Session, made.Within), nil
+	return endedThere(u, made.Within), nil
 }
 
 func (s remoteServer) removeFactor(ctx context.Context, u wire.Person, reason string) (string, error) {
@@ -61,15 +63,40 @@ func (s remoteServer) end(ctx context.Context, id wire.ID, reason string) (strin
 	return fmt.Sprintf("login %s is over, %s", id, everywhere(within)), err
 }
 
-func (s remoteServer) logout(ctx context.Context, u wire.Person, reason string) (string, error) {
-	within, err := s.LogoutUser(ctx, u.ID, reason)
-	return endedThere(u.Session, within), err
+func (s remoteServer) logout(ctx context.Context, u wire.Person, how client.LogoutHow) (string, error) {
+	within, err := s.LogoutUser(ctx, u.ID, how)
+	if how.DeviceClass != "" {
+		u.Sessions = slices.DeleteFunc(u.Sessions, func(s wire.Session) bool { return s.Device.Class != how.DeviceClass })
+		if u.Session = nil; len(u.Sessions) > 0 {
+			u.Session = &u.Sessions[0]
+		}
+	}
+	return endedThere(u, within), err
 }
 
-// endedThere says which login has ended, if there was one.
-func endedThere(login *wire.Session, within time.Duration) string {
-	if login == nil {
+// endedThere says which logins have ended, if there were any.
+func endedThere(u wire.Person, within time.Duration) string {
+	if u.Session == nil {
 		return "there was no login to end"
 	}
-	return fmt.Sprintf("login %s ended, %s", login.ID, everywhere(within))
+	ids := []wire.ID{u.Session.ID}
+	if len(u.Sessions) > 0 { // a server of an earlier version says nothing of them
+		ids = ids[:0]
+		for _, s := range u.Sessions {
+			ids = append(ids, s.ID)
+		}
+	}
+	return loginsEnded(ids, everywhere(within))
+}
+
+// loginsEnded says that these logins ended, at least one.
+func loginsEnded(ids []wire.ID, within string) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("login %s ended, %s", ids[0], within)
+	}
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return fmt.Sprintf("%d logins ended, %s: %s", len(ids), within, strings.Join(texts, ", "))
 }

@@ -19,9 +19,10 @@ type sessionCommand struct {
 }
 
 type sessionList struct {
-	User  string `help:"Only the login of this user." placeholder:"NAME"`
-	Limit int    `help:"At most so many." default:"50"`
-	JSON  bool   `help:"Print JSON."`
+	User string `help:"Only the logins of this user." placeholder:"NAME"`
+	onDevice
+	Limit int  `help:"At most so many." default:"50"`
+	JSON  bool `help:"Print JSON."`
 }
 
 // Validate is called by kong.
@@ -29,7 +30,7 @@ func (c sessionList) Validate() error {
 	if c.Limit < 1 {
 		return errors.New("--limit is at least 1")
 	}
-	return nil
+	return c.onDevice.Validate()
 }
 
 func (c sessionList) Run(a *app) error {
@@ -40,12 +41,14 @@ func (c sessionList) Run(a *app) error {
 			if err != nil {
 				return err
 			}
-			if u.Session != nil {
-				living = append(living, wire.UserSession{Session: *u.Session, UserID: u.ID, Username: u.Username, Role: u.Role})
+			for _, s := range u.Sessions {
+				if class := c.class(); class == "" || s.Device.Class == class {
+					living = append(living, wire.UserSession{Session: s, UserID: u.ID, Username: u.Username, Role: u.Role})
+				}
 			}
 			return c.show(a.out, living)
 		}
-		for l, err := range b.sessions.Sessions(ctx) {
+		for l, err := range b.sessions.Sessions(ctx, c.class()) {
 			if err != nil {
 				return err
 			}
@@ -138,6 +141,9 @@ func (c remoteStats) Run(a *app) error {
 			}{{"users", n.Users}, {"role user", n.Roles.User}, {"role service", n.Roles.Service}, {"role admin", n.Roles.Admin},
 				{"disabled", n.Disabled}, {"living logins", n.LiveLogins}} {
 				_, _ = fmt.Fprintf(w, "%s\t%s\n", l.name, number(l.n))
+			}
+			for _, on := range n.ByClass {
+				_, _ = fmt.Fprintf(w, "living on %s\t%s\n", printable(on.DeviceClass), number(on.Logins))
 			}
 		})
 	})

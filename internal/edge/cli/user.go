@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
@@ -26,7 +27,7 @@ type userCommand struct {
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
-	Logout  userLogout  `cmd:"" help:"End a user's login, or everybody's."`
+	Logout  userLogout  `cmd:"" help:"End a user's logins, or everybody's."`
 
 	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost; encrypt the secrets of all under a new key."`
 }
@@ -116,8 +117,30 @@ func (c userPasswd) Run(a *app) error {
 	})
 }
 
+// onDevice is the flag of commands that choose logins by the device.
+type onDevice struct {
+	Class *string `name:"device-class" help:"Only those on devices of this class." placeholder:"CLASS"`
+}
+
+// Validate is called by kong. An empty class, as of a variable that is not set, is not all.
+func (d onDevice) Validate() error {
+	if d.Class != nil && !policy.IsClass(*d.Class) {
+		return errors.New("--device-class is a word such as phone or web")
+	}
+	return nil
+}
+
+// class is empty for all.
+func (d onDevice) class() string {
+	if d.Class == nil {
+		return ""
+	}
+	return *d.Class
+}
+
 type userLogout struct {
 	because
+	onDevice
 	Name      string `arg:"" optional:"" help:"The username."`
 	Everybody bool   `help:"End every login that has begun so far."`
 	Yes       bool   `help:"Do not ask, with --everybody."`
@@ -128,19 +151,23 @@ func (c userLogout) Validate() error {
 	if c.Everybody == (c.Name != "") {
 		return errors.New("say whose login to end: a username, or --everybody")
 	}
-	return nil
+	if c.Everybody && c.Class != nil {
+		return errors.New("--device-class is for the logins of one user")
+	}
+	return c.onDevice.Validate()
 }
 
 func (c userLogout) Run(a *app) error {
 	if c.Everybody {
 		return c.everybody(a)
 	}
-	return userLogoutOne{c.because, c.Name}.Run(a)
+	return userLogoutOne{c.because, c.onDevice, c.Name}.Run(a)
 }
 
 // userLogoutOne is what a server elsewhere has, where logout-all is a command.
 type userLogoutOne struct {
 	because
+	onDevice
 	Name string `arg:"" help:"The username."`
 }
 
@@ -150,7 +177,7 @@ func (c userLogoutOne) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		return a.say(b.sessions.logout(ctx, u, c.Reason))
+		return a.say(b.sessions.logout(ctx, u, client.LogoutHow{DeviceClass: c.class(), Reason: c.Reason}))
 	})
 }
 

@@ -28,6 +28,9 @@ const (
 	doRenew    = "renew"
 	doRemove   = "remove"
 	doPassword = "password"
+
+	doEndDevice = "end_device"
+	doEndOthers = "end_others"
 )
 
 type accountView struct {
@@ -42,7 +45,15 @@ type accountView struct {
 	Secret   string   // in groups of four
 	Recovery []string // shown once
 	Left     string   // how many recovery codes there are, in words; empty if it is not known
+
+	Devices devicesView
 }
+
+// AtFactor reports whether the problem is with the second factor.
+func (v accountView) AtFactor() bool { return v.At != doPassword && !v.AtDevices() }
+
+// AtDevices reports whether the problem is with the logins.
+func (v accountView) AtDevices() bool { return v.At == doEndDevice || v.At == doEndOthers }
 
 func (u *UI) showAccount(q *request) { q.showAccount(http.StatusOK, accountView{}) }
 
@@ -52,6 +63,9 @@ func (q *request) showAccount(status int, view accountView) {
 	view.Must = q.u.AdminsNeedFactor && !q.factor
 	if q.factor && len(view.Recovery) == 0 {
 		view.Left = q.codesLeft()
+	}
+	if len(view.Recovery) == 0 {
+		view.Devices = q.devices()
 	}
 	q.render(status, "account", view)
 }
@@ -71,7 +85,7 @@ func (q *request) codesLeft() string {
 	return q.t.Text("account.left", state.Left)
 }
 
-// postAccount does one of five things, each of which needs a proof.
+// postAccount does one of seven things, each of which needs a proof.
 func (u *UI) postAccount(q *request, form url.Values) {
 	ctx, c, do := q.r.Context(), q.client(), form.Get("do")
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
@@ -96,6 +110,9 @@ func (u *UI) postAccount(q *request, form url.Values) {
 	case doPassword:
 		err = u.Own.ChangePassword(ctx, c, current, account.NewPassword(form.Get("new_password")), code)
 		answer = func() { q.toLogin("password") }
+	case doEndDevice, doEndOthers:
+		u.logoutDevices(q, form, do)
+		return
 	default:
 		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return

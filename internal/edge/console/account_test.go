@@ -205,8 +205,8 @@ func (w *world) furnish(has bool) *http.Cookie {
 // factors removes no second factor.
 type factors struct{ w *world }
 
-func (f factors) RemoveSecondFactor(context.Context, audit.Actor, idworker.ID, string) (session.Session, error) {
-	return session.Session{}, f.w.proof()
+func (f factors) RemoveSecondFactor(context.Context, audit.Actor, idworker.ID, string) ([]session.Session, error) {
+	return nil, f.w.proof()
 }
 
 // Each form that asks an admin for the passphrase once more asks for the code

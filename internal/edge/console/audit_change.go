@@ -72,7 +72,7 @@ func (t *texts) datum(name string, v any) datum {
 		if name == "role" {
 			return datum{Text: t.Name("role", v)}
 		}
-		if name == "device_class" {
+		if name == "device_class" || name == "ended_device_class" {
 			return datum{Text: t.Name("device", v)}
 		}
 		return datum{Text: v}

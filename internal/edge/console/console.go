@@ -43,6 +43,7 @@ type Options struct {
 	// one-time links to set a password.
 	People  People
 	Living  LivingLogins
+	Logout  Logouts
 	Factors Factors
 	Resets  Resets
 	Open    OpenLinks
@@ -115,6 +116,7 @@ func (u *UI) routes(mux router) {
 	u.at(mux, setupPath, u.showSetup, u.linkForm(u.postSetup))
 	u.at(mux, loginPath, u.showLogin, u.form(u.postLogin))
 	u.at(mux, codePath, nil, u.form(u.postCode))
+	u.at(mux, roomPath, nil, u.form(u.postRoom))
 	u.at(mux, logoutPath, nil, u.form(u.logout))
 	u.at(mux, "/console/language", nil, u.form(u.chooseLanguage))
 
@@ -128,6 +130,7 @@ func (u *UI) routes(mux router) {
 	u.at(mux, accountPath, u.adminPage(u.showAccount), u.adminForm(u.postAccount))
 	u.at(mux, usersPath, u.adminPage(u.showUsers), u.adminForm(u.createUser))
 	u.at(mux, usersPath+"/{id}", u.adminPage(u.showUser), u.onUser(u.changeUser))
+	u.at(mux, usersPath+"/{id}/logout", nil, u.onUser(u.logoutUser))
 	u.at(mux, usersPath+"/{id}/second-factor", nil, u.onUser(u.removeFactor))
 	u.at(mux, usersPath+"/{id}/reset", nil, u.onUser(u.giveReset))
 	u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.onUser(u.withdrawReset))

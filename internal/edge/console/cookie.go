@@ -90,7 +90,7 @@ func safePath(p string) string {
 		return homePath // for forms only
 	}
 	switch clean {
-	case loginPath, codePath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+	case loginPath, codePath, roomPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
 		return homePath
 	}
 	return to.String()

@@ -91,7 +91,7 @@ func (u *UI) postExpiry(q *request, form url.Values) {
 	if !ok {
 		return
 	}
-	next, problems := in.policy(q.t)
+	next, problems := in.policy(q.t, &inForce)
 	if len(problems) > 0 {
 		q.showDial(http.StatusUnprocessableEntity, dialView{In: in, InForce: inForce, Problems: problems})
 		return

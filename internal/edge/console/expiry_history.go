@@ -80,12 +80,19 @@ func (t *texts) terms(a, b *policy.Policy) []change {
 		}
 		return t.schedule(spec)
 	}
-	return []change{
+	sessions := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return number(int64(n))
+	}
+	return append([]change{
 		{t.Text("expiry.idle"), span(a.Idle), span(b.Idle)},
 		{t.Text("expiry.absolute"), span(a.Absolute), span(b.Absolute)},
 		{t.Text("expiry.touch"), span(a.Touch), span(b.Touch)},
 		{t.Text("expiry.sweep"), schedule(a.Schedule), schedule(b.Schedule)},
-	}
+		{t.Text("expiry.sessions"), sessions(a.MaxSessions), sessions(b.MaxSessions)},
+	}, t.devices(a, b)...)
 }
 
 // A conflictView shows what was typed beside what another user saved.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,25 +14,29 @@ import (
 
 // A dialInput is a policy as a person typed it.
 type dialInput struct {
-	Idle, Absolute, Touch, Schedule, Note string
-	Version                               int64 // that the page was made for
+	Idle, Absolute, Touch, Schedule, Sessions, Note string
+	Version                                         int64 // that the page was made for
 	// BackTo is the version that this goes back to, whose limits it sets too if
 	// WithLimits; 0 if it goes back to none.
 	BackTo     int64
 	WithLimits bool
+
+	Devices devicesInput
 }
 
 // fieldOf is the field of the form for one of the policy.
 var fieldOf = map[string]string{
 	"idle_timeout_seconds": "idle", "absolute_lifetime_seconds": "absolute",
-	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "limits": "limits", "note": "note",
+	"touch_interval_seconds": "touch", "sweep_schedule": "schedule", "max_sessions": "sessions",
+	"over_limit": "over_limit", "device_classes": "classes", "overrides": "overrides", "limits": "limits", "note": "note",
 }
 
 func readDial(form url.Values) dialInput {
 	in := dialInput{
 		Idle: typed(form, "idle"), Absolute: typed(form, "absolute"), Touch: typed(form, "touch"),
-		Schedule: typed(form, "schedule"), Note: readNote(form), Version: readVersion(form),
+		Schedule: typed(form, "schedule"), Sessions: typed(form, "sessions"), Note: readNote(form), Version: readVersion(form),
 	}
+	in.Devices = readDevices(form)
 	if to, err := strconv.ParseInt(form.Get("back_to"), 10, 64); err == nil && to > 0 {
 		in.BackTo, in.WithLimits = to, form.Get("with_limits") != ""
 	}
@@ -39,12 +44,12 @@ func readDial(form url.Values) dialInput {
 }
 
 func inputOf(p *policy.Policy) dialInput {
-	return dialInput{Idle: typeSpan(p.Idle), Absolute: typeSpan(p.Absolute), Touch: typeSpan(p.Touch), Schedule: p.Schedule, Version: p.Version}
+	return dialInput{Idle: typeSpan(p.Idle), Absolute: typeSpan(p.Absolute), Touch: typeSpan(p.Touch), Schedule: p.Schedule, Sessions: strconv.Itoa(max(p.MaxSessions, 1)), Version: p.Version, Devices: devicesOf(p)}
 }
 
 // policy is what was typed, or what is wrong with it, by field.
-func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]string) {
-	problems = map[string]string{}
+func (in *dialInput) policy(t *texts, inForce *policy.Policy) (p policy.Policy, problems map[string]string) {
+	problems = in.Devices.into(&p, t, inForce)
 	for _, f := range []struct {
 		name, typed string
 		to          *time.Duration
@@ -55,12 +60,25 @@ func (in *dialInput) policy(t *texts) (p policy.Policy, problems map[string]stri
 		}
 	}
 	p.Schedule = in.Schedule
+	if in.Sessions != "" { // a page of an earlier version does not ask
+		n, err := strconv.Atoi(in.Sessions)
+		if p.MaxSessions = n; err != nil || n < 1 || n > policy.MostSessions {
+			problems["sessions"] = t.Text("field.max_sessions.invalid")
+		}
+	}
 	return p, problems
 }
 
 // key names what was typed, except for the note.
 func (in *dialInput) key() string {
-	return strings.Join([]string{in.Idle, in.Absolute, in.Touch, in.Schedule, strconv.FormatInt(in.Version, 10)}, "|") + in.limitsKey()
+	return strings.Join([]string{in.Idle, in.Absolute, in.Touch, in.Schedule, strconv.FormatInt(in.Version, 10)}, "|") + in.sessionsKey() + in.Devices.key() + in.limitsKey()
+}
+
+func (in *dialInput) sessionsKey() string {
+	if in.Sessions == "" {
+		return ""
+	}
+	return "|sessions " + in.Sessions
 }
 
 func (in *dialInput) limitsKey() string {
@@ -77,7 +95,8 @@ func samePolicy(a, b *policy.Policy) bool {
 }
 
 func sameTerms(a, b *policy.Policy) bool {
-	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule
+	return a.Idle == b.Idle && a.Absolute == b.Absolute && a.Touch == b.Touch && a.Schedule == b.Schedule && (a.MaxSessions == 0 || a.MaxSessions == b.MaxSessions) &&
+		a.Refuse == b.Refuse && slices.Equal(a.DeviceClasses(), b.DeviceClasses()) && slices.Equal(a.Overrides, b.Overrides)
 }
 
 // problems are what is wrong with a policy, in the words of the page. Each
@@ -126,6 +145,7 @@ func (d dialView) Spans() []spanField {
 		{"absolute", t.Text("expiry.absolute"), t.Text("expiry.absolute_hint"), d.In.Absolute, d.Problems["absolute"], stops},
 		{"touch", t.Text("expiry.touch"), t.Text("expiry.touch_hint"), d.In.Touch, d.Problems["touch"], ""},
 		{"schedule", t.Text("expiry.sweep"), t.Text("expiry.sweep_hint"), d.In.Schedule, d.Problems["schedule"], ""},
+		{"sessions", t.Text("expiry.sessions"), t.Text("expiry.sessions_hint"), d.In.Sessions, d.Problems["sessions"], ""},
 	}
 }
 

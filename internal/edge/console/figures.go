@@ -34,6 +34,7 @@ type loginCounts struct {
 	At      time.Time // zero: never
 	Version int64     // of the policy
 	Live    policy.Estimate
+	Classes map[string]policy.Estimate
 	Left    []float64 // logins by how long they have left
 	Step    time.Duration
 	Within  [2]float64    // that end within an hour, and within a day
@@ -151,6 +152,7 @@ func (u *UI) countAll(ctx context.Context, now time.Time) (loginCounts, error) {
 	if err != nil {
 		return loginCounts{}, err
 	}
+	t.Classes = sample.ByClass(&inForce, now)
 	t.Left, t.Step, t.Within = timeLeft(&sample, &inForce, now)
 	t.At, t.Age = u.Now(), ageOf(time.Since(began))
 	return t, nil

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // FuzzAddress: who is no trusted proxy decides nothing with a header, and what
@@ -59,6 +60,7 @@ func FuzzLanguage(f *testing.F) {
 // FuzzTyped: what a form or a link brings is text of a bounded length, and what
 // is wrong with it is said, not guessed.
 func FuzzTyped(f *testing.F) {
+	f.Add("overrides=class:phone%3Didle:90d,sessions:1%0D%0Arole:admin%3Dabsolute:12h&classes=phone,+other&over_limit=refuse")
 	f.Add("idle=14d&absolute=30d&touch=1m&schedule=%40every+1m&version=3&note=x")
 	f.Add("action=login&actor=x" + strings.Repeat("%C3%A9", 60) + "&since=2026-01-01T00:00&before=7")
 	f.Add("since=%00&until=2090-01-01&before=0&target=%ff&version=-1")
@@ -69,7 +71,11 @@ func FuzzTyped(f *testing.F) {
 			return
 		}
 		in := readDial(form)
-		in.policy(languages()[0])
+		p, unread := in.policy(languages()[0], &policy.Policy{})
+		again := devicesOf(&p)
+		if wrong := again.into(&policy.Policy{}, languages()[0], &p); len(unread) == 0 && len(wrong) > 0 {
+			t.Fatalf("%+v is shown as %+v, which is not read: %v", p.Overrides, again, wrong)
+		}
 		if n := utf8.RuneCountInString(in.Note); n > audit.MaxReason || !utf8.ValidString(in.Note) {
 			t.Fatalf("a note of %d characters, %q", n, in.Note)
 		}

@@ -52,6 +52,9 @@ func (u *UI) postLogin(q *request, form url.Values) {
 		q.askCode(http.StatusOK, needs.Ticket.Reveal(), next, "")
 		return
 	}
+	if q.noRoom(err, next) {
+		return
+	}
 	if err != nil {
 		status, problem := q.refusal("login", err)
 		q.loginAgain(status, name, next, problem)

@@ -32,7 +32,7 @@ type people struct{ *world }
 func (w *world) people() *login.Service {
 	p := people{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Codes: p, Factors: p, Store: p,
+		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: p, Factors: p, Store: p,
 		Attempts: &limiter{left: 1 << 30}, Incidents: &incidents{}, Counts: &activity.Counter{}, IDs: p, Now: w.time,
 	}
 }
@@ -74,8 +74,8 @@ func (p people) NewHashBeside(context.Context, account.Asker, string, account.Pa
 	return hash, p.own.err
 }
 
-func (p people) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
-	return session.Session{}, nil
+func (p people) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) ([]session.Session, error) {
+	return nil, nil
 }
 
 func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
@@ -86,7 +86,7 @@ func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
 func (p people) Publish(context.Context, session.Session) error { return nil }
 func (p people) Next(context.Context) (idworker.ID, error)      { return 1, nil }
 
-func (p people) Open(context.Context, audit.Actor, idworker.ID, int64, *session.Device) (session.Opened, error) {
+func (p people) Open(context.Context, audit.Actor, idworker.ID, int64, *session.Device, session.Place) (session.Opened, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lastID++

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -17,13 +18,19 @@ import (
 // wrapping [session.ErrUnpublished] as those of [People] do.
 //
 // List returns at most limit logins with IDs below before (0: the newest),
-// newest first. End
+// newest first; with a class, only those on devices of it. End
 // returns [session.ErrNotFound] where nothing is known of such a login. EndAll
 // ends every login.
 type LivingLogins interface {
-	List(ctx context.Context, before idworker.ID, limit int) (operator.Page, error)
+	List(ctx context.Context, class string, before idworker.ID, limit int) (operator.Page, error)
 	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
 	EndAll(ctx context.Context, by audit.Actor, reason string) (operator.EndedAll, error)
+}
+
+// Logouts end the logins of a user on devices of a class, or with "" on any. Logout fails
+// with [account.ErrNotFound], and as those of [People] do.
+type Logouts interface {
+	Logout(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error)
 }
 
 type loginsView struct {
@@ -35,7 +42,12 @@ type loginsView struct {
 	Phrase   string // to be typed before all users are logged out
 	Problems []string
 	Reason   string
+	Class    string   // of the devices that are listed; empty: all
+	Classes  []string // that there may be
 }
+
+// OnDevice names a class of devices.
+func (f frame) OnDevice(class string) string { return f.T.Name("device", class) }
 
 func (u *UI) showLogins(q *request) { q.showLogins(http.StatusOK, loginsView{}) }
 
@@ -46,10 +58,19 @@ func (q *request) showLogins(status int, view loginsView) {
 	if !ok {
 		return
 	}
-	if before != 0 {
-		view.Newest = loginsPath
+	if view.Class = q.r.URL.Query().Get("device_class"); view.Class != "" && !policy.IsClass(view.Class) {
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
+		return
 	}
-	found, err := q.u.Living.List(q.r.Context(), before, listPage)
+	if before != 0 {
+		view.Newest = linkTo(loginsPath, "device_class", view.Class)
+	}
+	inForce, ok := q.inForce()
+	if !ok {
+		return
+	}
+	view.Classes = inForce.DeviceClasses()
+	found, err := q.u.Living.List(q.r.Context(), view.Class, before, listPage)
 	if err != nil {
 		q.unavailable("logins", err)
 		return
@@ -58,12 +79,18 @@ func (q *request) showLogins(status int, view loginsView) {
 		view.Logins = append(view.Logins, q.bars(&found.Logins[i]))
 	}
 	if found.Next != 0 {
-		view.Next = linkTo(loginsPath, "before", found.Next.String())
+		view.Next = linkTo(loginsPath, "device_class", view.Class, "before", found.Next.String())
 	}
 	if live, err := q.u.living(q.r.Context(), q.u.Now()); err == nil {
 		view.Live = q.t.estimate(live)
 	}
 	q.render(status, "logins", view)
+}
+
+// logoutUser ends the logins of a user on devices of a class, or all of them.
+func (u *UI) logoutUser(q *request, id idworker.ID, form url.Values) {
+	_, err := u.Logout.Logout(q.r.Context(), q.operator(), id, form.Get("device_class"), typed(form, "reason"))
+	q.userChanged(id, "logins_ended", "logins ended", err)
 }
 
 // endLogin ends one login, and shows the page that asked for it.

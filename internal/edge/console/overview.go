@@ -37,7 +37,8 @@ type Activities interface {
 
 type homeView struct {
 	frame
-	Live     string // empty if it could not be found out
+	Live     string   // empty if it could not be found out
+	OnDevice []string // how many live on devices of each class
 	Left     *leftView
 	Counted  time.Time // zero: not yet
 	Pending  bool      // the figures are being counted
@@ -118,6 +119,11 @@ func (q *request) figures(ctx context.Context, view *homeView) bool {
 		view.Live, view.Counted = q.t.estimate(last.Live), last.At
 		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
 		view.Left = q.t.left(&last)
+		for _, class := range inForce.DeviceClasses() {
+			if n := last.Classes[class]; n.Count > 0 {
+				view.OnDevice = append(view.OnDevice, q.t.Name("device", class)+q.t.Text("mark.colon")+q.t.estimate(n))
+			}
+		}
 	}
 	return pending || last.Failed.IsZero()
 }

@@ -71,6 +71,7 @@ func (u *UI) postCode(q *request, form url.Values) {
 	switch {
 	case err == nil:
 		q.finishLogin(begun, next)
+	case q.noRoom(err, next):
 	case errors.Is(err, secondfactor.ErrInvalid), errors.Is(err, secondfactor.ErrRequired):
 		q.askCode(http.StatusUnauthorized, ticket, next, q.t.Text("account.code_wrong"))
 	case limited, errors.Is(err, secondfactor.ErrSealed): // the ticket is good

@@ -24,8 +24,7 @@ func (q *request) client() *login.Client {
 	}, Admin: q.who.UserID != 0} // only admins log in here
 	c.Address, _ = clientaddr.Of(q.r, q.u.TrustedProxies)
 	if t, err := tokenOf(q.r); err == nil {
-		hash := session.HashOf(t)
-		c.ShownToken = hash[:]
+		c.Shows(t)
 	}
 	c.Credential = deviceCredential(q.r)
 	c.Device = session.DeviceOf("web", "flakepass console")

@@ -83,10 +83,10 @@ func (r *resets) ByReset(_ context.Context, hash account.ResetHash, _ time.Time)
 	return account.User{}, account.Issuer{}, cmp.Or(r.err, account.ErrReset)
 }
 
-func (r *resets) UseReset(_ context.Context, used account.Reset, _ int64, _ account.PHC, _ time.Time, e audit.Event) (session.Session, error) {
+func (r *resets) UseReset(_ context.Context, used account.Reset, _ int64, _ account.PHC, _ time.Time, e audit.Event) ([]session.Session, error) {
 	delete(r.live, used.UserID)
 	r.by, r.calls = e.By, append(r.calls, "used by "+used.UserID.String())
-	return session.Session{}, nil
+	return nil, nil
 }
 
 // strict takes the passwords of the real rules.

@@ -13,7 +13,7 @@ import (
 
 // forAll are the pages that need no login. All others are for admins.
 var forAll = map[string]bool{
-	"/console/setup": true, "/console/login": true, "/console/login/code": true, "/console/logout": true,
+	"/console/setup": true, "/console/login": true, "/console/login/code": true, "/console/login/room": true, "/console/logout": true,
 	"/console/language": true, "/console/password": true, "/console/assets/{file}": true,
 }
 

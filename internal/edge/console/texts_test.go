@@ -17,7 +17,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
-	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -30,7 +30,7 @@ var namesOf = map[string][]string{
 	"event":       codes(audit.Actions()),
 	"activity":    codes(activity.Kinds[:]),
 	"outcome":     codes([]sweep.Outcome{sweep.Running, sweep.Done, sweep.Ceiling, sweep.Slow, sweep.Failed, sweep.Stopped, sweep.TakenOver, sweep.Abandoned}),
-	"device":      session.DeviceClasses(),
+	"device":      policy.DefaultClasses(),
 	"role":        codes([]account.Role{account.RoleUser, account.RoleService, account.RoleAdmin}),
 	"limit":       limit.Names(),
 	"limits.hint": limit.Names(),

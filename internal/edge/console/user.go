@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -16,10 +17,10 @@ import (
 type userView struct {
 	frame
 	Person   operator.Person
-	Login    loginBars
+	Logins   []loginBars
+	Classes  []string // of the devices of Logins
 	Roles    []option
 	Problems []string
-	Mine     bool // the login is the one that looks
 	Audit    string
 	RoleName string
 	Open     *openLinks
@@ -51,13 +52,18 @@ func (q *request) showUser(status int, problems ...string) {
 	}
 	view := userView{
 		frame: q.frame(p.Username, usersPath), Person: p, Roles: q.roles(chosen), RoleName: q.t.Name("role", string(p.Role)),
-		Problems: problems, Audit: auditPath + "?target=" + id.String(), Mine: p.ID == session.UserOf(q.who), Open: open,
+		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open,
 	}
 	view.Back = userPath(id)
 	view.Bad = len(problems) > 0
-	if p.Login.ID != 0 {
-		view.Login = q.bars(&p.Login)
+	for i := range p.Logins {
+		view.Classes = append(view.Classes, p.Logins[i].Device.ClassName())
+		bars := q.bars(&p.Logins[i])
+		bars.Mine = bars.ID == idworker.ID(q.who.SessionID)
+		view.Logins = append(view.Logins, bars)
 	}
+	slices.Sort(view.Classes)
+	view.Classes = slices.Compact(view.Classes)
 	q.render(status, "user", view)
 }
 
@@ -152,8 +158,9 @@ func (q *request) failed(what string, err error, again again) {
 
 // loginBars are how much is left of a login.
 type loginBars struct {
-	operator.Login
+	session.Login
 	Kind                   string  // of device, in words
+	Mine                   bool    // it is the one that looks
 	Idle, Absolute         float64 // what is left, of a hundred
 	IdleLeft, AbsoluteLeft string
 }
@@ -161,7 +168,7 @@ type loginBars struct {
 // device is the class of a device in words.
 func (t *texts) device(d *session.Device) string { return t.Name("device", d.ClassName()) }
 
-func (q *request) bars(l *operator.Login) loginBars {
+func (q *request) bars(l *session.Login) loginBars {
 	now := q.u.Now()
 	left := func(begin, end time.Time) float64 {
 		if !end.After(begin) {
@@ -170,7 +177,7 @@ func (q *request) bars(l *operator.Login) loginBars {
 		return min(max(100*float64(end.Sub(now))/float64(end.Sub(begin)), 0), 100)
 	}
 	return loginBars{
-		*l, q.t.device(l.Device), left(l.Seen, l.IdleExpiresAt), left(l.IssuedAt, l.ExpiresAt),
-		q.t.span(l.IdleExpiresAt.Sub(now)), q.t.span(l.ExpiresAt.Sub(now)),
+		Login: *l, Kind: q.t.device(l.Device), Idle: left(l.Seen, l.IdleExpiresAt), Absolute: left(l.IssuedAt, l.ExpiresAt),
+		IdleLeft: q.t.span(l.IdleExpiresAt.Sub(now)), AbsoluteLeft: q.t.span(l.ExpiresAt.Sub(now)),
 	}
 }

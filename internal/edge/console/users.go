@@ -34,13 +34,13 @@ type People interface {
 	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
 	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
 	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
 }
 
 // Factors removes the second factor of a user who has lost it, and ends the
 // login. It fails with [account.ErrNotFound].
 type Factors interface {
-	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
+	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) ([]session.Session, error)
 }
 
 type usersView struct {

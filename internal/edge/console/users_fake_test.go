@@ -18,7 +18,7 @@ import (
 type crowd struct {
 	w      *world
 	users  []account.User // oldest first
-	logins map[idworker.ID]operator.Login
+	logins map[idworker.ID]session.Login
 	calls  []string
 	err    error
 }
@@ -26,18 +26,18 @@ type crowd struct {
 // populate makes n users, each logged in, of whom the first is the admin who
 // looks.
 func (w *world) populate(n int) *crowd {
-	c := &crowd{w: w, logins: map[idworker.ID]operator.Login{}}
+	c := &crowd{w: w, logins: map[idworker.ID]session.Login{}}
 	for i := range n {
 		u := account.User{ID: idworker.ID(7 + i), Username: fmt.Sprintf("user%03d", i), Role: account.RoleUser, CreatedAt: w.now}
 		if i == 0 {
 			u.Username, u.Role = "ada", account.RoleAdmin
 		}
 		c.users = append(c.users, u)
-		l := operator.Login{IssuedAt: w.now.Add(-time.Hour), ExpiresAt: w.now.Add(3 * time.Hour), IdleExpiresAt: w.now.Add(30 * time.Minute)}
+		l := session.Login{IssuedAt: w.now.Add(-time.Hour), ExpiresAt: w.now.Add(3 * time.Hour), IdleExpiresAt: w.now.Add(30 * time.Minute)}
 		l.ID, l.UserID, l.Username, l.Seen = idworker.ID(9000+i), u.ID, u.Username, w.now.Add(-30*time.Minute)
 		c.logins[l.ID] = l
 	}
-	w.ui.People, w.ui.Living = c, living{c}
+	w.ui.People, w.ui.Living, w.ui.Logout = c, living{c}, living{c}
 	w.h = w.ui.Handler()
 	return c
 }
@@ -68,7 +68,7 @@ func (c *crowd) Get(_ context.Context, id idworker.ID) (operator.Person, error) 
 	p := operator.Person{User: *u}
 	for _, l := range c.logins {
 		if l.UserID == id {
-			p.Login = l
+			p.Logins = append(p.Logins, l)
 		}
 	}
 	return p, c.err
@@ -90,7 +90,7 @@ func (c *crowd) Create(_ context.Context, _ audit.Actor, username string, p acco
 	return u, nil
 }
 
-func (c *crowd) Change(_ context.Context, _ audit.Actor, id idworker.ID, change operator.UserChange) (p operator.Person, ended session.Session, err error) {
+func (c *crowd) Change(_ context.Context, _ audit.Actor, id idworker.ID, change operator.UserChange) (p operator.Person, ended []session.Session, err error) {
 	u := c.find(id)
 	if u == nil {
 		return p, ended, account.ErrNotFound
@@ -121,10 +121,10 @@ func (c *crowd) Change(_ context.Context, _ audit.Actor, id idworker.ID, change 
 // living is the crowd's logins.
 type living struct{ *crowd }
 
-func (c living) List(_ context.Context, before idworker.ID, limit int) (p operator.Page, err error) {
+func (c living) List(_ context.Context, class string, before idworker.ID, limit int) (p operator.Page, err error) {
 	var ids []idworker.ID
-	for id := range c.logins {
-		if before == 0 || id < before {
+	for id, l := range c.logins {
+		if (before == 0 || id < before) && l.Of(class) {
 			ids = append(ids, id)
 		}
 	}
@@ -135,9 +135,25 @@ func (c living) List(_ context.Context, before idworker.ID, limit int) (p operat
 			p.Next = p.Logins[limit-1].ID
 			return p, nil
 		}
-		p.Logins = append(p.Logins, c.logins[id])
+		if l := c.logins[id]; class == "" || l.Device.ClassName() == class {
+			p.Logins = append(p.Logins, l)
+		}
 	}
 	return p, c.err
+}
+
+func (c living) Logout(_ context.Context, _ audit.Actor, user idworker.ID, class, reason string) (ended []session.Session, err error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	for id, l := range c.logins {
+		if l.UserID == user && l.Of(class) {
+			delete(c.logins, id)
+			ended = append(ended, l.Session)
+		}
+	}
+	c.calls = append(c.calls, fmt.Sprintf("logout %v of %q: %d %s", user, class, len(ended), reason))
+	return ended, nil
 }
 
 func (c living) End(_ context.Context, _ audit.Actor, id idworker.ID, reason string) (ended session.Session, err error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -46,12 +47,23 @@ func TestUsersAndLoginsArePaged(t *testing.T) {
 
 func TestUserShowsWhatIsLeft(t *testing.T) {
 	w := newWorld(t)
-	w.populate(2)
+	crowd := w.populate(2)
 	c := w.enter()
+	// The admin has two logins, and looks with one of them.
+	token, err := flakepass.ParseToken(c.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := crowd.logins[9000]
+	mine.ID = session.IDOf(token)
+	crowd.logins[mine.ID] = mine
 	page := w.see(c, "/console/users/8")
 	wantText(t, page, "user001", "<strong>30 minutes left</strong>", "<strong>3 hours left</strong>", `class="part" x="0" y="0" width="50"`, `width="75"`, "/console/audit?target=8")
 	wantNoText(t, page, "This is you.")
-	wantText(t, w.see(c, "/console/users/7"), "This is you.")
+	own := w.see(c, "/console/users/7")
+	if n := strings.Count(own.Body.String(), "This is you."); n != 1 || strings.Count(own.Body.String(), `action="/console/logins/end"`) != 2 {
+		t.Errorf("%d logins are the one that looks, want 1 of 2", n)
+	}
 	wantStatus(t, w.see(c, "/console/users/99"), 404)
 	wantStatus(t, w.see(c, "/console/users/x"), 404)
 }

@@ -59,6 +59,8 @@ type world struct {
 	role      account.Role // of the user who is logged in
 	living    map[idworker.ID]flakepass.Token
 	lastID    idworker.ID
+
+	heldErr, endErr error // of own logins
 }
 
 func newWorld(t testing.TB) *world {
@@ -70,7 +72,7 @@ func newWorld(t testing.TB) *world {
 		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
-		People:         struct{ console.People }{}, Living: struct{ console.LivingLogins }{}, Factors: struct{ console.Factors }{},
+		People:         struct{ console.People }{}, Living: struct{ console.LivingLogins }{}, Logout: struct{ console.Logouts }{}, Factors: struct{ console.Factors }{},
 		Resets: struct{ console.Resets }{}, Open: noLinks{},
 		Activities: &w.counts, Status: func(context.Context) console.State { return w.state },
 	})

@@ -11,7 +11,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // client is who asks, and from where, for what people do with their own accounts. A
@@ -21,8 +20,7 @@ func (s *server) client(c *gin.Context) *login.Client {
 	who, _ := flakepass.FromContext(c.Request.Context()) // the zero identity on a route that needs no login
 	out := &login.Client{By: actor(c, who), Admin: account.Role(who.Role) == account.RoleAdmin, Address: s.address(c)}
 	if t, err := flakepass.Credential(c.Request.Header, s.TokenHeader); err == nil {
-		hash := session.HashOf(t)
-		out.ShownToken = hash[:]
+		out.Shows(t)
 	}
 	return out
 }

@@ -25,7 +25,7 @@ func TestLimitsAreChangedWithThePolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := f.send(t, "PUT", "/v1/admin/policy", change+`,"limits":`+string(text)+`}`, "If-Match", `"7"`)
-	if a.status != 200 || f.change.Next.Limits != want || !strings.Contains(a.body, `"limits":`+string(text)+`,"version":8`) {
+	if a.status != 200 || f.change.Next.Limits != want || !strings.Contains(a.body, `"limits":`+string(text)+`,`) || !strings.Contains(a.body, `"version":8`) {
 		t.Errorf("got %d %s, asked for %+v", a.status, a.body, f.change.Next.Limits)
 	}
 	if a = f.send(t, "PUT", "/v1/admin/policy", change+`}`, "If-Match", `"7"`); a.status != 200 || f.change.Next.Limits != limit.Default() {

@@ -30,9 +30,15 @@ type wanted struct {
 	Absolute *wire.Seconds `json:"absolute_lifetime_seconds"`
 	Touch    *wire.Seconds `json:"touch_interval_seconds"`
 	Schedule *text         `json:"sweep_schedule"`
-	Limits   limitsJSON    `json:"limits"`
-	Note     text          `json:"note"`
-	Confirm  bool          `json:"confirm"`
+	Sessions *int          `json:"max_sessions"`
+
+	OverLimit given[text]            `json:"over_limit"`
+	Classes   given[[]text]          `json:"device_classes"`
+	Overrides given[[]wire.Override] `json:"overrides"`
+
+	Limits  limitsJSON `json:"limits"`
+	Note    text       `json:"note"`
+	Confirm bool       `json:"confirm"`
 }
 
 // limitsJSON are limits that may be left out. null is none: it could be meant to
@@ -49,8 +55,8 @@ func (l *limitsJSON) UnmarshalJSON(b []byte) error {
 }
 
 // over returns what is wanted, and what was left out, which is as it is in
-// force: a PUT says all of it, and nothing is guessed. Only the limits may be left
-// out as a whole: who speaks of times need not know of them.
+// force: a PUT says all of it, and nothing is guessed. Only the limits, and what is about the
+// sessions of a user, may be left out: who speaks of times need not know of them.
 func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []invalid.Field) {
 	next = inForce
 	required := func(field string) {
@@ -75,6 +81,25 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []inva
 		required("sweep_schedule")
 	} else {
 		next.Schedule = string(*w.Schedule)
+	}
+	if w.Sessions != nil {
+		if next.MaxSessions = *w.Sessions; *w.Sessions == 0 {
+			next.MaxSessions = -1 // 0 would leave it as it is
+		}
+	}
+	if v := w.OverLimit.value; v != nil {
+		if next.Refuse = *v == wire.Refuse; *v != wire.Refuse && *v != wire.ReplaceOldest {
+			missing = append(missing, invalid.Field{Field: "over_limit", Code: "unknown_value", Message: "must be replace_oldest or refuse"})
+		}
+	}
+	if v := w.Classes.value; v != nil {
+		next.Classes = make([]string, len(*v))
+		for i := range *v {
+			next.Classes[i] = string((*v)[i])
+		}
+	}
+	if v := w.Overrides.value; v != nil {
+		next.Overrides = policy.FromOverrides(*v)
 	}
 	if w.Limits.doc != nil {
 		limits, wrong := limit.FromDoc(w.Limits.doc)

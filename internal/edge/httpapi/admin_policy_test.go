@@ -40,8 +40,8 @@ func TestOnlyAdminsComeIn(t *testing.T) {
 func TestPolicyIsReturned(t *testing.T) {
 	f := newOperators()
 	a := f.send(t, "GET", "/v1/admin/policy", "")
-	const want = `{"idle_timeout_seconds":1209600,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":"@every 1m",` +
-		`"limits":` + defaultLimits + `,"version":7,"updated_at":"2026-11-21T09:12:33.123Z","updated_by":"ada","note":"n"}`
+	const want = `{"idle_timeout_seconds":1209600,"absolute_lifetime_seconds":2592000,"touch_interval_seconds":60,"sweep_schedule":"@every 1m","max_sessions":1,` +
+		`"limits":` + defaultLimits + `,"over_limit":"replace_oldest","device_classes":["phone","tablet","desktop","web","tv","other"],"version":7,"updated_at":"2026-11-21T09:12:33.123Z","updated_by":"ada","note":"n"}`
 	if a.status != 200 || a.body != want || a.header.Get("ETag") != `"7"` {
 		t.Errorf("got %d %s, ETag %s", a.status, a.body, a.header.Get("ETag"))
 	}

@@ -81,8 +81,8 @@ func (s *staff) ByReset(ctx context.Context, hash account.ResetHash, _ time.Time
 	return alice, account.Issuer{}, s.note(ctx, "use %v", hash == resetToken.Hash())
 }
 
-func (s *staff) UseReset(context.Context, account.Reset, int64, account.PHC, time.Time, audit.Event) (session.Session, error) {
-	return session.Session{}, nil
+func (s *staff) UseReset(context.Context, account.Reset, int64, account.PHC, time.Time, audit.Event) ([]session.Session, error) {
+	return nil, nil
 }
 
 // TestStartedResetIsShownOnce: with a link if the operator has said where people

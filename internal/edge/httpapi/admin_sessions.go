@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json"
@@ -11,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/render"
@@ -18,8 +21,8 @@ import (
 
 // AdminSessions looks at logins and ends them.
 type AdminSessions interface {
-	List(ctx context.Context, before idworker.ID, limit int) (operator.Page, error)
-	Get(ctx context.Context, id idworker.ID) (operator.Login, error)
+	List(ctx context.Context, class string, before idworker.ID, limit int) (operator.Page, error)
+	Get(ctx context.Context, id idworker.ID) (session.Login, error)
 	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
 	EndAll(ctx context.Context, by audit.Actor, reason string) (operator.EndedAll, error)
 }
@@ -30,11 +33,15 @@ type AdminStats interface {
 }
 
 func (s *server) listSessions(c *gin.Context) error {
-	p, _, err := query(c)
+	p, values, err := query(c, "device_class")
 	if err != nil {
 		return err
 	}
-	found, err := s.People.Sessions.List(c.Request.Context(), p.Cursor, p.Limit)
+	class := values.Get("device_class")
+	if err := chosen(class, values.Has("device_class")); err != nil {
+		return err
+	}
+	found, err := s.People.Sessions.List(c.Request.Context(), class, p.Cursor, p.Limit)
 	if err != nil {
 		return err
 	}
@@ -43,6 +50,15 @@ func (s *server) listSessions(c *gin.Context) error {
 		next = found.Next.String()
 	}
 	c.JSON(http.StatusOK, list{"sessions", render.All(found.Logins, render.Session), next})
+	return nil
+}
+
+// chosen refuses an empty class of devices that was given: who has none at hand does not
+// mean all logins.
+func chosen(class string, given bool) error {
+	if given && class == "" {
+		return invalid.Of("device_class", "malformed", "must not be empty; leave it out for all devices")
+	}
 	return nil
 }
 
@@ -90,8 +106,12 @@ func (s *server) stats(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	of := render.Estimate
+	of, classes := render.Estimate, make([]wire.ClassLogins, 0, len(n.Classes))
+	for _, class := range slices.Sorted(maps.Keys(n.Classes)) {
+		classes = append(classes, wire.ClassLogins{DeviceClass: class, Logins: of(n.Classes[class])})
+	}
 	c.JSON(http.StatusOK, wire.Stats{
+		ByClass:  classes,
 		Users:    of(n.Users),
 		Roles:    wire.Roles{User: of(n.Roles[account.RoleUser]), Service: of(n.Roles[account.RoleService]), Admin: of(n.Roles[account.RoleAdmin])},
 		Disabled: of(n.Disabled), LiveLogins: of(n.Live),
@@ -138,5 +158,5 @@ func (g *given[T]) UnmarshalJSON(b []byte) error {
 		return errBody
 	}
 	g.value = new(T)
-	return json.Unmarshal(b, g.value)
+	return json.Unmarshal(b, g.value, json.RejectUnknownMembers(true))
 }

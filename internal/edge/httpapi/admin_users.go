@@ -34,12 +34,12 @@ type AdminUsers interface {
 	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
 	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
 	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error)
+	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
 }
 
-// AdminLogout ends the login of a user.
+// AdminLogout ends the logins of a user, or those on devices of a class.
 type AdminLogout interface {
-	Logout(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
+	Logout(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error)
 }
 
 func (s *server) peopleRoutes(g gin.IRouter) {
@@ -144,11 +144,27 @@ func (s *server) changeUser(c *gin.Context) error {
 }
 
 func (s *server) logoutUser(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
+	id, err := pathID(c)
 	if err != nil {
 		return err
 	}
-	_, err = s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, reason)
+	var in struct {
+		Class  given[text] `json:"device_class"`
+		Reason text        `json:"reason"`
+	}
+	if c.Request.ContentLength != 0 {
+		if err := bind(c, &in); err != nil {
+			return err
+		}
+	}
+	class := ""
+	if in.Class.value != nil {
+		class = string(*in.Class.value)
+	}
+	if err := chosen(class, in.Class.value != nil); err != nil {
+		return err
+	}
+	_, err = s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, class, string(in.Reason))
 	return s.ended(c, err)
 }
 

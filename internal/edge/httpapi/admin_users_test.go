@@ -51,7 +51,7 @@ func (s *staff) act(by audit.Actor, format string, args ...any) error {
 
 var alice = account.User{ID: 41, Username: "alice", Role: account.RoleUser, CreatedAt: at, UpdatedAt: at}
 
-var aliceLogin = operator.Login{
+var aliceLogin = session.Login{
 	Session:  session.Session{ID: 412873650192384001, UserID: 41, Username: "alice", Role: "user", Seen: at, Device: session.DeviceOf("tablet", "Pixel")},
 	IssuedAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
@@ -61,7 +61,7 @@ func (s *staff) List(ctx context.Context, prefix string, after idworker.ID, limi
 }
 
 func (s *staff) Get(ctx context.Context, id idworker.ID) (operator.Person, error) {
-	return operator.Person{User: alice, Login: aliceLogin}, s.note(ctx, "get %v", id)
+	return operator.Person{User: alice, Logins: []session.Login{aliceLogin}}, s.note(ctx, "get %v", id)
 }
 
 func (s *staff) Create(_ context.Context, by audit.Actor, name string, _ account.Password, role account.Role, reason string) (account.User, error) {
@@ -70,25 +70,25 @@ func (s *staff) Create(_ context.Context, by audit.Actor, name string, _ account
 	return u, s.act(by, "create %s as %s, %q", name, role, reason)
 }
 
-func (s *staff) Change(_ context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, session.Session, error) {
+func (s *staff) Change(_ context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error) {
 	s.change = c
 	u := alice
 	u.DisabledAt = at
-	return operator.Person{User: u}, session.Session{}, s.act(by, "change %v, %q", id, c.Reason)
+	return operator.Person{User: u}, nil, s.act(by, "change %v, %q", id, c.Reason)
 }
 
-func (s *staff) Logout(_ context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error) {
-	return aliceLogin.Session, s.act(by, "logout %v, %q", id, reason)
+func (s *staff) Logout(_ context.Context, by audit.Actor, id idworker.ID, class, reason string) ([]session.Session, error) {
+	return []session.Session{aliceLogin.Session}, s.act(by, "logout %v%s, %q", id, class, reason)
 }
 
 // sessionVerbs has the verbs about logins, whose names are those about users.
 type sessionVerbs struct{ *staff }
 
-func (d sessionVerbs) List(ctx context.Context, before idworker.ID, limit int) (operator.Page, error) {
-	return operator.Page{Logins: []operator.Login{aliceLogin}, Next: before}, d.note(ctx, "logins before %v, %d", before, limit)
+func (d sessionVerbs) List(ctx context.Context, class string, before idworker.ID, limit int) (operator.Page, error) {
+	return operator.Page{Logins: []session.Login{aliceLogin}, Next: before}, d.note(ctx, "logins before %v, %d%s", before, limit, class)
 }
 
-func (d sessionVerbs) Get(ctx context.Context, id idworker.ID) (operator.Login, error) {
+func (d sessionVerbs) Get(ctx context.Context, id idworker.ID) (session.Login, error) {
 	return aliceLogin, d.note(ctx, "login %v", id)
 }
 
@@ -138,7 +138,9 @@ var peopleRoutes = []struct {
 	{"PATCH", "/v1/admin/users/41", `{"disabled":true,"reason":"left"}`, 200, `change 41, "left"`},
 	{"POST", "/v1/admin/users/41/logout", "", 204, `logout 41, ""`},
 	{"POST", "/v1/admin/users/41/logout", `{"reason":"lost phone"}`, 204, `logout 41, "lost phone"`},
+	{"POST", "/v1/admin/users/41/logout", `{"device_class":"phone","reason":"lost phone"}`, 204, `logout 41phone, "lost phone"`},
 	{"GET", "/v1/admin/sessions?limit=200", "", 200, "logins before 0, 200"},
+	{"GET", "/v1/admin/sessions?device_class=phone", "", 200, "logins before 0, 50phone"},
 	{"GET", "/v1/admin/sessions/412873650192384001", "", 200, "login 412873650192384001"},
 	{"DELETE", "/v1/admin/sessions/412873650192384001", "", 204, `end 412873650192384001, ""`},
 	{"DELETE", "/v1/admin/sessions/412873650192384001", `{"reason":"stolen"}`, 204, `end 412873650192384001, "stolen"`},
@@ -223,6 +225,9 @@ func TestOperatorsErrorsBecomeProblems(t *testing.T) {
 		{"POST", "/v1/admin/users/41/logout", "", account.ErrNotFound, 404, "not_found"},
 		{"POST", "/v1/admin/users/41/logout", "", session.ErrUnpublished, 202, ""},
 		{"POST", "/v1/admin/users/41/logout", "x", nil, 400, "body_malformed"},
+		{"POST", "/v1/admin/users/41/logout", `{"device_class":""}`, nil, 422, "validation_failed"}, // and never all of them
+		{"POST", "/v1/admin/users/41/logout", `{"device_class":null}`, nil, 400, "body_malformed"},
+		{"GET", "/v1/admin/sessions?device_class=", "", nil, 422, "validation_failed"},
 		{"POST", "/v1/admin/users/41/logout", long, nil, 413, "body_too_large"},
 		{"POST", "/v1/admin/users/x/logout", "", nil, 404, "not_found"},
 		{"GET", "/v1/admin/sessions/7", "", session.ErrNotFound, 404, "not_found"},
@@ -309,7 +314,7 @@ func TestAnswersToOperators(t *testing.T) {
 	user := `"id":"41","username":"alice","role":"user","second_factor":false,`
 	times := `"created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`
 	for path, want := range map[string]string{
-		"/v1/admin/users/41":                    `{` + user + times + `,"session":{` + login + `}}`,
+		"/v1/admin/users/41":                    `{` + user + times + `,"session":{` + login + `},"sessions":[{` + login + `}]}`,
 		"/v1/admin/users":                       `{"users":[{` + user + times + `}]}`,
 		"/v1/admin/sessions?cursor=9":           `{"sessions":[{` + login + `,"user_id":"41","username":"alice","role":"user"}],"next_cursor":"9"}`,
 		"/v1/admin/sessions/412873650192384001": `{` + login + `,"user_id":"41","username":"alice","role":"user"}`,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -53,9 +54,11 @@ type world struct {
 	passes    []sweep.Report
 	requested []audit.Actor
 
-	before  bool     // what is closed had ended before
-	panics  any      // if set, every verb panics with it
-	reasons []string // why it is not ready
+	before  bool          // what is closed had ended before
+	mine    []idworker.ID // logins of who asks, beside that of the token
+	ended   []idworker.ID // those that who asks has ended by their IDs; 0: all
+	panics  any           // if set, every verb panics with it
+	reasons []string      // why it is not ready
 }
 
 // note adds what was asked to one of the lists of w.
@@ -147,8 +150,8 @@ func (p accountsWorld) CreateFirstAdmin(context.Context, account.User, ...audit.
 	return nil
 }
 
-func (p accountsWorld) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) (session.Session, error) {
-	return session.Session{}, nil
+func (p accountsWorld) ResetPassword(context.Context, idworker.ID, int64, account.PHC, audit.Event) ([]session.Session, error) {
+	return nil, nil
 }
 
 func (p accountsWorld) Prove(context.Context, int64, audit.Event) error { return nil }
@@ -157,7 +160,7 @@ func (p accountsWorld) Check(context.Context, audit.Actor, *account.User, second
 	return nil
 }
 
-func (p accountsWorld) Open(_ context.Context, _ audit.Actor, _ idworker.ID, _ int64, on *session.Device) (session.Opened, error) {
+func (p accountsWorld) Open(_ context.Context, _ audit.Actor, _ idworker.ID, _ int64, on *session.Device, _ session.Place) (session.Opened, error) {
 	note(p.world, &p.devices, on)
 	return session.Opened{Token: flakepass.NewToken(who.SessionID), Identity: who}, nil
 }
@@ -170,6 +173,41 @@ func (p accountsWorld) Revoke(_ context.Context, by audit.Actor, t flakepass.Tok
 	note(p.world, &p.revoked, session.IDOf(t))
 	note(p.world, &p.revokers, by)
 	return session.Session{ID: session.IDOf(t), UserID: 8, Ended: session.Revoked, Before: p.before}, p.verb(p.end)
+}
+
+func (p accountsWorld) WithLogins(_ context.Context, id idworker.ID) (account.User, []session.Session, error) {
+	held := []session.Session{{ID: idworker.ID(who.SessionID), UserID: id, Seen: at, Device: session.DeviceOf("phone", "Zoë’s phone")}}
+	for _, other := range p.mine {
+		held = append(held, session.Session{ID: other, UserID: id, Seen: at})
+	}
+	return p.user(), held, p.unread
+}
+
+func (p accountsWorld) Living(held []session.Session) (logins []session.Login, err error) {
+	for _, s := range held {
+		logins = append(logins, session.Login{Session: s, IssuedAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute)})
+	}
+	return logins, nil
+}
+
+func (p accountsWorld) EndOwn(_ context.Context, by audit.Actor, id idworker.ID) (session.Session, error) {
+	if id != by.Session && !slices.Contains(p.mine, id) {
+		return session.Session{}, session.ErrNotFound
+	}
+	note(p.world, &p.ended, id)
+	return session.Session{ID: id, UserID: by.ID, Ended: session.LoggedOut, Before: p.before}, p.verb(p.end)
+}
+
+func (p accountsWorld) EndOthers(context.Context, audit.Actor) (ended []session.Session, err error) {
+	for _, id := range p.mine {
+		ended = append(ended, session.Session{ID: id, UserID: 7, Ended: session.LoggedOut})
+	}
+	return ended, p.verb(p.end)
+}
+
+func (p accountsWorld) EndEverywhere(ctx context.Context, by audit.Actor) ([]session.Session, error) {
+	note(p.world, &p.ended, 0)
+	return p.EndOthers(ctx, by)
 }
 
 func (p accountsWorld) Note(audit.Incident) bool                  { return true }
@@ -189,7 +227,7 @@ func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code 
 func (w *world) own() *login.Service {
 	p, g := accountsWorld{w}, limiterWorld{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Codes: codes{accountsWorld: p},
+		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
 		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
 	}
 }

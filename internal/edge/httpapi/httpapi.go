@@ -62,7 +62,8 @@ type Options struct {
 
 type server struct {
 	Options
-	guard *flakepass.Guard
+	guard   *flakepass.Guard
+	leaving *flakepass.Guard // of who logs out: no use, and no time that is left
 
 	doubted map[error]*sync.Once // what is wrong with the headers of proxies, logged once each
 }
@@ -73,6 +74,7 @@ func New(o Options) (http.Handler, error) {
 	s.guard = &flakepass.Guard{Verifier: o.Sessions, Header: o.TokenHeader, Undecided: s.undecided}
 	proxied := *s.guard
 	proxied.HideTimes = true // verify sets them with the rest
+	s.leaving = proxied.Passive()
 	e, err := s.engine()
 	if err != nil {
 		return nil, err
@@ -94,6 +96,7 @@ func New(o Options) (http.Handler, error) {
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.POST("/me/reauthenticate", s.do(s.reauthenticate))
 	s.factorRoutes(mine)
+	s.deviceRoutes(mine)
 	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)

@@ -18,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -126,6 +127,10 @@ var problems = append([]knownProblem{
 		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},
 	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
 		Detail: "ask an administrator"}},
+	{login.ErrNoRoom, problem.Problem{Status: 409, Code: "session_limit", Title: "as many logins as are allowed",
+		Detail: "choose one of sessions, and send its id as end_session with the ticket, within five minutes"}},
+	{secondfactor.ErrTicket, problem.Problem{Status: 401, Code: "ticket_over", Title: "ticket not valid",
+		Detail: "it is too old, or was used; send username and password"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
 	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
@@ -156,6 +161,7 @@ func lookup(err error) (problem.Problem, bool) {
 var challenged = map[string]string{
 	"credentials_invalid":    problem.NoError,
 	"second_factor_required": problem.NoError,
+	"ticket_over":            problem.NoError,
 	"second_factor_invalid":  problem.NoError,
 	"credentials_ambiguous":  problem.InvalidRequest,
 	"forbidden":              problem.InsufficientScope,

@@ -10,12 +10,15 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+	"github.com/flakepass/flakepass/internal/edge/render"
 )
 
 type credentials struct {
@@ -24,7 +27,7 @@ type credentials struct {
 }
 
 // described is what a client says of its device.
-type described struct{ class, name text }
+type described struct{ class, name, id text }
 
 // UnmarshalJSON takes an object and nothing else, with no members of other names.
 func (d *described) UnmarshalJSON(b []byte) error {
@@ -34,9 +37,10 @@ func (d *described) UnmarshalJSON(b []byte) error {
 	var in struct {
 		Class text `json:"class"`
 		Name  text `json:"name"`
+		ID    text `json:"id"`
 	}
 	err := json.Unmarshal(b, &in, json.RejectUnknownMembers(true))
-	*d = described{in.Class, in.Name}
+	*d = described{in.Class, in.Name, in.ID}
 	return err
 }
 
@@ -47,20 +51,43 @@ func (s *server) login(c *gin.Context) error {
 		Code       text      `json:"code"`
 		Credential text      `json:"device_credential"`
 		Device     described `json:"device"`
+		End        text      `json:"end_session"`
+		Ticket     text      `json:"ticket"`
 	}
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	device, err := session.ParseDevice(string(in.Device.class), string(in.Device.name))
+	device, err := session.ParseDevice(s.InForce.Current().DeviceClasses(), string(in.Device.class), string(in.Device.name), string(in.Device.id))
 	if err != nil {
 		return err
 	}
 	from := s.client(c)
 	from.Device = device
 	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Credential)) // what is none is of no use, and no reason to refuse
-	begun, err := s.Own.Login(c.Request.Context(), from, login.Credentials{
-		Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)),
-	})
+	var end idworker.ID
+	if in.End != "" {
+		if end, err = idworker.ParseID(string(in.End)); err != nil {
+			return invalid.Of("end_session", "malformed", "must be the id of one of sessions")
+		}
+	}
+	var begun login.Begun
+	if in.Ticket != "" {
+		if in.credentials != (credentials{}) || in.Code != "" {
+			return invalid.Of("ticket", "ambiguous", "stands for username, password and code; send it without them")
+		}
+		begun, err = s.Own.Instead(c.Request.Context(), from, "", string(in.Ticket), end)
+	} else {
+		begun, err = s.Own.Login(c.Request.Context(), from, login.Credentials{
+			Username: string(in.Username), Password: account.NewPassword(string(in.Password)), Code: secondfactor.NewCode(string(in.Code)), Instead: end,
+		})
+	}
+	if full, ok := errors.AsType[*login.NoRoomError](err); ok {
+		p, _ := lookup(full)
+		p.Ticket = full.Ticket.Reveal()
+		p.Sessions = render.All(full.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, 0) })
+		writeProblem(c, p)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -78,7 +105,8 @@ func (s *server) login(c *gin.Context) error {
 }
 
 // logout succeeds also for a token that is dead already, or was never alive:
-// it is no way to find out.
+// it is no way to find out. To log out everywhere takes a token that lives: one that is
+// over may be in the hands of somebody else by now.
 func (s *server) logout(c *gin.Context) error {
 	noStore(c)
 	t, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
@@ -87,12 +115,19 @@ func (s *server) logout(c *gin.Context) error {
 		s.guard.Refuse(c.Writer, c.Request, err)
 		return nil
 	}
-	err = s.Own.Logout(c.Request.Context(), s.client(c), t)
-	if errors.Is(err, session.ErrUnpublished) {
-		s.pending(c)
-		return nil
+	everywhere, err := wantsEverywhere(c)
+	switch {
+	case err != nil:
+		return err
+	case everywhere:
+		if s.admitTo(c, s.leaving); c.IsAborted() {
+			return nil
+		}
+		err = s.Own.LogoutEverywhere(c.Request.Context(), s.client(c))
+	default:
+		err = s.Own.Logout(c.Request.Context(), s.client(c), t)
 	}
-	return done(c, err)
+	return s.ended(c, err)
 }
 
 func (s *server) me(c *gin.Context) error {

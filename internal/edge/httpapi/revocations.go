@@ -42,6 +42,9 @@ func (s *server) revocations(c *gin.Context) error {
 		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), clock: s.Recognition.Clock, bound: s.Bound,
 		still: func(ctx context.Context) error { return s.stillService(ctx, token) },
 	}
+	if c.GetHeader(wire.SlotsHeader) != "1" {
+		stream.deaf = func() bool { return s.InForce.Current().Further }
+	}
 	// The server's limit on a request is meant for those that end.
 	_ = stream.limit.SetReadDeadline(time.Time{})
 	ctx := c.Request.Context()
@@ -80,7 +83,11 @@ type eventStream struct {
 	clock func() time.Time // of the database
 	still func(context.Context) error
 	open  bool // the header is written
-	buf   []byte
+	// deaf, if set, reports whether the follower would take an end in one slot for that of
+	// all sessions of the user. It gets none then, and no horizon, so that it repeats no
+	// answer: it asks about each token, as without a stream.
+	deaf func() bool
+	buf  []byte
 }
 
 func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
@@ -88,19 +95,21 @@ func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
 	if b.Start != nil {
 		e.start(b.Start)
 	}
+	if e.deaf != nil && e.deaf() {
+		b.Ends, b.Horizon = nil, time.Time{}
+	}
 	for i := range b.Ends {
 		last := ""
 		if i == len(b.Ends)-1 { // the mark comes with the last, or a part would count as all
 			last = b.Last
 		}
-		end := &b.Ends[i]
-		e.event(last, "end", wire.End{UserID: wire.ID(end.UserID), Floor: wire.ID(end.Floor), Code: session.RefusalOf(end.Reason).Code()})
+		e.end(last, &b.Ends[i])
 	}
 	if b.Global != 0 {
 		e.event("", "floor", wire.Floor{Floor: wire.ID(b.Global)})
 	}
 	if b.Policy != nil {
-		e.event("", "policy", ruleOf(b.Policy))
+		e.event("", "policy", ruleOf(b.Policy, e.deaf == nil))
 	}
 	if b.Beat {
 		// A follower uses its own login, and loses the stream when that login ends.
@@ -130,6 +139,16 @@ func (e *eventStream) start(s *session.Start) {
 	}
 	covers := wire.Millis(s.Covers)
 	e.event(s.Mark, kind, wire.Start{Covers: &covers, Bound: wire.Millis(e.bound), Every: wire.Millis(s.Every)})
+}
+
+// end writes the end of a session. One in another slot than 0 is an event of another kind.
+func (e *eventStream) end(mark string, end *session.End) {
+	user, floor, code := wire.ID(end.UserID), wire.ID(end.Floor), session.RefusalOf(end.Reason).Code()
+	if end.Slot == 0 {
+		e.event(mark, "end", wire.End{UserID: user, Floor: floor, Code: code})
+	} else {
+		e.event(mark, "slot_end", wire.SlotEnd{UserID: user, Slot: wire.Slot(end.Slot), Floor: floor, Code: code})
+	}
 }
 
 // beat says how long the stream has lasted, rounded down, and how old the

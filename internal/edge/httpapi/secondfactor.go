@@ -26,7 +26,7 @@ type FactorStates interface {
 // AdminSecondFactors removes the second factor of a user who has lost it, and
 // ends the login. It returns the session that ended, whose ID is 0 if none did.
 type AdminSecondFactors interface {
-	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) (session.Session, error)
+	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) ([]session.Session, error)
 }
 
 var errNoFactor = errors.New("an admin without a second factor")

@@ -46,9 +46,9 @@ func (f *factors) Renew(context.Context, audit.Actor, *account.User) ([]secondfa
 	return nil, f.err
 }
 
-func (f *factors) RemoveSecondFactor(_ context.Context, _ audit.Actor, user idworker.ID, reason string) (session.Session, error) {
+func (f *factors) RemoveSecondFactor(_ context.Context, _ audit.Actor, user idworker.ID, reason string) ([]session.Session, error) {
 	f.removed = append(f.removed, fmt.Sprint(user, " ", reason))
-	return session.Session{}, f.err
+	return nil, f.err
 }
 
 func withFactors(f *factors) func(*httpapi.Options) {

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/apitest"
@@ -67,6 +70,34 @@ func TestUndecidedIsNoRefusal(t *testing.T) {
 	use := `{"session_id":"9","proof":"` + strings.Repeat("A", 43) + `","ago_ms":5}`
 	if status, _ := send(t, h, "POST", "/v1/verifications", `{"used":[`+use+`]}`); status != http.StatusServiceUnavailable {
 		t.Errorf("a use that could not be noted: %d", status)
+	}
+}
+
+// TestRefusalsOfManyAreRecordedOneByOne, in the order of the tokens: they are looked at side
+// by side, and what records one reads the headers of the answer. The race detector sees it.
+func TestRefusalsOfManyAreRecordedOneByOne(t *testing.T) {
+	w := &world{target: &session.RefusedError{UserID: 41, Username: "alice", Err: flakepass.ErrLoggedOut}}
+	h := asService(t, w, nil)
+	var tokens []string
+	for i := range 60 {
+		tokens = append(tokens, `"`+flakepass.NewToken(flakepass.ID(i+1)).Reveal()+`"`)
+	}
+	at := httptest.NewServer(h) // its headers are not those of a recorder
+	defer at.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at.URL+"/v1/verifications", strings.NewReader(`{"tokens":[`+strings.Join(tokens, ",")+`]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(7).Reveal())
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := at.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK || bytes.Count(text, []byte(`"code":"token_logged_out"`)) != len(tokens) {
+		t.Errorf("%d %s, %v", resp.StatusCode, text, err)
 	}
 }
 
@@ -137,4 +168,45 @@ func FuzzVerifications(f *testing.F) {
 			t.Errorf("answered %d", status)
 		}
 	})
+}
+
+// TestSlotIsToldToWhoKnowsOfSlots: where users may have several sessions, nobody else may
+// repeat an answer.
+func TestSlotIsToldToWhoKnowsOfSlots(t *testing.T) {
+	for _, c := range []struct {
+		slot        session.Slot
+		several     bool
+		header      string
+		has, hasNot string
+	}{
+		{0, false, "", `"state":"alive"`, `"believe_ms":0`},
+		{0, true, "", `"believe_ms":0`, `"slot"`},
+		{0, true, "1", `"state":"alive"`, `"believe_ms":0`},
+		{5, true, "1", `"slot":5`, `"believe_ms":0`},
+		{5, true, "", `"believe_ms":0`, `nothing`},
+		{5, true, "0", `"believe_ms":0`, `nothing`},
+	} {
+		w, rule := &world{}, policy.Default()
+		rule.Further = c.several
+		h := asService(t, w, func(o *httpapi.Options) { o.Recognition, o.InForce = inSlot{w, c.slot}, policy.Fixed(rule) })
+		edit := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if c.header != "" {
+				r.Header.Set("X-Auth-Slots", c.header)
+			}
+			h.ServeHTTP(w, r)
+		})
+		status, text := send(t, edit, "POST", "/v1/verifications", `{"tokens":["`+flakepass.NewToken(9).Reveal()+`"]}`)
+		if status != http.StatusOK || !strings.Contains(text, c.has) || strings.Contains(text, c.hasNot) {
+			t.Errorf("%+v: %d %s", c, status, text)
+		}
+	}
+}
+
+type inSlot struct {
+	*world
+	slot session.Slot
+}
+
+func (s inSlot) Examine(context.Context, flakepass.Token) (flakepass.Identity, session.Accept, error) {
+	return who, session.Accept{AsOf: time.Now(), Slot: s.slot}, nil
 }

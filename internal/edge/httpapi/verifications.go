@@ -44,11 +44,27 @@ type useJSON struct {
 }
 
 // ruleOf is what of a policy decides when a login is over.
-func ruleOf(p *policy.Policy) *wire.Rule {
-	return &wire.Rule{
+//
+// Who does not know of scopes repeats no answer while there are any, see eventStream.deaf.
+// But it refuses by itself what was issued at or before the base: so it gets the earliest.
+func ruleOf(p *policy.Policy, knowsScopes bool) *wire.Rule {
+	r := &wire.Rule{
 		Version: &p.Version, Idle: wire.Millis(p.Idle), Absolute: wire.Millis(p.Absolute), Touch: wire.Millis(p.Touch),
 		IdleBase: wire.At(p.IdleBase), AbsoluteBase: wire.At(p.AbsoluteBase),
 	}
+	for s, e := range p.Scopes {
+		if !knowsScopes {
+			if e.AbsoluteBase.Before(r.AbsoluteBase.Time) {
+				r.AbsoluteBase = wire.At(e.AbsoluteBase)
+			}
+			continue
+		}
+		r.Scopes = append(r.Scopes, wire.ScopeRule{
+			DeviceClass: s.Class, Role: s.Role, Idle: wire.Millis(e.Idle), Absolute: wire.Millis(e.Absolute), Touch: wire.Millis(e.Touch),
+			IdleBase: wire.At(e.IdleBase), AbsoluteBase: wire.At(e.AbsoluteBase),
+		})
+	}
+	return r
 }
 
 // verifications answers for many tokens, each by itself and in order.
@@ -62,20 +78,31 @@ func (s *server) verifications(c *gin.Context) error {
 	}
 	ctx := c.Request.Context()
 	answers := make([]wire.Verification, len(tokens))
-	noted := make([]bool, len(uses))
+	noted, refused := make([]bool, len(uses)), make([]error, len(tokens))
 	var undecided atomic.Int64
 	var cause atomic.Pointer[error] // of one of them
+	knowsSlots := c.GetHeader(wire.SlotsHeader) == "1"
 	side(len(tokens), func(i int) {
 		var err error
 		ctx := ctx
 		if passive[i] {
 			ctx = flakepass.NewPassiveContext(ctx)
 		}
-		if answers[i], err = s.answer(ctx, c, string(tokens[i])); err != nil {
+		if answers[i], refused[i], err = s.answer(ctx, string(tokens[i])); err != nil {
 			undecided.Add(1)
 			cause.Store(&err)
 		}
+		if answers[i].State == wire.Alive && !knowsSlots && s.InForce.Current().Further {
+			// It must not be repeated: who asks gets no ends, see eventStream.deaf.
+			answers[i].Believe = new(wire.Millis)
+		}
 	})
+	// Not side by side: what records a refusal reads the headers of the one answer.
+	for _, err := range refused {
+		if err != nil {
+			s.credentialRefused(c, err)
+		}
+	}
 	side(len(uses), func(i int) {
 		var err error
 		if noted[i], err = s.Recognition.Used(ctx, uses[i]); err != nil {
@@ -90,7 +117,7 @@ func (s *server) verifications(c *gin.Context) error {
 	}
 	now := s.Recognition.Clock()
 	c.JSON(http.StatusOK, wire.Verifications{
-		Now: wire.At(now), Bound: wire.Millis(s.Bound), Rule: ruleOf(s.InForce.Current()), Verifications: answers, Used: noted,
+		Now: wire.At(now), Bound: wire.Millis(s.Bound), Rule: ruleOf(s.InForce.Current(), knowsSlots), Verifications: answers, Used: noted,
 	})
 	return nil
 }
@@ -106,9 +133,9 @@ func tooMany(err error) error {
 }
 
 // answer is the verification of one token. To ask counts as a use of the token, as
-// it does with GET /v1/verify, unless ctx is passive. The error says why it is
-// undecided.
-func (s *server) answer(ctx context.Context, c *gin.Context, token string) (wire.Verification, error) {
+// it does with GET /v1/verify, unless ctx is passive. refused is the refusal, for the
+// record; err says why it is undecided.
+func (s *server) answer(ctx context.Context, token string) (answer wire.Verification, refused, err error) {
 	t, err := flakepass.ParseToken(token)
 	var who flakepass.Identity
 	var on session.Accept
@@ -117,11 +144,10 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (wire
 		who, on, err = s.Recognition.Examine(ctx, t)
 	}
 	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
-		s.credentialRefused(c, err) //nolint:contextcheck // that of c
-		return wire.Verification{State: wire.Refused, Code: refusal.Code(), Title: refusal.Error()}, nil
+		return wire.Verification{State: wire.Refused, Code: refusal.Code(), Title: refusal.Error()}, err, nil
 	}
 	if err != nil {
-		return wire.Verification{State: wire.Undecided}, err
+		return wire.Verification{State: wire.Undecided}, nil, err
 	}
 	now, clock := time.Now(), s.Recognition.Clock()
 	// A row that was read just now has its own end, and not a policy that was changed
@@ -133,13 +159,13 @@ func (s *server) answer(ctx context.Context, c *gin.Context, token string) (wire
 	life := session.Life(s.Bound)
 	asOfAge := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
 	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
-	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Identity: &wire.Identity{
+	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Slot: wire.Slot(on.Slot), Identity: &wire.Identity{
 		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
 		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
 		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),
 		IdleExpiresIn: wire.Millis(max(who.IdleExpiresAt.Sub(clock), 0)),
-	}}, nil
+	}}, nil, nil
 }
 
 // ceilMS rounds up: an age in an answer may be too large, and not too small.

@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -21,21 +22,41 @@ func User(u *account.User) wire.User {
 	}
 }
 
-// Person is a user, and the login of the user that lives, if there is one.
+// Person is a user, and the logins of the user that live.
 func Person(p *operator.Person) wire.Person {
 	out := wire.Person{User: User(&p.User)}
-	if p.Login.ID != 0 {
-		login := Session(&p.Login).Session
-		out.Session = &login
+	for i := range p.Logins {
+		out.Sessions = append(out.Sessions, ofLogin(&p.Logins[i]))
+	}
+	if len(out.Sessions) > 0 {
+		out.Session = &out.Sessions[0]
 	}
 	return out
 }
 
 // Session is a login that lives.
-func Session(l *operator.Login) wire.UserSession {
+func Session(l *session.Login) wire.UserSession {
 	return wire.UserSession{
-		Session: wire.Session{ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen), ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt)},
-		UserID:  wire.ID(l.UserID), Username: l.Username, Role: l.Role,
+		Session: ofLogin(l), UserID: wire.ID(l.UserID), Username: l.Username, Role: l.Role,
+	}
+}
+
+// MySession is a login that lives, for its user, who asks by the login with the ID current.
+func MySession(l *session.Login, current idworker.ID) wire.MySession {
+	return wire.MySession{Session: ofLogin(l), Current: l.ID == current}
+}
+
+func ofLogin(l *session.Login) wire.Session {
+	by := func(s policy.Scope) string {
+		if s == (policy.Scope{}) {
+			return ""
+		}
+		return s.String()
+	}
+	return wire.Session{
+		IdleBy: by(l.IdleBy), ExpiresBy: by(l.ExpiresBy),
+		ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen),
+		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt),
 	}
 }
 
@@ -52,14 +73,22 @@ func Estimate(e policy.Estimate) wire.Estimate { return wire.Estimate(e) }
 
 // Effect is what a change of the policy does.
 func Effect(e *policy.Effect) wire.Effect {
-	return wire.Effect{Live: Estimate(e.Live), EndsNow: Estimate(e.Ends), EndsWithinAHour: Estimate(e.Soon)}
+	out := wire.Effect{Live: Estimate(e.Live), EndsNow: Estimate(e.Ends), EndsWithinAHour: Estimate(e.Soon)}
+	if e.Lowers {
+		out.BeyondLimit = &wire.BeyondLimit{Sessions: Estimate(e.Beyond), Users: Estimate(e.BeyondUsers)}
+	}
+	return out
 }
 
 // Policy is a version of the policy. Limits that cannot be read are left out.
 func Policy(p *policy.Policy) wire.Policy {
 	out := wire.Policy{
 		IdleTimeout: wire.Seconds(p.Idle), AbsoluteLifetime: wire.Seconds(p.Absolute), TouchInterval: wire.Seconds(p.Touch), SweepSchedule: p.Schedule,
+		MaxSessions: p.MaxSessions, OverLimit: wire.ReplaceOldest, DeviceClasses: p.DeviceClasses(), Overrides: p.OverridesDoc(),
 		Version: p.Version, Note: p.Note,
+	}
+	if p.Refuse {
+		out.OverLimit = wire.Refuse
 	}
 	if p.LimitsErr == nil {
 		out.Limits = p.Limits.Doc()

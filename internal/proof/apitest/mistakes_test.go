@@ -39,7 +39,7 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 		"undeclared status":      {"GET", "/v1/me", "200 alice", status(203), "GET /v1/me answered 203: the status is not declared"},
 		"status of another":      {"GET", "/v1/me", "200 alice", status(202), "the status is not declared"},
 		"undeclared code":        {"GET", "/v1/me", "401 token_expired", code("token_old"), `body /code breaks "enum"`},
-		"code of another":        {"POST", "/v1/logout", "401 token_missing", code("token_expired"), `body /code breaks "enum"`},
+		"code of another":        {"POST", "/v1/login", "401 credentials_invalid", code("token_expired"), `body /code breaks "enum"`},
 		"code of another status": {"POST", "/v1/login", "403 account_disabled", code("credentials_invalid"), `body /code breaks "enum"`},
 		"status not repeated":    {"GET", "/v1/me", "401 token_expired", set("status", 403), "body /status is not the status"},
 		"request not named":      {"GET", "/v1/me", "401 token_expired", set("request_id", "other"), "body /request_id is not the header"},

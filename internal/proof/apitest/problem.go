@@ -59,7 +59,7 @@ func challenge(status int, code string) string {
 		return bearer + `, error="insufficient_scope"`
 	case status != http.StatusUnauthorized:
 		return ""
-	case code == "token_missing" || code == "credentials_invalid" || code == "second_factor_required" || code == "second_factor_invalid":
+	case code == "token_missing" || code == "credentials_invalid" || code == "second_factor_required" || code == "second_factor_invalid" || code == "ticket_over":
 		return bearer
 	default:
 		return bearer + `, error="invalid_token"`

@@ -39,7 +39,7 @@ var arrows = []arrow{
 
 	{"internal/domain/invalid", "", "what is wrong with an input is a value"},
 	{"internal/domain/limit", "api/wire", "how much strangers may try is a value"},
-	{"internal/domain/policy", "internal/domain/invalid internal/domain/limit", "when a login is over is a pure question; the limits are in the same document"},
+	{"internal/domain/policy", "api/wire internal/domain/duration internal/domain/invalid internal/domain/limit", "when a login is over is a pure question; the limits are in the same document"},
 	{"api/problem", "api/wire", "the public package imports it, so it brings nothing but the standard library"},
 	{"internal/domain/session", "internal/domain/invalid api/flakepass idworker internal/domain/audit internal/domain/policy", "the domain knows no store, no tier and no router"},
 	{"internal/domain/activity", "", "a count knows no store and no edge"},
@@ -66,7 +66,7 @@ var arrows = []arrow{
 	{"internal/store/breached", "", "a file of hashes, for any caller"},
 	{"internal/server/connlimit", "", "it counts connections of any kind"},
 	{"internal/edge/requestid", "", "the name of a request is a text in a context"},
-	{"internal/edge/render", "api/wire idworker internal/domain/account internal/domain/audit internal/domain/fleet internal/domain/operator internal/domain/policy internal/domain/sweep", "it makes documents of what the domain knows, for every edge"},
+	{"internal/edge/render", "api/wire idworker internal/domain/account internal/domain/audit internal/domain/fleet internal/domain/operator internal/domain/policy internal/domain/session internal/domain/sweep", "it makes documents of what the domain knows, for every edge"},
 	{"internal/edge/clientaddr", "", "who is connected is a question about one request"},
 	{"internal/server/keypair", "", "a certificate and its key, for any use"},
 	{"internal/server/config", "internal/domain/duration", "only cmd knows every setting; a setting reaches a package as a parameter"},

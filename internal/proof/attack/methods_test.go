@@ -36,6 +36,8 @@ func places(t *testing.T) map[string][]string {
 			all[strings.ReplaceAll(path, "{id}", "1")] = append(all[strings.ReplaceAll(path, "{id}", "1")], method)
 		}
 	}
+	const others = "/v1/me/sessions/logout-others" // is also /v1/me/sessions/{id}
+	all[others] = append(all[others], all["/v1/me/sessions/1"]...)
 	const get, post = "GET HEAD", "POST"
 	for path, list := range map[string]string{
 		"/console/": get, "/console/setup": get + " " + post, "/console/login": get + " " + post, "/console/logout": post, "/console/language": post,

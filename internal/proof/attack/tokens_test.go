@@ -118,7 +118,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, list := range []*[]string{&old, &good} { // the second login ends the first
-			opened, err := sessions.Open(t.Context(), audit.Actor{}, id, 1, nil)
+			opened, err := sessions.Open(t.Context(), audit.Actor{}, id, 1, nil, session.Place{})
 			if err != nil {
 				t.Fatal(err)
 			}

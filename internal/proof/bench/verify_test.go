@@ -9,6 +9,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -17,7 +18,13 @@ var checkRounds = testenv.Brief(20, 1)
 
 // BenchmarkVerify compares the whole check of a login that memory knows (parse,
 // checksum, SHA-256, memory, policy) with the check of a JWT that says the same.
-func BenchmarkVerify(b *testing.B) {
+func BenchmarkVerify(b *testing.B) { verify(b, warm) }
+
+// BenchmarkVerifyDevices is BenchmarkVerify with five sessions a user and overrides.
+func BenchmarkVerifyDevices(b *testing.B) { verify(b, warmDevices) }
+
+func verify(b *testing.B, warm func(testing.TB) (*session.Service, *ledger, []string)) {
+	b.Helper()
 	service, behind, texts := warm(b)
 	signer := newJWTCheck()
 	jwts := signer.sign(b, behind.sessions, time.Now().Add(time.Hour))
@@ -140,6 +147,10 @@ func allocs(op func(i int)) float64 {
 // TestCheckAllocatesNothing holds the check to what the garbage collector never
 // sees, whether the answer is yes or no.
 func TestCheckAllocatesNothing(t *testing.T) {
+	several, _, of := warmDevices(t)
+	if got := testing.AllocsPerRun(1000, func() { _, _ = check(several, of[0]) }); got != 0 {
+		t.Errorf("alive, with overrides: got %v allocations, want 0", got)
+	}
 	service, _, texts := warm(t)
 	expired, _ := mint(t, time.Now().AddDate(0, 0, -31), 0)
 	for _, c := range []struct {

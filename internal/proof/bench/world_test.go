@@ -73,10 +73,34 @@ func mint(tb testing.TB, at time.Time, i int) (flakepass.Token, session.Session)
 // texts of their tokens. Nothing is forgotten while a benchmark runs.
 func warm(tb testing.TB) (*session.Service, *ledger, []string) {
 	tb.Helper()
+	return warmBy(tb, hourly(), func(*session.Session, int) {})
+}
+
+// warmDevices is warm with five sessions a user, each on a device of another class, and a
+// policy with overrides for two classes and a role.
+func warmDevices(tb testing.TB) (*session.Service, *ledger, []string) {
+	tb.Helper()
+	rule := hourly()
+	next := rule
+	next.MaxSessions = 5
+	for _, s := range []policy.Scope{{Class: "phone"}, {Class: "web"}, {Role: "admin"}} {
+		next.Overrides = append(next.Overrides, policy.Override{Scope: s, Absolute: 20 * 24 * time.Hour})
+	}
+	classes := policy.DefaultClasses()
+	return warmBy(tb, rule.Succeed(next, time.Unix(0, 0)), func(s *session.Session, i int) {
+		slot := i % 5
+		s.UserID, s.Slot, s.Device = idworker.ID(1+i/5), session.Slot(slot), session.DeviceOf(classes[slot], "")
+	})
+}
+
+// warmBy is warm under that policy, with sessions that are set further.
+func warmBy(tb testing.TB, rule policy.Policy, set func(s *session.Session, i int)) (*session.Service, *ledger, []string) {
+	tb.Helper()
 	behind := &ledger{sessions: make(map[idworker.ID]session.Session)}
 	texts := make([]string, logins)
 	for i := range texts {
 		t, s := mint(tb, time.Now().Add(-time.Hour), i)
+		set(&s, i)
 		behind.sessions[s.ID], texts[i] = s, t.Reveal()
 	}
 	ends := fed(tb, behind)
@@ -85,7 +109,7 @@ func warm(tb testing.TB) (*session.Service, *ledger, []string) {
 		tb.Fatal(err)
 	}
 	service := &session.Service{
-		Store: near, Rows: behind, Policy: policy.Fixed(hourly()), Known: ends, Near: bound, Accepted: counting(),
+		Store: near, Rows: behind, Policy: policy.Fixed(rule), Known: ends, Near: bound, Accepted: counting(),
 	}
 	for _, text := range texts {
 		if _, err := check(service, text); err != nil {

@@ -29,8 +29,8 @@ func (w *world) populate(ctx context.Context, r *rand.Rand) error {
 		crowd, probers = crowd/2, len(w.instances) // the servers of a cluster are a load themselves
 	}
 	for n := range crowd + quiet + probers {
-		p := &person{name: fmt.Sprint("person", n), password: password, other: "seven green kites over the sea"}
-		if answer := w.ask(ctx, w.any(r), request{method: "POST", path: "/v1/register", body: credentials{p.name, p.password}}); answer.status != 201 {
+		p := &person{name: fmt.Sprint("person", n), password: password, other: "seven green kites over the sea", held: make([]*session, 1+n%len(devices))}
+		if answer := w.ask(ctx, w.any(r), request{method: "POST", path: "/v1/register", body: credentials{p.name, p.password, nil}}); answer.status != 201 {
 			return fmt.Errorf("register %s: %d %s", p.name, answer.status, answer.body)
 		}
 		switch {
@@ -93,7 +93,7 @@ func (l *login) token() flakepass.Token {
 
 // in logs in.
 func (l *login) in(ctx context.Context, w *world, i *instance) error {
-	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{l.name, password}})
+	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{l.name, password, nil}})
 	var opened struct{ Token string }
 	if err := json.Unmarshal(r.body, &opened); err != nil || r.status != 200 {
 		return fmt.Errorf("login of %s at %s: status %d %s", l.name, i.name, r.status, r.Code)

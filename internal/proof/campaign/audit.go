@@ -34,6 +34,7 @@ func (w *world) audit(ctx context.Context, r *rand.Rand) {
 					w.askAbout(ctx, i, s, true)
 				}
 				w.listAt(ctx, i)
+				w.countAt(ctx, i)
 			})
 		}
 		for _, remote := range w.remotes {
@@ -44,6 +45,7 @@ func (w *world) audit(ctx context.Context, r *rand.Rand) {
 			})
 		}
 		w.listAtTheShell(ctx)
+		w.readRows(ctx)
 		asking.Wait()
 	}
 	e.End = w.now()

@@ -46,6 +46,30 @@ func TestPromiseHoldsFromOutside(t *testing.T) {
 	}
 }
 
+// TestPromiseHoldsWithWrongClocks sets the clocks of instances in a campaign. "make
+// campaign" runs it: to build a program whose clock can be set takes minutes.
+func TestPromiseHoldsWithWrongClocks(t *testing.T) {
+	if os.Getenv("FLAKEPASS_CAMPAIGN") != "clock" {
+		t.Skip("set FLAKEPASS_CAMPAIGN=clock")
+	}
+	const wrong = 2 * time.Second
+	o := options{bound: time.Second, seed: 1, clock: wrong, program: testenv.EditedFlakepass(t, "../../..", testenv.SettableClock(wrong)...)}
+	o.moves, _ = choose("^(fault|end|logout|policy|limit|lower-limit|disable)$")
+	for _, c := range []configuration{{"sqlite", false}, {"mysql", true}} {
+		r, err := o.one(t.Context(), c, time.Minute, o.seed)
+		if errors.Is(err, errAbsent) {
+			testenv.Absent(t, err.Error())
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Faults) > 0 {
+			r.explain(t.Output(), 2)
+			t.Errorf("%v: the promise is broken", c)
+		}
+		t.Log(table([]row{r}, o))
+	}
+}
+
 func TestSeedIsTakenOrChosen(t *testing.T) {
 	if seed, err := seedOf("7"); seed != 7 || err != nil {
 		t.Errorf("seed %d, %v; want 7", seed, err)

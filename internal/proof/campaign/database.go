@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -156,33 +157,122 @@ func (d *database) stall(ctx context.Context) (release func(), err error) {
 	}, nil
 }
 
+// sessions are the IDs of those that the rows have.
+func (d *database) sessions(ctx context.Context) (map[uint64]bool, error) {
+	rows, err := d.db.QueryContext(ctx, "SELECT token_id FROM users WHERE token_id IS NOT NULL UNION ALL SELECT token_id FROM user_slots WHERE token_id IS NOT NULL")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[uint64]bool{}
+	for rows.Next() {
+		var id int64
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		all[uint64(id)] = true
+	}
+	return all, rows.Err()
+}
+
 // setPolicy writes a policy as an operator with access to the database can, for
 // the API and the shell set nothing below five minutes. What the policy of
 // before has ended stays over, as with a change by the API.
 //
 // Only what makes the policy shorter is written so. To make it longer is what
 // the product has rules for, so that is left to the shell.
-func (d *database) setPolicy(ctx context.Context, idle, absolute, touch time.Duration) error {
+func (d *database) setPolicy(ctx context.Context, to rule, over overrides) error {
 	tx, err := d.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }()
-	greatest := "GREATEST"
-	if d.kind == "sqlite" {
-		greatest = "MAX"
-	}
-	now := time.Now().UnixMilli()
-	if _, err = tx.ExecContext(ctx, "UPDATE settings SET idle_base = "+greatest+"(idle_base, ? - idle_timeout_ms), absolute_base = "+greatest+
-		"(absolute_base, ? - absolute_lifetime_ms), idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, version = version + 1, "+
-		"updated_at = ?, updated_by = 'campaign' WHERE scope = 'global'",
-		now, now, idle.Milliseconds(), absolute.Milliseconds(), touch.Milliseconds(), now); err != nil {
+	// It locks the row, and SQLite.
+	if _, err := tx.ExecContext(ctx, "UPDATE settings SET version = version + 1 WHERE scope = 'global'"); err != nil {
 		return err
 	}
-	if _, err = tx.ExecContext(ctx, "INSERT INTO policies (scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, "+
-		"updated_at, updated_by, note) SELECT scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, "+
-		"updated_by, 'campaign' FROM settings WHERE scope = 'global'"); err != nil {
+	var old scope
+	var text []byte
+	if err := tx.QueryRowContext(ctx, "SELECT idle_timeout_ms, absolute_lifetime_ms, idle_base, absolute_base, terms FROM settings WHERE scope = 'global'").
+		Scan(&old.idle, &old.absolute, &old.IdleBase, &old.AbsoluteBase, &text); err != nil {
+		return err
+	}
+	now := time.Now().UnixMilli()
+	bases := old.basesAt(now)
+	if text, err = overriding(text, old, over, now); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, "UPDATE settings SET idle_base = ?, absolute_base = ?, idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, terms = ?, "+
+		"updated_at = ?, updated_by = 'campaign' WHERE scope = 'global'", bases.IdleBase, bases.AbsoluteBase,
+		to.idle.Milliseconds(), to.absolute.Milliseconds(), to.touch.Milliseconds(), text, now); err != nil {
+		return err
+	}
+	const kept = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, max_sessions, terms, updated_at, updated_by"
+	if _, err := tx.ExecContext(ctx, "INSERT INTO policies ("+kept+", note) SELECT "+kept+", 'campaign' FROM settings WHERE scope = 'global'"); err != nil {
 		return err
 	}
 	return tx.Commit()
+}
+
+// terms is what a policy says of classes, as its row has it.
+type terms struct {
+	Overrides []override `json:"overrides,omitempty"`
+	Bases     []scope    `json:"bases,omitempty"`
+}
+
+type override struct {
+	Class    string `json:"device_class"`
+	Idle     int64  `json:"idle_timeout_seconds"`
+	Absolute int64  `json:"absolute_lifetime_seconds"`
+	Touch    int64  `json:"touch_interval_seconds"`
+}
+
+// A scope has the instants up to which the sessions of a class were over when the policy
+// last changed, in Unix milliseconds, and the times by which they went on.
+type scope struct {
+	Class          string `json:"device_class,omitempty"`
+	IdleBase       int64  `json:"idle_base"`
+	AbsoluteBase   int64  `json:"absolute_base"`
+	idle, absolute int64
+}
+
+func (s scope) basesAt(now int64) scope {
+	s.IdleBase, s.AbsoluteBase = max(s.IdleBase, now-s.idle), max(s.AbsoluteBase, now-s.absolute)
+	return s
+}
+
+// overriding is the text of the next policy with those overrides, after one with that text.
+// Each class that ever had an override stays, so that what it has ended stays over.
+func overriding(text []byte, all scope, over overrides, now int64) ([]byte, error) {
+	var old, next terms
+	if len(text) > 0 {
+		if err := json.Unmarshal(text, &old); err != nil {
+			return nil, err
+		}
+	}
+	scopes := map[string]scope{"": all}
+	for _, s := range old.Bases {
+		if s.Class != "" {
+			s.idle, s.absolute = all.idle, all.absolute
+			scopes[s.Class] = s
+		}
+	}
+	for class, r := range over {
+		if _, ok := scopes[class]; !ok {
+			scopes[class] = scope{class, all.IdleBase, all.AbsoluteBase, all.idle, all.absolute}
+		}
+		next.Overrides = append(next.Overrides, override{class, int64(r.idle.Seconds()), int64(r.absolute.Seconds()), int64(r.touch.Seconds())})
+	}
+	for _, o := range old.Overrides {
+		s := scopes[o.Class]
+		s.idle, s.absolute = 1000*o.Idle, 1000*o.Absolute
+		scopes[o.Class] = s
+	}
+	if len(scopes) == 1 {
+		return nil, nil
+	}
+	for _, s := range scopes {
+		next.Bases = append(next.Bases, s.basesAt(now))
+	}
+	return json.Marshal(next)
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"syscall"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
@@ -64,6 +65,9 @@ func (o *operator) breakSomething(ctx context.Context) {
 		broken := o.faults[o.rand.IntN(len(o.faults))]
 		f = func() { o.breakCluster(ctx, broken, d) }
 	}
+	if o.clock > 0 && o.rand.IntN(3) == 0 {
+		f = func() { o.setClock(ctx, i, d) }
+	}
 	o.fault.Go(func() {
 		f()
 		<-o.busy
@@ -100,6 +104,18 @@ func (o *operator) cut(ctx context.Context, what, whose string, all []*faultprox
 	for _, link := range all {
 		link.Heal()
 	}
+}
+
+// setClock sets the clock of an instance forward or back, and right again after a while.
+func (o *operator) setClock(ctx context.Context, i *instance, d time.Duration) {
+	there, back, word := syscall.SIGUSR1, syscall.SIGUSR2, "forward"
+	if o.rand.IntN(2) == 0 {
+		there, back, word = back, there, "back"
+	}
+	defer o.note("clock of %s %v %s", i.name, o.clock, word)()
+	_ = i.process.Signal(there)
+	o.wait(ctx, d)
+	_ = i.process.Signal(back)
 }
 
 // revive starts an instance that was killed.

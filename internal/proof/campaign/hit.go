@@ -167,8 +167,6 @@ func (o *operator) logOut(ctx context.Context, i *instance, people []*person, al
 		for ctx.Err() == nil && o.does(ctx, i, request{method: "POST", path: "/v1/logout", token: s.token}, about) != judge.Yes {
 			pause(ctx, 100*time.Millisecond)
 		}
-		if people[n].now() == s {
-			people[n].set(nil)
-		}
+		people[n].drop(s)
 	}
 }

@@ -54,7 +54,7 @@ func (w *world) listAt(ctx context.Context, i *instance) bool {
 	}
 	e := judge.Event{Begin: w.now(), Where: i.name, What: "GET /v1/admin/sessions", Op: judge.List, Wait: true, Listed: map[uint64]bool{}}
 	e.Answer = judge.Yes
-	for s, err := range c.As(w.admin.token()).Sessions(ctx) {
+	for s, err := range c.As(w.admin.token()).Sessions(ctx, "") {
 		if err != nil {
 			e.Answer = judge.None
 			e.What += fmt.Sprint(": ", err)
@@ -65,4 +65,30 @@ func (w *world) listAt(ctx context.Context, i *instance) bool {
 	e.End = w.now()
 	w.add(e)
 	return e.Answer == judge.Yes
+}
+
+// countAt asks an instance how many sessions live, as the overview shows it.
+func (w *world) countAt(ctx context.Context, i *instance) {
+	r := w.ask(ctx, i, request{method: "GET", path: "/v1/admin/stats", token: w.admin.token()})
+	var stats struct {
+		Live struct{ Count, Error int } `json:"live_logins"`
+	}
+	e := r.Event
+	e.Op = judge.Count
+	if err := json.Unmarshal(r.body, &stats); e.Answer == judge.Yes && (err != nil || stats.Live.Error > 0) {
+		e.Answer = judge.Undecided
+	}
+	e.Counted = stats.Live.Count
+	w.add(e)
+}
+
+// readRows reads which sessions the rows have.
+func (w *world) readRows(ctx context.Context) {
+	e := judge.Event{Begin: w.now(), Where: "the database", What: "rows", Op: judge.List, Rows: true, Wait: true}
+	var err error
+	if e.Listed, err = w.database.sessions(ctx); err == nil {
+		e.Answer = judge.Yes
+	}
+	e.End = w.now()
+	w.add(e)
 }

@@ -20,8 +20,9 @@
 // seed decides what is done, not when the processes are scheduled: a fault may
 // need several runs to come again.
 //
-// The instances share the clock of the machine; that of a node of a cluster is set.
-// "make chaos" sets those of instances.
+// The instances share the clock of the machine; that of a node of a cluster is set. The
+// clock of an instance is set where -clock says by how much SIGUSR1 sets that of the
+// program forward, and SIGUSR2 back: see testenv.SettableClock.
 package main
 
 import (
@@ -50,6 +51,7 @@ func main() {
 	seed := flag.String("seed", "", "decides what is done; empty: one is chosen")
 	flag.DurationVar(&o.bound, "bound", time.Second, "the revocation bound of the instances, from 1s")
 	faults := flag.String("faults", "", "a regular expression: have these faults of clusters happen once each, in order, and nothing by chance")
+	flag.DurationVar(&o.clock, "clock", 0, "by how much SIGUSR1 and SIGUSR2 set the clock of the program; 0: they do not")
 	flag.StringVar(&o.program, "program", "bin/flakepass", "the flakepass program")
 	flag.BoolVar(&o.on, "on", false, "go on with a configuration after a fault was found in it")
 	chosen := flag.String("moves", ".", "a regular expression: which moves the operator makes; see operator.go")
@@ -139,6 +141,7 @@ type options struct {
 	bound          time.Duration
 	seed           uint64
 	program        string
+	clock          time.Duration // see world
 	on             bool
 	faults         *regexp.Regexp                    // nil: what happens does so by chance
 	only           func(database, fault string) bool // of the faults; nil: all

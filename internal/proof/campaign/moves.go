@@ -13,22 +13,24 @@ import (
 // A move is a plan of several steps that needs people who do nothing else: the
 // quiet ones, who live only here.
 
-// enter has all quiet people log in, and returns those that are in and when the
-// first of them came.
+// enter has all quiet people log in on all their devices, and returns their sessions, whose
+// they are, and when the first of them came.
 func (o *operator) enter(ctx context.Context) (people []*person, all []*session, first time.Time) {
 	first = time.Now()
 	var coming sync.WaitGroup
 	for _, p := range o.quiet {
 		i := o.any(o.rand)
 		coming.Go(func() {
-			if p.login(ctx, o.world, i) == nil {
-				p.set(nil)
+			for d := range p.held {
+				if p.login(ctx, o.world, i, d) == nil {
+					p.put(d, nil)
+				}
 			}
 		})
 	}
 	coming.Wait()
 	for _, p := range o.quiet {
-		if s := p.now(); s != nil {
+		for _, s := range p.all() {
 			people, all = append(people, p), append(all, s)
 		}
 	}
@@ -58,6 +60,9 @@ func (o *operator) lateCommits(ctx context.Context) {
 	mended := o.note("commits stalled, of %s or all", i.name)
 	var logouts sync.WaitGroup
 	for n, s := range all {
+		if o.rand.IntN(4) == 0 {
+			continue // it lives on beside those that end
+		}
 		logouts.Go(func() { o.logoutAt(ctx, i, people[n], s) })
 	}
 	o.probe(ctx, all, 6*time.Second+o.some(6), false)
@@ -178,17 +183,49 @@ func (o *operator) strike(ctx context.Context, i *instance) {
 // ways in which an end is acknowledged.
 func (o *operator) endAllAgain(ctx context.Context, people []*person, all []*session) {
 	for n, s := range all {
-		switch o.rand.IntN(6) {
+		switch o.rand.IntN(8) {
 		case 0, 1:
-			people[n].login(ctx, o.world, o.any(o.rand))
+			people[n].login(ctx, o.world, o.any(o.rand), s.device)
 		case 2:
 			o.disable(ctx, people[n], 0)
 		case 3:
 			o.endUser(ctx, people[n])
 		case 4:
 			o.endSession(ctx, s)
+		case 5:
+			o.resetPassword(ctx, people[n])
+		case 6:
+			people[n].leave(ctx, o.world, o.any(o.rand), s, o.rand.IntN(2) == 0)
 		default:
 			people[n].logout(ctx, o.world, o.rand, s)
 		}
+	}
+}
+
+// lowerLimit has people log in on all their devices, allows fewer sessions, and then
+// perhaps as many as before.
+func (o *operator) lowerLimit(ctx context.Context) {
+	o.allow(ctx, len(devices))
+	_, all, _ := o.enter(ctx)
+	o.probe(ctx, all, o.bound/2, o.rand.IntN(2) == 0) // all know them
+	o.allow(ctx, 1+o.rand.IntN(len(devices)-1))
+	if o.rand.IntN(2) == 0 {
+		o.probe(ctx, all, o.some(3), true)
+	} else {
+		o.wait(ctx, o.some(3)) // nobody asks about them
+	}
+	if o.rand.IntN(2) == 0 {
+		o.allow(ctx, len(devices))
+	}
+	o.probe(ctx, all, 3*o.bound, true)
+}
+
+// allow sets how many sessions a user has, and a policy under which the shell may.
+func (o *operator) allow(ctx context.Context, most int) {
+	if o.database.site != nil {
+		return // a cluster has other faults
+	}
+	for o.most = most; ctx.Err() == nil && !o.lengthen(ctx, longer[o.rand.IntN(len(longer))]); {
+		pause(ctx, 200*time.Millisecond)
 	}
 }

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"strconv"
 	"sync"
 	"time"
 
@@ -14,13 +16,28 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/campaign/judge"
 )
 
-// A rule is a policy.
+// A rule is a policy, or one of its overrides.
 type rule struct{ idle, absolute, touch time.Duration }
+
+// overrides are those of a policy, by the class of the device.
+type overrides map[string]rule
+
+// overridden are the classes that may have one.
+var overridden = []string{"phone", "web"}
+
+func (r rule) policy(most int, over overrides) judge.Policy {
+	p := judge.Policy{Times: judge.Times{Idle: r.idle, Absolute: r.absolute}, By: map[string]judge.Times{}, Max: most}
+	for class, r := range over {
+		p.By[class] = judge.Times{Idle: r.idle, Absolute: r.absolute}
+	}
+	return p
+}
 
 var (
 	// short is below what the API allows, so that a campaign sees ends of policy
 	// within seconds: see database.setPolicy.
-	short = rule{5 * time.Second, 12 * time.Second, 2 * time.Second}
+	short  = rule{5 * time.Second, 12 * time.Second, 2 * time.Second}
+	others = []rule{{4 * time.Second, 8 * time.Second, time.Second}, {7 * time.Second, 20 * time.Second, 2 * time.Second}, longer[0], longer[1]}
 	// The others are set at the shell. Under the second, rows fall a minute behind.
 	longer = [2]rule{{5 * time.Minute, 10 * time.Minute, time.Second}, {time.Hour, 2 * time.Hour, time.Minute}}
 )
@@ -51,8 +68,11 @@ var moves = []move{
 	{"disable", 6, func(o *operator, ctx context.Context) { o.disable(ctx, o.anyPerson(), o.some(1)) }},
 	{"end", 6, func(o *operator, ctx context.Context) { o.endOne(ctx, o.anyPerson()) }},
 	{"logout", 6, func(o *operator, ctx context.Context) { o.endUser(ctx, o.anyPerson()) }},
+	{"reset-password", 3, func(o *operator, ctx context.Context) { o.resetPassword(ctx, o.anyPerson()) }},
 	{"logout-all", 2, (*operator).endAll},
 	{"policy", 12, (*operator).changePolicy},
+	{"limit", 6, func(o *operator, ctx context.Context) { o.allow(ctx, 1+o.rand.IntN(len(devices))) }},
+	{"lower-limit", 12, (*operator).lowerLimit},
 	{"sweep", 6, (*operator).sweep},
 	{"fault", 26, (*operator).breakSomething},
 	{"late-commits", 9, (*operator).lateCommits},
@@ -107,11 +127,17 @@ func (o *operator) wait(ctx context.Context, d time.Duration) {
 
 // asAdmin has the operator logged in, if that can be, before it sends a request.
 func (o *operator) asAdmin(ctx context.Context, method, path string, body any, about judge.Event) judge.Answer {
+	i := o.adminAt(ctx)
+	return o.does(ctx, i, request{method: method, path: path, token: o.admin.token(), body: body}, about)
+}
+
+// adminAt is an instance to ask as an operator, who has logged in there if that can be.
+func (o *operator) adminAt(ctx context.Context) *instance {
 	i := o.any(o.rand)
 	if o.admin.old(4 * time.Second) {
 		_ = o.admin.in(ctx, o.world, i) // a request without a login is refused, and nothing else
 	}
-	return o.does(ctx, i, request{method: method, path: path, token: o.admin.token(), body: body}, about)
+	return i
 }
 
 // atTheShell runs a command that is to end something.
@@ -185,6 +211,23 @@ func (o *operator) endUser(ctx context.Context, p *person) {
 	o.atTheShell(ctx, about, "user", "logout", p.name)
 }
 
+// resetPassword gives a person a link, who sets the other password with it.
+func (o *operator) resetPassword(ctx context.Context, p *person) {
+	current, next := p.secrets()
+	made := o.ask(ctx, o.adminAt(ctx), request{method: "POST", path: "/v1/admin/users/" + p.id + "/password-reset", token: o.admin.token()})
+	var link struct {
+		Token string `json:"reset_token"`
+	}
+	if made.status != 201 || json.Unmarshal(made.body, &link) != nil {
+		return
+	}
+	about := judge.Event{Op: judge.EndUser, User: p.name, What: "reset of the password of " + p.name}
+	body := map[string]string{"reset_token": link.Token, "new_password": next}
+	if o.does(ctx, o.any(o.rand), request{method: "POST", path: "/v1/password-resets", body: body}, about) == judge.Yes {
+		p.swap(current)
+	}
+}
+
 func (o *operator) endAll(ctx context.Context) {
 	about := judge.Event{Op: judge.EndAll, What: "logout of all users"}
 	if o.rand.IntN(2) == 0 {
@@ -202,13 +245,25 @@ func (o *operator) changePolicy(ctx context.Context) {
 	}
 }
 
+// override chooses, for some classes, one of those rules. A cluster has other faults.
+func (o *operator) override(by []rule) overrides {
+	over := overrides{}
+	for _, class := range overridden {
+		if n := o.rand.IntN(2 * len(by)); n < len(by) && o.database.site == nil {
+			over[class] = by[n]
+		}
+	}
+	return over
+}
+
 // shorten brings back the short policy.
 func (o *operator) shorten(ctx context.Context) {
+	over := o.override(others)
 	e := judge.Event{Begin: o.now(), Where: "the database", What: "UPDATE settings", Op: judge.SetPolicy, Wait: true,
-		Policy: judge.Policy{Idle: short.idle, Absolute: short.absolute}}
+		Policy: short.policy(o.most, over)}
 	within, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	if o.database.setPolicy(within, short.idle, short.absolute, short.touch) == nil {
+	if o.database.setPolicy(within, short, over) == nil {
 		e.Answer = judge.Yes
 		o.long = false
 	}
@@ -216,11 +271,24 @@ func (o *operator) shorten(ctx context.Context) {
 	o.add(e)
 }
 
-func (o *operator) lengthen(ctx context.Context, to rule) {
-	about := judge.Event{What: "policy set", Op: judge.SetPolicy, Policy: judge.Policy{Idle: to.idle, Absolute: to.absolute}}
-	if o.atTheShell(ctx, about, "policy", "set", "--idle", to.idle.String(), "--absolute", to.absolute.String(), "--touch", to.touch.String(), "--yes") == judge.Yes {
-		o.long = true
+// lengthen sets another policy, and the limit of sessions that the operator wants.
+func (o *operator) lengthen(ctx context.Context, to rule) bool {
+	over := o.override(longer[:])
+	args := []string{
+		"policy", "set", "--idle", to.idle.String(), "--absolute", to.absolute.String(), "--touch", to.touch.String(),
+		"--max-sessions", strconv.Itoa(o.most), "--yes",
 	}
+	for _, class := range overridden {
+		text := "none"
+		if r, ok := over[class]; ok {
+			text = fmt.Sprintf("idle:%v,absolute:%v,touch:%v", r.idle, r.absolute, r.touch)
+		}
+		args = append(args, "--override", "class:"+class+"="+text)
+	}
+	about := judge.Event{What: "policy set", Op: judge.SetPolicy, Policy: to.policy(o.most, over)}
+	done := o.atTheShell(ctx, about, args...) == judge.Yes
+	o.long = o.long || done
+	return done
 }
 
 // sweep clears what is over. It ends nothing that has not ended.

@@ -8,71 +8,16 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/proof/campaign/judge"
 )
 
-// A session is one login of a person, as the person knows it.
-type session struct {
-	id     uint64
-	token  flakepass.Token
-	user   string
-	issued time.Time
-
-	mu      sync.Mutex
-	idleEnd time.Time // the latest of any answer
-}
-
-func (s *session) lives(end time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if end.After(s.idleEnd) {
-		s.idleEnd = end
-	}
-}
-
-func (s *session) tellsUntil() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.idleEnd
-}
-
-// A person has an account and one phone.
-type person struct {
-	name, id string
-
-	mu       sync.Mutex
-	password string
-	other    string     // another password, which a change may have set
-	current  *session   // nil: not logged in
-	before   []*session // the last that were current
-}
-
 type credentials struct {
-	Username string `json:"username"`
-	Password string `json:"password"`
-}
-
-// now is the session of now, or nil.
-func (p *person) now() *session {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.current
-}
-
-// set makes s the session of now; nil: there is none.
-func (p *person) set(s *session) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.current != nil {
-		if p.before = append(p.before, p.current); len(p.before) > 6 {
-			p.before = p.before[1:]
-		}
-	}
-	p.current = s
+	Username string  `json:"username"`
+	Password string  `json:"password"`
+	Device   *device `json:"device,omitempty"`
 }
 
 // secrets are the password, and the other.
@@ -91,23 +36,12 @@ func (p *person) swap(tried string) {
 	}
 }
 
-// known are the sessions that the person still has the tokens of.
-func (p *person) known() (all []*session) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	all = append(all, p.before...)
-	if p.current != nil {
-		all = append(all, p.current)
-	}
-	return all
-}
-
 // live does one thing after the other until ctx ends. Who is steady ends no
 // session, so that the policy and the operator do.
 func (p *person) live(ctx context.Context, w *world, r *rand.Rand, steady bool) {
 	for ctx.Err() == nil {
-		if s := p.now(); s != nil && r.IntN(12) == 0 {
-			p.waitForTheEnd(ctx, w, r, s)
+		if all := p.all(); len(all) > 0 && r.IntN(12) == 0 {
+			p.waitForTheEnd(ctx, w, r, all[r.IntN(len(all))])
 		}
 		w.calm.RLock()
 		p.step(ctx, w, r, steady)
@@ -117,13 +51,14 @@ func (p *person) live(ctx context.Context, w *world, r *rand.Rand, steady bool) 
 }
 
 func (p *person) step(ctx context.Context, w *world, r *rand.Rand, steady bool) {
-	s := p.now()
-	if s == nil {
-		if p.login(ctx, w, w.any(r)) == nil {
+	all, missing := p.all(), p.missing()
+	if len(all) == 0 || len(missing) > 0 && r.IntN(15) == 0 {
+		if p.login(ctx, w, w.any(r), missing[r.IntN(len(missing))]) == nil {
 			pause(ctx, 200*time.Millisecond)
 		}
 		return
 	}
+	s := all[r.IntN(len(all))]
 	switch n := r.IntN(100); {
 	case n < 45:
 		p.use(ctx, w, r, s, false)
@@ -131,13 +66,15 @@ func (p *person) step(ctx context.Context, w *world, r *rand.Rand, steady bool) 
 		p.use(ctx, w, r, s, true)
 	case n < 70:
 		w.remotes[r.IntN(len(w.remotes))].verify(ctx, w, s, r.IntN(3) == 0)
-	case n < 94 || steady:
+	case n < 90 || steady:
 		all := p.known()
 		p.use(ctx, w, r, all[r.IntN(len(all))], r.IntN(2) == 0)
+	case n < 95:
+		p.lookAfter(ctx, w, r, s)
 	case n < 97:
 		p.logout(ctx, w, r, s)
 	case n < 99:
-		p.login(ctx, w, w.any(r))
+		p.login(ctx, w, w.any(r), s.device)
 	default:
 		p.changePassword(ctx, w, w.any(r), s)
 	}
@@ -159,8 +96,8 @@ func (p *person) waitForTheEnd(ctx context.Context, w *world, r *rand.Rand, s *s
 }
 
 func (p *person) use(ctx context.Context, w *world, r *rand.Rand, s *session, passive bool) {
-	if w.askAbout(ctx, w.any(r), s, passive) == judge.No && p.now() == s {
-		p.set(nil)
+	if w.askAbout(ctx, w.any(r), s, passive) == judge.No {
+		p.drop(s)
 	}
 }
 
@@ -207,12 +144,13 @@ func (t times) note(w *world, e *judge.Event, s *session) {
 	s.lives(t.IdleExpiresAt)
 }
 
-// login begins a session. It is nil if there was none, or if it is unknown.
-func (p *person) login(ctx context.Context, w *world, i *instance) *session {
+// login begins a session on one of the devices. It is nil if there was none, or if it
+// is unknown.
+func (p *person) login(ctx context.Context, w *world, i *instance, d int) *session {
 	password, _ := p.secrets()
-	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{p.name, password}})
+	r := w.ask(ctx, i, request{method: "POST", path: "/v1/login", body: credentials{p.name, password, &devices[d]}})
 	e := r.Event
-	e.Op, e.User, e.What = judge.Login, p.name, "login of "+p.name
+	e.Op, e.User, e.Device, e.Class, e.What = judge.Login, p.name, devices[d].label(), devices[d].Class, fmt.Sprintf("login of %s, %s", p.name, devices[d].Class)
 	var s *session
 	var opened struct {
 		Token string
@@ -224,7 +162,7 @@ func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 		if err != nil {
 			break
 		}
-		s = &session{id: uint64(token.ID()), token: token, user: p.name}
+		s = &session{id: uint64(token.ID()), token: token, user: p.name, device: d}
 		e.Session = s.id
 		e.What += fmt.Sprint(": ", s.id)
 		// The answer has no issued_at. A token carries the time of its login.
@@ -239,7 +177,7 @@ func (p *person) login(ctx context.Context, w *world, i *instance) *session {
 	}
 	w.add(e)
 	if s != nil {
-		p.set(s)
+		p.put(d, s)
 	}
 	return s
 }
@@ -253,33 +191,23 @@ func (p *person) logout(ctx context.Context, w *world, r *rand.Rand, s *session)
 		}
 		pause(ctx, 100*time.Millisecond)
 	}
-	if p.now() == s {
-		p.set(nil)
-	}
+	p.drop(s)
 }
 
 // logoutAt asks one instance once.
 func (w *world) logoutAt(ctx context.Context, i *instance, p *person, s *session) {
 	about := judge.Event{Op: judge.EndOne, User: p.name, Session: s.id, What: fmt.Sprint("logout of ", s.id)}
 	w.does(ctx, i, request{method: "POST", path: "/v1/logout", token: s.token}, about)
-	if p.now() == s {
-		p.set(nil)
-	}
+	p.drop(s)
 }
 
 func (p *person) changePassword(ctx context.Context, w *world, i *instance, s *session) {
 	current, next := p.secrets()
-	r := w.ask(ctx, i, request{method: "PUT", path: "/v1/me/password", token: s.token,
-		body: map[string]string{"current_password": current, "new_password": next}})
-	e := r.Event
-	e.Op, e.User, e.What = judge.EndUser, p.name, "change of the password of "+p.name
-	w.add(e)
-	switch {
-	case r.status == 401:
-		w.asked(r, s)
-		p.set(nil)
-	case e.Answer == judge.Yes:
+	all := p.all()
+	r := p.mine(ctx, w, i, s, request{method: "PUT", path: "/v1/me/password", body: map[string]string{"current_password": current, "new_password": next}},
+		judge.Event{Op: judge.EndUser, What: "change of the password of " + p.name})
+	if r.Answer == judge.Yes {
 		p.swap(current)
-		p.set(nil)
+		p.drop(all...)
 	}
 }

@@ -20,7 +20,10 @@ type recorder struct {
 	ahead  [2]time.Duration // see judge.Rules
 }
 
-func newRecorder() *recorder { return &recorder{began: time.Now()} }
+// newRecorder is one for servers whose clocks may be wrong by that much.
+func newRecorder(wrong time.Duration) *recorder {
+	return &recorder{began: time.Now(), ahead: [2]time.Duration{-wrong, wrong}}
+}
 
 // now is the time since the start by the monotonic clock. It looks at the clock
 // on the wall as well, by which servers give times.

@@ -60,7 +60,10 @@ func (w *world) startRemote(i *instance, account string) error {
 // policy ends it.
 func (r *remote) stayLoggedIn(ctx context.Context, w *world) {
 	for at := 0; ctx.Err() == nil; at++ {
-		if err := r.login.in(ctx, w, w.instances[at%len(w.instances)]); err != nil {
+		w.calm.RLock() // nobody logs in while all is compared
+		err := r.login.in(ctx, w, w.instances[at%len(w.instances)])
+		w.calm.RUnlock()
+		if err != nil {
 			pause(ctx, 300*time.Millisecond)
 			continue
 		}

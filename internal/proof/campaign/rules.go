@@ -201,7 +201,7 @@ func internal(status []int) (wrong []string) {
 // sameName registers one name at two instances at once: one is told that it is taken.
 // Who was answered 503 asks once more.
 func (w *world) sameName(ctx context.Context, n int) (wrong []string, err error) {
-	body := credentials{fmt.Sprint("same", n), password}
+	body := credentials{fmt.Sprint("same", n), password, nil}
 	var status [2]int
 	register := func(which int, i *instance) {
 		status[which] = w.ask(ctx, i, request{method: "POST", path: "/v1/register", body: body}).status

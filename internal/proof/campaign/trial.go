@@ -167,12 +167,13 @@ func (o *operator) afresh(ctx context.Context) error {
 	o.forget()
 	for _, p := range o.everybody() {
 		p.mu.Lock()
-		p.current, p.before = nil, nil
+		clear(p.held)
+		p.before = nil
 		p.mu.Unlock()
 	}
 	now := o.now()
 	o.add(judge.Event{Begin: now, End: now, Where: "the shell", What: "the policy at the start", Op: judge.SetPolicy, Answer: judge.Yes,
-		Wait: true, Policy: judge.Policy{Idle: steady.idle, Absolute: steady.absolute}})
+		Wait: true, Policy: steady.policy(o.most, nil)})
 	return nil
 }
 
@@ -207,7 +208,7 @@ func (o *operator) awaitLogins(ctx context.Context) (time.Duration, error) {
 		coming.Go(func() {
 			for ctx.Err() == nil {
 				within, cancel := context.WithTimeout(ctx, 2*time.Second)
-				s := o.probers[n].login(within, o.world, i)
+				s := o.probers[n].login(within, o.world, i, 0)
 				cancel()
 				if s != nil {
 					return

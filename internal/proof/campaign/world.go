@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -35,7 +36,9 @@ type world struct {
 	quiet     []*person // do only what the operator has them do
 	probers   []*person // one for each instance, who only log in there; of clusters
 	admin     *admin
-	closers   []func() // run last to first
+	most      int           // sessions a user, by the policy that the operator has set
+	clock     time.Duration // by how much signals set the clock of an instance; 0: they do not
+	closers   []func()      // run last to first
 
 	// calm is held by all who ask, and taken by the audit, during which none may.
 	calm sync.RWMutex
@@ -101,7 +104,7 @@ func (o options) inhabit(ctx context.Context, c configuration, seed uint64) (w *
 
 // bare is a world with nothing in it but a folder.
 func (o options) bare() (w *world, err error) {
-	w = &world{recorder: newRecorder(), bound: o.bound, http: &http.Client{
+	w = &world{recorder: newRecorder(o.clock), bound: o.bound, clock: o.clock, http: &http.Client{
 		// Longer than an instance takes to give up what it cannot decide.
 		Timeout: 6 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -136,11 +139,18 @@ func (w *world) build(ctx context.Context, c configuration, seed uint64) (err er
 	if _, _, err := w.shell(starting, "", "migrate", "up"); err != nil {
 		return err
 	}
-	if err := w.database.setPolicy(starting, short.idle, short.absolute, short.touch); err != nil {
+	w.most = len(devices)
+	if w.database.site == nil {
+		w.most = 1 + newRand(seed, "limit").IntN(len(devices))
+	}
+	if _, _, err := w.shell(starting, "", "policy", "set", "--max-sessions", strconv.Itoa(w.most)); err != nil {
+		return err
+	}
+	if err := w.database.setPolicy(starting, short, nil); err != nil {
 		return err
 	}
 	w.add(judge.Event{Begin: -time.Hour, End: -time.Hour, Where: "database", What: "the policy at the start", Op: judge.SetPolicy, Answer: judge.Yes,
-		Wait: true, Policy: judge.Policy{Idle: short.idle, Absolute: short.absolute}})
+		Wait: true, Policy: short.policy(w.most, nil)})
 	for n := range 3 {
 		if err := w.addInstance(starting, n, w.program, data); err != nil {
 			return err

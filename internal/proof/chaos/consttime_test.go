@@ -18,7 +18,7 @@ var constantTime = map[string]int{
 	"api/flakepass/remote.go Verify":               1, // of a token, by its sum
 	"internal/domain/account/secret.go Equal":      1, // two passwords of one form
 	"internal/edge/console/link.go state":          1, // the code of the first admin's link
-	"internal/domain/ratelimit/attempt.go whose":   2, // the hash of a device's last token
+	"internal/domain/ratelimit/attempt.go has":     1, // the hashes of the last tokens of a user
 	"internal/domain/ratelimit/device.go deviceID": 1, // the signature of a device credential
 	"internal/edge/httpapi/form.go same":           1, // two secrets of one client
 	"internal/domain/secondfactor/code.go step":    1, // a code

@@ -29,14 +29,15 @@ type scene struct {
 	t      *testing.T
 	rand   *rand.Rand
 	length time.Duration
+	enough func() bool // the fault may end before its length
 }
 
 // hold lets people go on for the length of the fault.
-func (s *scene) hold() { pause(s.t.Context(), s.length) }
+func (s *scene) hold() { s.again(50*time.Millisecond, func() {}) }
 
 // again does f over and over, for the length of the fault.
 func (s *scene) again(every time.Duration, f func()) {
-	for end := time.Now().Add(s.length); time.Now().Before(end); pause(s.t.Context(), every) {
+	for end := time.Now().Add(s.length); time.Now().Before(end) && !s.enough(); pause(s.t.Context(), every) {
 		f()
 	}
 }

@@ -5,6 +5,7 @@ package chaos
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -164,6 +165,18 @@ func (l *ledger) sums() counts {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.counts
+}
+
+// said is a violation that contains what is wanted, or nothing.
+func (l *ledger) said(want string) string {
+	if want != "" {
+		for _, v := range l.broken() {
+			if strings.Contains(v, want) {
+				return v
+			}
+		}
+	}
+	return ""
 }
 
 func (l *ledger) broken() []string {

@@ -53,7 +53,7 @@ var mutants = []mutant{
 	{
 		name: "a_login_is_acknowledged_before_it_is_committed",
 		edits: []testenv.Edit{{
-			File: "internal/store/sqlstore/sessions.go",
+			File: "internal/store/sqlstore/begin.go",
 			Old:  "\tif err != nil {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
 			New:  "\tif err != nil && begun.Session.ID == 0 {\n\t\treturn session.Begun{}, fmt.Errorf(\"sqlstore: begin: %w\", err)\n\t}\n",
 		}},
@@ -75,7 +75,7 @@ var mutants = []mutant{
 // TestEveryMutantAppliesToTheCode also where no server is there to try them with.
 func TestEveryMutantAppliesToTheCode(t *testing.T) {
 	t.Parallel()
-	testenv.Edited(t, root, settable...)
+	testenv.Edited(t, root, testenv.SettableClock(time.Hour)...)
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
@@ -86,7 +86,9 @@ func TestEveryMutantAppliesToTheCode(t *testing.T) {
 }
 
 // TestMissingProtectionIsFound: a server without one of its protections does
-// not pass. `make test` tries the first, `make chaos` all.
+// not pass. `make test` tries the first, `make chaos` all. Who does what in the time of
+// a fault is chance: in 3.5 s, one time in ten nobody had logged out elsewhere what the
+// instance that is cut off knew. So the fault lasts until it was noticed.
 func TestMissingProtectionIsFound(t *testing.T) {
 	seed := seed(t)
 	t.Logf("FLAKEPASS_CHAOS_SEED=%d", seed)
@@ -96,19 +98,16 @@ func TestMissingProtectionIsFound(t *testing.T) {
 	}
 	for _, m := range try {
 		t.Run(m.name, func(t *testing.T) {
-			p := plan{bound: time.Second, length: 3500 * time.Millisecond, people: 8}
+			p := plan{bound: time.Second, length: patience / 4, people: 8, want: m.want}
 			w := newWorld(t, recipe{instances: 2, bound: p.bound, program: testenv.EditedFlakepass(t, root, m.edits...)})
 			crowd, leave := gather(t, w, seed, p.people, p.pardon)
 			defer leave()
 			crowd.endure(t, named(t, m.fault), p, newRand(seed, "mutant"))
-			var said []string
-			for _, v := range crowd.broken() {
-				if strings.Contains(v, m.want) {
-					t.Logf("noticed: %s", v)
-					return
-				}
-				said = append(said, v)
+			if v := crowd.said(m.want); v != "" {
+				t.Logf("noticed: %s", v)
+				return
 			}
+			said := crowd.broken()
 			t.Errorf("not noticed: want %q among %d violations:\n%s", m.want, len(said), strings.Join(said, "\n"))
 		})
 	}

@@ -69,9 +69,16 @@ type credentials struct {
 	Password string `json:"password"`
 }
 
-// A person logs in and out, one request at a time.
+type device struct {
+	Class string `json:"class"`
+	Name  string `json:"name"`
+}
+
+// A person logs in and out on one device, one request at a time. Two share an account,
+// and none ends a login of the other.
 type person struct {
 	credentials
+	device  device
 	rand    *rand.Rand
 	current *token // of the last login that was acknowledged
 }
@@ -89,7 +96,7 @@ type crowd struct {
 // effect: no change takes the server longer than 3 s.
 const uncertain = 5 * time.Second
 
-// gather registers people and lets them live until leave is called. Some of
+// gather allows two logins a user, one of them on a tablet, which has times of its own, registers people and lets them live until leave is called. Some of
 // them stay logged in while something is broken.
 func gather(t testing.TB, w *world, seed uint64, people int, pardon string) (_ *crowd, leave func()) {
 	t.Helper()
@@ -97,11 +104,17 @@ func gather(t testing.TB, w *world, seed uint64, people int, pardon string) (_ *
 	c := &crowd{w: w, ledger: &ledger{bound: w.bound, pardon: pardon}}
 	now := time.Now()
 	c.healed.Store(&now)
+	const terms = `{"overrides":[{"device_class":"tablet","idle_timeout_seconds":1800,"absolute_lifetime_seconds":3600,"max_sessions":1}],` +
+		`"bases":[{"idle_base":0,"absolute_base":0},{"device_class":"tablet","idle_base":0,"absolute_base":0}]}`
+	w.exec(t, "UPDATE settings SET max_sessions = 2, slots = 1, reduced_to = 2, terms = '"+terms+"', version = version + 1 WHERE scope = 'global'")
 	for n := range people {
-		name := fmt.Sprintf("person%d", n)
-		p := &person{credentials: credentials{name, fmt.Sprintf("a lantern above the harbour %d", n)}, rand: newRand(seed, name)}
-		if a, text := w.any(p.rand).ask(ctx, "POST", "/v1/register", "", p.credentials); a.status != 201 {
-			t.Fatalf("register: %d %s %v", a.status, text, a.err)
+		on := []string{"phone", "tablet"}[n%2]
+		name := fmt.Sprintf("person%d", n/2)
+		p := &person{credentials: credentials{name, fmt.Sprintf("a lantern above the harbour %d", n/2)}, device: device{on, "mine"}, rand: newRand(seed, name+on)}
+		if n%2 == 0 {
+			if a, text := w.any(p.rand).ask(ctx, "POST", "/v1/register", "", p.credentials); a.status != 201 {
+				t.Fatalf("register: %d %s %v", a.status, text, a.err)
+			}
 		}
 		c.people = append(c.people, p)
 	}
@@ -145,7 +158,10 @@ func (c *crowd) live(ctx context.Context, p *person, steady bool) {
 
 func (c *crowd) login(ctx context.Context, p *person) bool {
 	c.begin(p.current)
-	a, text := c.w.any(p.rand).ask(ctx, "POST", "/v1/login", "", p.credentials)
+	a, text := c.w.any(p.rand).ask(ctx, "POST", "/v1/login", "", struct {
+		credentials
+		Device device `json:"device"`
+	}{p.credentials, p.device})
 	if ctx.Err() != nil {
 		return false // cut off by the end of the test
 	}

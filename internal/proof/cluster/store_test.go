@@ -312,8 +312,8 @@ func (g *group) storeStoodStill(t *testing.T) {
 	shows := func() (alive bool, err error) {
 		_, asList := lists.Newest(t.Context(), 0, 1<<62, 10)
 		got, err := lists.Get(t.Context(), one.ID)
-		_, there, asUser := s.users.WithLogin(t.Context(), 1)
-		return err == nil && got.Alive() || asUser == nil && there.ID != 0, errors.Join(asList, err, asUser)
+		_, there, asUser := s.users.WithLogins(t.Context(), 1)
+		return err == nil && got.Alive() || asUser == nil && len(there) != 0, errors.Join(asList, err, asUser)
 	}
 	if alive, err := shows(); !alive || err != nil {
 		t.Fatalf("before: alive %v, %v", alive, err)

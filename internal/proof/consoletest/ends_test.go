@@ -38,7 +38,7 @@ func TestConsoleEndsALoginOnEveryInstance(t *testing.T) {
 	b.open("/console/users?name=alice")
 	b.login("ada")
 	b.press(`td a[href^="/console/users/"]`)
-	b.fill("#end-reason", "lost phone")
+	b.fill("[id^=end-reason]", "lost phone")
 	b.press(`form[action="/console/logins/end"] button`)
 	b.sees("The login has ended.", "Not logged in.")
 	refusedWithin(t, apps, alice, "token_revoked")

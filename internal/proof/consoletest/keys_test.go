@@ -41,7 +41,7 @@ func TestConsoleIsReachedByKeys(t *testing.T) {
 	b.painted()
 	b.do(chromedp.Focus(chromedp.CSS("td a")), chromedp.KeyEvent("\r"))
 	b.sees("Idle timeout:")
-	b.types("#end-reason", "lost phone")
+	b.types("[id^=end-reason]", "lost phone")
 	b.do(chromedp.KeyEvent("\t"))
 	b.until(`document.activeElement.matches("button.danger, form button")`)
 	b.do(chromedp.KeyEvent("\r"))

@@ -25,7 +25,7 @@ func consoleManagesPeople(t *testing.T, d *e2e.Deployment) {
 	b.press(`form[role="search"] button`)
 	b.press(`td a[href^="/console/users/"]`)
 	b.sees("person00010", "Absolute lifetime:", "left")
-	b.fill("#end-reason", "lost phone")
+	b.fill("[id^=end-reason]", "lost phone")
 	b.press(`form[action="/console/logins/end"] button`)
 	b.sees("The login has ended.", "Not logged in.")
 	b.fill("#state-reason", "left us")

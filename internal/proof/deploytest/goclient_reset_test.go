@@ -69,5 +69,5 @@ func callResets(ctx context.Context, t *testing.T, admin *client.Client) {
 	failsAs(t, "of no user", admin.WithdrawPasswordReset(ctx, 1, ""), client.NotFound)
 	_, err = admin.StartPasswordReset(ctx, 1, client.ResetHow{})
 	failsAs(t, "for no user", err, client.NotFound)
-	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, id, ""))
+	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, id, client.LogoutHow{}))
 }

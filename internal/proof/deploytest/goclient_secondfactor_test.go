@@ -70,7 +70,7 @@ func callSecondFactors(ctx context.Context, t *testing.T, admin *client.Client) 
 		t.Error("the operator still sees a second factor")
 	}
 	step[time.Duration](t, "removed by an admin")(admin.RemoveUsersSecondFactor(ctx, made.ID, "lost phone"))
-	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, made.ID, ""))
+	step[time.Duration](t, "logout")(admin.LogoutUser(ctx, made.ID, client.LogoutHow{}))
 }
 
 // callRenewal spends one of a user's ten recovery codes on ten others, and returns

@@ -66,7 +66,7 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	for _, c := range []client.Code{
 		client.TokenMissing, client.TokenMalformed, client.TokenInvalid, client.TokenExpired, client.TokenIdleTimeout, client.TokenLoggedOut,
 		client.TokenReplaced, client.TokenRevoked, client.AccountDisabled, client.CredentialsAmbiguous, client.TokenInURL, client.Forbidden,
-		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.LastAdmin,
+		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.SessionLimit, client.TicketOver, client.LastAdmin,
 		client.SecondFactorRequired, client.SecondFactorInvalid, client.SecondFactorEnrolled, client.SecondFactorNotEnrolled, client.SecondFactorOff,
 		client.SecondFactorMissing, client.ReauthenticationRequired, client.CurrentCodeInvalid, client.PasswordTooShort, client.PasswordResetRequired,
 		client.BodyMalformed, client.BodyTooLarge, client.MediaTypeUnsupported, client.ValidationFailed, client.SweepRunning,
@@ -164,12 +164,19 @@ func callEverything(t *testing.T, d *e2e.Deployment, c *client.Client) {
 	failsAs(t, "after the change", err, client.TokenRevoked)
 	in = step[client.Login](t, "login again")(c.Login(ctx, client.Credentials{Username: "alice", Password: second, Last: in.Token}))
 	alice = c.As(in.Token)
+	callDevices(ctx, t, alice, in.SessionID)
 	if within := step[time.Duration](t, "logout")(alice.Logout(ctx)); within != 0 {
 		t.Errorf("without Redis a logout is to wait for %v", within)
 	}
 	step[time.Duration](t, "logout again")(alice.Logout(ctx))
 	_, err = alice.Me(ctx)
 	failsAs(t, "after the logout", err, client.TokenLoggedOut)
+	_, err = alice.LogoutEverywhere(ctx)
+	failsAs(t, "everywhere, by a login that is over", err, client.TokenLoggedOut)
+	in = step[client.Login](t, "login to end it by its ID")(c.Login(ctx, client.Credentials{Username: "alice", Password: second}))
+	step[time.Duration](t, "end my session")(c.As(in.Token).EndMySession(ctx, in.SessionID))
+	in = step[client.Login](t, "login to end all")(c.Login(ctx, client.Credentials{Username: "alice", Password: second}))
+	step[time.Duration](t, "logout everywhere")(c.As(in.Token).LogoutEverywhere(ctx))
 
 	password := e2e.NewPassword()
 	e2e.Must(t, d.Vars, password+"\n", "user", "add", "root", "--role", "admin", "--password-stdin")
@@ -192,6 +199,18 @@ func callEverything(t *testing.T, d *e2e.Deployment, c *client.Client) {
 	if len(events) != 3 || events[0].Via != "api" || events[2].Reason != "shorter" || len(events[0].New) == 0 || events[0].Actor.ID == 0 {
 		t.Errorf("the record of the policy: %+v", events)
 	}
+}
+
+// callDevices calls what people do with their own logins. Here there is one at a time.
+func callDevices(ctx context.Context, t *testing.T, alice *client.Client, id flakepass.ID) {
+	if mine := step[[]wire.MySession](t, "my sessions")(alice.MySessions(ctx)); len(mine) != 1 || mine[0].ID != id || !mine[0].Current {
+		t.Errorf("my sessions: %+v", mine)
+	}
+	if ended, within, err := alice.LogoutOthers(ctx); ended != 0 || within != 0 || err != nil {
+		t.Errorf("logout of the others: %d, %v, %v", ended, within, err)
+	}
+	_, err := alice.EndMySession(ctx, 4711)
+	failsAs(t, "an ID that is none of mine", err, client.NotFound)
 }
 
 func callPolicies(ctx context.Context, t *testing.T, admin *client.Client) {
@@ -267,7 +286,7 @@ func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second c
 	_, err := admin.As(flakepass.NewToken(1)).Introspect(ctx, alice.Token)
 	failsAs(t, "introspection without a login", err, client.TokenExpired)
 
-	if s := all(t, "sessions", admin.Sessions(ctx)); len(s) != 2 || s[0].ID != in.SessionID || s[0].Username != "oscar" || s[0].UserID != made.ID {
+	if s := all(t, "sessions", admin.Sessions(ctx, "")); len(s) != 2 || s[0].ID != in.SessionID || s[0].Username != "oscar" || s[0].UserID != made.ID {
 		t.Errorf("sessions: %+v", s)
 	}
 	if s := step[wire.UserSession](t, "session")(admin.Session(ctx, in.SessionID)); s.ID != in.SessionID {
@@ -281,7 +300,7 @@ func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second c
 	if p := step[wire.Person](t, "user")(admin.User(ctx, made.ID)); p.Session == nil || p.Username != "oscar" {
 		t.Errorf("person: %+v", p)
 	}
-	step[time.Duration](t, "logout user")(admin.LogoutUser(ctx, made.ID, ""))
+	step[time.Duration](t, "logout user")(admin.LogoutUser(ctx, made.ID, client.LogoutHow{}))
 	_, err = admin.User(ctx, 1)
 	failsAs(t, "no user", err, client.NotFound)
 	yes, role := true, "user"

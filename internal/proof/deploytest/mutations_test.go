@@ -20,6 +20,7 @@ const (
 	byService = "service" // the same, of a service or an admin
 	byAdmin   = "admin"   // the same, of an admin
 	byProof   = "proof"   // the same, which has shown password and code lately
+	byOwn     = "own"     // a login that lives, of any role, which has shown password and code lately
 )
 
 // A mutation is one request that changes something.
@@ -86,6 +87,24 @@ func mutations() []mutation {
 		{name: "reauthenticate", method: "POST", route: "/v1/me/reauthenticate", needs: byLogin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			ready()
 			return f.c.Do("POST", "/v1/me/reauthenticate", e2e.Object("password", e2e.Passphrase), e2e.Bearer(a.token))
+		}},
+		{name: "log out everywhere", method: "POST", route: "/v1/logout", needs: byLogin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			ready()
+			return f.c.Do("POST", "/v1/logout", `{"everywhere":true}`, e2e.Bearer(a.token))
+		}},
+		{name: "end the own login", method: "DELETE", route: "/v1/me/sessions/{id}", needs: byLogin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			ready()
+			return f.c.Do("DELETE", "/v1/me/sessions/"+e2e.IDOf(a.token), "", e2e.Bearer(a.token))
+		}},
+		{name: "end another own login", method: "DELETE", route: "/v1/me/sessions/{id}", needs: byOwn, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			other := f.c.Login(a.name, e2e.Passphrase)
+			ready()
+			return f.c.Do("DELETE", "/v1/me/sessions/"+e2e.IDOf(other), "", e2e.Bearer(a.token))
+		}},
+		{name: "end the other own logins", method: "POST", route: "/v1/me/sessions/logout-others", needs: byOwn, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			f.c.Login(a.name, e2e.Passphrase)
+			ready()
+			return f.c.Do("POST", "/v1/me/sessions/logout-others", "", e2e.Bearer(a.token))
 		}},
 		{name: "revoke a token", method: "POST", route: "/v1/revoke", needs: byService, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			token := f.login(account.RoleUser).token

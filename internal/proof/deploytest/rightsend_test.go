@@ -25,7 +25,8 @@ func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 	d.Vars["FLAKEPASS_SECOND_FACTOR_KEY"] = strings.Repeat("5a", 32)
 	e2e.Must(t, d.Vars, "", "migrate", "up")
 	db := d.SQL(t)
-	e2e.Execute(t, db, "UPDATE settings SET sweep_schedule = '@every 24h'") // none but those that are asked for
+	// No sweeps but those that are asked for, and up to three logins of a user at a time.
+	e2e.Execute(t, db, "UPDATE settings SET sweep_schedule = '@every 24h', max_sessions = 3, slots = 2")
 	i := d.Start(t, "FLAKEPASS_REVOCATION_BOUND", "5m")
 	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 8)
 	if err != nil {
@@ -94,7 +95,7 @@ func (f *rightsTest) version() string {
 // actor logs in a user who may do m, and prepares what m needs of its actor.
 func (f *rightsTest) actor(m mutation) *actor {
 	f.t.Helper()
-	role := map[string]account.Role{byLogin: account.RoleUser, byService: account.RoleService}[m.needs]
+	role := map[string]account.Role{byLogin: account.RoleUser, byOwn: account.RoleUser, byService: account.RoleService}[m.needs]
 	if role == "" {
 		role = account.RoleAdmin
 	}
@@ -117,6 +118,7 @@ func (f *rightsTest) made() string {
 	for _, query := range []string{
 		"SELECT id, username, role, password_version, password_hash, COALESCE(disabled_at, 0), COALESCE(token_id, 0), COALESCE(ended_token_id, 0), COALESCE(token_proved_at, 0), " +
 			"COALESCE(second_factor_at, 0), second_factor_secret, recovery_codes FROM users ORDER BY id",
+		"SELECT user_id, slot, COALESCE(token_id, 0), COALESCE(ended_token_id, 0) FROM user_slots ORDER BY user_id, slot",
 		"SELECT user_id, token_hash, expires_at FROM password_resets ORDER BY user_id",
 		"SELECT version, global_floor FROM settings",
 		"SELECT COUNT(*) FROM policies",
@@ -151,7 +153,7 @@ func TestARightThatHasEndedMakesNothing(t *testing.T) {
 			}
 			for _, m := range mutations() {
 				for way, statement := range ways {
-					if m.needs == byNothing || way == "demoted" && m.needs == byLogin {
+					if m.needs == byNothing || way == "demoted" && (m.needs == byLogin || m.needs == byOwn) {
 						continue
 					}
 					a := f.actor(m)
@@ -192,7 +194,7 @@ func TestATokenAloneIsNotEnough(t *testing.T) {
 					e2e.Execute(t, f.db, "UPDATE users SET token_proved_at = token_proved_at - 660000 WHERE id = ?", int64(a.id))
 					before = f.made()
 				}
-				if m.needs == byProof {
+				if m.needs == byProof || m.needs == byOwn {
 					got := m.do(f, a, old)
 					if got.Status != 403 || got.Field("code") != "reauthentication_required" || !strings.Contains(got.Field("detail"), "/v1/me/reauthenticate") {
 						t.Errorf("%s: answered with %d %s", m.name, got.Status, got.Body)

@@ -25,6 +25,7 @@ var parsers = map[string]string{
 	"api/wire.ID.UnmarshalText":         "api/wire.FuzzParseID",
 	"api/wire.Seconds.UnmarshalJSON":    "api/wire.FuzzPolicy",
 	"api/wire.Millis.UnmarshalJSON":     "api/wire.FuzzInstance",
+	"api/wire.Slot.UnmarshalJSON":       "api/flakepass.FuzzRemoteStream",
 	"api/wire.FineMillis.UnmarshalJSON": "api/wire.FuzzInstance",
 
 	"api/flakepass.Credential":      "api/flakepass.FuzzCredential",
@@ -51,9 +52,14 @@ var parsers = map[string]string{
 	"internal/edge/cli.instant.UnmarshalText":         "- whoever starts the command types it, and it is one call of time.Parse for each form",
 	"internal/edge/cli.epoch.UnmarshalText":           "internal/edge/cli.FuzzEpoch",
 
-	"internal/edge/cli.limitChange.UnmarshalText": "internal/edge/cli.FuzzLimitChange",
-	"internal/edge/cli.readRule":                  "internal/edge/cli.FuzzLimitChange",
-	"internal/server/run.ReadKey":                 "- it reads a file that only this program writes, and encoding/hex takes it apart",
+	"internal/edge/cli.limitChange.UnmarshalText":  "internal/edge/cli.FuzzLimitChange",
+	"internal/edge/cli.overrideText.UnmarshalText": "- it is one call of policy.ParseOverride",
+	"internal/domain/policy.ParseOverride":         "internal/domain/policy.FuzzParseOverride",
+	"internal/domain/policy.Policy.DecodeTerms":    "internal/domain/policy.FuzzDecodeTerms",
+	"internal/store/sqlstore.settingsRow.read":     "- it hands on bytes to Policy.DecodeTerms",
+	"internal/edge/console.readDevices":            "internal/edge/console.FuzzTyped",
+	"internal/edge/cli.readRule":                   "internal/edge/cli.FuzzLimitChange",
+	"internal/server/run.ReadKey":                  "- it reads a file that only this program writes, and encoding/hex takes it apart",
 
 	"idworker.ParseID":                    "idworker.FuzzParseID",
 	"idworker.parse":                      "idworker.FuzzParseID",
@@ -165,6 +171,8 @@ var parsers = map[string]string{
 var others = map[string]string{
 	"api/wire.FuzzMeIsWhatJSONWrites":           "a name is written as encoding/json writes it",
 	"internal/domain/secondfactor.FuzzNewCode":  "whatever somebody types as a code is a code or none",
+	"internal/domain/policy.FuzzParseOverride":  "what is read is written so that it is read again",
+	"internal/domain/policy.FuzzDecodeTerms":    "what is kept is read again as it was",
 	"internal/domain/secondfactor.FuzzRedeem":   "no text is a code that was not given",
 	"internal/proof/lincheck.FuzzCheck":         "a quick judge of histories is compared with a slow one",
 	"internal/domain/audit.FuzzSpreadsheetText": "no text in an export begins a formula",

@@ -121,6 +121,9 @@ func search(short []Op) porcupine.CheckResult {
 	for i := range short {
 		ops[i] = porcupine.Operation{Input: &short[i], Call: int64(short[i].Call), Return: int64(short[i].Return)}
 	}
+	if severalIn(short) {
+		return porcupine.CheckOperationsTimeout(severalModel, ops, limit)
+	}
 	return porcupine.CheckOperationsTimeout(model, ops, limit)
 }
 

@@ -10,6 +10,10 @@
 // after the bound are found with every bound. [MeasuredBound] is the smallest
 // bound that explains a history.
 //
+// A user may have several logins at once, and the limit may change: see [Limit]. Then an end of
+// one login is no other's, no more are accepted than the limit allows but for the bound after
+// it was lowered, what a limit has ended does not come back, and what ends a user ends all.
+//
 // What was not answered, or answered with "undecided", may have happened at any
 // time after its question, or never.
 //

@@ -25,6 +25,13 @@ const (
 	// Enable.
 	Disable Kind = "disable"
 	Enable  Kind = "enable"
+	// EndOthers ends all logins but that of one token, by which it is asked for.
+	EndOthers Kind = "end others"
+	// Limit says that a user has Sessions logins at most from now on, and Named of them on
+	// devices with a name. A history in which it
+	// occurs is of a user who may have several: there a login ends that one on the same device, and
+	// others only if there are too many. Nothing is held of the reason of a refusal.
+	Limit Kind = "limit"
 )
 
 // An Outcome is what a client was answered.
@@ -58,6 +65,10 @@ type Op struct {
 	At      string
 	Outcome Outcome
 	Code    string // why it was refused; of an End, the reason
+	// Device is that of a Login: of several logins, one on the same device ends. "" is none.
+	Device   string
+	Sessions int // of a Limit
+	Named    int // of a Limit; 0: as many as on all
 	// Call and Return are when the question was sent and the answer was there, by
 	// one clock that never goes back. Of an Unknown, Return means nothing.
 	Call, Return time.Duration
@@ -73,6 +84,15 @@ func (o Op) String() string {
 		end = "?"
 	}
 	s := fmt.Sprintf("%v .. %s  %s %s %d: %s", o.Call.Round(time.Microsecond), end, o.User, o.Kind, o.Token, o.Outcome)
+	if o.Kind == Limit {
+		s += fmt.Sprintf(" to %d", o.Sessions)
+		if o.Named != 0 {
+			s += fmt.Sprintf(", %d on devices with a name", o.Named)
+		}
+	}
+	if o.Device != "" {
+		s += " on " + o.Device
+	}
 	if o.Code != "" {
 		s += " " + o.Code
 	}

@@ -36,7 +36,12 @@ type Pending struct {
 // token is that of the token presented, 0 for a Login and what names none; at is
 // the instance that is asked, or empty.
 func (r *Recorder) Ask(user string, k Kind, token int64, at string) *Pending {
-	p := &Pending{r: r, op: Op{User: user, Kind: k, Token: token, At: at}}
+	return r.AskFor(Op{User: user, Kind: k, Token: token, At: at})
+}
+
+// AskFor is Ask for a question that has more to it.
+func (r *Recorder) AskFor(o Op) *Pending {
+	p := &Pending{r: r, op: o}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.open[p] = struct{}{}

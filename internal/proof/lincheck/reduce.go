@@ -52,6 +52,9 @@ func reduce(all []Op, bound time.Duration) []Op {
 				o.Return = never
 				lost[o.Token] = o
 			}
+		case o.Kind == Limit && !o.unknown():
+			o.Return = underWay(all, o.Return)
+			out = append(out, o)
 		case o.Kind == Login && o.unknown():
 			o.Return = o.Call // from then on
 			out = append(out, o)
@@ -107,8 +110,9 @@ func lives(all []Op) (over, begun map[int64]time.Duration) {
 	}
 	slices.SortFunc(logins, func(a, b Op) int { return cmp.Compare(b.Token, a.Token) })
 	next := never // when the first answer came of all later logins
+	several := severalIn(all)
 	for _, o := range logins {
-		if next != never {
+		if next != never && !several {
 			ended(o.Token, next)
 		}
 		next = min(next, o.Return)
@@ -119,4 +123,16 @@ func lives(all []Op) (over, begun map[int64]time.Duration) {
 		}
 	}
 	return over, begun
+}
+
+// underWay is when the last of the logins was answered that were under way at that instant:
+// until then a login may go by the limit of before, which it has read. It commits later.
+func underWay(all []Op, at time.Duration) time.Duration {
+	last := at
+	for _, o := range all {
+		if o.Kind == Login && !o.unknown() && o.Call < at {
+			last = max(last, o.Return)
+		}
+	}
+	return last
 }

@@ -41,6 +41,9 @@ func ownWord(all []Op) (why string, ops []Op) {
 // nothing else had been asked for by then that may have ended it.
 func replacedBy(all []Op, login *Op) int64 {
 	before := none
+	if severalIn(all) {
+		return none
+	}
 	for _, o := range all {
 		if o.Kind == Login && o.Outcome == Done && o.Token < login.Token {
 			before = max(before, o.Token)

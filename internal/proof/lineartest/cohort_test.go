@@ -19,14 +19,15 @@ import (
 // while others ask these about their tokens. All of them are in this process, and
 // the answers that they receive are recorded on its clock.
 type cohort struct {
-	t       testing.TB
-	d       *e2e.Deployment
-	servers []*server
-	people  []*person
-	rec     *lincheck.Recorder
-	http    *http.Client
-	stop    chan struct{}
-	lost    atomic.Int64 // answers that decided nothing
+	t        testing.TB
+	d        *e2e.Deployment
+	servers  []*server
+	people   []*person
+	sessions int // of a person at once, at most, whatever the policy becomes
+	rec      *lincheck.Recorder
+	http     *http.Client
+	stop     chan struct{}
+	lost     atomic.Int64 // answers that decided nothing
 }
 
 // A server is an instance of a cohort and its name in the record.
@@ -35,7 +36,7 @@ type server struct {
 	name string
 }
 
-// A person has one login at a time, and remembers the tokens of the last few.
+// A person has one login at a time, or several, and remembers the tokens of the last few.
 type person struct {
 	name     string
 	password string // of the one goroutine that logs in
@@ -56,16 +57,17 @@ type ticket struct {
 // nearly idle is looked at there.
 const lifetime = 8 * time.Second
 
-// gather starts so many instances of the program at path, and registers people.
-// vars, if not nil, is further variables of an instance.
-func gather(t testing.TB, d *e2e.Deployment, path string, instances, people int, vars func(instance int) []string) *cohort {
+// gather starts so many instances of the program at path, and registers people, who have
+// so many sessions at once. vars, if not nil, is further variables of an instance.
+func gather(t testing.TB, d *e2e.Deployment, path string, instances, people, sessions int, vars func(instance int) []string) *cohort {
 	t.Helper()
 	next := &http.Transport{MaxIdleConnsPerHost: 100}
 	t.Cleanup(next.CloseIdleConnections)
-	c := &cohort{t: t, d: d, http: &http.Client{Transport: next, Timeout: 8 * time.Second}, stop: make(chan struct{})}
+	c := &cohort{t: t, d: d, sessions: sessions, http: &http.Client{Transport: next, Timeout: 8 * time.Second}, stop: make(chan struct{})}
 	e2e.Must(t, d.With(), "", "migrate", "up")
 	e2e.Execute(t, d.SQL(t), "UPDATE settings SET version = version + 1, touch_interval_ms = 100, absolute_lifetime_ms = ?, "+
-		"idle_timeout_ms = ?, sweep_schedule = '@every 1s' WHERE scope = 'global'", lifetime.Milliseconds(), lifetime.Milliseconds())
+		"idle_timeout_ms = ?, sweep_schedule = '@every 1s', max_sessions = ?, reduced_to = ?, slots = ? WHERE scope = 'global'",
+		lifetime.Milliseconds(), lifetime.Milliseconds(), sessions, sessions, sessions-1)
 	for i := range instances {
 		more := []string{"FLAKEPASS_LOG_LEVEL", "warn"}
 		if vars != nil {
@@ -80,6 +82,9 @@ func gather(t testing.TB, d *e2e.Deployment, path string, instances, people int,
 		c.people = append(c.people, p)
 	}
 	c.rec = lincheck.NewRecorder()
+	if sessions > 1 {
+		c.limited(sessions, 0, func() bool { return true })
+	}
 	return c
 }
 
@@ -125,9 +130,9 @@ func (c *cohort) undecided(p *lincheck.Pending) {
 	c.lost.Add(1)
 }
 
-func (c *cohort) login(at *server, p *person) (t ticket, ok bool) {
-	op := c.rec.Ask(p.name, lincheck.Login, 0, at.name)
-	a := c.ask(at, "POST", "/v1/login", e2e.Object("username", p.name, "password", p.password), "")
+func (c *cohort) login(at *server, p *person, on string) (t ticket, ok bool) {
+	op := c.rec.AskFor(lincheck.Op{User: p.name, Kind: lincheck.Login, At: at.name, Device: on})
+	a := c.ask(at, "POST", "/v1/login", credentials(p, on), "")
 	switch {
 	case a.status == 200:
 		id, err := strconv.ParseInt(a.SessionID, 10, 64)
@@ -205,7 +210,9 @@ func (c *cohort) newPassword(at *server, p *person, t ticket) (ok bool) {
 // sound is what the rows have to be like afterwards, by themselves.
 func (c *cohort) sound() {
 	c.t.Helper()
-	if n := e2e.Count(c.t, c.d.SQL(c.t), "SELECT COUNT(*) FROM users WHERE token_id <= token_floor"); n != 0 {
-		c.t.Errorf("%d logins that live are at or below the floor of their user", n)
+	for _, table := range []string{"users", "user_slots"} {
+		if n := e2e.Count(c.t, c.d.SQL(c.t), "SELECT COUNT(*) FROM "+table+" WHERE token_id <= token_floor"); n != 0 {
+			c.t.Errorf("%d logins in %s that live are at or below the floor of their slot", n, table)
+		}
 	}
 }

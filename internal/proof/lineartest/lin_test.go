@@ -146,9 +146,10 @@ func TestRecordedHistories(t *testing.T) {
 
 func (c situation) run(t *testing.T) string {
 	length, seed := linLength(t), seedOf(t)
-	t.Logf("%v, %s=%d", length, linSeed, seed)
+	sessions := sessionsOf(seed)
+	t.Logf("%v, %s=%d, %d sessions a person", length, linSeed, seed, sessions)
 	now := c.begin(t)
-	all := gather(t, now.d, e2e.Binary(t), 3, 16, now.vars)
+	all := gather(t, now.d, e2e.Binary(t), 3, 16, sessions, now.vars)
 	all.run(seed, length, func() {
 		if now.during != nil {
 			now.during(all, length)

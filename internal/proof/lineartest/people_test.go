@@ -49,7 +49,7 @@ func (c *cohort) any(rng *rand.Rand) *server { return c.servers[rng.IntN(len(c.s
 // forgetful leaves the first login to the sweep.
 func (c *cohort) live(p *person, rng *rand.Rand, forgetful bool) {
 	for ; c.pause(rng, 100*time.Millisecond); forgetful = false {
-		t, ok := c.login(c.any(rng), p)
+		t, ok := c.login(c.any(rng), p, c.device(rng))
 		if !ok {
 			continue
 		}
@@ -76,10 +76,21 @@ func (c *cohort) live(p *person, rng *rand.Rand, forgetful bool) {
 				at := c.any(rng)
 				both.Go(func() { c.logout(at, p, t) })
 			}
-			c.login(c.any(rng), p)
+			c.login(c.any(rng), p, c.device(rng))
 			both.Wait()
+		case c.sessions > 1 && how < 80: // it goes on beside the next one, or alone
+			switch {
+			case how < 47:
+				c.endMore(c.any(rng), p, t, how < 42)
+			case how < 52:
+				c.endAnother(c.any(rng), rng, p, t)
+			}
 		default:
 			c.logout(c.any(rng), p, t)
+			// A login soon after it carries its end to the others; here none does.
+			if how >= 80 && !c.wait(2*e2e.Bound) {
+				return
+			}
 		}
 	}
 }
@@ -91,7 +102,7 @@ func (c *cohort) look(p *person, rng *rand.Rand) {
 		n := len(p.tickets)
 		var t ticket
 		if n > 0 {
-			t = p.tickets[max(0, n-1-rng.IntN(4)*rng.IntN(2))]
+			t = p.tickets[max(0, n-1-rng.IntN(3+c.sessions)*rng.IntN(2))]
 		}
 		p.mu.Unlock()
 		if n > 0 {
@@ -112,6 +123,10 @@ func (c *cohort) operate(rng *rand.Rand) {
 			} else {
 				op.Ended(code)
 			}
+		}
+		if c.sessions > 1 && rng.IntN(2) == 0 {
+			c.changeLimit(rng)
+			continue
 		}
 		if rng.IntN(2) == 0 {
 			do(lincheck.End, "logout", "token_revoked")

@@ -53,6 +53,8 @@ var needs = []need{
 	{"Prove", "servers", End},
 	{"RemoteAge", "remote", End},
 	{"RemoteDrops", "remote", OneStory},
+	{"Doubt", "limit", PolicyEnd},
+	{"Reduce", "limit", NoReturn},
 }
 
 // superfluous is a rule without which the others hold: below the watermark that
@@ -137,6 +139,7 @@ func TestEveryEventHappens(t *testing.T) {
 		"its read arrives: alive", "reads the row: over by the policy, 401", "says without a read that it is over by the policy, 401",
 		"is used near the idle end: written, 200", "is used near the idle end: over by the policy, 401", "use is committed late",
 		"logout is committed late, and acknowledged", "newer login, acknowledged", "the policy change is committed late", "the sweep clears the row",
+		"reads the row: too many, and ends it, 401", "reads the row: too many, and the commit hangs: 503",
 		"reaches from now on a server that is no longer the primary", "crashes and starts anew", "the Remote asks instance 0: alive",
 	} {
 		if !happened[what] {

@@ -48,6 +48,12 @@ type Rules struct {
 	RemoteAge bool
 	// RemoteDrops: a Remote that receives a policy change forgets what it remembers.
 	RemoteDrops bool
+	// Doubt: who learns that users may have fewer sessions believes no "alive" of
+	// before.
+	Doubt bool
+	// Reduce: a session that is too many is ended in the row, by the read that finds it,
+	// before anybody says so.
+	Reduce bool
 }
 
 // All are the rules of the program.
@@ -55,7 +61,7 @@ func All() Rules {
 	return Rules{
 		StampAlways: true, PromptOrAgain: true, SweepFence: true, RowLeads: true, RowTells: true, WriteNear: true,
 		ProvenAge: true, LockedNo: true, Fence: true, OneRead: true, AskLogout: true, Prove: true, AsOf: true,
-		RemoteAge: true, RemoteDrops: true,
+		RemoteAge: true, RemoteDrops: true, Doubt: true, Reduce: true,
 	}
 }
 
@@ -66,6 +72,7 @@ const (
 	byNothing kind = iota
 	byIdle         // the time since the last use
 	byAge          // the time since the login
+	byLimit        // a newer session lives, and a user may have as many as "timeout" says
 )
 
 // A World says what may happen, and how often.

@@ -42,6 +42,7 @@ type instance struct {
 	readSeen           uint8
 	readVer, readLimit uint8
 	readBase           uint8
+	doubt              uint8 // no "alive" as of then or before is believed
 }
 
 // A remote is a Remote behind instance 0.
@@ -83,9 +84,17 @@ func (m *search) start() state {
 		s.in[i] = instance{has: 1, asOf: 1, seen: 1, horizon: 1, policy: p}
 	}
 	if m.world.Remote {
-		s.remote = remote{has: 1, asOf: 1, until: 1 + m.world.Long, horizon: 1, version: 1}
+		s.remote = remote{has: 1, asOf: 1, until: m.until(&s.in[0]), horizon: 1, version: 1}
 	}
 	return s
+}
+
+// until is when a Remote asks again about what instance in told it.
+func (m *search) until(in *instance) uint8 {
+	if m.world.Kind == byLimit {
+		return m.world.End + 1
+	}
+	return m.fact(in.seen) + in.policy.timeout
 }
 
 // fact is what the policy judges by.
@@ -98,7 +107,14 @@ func (m *search) fact(seen uint8) uint8 {
 
 func lives(r row) bool { return r.session == 1 && r.floor < 1 }
 
+// tooMany reports whether a policy allows fewer sessions than live. All worlds with such a
+// policy begin with a second session, which is newer.
+func (m *search) tooMany(p policy) bool { return m.world.Kind == byLimit && p.timeout < 2 }
+
 func (m *search) overByPolicy(s *state) bool {
+	if m.world.Kind == byLimit {
+		return lives(s.row) && m.tooMany(s.policy)
+	}
 	return m.world.Kind != byNothing && lives(s.row) && m.fact(s.row.seen) <= s.policy.mark(s.now)
 }
 
@@ -133,6 +149,9 @@ func (m *search) normal(s *state) {
 		}
 		if in.horizon != 0 && s.now-in.horizon > bound {
 			in.horizon = 0
+		}
+		if in.reading == 0 && s.now > in.doubt {
+			in.doubt = 0
 		}
 		if in.has != 0 && s.now-in.asOf > life {
 			in.has, in.asOf, in.seen = 0, 0, 0

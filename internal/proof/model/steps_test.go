@@ -67,6 +67,9 @@ func (m *search) learn(s *state, i int, p policy) {
 	if p.version <= in.policy.version {
 		return
 	}
+	if m.rules.Doubt && m.tooMany(p) {
+		in.doubt, in.has, in.asOf, in.seen = s.now, 0, 0, 0
+	}
 	in.policy = p
 }
 
@@ -101,6 +104,9 @@ func (m *search) remember(s *state, i int, read, seen uint8, p policy) {
 	}
 	if !m.rules.AsOf {
 		read = s.now
+	}
+	if in.doubt != 0 && read <= in.doubt {
+		return
 	}
 	if in.has == 0 || in.asOf < read {
 		in.has, in.asOf, in.seen = 1, read, seen
@@ -144,6 +150,17 @@ func (m *search) reads(s *state, i int, emit emit) {
 	case ended:
 		n.in[i].dead = 1
 		emit("reads the row: ended, 401", i, n, 0)
+	case reduced:
+		m.commit(&n, endUser, s.now)
+		n.in[i].dead, n.said = 1, max(n.said, 1)
+		emit("reads the row: too many, and ends it, 401", i, n, 0)
+		if s.late > 0 {
+			n := *s
+			n.late--
+			n.calm = 0
+			n.write = write{kind: endUser, by: uint8(i), at: s.now}
+			emit("reads the row: too many, and the commit hangs: 503", i, n, 0)
+		}
 	case overByPolicy:
 		n.said = max(n.said, 1)
 		n.in[i].has, n.in[i].asOf, n.in[i].seen = 0, 0, 0
@@ -186,8 +203,7 @@ func (m *search) remoteSteps(s *state, emit emit) {
 		if !m.rules.RemoteAge {
 			asOf = s.now
 		}
-		until := m.fact(in.seen) + in.policy.timeout
-		n.remote.has, n.remote.asOf, n.remote.until, n.remote.version = 1, asOf, until, in.policy.version
+		n.remote.has, n.remote.asOf, n.remote.until, n.remote.version = 1, asOf, m.until(in), in.policy.version
 		emit("the Remote asks instance 0: alive", 0, n, 0)
 	}
 }

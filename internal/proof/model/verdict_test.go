@@ -7,11 +7,12 @@ const (
 	yes          verdict = iota
 	ended                // 401: an end is known
 	overByPolicy         // 401: too old, or idle
+	reduced              // 401: too many, and ended by the read that found it
 	ask                  // what is remembered cannot say
 	undecided            // 503
 )
 
-func (v verdict) refused() bool { return v == ended || v == overByPolicy }
+func (v verdict) refused() bool { return v == ended || v == overByPolicy || v == reduced }
 
 func fresh(now, horizon uint8) bool { return horizon != 0 && now-horizon <= bound }
 
@@ -61,6 +62,14 @@ func (m *search) truth(s *state, i int) verdict {
 	switch x := m.fact(r.seen); {
 	case !lives(r):
 		return ended
+	case m.tooMany(p) && !m.rules.Reduce:
+		return overByPolicy
+	case m.tooMany(p) && s.write.kind != none:
+		return undecided // waited for the writer in vain
+	case m.tooMany(p):
+		return reduced
+	case m.world.Kind == byLimit:
+		return yes
 	case m.world.Kind == byNothing || x > p.mark(s.now):
 		return yes
 	case m.rules.LockedNo && s.write.kind != none && in.stale == 0:

@@ -117,14 +117,18 @@ func (m *search) sweeps(s *state, emit emit) {
 	if !m.world.Sweep || s.write.kind != none || !m.overByPolicy(s) || m.rules.SweepFence && s.setting != 0 {
 		return
 	}
+	kind, at := uint8(swept), uint8(0)
+	if m.world.Kind == byLimit {
+		kind, at = endUser, s.now // the feed needs it: nobody else knows which session it is
+	}
 	n := *s
-	m.commit(&n, swept, 0)
+	m.commit(&n, kind, at)
 	emit("the sweep clears the row", -1, n, 0)
 	if s.late > 0 {
 		n := *s
 		n.late--
 		n.calm = 0
-		n.write = write{kind: swept, at: s.now}
+		n.write = write{kind: kind, at: s.now}
 		emit("the sweep clears the row, and the commit hangs", -1, n, 0)
 	}
 }
@@ -137,6 +141,9 @@ func (m *search) sets(s *state, emit emit) {
 	n.sets--
 	n.calm = 0
 	base := s.policy.mark(s.now)
+	if m.world.Kind == byLimit {
+		base = 0 // a higher limit finds alive what nobody has ended
+	}
 	q := n
 	m.setPolicy(&q, base)
 	emit("the timeout is changed", -1, q, 0)

@@ -330,7 +330,7 @@ func asvs14to17() asvsTable {
 				"internal/proof/lifecycletest", "TestNoSecretIsWrittenAnywhere", "",
 			},
 			{
-				"16.3.1", "a login without its event", "internal/store/sqlstore/sessions.go",
+				"16.3.1", "a login without its event", "internal/store/sqlstore/begin.go",
 				"\t\t\t\terr = s.recordBegun(tx, o, begun)",
 				"\t\t\t\t_ = s.recordBegun(tx, o, begun)",
 				"internal/store/sqlstore", "TestRecordedBeginIsThereWithItsEventOrNotAtAll", "",
@@ -409,8 +409,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.5.3", "what is undecided is a refusal", "internal/edge/httpapi/verifications.go",
-				"\t\treturn wire.Verification{State: wire.Undecided}, err",
-				"\t\treturn wire.Verification{State: wire.Refused, Code: \"token_invalid\"}, nil",
+				"\t\treturn wire.Verification{State: wire.Undecided}, nil, err",
+				"\t\treturn wire.Verification{State: wire.Refused, Code: \"token_invalid\"}, nil, nil",
 				"internal/edge/httpapi", "TestUndecidedIsNoRefusal", "",
 			},
 			{

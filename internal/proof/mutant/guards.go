@@ -11,7 +11,7 @@ func guards() []Mutant {
 	}
 	return []Mutant{
 		passive("a passive request is a use", "} else if !used.IsZero() && now.Sub(", "} else if now.Sub("),
-		passive("a passive request is a use in the last seconds", "s.unsure(&got, rule, issued, now, !used.IsZero())", "s.unsure(&got, rule, issued, now, true)"),
+		passive("a passive request is a use in the last seconds", "s.unsure(&got, &rule, issued, now, !used.IsZero())", "s.unsure(&got, &rule, issued, now, true)"),
 		guard("no word of passive requests to the verifier", "api/flakepass/guard.go", "if g.passive || passive(r.Header) {", "if g.passive {", "^TestPassive"),
 		guard("a route for no role is for all", "api/flakepass/guard.go", "append([]string{}, roles...)", "append([]string(nil), roles...)", "^TestOnly"),
 		guard("roles are not checked", "api/flakepass/guard.go", "g.roles != nil && !slices.Contains(g.roles, who.Role)", "g.roles != nil && len(g.roles) == 0 && !slices.Contains(g.roles, who.Role)", "^TestOnly"),

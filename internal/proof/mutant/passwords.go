@@ -26,7 +26,7 @@ func passwords() []Mutant {
 			Package: account, Test: "^TestStolenShortPassword",
 		}, {
 			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/login.go",
-			Old: "case user.PasswordVersion != h.PasswordVersion, !user", New: "case !user", Package: "internal/domain/login", Test: "^TestATicketFinishes",
+			Old: "case user.PasswordVersion != h.PasswordVersion, h.Last", New: "case h.Last", Package: "internal/domain/login", Test: "^TestATicketFinishes",
 		}, {
 			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/breached.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",

@@ -15,24 +15,24 @@ func promises() []Mutant {
 	)
 	mutants := []Mutant{
 		// StampAlways and PromptOrAgain.
-		rule("a login that ends none stamps nothing", store+"/sessions.go",
+		rule("a login that ends none stamps nothing", store+"/begin.go",
 			`stamp := ", " + s.DB.d.stampNow()`, `stamp := ""`, store, "^TestActThatEndsNothing"),
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
-		rule("the end of a user without a login stamps nothing", store+"/endings.go",
-			"case errors.Is(err, session.ErrNotFound) && e.ID == 0:", "case errors.Is(err, session.ErrNotFound) && e.ID < 0:", store, "^TestActThatEndsNothing"),
-		rule("that nothing lives is said without a stamp", store+"/endings.go",
+		rule("the end of a user without a login stamps nothing", store+"/enduser.go",
+			"\tif failed := s.restamp(ctx, int64(e.UserID), start); failed != nil {", "\tif failed := s.restamp(ctx, int64(e.UserID), time.Now()); failed != nil {", store, "^TestActThatEndsNothing"),
+		rule("that nothing lives is said without a stamp", store+"/enduser.go",
 			"; failed != nil {", "; failed != nil && e.ID != 0 {", store, "^TestEndIsNotAcknowledged"),
 		rule("an end of all looks at no end of before", store+"/settings.go",
-			"max(head.Highest, ended, ", "max(head.Highest, ", store, "^TestEndOfAllCovers"),
+			"max(highest, ended, ", "max(highest, 0*ended, ", store, "^TestEndOfAllCovers"),
 		rule("an end of all goes by the clock of an instance that is ahead", store+"/settings.go",
-			"there.Before(begun) {", "there.Before(begun) && floor != 0 {", store, "^TestClockThatIsAhead"),
+			"there.Before(begun) {", "there.Before(begun) && highest < 0 {", store, "^TestClockThatIsAhead"),
 		rule("an end of all is as of the clock of the database", "internal/domain/operator/sessions.go",
 			"s.Floor.EndAll(ctx, s.Now(), e)", "s.Floor.EndAll(ctx, s.clock(), e)", "internal/domain/operator", "^TestEndOfAllGoesByTheRight"),
-		rule("a slow login that ends none is not stamped anew", store+"/sessions.go",
-			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && begun.Replaced.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+		rule("a slow login that ends none is not stamped anew", store+"/begin.go",
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && len(begun.Replaced) != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
-			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && ended.ID != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && len(ended) != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 
 		// RowLeads.
 		rule("a use that is passed on counts at once", memory+"/changes.go",
@@ -64,13 +64,13 @@ func promises() []Mutant {
 
 		// LockedNo.
 		rule("a refusal does not wait for a use", store+"/settle.go",
-			`FROM users WHERE id = ?"+s.DB.d.forRead, found.UserID)`, `FROM users WHERE id = ?", found.UserID)`, store, "^TestRefusalWaitsForAUse"),
+			`WHERE id = ?"+s.DB.d.forRead, found.RowID)`, `WHERE id = ?", found.RowID)`, store, "^TestRefusalWaitsForAUse"),
 
 		// ProvenAge.
 		rule("too old by the policy that is known here", service,
-			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
+			"case !issued.After(s.Known.Watermark()):", "case s.Policy.Current().For(``, ``).Expired(issued, s.now()):", domain, "^TestTooOldByAPolicy"),
 		rule("a Remote refuses by the policy that it knows", "api/flakepass/remote_known.go",
-			"id.UnixMilli() <= rule.bornBase", "id.UnixMilli() <= max(rule.bornBase, time.Now().UnixMilli()-rule.absolute)", "internal/proof/remote", "^TestRemoteFollowsThePolicy"),
+			"id.UnixMilli() <= rule.oldest", "id.UnixMilli() <= max(rule.oldest, time.Now().UnixMilli()-rule.absolute)", "internal/proof/remote", "^TestRemoteFollowsThePolicy"),
 		rule("any poll proves a watermark", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "proven.After(k.watermark)", feed, "^TestWatermark"),
 		rule("a watermark falls", feed+"/feed.go",
@@ -78,7 +78,7 @@ func promises() []Mutant {
 		rule("the clock is that of this machine", feed+"/feed.go",
 			"return c.at(f.Now()), true", "return f.Now(), true", feed, "^TestClockIs"),
 		rule("a clock of this machine raises the bases", "internal/domain/policy/policy.go",
-			"if known != nil && p.LimitsErr != nil {", "if known != nil {\n\t\t\tp.AbsoluteBase = later(p.AbsoluteBase, known.OldestIssued(time.Now()))\n\t\t}\n\t\tif known != nil && p.LimitsErr != nil {",
+			"if known != nil && p.LimitsErr != nil {", "if known != nil {\n\t\t\tp.AbsoluteBase = later(p.AbsoluteBase, known.For(``, ``).OldestIssued(time.Now()))\n\t\t}\n\t\tif known != nil && p.LimitsErr != nil {",
 			"internal/domain/policy", "^TestBasesStay"),
 
 		// OneRead.
@@ -103,11 +103,11 @@ func promises() []Mutant {
 
 		// SweepFence.
 		rule("a sweep goes by the policy with which it began", store+"/sweep.go",
-			"over(now.within(m), stage)", "over(m, stage+sweep.Stage(0*now.Now))", store, "^TestSweepClearsNothing"),
+			"m, same := now.within(m)", "_, same := now.within(m)", store, "^TestSweepClearsNothing"),
 
 		// Prove.
 		rule("a server that takes no writes decides", store+"/sessions.go",
-			"\tcase row.ReadOnly:", "\tcase row.ReadOnly && row.UserID < 0:", store, "^TestReadOnlyServerDecidesNothing"),
+			"\tcase rows[0].ReadOnly:", "\tcase rows[0].ReadOnly && rows[0].UserID < 0:", store, "^TestReadOnlyServerDecidesNothing"),
 		rule("another server goes on where the last one was", feed+"/feed.go",
 			"err == nil && (last.setBack(news.Now, start) || moved)", "err == nil && last.setBack(news.Now, start)", feed, "^TestAnotherServer"),
 

@@ -10,6 +10,9 @@ func rights() []Mutant {
 	link := func(name, old, change, test string) Mutant {
 		return Mutant{Name: "rights: " + name, File: store + "/resets.go", Old: old, New: change, Package: store, Test: test}
 	}
+	own := func(name, old, change, test string) Mutant {
+		return Mutant{Name: "rights: " + name, File: "internal/domain/session/own.go", Old: old, New: change, Package: "internal/domain/session", Test: test}
+	}
 	verb := func(what, of string) Mutant {
 		return Mutant{
 			Name: "rights: a token alone " + what, File: "internal/domain/operator/needs.go", Old: of + "audit.NeedsProof", New: of + "audit.NeedsAdmin",
@@ -22,12 +25,12 @@ func rights() []Mutant {
 			Package: store, Test: "^TestOneOfAHundredIsTheFirstAdmin$/^SQLite$",
 		},
 		right("no actor is checked", "case need == audit.NeedsNothing || by.Inside():", "case need != 0 || by.Inside():", "^TestEndedLogins"),
-		right("the global floor ends no right", "rows[0].Row.GlobalFloor = floors[0]", "rows[0].Row.GlobalFloor = 0", "^TestEndedLogins"),
+		right("the global floor ends no right", "row.Row.GlobalFloor = floor", "row.Row.GlobalFloor = 0 * floor", "^TestEndedLogins"),
 		right("a disabled account may act", "if s := r.Row.current(time.Time{}); !s.Alive() {", "if s := r.Row.current(time.Time{}); s.ID == 0 {", "^TestEndedLogins"),
 		right("the role does not matter", "case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),", "case false,", "^TestWhoMayWhat"),
 		right("the proof of another login counts", "r.TokenProvedID == r.Row.TokenID && ", "", "^TestProofIs"),
 		right("a proof is good for ever", "age <= audit.ProofLife && ", "", "^TestProofIs"),
-		right("an event needs no permit", "e.Need > p.need ||", "false ||", "^TestNoEventWithout"),
+		right("an event needs no permit", "!p.need.Includes(e.Need) ||", "false ||", "^TestNoEventWithout"),
 		right("an event is by another actor", "e.By.ID != p.by.ID || ", "", "^TestNoEventWithout"),
 		right("a login that was replaced may act", "\tdefault:\n\t\treturn session.RefusalOf(session.Replaced)", "\tcase 0:\n\t\treturn session.RefusalOf(session.Replaced)", "^TestEndedLogins"),
 		link("a link outlives the right of its issuer", "COALESCE(i.role, '') = 'admin' AND i.disabled_at IS NULL AND COALESCE(i.updated_at, 0) = r.issuer_changed_at", "1 = 1", "^TestLinkEndsWith"),
@@ -36,6 +39,15 @@ func rights() []Mutant {
 		{
 			Name: "rights: two changes of one millisecond are one", File: store + "/accounts.go",
 			Old: `"updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"`, New: `"updated_at = " + d.now`, Package: store, Test: "^TestLinkEndsThough",
+		},
+		right("users need no proof for their other logins", "case need.Includes(audit.NeedsOwnProof) &&", "case need >= audit.NeedsProof &&", "^TestAProofOfNoRole$"),
+		own("a foreign login can be ended", "if held.UserID != by.ID {", "if held.UserID == 0 {", "^TestAForeignLogin"),
+		own("a token alone logs out the other devices", "Need: audit.NeedsOwnProof, Reason: OtherDevices", "Need: audit.NeedsLogin, Reason: OtherDevices", "^TestEndOfTheOtherLogins"),
+		own("a token alone ends the login of another device", "r.Need, r.Reason = audit.NeedsOwnProof, AnotherDevice", "r.Reason = AnotherDevice", "^TestEndOfAnOwnLogin"),
+		own("what was over is answered to anybody", "err = cmp.Or(s.Rights.Authorize(ctx, e.Record.By, need), err)", "err = cmp.Or(err, err)\n\t\t_ = need", "^TestAnOwnLoginThatWasOver"),
+		{
+			Name: "rights: the end of several logins has no event", File: store + "/enduser.go", Old: "\t\treturn may.record(event)\n", New: "\t\t_, _ = may, event\n\t\treturn nil\n",
+			Package: "internal/proof/lifecycletest", Test: "^TestPeopleEndTheirOther",
 		},
 		verb("gives out a link", "startReset:       "),
 		verb("makes an admin", "createPrivileged: "),

@@ -160,8 +160,11 @@ func newWorld(t testing.TB, start func(t testing.TB, w *world)) *world {
 // post sends alice's name and password to flakepass itself.
 func (w *world) post(path, token string, status int) []byte {
 	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.api+path,
-		strings.NewReader(`{"username":"alice","password":"`+password+`"}`))
+	body := ""
+	if token == "" {
+		body = `{"username":"alice","password":"` + password + `"}`
+	}
+	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.api+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}

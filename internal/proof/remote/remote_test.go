@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -430,6 +433,228 @@ func TestRemoteFollowsThePolicy(t *testing.T) {
 			t.Error("the server was asked about a token that is too old under every policy to come")
 		}
 		h.good(r, h.login("bob", "user"))
+	})
+}
+
+// TestRemoteGoesByTheTimesOfARole: shorter or longer than those of the policy, also after
+// another change; and one of an earlier version, which knows no overrides, says the same.
+func TestRemoteGoesByTheTimesOfARole(t *testing.T) {
+	for _, older := range []bool{false, true} {
+		in(t, 1, func(t *testing.T, h *house) {
+			n := newNetwork(h.places[0])
+			r := h.remote(n, func(o *flakepass.RemoteOptions) {
+				if older {
+					o.Client = &http.Client{Transport: olderNetwork{n}}
+				}
+			})
+			alice, guest, root := h.login("alice", "user"), h.login("guest", "guest"), h.login("root", "admin")
+			p := policy.Default()
+			p.Overrides = []policy.Override{
+				{Scope: policy.Scope{Role: "guest"}, Idle: 40 * time.Second},
+				{Scope: policy.Scope{Role: "admin"}, Idle: 30 * time.Minute, Absolute: 80 * time.Minute},
+				{Scope: policy.Scope{Role: "service"}, Absolute: 24 * time.Hour}, // that of this Remote
+			}
+			p.Idle, p.Absolute = 10*time.Minute, 40*time.Minute
+			h.truth.change(p)
+			time.Sleep(3 * time.Second)
+			for range 6 {
+				for _, token := range []flakepass.Token{alice, guest, root} {
+					h.good(r, token)
+				}
+				time.Sleep(15 * time.Second)
+			}
+			for _, token := range []flakepass.Token{alice, guest, root} {
+				h.good(r, token)
+			}
+			time.Sleep(45 * time.Second) // an answer is repeated for longer
+			h.good(r, alice)
+			h.bad(r, guest, flakepass.ErrIdle)
+			time.Sleep(11 * time.Minute)
+			h.bad(r, alice, flakepass.ErrIdle)
+			h.good(r, root)
+			for range 2 {
+				time.Sleep(20 * time.Minute)
+				h.good(r, root)
+			}
+			p.Touch = 2 * time.Minute
+			h.truth.change(p) // the policy has ended by now what is younger than this login
+			time.Sleep(3 * time.Second)
+			h.good(r, root)
+			time.Sleep(20 * time.Minute)
+			h.good(r, root)
+			time.Sleep(10 * time.Minute)
+			h.bad(r, root, flakepass.ErrExpired)
+		})
+	}
+}
+
+// TestRemoteKnowsTheSlotOfAnEnd: an end in one slot of a user says nothing about the others,
+// whatever their IDs are, and reaches who repeats an answer of that slot.
+func TestRemoteKnowsTheSlotOfAnEnd(t *testing.T) {
+	for ends := range 3 {
+		in(t, 1, func(t *testing.T, h *house) {
+			n := newNetwork(h.places[0])
+			r := h.remote(n, nil)
+			tokens := h.people(3)
+			h.further(tokens)
+			h.several()
+			for range 6 { // until the stream is relied on
+				for _, token := range tokens {
+					h.good(r, token)
+				}
+				time.Sleep(time.Second)
+			}
+			before := n.calls.Load()
+			h.logout(tokens[ends], h.places[0], true)
+			time.Sleep(5 * time.Millisecond)
+			for i, token := range tokens {
+				if i == ends {
+					h.bad(r, token, flakepass.ErrLoggedOut)
+				} else {
+					h.good(r, token)
+				}
+			}
+			if n.calls.Load() != before {
+				t.Errorf("slot %d: the server was asked; want the stream to say it", ends)
+			}
+		})
+	}
+}
+
+// An older network is that of a Remote of an earlier version, which does not say that it
+// knows of slots.
+type olderNetwork struct{ *network }
+
+func (n olderNetwork) RoundTrip(req *http.Request) (*http.Response, error) {
+	req = req.Clone(req.Context())
+	req.Header.Del("X-Auth-Slots")
+	return n.network.RoundTrip(req)
+}
+
+// TestOlderRemoteAsksEachTime where a user may have several sessions: it would not understand
+// the end of one in a further slot, and take that of one in slot 0 for the end of all. Before
+// that it repeats answers, and hears of ends.
+func TestOlderRemoteAsksEachTime(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, func(o *flakepass.RemoteOptions) { o.Client = &http.Client{Transport: olderNetwork{n}} })
+		tokens := h.people(3)
+		h.further(tokens)
+		asked := func(tokens ...flakepass.Token) int64 {
+			before := n.calls.Load()
+			for _, token := range tokens {
+				h.good(r, token)
+			}
+			return n.calls.Load() - before
+		}
+		for range 6 {
+			asked(tokens...)
+			time.Sleep(time.Second)
+		}
+		if n := asked(tokens...); n != 0 {
+			t.Errorf("one session a user: asked %d times of 3, want none", n)
+		}
+		h.several()
+		time.Sleep(3 * time.Second)
+		for range 6 {
+			asked(tokens...)
+			time.Sleep(time.Second)
+		}
+		if n := asked(append(tokens, tokens...)...); n != 6 {
+			t.Errorf("several sessions a user: asked %d times of 6", n)
+		}
+		// The one in slot 2 is the newest: its ID is above those that live.
+		for _, i := range []int{2, 0} {
+			h.logout(tokens[i], h.places[0], true)
+			time.Sleep(3 * time.Second)
+			h.bad(r, tokens[i], flakepass.ErrLoggedOut)
+			h.good(r, tokens[1])
+		}
+		// Slot 0 again, with an ID above that of the one that lives.
+		tokens[0] = h.login("again", "user")
+		h.truth.mu.Lock()
+		h.truth.rows[session.IDOf(tokens[0])].UserID = 77
+		h.truth.mu.Unlock()
+		h.good(r, tokens[0])
+		h.logout(tokens[0], h.places[0], true)
+		time.Sleep(3 * time.Second)
+		h.bad(r, tokens[0], flakepass.ErrLoggedOut)
+		h.good(r, tokens[1])
+	})
+}
+
+// TestFollowerThatKnowsNoSlotsGetsNoEnds where a user may have several sessions, and no
+// horizon, on which it would rely; one that knows them gets both.
+func TestFollowerThatKnowsNoSlotsGetsNoEnds(t *testing.T) {
+	for _, knows := range []string{"", "1"} {
+		in(t, 1, func(t *testing.T, h *house) {
+			tokens := h.people(2)
+			h.further(tokens)
+			h.several()
+			time.Sleep(3 * time.Second)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://auth.test/v1/revocations", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+h.mine().Reveal())
+			req.Header.Set("X-Auth-Slots", knows)
+			resp, err := newNetwork(h.places[0]).RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = resp.Body.Close() }()
+			read := make(chan string)
+			go func() {
+				text, _ := io.ReadAll(resp.Body)
+				read <- string(text)
+			}()
+			for _, token := range tokens {
+				h.logout(token, h.places[0], true)
+			}
+			time.Sleep(3 * time.Second)
+			cancel()
+			text := <-read
+			for _, part := range []string{"event: end\n", "event: slot_end\n", "horizon_age_ms"} {
+				if strings.Contains(text, part) != (knows == "1") {
+					t.Errorf("knows %q: %q in %s", knows, part, text)
+				}
+			}
+			if !strings.Contains(text, "event: beat\n") || !strings.Contains(text, "event: policy\n") {
+				t.Errorf("knows %q: no beat or no policy in %s", knows, text)
+			}
+		})
+	}
+}
+
+// TestRemoteDoubtsWhatWasSaidUnderAnotherPolicy: a policy that allows fewer sessions ends
+// some, and no end of them may have come yet. An answer that is still under way when the
+// policy comes is not repeated either.
+func TestRemoteDoubtsWhatWasSaidUnderAnotherPolicy(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, func(o *flakepass.RemoteOptions) { o.Timeout = 20 * time.Second })
+		token := h.people(1)[0]
+		for range 6 {
+			h.good(r, token)
+			time.Sleep(time.Second)
+		}
+		asked := make(chan struct{})
+		other := h.login("other", "user")
+		n.set(func(n *network) { n.back = 4 * time.Second }) // of this answer
+		go func() { defer close(asked); h.good(r, other) }()
+		time.Sleep(time.Millisecond)
+		n.set(func(n *network) { n.back = 0 })
+		h.truth.change(policy.Default())
+		<-asked
+		for _, token := range []flakepass.Token{token, other} {
+			before := n.calls.Load()
+			h.good(r, token)
+			if n.calls.Load() == before {
+				t.Error("an answer of before the change was repeated")
+			}
+		}
 	})
 }
 

@@ -167,13 +167,32 @@ func (h *house) login(name, role string) flakepass.Token {
 	return token
 }
 
+// further makes the logins of those tokens one user's, in one slot each.
+func (h *house) further(tokens []flakepass.Token) {
+	h.truth.mu.Lock()
+	defer h.truth.mu.Unlock()
+	for i, token := range tokens {
+		row := h.truth.rows[session.IDOf(token)]
+		row.UserID, row.Slot = 77, session.Slot(i)
+	}
+}
+
+// several puts a policy in force that allows several sessions a user.
+func (h *house) several() {
+	h.truth.mu.Lock()
+	defer h.truth.mu.Unlock()
+	next := h.truth.rule
+	next.MaxSessions = 3
+	h.truth.rule = h.truth.rule.Succeed(next, time.Now())
+}
+
 // logout ends a login at that instance, and notifies the others if notify is true. When
 // it returns, it is acknowledged.
 func (h *house) logout(token flakepass.Token, at *place, notify bool) {
 	h.truth.mu.Lock()
 	row := h.truth.rows[session.IDOf(token)]
 	row.Ended, row.EndedAt = session.LoggedOut, time.Now()
-	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Floor: row.ID, Reason: row.Ended, At: row.EndedAt})
+	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Slot: row.Slot, Floor: row.ID, Reason: row.Ended, At: row.EndedAt})
 	ended := *row
 	h.truth.mu.Unlock()
 	_ = at.session.Store.Publish(context.Background(), ended)
@@ -248,11 +267,11 @@ func (p *place) Settle(ctx context.Context, id idworker.ID, used time.Time) (ses
 	defer p.truth.mu.Unlock()
 	row, now := p.truth.rows[id], time.Now()
 	switch {
-	case p.truth.rule.Expired(idworker.Default().Time(id), now):
+	case p.truth.rule.For(row.Device.ClassName(), row.Role).Expired(idworker.Default().Time(id), now):
 		s.Ended = session.Expired
-	case p.truth.rule.Idled(row.Seen, now):
+	case p.truth.rule.For(row.Device.ClassName(), row.Role).Idled(row.Seen, now):
 		s.Ended = session.Idle
-	case used.Sub(row.Seen) >= p.truth.rule.Touch:
+	case used.Sub(row.Seen) >= p.truth.rule.For(row.Device.ClassName(), row.Role).Touch:
 		row.Seen = used
 	}
 	s.Seen = row.Seen
@@ -267,8 +286,8 @@ func (p *place) Touch(_ context.Context, id idworker.ID, seen time.Time) error {
 	p.truth.mu.Lock()
 	row, ok := p.truth.rows[id]
 	var now time.Time // zero if the row refuses the use
-	if ok && row.Alive() && !p.truth.rule.Idled(row.Seen, time.Now()) {
-		if seen.Sub(row.Seen) >= p.truth.rule.Touch {
+	if ok && row.Alive() && !p.truth.rule.For(row.Device.ClassName(), row.Role).Idled(row.Seen, time.Now()) {
+		if seen.Sub(row.Seen) >= p.truth.rule.For(row.Device.ClassName(), row.Role).Touch {
 			row.Seen = seen
 		}
 		now = row.Seen

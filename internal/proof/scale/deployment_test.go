@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -42,13 +43,13 @@ type deployment struct {
 	visits   atomic.Int64 // logins while something else went on
 }
 
-// build makes a deployment of n people, and checks that they are as they are
-// meant to be: LOAD DATA turns errors into warnings.
-func build(t testing.TB, n int, big bool, r *report) *deployment {
+// build makes a deployment of n people, those who are logged in with further slots, and
+// checks that they are as they are meant to be: LOAD DATA turns errors into warnings.
+func build(t testing.TB, n, further int, big bool, r *report) *deployment {
 	t.Helper()
 	c, err := mysql.ParseDSN(testenv.MySQL(t))
 	must(t, err)
-	d := &deployment{crowd: newCrowd(n), report: r, big: big, name: c.DBName, user: "scale_" + strings.ToLower(rand.Text()[:12])}
+	d := &deployment{crowd: newCrowd(n, further), report: r, big: big, name: c.DBName, user: "scale_" + strings.ToLower(rand.Text()[:12])}
 	connector, err := mysql.NewConnector(c)
 	must(t, err)
 	d.root = sql.OpenDB(connector)
@@ -66,6 +67,9 @@ func build(t testing.TB, n int, big bool, r *report) *deployment {
 	_, err = migrations.Up(t.Context(), d.store.SQL(), d.store.Dialect(), nil)
 	must(t, err)
 
+	if further > 0 {
+		execOn(t, d.root, "UPDATE settings SET max_sessions = ?, slots = ?, reduced_to = ?, version = version + 1 WHERE scope = 'global'", 1+further, further, 1+further)
+	}
 	if big {
 		d.furnish(t)
 		defer d.withoutRedo(t)()
@@ -117,9 +121,9 @@ func (d *deployment) resize(t testing.TB, size int64) {
 
 func (d *deployment) check(t testing.TB) {
 	t.Helper()
-	if alive, stale, out := d.alive(t), d.stale(t), d.count(t, "token_id IS NULL AND ended_reason = 'logged_out'"); alive != d.n/10*7 ||
+	if alive, stale, out := d.alive(t), d.stale(t), d.count(t, "token_id IS NULL AND ended_reason = 'logged_out'"); alive != d.n/10*(7+6*d.further) ||
 		stale != d.n/10 || out != d.n/10*3 {
-		t.Fatalf("%d people have a login, %d of them stale, and %d have logged out; want 7, 1 and 3 of each ten of %d", alive, stale, out, d.n)
+		t.Fatalf("%d logins, %d of them stale, and %d have logged out; want %d, 1 and 3 of each ten of %d", alive, stale, out, 7+6*d.further, d.n)
 	}
 	if d.big {
 		return // the same numbers, and a minute
@@ -141,8 +145,19 @@ func (d *deployment) stale(t testing.TB) int {
 
 func (d *deployment) count(t testing.TB, where string, args ...any) (n int) {
 	t.Helper()
-	must(t, d.root.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM users WHERE "+where, args...).Scan(&n))
+	for _, of := range d.tables() {
+		var here int
+		must(t, d.root.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+of.table+" WHERE "+where, args...).Scan(&here))
+		n += here
+	}
 	return n
+}
+
+// policy is the default one, with as many sessions a user as people here have.
+func (d *deployment) policy() policy.Policy {
+	p := policy.Default()
+	p.MaxSessions = 1 + d.further
+	return p
 }
 
 // mint makes an ID and a hash as a worker does.

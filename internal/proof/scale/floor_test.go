@@ -72,7 +72,7 @@ func (d *deployment) floor(t testing.TB) {
 	floor, err := d.settings.EndAll(t.Context(), time.Now())
 	took := time.Since(start)
 	must(t, err)
-	d.mustGoBy(t, "SELECT global_floor FROM settings", "const", "PRIMARY")
+	d.mustGoBy(t, "SELECT global_floor, slots FROM settings", "const", "PRIMARY")
 	testenv.Eventually(t, time.Minute, func() bool { _, err := service.Verify(t.Context(), one); return err != nil }, "the instance knows the floor")
 	d.number("global floor: living logins that it ends", float64(living), "")
 	d.time("global floor: the write", took)
@@ -112,7 +112,7 @@ func (d *deployment) behind(t testing.TB, living int) {
 		cleared = d.pass(t, living, start.Add(time.Minute))
 	} else {
 		cleared = d.pass(t, 5_000, start.Add(time.Minute))
-		d.mustGoBy(t, "SELECT id, token_id FROM users WHERE token_id > ", "range", "users_token_id")
+		d.mustGoBy(t, "SELECT id, 0 AS user_id, token_id, token_id AS value FROM users WHERE token_id > ", "range", "users_token_id")
 	}
 	took := time.Since(start)
 	if left := d.alive(t); living-left != cleared || cleared == 0 || !d.big && cleared != 5_000 {

@@ -13,7 +13,23 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// load fills the users. The indexes are made after, which is many times faster
+// A loaded table has columns, and a row for each number of a person in one slot, or none.
+type loaded struct {
+	table, columns string
+	row            func(b []byte, i int) []byte
+	slots          int
+}
+
+func (d *deployment) tables() []loaded {
+	all := []loaded{{"users", "id, username, password_hash, role, token_id, token_hash, token_seen_at, token_floor, token_floor_at, " +
+		"ended_token_id, ended_token_hash, ended_reason, created_at, updated_at", d.appendRow, 1}}
+	if d.further > 0 {
+		all = append(all, loaded{"user_slots", "id, user_id, slot, token_id, token_hash, token_seen_at", d.appendSlots, d.further})
+	}
+	return all
+}
+
+// load fills the tables. The indexes are made after, which is many times faster
 // than to keep them while rows come in. It returns how long the rows took, the
 // indexes, and the one of migration 00006 by itself.
 func (d *deployment) load(t testing.TB) (rows, indexes, role time.Duration) {
@@ -27,39 +43,36 @@ func (d *deployment) load(t testing.TB) (rows, indexes, role time.Duration) {
 	} {
 		execOn(t, conn, set)
 	}
-	drop, add := rebuild(t, conn)
-	execOn(t, conn, drop)
-
-	start := time.Now()
-	const chunk = 250_000 // a transaction of this size is nothing to MySQL
-	for from := 0; from < d.n; from += chunk {
-		s := &stream{people: d.crowd, next: from, end: min(from+chunk, d.n)}
-		name := d.name + strconv.Itoa(from)
-		mysql.RegisterReaderHandler(name, func() io.Reader { return s })
-		execOn(t, conn, "LOAD DATA LOCAL INFILE 'Reader::"+name+"' INTO TABLE users CHARACTER SET binary (id, username, "+
-			"password_hash, role, token_id, token_hash, token_seen_at, token_floor, token_floor_at, "+
-			"ended_token_id, ended_token_hash, ended_reason, created_at, updated_at)")
-		mysql.DeregisterReaderHandler(name)
+	for _, into := range d.tables() {
+		drop, add := rebuild(t, conn, into.table)
+		execOn(t, conn, drop)
+		start := time.Now()
+		chunk := 250_000 / into.slots // a transaction of so many rows is nothing to MySQL
+		for from := 0; from < d.n; from += chunk {
+			s := &stream{row: into.row, next: from, end: min(from+chunk, d.n)}
+			name := d.name + into.table + strconv.Itoa(from)
+			mysql.RegisterReaderHandler(name, func() io.Reader { return s })
+			execOn(t, conn, "LOAD DATA LOCAL INFILE 'Reader::"+name+"' INTO TABLE "+into.table+" CHARACTER SET binary ("+into.columns+")")
+			mysql.DeregisterReaderHandler(name)
+		}
+		rows += time.Since(start)
+		start = time.Now()
+		execOn(t, conn, add)
+		indexes += time.Since(start)
+		execOn(t, conn, "ANALYZE TABLE "+into.table)
 	}
-	rows = time.Since(start)
-
-	start = time.Now()
-	execOn(t, conn, add)
-	indexes = time.Since(start)
-	start = time.Now()
+	start := time.Now()
 	execOn(t, conn, "ALTER TABLE users ADD KEY users_role (role)")
-	role = time.Since(start)
-	execOn(t, conn, "ANALYZE TABLE users")
-	return rows, indexes, role
+	return rows, indexes, time.Since(start)
 }
 
-// rebuild is what drops the indexes of users, and what makes them anew, but for
+// rebuild is what drops the indexes of a table, and what makes them anew, but for
 // the one on role.
-func rebuild(t testing.TB, conn *sql.Conn) (drop, add string) {
+func rebuild(t testing.TB, conn *sql.Conn, table string) (drop, add string) {
 	t.Helper()
 	found, err := conn.QueryContext(t.Context(), "SELECT index_name, non_unique, GROUP_CONCAT(column_name ORDER BY seq_in_index) "+
-		"FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = 'users' AND index_name <> 'PRIMARY' "+
-		"GROUP BY index_name, non_unique")
+		"FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND index_name <> 'PRIMARY' "+
+		"GROUP BY index_name, non_unique", table)
 	must(t, err)
 	defer func() { must(t, found.Close()) }()
 	var drops, adds []string
@@ -78,7 +91,7 @@ func rebuild(t testing.TB, conn *sql.Conn) (drop, add string) {
 		adds = append(adds, fmt.Sprintf("ADD %s %s (%s)", kind, name, columns))
 	}
 	must(t, found.Err())
-	return "ALTER TABLE users " + strings.Join(drops, ", "), "ALTER TABLE users " + strings.Join(adds, ", ")
+	return "ALTER TABLE " + table + " " + strings.Join(drops, ", "), "ALTER TABLE " + table + " " + strings.Join(adds, ", ")
 }
 
 // phc is as long as what the default parameters make.
@@ -86,7 +99,7 @@ const phc = "$argon2id$v=19$m=19456,t=2,p=1$c2NhbGVzY2FsZXNjYWxlcw$c2NhbGVzY2FsZ
 
 // A stream is people as LOAD DATA reads them.
 type stream struct {
-	people    *crowd
+	row       func(b []byte, i int) []byte
 	next, end int
 	ready     []byte
 	buffer    []byte
@@ -96,9 +109,9 @@ func (s *stream) Read(into []byte) (int, error) {
 	if len(s.ready) == 0 {
 		s.buffer = s.buffer[:0]
 		for ; s.next < s.end && len(s.buffer) < 1<<16; s.next++ {
-			s.buffer = s.people.appendRow(s.buffer, s.next)
+			s.buffer = s.row(s.buffer, s.next)
 		}
-		if s.ready = s.buffer; len(s.ready) == 0 {
+		if s.ready = s.buffer; len(s.ready) == 0 { // the others have no further slots
 			return 0, io.EOF
 		}
 	}
@@ -119,6 +132,22 @@ func (c *crowd) appendRow(b []byte, i int) []byte {
 		p.why = `\N`
 	}
 	return fmt.Appendf(b, "\t%s\t%d\t%d\n", p.why, p.created, p.created)
+}
+
+// appendSlots are the rows of the further slots of a person.
+func (c *crowd) appendSlots(b []byte, i int) []byte {
+	if i%10 > 5 {
+		return b
+	}
+	p := c.at(i)
+	for slot := range int64(c.further) {
+		id := p.token + slot + 1
+		b = fmt.Appendf(b, "%d\t%d\t%d", id, p.id, slot+1)
+		hash := hashOf(id)
+		b = appendLogin(b, id, hash[:])
+		b = append(appendNumber(b, p.seen), '\n')
+	}
+	return b
 }
 
 func appendLogin(b []byte, id int64, hash []byte) []byte {

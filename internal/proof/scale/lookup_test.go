@@ -24,7 +24,7 @@ func (d *deployment) lookups(t testing.TB) {
 	}{
 		{"living", func(k int) int64 { return d.at(d.far(k)*10 + 2).token }, func(s session.Session, err error) bool { return err == nil && s.Alive() }},
 		{"ended", func(k int) int64 { return d.at(d.far(k)*10 + 8).ended }, func(s session.Session, err error) bool { return err == nil && !s.Alive() }},
-		{"unknown", func(k int) int64 { return d.at(d.far(k)*10+4).token + 1 }, func(_ session.Session, err error) bool { return errors.Is(err, session.ErrNotFound) }},
+		{"unknown", func(k int) int64 { return d.at(d.far(k)*10+4).token + 1 + int64(d.further) }, func(_ session.Session, err error) bool { return errors.Is(err, session.ErrNotFound) }},
 	}
 	if d.big { // what memory holds is thrown out
 		d.resize(t, 128<<20)
@@ -52,7 +52,7 @@ func (d *deployment) lookups(t testing.TB) {
 	for column, id := range map[string]int64{"token_id": d.at(2).token, "ended_token_id": d.at(8).ended} {
 		_, err := d.sessions.Get(t.Context(), idworker.ID(id))
 		must(t, err)
-		d.mustGoBy(t, "SELECT id AS user_id, username%users ON "+column+" =", "const", "users_"+column)
+		d.mustGoBy(t, "SELECT id AS row_id%users ON "+column+" =", "const", "users_"+column)
 	}
 
 	var first, deep stopwatch
@@ -75,11 +75,22 @@ func (d *deployment) lookups(t testing.TB) {
 	d.quantiles("page of 50 users, the first", &first)
 	d.quantiles("page of 50 users, after nine tenths", &deep)
 
-	var logins stopwatch
+	var own, again, anew stopwatch
 	for k := range times {
-		logins.lap(t, func() error { return d.begin(t.Context(), d.far(k)*10+3) })
+		who := d.far(k) * 10
+		own.lap(t, func() error {
+			_, held, err := d.users.WithLogins(t.Context(), idworker.ID(d.at(who+3).id))
+			if err == nil && len(held) != 1+d.further {
+				t.Fatalf("a user has %d logins, want %d", len(held), 1+d.further)
+			}
+			return err
+		})
+		again.lap(t, func() error { return d.begin(t.Context(), who+3) })
+		anew.lap(t, func() error { return d.begin(t.Context(), who+9) })
 	}
-	d.quantiles("login, its transaction", &logins)
+	d.quantiles("the logins of one user", &own)
+	d.quantiles("login, its transaction", &again)
+	d.quantiles("login, its transaction, by who had logged out", &anew)
 }
 
 // uses measures what uses cost: one near the end of the idle timeout, which is

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -117,10 +118,12 @@ func (b *browser) login(name, password string) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	if len(resp.Cookies()) != 1 {
-		return fmt.Errorf("login: %s and %d cookies", resp.Status, len(resp.Cookies()))
+	// Beside the token there may be the credential of the device.
+	at := slices.IndexFunc(resp.Cookies(), func(c *http.Cookie) bool { return c.Name == "__Host-flakepass" })
+	if at < 0 {
+		return fmt.Errorf("login: %s and no token in %d cookies", resp.Status, len(resp.Cookies()))
 	}
-	b.cookie = resp.Cookies()[0]
+	b.cookie = resp.Cookies()[at]
 	return nil
 }
 

@@ -18,9 +18,11 @@ const (
 // A crowd is n people whose rows follow from their numbers. Of every ten
 // numbers, those that end in 0 to 5 have a living login, those in 6 one that is
 // over by the default policy, and those in 7 to 9 have logged out.
+// Those with a living login have more of it in that many further slots, with the next IDs.
 type crowd struct {
-	n   int
-	now time.Time
+	n       int
+	further int
+	now     time.Time
 	// tokens are those of sampled people; all others have a hash that no token
 	// has.
 	tokens map[int]flakepass.Token
@@ -43,8 +45,8 @@ var layout = idworker.Default()
 func (p *person) name() string { return fmt.Sprintf("person.%08d", p.number) }
 
 // newCrowd makes the tokens of those whose number is a multiple of ten, evenly.
-func newCrowd(n int) *crowd {
-	c := &crowd{n: n, now: time.Now().Truncate(time.Millisecond), tokens: make(map[int]flakepass.Token, sampled)}
+func newCrowd(n, further int) *crowd {
+	c := &crowd{n: n, further: further, now: time.Now().Truncate(time.Millisecond), tokens: make(map[int]flakepass.Token, sampled)}
 	for i := 0; i < n; i += n / sampled / 10 * 10 {
 		c.tokens[i] = flakepass.NewToken(flakepass.ID(c.at(i).token))
 	}

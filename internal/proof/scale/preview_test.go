@@ -24,7 +24,7 @@ func (d *deployment) previews(t testing.TB) {
 	}{
 		{"less idle time", 7 * day, 30 * day}, {"a shorter life", 14 * day, 7 * day}, {"a little of both", 14*day - time.Hour, 30*day - time.Hour},
 	} {
-		next := policy.Default()
+		next := d.policy()
 		next.Idle, next.Absolute = c.idle, c.absolute
 		if d.big {
 			d.resize(t, 128<<20)
@@ -36,7 +36,7 @@ func (d *deployment) previews(t testing.TB) {
 		var start time.Time
 		for k := range times + 1 {
 			start = time.Now()
-			got, err := d.settings.Effect(t.Context(), policy.Default(), next, start)
+			got, err := d.settings.Effect(t.Context(), d.policy(), next, start)
 			took := time.Since(start)
 			must(t, err)
 			if effect = got; k == 0 {
@@ -63,7 +63,7 @@ func (d *deployment) previews(t testing.TB) {
 			if _, err := d.settings.CountDisabled(t.Context()); err != nil {
 				return err
 			}
-			_, err := d.settings.CountLogins(t.Context(), policy.Default(), time.Now())
+			_, err := d.settings.CountLogins(t.Context(), d.policy(), time.Now())
 			return err
 		})
 	}
@@ -77,10 +77,10 @@ func (d *deployment) previews(t testing.TB) {
 func (d *deployment) compare(t testing.TB, what string, effect policy.Effect, next policy.Policy, now time.Time) {
 	t.Helper()
 	marks := func(p policy.Policy) (int64, int64) {
-		m := sweep.MarksOf(p.OldestIssued(now), p.OldestSeen(now), 0)
+		m := sweep.MarksOf(p.For("", "").OldestIssued(now), p.For("", "").OldestSeen(now), 0)
 		return int64(m.Issued), m.Seen.UnixMilli()
 	}
-	issued0, seen0 := marks(policy.Default())
+	issued0, seen0 := marks(d.policy())
 	issued1, seen1 := marks(next)
 	live := d.count(t, "token_id > ? AND token_seen_at > ?", issued0, seen0)
 	stay := d.count(t, "token_id > ? AND token_seen_at > ?", issued1, seen1)

@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// A report is a table with one column for each size.
+// A report is a table with one column for each deployment, such as 1000000 or 1000000x5.
 type report struct {
 	t     testing.TB
 	names []string
 	cells map[string][]cell
-	sizes []int
+	sizes []string
 }
 
 type cell struct {
-	size  int
+	size  string
 	value float64
 	text  string
 }
 
 // size begins the next column.
-func (r *report) size(n int) { r.sizes = append(r.sizes, n) }
+func (r *report) size(n string) { r.sizes = append(r.sizes, n) }
 
 func (r *report) add(what string, value float64, text string) {
-	r.t.Logf("%d: %s: %s", r.sizes[len(r.sizes)-1], what, text)
+	r.t.Logf("%s: %s: %s", r.sizes[len(r.sizes)-1], what, text)
 	if _, ok := r.cells[what]; !ok {
 		if r.cells == nil {
 			r.cells = map[string][]cell{}
@@ -63,7 +63,7 @@ func (r *report) String() string {
 	var b strings.Builder
 	b.WriteString("| what |")
 	for _, n := range r.sizes {
-		fmt.Fprintf(&b, " %d users |", n)
+		fmt.Fprintf(&b, " %s users |", n)
 	}
 	b.WriteString(" growth |\n|---|" + strings.Repeat("---|", len(r.sizes)+1) + "\n")
 	for _, name := range r.names {

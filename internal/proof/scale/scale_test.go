@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // sizes is the variable with which "make scale" says how many users, in numbers
-// separated by commas, each a multiple of 200,000.
+// separated by commas, each a multiple of 200,000; 1000000x5 gives each user five sessions.
 const sizes = "FLAKEPASS_SCALE_USERS"
 
 // TestNothingGrowsWithTheUsers: with 200,000 users, a poll reads what ended and
@@ -21,8 +21,8 @@ const sizes = "FLAKEPASS_SCALE_USERS"
 // floor ends every login with no question to the database.
 func TestNothingGrowsWithTheUsers(t *testing.T) {
 	r := &report{t: t}
-	r.size(200_000)
-	d := build(t, 200_000, false, r)
+	r.size("200000")
+	d := build(t, 200_000, 0, false, r)
 	d.polls(t, 1_000, 1_000)
 	d.previews(t)
 	d.lists(t)
@@ -40,15 +40,17 @@ func TestScale(t *testing.T) {
 	}
 	r := &report{t: t}
 	for text := range strings.SplitSeq(wanted, ",") {
-		n, err := strconv.Atoi(text)
-		if err != nil || n <= 0 || n%200_000 != 0 {
-			t.Fatalf("%s has %q; want numbers of users such as 1000000,10000000, multiples of 200000", sizes, text)
+		users, each, _ := strings.Cut(text+"x1", "x")
+		n, err := strconv.Atoi(users)
+		slots, wrong := strconv.Atoi(strings.TrimSuffix(each, "x1"))
+		if err != nil || n <= 0 || n%200_000 != 0 || wrong != nil || slots < 1 || slots > 32 {
+			t.Fatalf("%s has %q; want numbers of users such as 1000000,10000000x5, multiples of 200000, each with 1 to 32 sessions", sizes, text)
 		}
-		r.size(n)
+		r.size(text)
 		t.Run(text, func(t *testing.T) {
 			r.t = t
 			start := time.Now()
-			d := build(t, n, true, r)
+			d := build(t, n, slots-1, true, r)
 			d.time("build: all of it, until it is on the disk", time.Since(start))
 			d.cost(t, 20*time.Second)
 			d.previews(t)

@@ -113,7 +113,7 @@ func (m *Memory) Begin(_ context.Context, o session.Opening) (session.Begun, err
 	}
 	var begun session.Begun
 	if u.current != 0 {
-		begun.Replaced = m.end(u, asOf, session.Replaced)
+		begun.Replaced = []session.Session{m.end(u, asOf, session.Replaced)}
 	}
 	begun.Session = session.Session{
 		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash, Device: o.Device,
@@ -129,12 +129,8 @@ func (m *Memory) End(_ context.Context, e session.Ending) (session.Session, erro
 	asOf := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := e.ID
-	if u, ok := m.users[e.UserID]; ok && id == 0 {
-		id = u.current
-	}
-	s, ok := m.sessions[id]
-	if !ok || (e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
+	s, ok := m.sessions[e.ID]
+	if !ok || !s.Hash.Equal(&e.Hash) {
 		return session.Session{}, session.ErrNotFound
 	}
 	if !s.Alive() {
@@ -142,6 +138,21 @@ func (m *Memory) End(_ context.Context, e session.Ending) (session.Session, erro
 		return s, nil
 	}
 	return m.end(m.users[s.UserID], asOf, e.Reason), nil
+}
+
+// EndUser implements [session.Writer]. A user has one session at a time here.
+func (m *Memory) EndUser(_ context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
+	asOf := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, ok := m.users[e.UserID]
+	switch {
+	case !ok || u.current == 0:
+		return nil, session.ErrNotFound
+	case u.current == keep:
+		return nil, nil
+	}
+	return []session.Session{m.end(u, asOf, e.Reason)}, nil
 }
 
 func (m *Memory) end(u *user, asOf time.Time, why session.Reason) session.Session {

@@ -67,8 +67,8 @@ func begun(t *testing.T, w *world) {
 		}
 	}
 	check("Begin", l.Session)
-	if l.Replaced.ID != 0 {
-		t.Errorf("the first login replaced %v, want none", l.Replaced.ID)
+	if len(l.Replaced) != 0 {
+		t.Errorf("the first login replaced %v, want none", l.Replaced)
 	}
 	for _, what := range []string{"first Get", "second Get", "third Get"} {
 		got, err := w.Store.Get(t.Context(), l.id())
@@ -86,7 +86,10 @@ func replaced(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
-	old := second.Replaced
+	if len(second.Replaced) != 1 {
+		t.Fatalf("Begin replaced %d sessions, want 1", len(second.Replaced))
+	}
+	old := second.Replaced[0]
 	if want := session.HashOf(first.token); old.ID != first.id() || old.Ended != session.Replaced ||
 		old.UserID != first.Session.UserID || old.Hash != want {
 		t.Errorf("Begin replaced %v of %v, ended %q; want %v of %v, replaced, with its hash",
@@ -132,15 +135,15 @@ func outOfOrder(t *testing.T, w *world) {
 	w.wantAlive(t, second)
 	over := w.end(t, second, session.LoggedOut)
 	w.hear(t, over)
-	w.hear(t, second.Replaced) // the older end arrives last
+	w.hear(t, second.Replaced...) // the older end arrives last
 	w.hear(t, over)
-	w.hear(t, second.Replaced)
+	w.hear(t, second.Replaced...)
 	w.wantDead(t, first)
 	w.wantEnded(t, second, session.LoggedOut)
 	third := w.login(t, user)
 	w.wantAlive(t, third)
 	w.hear(t, over)
-	w.hear(t, second.Replaced)
+	w.hear(t, second.Replaced...)
 	w.wantAlive(t, third)
 	w.wantDead(t, first)
 	w.wantDead(t, second)
@@ -190,14 +193,19 @@ func endUser(t *testing.T, w *world) {
 	l := w.user(t)
 	w.wantAlive(t, l)
 	all := session.Ending{UserID: l.Session.UserID, Reason: session.Revoked}
-	s, err := w.Writer.End(t.Context(), all)
-	if err != nil || s.ID != l.id() || s.Ended != session.Revoked {
-		t.Fatalf("End of a user's session: %v, ended %q, error %v; want %v, revoked", s.ID, s.Ended, err, l.id())
+	if kept, err := w.Writer.EndUser(t.Context(), all, l.id()); err != nil || len(kept) != 0 {
+		t.Fatalf("EndUser of all but the one session: %v, error %v; want none", kept, err)
 	}
-	w.hear(t, s)
+	w.wantAlive(t, l)
+	ended, err := w.Writer.EndUser(t.Context(), all, 0)
+	if err != nil || len(ended) != 1 || ended[0].ID != l.id() || ended[0].Ended != session.Revoked || ended[0].Before {
+		t.Fatalf("EndUser: %+v, error %v; want %v, revoked", ended, err, l.id())
+	}
+	w.hear(t, ended...)
 	w.wantEnded(t, l, session.Revoked)
-	if _, err := w.Writer.End(t.Context(), all); !errors.Is(err, session.ErrNotFound) {
-		t.Errorf("End of a user without a session: %v, want ErrNotFound", err)
+	again, err := w.Writer.EndUser(t.Context(), all, 0)
+	if !errors.Is(err, session.ErrNotFound) && (err != nil || len(again) != 1 || !again[0].Before) {
+		t.Errorf("EndUser of a user without a session: %+v, %v; want ErrNotFound, or the session that had ended before", again, err)
 	}
 	if _, err := w.Writer.End(t.Context(), session.Ending{ID: w.mint(0), Reason: session.Revoked}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("End of an unknown session: %v, want ErrNotFound", err)

@@ -101,9 +101,7 @@ func (w *world) login(t *testing.T, user idworker.ID) login {
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
-	if l.Replaced.ID != 0 {
-		w.hear(t, l.Replaced)
-	}
+	w.hear(t, l.Replaced...)
 	return l
 }
 
@@ -123,10 +121,12 @@ func (w *world) end(t *testing.T, l login, why session.Reason) session.Session {
 	return s
 }
 
-func (w *world) hear(t *testing.T, s session.Session) {
+func (w *world) hear(t *testing.T, ended ...session.Session) {
 	t.Helper()
-	if err := w.Store.Publish(t.Context(), s); err != nil {
-		t.Fatalf("Publish: %v", err)
+	for _, s := range ended {
+		if err := w.Store.Publish(t.Context(), s); err != nil {
+			t.Fatalf("Publish: %v", err)
+		}
 	}
 }
 

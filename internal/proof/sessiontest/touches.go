@@ -104,15 +104,13 @@ func concurrent(t *testing.T, w *world) {
 					t.Errorf("Begin: %v", err)
 					return
 				}
-				if l.Replaced.ID != 0 {
-					if err := w.Store.Publish(t.Context(), l.Replaced); err != nil {
+				for _, old := range l.Replaced {
+					if err := w.Store.Publish(t.Context(), old); err != nil {
 						t.Errorf("Publish: %v", err)
 					}
 				}
 				mu.Lock()
-				if l.Replaced.ID != 0 {
-					over = append(over, l.Replaced)
-				}
+				over = append(over, l.Replaced...)
 				now = l
 				mu.Unlock()
 			}

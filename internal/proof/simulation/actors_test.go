@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -31,7 +32,7 @@ func (w *world) some(r *rand.Rand) *instance { return w.places[r.IntN(len(w.plac
 // then it rests, and logins go idle.
 func (w *world) client(ctx context.Context, r *rand.Rand) {
 	user := idworker.ID(1 + r.IntN(w.people))
-	w.login(w.some(r), user)
+	w.login(w.some(r), user, w.device(r))
 	for pause(ctx, r, w.pace) {
 		if r.IntN(3) == 0 {
 			user = idworker.ID(1 + r.IntN(w.people))
@@ -49,8 +50,8 @@ func (w *world) client(ctx context.Context, r *rand.Rand) {
 		if r.IntN(3) == 0 {
 			w.verifyRemote(w.pick(r, user), r.IntN(4) == 0)
 		}
-		if l := w.pick(r, user); !w.verify(i, l, r.IntN(4) == 0) && r.IntN(2) == 0 {
-			w.login(w.some(r), user)
+		if l := w.pick(r, user); !w.verify(i, l, r.IntN(4) == 0) && r.IntN(2) == 0 || w.sessions > 1 && r.IntN(6) == 0 {
+			w.login(w.some(r), user, w.device(r))
 		}
 	}
 }
@@ -62,9 +63,16 @@ func (w *world) act(i *instance, r *rand.Rand, user idworker.ID) (done bool) {
 	if l := w.pick(r, user); l != nil {
 		about = append(about, l)
 	}
-	switch n := r.IntN(20); {
+	most := 20
+	if w.sessions > 1 {
+		most = 26
+	}
+	switch n := r.IntN(most); {
+	case n >= 20:
+		about = w.judge.of(user)
+		done = w.own(i, r, w.pick(r, user))
 	case n < 7:
-		done = w.login(i, user)
+		done = w.login(i, user, w.device(r))
 	case n < 13:
 		done = len(about) > 0 && w.logout(i, about[0])
 	case n < 16:
@@ -106,21 +114,26 @@ func (w *world) pick(r *rand.Rand, user idworker.ID) *login {
 	if n := len(w.judge.logins); n > 0 && r.IntN(4) == 0 {
 		return w.judge.logins[n-1-r.IntN(min(n, 5))]
 	}
+	if w.sessions > 1 {
+		return w.judge.recent(user, r.IntN(w.sessions+1))
+	}
 	return w.judge.newest[user]
 }
 
-func (w *world) login(i *instance, user idworker.ID) bool {
+func (w *world) login(i *instance, user idworker.ID, on *session.Device) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*clientPatience)
 	defer cancel()
 	before := w.judge.of(user)
-	opened, err := i.service.Open(ctx, audit.Actor{}, user, 1, nil)
+	opened, err := i.service.Open(ctx, audit.Actor{}, user, 1, on, session.Place{})
 	if err != nil {
 		return false
 	}
-	// IDs grow in the order of logins, so whatever has a smaller one is over. The
-	// instance may not have ended it itself.
-	w.judge.acknowledged("", "a login", older(before, session.IDOf(opened.Token)))
-	w.judge.began(user, opened.Token)
+	// IDs grow in the order of logins in a slot, so whatever has a smaller one there is
+	// over. The instance may not have ended it itself.
+	l := w.judge.began(user, opened.Token)
+	w.judge.acknowledged("", "a login", slices.DeleteFunc(older(before, l.id), func(old *login) bool {
+		return old.slot != l.slot && !slices.Contains(opened.Replaced, old.id)
+	}))
 	return true
 }
 
@@ -146,9 +159,11 @@ func (w *world) logout(i *instance, l *login) bool {
 }
 
 // pass gives an end to the tiers, as the verbs of operators do.
-func (i *instance) pass(ctx context.Context, ended session.Session) {
-	if ended.ID != 0 {
-		_ = i.service.Store.Publish(ctx, ended)
+func (i *instance) pass(ctx context.Context, ended []session.Session) {
+	for _, one := range ended {
+		if one.ID != 0 {
+			_ = i.service.Store.Publish(ctx, one)
+		}
 	}
 }
 
@@ -156,7 +171,7 @@ func (w *world) revoke(i *instance, user idworker.ID) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*clientPatience)
 	defer cancel()
 	before := w.judge.of(user)
-	ended, err := i.db.Revoke(ctx, user)
+	ended, err := i.db.EndUser(ctx, session.Ending{UserID: user, Reason: session.Revoked}, 0)
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		return false
 	}
@@ -244,6 +259,12 @@ func (w *world) operator(ctx context.Context, r *rand.Rand) {
 				next.Idle, next.Absolute = idle, absolute
 			}
 			next.Touch = min(touch, next.Idle/2)
+			if w.sessions > 1 && r.IntN(2) == 0 {
+				next.MaxSessions = 1 + r.IntN(w.sessions)
+			}
+			if w.scopes && r.IntN(2) == 0 {
+				next.Overrides = w.overrides(r)
+			}
 		}
 		if err == nil && i.db.SetPolicy(call, now.Version, next) == nil {
 			past = append(past, next)
@@ -266,6 +287,9 @@ func (w *world) sweeper(ctx context.Context, r *rand.Rand) {
 		i := w.some(r)
 		call, cancel := context.WithTimeout(context.Background(), clientPatience)
 		cleared, err := i.db.Sweep(call, *i.rule.Current(), time.Duration(r.Int64N(int64(second))))
+		if err == nil {
+			_ = i.db.Reduce(call)
+		}
 		cancel()
 		if err != nil || len(cleared) == 0 {
 			continue
@@ -379,7 +403,7 @@ func (w *world) recovered() {
 			if disabled {
 				continue
 			}
-			if !w.login(i, u.id) {
+			if !w.login(i, u.id, nil) {
 				w.judge.blame("OneStory: %s lets no user log in, long after all trouble is over", i.name)
 				return
 			}

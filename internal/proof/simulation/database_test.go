@@ -12,7 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// A database keeps one login per user and one policy, with the locks and the
+// A database keeps the logins of each user in slots, and one policy, with the locks and the
 // isolation (READ COMMITTED) by which sqlstore uses MySQL: a change is stamped
 // by the clock of its statement and visible when it is committed, and rows stay
 // locked until then.
@@ -22,14 +22,18 @@ type database struct {
 	r     *rand.Rand
 	tau   time.Duration // how long a caller waits for a verb
 	mood  dbMood
-	marks []mark // of its clock
-	users []*row
+	marks []mark      // of its clock
+	users []*row      // that of slot 0 of each
 	last  idworker.ID // of those that were minted
 	busy  int         // changes that are under way
 
 	global   idworker.ID
 	policy   policy.Policy
 	settings lock
+	// slots is how many further ones any policy has ever allowed. No user has more sessions
+	// than reducedTo.
+	slots, reducedTo int
+	changed          time.Time // when the policy was, by the clock of then
 
 	history
 }
@@ -43,13 +47,16 @@ type dbMood struct {
 }
 
 type row struct {
-	id       idworker.ID
+	id       idworker.ID // of the user
+	slot     session.Slot
+	user     *row   // that of slot 0
+	further  []*row // of slot 0: those of the further slots
 	lock     lock
 	current  session.Session // its ID is 0 if there is none
 	ended    session.Session
 	floor    idworker.ID
 	stamp    time.Time
-	disabled bool
+	disabled bool // of slot 0
 }
 
 const (
@@ -78,8 +85,12 @@ func newDatabase(p plan, without rule) *database {
 	now := time.Now()
 	d.marks = []mark{{now, now.Add(p.ahead), 0}}
 	d.policies = []inForce{{now, d.policy}}
+	d.changed = d.now()
+	d.slots, d.reducedTo = d.policy.MaxSessions-1, d.policy.MaxSessions
 	for i := range p.people {
-		d.users = append(d.users, &row{id: idworker.ID(i + 1)})
+		u := &row{id: idworker.ID(i + 1)}
+		u.user = u
+		d.users = append(d.users, u)
 	}
 	return d
 }
@@ -139,7 +150,7 @@ func (d *database) mint(above idworker.ID, skew time.Duration) idworker.ID {
 // holder is the row of that login: as the one that it has, or as the one that it
 // had before. The caller holds mu.
 func (d *database) holder(id idworker.ID, before bool) *row {
-	for _, u := range d.users {
+	for _, u := range d.all() {
 		if !before && u.current.ID == id || before && u.ended.ID == id {
 			return u
 		}
@@ -152,7 +163,7 @@ func (d *database) currentOf(u *row, asOf time.Time) session.Session {
 	s := u.current
 	s.AsOf, s.Source = asOf, session.FromDatabase
 	switch {
-	case u.disabled:
+	case u.user.disabled:
 		s.Ended = session.Disabled
 	case s.ID <= max(u.floor, d.global):
 		s.Ended = session.Revoked
@@ -167,8 +178,11 @@ func (d *database) endedOf(u *row, asOf time.Time) session.Session {
 }
 
 // highest is an ID that no login of this user has exceeded.
-func (d *database) highest(u *row) idworker.ID {
-	return max(u.current.ID, u.floor, u.ended.ID, d.global)
+func (d *database) highest(u *row) (id idworker.ID) {
+	for _, r := range slotsOf(u) {
+		id = max(id, r.current.ID, r.floor, r.ended.ID, d.global)
+	}
+	return id
 }
 
 // end is what an UPDATE that ends the login of a row sets.
@@ -176,7 +190,7 @@ func (d *database) end(u *row, why session.Reason, stamp time.Time) {
 	if u.current.ID == 0 {
 		return
 	}
-	d.died(u.current.ID, stamp)
+	d.died(u.current.ID, stamp, why)
 	u.floor, u.stamp = max(u.floor, u.current.ID), stamp
 	u.ended, u.current = u.current, session.Session{}
 	u.ended.Ended = why

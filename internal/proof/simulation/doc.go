@@ -27,8 +27,15 @@
 //     and the Remote agree with the row, and every operator's list shows the logins
 //     that live, and no others. A login whose end was committed late, and was not
 //     acknowledged, is accepted for no longer than a memory keeps an answer.
+//   - Limit: while one limit is in force, no more sessions of a user are accepted at once
+//     than it allows, on all devices and on each class of them, but for the bound after it was lowered. What a limit has ended never
+//     comes back, whatever the limit becomes. In the end no row has more.
 //   - UseCounts: no login goes idle before the time that an answer has given, or within
 //     the bound of a use that was acknowledged, unless the policy was made shorter.
+//
+// An end is held to its slot by these: what ends a user is acknowledged for every login that
+// the user had, so Truth and End are about each of them; what ends one is acknowledged for that
+// one, and for the others NoFalseEnd holds.
 //
 // # What varies
 //
@@ -43,6 +50,12 @@
 //     That holds for logins, logouts, changes of accounts, ends of all logins, changes
 //     of the policy, sweeps, uses, and second stamps. A client that got no answer tries again,
 //     by another act.
+//   - In half of the worlds users have up to 2 to 5 sessions. The limit is among what a change
+//     of the policy lowers and raises, down to 1. People log in on devices that
+//     they name or not, and end all their other logins, all, or another one.
+//   - In half of the worlds policies have overrides: two classes of devices and two roles
+//     have times of their own, longer or shorter, and a class a limit of its own. A change of
+//     the policy sets others, or takes them away.
 //   - Connections are slow, lose answers, are cut, or are cut for polls alone.
 //   - Policies are made shorter, longer, or those of before again, and logins go idle
 //     after 20 to 40 s. Sweeps clear rows by a policy that may be an old one.

@@ -22,10 +22,13 @@ type history struct {
 type life struct {
 	id   idworker.ID
 	user idworker.ID
+	slot session.Slot
+	of   policy.Scope
 	seen []seenAt
 	uses []span    // in which a use was being written
 	died time.Time // its row said that it has ended; zero if it does not yet
-	late bool      // that was committed later than the feed looks back
+	why  session.Reason
+	late bool // that was committed later than the feed looks back
 	// forgotten says that a logout found no row that knows the login: two others of
 	// its user have begun since. That end cannot be stamped then.
 	forgotten bool
@@ -49,15 +52,15 @@ func (s span) has(at time.Time) bool {
 const window = 5900 * time.Millisecond
 
 func (d *database) born(s session.Session) {
-	d.logins[s.ID] = &life{id: s.ID, user: s.UserID, seen: []seenAt{{time.Now(), s.Seen}}}
+	d.logins[s.ID] = &life{id: s.ID, user: s.UserID, slot: s.Slot, of: scopeOf(&s), seen: []seenAt{{time.Now(), s.Seen}}}
 	if s.ID <= d.global { // all were ended while it began
-		d.died(s.ID, d.now())
+		d.died(s.ID, d.now(), session.Revoked)
 	}
 }
 
-func (d *database) died(id idworker.ID, stamp time.Time) {
+func (d *database) died(id idworker.ID, stamp time.Time, why session.Reason) {
 	if l := d.logins[id]; l != nil && l.died.IsZero() {
-		l.died = time.Now()
+		l.died, l.why = time.Now(), why
 		l.late = d.now().Sub(stamp) > window
 	}
 }
@@ -118,7 +121,7 @@ func (d *database) overThen(l *life, at time.Time) (why session.Reason, certain 
 	for _, c := range d.changes {
 		steady = steady && !c.has(at)
 	}
-	why, certain = judgeBy(d.ruled(at), steady, l.id, l.seenThen(at), d.shown(at))
+	why, certain = judgeBy(d.ruled(at), steady, l.of, l.id, l.seenThen(at), d.shown(at))
 	for _, u := range l.uses {
 		certain = certain && !u.has(at)
 	}
@@ -134,6 +137,6 @@ func (d *database) livedAt(l *life, now time.Time) bool {
 	if !l.died.IsZero() {
 		return false
 	}
-	why, _ := judgeBy(&d.policy, true, l.id, l.seen[len(l.seen)-1].seen, now)
+	why, _ := judgeBy(&d.policy, true, l.of, l.id, l.seen[len(l.seen)-1].seen, now)
 	return why == ""
 }

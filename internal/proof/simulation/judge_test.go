@@ -25,6 +25,7 @@ type judge struct {
 	refused int
 	unsure  int
 	idle    int           // refusals by the policy
+	beside  int           // accepts while another login of the user lived
 	worst   time.Duration // how long after its end a login was believed
 }
 
@@ -41,6 +42,7 @@ type login struct {
 	// idleEnd is until when it will not be idle, by the database's clock, as an answer
 	// at idleEndAt said; used is when a use began that was acknowledged.
 	idleEnd, idleEndAt, used time.Time
+	accepts                  []accept
 	story                    []event
 }
 
@@ -74,7 +76,9 @@ func (j *judge) verdict() error {
 	if len(j.db.cleared) > 0 {
 		j.blame("NoFalseEnd: a sweep has cleared the rows of %v, which lived", j.db.cleared)
 	}
-	if len(j.wrong) == 0 {
+	j.db.mu.Lock()
+	defer j.db.mu.Unlock()
+	if j.withinLimit(); len(j.wrong) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%d times wrong, first: %s", len(j.wrong), j.wrong[0])
@@ -90,6 +94,17 @@ func (j *judge) began(user idworker.ID, t flakepass.Token) *login {
 	j.logins = append(j.logins, l)
 	if n := j.newest[user]; n == nil || n.id < l.id {
 		j.newest[user] = l
+	}
+	return l
+}
+
+// recent is one of the last logins of that user, or nil. The caller holds mu.
+func (j *judge) recent(user idworker.ID, back int) (l *login) {
+	for i := len(j.logins) - 1; i >= 0 && back >= 0; i-- {
+		if j.logins[i].user == user {
+			l = j.logins[i]
+			back--
+		}
 	}
 	return l
 }
@@ -169,6 +184,11 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 			j.blameFor(l, "End: %s believes %v asked %v after its end was acknowledged", a.by, l.id, age)
 		}
 	}
+	l.accepts = append(l.accepts, accept{a.asked, now})
+	if heldBy(j.db.users[l.user-1]) > 1 {
+		j.beside++
+	}
+	j.returns(l, a)
 	if at, ok := l.acked[a.by]; ok && a.asked.After(at) && (!l.forgotten || !j.redis) {
 		j.blameFor(l, "End: %s believes %v, whose end it has acknowledged itself", a.by, l.id)
 	}
@@ -186,7 +206,7 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 	if !l.died.IsZero() && a.asked.Sub(l.died) > j.life(session.Life(j.bound)) {
 		j.blameFor(l, "OneStory: %s believes %v asked %v after its row has ended", a.by, l.id, a.asked.Sub(l.died))
 	}
-	if !j.knows(a) {
+	if !j.knows(l, a) {
 		return // it may not have read a shorter one
 	}
 	if j.db.shorter.After(l.idleEndAt) {
@@ -202,15 +222,15 @@ func (j *judge) accepted(l *login, a *answer, now time.Time) {
 
 // knows reports whether an answer goes by the policy in force. A Remote does not
 // say by which it goes, except by the times that it gives.
-func (j *judge) knows(a *answer) bool {
+func (j *judge) knows(l *login, a *answer) bool {
 	if a.by != remoteName {
 		return a.version == j.db.policy.Version
 	}
-	p, who := &j.db.policy, &a.who
+	e, who := j.db.policy.For(l.of.Class, l.of.Role), &a.who
 	if a.asked.Sub(j.db.policies[len(j.db.policies)-1].at) < j.bound {
 		return false // one of before may have had the same times
 	}
-	return who.ExpiresAt.Equal(p.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(p.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
+	return who.ExpiresAt.Equal(e.ExpiresAt(who.IssuedAt)) && who.IdleExpiresAt.Equal(e.IdleExpiresAt(who.IssuedAt, who.LastSeenAt))
 }
 
 func (j *judge) refusal(l *login, a *answer, now time.Time, lives bool) {

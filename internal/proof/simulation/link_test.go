@@ -48,9 +48,10 @@ func (l *link) Read(ctx context.Context, id idworker.ID) (session.Session, sessi
 	type answer struct {
 		session.Session
 		session.Basis
+		many *row // of a user who has too many
 	}
 	read := l.clock()
-	got, err := ask(ctx, l.wire, func() (answer, error) {
+	find := func() (answer, error) {
 		for _, before := range []bool{false, true} {
 			if a, ok := func() (answer, bool) {
 				l.mu.Lock()
@@ -61,16 +62,26 @@ func (l *link) Read(ctx context.Context, id idworker.ID) (session.Session, sessi
 				case u == nil:
 					return answer{}, false
 				case before:
-					return answer{l.endedOf(u, read), basis}, true
+					return answer{l.endedOf(u, read), basis, nil}, true
+				case l.excess(u):
+					return answer{l.currentOf(u, read), basis, u.user}, true
 				}
-				return answer{l.currentOf(u, read), basis}, true
+				return answer{l.currentOf(u, read), basis, nil}, true
 			}(); ok {
 				return a, nil
 			}
 			l.between()
 		}
 		return answer{}, session.ErrNotFound
-	})
+	}
+	got, err := ask(ctx, l.wire, find)
+	if err == nil && got.many != nil {
+		if err := l.reduce(ctx, got.many); err != nil {
+			return session.Session{}, session.Basis{}, err
+		}
+		read = l.clock()
+		got, err = ask(ctx, l.wire, find)
+	}
 	if !l.has(asOf) {
 		got.AsOf = l.clock()
 	}
@@ -110,13 +121,13 @@ func (l *link) News(ctx context.Context, since time.Time, keep time.Duration) (s
 		if since.IsZero() {
 			since = news.Now.Add(-keep)
 		}
-		for _, u := range l.users {
-			if u.floor != 0 && !u.stamp.Before(since) {
+		for _, u := range l.all() {
+			if u.floor != 0 && !u.stamp.Before(since) && (u.slot == 0 || l.has(slotNews)) {
 				why := session.Revoked
 				if u.ended.ID == u.floor {
 					why = u.ended.Ended
 				}
-				news.Ends = append(news.Ends, session.End{UserID: u.id, Floor: u.floor, Reason: why, At: u.stamp})
+				news.Ends = append(news.Ends, session.End{UserID: u.id, Slot: u.slot, Floor: u.floor, Reason: why, At: u.stamp})
 			}
 		}
 		return news, nil
@@ -157,7 +168,7 @@ func (l *link) Begin(ctx context.Context, o session.Opening) (session.Begun, err
 
 func (t *tx) login(o session.Opening, asOf time.Time) (begun session.Begun, err error) {
 	u := t.users[o.UserID-1]
-	if err := t.take(&u.lock, false); err != nil {
+	if err := t.hold(u); err != nil {
 		return begun, err
 	}
 	if err := t.next(); err != nil {
@@ -180,38 +191,61 @@ func (t *tx) login(o session.Opening, asOf time.Time) (begun session.Begun, err 
 		seen = issued
 	}
 	t.mu.Lock()
-	stamp, replaced := t.now(), t.currentOf(u, asOf)
+	stamp, rows, rule := t.now(), t.rowsOf(u, asOf), t.policy
 	t.mu.Unlock()
-	if replaced.ID != 0 && replaced.Alive() {
-		replaced.Ended = session.Replaced
+	ends, slot, _ := session.Room(sessionsOf(rows), &rule, o.Device, o.Place.Instead, overBy(rule, stamp))
+	changes := make([]func(), 0, len(ends)+1)
+	into := rowIn(rows, slot)
+	if into == nil {
+		into = &row{id: u.id, slot: slot, user: u}
+		changes = append(changes, func() { u.further = append(u.further, into) })
 	}
-	if err := t.next(); err != nil {
+	ended := false // in that slot
+	for i := range ends {
+		old := &ends[i]
+		if old.Alive() {
+			old.Ended = session.Replaced
+		}
+		change, err := t.endRow(rowIn(rows, old.Slot), old.ID, old.Ended)
+		if err != nil {
+			return begun, err
+		}
+		changes, ended = append(changes, change), ended || old.Slot == slot
+	}
+	if err := t.hold(into); err != nil {
 		return begun, err
 	}
-	err = t.commit(func() {
-		if replaced.ID != 0 {
-			begun.Replaced = replaced
-			t.database.end(u, replaced.Ended, stamp)
-		} else {
-			t.stampNow(u, stamp)
+	changes = append(changes, func() {
+		if !ended {
+			t.stampNow(into, stamp)
 		}
-		u.current = session.Session{
-			ID: o.ID, UserID: u.id, Username: "u", Role: "user", Hash: o.Hash, Seen: seen.Truncate(time.Millisecond).UTC(),
+		into.current = session.Session{
+			ID: o.ID, UserID: u.id, Username: "u", Role: roleOf(u), Hash: o.Hash, Device: o.Device, Slot: slot, Seen: seen.Truncate(time.Millisecond).UTC(),
 		}
-		t.born(u.current)
-		begun.Session = t.currentOf(u, asOf)
+		t.born(into.current)
+		begun.Session = t.currentOf(into, asOf)
 	})
-	return begun, err
+	begun.Replaced = ends
+	return begun, t.commitAll(changes)
 }
 
 func (l *link) End(ctx context.Context, e session.Ending) (session.Session, error) {
 	return l.endAs(ctx, e, false)
 }
 
-// Revoke ends whatever login that user has, with an event in the same
-// transaction.
-func (l *link) Revoke(ctx context.Context, user idworker.ID) (session.Session, error) {
-	return l.endAs(ctx, session.Ending{UserID: user, Reason: session.Revoked}, true)
+// EndUser ends all logins of a user but one, with an event in the same transaction.
+func (l *link) EndUser(ctx context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
+	l.mu.Lock()
+	further := l.slots > 0
+	l.mu.Unlock()
+	if further {
+		return l.endUser(ctx, e, keep)
+	}
+	ended, err := l.endAs(ctx, e, true)
+	if err != nil {
+		return nil, err
+	}
+	return []session.Session{ended}, nil
 }
 
 type ended struct {
@@ -264,7 +298,7 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		u = l.holder(e.ID, true)
-		if u == nil || !u.ended.Hash.Equal(&e.Hash) {
+		if u == nil || e.Record == nil && !u.ended.Hash.Equal(&e.Hash) {
 			if was := l.logins[e.ID]; was != nil {
 				was.forgotten = true
 			}
@@ -273,6 +307,7 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 		got.Session, got.before = l.endedOf(u, asOf), true
 		return got, nil
 	}
+	event = event || e.Record != nil && e.Hash == session.Hash{} // an operator, or the user: they name it by its ID
 	switch {
 	case got.ID == 0 && event && last.Ended == e.Reason:
 		got.Session, got.before = last, true
@@ -285,7 +320,10 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 	}
 	t := l.begin(ctx)
 	defer t.end()
-	if err := t.change(u, got.ID, event, e.Reason, func() {}); err != nil {
+	if by := actor(e); by != 0 && !l.acts(u.user, by) {
+		return got, errDenied
+	}
+	if _, err := t.change(u, got.ID, event, e.Reason, nil); err != nil {
 		return got, err
 	}
 	got.Ended = e.Reason
@@ -293,42 +331,56 @@ func (l *link) endOne(ctx context.Context, e session.Ending, event bool) (got en
 }
 
 // change is one UPDATE of a row that has that login, or 0 for none, and ends it.
-// If there is more in the transaction, the client has to send the COMMIT.
-func (t *tx) change(u *row, id idworker.ID, more bool, why session.Reason, also func()) error {
+// If there is more in the transaction, the client has to send the COMMIT. With also, it
+// changes the account, and ends the logins in further slots, which it returns.
+func (t *tx) change(u *row, id idworker.ID, more bool, why session.Reason, also func()) (further []session.Session, err error) {
 	if err := t.next(); err != nil {
-		return err
+		return nil, err
 	}
 	t.mu.Lock()
 	stamp := t.now()
 	t.mu.Unlock()
-	if err := t.take(&u.lock, false); err != nil {
-		return err
+	if err := t.hold(u); err != nil {
+		return nil, err
 	}
 	t.mu.Lock()
-	same := u.current.ID == id
+	same, rows := u.current.ID == id, t.rowsOf(u, time.Time{})
 	t.mu.Unlock()
 	if !same {
-		return errMoved
+		return nil, errMoved
 	}
-	if more {
-		if err := t.next(); err != nil {
-			return err
-		}
-	}
-	return t.commit(func() {
+	changes := []func(){func() {
 		if id != 0 {
 			t.database.end(u, why, stamp)
 		} else {
 			t.stampNow(u, stamp)
 		}
-		also()
+	}}
+	if also != nil {
+		changes = append(changes, also)
+		if t.has(everySlot) {
+			var ends []func()
+			further, ends, err = t.endSlots(rows[1:], why, 0, true)
+			changes = append(changes, ends...)
+		}
+	}
+	if err == nil && more {
+		err = t.next()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return further, t.commit(func() {
+		for _, change := range changes {
+			change()
+		}
 	})
 }
 
 // Account changes the account of a user in a way that ends its login: another
 // password, role or second factor, or the account is disabled. What is so already
 // is stamped anew.
-func (l *link) Account(ctx context.Context, user idworker.ID, disable bool) (session.Session, error) {
+func (l *link) Account(ctx context.Context, user idworker.ID, disable bool) ([]session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
 	defer cancel()
 	u := l.users[user-1]
@@ -336,29 +388,39 @@ func (l *link) Account(ctx context.Context, user idworker.ID, disable bool) (ses
 	if disable {
 		why = session.Disabled
 	}
-	got, err := again(ctx, l, 0, func() (got ended, err error) {
+	type result struct {
+		list   []session.Session
+		before bool
+		start  time.Time
+	}
+	got, err := again(ctx, l, 0, func() (got result, err error) {
 		got.start = time.Now()
+		asOf := l.clock()
 		l.mu.Lock()
-		got.Session = l.currentOf(u, l.clock())
-		already := disable && u.disabled
-		if already {
-			got.before, got.Session = true, session.Session{}
-			if u.ended.Ended == why {
-				got.Session = l.endedOf(u, l.clock())
+		was := l.currentOf(u, asOf)
+		if got.before = disable && u.disabled; got.before {
+			for _, r := range l.rowsOf(u, asOf) {
+				if last := l.endedOf(r.row, asOf); last.Ended == why {
+					got.list = append(got.list, last)
+				}
 			}
 		}
 		l.mu.Unlock()
-		if already {
+		if got.before {
 			return got, nil
 		}
 		t := l.begin(ctx)
 		defer t.end()
-		err = t.change(u, got.ID, true, why, func() { u.disabled = u.disabled || disable })
-		got.Ended = why
+		further, err := t.change(u, was.ID, true, why, func() { u.disabled = u.disabled || disable })
+		if was.ID != 0 {
+			was.Ended = why
+			got.list = append(got.list, was)
+		}
+		got.list = append(got.list, further...)
 		return got, err
 	})
 	if err != nil {
-		return got.Session, err
+		return nil, err
 	}
 	if got.before {
 		got.start = time.Time{}
@@ -366,7 +428,7 @@ func (l *link) Account(ctx context.Context, user idworker.ID, disable bool) (ses
 			got.start = time.Now()
 		}
 	}
-	return got.Session, l.restamp(ctx, user, got.start)
+	return got.list, l.restamp(ctx, user, got.start)
 }
 
 // Enable lets a user log in again.
@@ -396,23 +458,44 @@ func (l *link) restamp(ctx context.Context, user idworker.ID, start time.Time) e
 func (l *link) stampAgain(ctx context.Context, user idworker.ID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.tau)
 	defer cancel()
+	u := l.users[user-1]
+	l.mu.Lock()
+	further := l.slots > 0
+	l.mu.Unlock()
+	err := l.stampRows(ctx, func() []*row { return []*row{u} })
+	if err == nil && further {
+		err = l.stampRows(ctx, func() []*row { return slotsOf(u)[1:] })
+	}
+	return err
+}
+
+// stampRows is one statement, about the rows of one table.
+func (l *link) stampRows(ctx context.Context, of func() []*row) error {
 	_, err := ask(ctx, l.wire, func() (struct{}, error) {
 		t := l.begin(ctx)
 		defer t.end()
-		u := l.users[user-1]
 		t.mu.Lock()
-		stamp := t.now()
+		stamp, rows := t.now(), of()
 		t.mu.Unlock()
-		if err := t.take(&u.lock, false); err != nil {
-			return struct{}{}, err
+		var old []*row
+		for _, u := range rows {
+			if err := t.hold(u); err != nil {
+				return struct{}{}, err
+			}
+			t.mu.Lock()
+			if u.floor > 0 && u.stamp.Before(stamp.Add(-late)) {
+				old = append(old, u)
+			}
+			t.mu.Unlock()
 		}
-		t.mu.Lock()
-		old := u.floor > 0 && u.stamp.Before(stamp.Add(-late))
-		t.mu.Unlock()
-		if !old {
+		if len(old) == 0 {
 			return struct{}{}, nil
 		}
-		return struct{}{}, t.commit(func() { u.stamp = stamp })
+		return struct{}{}, t.commit(func() {
+			for _, u := range old {
+				u.stamp = stamp
+			}
+		})
 	})
 	return err
 }
@@ -427,7 +510,7 @@ func (l *link) EndAll(ctx context.Context) error {
 		defer t.end()
 		t.mu.Lock()
 		var highest idworker.ID
-		for _, u := range t.users {
+		for _, u := range t.all() {
 			highest = max(highest, u.current.ID, u.floor)
 		}
 		if there := t.now(); there.Before(now) {
@@ -445,9 +528,9 @@ func (l *link) EndAll(ctx context.Context) error {
 		}
 		return struct{}{}, t.commit(func() {
 			t.global = max(t.global, highest, idworker.Default().Smallest(now))
-			for _, u := range t.users {
+			for _, u := range t.all() {
 				if u.current.ID != 0 && u.current.ID <= t.global {
-					t.died(u.current.ID, t.now()) // each poll brings the floor
+					t.died(u.current.ID, t.now(), session.Revoked) // each poll brings the floor
 				}
 			}
 		})

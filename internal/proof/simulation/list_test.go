@@ -21,11 +21,22 @@ type rowsOf struct {
 func (r rowsOf) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
 	l := r.link
 	asOf := l.clock()
+	// While a lower limit is carried out, those of a user on the page that are too many end.
+	for _, u := range l.users {
+		l.mu.Lock()
+		many := l.slots > 0 && l.tooMany(u) && l.has(listReduces)
+		l.mu.Unlock()
+		if many {
+			if err := l.reduce(ctx, u); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return ask(ctx, l.wire, func() (page []session.Session, err error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		above = max(above, l.global)
-		for _, u := range l.users {
+		for _, u := range l.all() {
 			if id := u.current.ID; id > above && id < below {
 				page = append(page, l.currentOf(u, asOf))
 			}
@@ -44,7 +55,7 @@ func (i *instance) list() (shown []idworker.ID, err error) {
 		Clock: func() time.Time { now, _ := i.feed.Clock(); return now },
 	}
 	for next := idworker.ID(math.MaxInt64); next != 0; {
-		page, err := sessions.List(ctx, next, 2) // few, so that there are several pages
+		page, err := sessions.List(ctx, "", next, 2) // few, so that there are several pages
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +90,7 @@ func (w *world) living(after time.Duration) (ids []idworker.ID) {
 	w.db.mu.Lock()
 	defer w.db.mu.Unlock()
 	for id, l := range w.db.logins {
-		if w.db.livedAt(l, w.db.now().Add(after)) {
+		if w.db.livedAt(l, w.db.now().Add(after)) && !slices.Contains(w.db.beyond(w.db.users[l.user-1]), id) {
 			ids = append(ids, id)
 		}
 	}

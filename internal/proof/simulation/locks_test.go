@@ -70,6 +70,7 @@ type tx struct {
 	ctx    context.Context //nolint:containedctx // of the one who sends its statements
 	wire   *wire
 	locked []func()
+	held   []*row   // that hold has locked
 	undo   []func() // what the history has to know if it is over
 }
 
@@ -140,7 +141,7 @@ func (t *tx) commit(change func()) error {
 		for _, release := range t.locked {
 			release()
 		}
-		t.undo, t.locked = nil, nil
+		t.undo, t.locked, t.held = nil, nil, nil
 		time.Sleep(took)
 	}
 	return nil

@@ -12,6 +12,8 @@ type plan struct {
 	seed      uint64
 	bound     time.Duration
 	policy    policy.Policy
+	sessions  int           // of a user at once, at most, whatever the policy becomes
+	scopes    bool          // policies have overrides
 	span      time.Duration // how long it is busy
 	instances int
 	people    int
@@ -102,6 +104,19 @@ func planWith(seed uint64, most theme) plan {
 	} else {
 		p.policy.Idle, p.policy.Absolute, p.policy.Touch = p.times(r)
 	}
+	return p.withSlots().withScopes()
+}
+
+// withSlots lets the users of half of the worlds have several sessions.
+func (p plan) withSlots() plan {
+	r := rand.New(rand.NewPCG(p.seed, 5002))
+	if p.sessions = 1; r.IntN(2) == 0 {
+		return p
+	}
+	p.sessions = 2 + r.IntN(4)
+	p.policy.MaxSessions = max(1+r.IntN(p.sessions), 1+r.IntN(p.sessions))
+	p.policy.Further = p.policy.MaxSessions > 1
+	p.ends += 5
 	return p
 }
 

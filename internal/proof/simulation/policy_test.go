@@ -14,22 +14,22 @@ var layout = idworker.Default()
 
 // judgeBy is the word of a policy on a login, and whether it is certain: while a
 // change of the policy is under way, only what is below the bases is.
-func judgeBy(p *policy.Policy, steady bool, id idworker.ID, seen, now time.Time) (why session.Reason, certain bool) {
-	issued := layout.Time(id)
+func judgeBy(p *policy.Policy, steady bool, of policy.Scope, id idworker.ID, seen, now time.Time) (why session.Reason, certain bool) {
+	issued, e := layout.Time(id), p.For(of.Class, of.Role)
 	switch {
-	case p.Expired(issued, now):
-		return session.Expired, steady || !issued.After(p.AbsoluteBase)
-	case p.Idled(seen, now):
-		return session.Idle, steady || !seen.After(p.IdleBase)
+	case e.Expired(issued, now):
+		return session.Expired, steady || !issued.After(e.AbsoluteBase)
+	case e.Idled(seen, now):
+		return session.Idle, steady || !seen.After(e.IdleBase)
 	}
 	return "", true
 }
 
-func use(p *policy.Policy, seen, used, now time.Time) time.Time {
+func use(p *policy.Policy, of policy.Scope, seen, used, now time.Time) time.Time {
 	if used.After(now) {
 		used = now
 	}
-	if used.Sub(seen) < p.Touch {
+	if used.Sub(seen) < p.For(of.Class, of.Role).Touch {
 		return seen
 	}
 	return used.Truncate(time.Millisecond).UTC()
@@ -41,6 +41,9 @@ const settleTries = 5
 func (l *link) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.tau)
 	defer cancel()
+	if err := l.withinLimit(ctx, id); err != nil {
+		return session.Session{}, err
+	}
 	return again(ctx, l, settleTries, func() (session.Session, error) {
 		t := l.begin(ctx)
 		defer t.end()
@@ -88,8 +91,8 @@ func (t *tx) settle(id idworker.ID, used, asOf time.Time) (got session.Session, 
 		t.mu.Unlock()
 		return got, nil
 	}
-	why, certain := judgeBy(&rule, steady, id, got.Seen, now)
-	at := use(&rule, got.Seen, used, now)
+	why, certain := judgeBy(&rule, steady, scopeOf(&got), id, got.Seen, now)
+	at := use(&rule, scopeOf(&got), got.Seen, used, now)
 	write := certain && why == "" && at.After(got.Seen) && t.has(nearWrite)
 	if write {
 		t.undo = append(t.undo, t.using(id))
@@ -146,7 +149,7 @@ func (t *tx) touch(seen map[idworker.ID]time.Time, gap time.Duration) (map[idwor
 		return nil, err
 	}
 	var held []*row
-	for _, u := range t.users {
+	for _, u := range t.everyRow() {
 		if id, ok := users[u]; ok {
 			if t.takeNow(&u.lock, false) {
 				held = append(held, u)
@@ -167,7 +170,7 @@ func (t *tx) touch(seen map[idworker.ID]time.Time, gap time.Duration) (map[idwor
 		if got.ID != id || !got.Alive() {
 			continue
 		}
-		if why, _ := judgeBy(&t.policy, true, id, got.Seen, now); why != "" {
+		if why, _ := judgeBy(&t.policy, true, scopeOf(&got), id, got.Seen, now); why != "" {
 			continue
 		}
 		rows[id] = got.Seen
@@ -214,16 +217,25 @@ func (t *tx) setPolicy(version int64, next policy.Policy) error {
 		t.mu.Unlock()
 		return policy.ErrVersion
 	}
-	next = t.policy.Succeed(next, t.now())
+	changed := t.now()
+	old := t.policy
+	if !t.has(keptScopes) {
+		old.Scopes = nil
+	}
+	next = old.Succeed(next, changed)
 	t.undo = append(t.undo, t.changing())
 	t.mu.Unlock()
 	if err := t.next(); err != nil {
 		return err
 	}
 	return t.commit(func() {
-		shorter := next.Idle < t.policy.Idle || next.Absolute < t.policy.Absolute
-		t.policy = next
-		t.inForceNow(next, shorter)
+		reducedTo := next.MaxSessions
+		if t.policy.Lowers(&next) || next.LimitsClasses() && t.has(pendingClass) {
+			reducedTo = max(t.policy.MaxSessions, next.MaxSessions+1)
+		}
+		t.slots, t.reducedTo = max(t.slots, next.MaxSessions-1), max(t.reducedTo, reducedTo)
+		t.inForceNow(next, shortens(&t.policy, &next))
+		t.policy, t.changed = next, changed
 	})
 }
 
@@ -237,7 +249,7 @@ func (l *link) Sweep(ctx context.Context, known policy.Policy, pause time.Durati
 		if u.current.ID <= l.global {
 			return session.Revoked, true
 		}
-		why, _ := judgeBy(rule, true, u.current.ID, u.current.Seen, now)
+		why, _ := judgeBy(rule, true, scopeOf(&u.current), u.current.ID, u.current.Seen, now)
 		return why, why != ""
 	}
 	type listed struct {
@@ -248,7 +260,7 @@ func (l *link) Sweep(ctx context.Context, known policy.Policy, pause time.Durati
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		found, now := map[*row]listed{}, l.now()
-		for _, u := range l.users {
+		for _, u := range l.all() {
 			if why, ok := over(u, &known, now); ok {
 				found[u] = listed{u.current.ID, why}
 			}
@@ -273,7 +285,7 @@ func (l *link) Sweep(ctx context.Context, known policy.Policy, pause time.Durati
 			return nil, err
 		}
 		var held []*row
-		for _, u := range t.users {
+		for _, u := range t.everyRow() {
 			if was, ok := found[u]; ok && t.takeNow(&u.lock, false) {
 				t.mu.Lock()
 				_, still := over(u, &t.policy, t.now())

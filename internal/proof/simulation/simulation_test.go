@@ -40,9 +40,9 @@ func TestRevocationHolds(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	t.Logf("%d worlds: %d accepts, %d refusals, %d of them by the policy, %d undecided, %d logins on lists; the latest accept came %v after an end",
-		seeds, all.accepts, all.refused, all.idle, all.unsure, all.listed, all.worst.Round(time.Millisecond))
-	if n := int(seeds); n >= 100 && (all.accepts < 20*n || all.refused < 20*n || all.idle < n || all.unsure < n || all.listed < n) {
+	t.Logf("%d worlds: %d accepts, %d refusals, %d of them by the policy, %d undecided, %d logins on lists, %d accepts beside another login of the user, %d ends by the limit; the latest accept came %v after an end",
+		seeds, all.accepts, all.refused, all.idle, all.unsure, all.listed, all.beside, all.limited, all.worst.Round(time.Millisecond))
+	if n := int(seeds); n >= 100 && (all.accepts < 20*n || all.refused < 20*n || all.idle < n || all.unsure < n || all.listed < n || all.beside < n || all.limited < n/10) {
 		t.Error("too little happened to say anything")
 	}
 }
@@ -53,7 +53,7 @@ func one(t *testing.T, p plan, without rule) (sum totals, err error) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, p, without)
 		err = w.run()
-		sum = totals{accepts: w.judge.accepts, refused: w.judge.refused, unsure: w.judge.unsure, idle: w.judge.idle, listed: w.lists, worst: w.judge.worst}
+		sum = totals{accepts: w.judge.accepts, refused: w.judge.refused, unsure: w.judge.unsure, idle: w.judge.idle, listed: w.lists, beside: w.judge.beside, limited: w.judge.limited(), worst: w.judge.worst}
 	})
 	return sum, err
 }
@@ -61,6 +61,9 @@ func one(t *testing.T, p plan, without rule) (sum totals, err error) {
 // totals are what happened in many worlds.
 type totals struct {
 	accepts, refused, unsure, idle, listed int
+
+	beside  int // accepts while another login of the user lived
+	limited int // logins that ended because of a lower limit
 
 	worst time.Duration
 }
@@ -71,6 +74,8 @@ func (t *totals) add(o totals) {
 	t.unsure += o.unsure
 	t.idle += o.idle
 	t.listed += o.listed
+	t.beside += o.beside
+	t.limited += o.limited
 	t.worst = max(t.worst, o.worst)
 }
 

@@ -19,7 +19,7 @@ func (l *login) explain(db *database) string {
 		all = append(all, event{at: s.at, what: fmt.Sprintf("the row: last used at %s by the database's clock", clock(s.seen))})
 	}
 	for _, p := range db.policies {
-		all = append(all, event{at: p.at, what: fmt.Sprintf("policy %d: idle %v, absolute %v, bases %s and %s", p.Version, p.Idle, p.Absolute, clock(p.IdleBase), clock(p.AbsoluteBase))})
+		all = append(all, event{at: p.at, what: fmt.Sprintf("policy %d: idle %v, absolute %v, bases %s and %s, overrides %+v", p.Version, p.Idle, p.Absolute, clock(p.IdleBase), clock(p.AbsoluteBase), p.Overrides)})
 	}
 	for _, c := range db.changes {
 		all = append(all, event{at: c.from, what: "a change of the policy has its bases; it ends at " + clock(c.to)})

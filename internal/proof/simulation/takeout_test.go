@@ -22,6 +22,8 @@ func (i *instance) takeOut() {
 		i.service.Near = 0
 	case provenAge:
 		i.service.Known = guess{i.feed, i.rule}
+	case longestScope:
+		i.service.Known = plain{guess{i.feed, i.rule}}
 	}
 }
 
@@ -41,23 +43,43 @@ type guess struct {
 
 func (g guess) Watermark() time.Time {
 	if now, ok := g.Clock(); ok {
-		return g.rule.Current().OldestIssued(now)
+		return g.rule.Current().For("", "").OldestIssued(now)
 	}
 	return time.Time{}
+}
+
+// plain takes the lifetime of the policy for that of every login, once an age is proven.
+type plain struct{ guess }
+
+func (p plain) Watermark() time.Time {
+	if p.Feed.Watermark().IsZero() {
+		return time.Time{}
+	}
+	return p.guess.Watermark()
+}
+
+// ofAllSlots takes each end for one of every slot of its user.
+func ofAllSlots(ends []session.End) (all []session.End) {
+	for _, e := range ends {
+		for e.Slot = range session.Slot(session.MaxSlots) {
+			all = append(all, e)
+		}
+	}
+	return all
 }
 
 // verify is what a client is answered.
 func (i *instance) verify(ctx context.Context, t flakepass.Token) (flakepass.Identity, error) {
 	who, err := i.service.Verify(ctx, t)
 	if now, ok := i.feed.Clock(); ok && err == nil && !i.has(rowTells) {
-		who.IdleExpiresAt = i.rule.Current().IdleExpiresAt(who.IssuedAt, now)
+		who.IdleExpiresAt = i.rule.Current().For("", "").IdleExpiresAt(who.IssuedAt, now)
 	}
 	return who, err
 }
 
 func (i *instance) logout(ctx context.Context, t flakepass.Token) error {
 	now, ok := i.feed.Clock()
-	if ok && !i.has(askLogout) && i.rule.Current().Expired(t.ID().Time(), now) {
+	if ok && !i.has(askLogout) && i.rule.Current().For("", "").Expired(t.ID().Time(), now) {
 		return nil
 	}
 	_, err := i.service.Close(ctx, audit.Actor{}, t)

@@ -124,12 +124,13 @@ func (w *world) start(p *place, life int) {
 	truth := layer.NewReadSlots(rows, 4)
 	touches := layer.NewWriteBehind(truth, layer.WriteBehindOptions{To: db, Policy: i.rule, Written: i.written, Log: slog.New(slog.DiscardHandler)})
 	var behind session.Store = touches
+	doubt := func() {}
 	if w.plan.redis {
 		common, err := redisstore.NewSessionsOver(&sharedLink{w.redis, p.toRedis}, touches, redisstore.Options{
 			Key: bytes.Repeat([]byte("k"), 32), Bound: w.bound, Feed: i.feed, Now: db.clock,
 		})
 		must(err)
-		behind = common
+		behind, doubt = common, common.Doubt
 		i.word = func(text []byte) {
 			if s, ok := common.DecodeEnd(text); ok {
 				i.note(s)
@@ -140,8 +141,14 @@ func (w *world) start(p *place, life int) {
 	}
 	i.near, err = memstore.NewSessions(behind, memstore.Options{Entries: 100, Bound: w.bound, Feed: i.feed, Now: db.clock})
 	must(err)
+	if w.has(doubtLower) {
+		i.rule.Lowered = func() { i.near.Doubt(); doubt() }
+		if i.rule.Current().Further {
+			i.rule.Lowered()
+		}
+	}
 	i.service = &session.Service{
-		Store: i.near, Rows: truth, Writer: db, IDs: mint{db}, Policy: i.rule, Known: i.feed, Now: db.clock,
+		Store: i.near, Rows: truth, Writer: db, IDs: mint{db}, EventIDs: eventIDs{mint{db}}, Rights: rights{}, Policy: i.rule, Known: i.feed, Now: db.clock,
 		Near: w.bound + 5*second, Settled: i.settled,
 		Accepted: func(a session.Accept) { w.judge.relied(a, db.clock()) },
 	}
@@ -202,6 +209,9 @@ func (i *instance) note(ended session.Session) {
 }
 
 func (i *instance) learn(n session.News) {
+	if !i.has(ownSlot) {
+		n.Ends = ofAllSlots(n.Ends)
+	}
 	i.near.ApplyPoll(n)
 	if i.news != nil {
 		i.news.ApplyPoll(n)
@@ -249,6 +259,12 @@ func (w *world) run() error {
 	w.all.Go(func() { w.faults(busy, random(4000)) })
 	<-busy.Done()
 	w.settle()
+	// A list ends what is too many of its users, as a sweep does, so whatever comes first
+	// hides that the other one does not.
+	if w.seed%2 == 0 {
+		w.listed()
+	}
+	w.reduced()
 	w.oneStory()
 	w.listed()
 	w.recovered()

@@ -138,6 +138,7 @@ func TestBadValues(t *testing.T) {
 		{"token_header", "X-Auth-User-Id", "has another meaning"},
 		{"token_header", "x-auth-signature", "has another meaning"},
 		{"token_header", "X-Auth-Passive", "has another meaning"},
+		{"token_header", "X-Auth-Slots", "has another meaning"},
 		{"token_header", "Last-Event-ID", "has another meaning"},
 		{"token_header", "If-Match", "has another meaning"},
 		{"public_url", "https://auth.example.org:65536", "not the URL of a server"},

@@ -26,7 +26,7 @@ type Operators struct {
 // NewOperators works on the database. ids mints the IDs of users, events those of
 // audit events. ends receives each end; clock is that of the database, by which
 // logins end.
-func NewOperators(db *sqlstore.DB, ends operator.Publisher, rule *policy.Live, hasher *account.Hasher, ids, events audit.IDs,
+func NewOperators(db *sqlstore.DB, ends session.Publisher, rule *policy.Live, hasher *account.Hasher, ids, events audit.IDs,
 	clock func() time.Time) *Operators {
 	users, settings := &sqlstore.Users{DB: db}, &sqlstore.Settings{DB: db}
 	sessions := &operator.Sessions{

@@ -25,13 +25,13 @@ import (
 func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 	t.Parallel()
 	db, tiers, s, alice := unpolled(t)
-	if _, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil); err == nil {
+	if _, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil, session.Place{}); err == nil {
 		t.Error("a login before the clock of the database was read")
 	}
 	if err := tiers.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
+	opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil, session.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestInstanceThatDoesNotPollAsksForThePolicy(t *testing.T) {
 		t.Errorf("an hour idle of five minutes: %v", err)
 	}
 	// What cannot be asked is not decided.
-	again, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
+	again, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil, session.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestMemoryAppliesWhatTheRowsSay(t *testing.T) {
 		"behind":            {time.Hour, func() error { return tiers.touches.Flush(t.Context()) }},
 		"before the answer": {idle - time.Second, func() error { return nil }},
 	} {
-		opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil)
+		opened, err := s.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil, session.Place{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +97,12 @@ func TestMemoryAppliesWhatTheRowsSay(t *testing.T) {
 // opened is the new database of an instance with nothing configured.
 func opened(t *testing.T) (config.Config, *sqlstore.DB) {
 	t.Helper()
-	cfg, err := config.Load(config.Options{Environ: []string{"FLAKEPASS_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}})
+	return openedWith(t, config.Options{Environ: []string{"FLAKEPASS_DATA_DIR=" + filepath.Join(t.TempDir(), "data")}})
+}
+
+func openedWith(t *testing.T, o config.Options) (config.Config, *sqlstore.DB) {
+	t.Helper()
+	cfg, err := config.Load(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +125,23 @@ func statement(t *testing.T, db *sqlstore.DB, query string, args ...any) {
 func unpolled(t *testing.T) (*sqlstore.DB, *tiers, *session.Service, account.User) {
 	t.Helper()
 	cfg, db := opened(t)
+	alice := created(t, db)
+	stacked, s := instanceOn(t, cfg, db)
+	return db, stacked, s, alice
+}
+
+func created(t *testing.T, db *sqlstore.DB) account.User {
+	t.Helper()
 	alice := account.User{ID: 1, Username: "alice", Role: account.RoleUser, PasswordVersion: 1}
 	if err := (&sqlstore.Users{DB: db}).Create(t.Context(), alice); err != nil {
 		t.Fatal(err)
 	}
+	return alice
+}
+
+// instanceOn is an instance that does not run.
+func instanceOn(t *testing.T, cfg config.Config, db *sqlstore.DB) (*tiers, *session.Service) {
+	t.Helper()
 	kept := &sqlstore.Sessions{DB: db}
 	rule, err := policy.NewLive(t.Context(), &sqlstore.Settings{DB: db})
 	if err != nil {
@@ -134,8 +152,7 @@ func unpolled(t *testing.T) (*sqlstore.DB, *tiers, *session.Service, account.Use
 		t.Fatal(err)
 	}
 	t.Cleanup(stacked.close)
-	s := stacked.service(cfg.RevocationBound, kept, false, nowIDs{}, nil, rule)
-	return db, stacked, s, alice
+	return stacked, stacked.service(cfg.RevocationBound, kept, false, nowIDs{}, nil, rule)
 }
 
 // nowIDs mints by the clock.

@@ -89,6 +89,7 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 	s.tiers.run(work, &s.running)
 	s.evicts = &eviction{common: s.tiers.common, log: s.log}
 	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)
+	s.sessions.Rights = s.users
 	s.limits, err = limiter(ctx, s.cfg, s.db, s.tiers.common, s.rule, s.log, s.metrics)
 	return err
 }
@@ -141,9 +142,9 @@ func (s *system) joinUseCases(_, _ context.Context) error {
 	}
 	s.own = &login.Service{
 		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
-		Sessions: s.sessions, Store: s.tiers.near,
+		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
-		IDs: s.events, Now: time.Now, Log: s.log,
+		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(),
 	}
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed

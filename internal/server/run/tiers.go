@@ -91,6 +91,12 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 		return nil, err
 	}
 	t.near = &broadcast.Publisher{Store: t.near, To: t.news}
+	rule.Lowered = t.doubt
+	// Redis may hold answers by the policy before the one that this instance has begun with. A
+	// day is far more than they live, whatever its clock shows.
+	if p := rule.Current(); p.Further && time.Since(p.UpdatedAt) < 24*time.Hour {
+		t.doubt()
+	}
 	return t, nil
 }
 
@@ -157,6 +163,17 @@ func (t *tiers) note(ended session.Session) {
 func (t *tiers) written(id idworker.ID, seen time.Time) {
 	if t.memory != nil {
 		t.memory.Written(id, seen)
+	}
+}
+
+// doubt has the rows asked again about every session, because which of them a lower limit
+// ends is for them to say. Memory is first: what passes Redis after it passes memory, too.
+func (t *tiers) doubt() {
+	if t.memory != nil {
+		t.memory.Doubt()
+	}
+	if t.common.redis != nil {
+		t.common.redis.Doubt()
 	}
 }
 

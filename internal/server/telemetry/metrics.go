@@ -139,6 +139,13 @@ func (m *Metrics) SecondFactors() func(outcome string) {
 	return func(outcome string) { c.WithLabelValues(outcome).Inc() }
 }
 
+// Begun counts logins by the class of their device. The policy bounds how many classes there
+// are. Call it once.
+func (m *Metrics) Begun() func(class string) {
+	c := m.counters("device_class", "flakepass_logins_total", "Logins that began on this instance, by the class of the device.", "other")
+	return func(class string) { c.WithLabelValues(class).Inc() }
+}
+
 // Throttled counts the attempts that a limit has refused. Call it once.
 func (m *Metrics) Throttled() func(policy string) {
 	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",

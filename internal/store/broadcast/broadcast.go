@@ -64,8 +64,14 @@ type Hub struct {
 	next      uint64                    // number of the event to come; the first is 1
 	complete  time.Time                 // since when the ring holds all that became known
 	more      chan struct{}             // closed when there is another event
-	known     [2]map[idworker.ID]idworker.ID
+	known     [2]map[place]idworker.ID
 	turned    time.Time // when known[0] was begun
+}
+
+// A place is a slot of a user.
+type place struct {
+	user idworker.ID
+	slot session.Slot
 }
 
 type entry struct {
@@ -96,7 +102,7 @@ func New(o Options) *Hub {
 		Options: o, name: rand.Text(), done: make(chan struct{}), next: 1, complete: now, turned: now,
 		more: make(chan struct{}), streams: make(map[idworker.ID][]*stream),
 	}
-	h.known[0] = make(map[idworker.ID]idworker.ID)
+	h.known[0] = make(map[place]idworker.ID)
 	return h
 }
 
@@ -109,7 +115,7 @@ func (h *Hub) ApplyPoll(news session.News) {
 
 // ApplyEnd adds a session that ended, here or elsewhere.
 func (h *Hub) ApplyEnd(ended session.Session) {
-	h.add(session.End{UserID: ended.UserID, Floor: ended.ID, Reason: ended.Ended})
+	h.add(ended.End())
 }
 
 func (h *Hub) add(e session.End) {
@@ -117,13 +123,14 @@ func (h *Hub) add(e session.End) {
 	defer h.mu.Unlock()
 	now := time.Now()
 	if now.Sub(h.turned) > turn || len(h.known[0]) >= h.Ring {
-		h.known = [2]map[idworker.ID]idworker.ID{make(map[idworker.ID]idworker.ID), h.known[0]}
+		h.known = [2]map[place]idworker.ID{make(map[place]idworker.ID), h.known[0]}
 		h.turned = now
 	}
-	if h.known[0][e.UserID] >= e.Floor || h.known[1][e.UserID] >= e.Floor {
+	at := place{e.UserID, e.Slot}
+	if h.known[0][at] >= e.Floor || h.known[1][at] >= e.Floor {
 		return
 	}
-	h.known[0][e.UserID] = e.Floor
+	h.known[0][at] = e.Floor
 	if len(h.ring) < h.Ring {
 		h.ring = append(h.ring, entry{e, now})
 	} else {

@@ -119,6 +119,29 @@ func TestFollowerHearsEveryEndOnce(t *testing.T) {
 	})
 }
 
+// TestEndsOfEachSlotAreTold: an end in one slot is not that of another.
+func TestEndsOfEachSlotAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := open(broadcast.Options{})
+		var told []session.End
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_ = h.Follow(ctx, 1, "", func(b session.Bulletin) error { told = append(told, b.Ends...); return nil })
+		}()
+		for _, slot := range []session.Slot{2, 0, 1, 0} {
+			s := end(7)
+			s.Slot = slot
+			h.ApplyEnd(s)
+			h.ApplyPoll(session.News{Ends: []session.End{{UserID: 7, Slot: slot, Floor: s.ID}}})
+		}
+		synctest.Wait()
+		cancel()
+		if len(told) != 3 || told[0].Slot != 2 || told[1].Slot != 0 || told[2].Slot != 1 {
+			t.Errorf("told %+v, want one end for each slot", told)
+		}
+	})
+}
+
 type deaf struct{ session.Store }
 
 func (deaf) Publish(context.Context, session.Session) error { return nil }

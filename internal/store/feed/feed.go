@@ -245,7 +245,7 @@ func (f *Feed) poll(ctx context.Context, start time.Time) (ends int, err error) 
 	}
 	f.Learn(news)
 	k := &known{horizon: start, watermark: f.Watermark()}
-	if proven := news.Policy.OldestIssued(news.Now); news.Steady && proven.After(k.watermark) {
+	if proven, _ := news.Policy.Longest(news.Now); news.Steady && proven.After(k.watermark) {
 		k.watermark = proven
 	}
 	asked := start

@@ -111,7 +111,7 @@ func (t *WriteBehind) Flush(ctx context.Context) error {
 		for _, id := range ids {
 			part[id] = uses[id]
 		}
-		rows, err := t.To.TouchAll(ctx, part, t.Policy.Current().Touch)
+		rows, err := t.To.TouchAll(ctx, part, t.Policy.Current().ShortestTouch())
 		if err != nil {
 			t.keep(uses)
 			return err

@@ -44,7 +44,7 @@ func (t *Sessions) Written(id idworker.ID, seen time.Time) {
 
 // Publish refuses the session from now on, and passes the end on.
 func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
-	t.tombstones.add(t.now(), ended.UserID, ended.ID, ended.Ended)
+	t.tombstones.add(t.now(), ended.End())
 	return t.next.Publish(ctx, ended)
 }
 
@@ -52,7 +52,7 @@ func (t *Sessions) Publish(ctx context.Context, ended session.Session) error {
 // other instances.
 func (t *Sessions) ApplyEnd(ended session.Session) {
 	now := t.now()
-	if t.tombstones.add(now, ended.UserID, ended.ID, ended.Ended) && t.arrived != nil {
+	if t.tombstones.add(now, ended.End()) && t.arrived != nil {
 		t.arrived("message", session.Age(now, ended.AsOf))
 	}
 }
@@ -60,7 +60,7 @@ func (t *Sessions) ApplyEnd(ended session.Session) {
 // ApplySettled refuses a session that the rows have decided about here, and does not pass
 // that on.
 func (t *Sessions) ApplySettled(ended session.Session) {
-	t.tombstones.add(t.now(), ended.UserID, ended.ID, ended.Ended)
+	t.tombstones.add(t.now(), ended.End())
 }
 
 // ApplyPoll refuses the sessions whose ends a poll of the database brought, and does not
@@ -69,8 +69,28 @@ func (t *Sessions) ApplyPoll(news session.News) {
 	now := t.now()
 	for i := range news.Ends {
 		e := &news.Ends[i]
-		if t.tombstones.add(now, e.UserID, e.Floor, e.Reason) && t.arrived != nil {
+		if t.tombstones.add(now, *e) && t.arrived != nil {
 			t.arrived("poll", news.Now.Sub(e.At))
 		}
 	}
+}
+
+// Doubt lets no alive answer be believed from now on that is as of now or before: it was
+// judged by a policy that allowed more sessions a user, and which of them end is for the
+// rows to say.
+func (t *Sessions) Doubt() {
+	now := t.now()
+	t.doubt.Store(&now)
+}
+
+// otherClock is how much later an answer that another instance has read must seem to be as
+// of, because the clock of that instance may be ahead.
+const otherClock = 2 * time.Second
+
+// after reports whether s is certainly as of a later time than d.
+func (t *Sessions) after(s *session.Session, d time.Time) bool {
+	if s.Source != session.FromDatabase {
+		d = d.Add(otherClock)
+	}
+	return s.AsOf.After(d)
 }

@@ -263,3 +263,34 @@ func TestRenewalKeepsTheLaterTimeOfUse(t *testing.T) {
 		}
 	})
 }
+
+// TestDoubtedAnswersAreReadAgain: after a policy that allows fewer sessions, no answer of
+// before is believed, wherever it came from; and each of after is.
+func TestDoubtedAnswersAreReadAgain(t *testing.T) {
+	for _, source := range []session.Source{session.FromDatabase, session.FromRedis} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			s := alive(7)
+			s.Source = source
+			next.set(s)
+			tier, h := openFed(t, next)
+			h.poll()
+			mustBe(t, tier, 7, "")
+			asked := next.asked()
+			tier.Doubt()
+			time.Sleep(3 * time.Second)
+			h.poll()
+			if got, err := tier.Get(t.Context(), 7); err == nil {
+				t.Errorf("an answer of before, which the next tier repeats: %+v", got)
+			}
+			s.AsOf = time.Now()
+			next.set(s)
+			mustBe(t, tier, 7, "")
+			again := next.asked()
+			mustBe(t, tier, 7, "")
+			if asked == again || next.asked() != again {
+				t.Errorf("asked %d times before, %d after and %d in the end", asked, again, next.asked())
+			}
+		})
+	}
+}

@@ -48,6 +48,7 @@ type Sessions struct {
 	feed       interface{ Horizon() time.Time }
 	arrived    func(by string, after time.Duration)
 	now        func() time.Time
+	doubt      atomic.Pointer[time.Time] // no alive answer as of then or before is believed
 	cache      *otter.Cache[idworker.ID, *entry]
 	loader     otter.Loader[idworker.ID, *entry]
 	ahead      chan struct{} // a token for each answer that is renewed ahead of time
@@ -118,7 +119,7 @@ func (t *Sessions) ask(ctx context.Context, id idworker.ID) (*entry, error) {
 		return nil, err
 	}
 	if !s.Alive() {
-		t.tombstones.add(t.now(), s.UserID, s.ID, s.Ended)
+		t.tombstones.add(t.now(), s.End())
 	}
 	return newEntry(s), nil
 }
@@ -187,9 +188,12 @@ func (t *Sessions) believe(e *entry) (session.Session, bool) {
 	if t.feed != nil {
 		horizon = t.feed.Horizon()
 	}
-	if why, dead := t.tombstones.find(s.UserID, s.ID); dead {
+	if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead {
 		s.Ended = why
 		return s, true
+	}
+	if d := t.doubt.Load(); d != nil && !t.after(&s, *d) {
+		return s, false
 	}
 	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
 	now := t.now()

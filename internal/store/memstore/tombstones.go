@@ -8,7 +8,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// tombstones hold, for each user, the largest ID of a session that ended. It only
+// tombstones hold, for each slot of a user, the largest ID of a session that ended. It only
 // grows by maximum, so an end may be added twice, late or out of order.
 type tombstones struct {
 	keep   time.Duration // how long each is kept
@@ -17,8 +17,17 @@ type tombstones struct {
 
 type shard struct {
 	mu sync.RWMutex
-	of map[idworker.ID]tombstone
+	of map[place]tombstone
 }
+
+// A place is a slot of a user. The number has the width of the ID, so that a place is
+// hashed as one block.
+type place struct {
+	user idworker.ID
+	slot uint64
+}
+
+func placeOf(user idworker.ID, slot session.Slot) place { return place{user, uint64(slot)} }
 
 type tombstone struct {
 	floor idworker.ID
@@ -31,45 +40,45 @@ func (t *tombstones) shard(user idworker.ID) *shard {
 	return &t.shards[uint64(user)*0x9e3779b97f4a7c15>>58]
 }
 
-func (t *tombstones) find(user, id idworker.ID) (session.Reason, bool) {
+func (t *tombstones) find(user idworker.ID, slot session.Slot, id idworker.ID) (session.Reason, bool) {
 	s := t.shard(user)
 	s.mu.RLock()
-	d, ok := s.of[user]
+	d, ok := s.of[placeOf(user, slot)]
 	s.mu.RUnlock()
 	switch {
 	case !ok || d.floor < id:
 		return "", false
 	case d.floor == id:
 		return d.why, true
-	default: // a later session of that user has ended since, so this one was replaced
+	default: // a later session in that slot has ended since, so this one was replaced
 		return session.Replaced, true
 	}
 }
 
 // add reports whether the end was not known yet.
-func (t *tombstones) add(now time.Time, user, id idworker.ID, why session.Reason) bool {
-	s := t.shard(user)
+func (t *tombstones) add(now time.Time, e session.End) bool {
+	s, at := t.shard(e.UserID), placeOf(e.UserID, e.Slot)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == nil {
-		s.of = make(map[idworker.ID]tombstone)
+		s.of = make(map[place]tombstone)
 	}
-	d, ok := s.of[user]
-	isNew := !ok || d.floor < id
-	if !ok || d.floor <= id {
-		d.floor, d.why = id, why
+	d, ok := s.of[at]
+	isNew := !ok || d.floor < e.Floor
+	if !ok || d.floor <= e.Floor {
+		d.floor, d.why = e.Floor, e.Reason
 	}
 	d.until = now.Add(t.keep)
-	s.of[user] = d
+	s.of[at] = d
 	// Each call looks at a few others, so that the number of old ones stays within
 	// a small factor of those still needed, without a goroutine that removes them.
 	looked := 0
-	for u, d := range s.of {
+	for p, d := range s.of {
 		if looked++; looked > 4 {
 			break
 		}
 		if now.After(d.until) {
-			delete(s.of, u)
+			delete(s.of, p)
 		}
 	}
 	return isNew
@@ -82,9 +91,9 @@ func (t *Sessions) Ends() (all []session.End) {
 	for i := range t.tombstones.shards {
 		s := &t.tombstones.shards[i]
 		s.mu.RLock()
-		for user, d := range s.of {
+		for at, d := range s.of {
 			if d.why != session.Expired && d.why != session.Idle && now.Before(d.until) {
-				all = append(all, session.End{UserID: user, Floor: d.floor, Reason: d.why})
+				all = append(all, session.End{UserID: at.user, Slot: session.Slot(at.slot), Floor: d.floor, Reason: d.why})
 			}
 		}
 		s.mu.RUnlock()

@@ -69,6 +69,48 @@ func TestFloorNeverShrinks(t *testing.T) {
 	})
 }
 
+// An end in one slot says nothing of the sessions in the other slots of the user, however
+// it became known, and whatever their IDs are.
+func TestEndOfOneSlotIsNoOtherSlots(t *testing.T) {
+	in := func(id idworker.ID, slot session.Slot) session.Session {
+		s := alive(id)
+		s.Slot = slot
+		return s
+	}
+	ends := func(s session.Session) session.Session {
+		s.Ended = session.LoggedOut
+		return s
+	}
+	for how, end := range map[string]func(tier *memstore.Sessions, s session.Session){
+		"a message": func(tier *memstore.Sessions, s session.Session) { tier.ApplyEnd(ends(s)) },
+		"settled":   func(tier *memstore.Sessions, s session.Session) { tier.ApplySettled(ends(s)) },
+		"here":      func(tier *memstore.Sessions, s session.Session) { _ = tier.Publish(t.Context(), ends(s)) },
+		"a poll": func(tier *memstore.Sessions, s session.Session) {
+			tier.ApplyPoll(session.News{Ends: []session.End{{UserID: s.UserID, Slot: s.Slot, Floor: s.ID, Reason: session.LoggedOut}}})
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			before, ended, after := in(7, 0), in(8, 1), in(9, 2)
+			for _, s := range []session.Session{before, ended, after} {
+				next.set(s)
+			}
+			tier := open(t, next)
+			mustBe(t, tier, 8, "")
+			end(tier, ended)
+			mustBe(t, tier, 7, "")
+			mustBe(t, tier, 8, session.LoggedOut)
+			mustBe(t, tier, 9, "")
+			if t.Failed() {
+				t.Errorf("by %s", how)
+			}
+			if known := tier.Ends(); len(known) != 1 || known[0].Slot != 1 || known[0].Floor != 8 {
+				t.Errorf("by %s: remembers %+v", how, known)
+			}
+		})
+	}
+}
+
 func TestTombstoneOfOneUserIsNoOtherUsers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &fake{}

@@ -18,8 +18,9 @@ import (
 // A value in Redis is
 //
 //	version, then ID, user ID, time seen, as-of (8 bytes each), hash (33),
-//	then reason, role, name and, in version 2, the class of the device
-//	(a length byte and the text each), then 16 bytes of MAC
+//	then reason, role, name and, from version 2 on, the class of the device
+//	(a length byte and the text each), then in version 3 the slot (1 byte),
+//	then 16 bytes of MAC
 //
 // with times in Unix milliseconds. An alive session has an empty reason; a
 // value with a reason is a tombstone. The MAC is HMAC-SHA-256 under the
@@ -28,6 +29,7 @@ import (
 const (
 	codecVersion = 1 // of a device of the class "other", and of a tombstone
 	withClass    = 2
+	withSlot     = 3 // of another slot than 0; the class is empty for "other"
 	macLen       = 16
 	fixedLen     = 1 + 4*8 + len(session.Hash{})
 	maxText      = 255
@@ -48,10 +50,17 @@ func newCodec(key []byte) codec {
 
 func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 	texts, version := []string{string(s.Ended), s.Role, s.Username}, byte(codecVersion)
-	if class := s.Device.ClassName(); class != session.OtherDevice && s.Alive() {
+	class := s.Device.ClassName()
+	if class == session.OtherDevice || !s.Alive() {
+		class = ""
+	}
+	switch {
+	case s.Slot != 0:
+		texts, version = append(texts, class), withSlot
+	case class != "":
 		texts, version = append(texts, class), withClass
 	}
-	b := make([]byte, 0, fixedLen+4+len(s.Ended)+len(s.Role)+len(s.Username)+len(s.Device.ClassName())+macLen)
+	b := make([]byte, 0, fixedLen+5+len(s.Ended)+len(s.Role)+len(s.Username)+len(class)+macLen)
 	b = append(b, version)
 	for _, n := range []int64{int64(s.ID), int64(s.UserID), s.Seen.UnixMilli(), s.AsOf.UnixMilli()} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -63,13 +72,16 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 		}
 		b = append(append(b, byte(len(text))), text...)
 	}
+	if version == withSlot {
+		b = append(b, byte(s.Slot))
+	}
 	return append(b, c.mac(key, b)...), nil
 }
 
 // decode is the session in a value, if this deployment wrote it under key for
 // the session with that ID.
 func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, error) {
-	if len(b) < fixedLen+3+macLen || b[0] != codecVersion && b[0] != withClass {
+	if len(b) < fixedLen+3+macLen || b[0] < codecVersion || b[0] > withSlot {
 		return session.Session{}, errForeign
 	}
 	body := b[:len(b)-macLen]
@@ -83,14 +95,21 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 	}
 	rest := body[1+4*8:]
 	rest = rest[copy(s.Hash[:], rest):]
+	if b[0] == withSlot {
+		s.Slot, rest = session.Slot(rest[len(rest)-1]), rest[:len(rest)-1]
+		if s.Slot == 0 || s.Slot >= session.MaxSlots {
+			return session.Session{}, errForeign
+		}
+	}
 	var texts [4]string
-	for i := range texts[:2+int(b[0])] {
+	for i := range texts[:min(2+int(b[0]), len(texts))] {
 		if len(rest) == 0 || len(rest) < 1+int(rest[0]) {
 			return session.Session{}, errForeign
 		}
 		texts[i], rest = string(rest[1:1+int(rest[0])]), rest[1+int(rest[0]):]
 	}
-	if len(rest) != 0 || s.ID != id || b[0] == withClass && (texts[0] != "" || texts[3] == "" || texts[3] == session.OtherDevice) {
+	if len(rest) != 0 || s.ID != id || texts[3] == session.OtherDevice ||
+		b[0] == withClass && (texts[0] != "" || texts[3] == "") || b[0] == withSlot && texts[0] != "" && texts[3] != "" {
 		return session.Session{}, errForeign
 	}
 	s.Ended, s.Role, s.Username = session.Reason(texts[0]), texts[1], texts[2]

@@ -47,6 +47,35 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	if ended := encode(t, secret, phone); ended[0] != 1 {
 		t.Error("an earlier release cannot read that a session on a phone has ended")
 	}
+	for _, device := range []*session.Device{nil, session.DeviceOf("tv", "")} {
+		for _, why := range []session.Reason{"", session.LoggedOut} {
+			further := alive(1)
+			further.Slot, further.Ended, further.Device = session.MaxSlots-1, why, device
+			further.AsOf = further.AsOf.Truncate(time.Millisecond).UTC()
+			value := encode(t, secret, further)
+			got, err := redisstore.Decode(secret, redisstore.KeyOf(1), 1, value)
+			if why != "" {
+				further.Device = nil
+				if end, ok := redisstore.DecodeEnd(secret, value); !ok || end.Slot != further.Slot {
+					t.Errorf("the message of an end in slot %d says %+v", further.Slot, end)
+				}
+			}
+			if err != nil || got != further {
+				t.Errorf("got %+v, %v; want %+v", got, err, further)
+			}
+			// A release that knows one slot does not take it for that.
+			if value[0] != 3 {
+				t.Errorf("a session in slot %d has version %d", further.Slot, value[0])
+			}
+			for _, slot := range []byte{0, session.MaxSlots, 255} {
+				body := bytes.Clone(value[:len(value)-16])
+				body[len(body)-1] = slot
+				if got, err := redisstore.Decode(secret, redisstore.KeyOf(1), 1, redisstore.Sign(secret, redisstore.KeyOf(1), body)); err == nil {
+					t.Errorf("slot %d is taken for %+v", slot, got)
+				}
+			}
+		}
+	}
 	s := alive(1)
 	s.Username = strings.Repeat("x", 256)
 	if _, err := redisstore.Encode(secret, redisstore.KeyOf(1), &s); err == nil {

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -78,6 +79,7 @@ type Sessions struct {
 	foreign     func(context.Context)
 	listening   func(bool)
 	gap         func(time.Time)
+	doubt       atomic.Pointer[time.Time] // see Doubt
 	log         *slog.Logger
 }
 
@@ -165,7 +167,18 @@ func (t *Sessions) fresh(s *session.Session) bool {
 	now := t.now()
 	age := session.Age(now, s.AsOf)
 	s.AsOf, s.Source = now.Add(-max(age, 0)), session.FromRedis
+	if d := t.doubt.Load(); d != nil && session.Age(now, *d) < t.life+t.skew {
+		return false
+	}
 	return age < t.life && age > -t.skew && (t.feed == nil || t.feed.Fresh())
+}
+
+// Doubt lets no value be believed that may be as of now or before: it was judged by a policy
+// that allowed more sessions a user. The clock of whoever wrote it may be ahead, so its as-of
+// proves nothing. But it is gone when its time to live is over.
+func (t *Sessions) Doubt() {
+	now := t.now()
+	t.doubt.Store(&now)
 }
 
 // share puts an answer into Redis for as long as it may be believed.

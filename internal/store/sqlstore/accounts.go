@@ -17,8 +17,8 @@ import (
 // errAlready means that there is nothing to change.
 var errAlready = errors.New("already so")
 
-// An accountChange is a change of an account that ends its login in the same
-// statement, so that no login survives it and none begins with what was before.
+// An accountChange is a change of an account that ends its logins in the same
+// transaction, that of slot 0 in the same statement, so that no login survives it and none begins with what was before.
 // Its events are written in the same transaction.
 type accountChange struct {
 	set    string
@@ -33,20 +33,20 @@ type accountChange struct {
 }
 
 // change does to the user with that ID what decide makes of the row, and returns
-// the session that ended with it; its ID is 0 if there was none. decide may be
-// called more than once; it returns errAlready to leave the row as it is. A
-// session that ended when this was asked for the first time is returned again
+// the sessions that ended with it, all that the user had. decide may be
+// called more than once; it returns errAlready to leave the row as it is. Sessions
+// that ended when this was asked for the first time are returned again
 // then, with Before, for the first answer may have been lost.
-func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) (accountChange, error)) (session.Session, error) {
+func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) (accountChange, error)) ([]session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	s := &Sessions{DB: db}
-	var ended session.Session
+	var ended []session.Session
 	var start time.Time
 	err := db.retry(ctx, func() error {
-		ended, start = session.Session{}, time.Now()
+		ended, start = nil, time.Now()
 		asOf := s.now()
-		row, err := s.find(ctx, "id = ?", id)
+		row, err := db.find(db.gorm.WithContext(ctx), id)
 		if errors.Is(err, session.ErrNotFound) {
 			return account.ErrNotFound
 		}
@@ -56,20 +56,14 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		c, err := decide(row)
 		if errors.Is(err, errAlready) {
 			start = time.Time{} // the first call may have been cut off
-			if row.EndedReason.Valid && row.EndedReason.String == string(c.reason) {
-				ended = row.ended(asOf)
-				ended.Before = true
-			}
-			return nil
+			ended, err = s.endedWith(ctx, row, c.reason, asOf)
+			return err
 		}
 		if err != nil {
 			return err
 		}
-		if row.TokenID.Valid {
-			ended = row.current(asOf)
-			ended.Ended = c.reason
-		}
-		if len(c.events) == 0 && !c.losesAdmin {
+		if row.Slots == 0 && len(c.events) == 0 && !c.losesAdmin {
+			ended = c.ends(row, asOf)
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
@@ -78,13 +72,67 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 					return err
 				}
 			}
-			return db.recorded(tx, func(tx *gorm.DB) error { return c.make(tx, db, row) }, c.events...)
+			ended = c.ends(row, asOf)
+			return db.recorded(tx, func(tx *gorm.DB) error {
+				if err := c.make(tx, db, row); err != nil || row.Slots == 0 {
+					return err
+				}
+				further, err := s.endFurther(tx, row, c.reason, asOf)
+				ended = append(ended, further...)
+				return err
+			}, c.events...)
 		})
 	})
 	if err == nil {
 		err = s.restamp(ctx, int64(id), start)
 	}
 	return ended, err
+}
+
+// ends is the session of slot 0 as it is after the change, if there was one.
+func (c *accountChange) ends(row tokenRow, asOf time.Time) []session.Session {
+	if !row.TokenID.Valid {
+		return nil
+	}
+	was := row.current(asOf)
+	was.Ended = c.reason
+	return []session.Session{was}
+}
+
+// endFurther ends the sessions of a user in further slots. The transaction has changed the
+// row of the user: no login begins meanwhile.
+func (s *Sessions) endFurther(tx *gorm.DB, row tokenRow, why session.Reason, asOf time.Time) ([]session.Session, error) {
+	rows, _, err := s.rowsOf(tx, row)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := s.endSlots(tx, rows[1:], session.Ending{Reason: why}, 0, asOf)
+	for i := range ended {
+		ended[i].Ended = why
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ended, s.stamp(tx, rows[1:])
+}
+
+// endedWith are the last sessions in the slots of a user, those that ended for that reason
+// and that nothing has followed.
+func (s *Sessions) endedWith(ctx context.Context, row tokenRow, why session.Reason, asOf time.Time) (ended []session.Session, err error) {
+	rows := []tokenRow{row}
+	if row.Slots > 0 {
+		if rows, _, err = s.rowsOf(s.DB.gorm.WithContext(ctx), row); err != nil {
+			return nil, err
+		}
+	}
+	for i := range rows {
+		if rows[i].EndedReason.Valid && rows[i].EndedReason.String == string(why) {
+			was := rows[i].ended(asOf)
+			was.Before = true
+			ended = append(ended, was)
+		}
+	}
+	return ended, nil
 }
 
 // changed sets when an account was last changed, by the database's clock. It grows
@@ -120,7 +168,7 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	}
 	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+
 		" WHERE "+unmoved+" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",
-		append(args, row.UserID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
+		append(args, row.RowID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
 	if done.Error == nil && done.RowsAffected != 1 {
 		return errMoved
 	}
@@ -159,8 +207,13 @@ func (db *DB) lockSettings(tx *gorm.DB) error {
 // a user meanwhile, on which it rests. Where there is one server that takes writes, the
 // lock that the caller holds is enough.
 func (db *DB) lockUser(tx *gorm.DB, id idworker.ID) error {
+	return db.lockRow(tx, usersTable, int64(id))
+}
+
+// lockRow is lockUser for any slot.
+func (db *DB) lockRow(tx *gorm.DB, table string, key int64) error {
 	if !db.galera() {
 		return nil
 	}
-	return tx.Exec("UPDATE users SET lock_version = lock_version + 1 WHERE id = ?", int64(id)).Error
+	return tx.Exec("UPDATE "+table+" SET lock_version = lock_version + 1 WHERE id = ?", key).Error
 }

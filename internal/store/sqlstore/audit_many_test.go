@@ -101,7 +101,7 @@ func TestRecordedBeginIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		}
 		opening.Record.By = shell
 		begun, err := w.login(t.Context(), opening)
-		if err != nil || begun.Replaced.ID != before.ID {
+		if err != nil || sqlstore.One(begun.Replaced).ID != before.ID {
 			t.Fatalf("%+v, %v", begun, err)
 		}
 		events, err := (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Target: begun.Session.ID, Limit: 10})

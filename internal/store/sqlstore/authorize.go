@@ -46,12 +46,17 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	case !need.Said() || by.ID == 0 || by.Session == 0:
 		return permit{}, errUnstated
 	}
-	row, err := db.actor(tx, by.ID)
+	row, err := db.actor(tx, by)
 	if err != nil {
 		return permit{}, err
 	}
 	if err := row.may(by.Session, need); err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
+	}
+	if row.Row.Slot != 0 {
+		if err := db.lockRow(tx, slotsTable, row.Row.RowID); err != nil {
+			return permit{}, err
+		}
 	}
 	return p, db.lockUser(tx, by.ID)
 }
@@ -89,7 +94,7 @@ func (db *DB) authorizeAll(tx *gorm.DB, events []audit.Event) (permit, error) {
 // one by another actor than the permit is for, or that needs more.
 func (p permit) record(events ...audit.Event) error {
 	for _, e := range events {
-		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || e.Need > p.need ||
+		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || !p.need.Includes(e.Need) ||
 			e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
 			return errUnstated
 		}
@@ -134,29 +139,48 @@ type actorRow struct {
 	Now           int64 // by the clock of the database
 }
 
-// actor reads the row and the global floor, and keeps both as they are until the
-// transaction ends. The settings come before any row of a user, here as where an
+// actor reads the row of the actor's login and the global floor, and keeps both as they
+// are until the transaction ends; the row of the user, too, whose role counts. The settings come before any row of a user, here as where an
 // admin is lost: the other way round a client with many requests at a time could
 // keep others from being served, by one deadlock after the other.
-func (db *DB) actor(tx *gorm.DB, id idworker.ID) (actorRow, error) {
-	var floors []int64
-	if err := tx.Raw(globalFloor + db.d.forShare).Scan(&floors).Error; err != nil {
-		return actorRow{}, err
-	}
-	if len(floors) == 0 {
-		return actorRow{}, errNoSettings
-	}
-	var rows []actorRow
-	err := tx.Raw("SELECT "+tokenColumns+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM users WHERE id = ?"+db.d.forShare,
-		int64(id)).Scan(&rows).Error
+func (db *DB) actor(tx *gorm.DB, by audit.Actor) (actorRow, error) {
+	floor, err := db.floor(tx, db.d.forShare)
 	if err != nil {
 		return actorRow{}, err
 	}
-	if len(rows) == 0 {
+	row, err := db.actorAt(tx, usersTable, "id = ?", int64(by.ID))
+	if err == nil && db.further.Load() && !row.holds(by.Session) {
+		further, missing := db.actorAt(tx, slotsTable, "user_id = ? AND (token_id = ? OR ended_token_id = ?)", int64(by.ID), int64(by.Session), int64(by.Session))
+		switch {
+		case missing == nil:
+			row = further
+		case !errors.Is(missing, session.ErrNotFound):
+			err = missing
+		}
+	}
+	if errors.Is(err, session.ErrNotFound) {
 		return actorRow{}, session.RefusalOf(session.Revoked)
 	}
-	rows[0].Row.GlobalFloor = floors[0]
+	row.Row.GlobalFloor = floor
+	return row, err
+}
+
+func (db *DB) actorAt(tx *gorm.DB, table, where string, args ...any) (actorRow, error) {
+	var rows []actorRow
+	err := tx.Raw("SELECT "+columns(table)+", token_proved_id, token_proved_at, "+db.d.now+" AS now FROM "+table+" WHERE "+where+db.d.forShare,
+		args...).Scan(&rows).Error
+	if err == nil && len(rows) == 0 {
+		err = session.ErrNotFound
+	}
+	if err != nil {
+		return actorRow{}, err
+	}
 	return rows[0], nil
+}
+
+// holds reports whether the row has that login, or had it last.
+func (r *actorRow) holds(login idworker.ID) bool {
+	return login == idworker.ID(r.Row.TokenID.Int64) || login == idworker.ID(r.Row.EndedTokenID.Int64)
 }
 
 // may returns nil if the login with that ID, of this row, has what is needed.
@@ -175,7 +199,7 @@ func (r *actorRow) may(login idworker.ID, need audit.Need) error {
 	case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),
 		need == audit.NeedsService && r.Row.Role != string(account.RoleAdmin) && r.Row.Role != string(account.RoleService):
 		return audit.ErrRole
-	case need >= audit.NeedsProof && !r.proven():
+	case need.Includes(audit.NeedsOwnProof) && !r.proven():
 		return audit.ErrUnproven
 	}
 	return nil

@@ -10,9 +10,10 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
-// A span is the rows whose column lies above lo and up to hi, and for which
+// A span is the rows of a table whose column lies above lo and up to hi, and for which
 // and holds.
 type span struct {
+	table  string // empty: every table that may hold sessions
 	column string
 	lo, hi int64
 	and    string
@@ -49,6 +50,21 @@ const (
 
 // count counts the rows of r, or estimates their number from a sample.
 func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
+	if r.table != "" {
+		return s.countIn(ctx, r)
+	}
+	var sum policy.Estimate
+	for _, r.table = range s.DB.tables() {
+		n, err := s.countIn(ctx, r)
+		if err != nil {
+			return policy.Estimate{}, err
+		}
+		sum = policy.Estimate{Count: sum.Count + n.Count, Error: together(sum.Error, n.Error)}
+	}
+	return sum, nil
+}
+
+func (s *Settings) countIn(ctx context.Context, r span) (policy.Estimate, error) {
 	if r.hi <= r.lo {
 		return policy.Estimate{}, nil
 	}
@@ -59,7 +75,7 @@ func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
 		most = max(most/5, 1)
 	}
 	var beyond []int64
-	err := db.Raw("SELECT "+r.column+" FROM users WHERE "+r.column+" > ? AND "+r.column+" <= ? ORDER BY "+r.column+" LIMIT 1 OFFSET ?",
+	err := db.Raw("SELECT "+r.column+" FROM "+r.table+" WHERE "+r.column+" > ? AND "+r.column+" <= ? ORDER BY "+r.column+" LIMIT 1 OFFSET ?",
 		r.lo, r.hi, most).Scan(&beyond).Error
 	if err != nil {
 		return policy.Estimate{}, err
@@ -71,11 +87,11 @@ func (s *Settings) count(ctx context.Context, r span) (policy.Estimate, error) {
 	}
 	// Nothing is looked for where nothing is. Not MIN and MAX: MySQL takes a bound
 	// that holds for every number for none, and reads the whole index for its end.
-	err = db.Raw("SELECT "+r.column+" - 1 FROM users WHERE "+r.column+" > ? ORDER BY "+r.column+" LIMIT 1", r.lo).Scan(&r.lo).Error
+	err = db.Raw("SELECT "+r.column+" - 1 FROM "+r.table+" WHERE "+r.column+" > ? ORDER BY "+r.column+" LIMIT 1", r.lo).Scan(&r.lo).Error
 	if err != nil {
 		return policy.Estimate{}, err
 	}
-	err = db.Raw("SELECT "+r.column+" FROM users WHERE "+r.column+" <= ? ORDER BY "+r.column+" DESC LIMIT 1", r.hi).Scan(&r.hi).Error
+	err = db.Raw("SELECT "+r.column+" FROM "+r.table+" WHERE "+r.column+" <= ? ORDER BY "+r.column+" DESC LIMIT 1", r.hi).Scan(&r.hi).Error
 	if err != nil {
 		return policy.Estimate{}, err
 	}
@@ -96,7 +112,7 @@ func (s *Settings) whole(ctx context.Context, r span, began time.Time) (n int64,
 	for {
 		var page struct{ Entries, Hits, Last int64 }
 		err := s.DB.gorm.WithContext(ctx).Raw("SELECT COUNT(*) AS entries, COALESCE(SUM(hit), 0) AS hits, COALESCE(MAX(at), 0) AS last FROM "+
-			"(SELECT "+r.column+" AS at, CASE WHEN "+r.and+" THEN 1 ELSE 0 END AS hit FROM users WHERE "+
+			"(SELECT "+r.column+" AS at, CASE WHEN "+r.and+" THEN 1 ELSE 0 END AS hit FROM "+r.table+" WHERE "+
 			r.column+" > ? AND "+r.column+" <= ? ORDER BY "+r.column+" LIMIT ?) AS page", r.arg, r.lo, r.hi, unhurried).Scan(&page).Error
 		if err != nil {
 			return 0, false, err
@@ -186,7 +202,7 @@ func (s *Settings) pieces(ctx context.Context, r span, pieces []piece) ([]int64,
 		if i > 0 {
 			query.WriteString(" UNION ALL ")
 		}
-		fmt.Fprintf(&query, "SELECT %d AS piece, COUNT(*) AS n FROM users WHERE %s > ? AND %s <= ? AND %s", i, r.column, r.column, r.and)
+		fmt.Fprintf(&query, "SELECT %d AS piece, COUNT(*) AS n FROM %s WHERE %s > ? AND %s <= ? AND %s", i, r.table, r.column, r.column, r.and)
 		args = append(args, p.lo, p.hi, r.arg)
 	}
 	var rows []struct {

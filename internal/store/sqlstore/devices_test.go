@@ -40,12 +40,12 @@ func TestDeviceIsThatOfItsLogin(t *testing.T) {
 		all, err := lists.Newest(t.Context(), 0, math.MaxInt64, 5)
 		must(t, err)
 		is("the list", all[0], "phone", longest)
-		_, got, err = w.users.WithLogin(t.Context(), user)
+		_, of, err := w.users.WithLogins(t.Context(), user)
 		must(t, err)
-		is("the user's page", got, "phone", longest)
+		is("the user's page", of[0], "phone", longest)
 
 		none := begin(nil)
-		is("the login that was replaced", none.Replaced, "phone", longest)
+		is("the login that was replaced", sqlstore.One(none.Replaced), "phone", longest)
 		got, err = w.sessions.Get(t.Context(), none.Session.ID)
 		must(t, err)
 		is("a login that said nothing", got, session.OtherDevice, "")
@@ -58,9 +58,9 @@ func TestDeviceIsThatOfItsLogin(t *testing.T) {
 		begin(session.DeviceOf("tv", "in the kitchen"))
 		// What a release does that does not know the columns: another login, and they stay.
 		w.exec(t, "UPDATE users SET token_id = token_id + 1 WHERE id = ?", int64(user))
-		_, got, err = w.users.WithLogin(t.Context(), user)
+		_, of, err = w.users.WithLogins(t.Context(), user)
 		must(t, err)
-		is("a login on an earlier release", got, session.OtherDevice, "")
+		is("a login on an earlier release", of[0], session.OtherDevice, "")
 		var class sql.NullString
 		must(t, w.SQL().QueryRowContext(t.Context(), "SELECT device_class FROM users WHERE id = ?", int64(user)).Scan(&class))
 		if class.String != "tv" {

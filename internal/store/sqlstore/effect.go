@@ -28,33 +28,68 @@ func (s *Settings) Effect(ctx context.Context, inForce, next policy.Policy, now 
 }
 
 func (s *Settings) effect(ctx context.Context, inForce, next policy.Policy, now time.Time) (effect policy.Effect, err error) {
-	var floor int64
-	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
+	floor, err := s.DB.floor(s.DB.gorm.WithContext(ctx), "")
+	if err != nil {
 		return effect, err
 	}
 	after := inForce.Succeed(next, now)
+	if next.NeedsFurther() {
+		if err := s.older(ctx); err != nil {
+			return effect, err
+		}
+	}
+	if inForce.Scopes != nil || after.Scopes != nil {
+		err = s.scoped(ctx, &effect, inForce, after, now)
+	} else {
+		err = s.ends(ctx, &effect, inForce, after, now, floor)
+	}
+	if err != nil || !inForce.Lowers(&after) {
+		return effect, err
+	}
+	effect.Lowers = true
+	effect.Beyond, effect.BeyondUsers, err = s.beyond(ctx, &after, now, floor)
+	effect.Ends = policy.Estimate{Count: effect.Ends.Count + effect.Beyond.Count, Error: together(effect.Ends.Error, effect.Beyond.Error)}
+	return effect, err
+}
+
+// scoped says what the times of a policy with overrides do: which login ends when, depends
+// on what it is, so that no index has the numbers.
+func (s *Settings) scoped(ctx context.Context, effect *policy.Effect, inForce, after policy.Policy, now time.Time) error {
+	some, err := s.Sample(ctx, inForce, now)
+	if err != nil {
+		return err
+	}
+	hour := now.Add(time.Hour)
+	effect.Live = some.Count(func(l policy.Facts) bool { return inForce.Lives(l, now) })
+	effect.Ends = some.Count(func(l policy.Facts) bool { return inForce.Lives(l, now) && !after.Lives(l, now) })
+	effect.Soon = some.Count(func(l policy.Facts) bool { return after.Lives(l, now) && !after.Lives(l, hour) })
+	return nil
+}
+
+// ends says what the times of a policy without overrides do.
+func (s *Settings) ends(ctx context.Context, effect *policy.Effect, inForce, after policy.Policy, now time.Time, floor int64) (err error) {
 	issued0, seen0 := marks(&inForce, now, floor)
 	issued1, seen1 := marks(&after, now, floor)
 	issued2, seen2 := marks(&after, now.Add(time.Hour), floor)
 	if effect.Live, err = s.live(ctx, issued0, seen0); err != nil {
-		return effect, err
+		return err
 	}
 	if effect.Ends, err = s.between(ctx, issued0, issued1, seen0, seen1); err != nil {
-		return effect, err
+		return err
 	}
 	effect.Soon, err = s.between(ctx, issued1, issued2, seen1, seen2)
-	return effect, err
+	return err
 }
 
 // live counts the logins that are issued above issued and seen after seen: all
 // of the first kind, less those that are idle, who are few where a sweep runs.
 // An index alone has the answer to each.
 func (s *Settings) live(ctx context.Context, issued, seen int64) (policy.Estimate, error) {
-	issuedSince, err := s.count(ctx, span{"token_id", issued, math.MaxInt64, every, 1})
+	issuedSince, err := s.count(ctx, span{"", "token_id", issued, math.MaxInt64, every, 1})
 	if err != nil {
 		return policy.Estimate{}, err
 	}
-	idle, err := s.count(ctx, span{"token_seen_at", math.MinInt64, seen, "token_id + 0 > ?", issued})
+	idle, err := s.count(ctx, span{"", "token_seen_at", math.MinInt64, seen, "token_id + 0 > ?", issued})
 	if err != nil {
 		return policy.Estimate{}, err
 	}
@@ -63,11 +98,11 @@ func (s *Settings) live(ctx context.Context, issued, seen int64) (policy.Estimat
 
 // between counts the logins above the marks 0 that are not above the marks 1.
 func (s *Settings) between(ctx context.Context, issued0, issued1, seen0, seen1 int64) (policy.Estimate, error) {
-	expire, err := s.count(ctx, span{"token_id", issued0, issued1, "token_seen_at + 0 > ?", seen0})
+	expire, err := s.count(ctx, span{"", "token_id", issued0, issued1, "token_seen_at + 0 > ?", seen0})
 	if err != nil {
 		return policy.Estimate{}, err
 	}
-	idle, err := s.count(ctx, span{"token_seen_at", seen0, seen1, "token_id + 0 > ?", issued1})
+	idle, err := s.count(ctx, span{"", "token_seen_at", seen0, seen1, "token_id + 0 > ?", issued1})
 	if err != nil {
 		return policy.Estimate{}, err
 	}

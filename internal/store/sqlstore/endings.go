@@ -32,8 +32,8 @@ const unmoved = "id = ? AND COALESCE(token_id, 0) = ?"
 
 // end ends the login that the row held when it was read, and no other.
 func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
-	done := tx.Exec("UPDATE users SET "+s.DB.d.endSet()+" WHERE "+unmoved,
-		append(endArgs(row, why), row.UserID, row.TokenID.Int64)...)
+	done := tx.Exec("UPDATE "+row.table()+" SET "+s.DB.d.endSet()+" WHERE "+unmoved,
+		append(endArgs(row, why), row.RowID, row.TokenID.Int64)...)
 	if done.Error == nil && done.RowsAffected != 1 {
 		return errMoved
 	}
@@ -45,12 +45,10 @@ func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
 //
 // With a Record it writes the event in the same transaction, unless nothing ends.
 // The caller need not have the token then: an Ending without a hash names the session
-// by its ID, or by its user. A user who has no login, and whose last one ended for the
-// same reason, has that one ended again, for it is not known which instances know
-// of the end.
+// by its ID.
 func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, error) {
 	if e.Reason == "" {
-		return session.Session{}, errors.New("sqlstore: end: no reason given")
+		return session.Session{}, errNoReason
 	}
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -68,15 +66,8 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 		ended.Before = before
 		return err
 	})
-	switch {
-	case err == nil:
+	if err == nil {
 		err = s.restamp(ctx, int64(ended.UserID), start)
-	case errors.Is(err, session.ErrNotFound) && e.ID == 0:
-		// That nothing of this user lives is an answer about all instances: it is not
-		// given without a stamp.
-		if failed := s.stampAgain(ctx, int64(e.UserID)); failed != nil {
-			err = failed
-		}
 	}
 	if err != nil {
 		return session.Session{}, fmt.Errorf("sqlstore: end: %w", err)
@@ -84,25 +75,18 @@ func (s *Sessions) End(ctx context.Context, e session.Ending) (session.Session, 
 	return ended, nil
 }
 
+var errNoReason = errors.New("sqlstore: end: no reason given")
+
 // endOne reports, beside the session, whether it had ended before.
 func (s *Sessions) endOne(ctx context.Context, e session.Ending) (_ session.Session, before bool, err error) {
 	asOf := s.now()
-	where, id := "token_id = ?", e.ID
-	if e.ID == 0 {
-		where, id = "id = ?", e.UserID
-	}
-	row, err := s.find(ctx, where, id)
-	if e.ID != 0 && errors.Is(err, session.ErrNotFound) {
-		if row, err = s.find(ctx, "ended_token_id = ?", e.ID); err == nil {
-			ended, err := meant(&e, row.ended(asOf))
-			return ended, true, err
-		}
-	}
+	row, over, err := s.DB.findLogin(s.DB.gorm.WithContext(ctx), e.ID)
 	if err != nil {
 		return session.Session{}, false, err
 	}
-	if e.Record != nil && !row.TokenID.Valid && row.EndedReason.String == string(e.Reason) {
-		return row.ended(asOf), true, nil
+	if over {
+		ended, err := meant(&e, row.ended(asOf))
+		return ended, true, err
 	}
 	now, err := meant(&e, row.current(asOf))
 	if err != nil || !now.Alive() {
@@ -123,6 +107,9 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 		return s.end(db, row, e.Reason)
 	}
 	event, err := e.Event(now)
+	if e.ID == 0 {
+		event, err = e.EventOfUser([]session.Session{now})
+	}
 	if err != nil {
 		return err
 	}
@@ -135,8 +122,11 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 // alone; a token that is shown must match.
 func meant(e *session.Ending, s session.Session) (session.Session, error) {
 	byID := e.Record != nil && e.Hash == session.Hash{}
-	if s.ID == 0 || (!byID && e.ID != 0 && !s.Hash.Equal(&e.Hash)) {
+	if s.ID == 0 || (!byID && !s.Hash.Equal(&e.Hash)) {
 		return session.Session{}, session.ErrNotFound
 	}
 	return s, nil
 }
+
+// Publish does nothing: the end was committed here.
+func (s *Sessions) Publish(context.Context, session.Session) error { return nil }

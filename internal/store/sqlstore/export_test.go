@@ -54,7 +54,7 @@ func (db *DB) ReadOnly() string { return db.d.readOnly }
 func (db *DB) Server() string { return db.d.server }
 
 // GlobalFloor reads the floor of all users.
-const GlobalFloor = globalFloor
+const GlobalFloor = "SELECT global_floor, slots FROM settings WHERE scope = 'global'"
 
 // Taken reports whether a change of this process has its turn.
 func (db *DB) Taken() bool { return len(db.turn) > 0 }
@@ -88,7 +88,15 @@ func (u *Users) Disable(ctx context.Context, id idworker.ID, at time.Time) (sess
 		}
 		return user, nil, nil
 	})
-	return ended, err
+	return One(ended), err
+}
+
+// One is the session that has ended, if one has.
+func One(ended []session.Session) session.Session {
+	if len(ended) == 0 {
+		return session.Session{}
+	}
+	return ended[0]
 }
 
 // Enable undoes Disable.

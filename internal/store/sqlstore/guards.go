@@ -21,27 +21,33 @@ var _ ratelimit.Records = (*LoginRecords)(nil)
 const noUser = "COALESCE(u.id, 0)"
 
 // Look is one statement, and looks for the same number of rows whether or not a
-// user has the name.
+// user has the name: in further slots for the token that was shown, and not for the user.
 func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []struct {
 		Now, UserID                     int64
 		TokenHash, EndedTokenHash       []byte
+		SlotHash, EndedSlotHash         []byte
 		PlaceSeen, Places               int64
 		SVersion, SFull, SPeriod, STold int64
 		SNetworks                       []byte
 		PVersion, PFull, PPeriod, PTold int64
 		DVersion, DFull, DPeriod, DTold int64
 	}
-	err := l.DB.gorm.WithContext(ctx).Raw("SELECT "+l.DB.d.now+" AS now, "+noUser+" AS user_id, u.token_hash, u.ended_token_hash, "+
+	slots, joins, args := "", "", []any{q.Account, q.Account, q.Place, q.Shadow, q.PlaceKey, q.DeviceKey}
+	if l.DB.further.Load() {
+		slots = "t.token_hash AS slot_hash, e.ended_token_hash AS ended_slot_hash, "
+		joins = " LEFT JOIN user_slots t ON t.token_id = ? AND t.user_id = u.id LEFT JOIN user_slots e ON e.ended_token_id = ? AND e.user_id = u.id"
+		args = append(args, int64(q.Token), int64(q.Token))
+	}
+	err := l.DB.gorm.WithContext(ctx).Raw("SELECT "+l.DB.d.now+" AS now, "+noUser+" AS user_id, u.token_hash, u.ended_token_hash, "+slots+
 		"COALESCE(k.seen_at, 0) AS place_seen, EXISTS (SELECT 1 FROM known_places e WHERE e.user_id = "+noUser+") AS places, "+
 		guardColumns("s")+", s.networks AS s_networks, "+guardColumns("p")+", "+guardColumns("d")+
 		" FROM (SELECT 1 AS one) o LEFT JOIN users u ON u.username = ? AND LENGTH(u.username) = LENGTH(?)"+ // MySQL disregards spaces at the end
 		" LEFT JOIN known_places k ON k.user_id = "+noUser+" AND k.place = ?"+
 		" LEFT JOIN login_guards s ON s.guard = COALESCE(u.id, ?)"+
-		" LEFT JOIN login_guards p ON p.guard = ? LEFT JOIN login_guards d ON d.guard = ?",
-		q.Account, q.Account, q.Place, q.Shadow, q.PlaceKey, q.DeviceKey).Scan(&rows).Error
+		" LEFT JOIN login_guards p ON p.guard = ? LEFT JOIN login_guards d ON d.guard = ?"+joins, args...).Scan(&rows).Error
 	if err == nil && len(rows) != 1 {
 		err = fmt.Errorf("%d rows, want 1", len(rows))
 	}
@@ -50,7 +56,7 @@ func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.R
 	}
 	r := &rows[0]
 	found := ratelimit.Record{
-		Now: r.Now, User: idworker.ID(r.UserID), TokenHash: r.TokenHash, EndedTokenHash: r.EndedTokenHash,
+		Now: r.Now, User: idworker.ID(r.UserID), Tokens: [][]byte{r.TokenHash, r.EndedTokenHash, r.SlotHash, r.EndedSlotHash},
 		PlaceSeen: r.PlaceSeen, Places: r.Places != 0,
 		Strangers: ratelimit.Count{Key: q.Shadow, Version: r.SVersion, Full: r.SFull, Period: r.SPeriod, Told: r.STold, Networks: r.SNetworks},
 		Place:     ratelimit.Count{Key: q.PlaceKey, Version: r.PVersion, Full: r.PFull, Period: r.PPeriod, Told: r.PTold},

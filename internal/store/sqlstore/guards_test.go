@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/memstore"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -101,6 +102,37 @@ func TestLastTokensAreKnown(t *testing.T) {
 		w.begin(t, bob)
 		knows("one before that", false, "bob", hash[:])
 		knows("an empty proof of somebody who never logged in", false, "ada", []byte{})
+	})
+}
+
+// Of each slot the last token and the one before are known, of no other user.
+func TestLastTokensOfEachSlotAreKnown(t *testing.T) {
+	onSlots(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		w.user(t, "bob")
+		g := w.limiter(t)
+		knows := func(what string, want bool, account string, shown session.Session) {
+			t.Helper()
+			a := stranger(account, 1)
+			a.ShownID, a.ShownToken = shown.ID, shown.Hash[:]
+			taken, err := g.Login(t.Context(), a)
+			if err != nil || taken.Known != want {
+				t.Errorf("%s: known %v, %v", what, taken.Known, err)
+			}
+			g.Return(t.Context(), taken)
+		}
+		phone, web := w.on(t, ada, "phone", "red").Session, w.on(t, ada, "web", "mine").Session
+		knows("the device in slot 0", true, "ada", phone)
+		knows("the device in slot 1", true, "ada", web)
+		knows("with the name of another", false, "bob", web)
+		next := w.on(t, ada, "web", "mine").Session
+		knows("the token before", true, "ada", web)
+		forged := next
+		forged.Hash[3] ^= 1
+		knows("another secret", false, "ada", forged)
+		_, err := w.sessions.End(t.Context(), session.Ending{ID: next.ID, Hash: next.Hash, Reason: session.LoggedOut})
+		must(t, err)
+		knows("a token that was logged out", true, "ada", next)
 	})
 }
 

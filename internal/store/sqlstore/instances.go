@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/fleet"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -32,6 +33,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		{"remembered", r.Remembered}, {"database_us", r.DatabaseTook.Microseconds()}, {"database_failed", r.DatabaseFailed},
 		{"redis", cut(string(r.Redis), 255)}, {"redis_us", r.RedisTook.Microseconds()}, {"clock_ms", r.Clock.Milliseconds()},
 		{"troubles", cut(joined(r.Troubles), 1000)},
+		{"slots", 1}, // it knows them: see Settings.older
 	}
 	now := i.DB.d.now
 	columns, values, args := "id, started_at, seen_at", "?, "+now+" - ?, "+now, []any{cut(r.ID, 32), r.Up.Milliseconds()}
@@ -53,6 +55,17 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		return fmt.Errorf("sqlstore: report of an instance: %w", err)
 	}
 	return nil
+}
+
+// older returns a [*policy.OlderInstanceError] if an instance runs that knows no further slots: one of
+// an earlier release, which would refuse their tokens.
+func (s *Settings) older(ctx context.Context) error {
+	var old []struct{ Name, Version string }
+	err := s.DB.query(ctx, &old, "SELECT name, version FROM instances WHERE slots = 0 AND seen_at >= "+s.DB.d.now+" - ? LIMIT 1", fleet.Late.Milliseconds())
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	return &policy.OlderInstanceError{Name: old[0].Name, Version: old[0].Version}
 }
 
 // Leave removes the report of an instance.

@@ -32,7 +32,7 @@ func TestWhatAChangeMaySaveIsNotCertain(t *testing.T) {
 				IdleTimeoutMs: 2 * hour, AbsoluteLifetimeMs: 10 * hour, TouchIntervalMs: 1000,
 				IdleBase: ago(4).UnixMilli(), AbsoluteBase: ago(20).UnixMilli(),
 			}}
-			why, certain := r.judge(ago(c.issued), ago(c.seen))
+			why, certain := r.judge(&session.Session{ID: layout.Smallest(ago(c.issued)), Seen: ago(c.seen)})
 			if why != c.why || certain != (c.certain || steady) {
 				t.Errorf("issued %d hours ago, seen %d, steady %v: %q, certain %v", c.issued, c.seen, steady, why, certain)
 			}

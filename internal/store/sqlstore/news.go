@@ -47,7 +47,7 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 		if since.IsZero() {
 			since = news.Now.Add(-keep)
 		}
-		if news.Ends, err = ends(conn, since); err == nil {
+		if news.Ends, err = s.ends(conn, since); err == nil {
 			s.poller.lost = false
 			s.decides(now.Server)
 		}
@@ -87,9 +87,14 @@ func (s *Sessions) decides(server string) {
 	}
 }
 
-func ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {
-	rows, err := conn.Raw("SELECT id, token_floor, token_floor_at, ended_token_id, ended_reason FROM users WHERE token_floor_at >= ?",
-		since.UnixMilli()).Rows()
+func (s *Sessions) ends(conn *gorm.DB, since time.Time) (all []session.End, err error) {
+	const stamped = ", token_floor, token_floor_at, ended_token_id, ended_reason FROM "
+	query, args := "SELECT id AS user_id, 0 AS slot"+stamped+"users WHERE token_floor_at >= ?", []any{since.UnixMilli()}
+	if s.DB.further.Load() { // the rules were read before
+		query += " UNION ALL SELECT user_id, slot" + stamped + "user_slots WHERE token_floor_at >= ?"
+		args = append(args, since.UnixMilli())
+	}
+	rows, err := conn.Raw(query, args...).Rows()
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +114,12 @@ var errNoSettings = errors.New("the settings have no row of scope 'global'; run 
 func scanEnd(rows *sql.Rows) (session.End, error) {
 	var (
 		user, floor, at int64
+		slot            session.Slot
 		last            sql.NullInt64
 		why             sql.NullString
 	)
-	err := rows.Scan(&user, &floor, &at, &last, &why)
-	end := session.End{UserID: idworker.ID(user), Floor: idworker.ID(floor), Reason: session.Revoked, At: fromMillis(at)}
+	err := rows.Scan(&user, &slot, &floor, &at, &last, &why)
+	end := session.End{UserID: idworker.ID(user), Slot: slot, Floor: idworker.ID(floor), Reason: session.Revoked, At: fromMillis(at)}
 	if last.Int64 == floor && why.String != "" {
 		end.Reason = session.Reason(why.String)
 	}
@@ -124,7 +130,7 @@ func scanEnd(rows *sql.Rows) (session.End, error) {
 // stamped anew.
 const late = time.Second
 
-// restamp stamps the last end of that user's login anew, if it took long since
+// restamp stamps the last ends of that user's logins anew, if it took long since
 // start: what the feed of another instance passed over by then, it passes once
 // more. An end of which that cannot be said is not acknowledged.
 func (s *Sessions) restamp(ctx context.Context, user int64, start time.Time) error {
@@ -142,14 +148,24 @@ func (d *dialect) stampNow() string {
 	return "token_floor_at = CASE WHEN token_floor > 0 THEN " + d.now + " ELSE token_floor_at END"
 }
 
-// stampAgain stamps the end of that user's login, unless it was stamped just
+// stampAgain stamps the last ends of that user's logins, unless they were stamped just
 // now.
 func (s *Sessions) stampAgain(ctx context.Context, user int64) error {
 	// The caller that waited for the change may have no time left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tau)
 	defer cancel()
-	return s.DB.retry(ctx, func() error {
-		return s.DB.gorm.WithContext(ctx).Exec("UPDATE users SET token_floor_at = "+s.DB.d.now+
-			" WHERE id = ? AND token_floor > 0 AND token_floor_at < "+s.DB.d.now+" - ?", user, s.DB.late.Milliseconds()).Error
-	})
+	for _, table := range s.DB.tables() {
+		key := "id"
+		if table == slotsTable {
+			key = "user_id"
+		}
+		err := s.DB.retry(ctx, func() error {
+			return s.DB.gorm.WithContext(ctx).Exec("UPDATE "+table+" SET token_floor_at = "+s.DB.d.now+" WHERE "+key+
+				" = ? AND token_floor > 0 AND token_floor_at < "+s.DB.d.now+" - ?", user, s.DB.late.Milliseconds()).Error
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

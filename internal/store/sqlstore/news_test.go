@@ -47,7 +47,7 @@ func TestEveryWayToEndIsNews(t *testing.T) {
 		}{
 			{session.LoggedOut, func(s session.Session) error { _, err := w.sessions.End(t.Context(), logout(s)); return err }},
 			{session.Revoked, func(s session.Session) error {
-				_, err := w.sessions.End(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked})
+				_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: s.UserID, Reason: session.Revoked}, 0)
 				return err
 			}},
 			{session.Replaced, func(s session.Session) error {

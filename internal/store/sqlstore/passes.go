@@ -66,14 +66,14 @@ func (s *Sweeps) take(tx *gorm.DB, r sweep.Report, lease time.Duration) (sweep.C
 	err := tx.Exec("UPDATE sweeps SET outcome = ?, finished_at = "+now+", detail = 'its process ended, or lost the database' "+
 		"WHERE finished_at IS NULL", string(sweep.Abandoned)).Error
 	c := rows[0]
-	return sweep.Cursor{Stage: sweep.Stage(c.CursorStage), Value: c.CursorValue, User: idworker.ID(c.CursorUser)}, err
+	return sweep.Cursor{Stage: sweep.Stage(c.CursorStage), Value: c.CursorValue, Row: idworker.ID(c.CursorUser)}, err
 }
 
 // Keep makes the lease last from now.
 func (s *Sweeps) Keep(ctx context.Context, r sweep.Report, at sweep.Cursor, lease time.Duration) error {
 	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
 		done := tx.Exec("UPDATE sweep_state SET lease_until = "+s.DB.d.now+" + ?, cursor_stage = ?, cursor_value = ?, cursor_user = ? "+
-			"WHERE id = 1 AND pass_id = ?", lease.Milliseconds(), int(at.Stage), at.Value, int64(at.User), int64(r.ID))
+			"WHERE id = 1 AND pass_id = ?", lease.Milliseconds(), int(at.Stage), at.Value, int64(at.Row), int64(r.ID))
 		if done.Error == nil && done.RowsAffected == 0 {
 			return sweep.ErrLost
 		}
@@ -94,7 +94,7 @@ func (s *Sweeps) Keep(ctx context.Context, r sweep.Report, at sweep.Cursor, leas
 func (s *Sweeps) Finish(ctx context.Context, r sweep.Report, next sweep.Cursor) error {
 	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
 		err := tx.Exec("UPDATE sweep_state SET lease_until = 0, cursor_stage = ?, cursor_value = ?, cursor_user = ? WHERE id = 1 AND pass_id = ?",
-			int(next.Stage), next.Value, int64(next.User), int64(r.ID)).Error
+			int(next.Stage), next.Value, int64(next.Row), int64(r.ID)).Error
 		if err != nil || !r.Worth() {
 			return err
 		}

@@ -49,45 +49,65 @@ func (u *Users) page(ctx context.Context, where string, args []any, order string
 	return users, nil
 }
 
-// WithLogin finds a user and the login that the row holds, whose ID is 0 if
-// there is none, or [account.ErrNotFound]. Whether the login is over by the
-// policy is not asked.
-func (u *Users) WithLogin(ctx context.Context, id idworker.ID) (account.User, session.Session, error) {
+// WithLogins finds a user and the logins that are kept, the newest first, or
+// [account.ErrNotFound]. Whether one is over by the times of the policy is not asked. Those
+// that are too many end.
+func (u *Users) WithLogins(ctx context.Context, id idworker.ID) (account.User, []session.Session, error) {
 	user, err := u.ByID(ctx, id)
 	if err != nil {
-		return account.User{}, session.Session{}, err
+		return account.User{}, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	s := &Sessions{DB: u.DB}
 	asOf := s.now()
-	var row tokenRow
-	err = u.DB.latest(ctx, func(conn *gorm.DB) (err error) {
-		row, err = u.DB.find(conn, "id = ?", id)
-		return err
-	})
+	var rows []tokenRow
+	many := false
+	read := func(conn *gorm.DB) error {
+		row, err := u.DB.find(conn, id)
+		if err != nil || row.Slots == 0 {
+			rows = []tokenRow{row}
+			return err
+		}
+		var now ruleRow
+		if rows, now, err = s.rowsOf(conn, row); err != nil {
+			return err
+		}
+		rule := now.policy()
+		many = len(session.Excess(held(rows, asOf), &rule, overBy(now))) > 0
+		return nil
+	}
+	if err = u.DB.latest(ctx, read); err == nil && many {
+		if _, err = s.reduce(ctx, id); err == nil {
+			err = u.DB.latest(ctx, read)
+		}
+	}
 	switch {
 	case errors.Is(err, session.ErrNotFound):
-		return account.User{}, session.Session{}, account.ErrNotFound
+		return account.User{}, nil, account.ErrNotFound
 	case err != nil:
-		return account.User{}, session.Session{}, fmt.Errorf("sqlstore: user: %w", err)
-	case !row.TokenID.Valid:
-		return user, session.Session{}, nil
+		return account.User{}, nil, fmt.Errorf("sqlstore: user: %w", err)
 	}
-	return user, row.current(asOf), nil
+	var logins []session.Session
+	for i := range rows {
+		if rows[i].TokenID.Valid {
+			logins = append(logins, rows[i].current(asOf))
+		}
+	}
+	newestFirst(logins)
+	return user, logins, nil
 }
 
 // Change makes the role and the state of a user what decide makes of them, ends
-// the login, and writes the events, all in one transaction. It returns the user
-// as it was and as it is, and the session that ended, whose ID is 0 if there was
-// none. If decide changes nothing, nothing changes, and no event is written.
+// all logins, and writes the events, all in one transaction. It returns the user
+// as it was and as it is, and the sessions that ended. If decide changes nothing, nothing changes, and no event is written.
 //
 // decide sees no password and no times but DisabledAt, and may be called more
 // than once. What it returned as an error is returned. Change fails with
 // [account.ErrNotFound], and with [account.ErrLastAdmin] if no enabled admin would
 // be left.
 func (u *Users) Change(ctx context.Context, id idworker.ID,
-	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, ended session.Session, err error) {
+	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, ended []session.Session, err error) {
 	ended, err = u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		before = row.user()
 		var events []audit.Event
@@ -115,7 +135,7 @@ func (u *Users) Change(ctx context.Context, id idworker.ID,
 		return c, nil
 	})
 	if err != nil {
-		return before, before, session.Session{}, fmt.Errorf("sqlstore: change user: %w", err)
+		return before, before, nil, fmt.Errorf("sqlstore: change user: %w", err)
 	}
 	return before, after, ended, nil
 }
@@ -139,47 +159,6 @@ func (r *tokenRow) user() account.User {
 		u.DisabledAt = fromMillis(r.DisabledAt.Int64)
 	}
 	return u
-}
-
-// Logins are [Sessions] for lists: no answer is older than an end that was acknowledged
-// before, also while one server takes the place of another.
-type Logins struct{ *Sessions }
-
-// Get reads a session, as that of Sessions does.
-func (l Logins) Get(ctx context.Context, id idworker.ID) (got session.Session, err error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	err = l.DB.latest(ctx, func(conn *gorm.DB) error {
-		got, _, err = l.loginOf(conn, id)
-		return err
-	})
-	return got, err
-}
-
-// Newest is a page of the logins that rows hold, newest first: at most limit,
-// with IDs above above and below below, and none that the global floor has
-// ended. Whether they are over by the policy is not asked.
-func (l Logins) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	asOf := l.now()
-	var rows []tokenRow
-	err := l.DB.latest(ctx, func(conn *gorm.DB) error {
-		var floor int64
-		if err := conn.Raw(globalFloor).Scan(&floor).Error; err != nil {
-			return err
-		}
-		return conn.Raw("SELECT "+tokenColumns+" FROM users WHERE token_id > ? AND token_id < ? ORDER BY token_id DESC LIMIT ?",
-			max(int64(above), floor), int64(below), limit).Scan(&rows).Error
-	})
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list logins: %w", err)
-	}
-	logins := make([]session.Session, len(rows))
-	for i := range rows {
-		logins[i] = rows[i].current(asOf)
-	}
-	return logins, nil
 }
 
 // placesKept is how many places are kept of each user.

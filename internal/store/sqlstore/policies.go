@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // SetPolicy replaces the policy of that version by next, and writes the event,
 // or returns [policy.ErrVersion] and changes nothing. Only the times, the
-// schedule, the limits, the author and the note of next count: the bases are raised here, by
-// the database's clock, to the watermarks of the policy that was in force.
+// schedule, the sessions, the overrides, the limits, the author and the note of next count: the
+// bases are raised here, by the database's clock, to the watermarks of the policy that was in
+// force.
 func (s *Settings) SetPolicy(ctx context.Context, version int64, next policy.Policy, e audit.Event) (policy.Policy, error) {
 	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
 		// Locked before the bases are computed: the clock of a statement is that of its
@@ -36,15 +38,34 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 	if err != nil {
 		return err
 	}
-	// The bases first, from timeouts that are set after: MySQL works through SET
-	// from left to right.
-	base := func(column, timeout string) string {
-		return column + " = " + s.DB.d.max + "(" + column + ", " + s.DB.d.now + " - " + timeout + "), "
+	row, err := s.DB.scanRules(tx, s.DB.ruleQuery(""))
+	if err != nil {
+		return err
 	}
-	done := tx.Exec("UPDATE settings SET "+base("idle_base", "idle_timeout_ms")+base("absolute_base", "absolute_lifetime_ms")+
-		"idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, sweep_schedule = ?, "+
+	inForce := row.policy()
+	if inForce.Version != version {
+		return policy.ErrVersion
+	}
+	next = inForce.Succeed(next, fromMillis(row.Now))
+	terms, err := next.EncodeTerms()
+	if err != nil {
+		return err
+	}
+	further, reducedTo := next.MaxSessions-1, next.MaxSessions
+	if next.Refuse {
+		further = max(further, 1) // a login has to ask the policy
+	}
+	// Of one class of devices there may be too many although no number is lower now: one was,
+	// and those who were not asked about meanwhile have all of their sessions.
+	if inForce.Lowers(&next) || next.LimitsClasses() {
+		reducedTo = max(inForce.MaxSessions, next.MaxSessions+1)
+	}
+	done := tx.Exec("UPDATE settings SET idle_base = ?, absolute_base = ?, terms = ?, "+
+		"slots = "+s.DB.d.max+"(slots, ?), reduced_to = "+s.DB.d.max+"(reduced_to, ?), "+
+		"idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, sweep_schedule = ?, max_sessions = ?, "+
 		"version = version + 1, updated_at = "+s.DB.d.now+", updated_by = ?, note = ? WHERE scope = 'global' AND version = ?",
-		next.Idle.Milliseconds(), next.Absolute.Milliseconds(), next.Touch.Milliseconds(), next.Schedule,
+		next.IdleBase.UnixMilli(), next.AbsoluteBase.UnixMilli(), terms, further, reducedTo,
+		next.Idle.Milliseconds(), next.Absolute.Milliseconds(), next.Touch.Milliseconds(), next.Schedule, next.MaxSessions,
 		cut(next.UpdatedBy, 255), cut(next.Note, audit.MaxReason), version)
 	if done.Error != nil {
 		return done.Error
@@ -56,7 +77,7 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 		", ? FROM settings WHERE scope = 'global'", limits).Error
 }
 
-const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by, note"
+const policyColumns = "scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, max_sessions, terms, updated_at, updated_by, note"
 
 // PolicyHistory returns the policies that were in force, newest first: at most
 // limit, of versions below before, or the newest if before is 0.
@@ -73,8 +94,11 @@ func (s *Settings) PolicyHistory(ctx context.Context, before int64, limit int) (
 	}
 	all := make([]policy.Policy, len(rows))
 	for i := range rows {
+		err := rows[i].read()
 		all[i] = rows[i].policy()
-		all[i].IdleBase, all[i].AbsoluteBase = time.Time{}, time.Time{} // of now, not of then
+		all[i].LimitsErr = cmp.Or(all[i].LimitsErr, err) // it is shown, and cannot be set again
+		// Bases are of now, not of then.
+		all[i].IdleBase, all[i].AbsoluteBase, all[i].Scopes = time.Time{}, time.Time{}, nil
 	}
 	return all, nil
 }

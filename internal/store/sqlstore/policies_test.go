@@ -101,7 +101,7 @@ func TestEditsReviveNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			const tick = time.Millisecond // the database's clock counts in these
-			if got.OldestSeen(was).Add(tick).Before(inForce.OldestSeen(was)) || got.OldestIssued(was).Add(tick).Before(inForce.OldestIssued(was)) {
+			if got.For("", "").OldestSeen(was).Add(tick).Before(inForce.For("", "").OldestSeen(was)) || got.For("", "").OldestIssued(was).Add(tick).Before(inForce.For("", "").OldestIssued(was)) {
 				t.Fatalf("the watermarks moved back: %+v after %+v", got, inForce)
 			}
 			inForce = got
@@ -215,7 +215,7 @@ func anyPolicy(r *rand.Rand) policy.Policy {
 func effectOf(logins [][2]time.Time, inForce, next policy.Policy) (e policy.Effect) {
 	after := inForce.Succeed(next, start)
 	over := func(p *policy.Policy, l [2]time.Time, at time.Time) bool {
-		return p.Expired(l[0], at) || p.Idled(l[1], at)
+		return p.For("", "").Expired(l[0], at) || p.For("", "").Idled(l[1], at)
 	}
 	for _, l := range logins {
 		switch {

@@ -40,7 +40,7 @@ func TestActThatEndsNothingStampsTheLastEndAnew(t *testing.T) {
 				return err
 			},
 			"the end of whatever lives": func(user idworker.ID) error {
-				_, err := w.sessions.End(t.Context(), session.Ending{UserID: user, Reason: session.Revoked})
+				_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Reason: session.Revoked}, 0)
 				if errors.Is(err, session.ErrNotFound) {
 					err = nil
 				}
@@ -137,10 +137,10 @@ func TestBasesAreOfTheTimeOfTheChange(t *testing.T) {
 		w.ticks(t, proven)
 		must(t, other.Commit())
 		p := <-changed
-		if was := old.OldestIssued(time.UnixMilli(proven)); !p.AbsoluteBase.After(was) {
+		if was := old.For("", "").OldestIssued(time.UnixMilli(proven)); !p.AbsoluteBase.After(was) {
 			t.Errorf("the base is %v before a watermark that a poll could prove during the wait", was.Sub(p.AbsoluteBase))
 		}
-		if was := old.OldestSeen(time.UnixMilli(proven)); !p.IdleBase.After(was) {
+		if was := old.For("", "").OldestSeen(time.UnixMilli(proven)); !p.IdleBase.After(was) {
 			t.Errorf("the idle base is %v before the watermark of the wait", was.Sub(p.IdleBase))
 		}
 	})

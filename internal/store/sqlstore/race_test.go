@@ -48,14 +48,15 @@ func TestLoginVsLogin(t *testing.T) {
 		w.sound(t)
 
 		// What each one replaced gives the order in which they were committed.
-		slices.SortFunc(begun, func(a, b session.Begun) int { return int(a.Replaced.ID - b.Replaced.ID) })
+		slices.SortFunc(begun, func(a, b session.Begun) int { return int(sqlstore.One(a.Replaced).ID - sqlstore.One(b.Replaced).ID) })
 		var before session.Session
 		for i, b := range begun {
-			if (b.Replaced.ID != before.ID || b.Replaced.Hash != before.Hash) && (b.Replaced.ID <= before.ID || unsure.Add(-1) < 0) {
-				t.Fatalf("login %d replaced %v, want %v", i, b.Replaced.ID, before.ID)
+			old := sqlstore.One(b.Replaced)
+			if (old.ID != before.ID || old.Hash != before.Hash) && (old.ID <= before.ID || unsure.Add(-1) < 0) {
+				t.Fatalf("login %d replaced %v, want %v", i, old.ID, before.ID)
 			}
-			if i > 0 && b.Replaced.Ended != session.Replaced {
-				t.Errorf("login %d: the one before ended as %q", i, b.Replaced.Ended)
+			if i > 0 && old.Ended != session.Replaced {
+				t.Errorf("login %d: the one before ended as %q", i, old.Ended)
 			}
 			if b.Session.ID <= before.ID {
 				t.Errorf("login %d has ID %d, and came after %d", i, b.Session.ID, before.ID)
@@ -66,8 +67,8 @@ func TestLoginVsLogin(t *testing.T) {
 		if unsure.Load() > 0 {
 			return // the last one may be none that was told
 		}
-		if r.Token.Int64 != int64(before.ID) || r.Floor != int64(begun[len(begun)-1].Replaced.ID) {
-			t.Errorf("token %d above floor %d, want %d above %d", r.Token.Int64, r.Floor, before.ID, begun[len(begun)-1].Replaced.ID)
+		if r.Token.Int64 != int64(before.ID) || r.Floor != int64(sqlstore.One(begun[len(begun)-1].Replaced).ID) {
+			t.Errorf("token %d above floor %d, want %d above %d", r.Token.Int64, r.Floor, before.ID, sqlstore.One(begun[len(begun)-1].Replaced).ID)
 		}
 		for _, b := range begun[:len(begun)-1] {
 			if got, err := w.sessions.Get(t.Context(), b.Session.ID); err == nil && got.Alive() {
@@ -121,7 +122,7 @@ func TestPasswordChangeVsLogin(t *testing.T) {
 			}
 			var begun [8]session.Begun
 			var errs [8]error
-			var ended session.Session
+			var ended []session.Session
 			atOnce(9, func(i int) {
 				if i < 8 {
 					begun[i], errs[i] = w.login(t.Context(), w.opening(user))
@@ -136,8 +137,8 @@ func TestPasswordChangeVsLogin(t *testing.T) {
 				if err != nil && !errors.Is(err, account.ErrStale) {
 					t.Errorf("login %d: %v", i, err)
 				}
-				if err == nil && begun[i].Session.ID > ended.ID {
-					t.Errorf("login %d began with the old password after the change ended %d", begun[i].Session.ID, ended.ID)
+				if err == nil && begun[i].Session.ID > sqlstore.One(ended).ID {
+					t.Errorf("login %d began with the old password after the change ended %d", begun[i].Session.ID, sqlstore.One(ended).ID)
 				}
 			}
 			if r := w.row(t, user); r.Token.Valid || r.Version != 2 || r.PasswordHash != "$second" {

@@ -49,17 +49,29 @@ func (s *Sessions) EndAgain(ctx context.Context, known []session.End, all idwork
 
 // missing are those of the ends that the rows do not have.
 func (s *Sessions) missing(ctx context.Context, known []session.End) (missing []session.End, err error) {
-	ids, floors := make([]int64, len(known)), make(map[int64]session.End, len(known))
+	type place struct {
+		user int64
+		slot session.Slot
+	}
+	ids, floors := make([]int64, len(known)), make(map[place]session.End, len(known))
 	for i, e := range known {
 		ids[i] = int64(e.UserID)
-		floors[ids[i]] = e
+		floors[place{ids[i], e.Slot}] = e
 	}
-	var rows []struct{ ID, TokenFloor int64 }
-	if err := s.DB.query(ctx, &rows, "SELECT id, token_floor FROM users WHERE id IN ("+list(ids)+")"); err != nil {
+	query := "SELECT id AS user_id, 0 AS slot, token_floor FROM users WHERE id IN (" + list(ids) + ")"
+	if s.DB.further.Load() {
+		query += " UNION ALL SELECT user_id, slot, token_floor FROM user_slots WHERE user_id IN (" + list(ids) + ")"
+	}
+	var rows []struct {
+		UserID, TokenFloor int64
+		Slot               session.Slot
+	}
+	if err := s.DB.query(ctx, &rows, query); err != nil {
 		return nil, err
 	}
+	// A row of a further slot that is missing holds nothing that could live.
 	for _, r := range rows {
-		if e := floors[r.ID]; r.TokenFloor < int64(e.Floor) {
+		if e, ok := floors[place{r.UserID, r.Slot}]; ok && r.TokenFloor < int64(e.Floor) {
 			missing = append(missing, e)
 		}
 	}
@@ -68,7 +80,12 @@ func (s *Sessions) missing(ctx context.Context, known []session.End) (missing []
 
 func (s *Sessions) endAgain(ctx context.Context, end session.End) error {
 	return s.DB.transact(ctx, func(tx *gorm.DB) error {
-		row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, int64(end.UserID))
+		where, args := "id = ?", []any{int64(end.UserID)}
+		table := usersTable
+		if end.Slot != 0 {
+			table, where, args = slotsTable, "user_id = ? AND slot = ?", append(args, int64(end.Slot))
+		}
+		row, err := one(tx, "SELECT "+columns(table)+" FROM "+table+" WHERE "+where+s.DB.d.forRead, args...)
 		if err != nil {
 			return err
 		}
@@ -81,8 +98,8 @@ func (s *Sessions) endAgain(ctx context.Context, end session.End) error {
 				return err
 			}
 		}
-		return tx.Exec("UPDATE users SET token_floor = ?, token_floor_at = "+s.DB.d.now+" WHERE id = ? AND token_floor < ?",
-			int64(end.Floor), int64(end.UserID), int64(end.Floor)).Error
+		return tx.Exec("UPDATE "+table+" SET token_floor = ?, token_floor_at = "+s.DB.d.now+" WHERE id = ? AND token_floor < ?",
+			int64(end.Floor), row.RowID, int64(end.Floor)).Error
 	})
 }
 

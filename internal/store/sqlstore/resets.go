@@ -147,7 +147,7 @@ func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Ti
 	return user, issuer, nil
 }
 
-// UseReset sets the hash of a new password, ends the user's login, spends the
+// UseReset sets the hash of a new password, ends the user's logins, spends the
 // reset and writes the event, all or nothing. It fails with [account.ErrReset]
 // unless the reset can be used at that time and the password is still of that
 // version, which it is for one of several uses at the same time; and with
@@ -155,7 +155,7 @@ func (u *Users) ByReset(ctx context.Context, hash account.ResetHash, now time.Ti
 //
 // Whether it can be used is decided with the issuer's row locked: the issuer's right
 // cannot end between that and the commit.
-func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) (session.Session, error) {
+func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, hash account.PHC, now time.Time, e audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, r.UserID, func(row tokenRow) (accountChange, error) {
 		switch {
 		case row.PasswordVersion != version:
@@ -173,7 +173,7 @@ func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, ha
 		}, nil
 	})
 	if err != nil {
-		return session.Session{}, fmt.Errorf("sqlstore: use reset: %w", err)
+		return nil, fmt.Errorf("sqlstore: use reset: %w", err)
 	}
 	return ended, nil
 }

@@ -36,7 +36,8 @@ func (w *world) reset(t testing.TB, user idworker.ID) account.Reset {
 
 func (w *world) useAt(t testing.TB, r account.Reset, version int64, hash string, now time.Time) (session.Session, error) {
 	t.Helper()
-	return w.users.UseReset(t.Context(), r, version, account.NewPHC(hash), now, w.eventOf(audit.ResetUsed, r.UserID))
+	ended, err := w.users.UseReset(t.Context(), r, version, account.NewPHC(hash), now, w.eventOf(audit.ResetUsed, r.UserID))
+	return sqlstore.One(ended), err
 }
 
 func (w *world) recorded(t testing.TB, action audit.Action) (n int) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 	"github.com/flakepass/flakepass/migrations"
 )
@@ -32,6 +34,9 @@ import (
 //   - what is over by the policy in force is refused by whoever knows of it, and
 //     whatever is edited later, it stays so;
 //   - the clock of an instance decides nothing: that of the database does.
+//
+// Half of the edits have overrides, by device class and by role, which may be shorter or
+// longer than the policy, and go again with another edit.
 //
 // A login that an instance still lets in because it has not heard of an edit does
 // not count as used: the row refuses the use.
@@ -87,6 +92,7 @@ type node struct {
 	rule     *policy.Live
 	service  *session.Service
 	policies *operator.Policies
+	sweeper  *sweep.Sweeper
 	now      time.Time
 }
 
@@ -95,6 +101,7 @@ type life struct {
 	token  flakepass.Token
 	user   idworker.ID
 	issued time.Time
+	scope  policy.Scope
 	gone   string // why nobody may ever let it in
 	over   bool   // once by the policy in force
 }
@@ -102,9 +109,9 @@ type life struct {
 func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 	l := &lives{ctx: t.Context(), w: w, db: start}
 	for _, statement := range []string{
-		"DELETE FROM users", "DELETE FROM audit_events", "DELETE FROM policies WHERE version > 1",
+		"DELETE FROM users", "DELETE FROM audit_events", "DELETE FROM sweeps", "DELETE FROM sweep_state", "DELETE FROM policies WHERE version > 1",
 		"UPDATE settings SET version = 1, idle_timeout_ms = 1209600000, absolute_lifetime_ms = 2592000000, touch_interval_ms = 60000, " +
-			"idle_base = 0, absolute_base = 0, global_floor = 0",
+			"idle_base = 0, absolute_base = 0, global_floor = 0, terms = NULL",
 	} {
 		if _, err := w.SQL().ExecContext(l.ctx, statement); err != nil {
 			rt.Fatal(err)
@@ -112,7 +119,7 @@ func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 	}
 	for i := range crowd {
 		err := w.users.Create(l.ctx, account.User{
-			ID: idworker.ID(i + 1), Username: fmt.Sprint("user", i), Role: account.RoleUser,
+			ID: idworker.ID(i + 1), Username: fmt.Sprint("user", i), Role: roleOf(idworker.ID(i + 1)),
 			PasswordHash: account.NewPHC("$first"), PasswordVersion: 1, CreatedAt: start, UpdatedAt: start,
 		})
 		if err != nil {
@@ -131,6 +138,10 @@ func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 		n.service = &session.Service{Store: kept, Rows: kept, Writer: kept, IDs: clockIDs{l, n}, Policy: n.rule, Known: heard{l}}
 		n.policies = &operator.Policies{
 			Store: &sqlstore.Settings{DB: db}, IDs: eventIDs{l}, Now: func() time.Time { return n.now }, Schedule: func(string) error { return nil },
+		}
+		passes := &sqlstore.Sweeps{DB: db}
+		n.sweeper = &sweep.Sweeper{
+			Store: passes, Runs: passes, Policy: n.rule, IDs: eventIDs{l}, Log: slog.New(slog.DiscardHandler), Now: func() time.Time { return n.now },
 		}
 	}
 	return l
@@ -159,11 +170,24 @@ type eventIDs struct{ l *lives }
 
 func (m eventIDs) Next(context.Context) (idworker.ID, error) { m.l.serial++; return m.l.serial, nil }
 
+func (m eventIDs) NextN(ctx context.Context, dst []idworker.ID) (int, error) {
+	for i := range dst {
+		dst[i], _ = m.Next(ctx)
+	}
+	return len(dst), nil
+}
+
+// roleOf is the role of a user.
+func roleOf(id idworker.ID) account.Role {
+	return []account.Role{account.RoleUser, account.RoleUser, account.RoleService, account.RoleAdmin}[id%4]
+}
+
 func (l *lives) pick(rt *rapid.T) int { return rapid.IntRange(0, 1).Draw(rt, "instance") }
 
 func (l *lives) login(rt *rapid.T) {
 	n, user := l.nodes[l.pick(rt)], idworker.ID(rapid.IntRange(1, crowd).Draw(rt, "user"))
-	opened, err := n.service.Open(l.ctx, audit.Actor{}, user, 1, nil)
+	class := rapid.SampledFrom([]string{"", "phone", "tv"}).Draw(rt, "class")
+	opened, err := n.service.Open(l.ctx, audit.Actor{}, user, 1, session.DeviceOf(class, ""), session.Place{})
 	if err != nil {
 		rt.Fatal(err)
 	}
@@ -172,19 +196,19 @@ func (l *lives) login(rt *rapid.T) {
 			old.gone = "replaced"
 		}
 	}
-	begun := &life{token: opened.Token, user: user, issued: opened.Token.ID().Time()}
+	begun := &life{token: opened.Token, user: user, issued: opened.Token.ID().Time(), scope: policy.Scope{Class: class, Role: string(roleOf(user))}}
 	// By a clock that is far behind, it was issued before the last edit.
-	begun.over = !begun.issued.After(l.base(rt))
+	begun.over = !begun.issued.After(l.base(rt, begun.scope))
 	l.logins = append(l.logins, begun)
 }
 
-// base is the time at and before which every login that was issued is over.
-func (l *lives) base(rt *rapid.T) time.Time {
+// base is the time at and before which every such login that was issued is over.
+func (l *lives) base(rt *rapid.T, of policy.Scope) time.Time {
 	p, err := l.nodes[0].policies.Current(l.ctx)
 	if err != nil {
 		rt.Fatal(err)
 	}
-	return p.AbsoluteBase
+	return p.For(of.Class, of.Role).AbsoluteBase
 }
 
 // wait lets time pass for all alike.
@@ -219,6 +243,16 @@ func (l *lives) edit(rt *rapid.T) {
 	next := policy.Policy{
 		Idle: time.Duration(min(idle, absolute)) * time.Second, Absolute: time.Duration(absolute) * time.Second,
 		Touch: time.Duration(rapid.IntRange(1, 120).Draw(rt, "touch")) * time.Second, Schedule: "@every 1m",
+	}
+	for _, of := range []policy.Scope{{Class: "phone"}, {Class: "tv"}, {Role: "admin"}, {Role: "user"}} {
+		if !rapid.Bool().Draw(rt, "one") || !rapid.Bool().Draw(rt, "and one more") {
+			continue
+		}
+		o := policy.Override{Scope: of, Absolute: time.Duration(seconds.Draw(rt, "absolute of one")) * time.Second}
+		if rapid.Bool().Draw(rt, "idle") {
+			o.Idle, o.Absolute = min(time.Duration(seconds.Draw(rt, "idle of one"))*time.Second, o.Absolute), rapid.SampledFrom([]time.Duration{0, o.Absolute}).Draw(rt, "both")
+		}
+		next.Overrides = append(next.Overrides, o)
 	}
 	l.change(rt, func(n *node, c operator.PolicyChange) error {
 		c.Next = next
@@ -265,10 +299,27 @@ func (l *lives) settle(rt *rapid.T) map[idworker.ID]time.Time {
 		rt.Fatal(err)
 	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+	in, err := l.nodes[0].policies.Current(l.ctx)
+	if err != nil {
+		rt.Fatal(err)
+	}
 	rows := l.rows(rt)
 	for _, login := range l.logins {
 		seen, held := rows[session.IDOf(login.token)]
-		if held && (!login.issued.After(l.db.Add(-ms(p.Absolute))) || !seen.After(l.db.Add(-ms(p.Idle)))) {
+		idle, absolute := ms(p.Idle), ms(p.Absolute)
+		for i, set := 0, [2]bool{}; i < len(in.Overrides); i++ { // the shortest of those that match
+			o := in.Overrides[i]
+			if (o.Scope.Class == "" || o.Scope.Class != login.scope.Class) && (o.Scope.Role == "" || o.Scope.Role != login.scope.Role) {
+				continue
+			}
+			if o.Idle != 0 && (!set[0] || o.Idle < idle) {
+				idle, set[0] = o.Idle, true
+			}
+			if o.Absolute != 0 && (!set[1] || o.Absolute < absolute) {
+				absolute, set[1] = o.Absolute, true
+			}
+		}
+		if held && (!login.issued.After(l.db.Add(-absolute)) || !seen.After(l.db.Add(-idle))) {
 			login.over = true
 		}
 	}
@@ -278,13 +329,8 @@ func (l *lives) settle(rt *rapid.T) map[idworker.ID]time.Time {
 func (l *lives) sweep(rt *rapid.T) {
 	n := l.nodes[l.pick(rt)]
 	before := l.settle(rt)
-	rule := n.rule.Current()
-	now := n.now // as a pass does: by the clock that is behind
-	if l.db.Before(now) {
-		now = l.db
-	}
-	if _, err := (&world{DB: n.store}).clear(l.ctx, rule.OldestIssued(now), rule.OldestSeen(now), 1000); err != nil {
-		rt.Fatal(err)
+	if r, err := n.sweeper.Once(l.ctx, shell); err != nil || r.Outcome != sweep.Done && l.knows(rt, n) {
+		rt.Fatalf("a sweep: %+v, %v", r, err)
 	}
 	after := l.rows(rt)
 	for _, login := range l.logins {

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"time"
 
+	"gorm.io/gorm"
+
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -43,6 +45,8 @@ func (r *userRow) user() account.User {
 // A tokenRow is the token half, with what is needed beside it to answer for a
 // login.
 type tokenRow struct {
+	RowID           int64 // the key of the row in its table
+	Slot            session.Slot
 	UserID          int64
 	Username        string
 	Role            string
@@ -59,17 +63,25 @@ type tokenRow struct {
 	DeviceTokenID   sql.NullInt64
 	DeviceClass     sql.NullString
 	DeviceName      sql.NullString
+	DeviceKey       []byte
 	GlobalFloor     int64 // of all users, beside the row's own
 
 	// Beside a row that Sessions.find has read.
 	PolicyVersion int64
+	Slots         int   // how many further ones any policy has ever allowed
+	Allowed       int   // how many sessions a user has by the policy in force
+	ReducedTo     int   // more than are allowed while those that are too many are looked for
+	Held          int   // how many sessions the user has, if there may be further slots
 	Now           int64 // by the clock of the database
 	ReadOnly      bool
 }
 
-const tokenColumns = "id AS user_id, username, role, password_version, disabled_at, " +
-	"token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
-	"device_token_id, device_class, device_name"
+// tokenColumns are those of slot 0.
+const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, username, role, password_version, disabled_at, " + keptColumns
+
+// keptColumns are those that each slot has.
+const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
+	"device_token_id, device_class, device_name, device_key"
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {
@@ -97,18 +109,43 @@ func (r *tokenRow) ended(asOf time.Time) session.Session {
 
 func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Session {
 	s := session.Session{
-		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf,
+		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf, Slot: r.Slot,
 	}
 	copy(s.Hash[:], hash)
 	if id != 0 && r.DeviceTokenID.Int64 == id {
-		s.Device = session.DeviceOf(r.DeviceClass.String, r.DeviceName.String)
+		s.Device = session.DeviceOf(r.DeviceClass.String, r.DeviceName.String).WithKey(string(r.DeviceKey))
 	}
 	return s
 }
 
-// highest is an ID that no session of this user has exceeded.
+// excess reports whether the user has more sessions than the policy allows, which one
+// read cannot judge: see [Sessions.reduce]. While a lower limit is being carried out, it may
+// be one on the class of a device.
+func (r *tokenRow) excess() bool {
+	return r.TokenID.Valid && (r.Held > max(r.Allowed, 1) || r.Held > 1 && r.ReducedTo > r.Allowed)
+}
+
+// highest is an ID that no session in this slot has exceeded.
 func (r *tokenRow) highest() idworker.ID {
 	return idworker.ID(max(r.TokenID.Int64, r.TokenFloor, r.EndedTokenID.Int64, r.GlobalFloor))
 }
 
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+func one(db *gorm.DB, query string, args ...any) (tokenRow, error) {
+	var rows []tokenRow
+	if err := db.Raw(query, args...).Scan(&rows).Error; err != nil {
+		return tokenRow{}, err
+	}
+	if len(rows) == 0 {
+		return tokenRow{}, session.ErrNotFound
+	}
+	return rows[0], nil
+}
+
+func (s *Sessions) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
+}

@@ -83,11 +83,16 @@ func (w *world) sound(t testing.TB) {
 		"an ending without a reason":                        "ended_reason = ''",
 		"an ended token above the floor":                    "ended_token_id > token_floor",
 		"a disabled user with a login":                      "disabled_at IS NOT NULL AND token_id IS NOT NULL",
-		"a login that somebody else had":                    "token_id IN (SELECT ended_token_id FROM users WHERE ended_token_id IS NOT NULL)",
+		"a login that somebody else had":                    "token_id IN (SELECT ended_token_id FROM users WHERE ended_token_id IS NOT NULL UNION SELECT ended_token_id FROM user_slots WHERE ended_token_id IS NOT NULL)",
 	} {
-		if n := w.number(t, "SELECT COUNT(*) FROM users WHERE "+where); n != 0 {
+		n := w.number(t, "SELECT COUNT(*) FROM users WHERE "+where)
+		where = strings.Replace(where, "disabled_at IS NOT NULL", "user_id IN (SELECT id FROM users WHERE disabled_at IS NOT NULL)", 1)
+		if n += w.number(t, "SELECT COUNT(*) FROM user_slots WHERE "+where); n != 0 {
 			t.Errorf("%d rows have %s", n, broken)
 		}
+	}
+	if n := w.number(t, "SELECT COUNT(*) FROM users u JOIN user_slots s ON u.token_id = s.token_id"); n != 0 {
+		t.Errorf("%d logins are in two slots", n)
 	}
 }
 

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 type ruleRow struct {
 	Rule        settingsRow `gorm:"embedded"`
 	GlobalFloor int64
+	Slots       int   // see tokenRow
 	Now         int64 // by the clock of the database
 	Server      string
 	ReadOnly    bool
@@ -28,23 +30,37 @@ type ruleRow struct {
 	steady bool
 }
 
-func (r *ruleRow) policy() policy.Policy { return r.Rule.policy() }
+func (r *ruleRow) policy() policy.Policy {
+	p := r.Rule.policy()
+	p.Further = p.Further || r.Slots > 0
+	return p
+}
 
-// within is those of the marks that the policy in force allows.
-func (r *ruleRow) within(m sweep.Marks) sweep.Marks {
+// within is those of the marks that the policy in force allows, or false if they are those
+// of a part of another policy.
+func (r *ruleRow) within(m sweep.Marks) (sweep.Marks, bool) {
 	rule, now := r.policy(), fromMillis(r.Now)
-	most := sweep.MarksOf(rule.OldestIssued(now), rule.OldestSeen(now), idworker.ID(r.GlobalFloor))
+	issued, seen := rule.Longest(now)
+	if m.Part != nil {
+		if m.Version != rule.Version {
+			return m, false
+		}
+		of := rule.For(m.Part.Class, m.Part.Role)
+		issued, seen = of.OldestIssued(now), of.OldestSeen(now)
+	}
+	most := sweep.MarksOf(issued, seen, idworker.ID(r.GlobalFloor))
 	m.Issued, m.Floor = min(m.Issued, most.Issued), min(m.Floor, most.Floor)
 	if most.Seen.Before(m.Seen) {
 		m.Seen = most.Seen
 	}
-	return m
+	return m, true
 }
 
 // judge says whether the policy has ended a login, and why. While a change of the
 // policy is under way that may save the login, that is not certain.
-func (r *ruleRow) judge(issued, seen time.Time) (why session.Reason, certain bool) {
-	rule, now := r.policy(), fromMillis(r.Now)
+func (r *ruleRow) judge(s *session.Session) (why session.Reason, certain bool) {
+	rule, now := r.expiry(s), fromMillis(r.Now)
+	issued, seen := layout.Time(s.ID), s.Seen
 	expired, idle := rule.Expired(issued, now), rule.Idled(seen, now)
 	switch {
 	case expired && (r.steady || !issued.After(rule.AbsoluteBase)):
@@ -59,26 +75,32 @@ func (r *ruleRow) judge(issued, seen time.Time) (why session.Reason, certain boo
 	return "", true
 }
 
+// expiry is what the policy makes of a login.
+func (r *ruleRow) expiry(s *session.Session) policy.Expiry {
+	p := r.policy()
+	return p.For(s.Device.ClassName(), s.Role)
+}
+
 // use is the time of last use of a login that is used then and whose row says
 // seen: none is later than now, and those within the touch interval are not
 // worth a write. The zero time is no use.
-func (r *ruleRow) use(seen, used time.Time) time.Time {
+func (r *ruleRow) use(s *session.Session, used time.Time) time.Time {
 	if now := fromMillis(r.Now); used.After(now) {
 		used = now
 	}
-	if used.Sub(seen) < r.policy().Touch {
-		return seen
+	if used.Sub(s.Seen) < r.expiry(s).Touch {
+		return s.Seen
 	}
 	return fromMillis(used.UnixMilli())
 }
 
 // ruleQuery reads the policy, but for its limits, which judge no login.
 func (db *DB) ruleQuery(also string) string {
-	return "SELECT " + settingsColumns + also + ", s.global_floor, " + db.d.now + " AS now, " + db.d.server + " AS server, " +
+	return "SELECT " + settingsColumns + also + ", s.global_floor, s.slots, " + db.d.now + " AS now, " + db.d.server + " AS server, " +
 		db.d.readOnly + " AS read_only" + fromSettings
 }
 
-func scanRules(on *gorm.DB, query string) (ruleRow, error) {
+func (db *DB) scanRules(on *gorm.DB, query string) (ruleRow, error) {
 	var rows []ruleRow
 	if err := on.Raw(query).Scan(&rows).Error; err != nil {
 		return ruleRow{}, err
@@ -89,16 +111,17 @@ func scanRules(on *gorm.DB, query string) (ruleRow, error) {
 	case rows[0].ReadOnly:
 		return ruleRow{}, ErrReadOnly
 	}
-	return rows[0], nil
+	db.allows(rows[0].Slots)
+	return rows[0], rows[0].Rule.read()
 }
 
 // rulesNow reads the policy in a transaction, and keeps it as it is until that ends.
 // It never waits: if a change is under way, it is the policy of before, and not
 // steady.
 func (db *DB) rulesNow(tx *gorm.DB, also string) (ruleRow, error) {
-	r, err := scanRules(tx, db.ruleQuery(also)+db.d.shareNow)
+	r, err := db.scanRules(tx, db.ruleQuery(also)+db.d.shareNow)
 	if err != nil && lockedNow(err) {
-		return scanRules(tx, db.ruleQuery(also))
+		return db.scanRules(tx, db.ruleQuery(also))
 	}
 	r.steady = err == nil
 	return r, err
@@ -115,7 +138,7 @@ func (db *DB) rules(ctx context.Context, conn *gorm.DB) (ruleRow, error) {
 	case db.turn <- struct{}{}:
 		defer func() { <-db.turn }()
 	default:
-		return scanRules(conn, db.ruleQuery(limitsColumn))
+		return db.scanRules(conn, db.ruleQuery(limitsColumn))
 	}
 	// The end of a context does not end a wait for another process.
 	if err := conn.Exec("PRAGMA busy_timeout = 0").Error; err != nil {
@@ -131,14 +154,10 @@ func (db *DB) rules(ctx context.Context, conn *gorm.DB) (ruleRow, error) {
 		return ruleRow{}, failed
 	}
 	if busy(err) {
-		return scanRules(conn, db.ruleQuery(limitsColumn))
+		return db.scanRules(conn, db.ruleQuery(limitsColumn))
 	}
 	return r, err
 }
-
-// provedNow says of the login that a statement writes or names that password and
-// code were shown in it just now.
-func (d *dialect) provedNow() string { return "token_proved_id = ?, token_proved_at = " + d.now }
 
 // Prove notes that the actor of e has shown the password of that version, and the
 // second factor if there is one, in the login by which they act, and writes e in
@@ -149,7 +168,7 @@ func (s *Sessions) Prove(ctx context.Context, version int64, e audit.Event) erro
 		user, login := int64(e.By.ID), int64(e.By.Session)
 		done := tx.Exec("UPDATE users SET "+s.DB.d.provedNow()+" WHERE "+unmoved+" AND password_version = ?", login, user, login, version)
 		if done.Error == nil && done.RowsAffected != 1 {
-			return account.ErrStale
+			return s.proveFurther(tx, user, login, version)
 		}
 		return done.Error
 	}, e)
@@ -157,6 +176,27 @@ func (s *Sessions) Prove(ctx context.Context, version int64, e audit.Event) erro
 		return fmt.Errorf("sqlstore: prove: %w", err)
 	}
 	return nil
+}
+
+// proveFurther is the change of Prove for a login in a further slot.
+func (s *Sessions) proveFurther(tx *gorm.DB, user, login, version int64) error {
+	if !s.DB.further.Load() {
+		return account.ErrStale
+	}
+	row, err := one(tx, "SELECT "+slotColumns+" FROM user_slots WHERE user_id = ? AND token_id = ?", user, login)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return account.ErrStale
+	case err != nil:
+		return err
+	case row.PasswordVersion != version: // the actor's row is held: it stays as it is
+		return account.ErrStale
+	}
+	done := tx.Exec("UPDATE user_slots SET "+s.DB.d.provedNow()+" WHERE "+unmoved, login, row.RowID, login)
+	if done.Error == nil && done.RowsAffected != 1 {
+		return account.ErrStale
+	}
+	return done.Error
 }
 
 // readLimits reads the limits of a policy. What cannot be read never means that

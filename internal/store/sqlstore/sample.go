@@ -25,48 +25,70 @@ func (s *Settings) Sample(ctx context.Context, inForce policy.Policy, now time.T
 		return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
 	}
 	share := 1.0
-	pieces := []piece{{live.lo, live.hi}}
-	if within > s.DB.exactly {
-		if live, err = s.narrow(ctx, live); err != nil {
-			return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
+	sampled := within > s.DB.exactly
+	if sampled {
+		var pilot int64
+		for i := range live {
+			if live[i], err = s.narrow(ctx, live[i]); err != nil {
+				return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
+			}
+			of, err := s.sample(ctx, live[i], 1e-4)
+			if err != nil {
+				return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
+			}
+			pilot += of.Count
 		}
-		pilot, err := s.sample(ctx, live, 1e-4)
+		share = 0.25
+		if pilot > 0 {
+			share = min(share, float64(min(s.DB.exactly, sampleSize))/float64(pilot))
+		}
+	}
+	var logins []policy.Facts
+	for _, of := range live {
+		pieces := []piece{{of.lo, of.hi}}
+		if sampled {
+			pieces = of.random(share)
+		}
+		some, err := s.facts(ctx, of, pieces)
 		if err != nil {
 			return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
 		}
-		share = 0.25
-		if pilot.Count > 0 {
-			share = min(share, float64(min(s.DB.exactly, sampleSize))/float64(pilot.Count))
-		}
-		pieces = live.random(share)
-	}
-	logins, err := s.facts(ctx, live, pieces)
-	if err != nil {
-		return policy.Sample{}, fmt.Errorf("sqlstore: sample: %w", err)
+		logins = append(logins, some...)
 	}
 	return policy.Sample{Logins: logins, Weight: 1 / share}, nil
 }
 
-// living is the span of the logins that live, and how many rows lie in its
-// range, counted no farther than is counted one by one.
-func (s *Settings) living(ctx context.Context, inForce policy.Policy, now time.Time) (span, int64, error) {
+// living are the spans of the logins that live, one of each table, and how many rows lie in
+// their ranges, counted no farther in each than is counted one by one.
+func (s *Settings) living(ctx context.Context, inForce policy.Policy, now time.Time) (live []span, within int64, err error) {
 	db := s.DB.gorm.WithContext(ctx)
-	var floor, within int64
-	if err := db.Raw(globalFloor).Scan(&floor).Error; err != nil {
-		return span{}, 0, err
+	floor, err := s.DB.floor(db, "")
+	if err != nil {
+		return nil, 0, err
 	}
-	oldest := layout.Smallest(inForce.OldestIssued(now).Truncate(time.Millisecond).Add(time.Millisecond)) - 1
-	live := span{"token_id", max(int64(oldest), floor), math.MaxInt64, "token_seen_at + 0 > ?", inForce.OldestSeen(now).UnixMilli()}
-	err := db.Raw("SELECT COUNT(*) FROM (SELECT 1 AS one FROM users WHERE token_id > ? LIMIT ?) AS within", live.lo, s.DB.exactly+1).Scan(&within).Error
-	return live, within, err
+	issued, seen := marks(&inForce, now, floor) // those of the longest scope; Left says which live
+	for _, table := range s.DB.tables() {
+		of := span{table, "token_id", issued, math.MaxInt64, "token_seen_at + 0 > ?", seen}
+		var n int64
+		err := db.Raw("SELECT COUNT(*) FROM (SELECT 1 AS one FROM "+table+" WHERE token_id > ? LIMIT ?) AS within", of.lo, s.DB.exactly+1).Scan(&n).Error
+		if err != nil {
+			return nil, 0, err
+		}
+		live, within = append(live, of), within+n
+	}
+	return live, within, nil
 }
 
 // narrow is r without the ends in which nothing is.
 func (s *Settings) narrow(ctx context.Context, r span) (span, error) {
-	var ends struct{ Lo, Hi int64 }
-	err := s.DB.gorm.WithContext(ctx).Raw("SELECT (SELECT MIN(token_id) - 1 FROM users WHERE token_id > ?) AS lo, "+
-		"(SELECT MAX(token_id) FROM users) AS hi", r.lo).Scan(&ends).Error
-	r.lo, r.hi = ends.Lo, ends.Hi
+	var ends struct{ Lo, Hi *int64 }
+	err := s.DB.gorm.WithContext(ctx).Raw("SELECT (SELECT MIN(token_id) - 1 FROM "+r.table+" WHERE token_id > ?) AS lo, "+
+		"(SELECT MAX(token_id) FROM "+r.table+") AS hi", r.lo).Scan(&ends).Error
+	if err == nil && ends.Lo != nil && ends.Hi != nil {
+		r.lo, r.hi = *ends.Lo, *ends.Hi
+	} else {
+		r.hi = r.lo
+	}
 	return r, err
 }
 
@@ -90,16 +112,19 @@ func (s *Settings) facts(ctx context.Context, r span, pieces []piece) ([]policy.
 		if i > 0 {
 			query.WriteString(" UNION ALL ")
 		}
-		query.WriteString("SELECT token_id, token_seen_at FROM users WHERE " + r.column + " > ? AND " + r.column + " <= ? AND " + r.and)
+		query.WriteString("SELECT token_id, token_seen_at, " + classOf + " AS class, " + roleOf(r.table) + " AS role FROM " + r.table + " WHERE " + r.column + " > ? AND " + r.column + " <= ? AND " + r.and)
 		args = append(args, p.lo, p.hi, r.arg)
 	}
-	var rows []struct{ TokenID, TokenSeenAt int64 }
+	var rows []struct {
+		TokenID, TokenSeenAt int64
+		Class, Role          string
+	}
 	if err := s.DB.gorm.WithContext(ctx).Raw(query.String(), args...).Scan(&rows).Error; err != nil {
 		return nil, err
 	}
 	logins := make([]policy.Facts, len(rows))
 	for i, row := range rows {
-		logins[i] = policy.Facts{Issued: layout.Time(idworker.ID(row.TokenID)), Seen: fromMillis(row.TokenSeenAt)}
+		logins[i] = policy.Facts{Issued: layout.Time(idworker.ID(row.TokenID)), Seen: fromMillis(row.TokenSeenAt), Class: row.Class, Role: row.Role}
 	}
 	return logins, nil
 }

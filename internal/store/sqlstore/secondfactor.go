@@ -94,10 +94,9 @@ func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version in
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
-// RemoveAndEnd is Remove by another actor than the user. It ends the login in the
-// same statement, and returns the session that ended, whose ID is 0 if there was
-// none. It fails with [account.ErrStale] if the version is another.
-func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, version int64, e audit.Event) (session.Session, error) {
+// RemoveAndEnd is Remove by another actor than the user. It ends the logins in the
+// same transaction, and returns the sessions that ended. It fails with [account.ErrStale] if the version is another.
+func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, version int64, e audit.Event) ([]session.Session, error) {
 	ended, err := s.DB.change(ctx, user, func(row tokenRow) (accountChange, error) {
 		if row.PasswordVersion != version {
 			return accountChange{}, account.ErrStale
@@ -105,7 +104,7 @@ func (s *SecondFactors) RemoveAndEnd(ctx context.Context, user idworker.ID, vers
 		return accountChange{set: noFactor, reason: session.Revoked, events: []audit.Event{e}}, nil
 	})
 	if err != nil {
-		return session.Session{}, fmt.Errorf("sqlstore: remove second factor: %w", err)
+		return nil, fmt.Errorf("sqlstore: remove second factor: %w", err)
 	}
 	return ended, nil
 }

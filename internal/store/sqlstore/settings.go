@@ -25,28 +25,52 @@ type settingsRow struct {
 	AbsoluteLifetimeMs int64
 	TouchIntervalMs    int64
 	SweepSchedule      string
+	MaxSessions        int
 	IdleBase           int64
 	AbsoluteBase       int64
 	UpdatedAt          int64
 	UpdatedBy          string
 	Note               string
 	Limits             []byte // JSON; nil: the default ones
+	Terms              []byte // JSON, of devices and roles; nil: there are none
+
+	of *policy.Policy // what read has read
 }
 
+// read reads what the row says of devices and roles. It fails on what it does not know:
+// nothing can be decided then.
+func (r *settingsRow) read() error {
+	p := r.times()
+	if err := p.DecodeTerms(r.Terms); err != nil {
+		return fmt.Errorf("sqlstore: %w", err)
+	}
+	r.of = &p
+	return nil
+}
+
+// policy is the policy of a row. One that was not read has no terms.
 func (r *settingsRow) policy() policy.Policy {
+	if r.of == nil {
+		return r.times()
+	}
+	return *r.of
+}
+
+func (r *settingsRow) times() policy.Policy {
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	limits, err := readLimits(r.Limits)
 	return policy.Policy{
-		Limits: limits, LimitsErr: err,
+		Limits: limits, LimitsErr: err, Further: r.Terms != nil,
 		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
-		IdleBase: fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
+		MaxSessions: r.MaxSessions,
+		IdleBase:    fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
 		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy, Note: r.Note,
 	}
 }
 
 const (
 	settingsColumns = "s.version, s.idle_timeout_ms, s.absolute_lifetime_ms, s.touch_interval_ms, " +
-		"s.sweep_schedule, s.idle_base, s.absolute_base, s.updated_at, s.updated_by, s.note"
+		"s.sweep_schedule, s.max_sessions, s.idle_base, s.absolute_base, s.terms, s.updated_at, s.updated_by, s.note"
 	limitsColumn = ", (SELECT limits FROM policies p WHERE p.scope = s.scope AND p.version = s.version) AS limits"
 	fromSettings = " FROM settings s WHERE s.scope = 'global'"
 )
@@ -55,7 +79,7 @@ const (
 func (s *Settings) LoadPolicy(ctx context.Context) (policy.Policy, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	rule, err := scanRules(s.DB.gorm.WithContext(ctx), s.DB.ruleQuery(limitsColumn))
+	rule, err := s.DB.scanRules(s.DB.gorm.WithContext(ctx), s.DB.ruleQuery(limitsColumn))
 	if err != nil {
 		return policy.Policy{}, fmt.Errorf("sqlstore: load policy: %w", s.DB.demoted(err))
 	}
@@ -112,7 +136,9 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 			if err := s.raiseFloor(tx, now); err != nil {
 				return err
 			}
-			return tx.Raw(globalFloor).Scan(&floor).Error
+			var err error
+			floor, err = s.DB.floor(tx, "")
+			return err
 		}, events...)
 	})
 	if err != nil {
@@ -129,23 +155,30 @@ func (s *Settings) EndAll(ctx context.Context, now time.Time, events ...audit.Ev
 }
 
 func (s *Settings) raiseFloor(tx *gorm.DB, now time.Time) error {
-	// IDs may run ahead of this clock, by a little or, after a step, by much.
-	var head struct{ Highest, At int64 }
-	if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM users").Scan(&head).Error; err != nil {
+	if _, err := s.DB.floor(tx, ""); err != nil { // for what it says of further slots
 		return err
 	}
-	// A login whose end was committed late may still be believed somewhere, and its
-	// row has none any more.
-	var ended int64
-	if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM users WHERE token_floor_at >= ?",
-		head.At-believed.Milliseconds()).Scan(&ended).Error; err != nil {
-		return err
+	// IDs may run ahead of this clock, by a little or, after a step, by much.
+	var highest, ended, at int64
+	for _, table := range s.DB.tables() {
+		var head struct{ Highest, At int64 }
+		if err := tx.Raw("SELECT COALESCE(MAX(token_id), 0) AS highest, " + s.DB.d.now + " AS at FROM " + table).Scan(&head).Error; err != nil {
+			return err
+		}
+		// A login whose end was committed late may still be believed somewhere, and its
+		// row has none any more.
+		var floor int64
+		if err := tx.Raw("SELECT COALESCE(MAX(token_floor), 0) FROM "+table+" WHERE token_floor_at >= ?",
+			head.At-believed.Milliseconds()).Scan(&floor).Error; err != nil {
+			return err
+		}
+		highest, ended, at = max(highest, head.Highest), max(ended, floor), head.At
 	}
 	begun := now
-	if there := fromMillis(head.At); there.Before(begun) {
+	if there := fromMillis(at); there.Before(begun) {
 		begun = there
 	}
-	done := tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global'", max(head.Highest, ended, int64(layout.Smallest(begun))))
+	done := tx.Exec("UPDATE settings SET "+s.DB.d.floorSet()+" WHERE scope = 'global'", max(highest, ended, int64(layout.Smallest(begun))))
 	if done.Error == nil && done.RowsAffected == 0 {
 		return errNoSettings
 	}
@@ -160,5 +193,3 @@ func (d *dialect) floorSet() string {
 // believed is longer than any instance believes a login after its end, and than the
 // commit of an end usually hangs. Each end of that time is looked at.
 const believed = 10 * time.Minute
-
-const globalFloor = "SELECT global_floor FROM settings WHERE scope = 'global'"

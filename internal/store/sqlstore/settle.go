@@ -35,6 +35,9 @@ func (s *Sessions) Settle(ctx context.Context, id idworker.ID, used time.Time) (
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var got session.Session
+	if err := s.withinLimit(ctx, id); err != nil {
+		return session.Session{}, fmt.Errorf("sqlstore: settle: %w", s.DB.demoted(err))
+	}
 	err := s.DB.retryIf(ctx, lostOrUnsettled(), func() error {
 		asOf := s.now() // a node of Galera catches up when the transaction begins, and not later
 		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
@@ -58,7 +61,7 @@ func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used, asOf time.Time) (se
 	}
 	// By its key, as every other change locks it: by the index of tokens it would
 	// lock that first and the row second, which a login does the other way round.
-	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, found.UserID)
+	row, err := one(tx, "SELECT "+columns(found.table())+" FROM "+found.table()+" WHERE id = ?"+s.DB.d.forRead, found.RowID)
 	if err != nil {
 		return session.Session{}, err
 	}
@@ -74,17 +77,17 @@ func (s *Sessions) settle(tx *gorm.DB, id idworker.ID, used, asOf time.Time) (se
 	if !got.Alive() {
 		return got, nil
 	}
-	why, certain := now.judge(layout.Time(id), got.Seen)
+	why, certain := now.judge(&got)
 	switch {
 	case !certain:
 		return session.Session{}, session.ErrUnsettled
 	case why != "":
 		got.Ended = why
 		// A use that is being written on another server must not be committed after this.
-		return got, s.DB.lockUser(tx, got.UserID)
+		return got, s.DB.lockRow(tx, row.table(), row.RowID)
 	}
-	if at := now.use(got.Seen, used); at.After(got.Seen) {
-		if err := tx.Exec("UPDATE users SET token_seen_at = ? WHERE "+unmoved, at.UnixMilli(), row.UserID, row.TokenID.Int64).Error; err != nil {
+	if at := now.use(&got, used); at.After(got.Seen) {
+		if err := tx.Exec("UPDATE "+row.table()+" SET token_seen_at = ? WHERE "+unmoved, at.UnixMilli(), row.RowID, row.TokenID.Int64).Error; err != nil {
 			return session.Session{}, err
 		}
 		got.Seen = at

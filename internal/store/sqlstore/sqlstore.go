@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/libtnb/sqlite"
@@ -48,9 +49,10 @@ type DB struct {
 	d    dialect
 	// turn holds one token that a change takes while it runs, or is nil if the
 	// database lets changes run beside each other.
-	turn chan struct{}
-	late time.Duration // what a change may take before it is stamped anew
-	from *connector    // of a MySQL; nil for SQLite
+	turn    chan struct{}
+	further atomic.Bool   // a policy has allowed further slots: see tables
+	late    time.Duration // what a change may take before it is stamped anew
+	from    *connector    // of a MySQL; nil for SQLite
 	// conns is the most connections there are, in use or idle.
 	conns int
 

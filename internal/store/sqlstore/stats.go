@@ -31,7 +31,7 @@ func (s *Settings) countRole(ctx context.Context, role account.Role) (policy.Est
 	if err != nil || n <= s.DB.exactly {
 		return policy.Estimate{Count: n}, err
 	}
-	r := span{column: "id", and: "role = ?", arg: string(role)}
+	r := span{table: usersTable, column: "id", and: "role = ?", arg: string(role)}
 	if err := db.Raw("SELECT MIN(id) - 1 FROM users WHERE role = ?", string(role)).Scan(&r.lo).Error; err != nil {
 		return policy.Estimate{}, err
 	}
@@ -43,7 +43,7 @@ func (s *Settings) countRole(ctx context.Context, role account.Role) (policy.Est
 
 // CountDisabled counts the users who are disabled, as CountUsers does.
 func (s *Settings) CountDisabled(ctx context.Context) (policy.Estimate, error) {
-	n, err := s.count(ctx, span{"disabled_at", 0, math.MaxInt64, "disabled_at > ?", 0})
+	n, err := s.count(ctx, span{usersTable, "disabled_at", 0, math.MaxInt64, "disabled_at > ?", 0})
 	if err != nil {
 		return policy.Estimate{}, fmt.Errorf("sqlstore: count the disabled: %w", err)
 	}
@@ -53,21 +53,29 @@ func (s *Settings) CountDisabled(ctx context.Context) (policy.Estimate, error) {
 // CountLogins counts the logins that live at that time by that policy, as
 // CountUsers does.
 func (s *Settings) CountLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error) {
-	var floor int64
-	if err := s.DB.gorm.WithContext(ctx).Raw(globalFloor).Scan(&floor).Error; err != nil {
-		return policy.Estimate{}, fmt.Errorf("sqlstore: count logins: %w", err)
-	}
-	issued, seen := marks(&rule, now, floor)
-	n, err := s.live(ctx, issued, seen)
+	n, err := s.countLogins(ctx, rule, now)
 	if err != nil {
 		return policy.Estimate{}, fmt.Errorf("sqlstore: count logins: %w", err)
 	}
 	return n, nil
 }
 
-// marks are the largest ID of a login that is too old at that time or that the
-// floor has ended, and the latest time of last use of one that is idle.
+func (s *Settings) countLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error) {
+	if rule.Scopes != nil {
+		some, err := s.Sample(ctx, rule, now)
+		return some.Count(func(l policy.Facts) bool { return rule.Lives(l, now) }), err
+	}
+	floor, err := s.DB.floor(s.DB.gorm.WithContext(ctx), "")
+	if err != nil {
+		return policy.Estimate{}, err
+	}
+	issued, seen := marks(&rule, now, floor)
+	return s.live(ctx, issued, seen)
+}
+
+// marks are the largest ID of a login that is too old at that time, whatever it is, or that
+// the floor has ended, and the latest time of last use of one that is idle.
 func marks(rule *policy.Policy, at time.Time, floor int64) (issued, seen int64) {
-	oldest := layout.Smallest(rule.OldestIssued(at).Truncate(time.Millisecond).Add(time.Millisecond)) - 1
-	return max(int64(oldest), floor), rule.OldestSeen(at).UnixMilli()
+	oldest, idle := rule.Longest(at)
+	return max(int64(layout.Smallest(oldest.Truncate(time.Millisecond).Add(time.Millisecond))-1), floor), idle.UnixMilli()
 }

@@ -66,7 +66,7 @@ func step(ctx context.Context, w *world, what int, user idworker.ID, last sessio
 	case 3:
 		_, err = w.sessions.End(ctx, logout(last))
 	case 4:
-		_, err = w.sessions.End(ctx, session.Ending{UserID: user, Reason: session.Revoked})
+		_, err = w.sessions.EndUser(ctx, session.Ending{UserID: user, Reason: session.Revoked}, 0)
 	case 5:
 		var u account.User
 		if u, err = w.users.ByID(ctx, user); err != nil {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -29,76 +28,19 @@ var (
 
 // Head reads the clock and the global floor.
 func (s *Sweeps) Head(ctx context.Context) (now time.Time, floor idworker.ID, err error) {
-	var heads []struct{ Now, GlobalFloor int64 }
-	err = s.DB.query(ctx, &heads, "SELECT "+s.DB.d.now+" AS now, global_floor FROM settings WHERE scope = 'global'")
+	var heads []struct {
+		Now, GlobalFloor int64
+		Slots            int
+	}
+	err = s.DB.query(ctx, &heads, "SELECT "+s.DB.d.now+" AS now, global_floor, slots FROM settings WHERE scope = 'global'")
 	if err == nil && len(heads) == 0 {
 		err = errNoSettings
 	}
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("sqlstore: sweep: %w", err)
 	}
+	s.DB.allows(heads[0].Slots)
 	return fromMillis(heads[0].Now), idworker.ID(heads[0].GlobalFloor), nil
-}
-
-// over is the condition of each stage, with the column that it goes by, and why
-// a login of that stage ended.
-func over(m sweep.Marks, stage sweep.Stage) (column string, mark int64, why session.Reason) {
-	switch stage {
-	case sweep.Expired:
-		return "token_id", int64(m.Issued), session.Expired
-	case sweep.Revoked:
-		return "token_id", int64(m.Floor), session.Revoked
-	default:
-		return "token_seen_at", m.Seen.UnixMilli(), session.Idle
-	}
-}
-
-// Stale walks the index of a stage. It reads on where the cursor is: what was
-// cleared before stays in the index until the database has purged it, and each
-// batch would walk over all of that again.
-func (s *Sweeps) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	column, mark, _ := over(m, from.Stage)
-	query := "SELECT id, token_id FROM users WHERE token_id > ? AND token_id <= ? ORDER BY token_id LIMIT ?"
-	args := []any{from.Value, mark, limit}
-	if from.Stage == sweep.Revoked {
-		args[0] = max(from.Value, int64(m.Issued)) // those below were looked at as expired
-	}
-	if from.Stage == sweep.Idle {
-		query = "SELECT id, token_id, token_seen_at FROM users WHERE token_seen_at >= ? AND token_seen_at <= ? " +
-			"AND (token_seen_at > ? OR id > ?) AND token_id + 0 > ? ORDER BY token_seen_at, id LIMIT ?"
-		args = []any{from.Value, mark, from.Value, int64(from.User), int64(max(m.Issued, m.Floor)), limit}
-	}
-	rows, err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Rows()
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: sweep: %w", err)
-	}
-	stale, err := logins(rows, column == "token_seen_at")
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: sweep: %w", err)
-	}
-	return stale, nil
-}
-
-func logins(rows *sql.Rows, seen bool) ([]sweep.Login, error) {
-	defer func() { _ = rows.Close() }() // rows.Err has the error
-	var list []sweep.Login
-	for rows.Next() {
-		var user, token, value int64
-		into := []any{&user, &token, &value}
-		if !seen {
-			into = into[:2]
-		}
-		if err := rows.Scan(into...); err != nil {
-			return nil, err
-		}
-		if !seen {
-			value = token
-		}
-		list = append(list, sweep.Login{User: idworker.ID(user), Token: idworker.ID(token), Value: value})
-	}
-	return list, rows.Err()
 }
 
 // Clear clears logins in one transaction. It first locks those of the rows that
@@ -145,46 +87,73 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 	if !now.steady {
 		return 0, errPolicyChanges // to wait here would hold up others if its commit hangs
 	}
-	column, mark, why := over(now.within(m), stage)
+	m, same := now.within(m)
+	if !same {
+		return 0, errPolicyChanges
+	}
+	column, mark, why := clearedBy(m, stage)
 	still := " AND " + column + " + 0 <= ?"
-	tokens := make(map[int64]int, len(found)) // by user, the place in found
-	ids := make([]int64, len(found))
-	for i, l := range found {
-		ids[i] = int64(l.User)
-		tokens[ids[i]] = i
+	event := make(map[idworker.ID]idworker.ID, len(events)) // by token
+	for i, id := range events {
+		event[found[i].Token] = id
 	}
-	rows, err := tx.Raw("SELECT id, token_id FROM users WHERE id IN ("+list(ids)+")"+still+s.DB.d.skipLocked, mark).Rows()
-	if err != nil {
-		return 0, err
-	}
-	held, err := logins(rows, false)
-	if err != nil {
-		return 0, err
-	}
-	held = slices.DeleteFunc(held, func(l sweep.Login) bool { return found[tokens[int64(l.User)]].Token != l.Token })
-	if len(held) == 0 {
-		return 0, nil
-	}
-	ids = ids[:0]
-	for _, l := range held {
-		ids = append(ids, int64(l.User))
-	}
-	// Every column reads only columns that are set after it: MySQL works through
-	// SET from left to right. The sum hides the column from the planner, which
-	// could otherwise walk all that is stale for each batch.
-	done := tx.Exec("UPDATE users SET token_floor = "+s.DB.d.max+"(token_floor, token_id), "+
-		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = ?, "+
-		"token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id IN ("+list(ids)+")"+still, string(why), mark)
-	if done.Error != nil {
-		return 0, done.Error
-	}
-	if done.RowsAffected != int64(len(held)) {
-		return 0, errMoved
+	var held []sweep.Login
+	for _, table := range []string{usersTable, slotsTable} {
+		of, err := s.clearIn(tx, table, found, still, mark, why)
+		if err != nil {
+			return 0, err
+		}
+		held = append(held, of...)
 	}
 	if len(events) == 0 {
 		return len(held), nil
 	}
-	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return events[tokens[int64(l.User)]] })
+	return len(held), recordExpiry(tx, held, why, func(l sweep.Login) idworker.ID { return event[l.Token] })
+}
+
+// clearIn clears those of the logins that a table still has, and returns them.
+func (s *Sweeps) clearIn(tx *gorm.DB, table string, found []sweep.Login, still string, mark int64, why session.Reason) ([]sweep.Login, error) {
+	tokens := make(map[idworker.ID]idworker.ID, len(found)) // by row
+	ids := make([]int64, 0, len(found))
+	for _, l := range found {
+		if l.Further == (table == slotsTable) {
+			ids = append(ids, int64(l.Row))
+			tokens[l.Row] = l.Token
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	user := "user_id"
+	if table == usersTable {
+		user = "id"
+	}
+	rows, err := tx.Raw("SELECT id, "+user+", token_id, 0 AS value FROM "+table+" WHERE id IN ("+list(ids)+")"+still+s.DB.d.skipLocked, mark).Rows()
+	if err != nil {
+		return nil, err
+	}
+	held, err := logins(rows, table)
+	if err != nil {
+		return nil, err
+	}
+	held = slices.DeleteFunc(held, func(l sweep.Login) bool { return tokens[l.Row] != l.Token })
+	if len(held) == 0 {
+		return nil, nil
+	}
+	ids = ids[:0]
+	for _, l := range held {
+		ids = append(ids, int64(l.Row))
+	}
+	// Every column reads only columns that are set after it: MySQL works through
+	// SET from left to right. The sum hides the column from the planner, which
+	// could otherwise walk all that is stale for each batch.
+	done := tx.Exec("UPDATE "+table+" SET token_floor = "+s.DB.d.max+"(token_floor, token_id), "+
+		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = ?, "+
+		"token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id IN ("+list(ids)+")"+still, string(why), mark)
+	if done.Error == nil && done.RowsAffected != int64(len(held)) {
+		return nil, errMoved
+	}
+	return held, done.Error
 }
 
 var errPolicyChanges = fmt.Errorf("%w; the next pass goes on", session.ErrUnsettled)

@@ -61,7 +61,7 @@ func (w *world) clear(ctx context.Context, issued, seen time.Time, limit int) (i
 				break
 			}
 			end := stale[len(stale)-1]
-			from.Value, from.User = end.Value, end.User
+			from.Value, from.Row = end.Value, end.Row
 			n, err = store.Clear(ctx, marks, stage, stale, nil)
 			cleared += n
 		}

@@ -336,7 +336,7 @@ func TestLeaseIsOnesAtATime(t *testing.T) {
 		if len(winners) != 1 {
 			t.Fatalf("%d have the lease", len(winners))
 		}
-		first, at := winners[0], sweep.Cursor{Stage: sweep.Idle, Value: 5, User: 6}
+		first, at := winners[0], sweep.Cursor{Stage: sweep.Idle, Value: 5, Row: 6}
 		if err := runs.Keep(t.Context(), first, at, time.Minute); err != nil {
 			t.Error(err)
 		}

@@ -39,73 +39,92 @@ func (s *Sessions) TouchAll(ctx context.Context, seen map[idworker.ID]time.Time,
 
 func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.Duration) (map[idworker.ID]time.Time, error) {
 	rows := make(map[idworker.ID]time.Time, len(seen))
-	// By their keys: see settle.
-	users, err := holders(tx, seen)
-	if err != nil {
-		return nil, err
-	}
 	for id := range seen {
 		rows[id] = time.Time{}
 	}
-	if len(users) == 0 {
+	var held []tokenRow
+	asked := s.DB.tables()
+	for _, table := range asked {
+		of, locked, err := s.holders(tx, table, seen)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range locked {
+			delete(rows, id)
+		}
+		held = append(held, of...)
+	}
+	if len(held) == 0 && len(asked) == len(s.DB.tables()) {
 		return rows, nil
 	}
-	var held []tokenRow
-	err = tx.Raw("SELECT " + tokenColumns + " FROM users WHERE id IN (" + list(slices.Sorted(maps.Keys(users))) + ") ORDER BY id" + s.DB.d.skipLocked).Scan(&held).Error
+	now, err := s.DB.scanRules(tx, s.DB.ruleQuery(""))
 	if err != nil {
 		return nil, err
 	}
-	now, err := scanRules(tx, s.DB.ruleQuery(""))
-	if err != nil {
-		return nil, err
+	if len(asked) != len(s.DB.tables()) {
+		return nil, errMoved // there may be further slots, and nobody has looked there
 	}
-	var moved []use
+	moved := map[string][]use{}
 	for i := range held {
 		row := &held[i]
 		row.GlobalFloor = now.GlobalFloor
-		id := users[row.UserID]
-		delete(users, row.UserID)
-		if got := row.current(time.Time{}); got.ID == id && got.Alive() {
-			if why, _ := now.judge(layout.Time(id), got.Seen); why != "" {
+		if got := row.current(time.Time{}); got.Alive() {
+			if why, _ := now.judge(&got); why != "" {
 				continue
 			}
-			rows[id] = got.Seen
-			if at := seen[id].UnixMilli(); at >= got.Seen.UnixMilli()+gap.Milliseconds() {
-				rows[id] = fromMillis(at)
-				moved = append(moved, use{row.UserID, at})
+			rows[got.ID] = got.Seen
+			if at := seen[got.ID].UnixMilli(); at >= got.Seen.UnixMilli()+gap.Milliseconds() {
+				rows[got.ID] = fromMillis(at)
+				moved[row.table()] = append(moved[row.table()], use{row.RowID, at})
 			}
 		}
 	}
-	for _, id := range users {
-		delete(rows, id) // another transaction holds the row
+	for _, table := range asked { // in the order in which all lock them
+		if len(moved[table]) == 0 {
+			continue
+		}
+		query, args := touchQuery(table, moved[table])
+		if err := tx.Exec(query, args...).Error; err != nil {
+			return nil, err
+		}
 	}
-	if len(moved) == 0 {
-		return rows, nil
-	}
-	query, args := touchQuery(moved)
-	return rows, tx.Exec(query, args...).Error
+	return rows, nil
 }
 
-// A use is a time of last use of the login of a user.
-type use struct{ user, at int64 }
+// A use is a time of last use of the login that a row holds.
+type use struct{ row, at int64 }
 
-// holders are the users whose rows hold those logins.
-func holders(tx *gorm.DB, logins map[idworker.ID]time.Time) (map[int64]idworker.ID, error) {
-	var rows []struct{ UserID, TokenID int64 }
-	err := tx.Raw("SELECT id AS user_id, token_id FROM users WHERE token_id IN ?", slices.Collect(maps.Keys(logins))).Scan(&rows).Error
-	users := make(map[int64]idworker.ID, len(rows))
-	for _, r := range rows {
-		users[r.UserID] = idworker.ID(r.TokenID)
+// holders locks the rows of a table that hold those logins, and returns them. locked are
+// the logins whose rows another transaction holds.
+func (s *Sessions) holders(tx *gorm.DB, table string, logins map[idworker.ID]time.Time) (held []tokenRow, locked []idworker.ID, err error) {
+	// Locked by their keys: see settle.
+	var found []struct{ RowID, TokenID int64 }
+	err = tx.Raw("SELECT id AS row_id, token_id FROM "+table+" WHERE token_id IN ?", slices.Collect(maps.Keys(logins))).Scan(&found).Error
+	if err != nil || len(found) == 0 {
+		return nil, nil, err
 	}
-	return users, err
+	of := make(map[int64]idworker.ID, len(found))
+	for _, r := range found {
+		of[r.RowID] = idworker.ID(r.TokenID)
+	}
+	err = tx.Raw("SELECT " + columns(table) + " FROM " + table + " WHERE id IN (" + list(slices.Sorted(maps.Keys(of))) + ") ORDER BY id" + s.DB.d.skipLocked).Scan(&held).Error
+	if err != nil {
+		return nil, nil, err
+	}
+	held = slices.DeleteFunc(held, func(r tokenRow) bool {
+		id := of[r.RowID]
+		delete(of, r.RowID)
+		return idworker.ID(r.TokenID.Int64) != id
+	})
+	return held, slices.Collect(maps.Values(of)), nil
 }
 
 // touchQuery writes rows that are locked.
-func touchQuery(moved []use) (string, []any) {
-	var times, users []any
+func touchQuery(table string, moved []use) (string, []any) {
+	var times, rows []any
 	for _, u := range moved {
-		times, users = append(times, u.user, u.at), append(users, u.user)
+		times, rows = append(times, u.row, u.at), append(rows, u.row)
 	}
-	return "UPDATE users SET token_seen_at = CASE id" + strings.Repeat(" WHEN ? THEN ?", len(moved)) + " END WHERE id IN (?" +
-		strings.Repeat(", ?", len(moved)-1) + ")", append(times, users...)
+	return "UPDATE " + table + " SET token_seen_at = CASE id" + strings.Repeat(" WHEN ? THEN ?", len(moved)) + " END WHERE id IN (?" +
+		strings.Repeat(", ?", len(moved)-1) + ")", append(times, rows...)
 }

@@ -180,7 +180,7 @@ func TestGetTellsWhatBeginMade(t *testing.T) {
 			t.Errorf("Get: %+v, %v; want %+v", got, err, want)
 		}
 		for range 2 {
-			if _, err := w.sessions.End(t.Context(), session.Ending{UserID: user, Reason: session.Revoked}); err != nil {
+			if _, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Reason: session.Revoked}, 0); err != nil {
 				t.Fatal(err)
 			}
 			if got, err := w.sessions.Get(t.Context(), want.ID); err != nil || got.Ended != session.Revoked || got.Hash != want.Hash {

@@ -121,20 +121,20 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 	return nil
 }
 
-// ChangePassword sets the hash of a new password and ends the user's login, in
-// one statement, if the password is still of that version; otherwise it
+// ChangePassword sets the hash of a new password and ends the user's logins, in
+// one transaction, if the password is still of that version; otherwise it
 // returns [account.ErrStale] and changes nothing.
-func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) (session.Session, error) {
+func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC) ([]session.Session, error) {
 	return u.setPassword(ctx, id, version, hash)
 }
 
 // ResetPassword is ChangePassword by another actor than the user, with the event
 // of it in the same transaction.
-func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) (session.Session, error) {
+func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error) {
 	return u.setPassword(ctx, id, version, hash, e)
 }
 
-func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, events ...audit.Event) (session.Session, error) {
+func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, events ...audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.PasswordVersion != version {
 			return accountChange{}, account.ErrStale
@@ -145,7 +145,7 @@ func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, 
 		}, nil
 	})
 	if err != nil {
-		return session.Session{}, fmt.Errorf("sqlstore: change password: %w", err)
+		return nil, fmt.Errorf("sqlstore: change password: %w", err)
 	}
 	return ended, nil
 }

@@ -73,6 +73,21 @@ func onEach(t *testing.T, promise func(t *testing.T, w *world)) {
 			promise(t, newWorld(t, kind.options(t)))
 		})
 	}
+	// The same statements with the other table beside: what holds for one session a user
+	// holds also after a policy allowed more.
+	t.Run("after more sessions a user/SQLite", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, kinds[0].options(t))
+		w.allow(t, 1, 2)
+		promise(t, w)
+	})
+}
+
+// allow sets how many sessions a user has, and how many further slots a policy has ever
+// allowed.
+func (w *world) allow(t testing.TB, sessions, slots int) {
+	t.Helper()
+	w.exec(t, "UPDATE settings SET max_sessions = ?, slots = ?", sessions, slots)
 }
 
 // newWorld migrates the database if it is not one of the kinds, but a server of
@@ -199,4 +214,14 @@ func atOnce(n int, f func(i int)) {
 	}
 	close(gate)
 	all.Wait()
+}
+
+// endAny ends the session that e names, or all of its user, of whom it has one.
+func (w *world) endAny(t testing.TB, e session.Ending) (session.Session, error) {
+	t.Helper()
+	if e.ID != 0 {
+		return w.sessions.End(t.Context(), e)
+	}
+	ended, err := w.sessions.EndUser(t.Context(), e, 0)
+	return sqlstore.One(ended), err
 }

@@ -19,13 +19,14 @@ type Op uint8
 // The operations.
 const (
 	Ask       Op = iota // is this token good? Session; a use of it unless Passive
-	Login               // a session of User begins, and ends those with smaller IDs
+	Login               // a session of User begins on Device, and ends those for which it leaves no room
 	EndOne              // Session ends
-	EndUser             // all sessions of User end
+	EndUser             // all sessions of User end, but Session if that is set
 	MayEnd              // all sessions of User end if this changes anything, as when one is enabled who may be so already
 	EndAll              // all sessions end
 	SetPolicy           // Policy comes into force
-	List                // which sessions live? Listed
+	List                // which sessions live? Listed; of one user if User is set
+	Count               // how many sessions live? Counted
 	Audit               // a mark: nothing was broken for twice the bound before Begin, or asked for but by the audit until End
 	Note                // a mark: What was broken from Begin to End
 )
@@ -43,8 +44,25 @@ const (
 
 func (a Answer) String() string { return [...]string{"no answer", "undecided", "yes", "no"}[a] }
 
-// A Policy says how long sessions last.
-type Policy struct{ Idle, Absolute time.Duration }
+// A Policy says how long sessions last, and how many a user has at most.
+type Policy struct {
+	Times
+	By  map[string]Times // what differs by the class of the device
+	Max int              // 0: one
+}
+
+// Times are when a session ends.
+type Times struct{ Idle, Absolute time.Duration }
+
+func (p Policy) most() int { return max(p.Max, 1) }
+
+// of is for the sessions that begin with that login.
+func (p Policy) of(login *Event) Times {
+	if t, ok := p.By[login.Class]; ok {
+		return t
+	}
+	return p.Times
+}
 
 // An Event is one request and its answer.
 type Event struct {
@@ -59,6 +77,8 @@ type Event struct {
 
 	User    string
 	Session uint64 // an ID; 0 where none is known
+	Device  string // of a login; empty: it may be any
+	Class   string // of that device
 	Passive bool
 
 	// The times that an accept has given, by the wall clock since the start; see
@@ -72,6 +92,10 @@ type Event struct {
 
 	Policy Policy
 	Listed map[uint64]bool
+	// Rows is set where Listed is what the rows have. A row may have a session that
+	// the policy has ended, so it does not say that one lives.
+	Rows    bool
+	Counted int
 }
 
 func (e *Event) String() string {
@@ -85,7 +109,11 @@ func (e *Event) String() string {
 	case e.Left:
 		text += fmt.Sprintf(", answered: idle end in %v", e.IdleLeft)
 	case e.Op == SetPolicy:
-		text += fmt.Sprintf(", idle %v, absolute %v", e.Policy.Idle, e.Policy.Absolute)
+		text += fmt.Sprintf(", idle %v, absolute %v, %d a user, %v", e.Policy.Idle, e.Policy.Absolute, e.Policy.most(), e.Policy.By)
+	case e.Op == Count:
+		text += fmt.Sprintf(", %d live", e.Counted)
+	case e.Op == List:
+		text += fmt.Sprintf(", %d listed", len(e.Listed))
 	}
 	return text
 }

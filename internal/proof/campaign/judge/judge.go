@@ -22,7 +22,7 @@ func (f Fault) String() string {
 	_, _ = fmt.Fprintf(&b, "point %d, session %d: %s\n", f.Point, f.Session, f.Text)
 	for _, e := range f.Events {
 		_, _ = fmt.Fprintf(&b, "  %v", e)
-		if e.Op == List && e.Answer == Yes {
+		if e.Op == List && e.Answer == Yes && f.Session != 0 {
 			_, _ = fmt.Fprintf(&b, ", lists it: %v", e.Listed[f.Session])
 		}
 		_ = b.WriteByte('\n')
@@ -47,6 +47,7 @@ type trial struct {
 	Rules
 	events []Event
 	spans  []span
+	users  []*user
 	found  map[[2]uint64]bool
 	Verdict
 }
@@ -59,16 +60,19 @@ func Judge(history []Event, r Rules) Verdict {
 	for i := range t.events {
 		t.count(&t.events[i])
 	}
-	for _, s := range sessions(t.events) {
+	for _, s := range t.sessions() {
 		alive, dead := s.verdicts()
 		t.accepts(s, alive)
 		t.refusals(s, dead)
 		t.finality(s, alive, dead)
 		t.agreement(s, alive, dead)
+		t.inRow(s)
 		if s.lost(alive, dead) {
 			t.Lost++
 		}
 	}
+	t.limits()
+	t.counts()
 	slices.SortStableFunc(t.Faults, func(a, b Fault) int {
 		return cmp.Compare(a.Events[len(a.Events)-1].Begin, b.Events[len(b.Events)-1].Begin)
 	})
@@ -136,7 +140,7 @@ func (t *trial) relevant(s *session, shown []*Event) []*Event {
 		part = append(part, before)
 	}
 	for _, p := range t.spans {
-		if p.since < last && p.until+t.Bound > s.login.Begin {
+		if p.since < last && p.until > s.login.Begin-t.Bound {
 			part = append(part, p.event)
 		}
 	}

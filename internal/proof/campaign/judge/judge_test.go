@@ -18,7 +18,7 @@ func event(begin float64, op judge.Op, answer judge.Answer) judge.Event {
 
 func policy(begin, idle, absolute float64) judge.Event {
 	e := event(begin, judge.SetPolicy, judge.Yes)
-	e.Policy = judge.Policy{Idle: at(idle), Absolute: at(absolute)}
+	e.Policy = judge.Policy{Times: judge.Times{Idle: at(idle), Absolute: at(absolute)}}
 	return e
 }
 
@@ -60,7 +60,7 @@ func one(begin float64, id uint64, answer judge.Answer) judge.Event {
 
 func list(begin float64, ids ...uint64) judge.Event {
 	e := event(begin, judge.List, judge.Yes)
-	e.Listed = map[uint64]bool{}
+	e.User, e.Listed = "", map[uint64]bool{}
 	for _, id := range ids {
 		e.Listed[id] = true
 	}
@@ -97,7 +97,7 @@ func TestJudge(t *testing.T) {
 		"accepted past the bound of a shorter policy":    {[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), use(11.2, 1)}, 1},
 		"accepted within the bound of a shorter policy":  {[]judge.Event{long, login(0, 1, 3600), policy(10, 5, 50), use(11, 1)}, 0},
 		"a longer policy may have come before the end":   {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), policy(4.9, 3600, 7200), use(9, 1)}, 0},
-		"a change of unknown outcome may be in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), {Begin: at(4), End: at(4.1), Op: judge.SetPolicy, Policy: judge.Policy{Idle: at(9), Absolute: at(9)}, Wait: true}, use(7, 1)}, 0},
+		"a change of unknown outcome may be in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), {Begin: at(4), End: at(4.1), Op: judge.SetPolicy, Policy: judge.Policy{Times: judge.Times{Idle: at(9), Absolute: at(9)}}, Wait: true}, use(7, 1)}, 0},
 
 		// Point 2.
 		"refused and alive":                                 {[]judge.Event{long, login(0, 1, 3600), refused(1, 1, "token_logged_out")}, 2},
@@ -109,7 +109,7 @@ func TestJudge(t *testing.T) {
 		"a login without an answer may have replaced it":    {[]judge.Event{long, login(0, 1, 3600), event(1, judge.Login, judge.Undecided), refused(9, 1, "token_replaced")}, 0},
 		"an older login replaces nothing":                   {[]judge.Event{long, login(0, 1, 3600), login(1, 2, 3600), refused(9, 2, "token_replaced")}, 2},
 		"expired by a policy that is no longer in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), policy(3, 3600, 7200), refused(6, 1, "token_expired")}, 2},
-		"expired by a policy that may still be in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), {Begin: at(3), End: at(3.1), Op: judge.SetPolicy, Policy: judge.Policy{Idle: at(9), Absolute: at(9)}, Wait: true}, refused(6, 1, "token_expired")}, 0},
+		"expired by a policy that may still be in force":    {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), {Begin: at(3), End: at(3.1), Op: judge.SetPolicy, Policy: judge.Policy{Times: judge.Times{Idle: at(9), Absolute: at(9)}}, Wait: true}, refused(6, 1, "token_expired")}, 0},
 		"expired before the longer policy was acknowledged": {[]judge.Event{policy(-1, 5, 5), login(0, 1, 5), policy(5, 3600, 7200), refused(6, 1, "token_expired")}, 0},
 		"503 without Retry-After":                           {[]judge.Event{long, login(0, 1, 3600), {Begin: at(1), End: at(2), Op: judge.Ask, Session: 1, Answer: judge.Undecided}}, 2},
 		"500":                                               {[]judge.Event{long, login(0, 1, 3600), {Begin: at(1), End: at(2), Op: judge.Ask, Session: 1, Answer: judge.Undecided, Status: 500, Wait: true}}, 2},

@@ -56,10 +56,10 @@ func (t *trial) surelyOver(s *session, a *Event) (over time.Duration, by span, o
 			}
 		}
 		if s.login.HasTimes {
-			try(t.latest(s.login.Issued) + p.Absolute)
+			try(t.latest(s.login.Issued) + p.of(s.login).Absolute)
 		}
 		if !s.uses {
-			try(used + p.Idle)
+			try(used + p.of(s.login).Idle)
 		}
 	}
 	return over, by, ok
@@ -83,7 +83,7 @@ func (t *trial) refusals(s *session, dead []*Event) {
 
 // idleEnd is a lower bound of the idle end that an accept has given, and of the time
 // of use that it was computed from. ok is false if it has given none.
-func (t *trial) idleEnd(a *Event) (seen, end time.Duration, ok bool) {
+func (t *trial) idleEnd(s *session, a *Event) (seen, end time.Duration, ok bool) {
 	switch {
 	case a.HasTimes:
 		return t.earliest(a.Seen), t.earliest(a.IdleEnd), true
@@ -91,7 +91,7 @@ func (t *trial) idleEnd(a *Event) (seen, end time.Duration, ok bool) {
 		longest := time.Duration(0)
 		for _, p := range t.spans {
 			if p.since < a.End && (p.until == never || p.until+t.Bound >= a.Begin) {
-				longest = max(longest, p.Idle)
+				longest = max(longest, p.of(s.login).Idle)
 			}
 		}
 		return a.Begin + a.IdleLeft - longest, a.Begin + a.IdleLeft, true
@@ -124,7 +124,7 @@ func (s *session) usedBeside(r *Event) bool {
 func (t *trial) latestIdleEnd(s *session, r *Event) (latest *Event) {
 	last := time.Duration(0)
 	for _, a := range s.timed(r) {
-		if seen, end, ok := t.idleEnd(a); ok && end > r.End && (latest == nil || seen > last) {
+		if seen, end, ok := t.idleEnd(s, a); ok && end > r.End && (latest == nil || seen > last) {
 			latest, last = a, seen
 		}
 	}
@@ -155,16 +155,16 @@ func (t *trial) explained(s *session, r *Event, spread time.Duration) bool {
 		if p.until != never {
 			until = min(until, p.until+spread)
 		}
-		if t.earliest(s.login.Issued)+p.Absolute <= until {
+		if t.earliest(s.login.Issued)+p.of(s.login).Absolute <= until {
 			return true
 		}
 		ends := time.Duration(0)
 		for _, a := range timed {
-			seen, end, ok := t.idleEnd(a)
+			seen, end, ok := t.idleEnd(s, a)
 			if !ok {
 				continue
 			}
-			ends = max(ends, seen+p.Idle)
+			ends = max(ends, seen+p.of(s.login).Idle)
 			if p.known != never && a.Begin > p.known+t.Bound {
 				ends = max(ends, end)
 			}
@@ -188,12 +188,14 @@ func (t *trial) finality(s *session, alive, dead []*Event) {
 				continue
 			}
 			if s.over(r.End) {
-				if s.acked == nil && a.Begin > r.End+t.Entry {
+				if by := s.limited(r); by != nil && a.Op == Ask && a.Begin > max(by.End+t.Bound, r.End) {
+					t.fault(1, s, fmt.Sprintf("accepted %v after a login or a limit that left no room for it, and %v after it was refused for that", a.Begin-by.End, a.Begin-r.End), r, a)
+				} else if s.acked == nil && a.Begin > r.End+t.Entry {
 					t.fault(4, s, fmt.Sprintf("lives %v after it was over, longer than a cache entry", a.Begin-r.End), r, a)
 				}
 				continue
 			}
-			if r.Op == List && a.Op == Ask && a.Begin <= r.End+t.Bound || t.spreading(r, a) {
+			if r.Op == List && a.Op == Ask && a.Begin <= r.End+t.Bound || t.spreading(s, r, a) {
 				continue
 			}
 			point := 6
@@ -211,9 +213,9 @@ func (t *trial) finality(s *session, alive, dead []*Event) {
 // spreading reports whether r may come from a shorter policy of which the one
 // who said a need not know yet. Of a change that was not acknowledged all
 // know a bound after one has acted by it.
-func (t *trial) spreading(r, a *Event) bool {
+func (t *trial) spreading(s *session, r, a *Event) bool {
 	for i, p := range t.spans {
-		if p.since >= r.End || p.until < r.Begin || !shortens(t.spans, i) {
+		if p.since >= r.End || p.until < r.Begin || !shortens(t.spans, i, s) {
 			continue
 		}
 		read := p.known

@@ -47,10 +47,12 @@ func spans(events []Event) []span {
 	return all
 }
 
-// shortens reports whether what is in force by the span at i may end sessions
+// shortens reports whether what is in force by the span at i may end a session
 // that no policy before it ended.
-func shortens(all []span, i int) bool {
-	return slices.ContainsFunc(all[:i], func(before span) bool {
-		return before.until >= all[i].since && (all[i].Idle < before.Idle || all[i].Absolute < before.Absolute)
+func shortens(all []span, i int, s *session) bool {
+	now := all[i].of(s.login)
+	return slices.ContainsFunc(all[:i], func(p span) bool {
+		before := p.of(s.login)
+		return p.until >= all[i].since && (now.Idle < before.Idle || now.Absolute < before.Absolute)
 	})
 }

@@ -14,7 +14,8 @@ type session struct {
 	acked  *Event   // the first answer to say that it is over
 	lists  []*Event // that were asked for after the login and answered
 	audits []*Event
-	uses   bool // a use got no answer: it is unknown until when it may have been used
+	uses   bool          // a use got no answer: it is unknown until when it may have been used
+	gone   time.Duration // from when on it is surely over, as somebody was answered; see makeRoom
 }
 
 // over reports whether an explicit end may have happened before that instant.
@@ -22,19 +23,18 @@ func (s *session) over(by time.Duration) bool {
 	return slices.ContainsFunc(s.ends, func(e *Event) bool { return e.Begin < by })
 }
 
-// acks reports whether the event says that a session is over.
+// acks reports whether the event says that a session is over. Of a login see
+// [trial.replaces].
 func acks(e *Event, s *session) bool {
 	if e.Answer != Yes {
 		return false
 	}
 	before := s.login.End <= e.Begin
 	switch e.Op {
-	case Login:
-		return e.User == s.login.User && e.Session > s.id
 	case EndOne:
 		return e.Session == s.id
 	case EndUser:
-		return e.User == s.login.User && before
+		return e.User == s.login.User && e.Session != s.id && before
 	case EndAll:
 		return before
 	}
@@ -42,52 +42,70 @@ func acks(e *Event, s *session) bool {
 }
 
 // mayEnd reports whether the event can be why a session is over. What was
-// acknowledged was done between its begin and its end; anything else may still be done.
+// acknowledged was done between its begin and its end; anything else may still be
+// done. Of logins and limits see [trial.crowdedOut].
 func mayEnd(e *Event, s *session) bool {
 	if e.Answer == No {
 		return false
 	}
 	early := e.Answer != Yes || s.login.Begin < e.End
 	switch e.Op {
-	case Login:
-		return e.User == s.login.User && e != s.login && (e.Answer != Yes || e.Session > s.id)
 	case EndOne:
 		return e.Session == s.id
 	case EndUser, MayEnd:
-		return e.User == s.login.User && early
+		return e.User == s.login.User && (e.Session == 0 || e.Session != s.id) && early
 	case EndAll:
 		return early
 	}
 	return false
 }
 
-// sessions sorts the history by session. events are in the order of Begin.
-func sessions(events []Event) []*session {
-	byID, byUser := map[uint64]*session{}, map[string][]*session{}
+// sessions sorts the history by session. The events are in the order of Begin.
+func (t *trial) sessions() []*session {
+	byID, users := map[uint64]*session{}, map[string]*user{}
 	var all []*session
-	for i := range events {
-		if e := &events[i]; e.Op == Login && e.Answer == Yes {
-			s := &session{id: e.Session, login: e}
-			all = append(all, s)
-			byID[s.id], byUser[e.User] = s, append(byUser[e.User], s)
+	for i := range t.events {
+		e := &t.events[i]
+		if e.Op != Login || e.Answer == No {
+			continue
 		}
+		u := users[e.User]
+		if u == nil {
+			u = &user{}
+			users[e.User] = u
+			t.users = append(t.users, u)
+		}
+		var s *session
+		if e.Answer == Yes {
+			s = &session{id: e.Session, login: e, gone: never}
+			all, byID[s.id] = append(all, s), s
+			u.sessions = append(u.sessions, s)
+		}
+		u.logins = append(u.logins, begun{e, s})
 	}
-	for i := range events {
-		e := &events[i]
+	for i := range t.events {
+		e := &t.events[i]
 		var concerned []*session
 		switch e.Op {
 		case Ask, EndOne:
 			if s := byID[e.Session]; s != nil {
 				concerned = []*session{s}
 			}
-		case Login, EndUser, MayEnd:
-			concerned = byUser[e.User]
-		case EndAll, List, Audit:
+		case EndAll, Audit:
 			concerned = all
+		case EndUser, MayEnd, List:
+			if u := users[e.User]; u != nil {
+				concerned = u.sessions
+			} else if e.Op == List && e.User == "" {
+				concerned = all
+			}
 		}
 		for _, s := range concerned {
 			s.add(e)
 		}
+	}
+	for _, u := range t.users {
+		t.makeRoom(u)
 	}
 	return all
 }
@@ -107,9 +125,16 @@ func (s *session) add(e *Event) {
 		if mayEnd(e, s) {
 			s.ends = append(s.ends, e)
 		}
-		if acks(e, s) && (s.acked == nil || e.End < s.acked.End) {
-			s.acked = e
+		if acks(e, s) {
+			s.endedBy(e)
 		}
+	}
+}
+
+// endedBy notes an answer that says that the session is over.
+func (s *session) endedBy(e *Event) {
+	if s.acked == nil || e.End < s.acked.End {
+		s.acked = e
 	}
 }
 
@@ -125,10 +150,11 @@ func (s *session) verdicts() (alive, dead []*Event) {
 		}
 	}
 	for _, e := range s.lists {
-		if e.Listed[s.id] {
-			alive = append(alive, e)
-		} else {
+		switch {
+		case !e.Listed[s.id]:
 			dead = append(dead, e)
+		case !e.Rows:
+			alive = append(alive, e)
 		}
 	}
 	byBegin := func(a, b *Event) int { return int(a.Begin - b.Begin) }

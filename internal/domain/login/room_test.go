@@ -1,0 +1,77 @@
+package login_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// TestTicketOfARefusalOpensTheLogin in place of the one that was chosen. The refusal comes
+// after all proofs, counts as no guess, and names the logins; its ticket is none of a
+// password alone, and that is no ticket of both.
+func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
+	w, f := newGuarded(t)
+	d := &devices{}
+	w.login.Devices, w.login.Held = d, d
+	full := &session.LimitError{Held: []session.Session{{ID: 72, UserID: w.user.ID}, {ID: 69, UserID: w.user.ID}}, Last: 72}
+	w.sessions.err = full
+	if err := w.in(oldPassword, secondfactor.Code{}); errors.Is(err, login.ErrNoRoom) || !errors.Is(err, secondfactor.ErrRequired) {
+		t.Errorf("before the code: %v", err)
+	}
+	needs, _ := errors.AsType[*login.NeedsCodeError](w.in(oldPassword, secondfactor.Code{}))
+	err := w.in(oldPassword, good)
+	refused, ok := errors.AsType[*login.NoRoomError](err)
+	if !ok || len(refused.Logins) != 2 || refused.Logins[0].ID != 72 || w.limits.proved != 1 || w.limits.returned != 0 {
+		t.Fatalf("%v, with %+v, %d proved", err, refused, w.limits.proved)
+	}
+	if code, failed := login.Reason(err); code != "session_limit" || failed {
+		t.Errorf("on record as %q, %v", code, failed)
+	}
+	instead := func(ticket secondfactor.Ticket) error {
+		_, err := w.login.Instead(t.Context(), w.client(), "", ticket.Reveal(), 69)
+		return err
+	}
+	w.sessions.err = nil
+	if err := instead(needs.Ticket); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("the ticket of the password alone: %v", err)
+	}
+	if _, err := w.login.Finish(t.Context(), w.client(), "", refused.Ticket.Reveal(), good); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("the ticket of both with a code: %v", err)
+	}
+	asked := f.asked
+	if err := instead(refused.Ticket); err != nil || w.sessions.in != (session.Place{Instead: 69, Last: 72}) || f.asked != asked {
+		t.Errorf("%v, in place of %+v, %d codes", err, w.sessions.in, f.asked-asked)
+	}
+	w.sessions.err = session.ErrMoved
+	if err := instead(refused.Ticket); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("after another login: %v", err)
+	}
+	w.sessions.err = full
+	if err := instead(refused.Ticket); !errors.Is(err, login.ErrNoRoom) {
+		t.Errorf("without room still: %v", err)
+	}
+	w.sessions.err = nil
+	w.limits.err = &ratelimit.LimitedError{Policy: "login"}
+	var known *account.RefusedError
+	if err := instead(refused.Ticket); !errors.As(err, &known) || known.UserID != w.user.ID {
+		t.Errorf("refused by a limit: %v; want it about the holder of the ticket", err)
+	}
+	w.limits.err = nil
+	w.users.Change(w.user.ID, func(u *account.User) { u.PasswordVersion++ })
+	if err := instead(refused.Ticket); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("after another password: %v", err)
+	}
+	w.users.Change(w.user.ID, func(u *account.User) { u.PasswordVersion--; u.DisabledAt = u.CreatedAt })
+	if err := instead(refused.Ticket); !errors.Is(err, account.ErrDisabled) {
+		t.Errorf("disabled: %v", err)
+	}
+	if _, err := w.login.Instead(t.Context(), w.client(), "", "x", idworker.ID(69)); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("no ticket: %v", err)
+	}
+}

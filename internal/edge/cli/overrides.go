@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// An overrideText is an override as a person writes it.
+type overrideText struct{ of policy.Override }
+
+// UnmarshalText reads it.
+func (o *overrideText) UnmarshalText(text []byte) (err error) {
+	o.of, err = policy.ParseOverride(string(text))
+	return err
+}
+
+func overridesOf(texts []overrideText) []policy.Override {
+	all := make([]policy.Override, len(texts))
+	for i := range texts {
+		all[i] = texts[i].of
+	}
+	return all
+}
+
+// overrideTexts are the overrides of a policy as overrideText reads them.
+func overrideTexts(p *wire.Policy) []string {
+	var all []string
+	for _, o := range policy.FromOverrides(p.Overrides) {
+		all = append(all, o.String())
+	}
+	return all
+}
+
+// showSessions shows what a policy says of sessions and devices beside their number, where it
+// is not what a new deployment says.
+func showSessions(w io.Writer, p *wire.Policy) {
+	if p.OverLimit == wire.Refuse {
+		_, _ = fmt.Fprintln(w, "over the limit\trefuse")
+	}
+	if p.DeviceClasses != nil && !slices.Equal(p.DeviceClasses, policy.DefaultClasses()) {
+		_, _ = fmt.Fprintf(w, "device classes\t%s\n", printable(strings.Join(p.DeviceClasses, ",")))
+	}
+	for _, o := range overrideTexts(p) {
+		_, _ = fmt.Fprintf(w, "override\t%s\n", printable(o))
+	}
+}
+
+// sessionsDiffer shows what two policies say otherwise of it.
+func sessionsDiffer(w io.Writer, now, was *wire.Policy) {
+	if now.OverLimit != was.OverLimit {
+		_, _ = fmt.Fprintf(w, "  over the limit %s, was %s\n", printable(now.OverLimit), printable(was.OverLimit))
+	}
+	if !slices.Equal(now.DeviceClasses, was.DeviceClasses) {
+		_, _ = fmt.Fprintf(w, "  device classes %s, were %s\n", printable(strings.Join(now.DeviceClasses, ",")), printable(strings.Join(was.DeviceClasses, ",")))
+	}
+	after, before := overrideTexts(now), overrideTexts(was)
+	for _, o := range after {
+		if !slices.Contains(before, o) {
+			_, _ = fmt.Fprintf(w, "  override %s\n", printable(o))
+		}
+	}
+	for _, o := range before {
+		if !slices.Contains(after, o) {
+			_, _ = fmt.Fprintf(w, "  no longer override %s\n", printable(o))
+		}
+	}
+}

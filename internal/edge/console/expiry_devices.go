@@ -1,0 +1,94 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/flakepass/flakepass/internal/domain/policy"
+)
+
+// devicesInput is what a person typed about devices and roles. A page of an earlier version
+// does not ask: what is in force stays then.
+type devicesInput struct {
+	Asked              bool
+	Refuse             bool
+	Classes, Overrides string
+}
+
+func readDevices(form url.Values) devicesInput {
+	return devicesInput{
+		Asked: form.Has("overrides"), Refuse: form.Get("over_limit") == "refuse",
+		Classes: typed(form, "classes"), Overrides: strings.ReplaceAll(typed(form, "overrides"), "\r\n", "\n"), // RFC 9110 has CRLF in a form
+	}
+}
+
+func devicesOf(p *policy.Policy) devicesInput {
+	return devicesInput{true, p.Refuse, strings.Join(p.DeviceClasses(), ", "), overrideLines(p)}
+}
+
+// overrideLines are the overrides of a policy, one a line.
+func overrideLines(p *policy.Policy) string {
+	lines := make([]string, len(p.Overrides))
+	for i, o := range p.Overrides {
+		lines[i] = o.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// into sets of p what was typed, and returns what is wrong with it, by field.
+func (in *devicesInput) into(p *policy.Policy, t *texts, inForce *policy.Policy) map[string]string {
+	problems := map[string]string{}
+	if !in.Asked {
+		p.Refuse, p.Classes, p.Overrides = inForce.Refuse, inForce.Classes, inForce.Overrides
+		return problems
+	}
+	p.Refuse = in.Refuse
+	p.Classes = strings.FieldsFunc(in.Classes, func(r rune) bool { return strings.ContainsRune(" ,，、\n", r) })
+	if len(p.Classes) == 0 || slices.Equal(p.Classes, policy.DefaultClasses()) {
+		p.Classes = nil
+	}
+	for line := range strings.Lines(in.Overrides) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		o, err := policy.ParseOverride(line)
+		if err != nil {
+			problems["overrides"] = t.Text("expiry.override_unreadable", strings.TrimSpace(line))
+		}
+		p.Overrides = append(p.Overrides, o)
+	}
+	return problems
+}
+
+// key names what was typed.
+func (in *devicesInput) key() string {
+	if !in.Asked {
+		return ""
+	}
+	return "|" + strings.Join([]string{map[bool]string{true: "refuse"}[in.Refuse], in.Classes, in.Overrides}, "|")
+}
+
+// devices are what two policies say of devices and roles, beside each other.
+func (t *texts) devices(a, b *policy.Policy) []change {
+	over := func(p *policy.Policy) string {
+		switch {
+		case p.Schedule == "": // there was no policy
+			return ""
+		case p.Refuse:
+			return t.Text("expiry.refuse")
+		}
+		return t.Text("expiry.replace")
+	}
+	classes := func(p *policy.Policy) string {
+		if p.Schedule == "" {
+			return ""
+		}
+		return strings.Join(p.DeviceClasses(), ", ")
+	}
+	return []change{
+		{t.Text("expiry.over_limit"), over(a), over(b)},
+		{t.Text("expiry.classes"), classes(a), classes(b)},
+		{t.Text("expiry.overrides"), strings.ReplaceAll(overrideLines(a), "\n", "; "), strings.ReplaceAll(overrideLines(b), "\n", "; ")},
+	}
+}

@@ -1,0 +1,59 @@
+package run
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/server/config"
+)
+
+// TestInstanceThatStartsAfterALowerLimit: it has known no other limit, and Redis has what
+// others have read before. The rows decide all the same which sessions are too many.
+func TestInstanceThatStartsAfterALowerLimit(t *testing.T) {
+	t.Parallel()
+	cfg, db := openedWith(t, config.Options{Environ: []string{
+		"FLAKEPASS_DATA_DIR=" + filepath.Join(t.TempDir(), "data"), "FLAKEPASS_REDIS=redis://" + testenv.Redis(t).Addr,
+	}})
+	alice := created(t, db)
+	limit := func(most int, changed time.Time) {
+		statement(t, db, "UPDATE settings SET version = version + 1, max_sessions = ?, slots = 2, reduced_to = 3, updated_at = ?", most, changed.UnixMilli())
+	}
+	limit(3, time.Now().Add(-48*time.Hour))
+	before, first := instanceOn(t, cfg, db)
+	if err := before.feed.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var tokens []flakepass.Token
+	for range 3 {
+		opened, err := first.Open(t.Context(), audit.Actor{}, alice.ID, alice.PasswordVersion, nil, session.Place{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens = append(tokens, opened.Token)
+		if _, err := first.Verify(t.Context(), opened.Token); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := before.common.Get(t.Context(), session.IDOf(opened.Token)); err != nil || got.Source != session.FromRedis {
+			t.Fatalf("%+v, %v; want it in Redis", got, err)
+		}
+	}
+	limit(1, time.Now())
+	after, second := instanceOn(t, cfg, db)
+	if err := after.feed.Poll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	accepted := 0
+	for _, token := range tokens {
+		if _, err := second.Verify(t.Context(), token); err == nil {
+			accepted++
+		}
+	}
+	if accepted != 1 {
+		t.Errorf("%d sessions are accepted, want 1", accepted)
+	}
+}

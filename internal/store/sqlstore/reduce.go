@@ -1,0 +1,198 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
+)
+
+// A policy that allows fewer sessions a user than before ends those that are too many.
+// Which they are depends on all sessions of the user, and changes as they are used. So it
+// is decided once, with the row of the user locked, and written: a session that was
+// refused for it does not come back when another one ends. The first read of a session of
+// such a user decides, and after it the sweep for all whom nobody has asked about.
+
+// withinLimit reduces the sessions of a user who has more than are allowed. Where no policy
+// has ever allowed more than one it asks nothing.
+func (s *Sessions) withinLimit(ctx context.Context, id idworker.ID) error {
+	if !s.DB.further.Load() {
+		return nil
+	}
+	row, ended, err := s.DB.findLogin(s.DB.gorm.WithContext(ctx), id)
+	if err != nil || ended || !row.excess() {
+		return nil //nolint:nilerr // the caller asks again, and says what is wrong
+	}
+	_, err = s.reduce(ctx, idworker.ID(row.UserID))
+	return err
+}
+
+// reduce ends the sessions of a user that are too many by the policy in force. Feeds carry
+// each end. It returns how many ended.
+func (s *Sessions) reduce(ctx context.Context, user idworker.ID) (ended int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	var start time.Time
+	err = s.DB.retry(ctx, func() error {
+		start = time.Now()
+		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			ends, err := s.reduceIn(tx, int64(user))
+			ended = len(ends)
+			return err
+		})
+	})
+	if errors.Is(err, session.ErrNotFound) {
+		return 0, nil
+	}
+	if err == nil {
+		err = s.restamp(ctx, int64(user), start)
+	}
+	return ended, err
+}
+
+// reduceIn is reduce in a transaction. It returns what ended.
+func (s *Sessions) reduceIn(tx *gorm.DB, user int64) ([]session.Session, error) {
+	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, user)
+	if err != nil {
+		return nil, err
+	}
+	asOf := s.now()
+	rows, now, err := s.rowsOf(tx, row)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 1 {
+		return nil, nil
+	}
+	if err := s.DB.lockUser(tx, idworker.ID(user)); err != nil {
+		return nil, err
+	}
+	rule := now.policy()
+	ends := session.Excess(held(rows, asOf), &rule, overBy(now))
+	for i := range ends {
+		if err := s.end(tx, *inSlot(rows, ends[i].Slot), session.OverLimit); err != nil {
+			return nil, err
+		}
+	}
+	return ends, nil
+}
+
+// slowLogin is longer than a login takes from its read of the policy to its commit, also if
+// that hangs.
+const slowLogin = time.Minute
+
+// Reduce implements [sweep.Store].
+func (s *Sweeps) Reduce(ctx context.Context, from sweep.Walk, rows int) (walk sweep.Walk, ended int, err error) {
+	if !s.DB.further.Load() {
+		return sweep.Walk{Done: true}, 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	if walk, ended, err = s.reduceNext(ctx, from, rows); err != nil {
+		return from, 0, fmt.Errorf("sqlstore: sweep: %w", err)
+	}
+	return walk, ended, nil
+}
+
+func (s *Sweeps) reduceNext(ctx context.Context, from sweep.Walk, rows int) (sweep.Walk, int, error) {
+	rule, pending, err := s.DB.limits(ctx)
+	switch {
+	case err != nil:
+		return from, 0, err
+	case !pending:
+		return sweep.Walk{Done: true}, 0, nil
+	case rule.Version != from.Version:
+		from = sweep.Walk{Version: rule.Version}
+	}
+	var users []int64 // one for each row, also of those who have not too many
+	err = s.DB.query(ctx, &users, "SELECT user_id FROM user_slots WHERE user_id > ? ORDER BY user_id LIMIT ?", int64(from.After), rows)
+	if err != nil {
+		return from, 0, err
+	}
+	if len(users) == 0 {
+		// Only if the same policy is in force still: another one may have lowered the limit
+		// once more. And not soon: a login that was decided by the policy of before, and whose
+		// commit hangs, may come after the search has passed its user.
+		from.Done = true
+		return from, 0, s.DB.exec(ctx, "UPDATE settings SET reduced_to = max_sessions WHERE scope = 'global' AND version = ? AND updated_at <= "+
+			s.DB.d.now+" - ?", from.Version, slowLogin.Milliseconds())
+	}
+	last := users[len(users)-1]
+	sessions := Sessions{DB: s.DB}
+	ended, err := sessions.reduceThose(ctx, &rule, "user_id > ? AND user_id <= ?", int64(from.After), last)
+	if err != nil {
+		return from, ended, err
+	}
+	from.After = idworker.ID(last)
+	return from, ended, nil
+}
+
+// limits are the policy in force, and whether users may have more sessions than it allows.
+func (db *DB) limits(ctx context.Context) (rule policy.Policy, pending bool, err error) {
+	var rows []struct {
+		Rule      settingsRow `gorm:"embedded"`
+		ReducedTo int
+	}
+	err = db.query(ctx, &rows, "SELECT "+settingsColumns+", s.reduced_to"+fromSettings)
+	switch {
+	case err != nil:
+		return rule, false, err
+	case len(rows) == 0:
+		return rule, false, errNoSettings
+	}
+	if err := rows[0].Rule.read(); err != nil {
+		return rule, false, err
+	}
+	rule = rows[0].Rule.policy()
+	return rule, rows[0].ReducedTo > rule.MaxSessions, nil
+}
+
+// reduceThose reduces the sessions of those users of user_slots of whom that is true, and
+// returns how many ended.
+func (s *Sessions) reduceThose(ctx context.Context, rule *policy.Policy, where string, args ...any) (ended int, err error) {
+	many, err := s.DB.tooMany(ctx, rule, where, args)
+	if err != nil {
+		return 0, err
+	}
+	for _, user := range many {
+		n, err := s.reduce(ctx, idworker.ID(user))
+		if err != nil {
+			return ended, err
+		}
+		ended += n
+	}
+	return ended, nil
+}
+
+// tooMany are the users who have more sessions than the policy allows, of all or on one
+// class of devices, of those of user_slots of whom that is true.
+func (db *DB) tooMany(ctx context.Context, rule *policy.Policy, where string, of []any) (users []int64, err error) {
+	query := "SELECT user_id FROM (SELECT user_id, COUNT(token_id) AS n FROM user_slots WHERE " + where + " GROUP BY user_id) f " +
+		"WHERE n + (SELECT COUNT(token_id) FROM users WHERE users.id = f.user_id) > ?"
+	args := append(slices.Clone(of), rule.MaxSessions)
+	if rule.LimitsClasses() {
+		query += " UNION SELECT user_id FROM (SELECT user_id, class, COUNT(*) AS n FROM (SELECT user_id, token_id, " + classOf + " AS class FROM user_slots WHERE " + where +
+			" UNION ALL SELECT id, token_id, " + classOf + " FROM users WHERE id IN (SELECT user_id FROM user_slots WHERE " + where + ")) h " +
+			"WHERE token_id IS NOT NULL GROUP BY user_id, class) t WHERE 1 = 0"
+		args = append(append(args, of...), of...)
+		for i := range rule.Overrides {
+			if o := &rule.Overrides[i]; o.MaxSessions != 0 {
+				query += " OR class = ? AND n > ?"
+				args = append(args, o.Scope.Class, o.MaxSessions)
+			}
+		}
+	}
+	return users, db.query(ctx, &users, query, args...)
+}
+
+// classOf is the class of the device of the login that a row has. Without what it says of
+// its own login it is that of a client that says nothing.
+const classOf = "CASE WHEN device_token_id = token_id AND device_class <> '' THEN device_class ELSE '" + policy.OtherClass + "' END"

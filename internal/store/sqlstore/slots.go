@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// Slot 0 of a user is on the user's row. Each further slot is a row of user_slots with the
+// same columns, so that one statement serves both with another name of the table. Who
+// locks rows of both locks that of the user first.
+const (
+	usersTable = "users"
+	slotsTable = "user_slots"
+)
+
+// table is where the row is.
+func (r *tokenRow) table() string {
+	if r.Slot == 0 {
+		return usersTable
+	}
+	return slotsTable
+}
+
+// columns are those of a tokenRow in a table.
+func columns(table string) string {
+	if table == usersTable {
+		return tokenColumns
+	}
+	return slotColumns
+}
+
+// slotColumns are tokenColumns of a further slot. What is on the row of the user is read
+// in subqueries: a locking read does not lock what they read.
+var slotColumns = slotKeys + ofUser("username") + ", " + ofUser("role") + ", " + ofUser("password_version") + ", " + ofUser("disabled_at") + ", " + keptColumns
+
+// ownColumns are slotColumns without what is on the row of the user.
+const ownColumns = slotKeys + keptColumns
+
+const slotKeys = "id AS row_id, slot, user_id, "
+
+func ofUser(column string) string {
+	return "(SELECT users." + column + " FROM users WHERE users.id = user_slots.user_id) AS " + column
+}
+
+// tables are those that may hold sessions. Further slots are asked for only if a policy
+// has ever allowed them: who keeps one session a user asks nothing of user_slots. What is
+// read of the settings says so: see [DB.allows].
+func (db *DB) tables() []string {
+	if db.further.Load() {
+		return []string{usersTable, slotsTable}
+	}
+	return []string{usersTable}
+}
+
+// allows notes how many further slots any policy has ever allowed. That number only grows.
+func (db *DB) allows(slots int) {
+	if slots > 0 {
+		db.further.Store(true)
+	}
+}
+
+// rowsOf are the rows of a user, first the given one of slot 0, with the global floor; and
+// the policy, if there may be further slots. They are not locked. If the row of the user
+// is, no login begins meanwhile, but sessions may end.
+func (s *Sessions) rowsOf(tx *gorm.DB, row tokenRow) (rows []tokenRow, now ruleRow, err error) {
+	if !s.DB.further.Load() {
+		if row.GlobalFloor, err = s.DB.floor(tx, ""); err != nil || !s.DB.further.Load() {
+			return []tokenRow{row}, ruleRow{}, err
+		}
+	}
+	var found []struct {
+		Row  tokenRow    `gorm:"embedded"`
+		Rule settingsRow `gorm:"embedded"`
+	}
+	err = tx.Raw("SELECT "+ownColumns+", "+settingsColumns+", s.global_floor, "+s.DB.d.now+" AS now FROM settings s "+
+		"LEFT JOIN user_slots ON user_id = ? WHERE s.scope = 'global'", row.UserID).Scan(&found).Error
+	switch {
+	case err != nil:
+		return nil, ruleRow{}, err
+	case len(found) == 0:
+		return nil, ruleRow{}, errNoSettings
+	}
+	now = ruleRow{Rule: found[0].Rule, GlobalFloor: found[0].Row.GlobalFloor, Now: found[0].Row.Now}
+	if err := now.Rule.read(); err != nil {
+		return nil, ruleRow{}, err
+	}
+	row.GlobalFloor = now.GlobalFloor
+	rows = append(make([]tokenRow, 0, 1+len(found)), row)
+	for i := range found {
+		if r := found[i].Row; r.Slot != 0 {
+			r.Username, r.Role, r.PasswordVersion, r.DisabledAt = row.Username, row.Role, row.PasswordVersion, row.DisabledAt
+			rows = append(rows, r)
+		}
+	}
+	// In the order in which all lock them. There are few, and the database would sort them
+	// in a table.
+	slices.SortFunc(rows, func(a, b tokenRow) int { return cmp.Compare(a.Slot, b.Slot) })
+	return rows, now, nil
+}
+
+// endSlots ends the sessions of those rows of which e is, but the one with the ID keep. It
+// returns what it ended, the newest first, as it was.
+func (s *Sessions) endSlots(tx *gorm.DB, rows []tokenRow, e session.Ending, keep idworker.ID, asOf time.Time) (was []session.Session, err error) {
+	for i := range rows {
+		row := rows[i]
+		row.DisabledAt.Valid = false // the change that ends them may have disabled the user
+		now := row.current(asOf)
+		if !row.TokenID.Valid || now.ID == keep || !now.Alive() || !now.Of(e.Class) {
+			continue
+		}
+		if err := s.end(tx, row, e.Reason); err != nil {
+			return nil, err
+		}
+		was = append(was, now)
+	}
+	newestFirst(was)
+	return was, nil
+}
+
+// stamp stamps the last end in each of those slots anew, as far as nothing lived there.
+func (s *Sessions) stamp(tx *gorm.DB, rows []tokenRow) error {
+	for i := range rows {
+		if rows[i].TokenID.Valid {
+			continue // its end has a stamp, or it goes on
+		}
+		if err := tx.Exec("UPDATE "+rows[i].table()+" SET "+s.DB.d.stampNow()+" WHERE id = ?", rows[i].RowID).Error; err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// floor is the ID at and below which every session of every user is over. lock is what
+// keeps it as it is.
+func (db *DB) floor(on *gorm.DB, lock string) (int64, error) {
+	var rows []struct {
+		GlobalFloor int64
+		Slots       int
+	}
+	if err := on.Raw("SELECT global_floor, slots FROM settings WHERE scope = 'global'" + lock).Scan(&rows).Error; err != nil {
+		return 0, err
+	}
+	if len(rows) == 0 {
+		return 0, errNoSettings
+	}
+	db.allows(rows[0].Slots)
+	return rows[0].GlobalFloor, nil
+}
