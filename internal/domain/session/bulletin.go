@@ -72,7 +72,8 @@ func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
 	if s.over(u.ID, issued) != nil {
 		return false, nil
 	}
-	got, err := s.ask(ctx, u.ID, &u.Hash)
+	got, err := s.Store.Get(ctx, u.ID)
+	err = held(&got, err, &u.Hash)
 	rule := got.expiry(s.Policy.Current())
 	if err == nil && s.unsure(&got, &rule, issued, now, true) {
 		got, err = s.settle(ctx, got, &u.Hash, u.At)

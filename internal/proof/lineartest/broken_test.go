@@ -29,8 +29,8 @@ var breakages = []breakage{
 		},
 		{
 			File: "internal/store/memstore/sessions.go",
-			Old:  "return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
-			New:  "return s, age < t.life",
+			Old:  "return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound",
+			New:  "return age < t.life",
 		},
 	}},
 	{"an end of one slot ends the others", 4, []testenv.Edit{{

@@ -60,7 +60,7 @@ func promises() []Mutant {
 
 		// WriteNear.
 		rule("no use is written before it is answered", service,
-			"now.Add(min(s.Near, rule.Idle/2))", "now", domain, "^TestUseJustBefore"),
+			"near = min(s.Near, rule.Idle/2)", "near = 0", domain, "^TestUseJustBefore"),
 
 		// LockedNo.
 		rule("a refusal does not wait for a use", store+"/settle.go",
@@ -76,7 +76,7 @@ func promises() []Mutant {
 		rule("a watermark falls", feed+"/feed.go",
 			"news.Steady && proven.After(k.watermark)", "news.Steady && !proven.IsZero()", feed, "^TestWatermark"),
 		rule("the clock is that of this machine", feed+"/feed.go",
-			"return c.at(f.Now()), true", "return f.Now(), true", feed, "^TestClockIs"),
+			"return c.at(at), true", "return at, true", feed, "^TestClockIs"),
 		rule("a clock of this machine raises the bases", "internal/domain/policy/policy.go",
 			"if known != nil && p.LimitsErr != nil {", "if known != nil {\n\t\t\tp.AbsoluteBase = later(p.AbsoluteBase, known.For(``, ``).OldestIssued(time.Now()))\n\t\t}\n\t\tif known != nil && p.LimitsErr != nil {",
 			"internal/domain/policy", "^TestBasesStay"),
@@ -95,7 +95,7 @@ func promises() []Mutant {
 		rule("the connections of a demoted server are kept", store+"/sqlstore.go",
 			"\t\tdb.Leave()\n", "", store, "^TestConnectionsOfADemotedServer"),
 		rule("a passive request near the end takes a lock", "internal/domain/session/service.go",
-			"|| rule.Idled(got.Seen, now)\n", "|| rule.Idled(got.Seen, now.Add(s.Near))\n", "internal/domain/session", "^TestPassiveNear"),
+			"\tif use {\n\t\tnear =", "\tif use || now != (time.Time{}) {\n\t\tnear =", "internal/domain/session", "^TestPassiveNear"),
 		rule("a poll proves a policy that is being changed", store+"/news.go",
 			"Steady: now.steady", "Steady: true", store, "^TestNewsDuringAChange"),
 		rule("bases are computed before the settings are locked", store+"/policies.go",

@@ -125,12 +125,15 @@ func (f *Feed) Watermark() time.Time {
 // Clock is the database's clock, or false if it was never read: what it showed
 // last, and the time since that reading was asked for. So it is not behind, unless
 // this machine slept or the rates of the two clocks differ.
-func (f *Feed) Clock() (time.Time, bool) {
+func (f *Feed) Clock() (time.Time, bool) { return f.ClockAt(f.Now()) }
+
+// ClockAt is [Feed.Clock] when the clock of this machine shows at.
+func (f *Feed) ClockAt(at time.Time) (time.Time, bool) {
 	c := f.clock.Load()
 	if c == nil {
 		return time.Time{}, false
 	}
-	return c.at(f.Now()), true
+	return c.at(at), true
 }
 
 func (c *reading) at(now time.Time) time.Time { return c.showed.Add(now.Sub(c.asked)) }

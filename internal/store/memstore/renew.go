@@ -20,8 +20,7 @@ const (
 // renewAhead asks anew for what is in use and past half of its life, while it
 // still answers: no caller waits for it, and when the database goes away, what was
 // in use has at least half of its life left.
-func (t *Sessions) renewAhead(id idworker.ID, e *entry) {
-	now := t.now()
+func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
 	if now.Sub(e.AsOf) < t.life/2 {
 		return
 	}

@@ -134,10 +134,12 @@ func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
 // Get answers from memory, or asks the next tier: once for all who ask at the
 // same time.
 func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+	var s session.Session
 	if e, ok := t.cache.GetIfPresent(id); ok {
-		if s, ok := t.believe(e); ok {
+		now := t.now()
+		if t.believe(e, now, &s) {
 			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
-				t.renewAhead(id, e) //nolint:contextcheck // nobody waits for it
+				t.renewAhead(id, e, now) //nolint:contextcheck // nobody waits for it
 			}
 			return s, nil
 		}
@@ -150,7 +152,7 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 		if err != nil {
 			return session.Session{}, err
 		}
-		if s, ok := t.believe(e); ok {
+		if t.believe(e, t.now(), &s) {
 			return s, nil
 		}
 		t.drop(id, e)
@@ -170,17 +172,18 @@ func (t *Sessions) drop(id idworker.ID, e *entry) {
 	})
 }
 
-// believe is the session that e remembers, or false if e is too old to say.
+// believe puts the session that e remembers into s, and reports whether e is young enough at
+// now, which was read after e was, to say so.
 // Every answer passes here: nothing is accepted whose end is known.
 //
 // An answer that this process got from the database itself is as good as its
 // as-of. Any other, or an older one, is alive if no end of it is known up to a
 // horizon that is young enough; its as-of may not be so old that the end has
 // been forgotten again.
-func (t *Sessions) believe(e *entry) (session.Session, bool) {
-	s := e.Session
+func (t *Sessions) believe(e *entry, now time.Time, s *session.Session) bool {
+	*s = e.Session
 	if !s.Alive() {
-		return s, true
+		return true
 	}
 	// Before the tombstones are looked at, so that they hold at least all that the
 	// horizon stands for.
@@ -190,17 +193,16 @@ func (t *Sessions) believe(e *entry) (session.Session, bool) {
 	}
 	if why, dead := t.tombstones.find(s.UserID, s.Slot, s.ID); dead {
 		s.Ended = why
-		return s, true
+		return true
 	}
-	if d := t.doubt.Load(); d != nil && !t.after(&s, *d) {
-		return s, false
+	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
+		return false
 	}
 	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
-	now := t.now()
 	age := session.Age(now, s.AsOf)
 	if age < t.bound && (s.Source == session.FromDatabase || t.feed == nil) {
-		return s, true
+		return true
 	}
 	s.Horizon = horizon
-	return s, age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
+	return age < t.life && !horizon.IsZero() && session.Age(now, horizon) < t.bound
 }

@@ -151,9 +151,9 @@ func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 // that is over for good.
 type heard struct{ l *lives }
 
-func (heard) Global() idworker.ID        { return 0 }
-func (heard) Watermark() time.Time       { return time.Time{} }
-func (h heard) Clock() (time.Time, bool) { return h.l.db, true }
+func (heard) Global() idworker.ID                   { return 0 }
+func (heard) Watermark() time.Time                  { return time.Time{} }
+func (h heard) ClockAt(time.Time) (time.Time, bool) { return h.l.db, true }
 
 // clockIDs mints by an instance's clock.
 type clockIDs struct {
