@@ -8,28 +8,46 @@ import (
 	"github.com/go-sql-driver/mysql"
 )
 
-// patience is how long a call waits for a locked file, or for a row that another
-// transaction has locked.
-const patience = 5 * time.Minute
+const (
+	// patience is how long a call waits for a locked file, or for a row or a table that
+	// another transaction uses.
+	patience = 5 * time.Minute
+
+	// lockWait is how long the statement of a step waits for transactions that use its table, such
+	// as a backup. While it waits, MySQL makes every later statement on that table wait
+	// behind it: all checks and logins. So it gives up soon, lets them pass for breath, and
+	// tries again. MySQL's own limits are a year and, in MariaDB, a day.
+	lockWait = time.Second
+	breath   = 2 * time.Second
+)
 
 // whileBusy repeats f while the database says that somebody else was in the way.
 // The busy_timeout of the connection does not cover all such cases: SQLite does
 // not wait where two processes change a file to WAL at once, or where waiting
 // could not help a transaction that began by reading.
 func whileBusy(ctx context.Context, f func() error) error {
-	pause := time.NewTicker(20 * time.Millisecond)
-	defer pause.Stop()
 	for deadline := time.Now().Add(patience); ; {
 		err := f()
 		if !busy(err) || time.Now().After(deadline) {
 			return err
 		}
+		pause := 20 * time.Millisecond
+		if waitedTooLong(err) {
+			pause = breath
+		}
 		select {
-		case <-pause.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}
 	}
+}
+
+// waitedTooLong reports that MySQL has given a statement up that waited for a row or a table.
+func waitedTooLong(err error) bool {
+	const lockWaitTimeout = 1205
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && refused.Number == lockWaitTimeout
 }
 
 // busy reports that a statement did nothing because of another transaction: in SQLite
@@ -38,8 +56,8 @@ func whileBusy(ctx context.Context, f func() error) error {
 // has not caught up.
 func busy(err error) bool {
 	if refused, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		const waitedTooLong, deadlock, changed = 1205, 1213, 1020
-		return refused.Number == waitedTooLong || refused.Number == deadlock || refused.Number == changed
+		const deadlock, changed = 1213, 1020
+		return waitedTooLong(err) || refused.Number == deadlock || refused.Number == changed
 	}
 	coded, ok := errors.AsType[interface {
 		error

@@ -207,7 +207,7 @@ func (l *lease) give(ctx context.Context) {
 }
 
 // A turn makes goose run a step only on a connection that is fit for it, and only if this
-// run still has the lease.
+// run still has the lease. On that connection no step waits longer than lockWait for a table.
 type turn struct {
 	lease *lease
 	step  int64
@@ -217,11 +217,19 @@ var _ lock.SessionLocker = turn{}
 
 // SessionLock is called before the step.
 func (t turn) SessionLock(ctx context.Context, conn *sql.Conn) error {
-	return t.lease.begin(ctx, conn, t.step)
+	if err := t.lease.begin(ctx, conn, t.step); err != nil {
+		return err
+	}
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("SET SESSION lock_wait_timeout = %d", int(lockWait.Seconds())))
+	return err
 }
 
-// SessionUnlock has nothing to do: the lease is for all steps.
-func (turn) SessionUnlock(context.Context, *sql.Conn) error { return nil }
+// SessionUnlock is called after the step. The lease is for all steps, but the connection goes
+// back to its pool, whose next user has not asked for such a limit.
+func (turn) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
+	_, err := conn.ExecContext(ctx, "SET SESSION lock_wait_timeout = DEFAULT")
+	return err
+}
 
 func onConn(ctx context.Context, db *sql.DB, f func(*sql.Conn) error) error {
 	conn, err := db.Conn(ctx)

@@ -197,6 +197,10 @@ func (r *runner) step(ctx context.Context, m migration, to direction) (mine bool
 			return err
 		}
 		_, err = p.ApplyVersion(ctx, m.number, bool(to))
+		if waitedTooLong(err) {
+			r.log.WarnContext(ctx, "a migration waits until the transactions end that use its table, such as a backup; meanwhile it lets other statements pass",
+				"migration", m.String(), "tries_again_in", breath, "gives_up_after", patience)
+		}
 		return err
 	})
 	if r.lease != nil && isThere(err) && r.lease.begun == to.of(m) {
@@ -260,6 +264,9 @@ func (r *runner) failure(m migration, to direction, err error) error {
 		return fmt.Errorf("migrations: %s: %s: %w", to, m, err)
 	case r.dialect == SQLite:
 		return fmt.Errorf("migrations: %s: %s failed and left nothing behind: %w", to, m, partial.Err)
+	case waitedTooLong(err):
+		return fmt.Errorf("migrations: %s: %s has changed nothing: a transaction used its table for %v: %w; end that transaction, "+
+			"then run `flakepass migrate %s` again", to, m, patience, partial.Err, to)
 	}
 	return fmt.Errorf("migrations: %s: %s failed: %w; if an earlier run of it was cut off, remove by hand what that left, "+
 		"then run `flakepass migrate %s` again", to, m, partial.Err, to)
