@@ -71,7 +71,7 @@ func (k *known) Global() idworker.ID {
 	}
 	return k.floor
 }
-func (k *known) Watermark() time.Time     { return k.watermark }
+func (k *known) Watermark() time.Time                { return k.watermark }
 func (k *known) ClockAt(time.Time) (time.Time, bool) { return k.clock, !k.clock.IsZero() }
 
 func newWorld(t *testing.T) *world {
