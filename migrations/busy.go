@@ -3,6 +3,7 @@ package migrations
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -65,4 +66,16 @@ func busy(err error) bool {
 	}](err)
 	const sqliteBusy, sqliteLocked = 5, 6
 	return ok && (coded.Code()&0xff == sqliteBusy || coded.Code()&0xff == sqliteLocked)
+}
+
+// isThere reports that MySQL refused to make something that there is, or to remove
+// something that there is not.
+func isThere(err error) bool {
+	const tableExists, noTable, columnExists, keyExists, noKey = 1050, 1051, 1060, 1061, 1091
+	refused, ok := errors.AsType[*mysql.MySQLError](err)
+	return ok && slices.Contains([]uint16{tableExists, noTable, columnExists, keyExists, noKey}, refused.Number)
+}
+
+func ctxEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

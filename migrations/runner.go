@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 )
@@ -233,14 +232,6 @@ func (d direction) of(m migration) int64 {
 	return -m.number
 }
 
-// isThere reports that MySQL refused to make something that there is, or to remove
-// something that there is not.
-func isThere(err error) bool {
-	const tableExists, noTable, columnExists, keyExists, noKey = 1050, 1051, 1060, 1061, 1091
-	refused, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && slices.Contains([]uint16{tableExists, noTable, columnExists, keyExists, noKey}, refused.Number)
-}
-
 // recordOnly records a step whose statement was done before.
 func (r *runner) recordOnly(ctx context.Context, m migration, to direction) error {
 	return whileBusy(ctx, func() error {
@@ -270,8 +261,4 @@ func (r *runner) failure(m migration, to direction, err error) error {
 	}
 	return fmt.Errorf("migrations: %s: %s failed: %w; if an earlier run of it was cut off, remove by hand what that left, "+
 		"then run `flakepass migrate %s` again", to, m, partial.Err, to)
-}
-
-func ctxEnded(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

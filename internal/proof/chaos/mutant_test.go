@@ -34,8 +34,8 @@ var mutants = []mutant{
 		name: "what_is_not_known_is_refused",
 		edits: []testenv.Edit{{
 			File: "internal/domain/session/service.go",
-			Old:  "case err != nil:\n\t\treturn Session{}, fmt.Errorf(\"session: verify: %w\", err)\n",
-			New:  "case err != nil:\n\t\treturn Session{}, fmt.Errorf(\"session: verify: %w\", flakepass.ErrInvalid)\n",
+			Old:  "err = fmt.Errorf(\"session: verify: %w\", err)\n",
+			New:  "err = fmt.Errorf(\"session: verify: %w\", flakepass.ErrInvalid)\n",
 		}},
 		fault: "mysql_refuses",
 		want:  "is alive, and refused",
