@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
+	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
 )
 
 // behind is a deployment that reaches an empty database through a proxy.
@@ -65,6 +66,25 @@ func TestServeWaitsForAWriter(t *testing.T) {
 	e2e.Execute(t, m.DB(), "SET GLOBAL super_read_only = OFF")
 	e2e.Execute(t, m.DB(), "SET GLOBAL read_only = OFF")
 	p.Ready(t)
+}
+
+// TestServeWaitsForASlowDatabase: what a start asks after it is connected may take too long, too. A
+// start of a deployment whose database was slow for some seconds has ended with "context
+// deadline exceeded".
+func TestServeWaitsForASlowDatabase(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"users", "policies", "worker_nodes"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			d := e2e.OnServer(t, migrated.MySQL(t), nil)
+			db := d.SQL(t)
+			db.SetMaxOpenConns(1) // a lock of tables belongs to its connection
+			e2e.Execute(t, db, "LOCK TABLES "+table+" WRITE")
+			p := waiting(t, d, "at_most=10m0s")
+			e2e.Execute(t, db, "UNLOCK TABLES")
+			p.Ready(t)
+		})
+	}
 }
 
 // TestAWaitingServerCanBeStopped: in good order.

@@ -60,7 +60,9 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	}
 	defer s.collector.Close(context.WithoutCancel(ctx)) // after the last request, and before what mints the IDs is gone
 	defer ports.cut()
-	link, err := console.SetupLink(ctx, ports.scheme()+"://"+dialable(ports.public.Addr()))
+	link, err := patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (string, error) {
+		return console.SetupLink(ctx, ports.scheme()+"://"+dialable(ports.public.Addr()))
+	})
 	if err != nil {
 		return err
 	}

@@ -61,10 +61,21 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 	}
 	s.ends = append(s.ends, func() { _ = s.db.Close() })
 	s.kept, s.users = &sqlstore.Sessions{DB: s.db, Instance: s.id}, &sqlstore.Users{DB: s.db}
-	if s.rule, err = policy.NewLive(ctx, &sqlstore.Settings{DB: s.db}); err != nil {
+	s.rule, err = patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (*policy.Live, error) {
+		return policy.NewLive(ctx, &sqlstore.Settings{DB: s.db})
+	})
+	if err != nil {
 		return err
 	}
-	ids, closeLender, err := OpenWorker(ctx, s.cfg, s.db, s.log, true, &workerLog{log: s.log})
+	var closeLender func()
+	wait := s.cfg.DatabaseWait
+	if !LendsFromDatabase(s.cfg) {
+		wait = 0
+	}
+	ids, err := patiently(ctx, wait, s.log, func(ctx context.Context) (ids *idworker.Worker, err error) {
+		ids, closeLender, err = OpenWorker(ctx, s.cfg, s.db, s.log, true, &workerLog{log: s.log})
+		return ids, err
+	})
 	if err != nil {
 		return err
 	}

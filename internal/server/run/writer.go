@@ -16,34 +16,36 @@ const (
 	tellAgain = 10 * time.Second       // how often it says that it waits
 )
 
-// patiently opens the database. While that fails for a reason that may pass by itself, it
-// tries again, for limit at most, and says so. The limit begins with the first failure. It returns
-// an error of ctx if that ends meanwhile, and any other failure at once.
-func patiently(ctx context.Context, limit time.Duration, log *slog.Logger, open func(context.Context) (*sqlstore.DB, error)) (*sqlstore.DB, error) {
+// patiently returns what ask gets from the database. While that fails for a reason that may pass
+// by itself, it tries again, for limit at most, and says so. The limit begins with the first failure.
+// It returns an error of ctx if that ends meanwhile, and any other failure at once. All that a
+// start needs of the database is asked so: a database that is slow for some seconds ends no start.
+func patiently[T any](ctx context.Context, limit time.Duration, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
+	var none T
 	pause := time.NewTicker(tryAgain)
 	defer pause.Stop()
 	var began, told time.Time
 	for {
-		db, err := open(ctx)
+		got, err := ask(ctx)
 		now := time.Now()
 		if err == nil {
 			if !began.IsZero() {
 				log.InfoContext(ctx, "the database takes writes", "waited", now.Sub(began).Round(time.Second))
 			}
-			return db, nil
+			return got, nil
 		}
 		if ctx.Err() != nil {
-			return nil, errors.Join(ctx.Err(), err)
+			return none, errors.Join(ctx.Err(), err)
 		}
 		if limit == 0 || !sqlstore.MayPass(err) {
-			return nil, err
+			return none, err
 		}
 		if began.IsZero() {
 			began = now
 		}
 		left := limit - now.Sub(began)
 		if left <= 0 {
-			return nil, fmt.Errorf("%w; waited for %v (FLAKEPASS_DATABASE_WAIT)", err, limit)
+			return none, fmt.Errorf("%w; waited for %v (FLAKEPASS_DATABASE_WAIT)", err, limit)
 		}
 		if told.IsZero() || now.Sub(told) >= tellAgain {
 			told = now
@@ -52,7 +54,7 @@ func patiently(ctx context.Context, limit time.Duration, log *slog.Logger, open 
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), err)
+			return none, errors.Join(ctx.Err(), err)
 		}
 	}
 }
