@@ -44,6 +44,23 @@ func served(t *testing.T, do http.HandlerFunc) *client.Client {
 	return c.As(flakepass.NewToken(7))
 }
 
+// TestTicketStandsForThePassword: who goes on after a refusal with the same credentials sends
+// the ticket only. The server refuses both together.
+func TestTicketStandsForThePassword(t *testing.T) {
+	t.Parallel()
+	var body string
+	c := served(t, func(_ http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		body = string(b)
+	})
+	_, _ = c.Login(t.Context(), client.Credentials{
+		Username: "alice", Password: client.NewPassword("a secret"), Code: "123456", Ticket: client.NewTicket("the-ticket"), EndSession: 7,
+	})
+	if !strings.Contains(body, "the-ticket") || strings.Contains(body, "alice") || strings.Contains(body, "a secret") || strings.Contains(body, "123456") {
+		t.Errorf("sent %s", body)
+	}
+}
+
 // TestTokenGoesNowhereElse: a redirect is an error that names the address, and
 // that address is not called.
 func TestTokenGoesNowhereElse(t *testing.T) {

@@ -79,6 +79,9 @@ type Login struct {
 // [TicketOver] means that the ticket cannot be used any more. After any
 // other failure a login may have begun: log in again.
 func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
+	if !who.Ticket.IsZero() {
+		who.Username, who.Password, who.Code = "", Password{}, ""
+	}
 	v, err := ask[wireLogin](ctx, c, http.MethodPost, "/v1/login", struct {
 		namePassword
 		Code       string   `json:"code,omitempty"`

@@ -71,6 +71,9 @@ func NewTicket(text string) Ticket {
 	return Ticket{secret{text: &text}}
 }
 
+// IsZero reports whether there is none.
+func (t Ticket) IsZero() bool { return t.text == nil }
+
 // Reveal is the text.
 func (t Ticket) Reveal() string { return t.reveal() }
 

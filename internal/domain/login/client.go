@@ -2,6 +2,7 @@ package login
 
 import (
 	"net/netip"
+	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
@@ -29,7 +30,8 @@ type Client struct {
 	// Device is what the client says of itself, for the login that begins.
 	Device *session.Device
 
-	knownDevice bool // Credential is one of the account that is tried
+	knownDevice bool      // Credential is one of the account that is tried
+	provenUntil time.Time // until when a ticket that the client shows stands for all proofs
 }
 
 // Shows notes a token that the client sends.

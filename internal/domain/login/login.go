@@ -80,6 +80,9 @@ func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ti
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
+	if proven {
+		c.provenUntil = h.Until
+	}
 	// The name comes from the ticket: a client could send any name.
 	return s.begin(ctx, c, h.Username, only, session.Place{Instead: end, Last: h.Last}, func(account.Asker) (account.User, error) {
 		return s.holder(ctx, c, h, code)
@@ -158,7 +161,7 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	in.Known = c.knownDevice
 	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device, in)
 	if full, ok := errors.AsType[*session.LimitError](err); ok {
-		return session.Opened{}, refusedOf(user, s.noRoom(ctx, user, full))
+		return session.Opened{}, refusedOf(user, s.noRoom(ctx, c, user, full))
 	}
 	if errors.Is(err, session.ErrMoved) {
 		return session.Opened{}, refusedOf(user, secondfactor.ErrTicket)

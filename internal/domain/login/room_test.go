@@ -3,6 +3,7 @@ package login_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -19,7 +20,7 @@ func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
 	w, f := newGuarded(t)
 	d := &devices{}
 	w.login.Devices, w.login.Held = d, d
-	full := &session.LimitError{Held: []session.Session{{ID: 72, UserID: w.user.ID}, {ID: 69, UserID: w.user.ID}}, Last: 72}
+	full := &session.LimitError{Choices: []session.Session{{ID: 72, UserID: w.user.ID}, {ID: 69, UserID: w.user.ID}}, Last: 72}
 	w.sessions.err = full
 	if err := w.in(oldPassword, secondfactor.Code{}); errors.Is(err, login.ErrNoRoom) || !errors.Is(err, secondfactor.ErrRequired) {
 		t.Errorf("before the code: %v", err)
@@ -53,9 +54,18 @@ func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
 		t.Errorf("after another login: %v", err)
 	}
 	w.sessions.err = full
-	if err := instead(refused.Ticket); !errors.Is(err, login.ErrNoRoom) {
-		t.Errorf("without room still: %v", err)
+	later := func(d time.Duration) { f.Now = func() time.Time { return time.Now().Add(d) } }
+	later(secondfactor.TicketLife - time.Minute)
+	again, ok := errors.AsType[*login.NoRoomError](instead(refused.Ticket))
+	if !ok {
+		t.Fatal("without room still, the login began")
 	}
+	// The new ticket stands for the same proofs, and is over when the first one is.
+	later(secondfactor.TicketLife + time.Minute)
+	if err := instead(again.Ticket); !errors.Is(err, secondfactor.ErrTicket) {
+		t.Errorf("a ticket for a ticket: %v", err)
+	}
+	f.Now = time.Now
 	w.sessions.err = nil
 	w.limits.err = &ratelimit.LimitedError{Policy: "login"}
 	var known *account.RefusedError

@@ -38,6 +38,10 @@ type Holder struct {
 	// Uses is what [Service.Ticket] found of the codes that had been used. A code that
 	// was taken since ends the ticket.
 	Uses Uses
+	// Until is when the ticket ends. [Service.Ticket] makes it [TicketLife] from now, unless it
+	// is set: a ticket that is given in place of another stands for the same proofs, and ends
+	// when that one does.
+	Until time.Time
 }
 
 // Uses identifies which codes of a factor were used. It changes with each use, and when
@@ -50,7 +54,7 @@ func (f *Factor) uses() (u Uses) {
 	return u
 }
 
-// Ticket makes one; it sets the uses of h. Without keys only the process that made it
+// Ticket makes one. It sets the uses of h, and the end unless h has one. Without keys only the process that made it
 // can read it.
 func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 	f, err := s.Store.Factor(ctx, h.UserID)
@@ -58,7 +62,10 @@ func (s *Service) Ticket(ctx context.Context, h Holder) (Ticket, error) {
 		return Ticket{}, fmt.Errorf("secondfactor: ticket: %w", err)
 	}
 	h.Uses = f.uses()
-	b := binary.BigEndian.AppendUint64(nil, uint64(s.Now().Add(TicketLife).UnixMilli()))
+	if h.Until.IsZero() {
+		h.Until = s.Now().Add(TicketLife)
+	}
+	b := binary.BigEndian.AppendUint64(nil, uint64(h.Until.UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.UserID))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.PasswordVersion))
 	b = binary.BigEndian.AppendUint64(b, uint64(h.Last))
@@ -96,10 +103,13 @@ func (s *Service) Redeem(text string) (Holder, error) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
 	read := func(at int) int64 { return int64(binary.BigEndian.Uint64(b[at:])) }
-	if s.Now().UnixMilli() >= read(0) {
+	until := time.UnixMilli(read(0))
+	if !s.Now().Before(until) {
 		return Holder{}, fmt.Errorf("secondfactor: redeem: %w", ErrTicket)
 	}
-	return Holder{UserID: idworker.ID(read(8)), PasswordVersion: read(16), Last: idworker.ID(read(24)), Uses: Uses(b[32:40]), Username: string(b[40:])}, nil
+	return Holder{
+		UserID: idworker.ID(read(8)), PasswordVersion: read(16), Last: idworker.ID(read(24)), Uses: Uses(b[32:40]), Username: string(b[40:]), Until: until,
+	}, nil
 }
 
 // unused returns [ErrTicket] if a code was accepted since the ticket of h was given, or the

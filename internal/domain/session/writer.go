@@ -57,11 +57,11 @@ type Place struct {
 }
 
 // A LimitError means that the policy refuses a session above the number that it allows.
-// Nothing changed. Held are those that the user has, the newest first, and Last is for a
-// [Place].
+// Nothing that lives has ended. Choices are those of the user in place of which it could begin, the
+// newest first: with a limit of a class only those of that class may be. Last is for a [Place].
 type LimitError struct {
-	Held []Session
-	Last idworker.ID
+	Choices []Session
+	Last    idworker.ID
 }
 
 // Error names no session.

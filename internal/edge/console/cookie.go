@@ -1,6 +1,7 @@
 package console
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/url"
 	"path"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
@@ -40,6 +42,35 @@ func setDeviceCredential(w http.ResponseWriter, c ratelimit.DeviceCredential) {
 	cookie := newCookie(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
 	cookie.Name = deviceCookie
 	http.SetCookie(w, cookie)
+}
+
+// browserCookie has a random ID of the browser, so that two browsers of an admin are two
+// devices. It is no secret of a login, and opens nothing.
+const browserCookie = cookieName + "-browser"
+
+// browserAge is how long a browser keeps it, in seconds. Browsers keep no cookie for longer.
+const browserAge = 400 * 24 * 60 * 60
+
+// device is the browser as a device. One that has no ID gets one when its login has begun.
+func (q *request) device() *session.Device {
+	id := q.newBrowser
+	if all := q.r.CookiesNamed(browserCookie); len(all) == 1 {
+		id = all[0].Value
+	} else if id == "" {
+		q.newBrowser = rand.Text()
+		id = q.newBrowser
+	}
+	d, _ := session.ParseDevice([]string{"web"}, "web", "flakepass console", id) // with an ID that is too long it is of no class
+	return d
+}
+
+func (q *request) setBrowser() {
+	if q.newBrowser == "" {
+		return
+	}
+	cookie := newCookie(q.newBrowser, browserAge) //nolint:gosec // as every cookie that it makes
+	cookie.Name = browserCookie
+	http.SetCookie(q.w, cookie)
 }
 
 // deviceCredential is the device credential that a browser sent, or none.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -146,5 +148,34 @@ func TestOwnLoginsEndInTheConsole(t *testing.T) {
 	w := newWorld(t)
 	if page := w.sendForm(w.enter(), "/console/account", "do", "end_device", "id", "x"); page.Code != 400 {
 		t.Errorf("what is no ID: %d", page.Code)
+	}
+}
+
+// TestEachBrowserIsADevice: an admin may be logged in on two, and the record says which is new.
+func TestEachBrowserIsADevice(t *testing.T) {
+	w := newWorld(t)
+	enter := func(cookies ...*http.Cookie) *http.Cookie {
+		r := postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}})
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+		page := w.do(r)
+		wantStatus(t, page, 303)
+		return cookieOf(page, cookieName+"-browser")
+	}
+	first := enter()
+	if first == nil || !first.HttpOnly || !first.Secure || first.SameSite != http.SameSiteStrictMode || first.Path != "/" || first.MaxAge != 400*24*3600 {
+		t.Fatalf("cookie %v", first)
+	}
+	if again := enter(first); again != nil {
+		t.Errorf("a browser that has an ID gets %v", again)
+	}
+	if other := enter(); other == nil || other.Value == first.Value {
+		t.Errorf("another browser gets %v", other)
+	}
+	for i, d := range w.devices {
+		if same := d.Key == w.devices[0].Key; d.ClassName() != "web" || d.Key == "" || same != (i < 2) {
+			t.Errorf("login %d is on %+v", i, d)
+		}
 	}
 }

@@ -67,6 +67,7 @@ func (u *UI) postLogin(q *request, form url.Values) {
 // login page, which notices if the browser did not keep the cookie.
 func (q *request) finishLogin(begun login.Begun, next string) {
 	setToken(q.w, begun.Token)
+	q.setBrowser()
 	if !begun.DeviceCredential.IsZero() {
 		setDeviceCredential(q.w, begun.DeviceCredential)
 	}

@@ -86,9 +86,10 @@ func (p people) Prove(_ context.Context, _ int64, e audit.Event) error {
 func (p people) Publish(context.Context, session.Session) error { return nil }
 func (p people) Next(context.Context) (idworker.ID, error)      { return 1, nil }
 
-func (p people) Open(context.Context, audit.Actor, idworker.ID, int64, *session.Device, session.Place) (session.Opened, error) {
+func (p people) Open(_ context.Context, _ audit.Actor, _ idworker.ID, _ int64, on *session.Device, _ session.Place) (session.Opened, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.devices = append(p.devices, on)
 	p.lastID++
 	t := flakepass.NewToken(flakepass.ID(p.lastID))
 	if p.living == nil {
@@ -141,7 +142,17 @@ func (w *world) enter() *http.Cookie {
 	w.t.Helper()
 	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}}))
 	wantStatus(w.t, page, 303)
-	return page.Result().Cookies()[0]
+	return cookieOf(page, cookieName)
+}
+
+// cookieOf is the cookie of that name that an answer sets, or nil.
+func cookieOf(page *httptest.ResponseRecorder, name string) *http.Cookie {
+	for _, c := range page.Result().Cookies() {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 func postForm(path string, form url.Values) *http.Request {

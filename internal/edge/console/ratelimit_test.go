@@ -104,12 +104,7 @@ func TestBrowserKeepsADeviceCredential(t *testing.T) {
 	w.ui.Own.Attempts = g
 	page := w.do(postForm("/console/login", url.Values{"username": {"ada"}, "password": {passphrase}}))
 	wantStatus(t, page, 303)
-	var kept *http.Cookie
-	for _, c := range page.Result().Cookies() {
-		if c.Name == "__Host-flakepass-device" {
-			kept = c
-		}
-	}
+	kept := cookieOf(page, "__Host-flakepass-device")
 	if kept == nil || !kept.HttpOnly || !kept.Secure || kept.SameSite != http.SameSiteStrictMode || kept.Path != "/" || kept.MaxAge != 90*24*3600 {
 		t.Fatalf("cookie %v", kept)
 	}

@@ -27,7 +27,7 @@ func (q *request) client() *login.Client {
 		c.Shows(t)
 	}
 	c.Credential = deviceCredential(q.r)
-	c.Device = session.DeviceOf("web", "flakepass console")
+	c.Device = q.device()
 	return c
 }
 

@@ -22,6 +22,8 @@ type request struct {
 
 	factor bool // the user has a second factor
 
+	newBrowser string // the ID of a browser that has sent none
+
 	asks string     // the form in which the page asks for password and code; see withProof
 	sent url.Values // what was typed into it
 }

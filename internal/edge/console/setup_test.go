@@ -30,7 +30,7 @@ func TestFirstAdminStory(t *testing.T) {
 	page = w.send(" Grace ", passphrase)
 	wantStatus(t, page, 303)
 	cookies := page.Result().Cookies()
-	if len(cookies) != 1 || !strings.HasPrefix(page.Header().Get("Location"), "/console/login?") {
+	if len(cookies) != 2 || !strings.HasPrefix(page.Header().Get("Location"), "/console/login?") {
 		t.Fatalf("headers: %v", page.Header())
 	}
 	wantStatus(t, w.see(cookies[0], "/console/"), 200) // logged in, with nothing more to type

@@ -21,6 +21,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/console"
 )
 
@@ -59,6 +60,7 @@ type world struct {
 	role      account.Role // of the user who is logged in
 	living    map[idworker.ID]flakepass.Token
 	lastID    idworker.ID
+	devices   []*session.Device // that logged in
 
 	heldErr, endErr error // of own logins
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -18,15 +19,33 @@ import (
 // force, which is read with the user's row locked. So of logins at the same time each
 // finds those that came before it. An ID that is not greater than all of its user is
 // refused: so the IDs of one user grow in the order of their logins, whichever instance
-// and whichever clock they come from. Beside an [*session.IDError] it fails with
+// and whichever clock they come from. Beside an [*session.IDError] and
 // a [*session.LimitError] it fails with [account.ErrNotFound], [account.ErrDisabled],
-// [account.ErrStale] or [session.ErrMoved], and changes nothing then.
+// [account.ErrStale] or [session.ErrMoved], and begins nothing then.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
+	begun, err := s.tryBegin(ctx, o)
+	if errors.Is(err, errBeyond) {
+		// First what a lower limit has ended: otherwise a user who has to choose one session
+		// would have to choose it among those as well, and one would not be enough.
+		if _, err = s.reduce(ctx, o.UserID); err == nil {
+			begun, err = s.tryBegin(ctx, o)
+		}
+	}
+	if err != nil {
+		return session.Begun{}, fmt.Errorf("sqlstore: begin: %w", err)
+	}
+	return begun, nil
+}
+
+// errBeyond means that a login was refused for its limit, and that the user has more sessions
+// than that without it.
+var errBeyond = errors.New("the user has more sessions than are allowed")
+
+func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun session.Begun, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	var begun session.Begun
 	var start time.Time
-	err := s.DB.retry(ctx, func() error {
+	err = s.DB.retry(ctx, func() error {
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			if begun, err = s.begin(tx, o); err == nil {
@@ -42,10 +61,7 @@ func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun,
 	if err == nil {
 		err = s.restamp(ctx, int64(o.UserID), start)
 	}
-	if err != nil {
-		return session.Begun{}, fmt.Errorf("sqlstore: begin: %w", err)
-	}
-	return begun, nil
+	return begun, err
 }
 
 // recordBegun writes the event of a session that has begun, if there is to be one.
@@ -131,13 +147,20 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 	if rule == nil {
 		rule = &policy.Policy{} // one session a user: nothing more was asked
 	}
-	ends, slot, full := session.Room(held(rows, asOf), rule, o.Device, o.Place.Instead, overBy(now))
-	if full {
-		all := held(rows, asOf)
-		newestFirst(all)
-		return nil, 0, &session.LimitError{Held: all, Last: last}
+	over := overBy(now)
+	ends, slot, full := session.Room(held(rows, asOf), rule, o.Device, o.Place.Instead, over)
+	switch {
+	case !full:
+		return ends, slot, nil
+	case len(session.Excess(held(rows, asOf), rule, over)) > 0:
+		return nil, 0, errBeyond
 	}
-	return ends, slot, nil
+	choices := slices.DeleteFunc(held(rows, asOf), func(one session.Session) bool {
+		_, _, full := session.Room(held(rows, asOf), rule, o.Device, one.ID, over)
+		return full
+	})
+	newestFirst(choices)
+	return nil, 0, &session.LimitError{Choices: choices, Last: last}
 }
 
 // lastDevices are the devices of the last session in each row that has had one.

@@ -188,8 +188,8 @@ func TestLoginAboveTheLimitIsRefused(t *testing.T) {
 			full := refused()
 			want := ids(all)
 			slices.Reverse(want)
-			if !slices.Equal(ids(full.Held), want) || full.Last != all[most-1].ID {
-				t.Errorf("the refusal has %v and %v, want %v and the newest", ids(full.Held), full.Last, want)
+			if !slices.Equal(ids(full.Choices), want) || full.Last != all[most-1].ID {
+				t.Errorf("the refusal has %v and %v, want %v and the newest", ids(full.Choices), full.Last, want)
 			}
 			w.wantEnded(t, "after a refusal", "", all...)
 			o.Place.Instead = 12345
@@ -216,6 +216,44 @@ func TestLoginAboveTheLimitIsRefused(t *testing.T) {
 			must(t, err)
 			if _, err := w.login(t.Context(), o); err != nil {
 				t.Errorf("after a logout: %v", err)
+			}
+		}
+	})
+}
+
+// TestEachChoiceOfARefusalMakesRoom: also after the limit was lowered, and where a class has a
+// limit of its own.
+func TestEachChoiceOfARefusalMakesRoom(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for _, c := range []struct {
+			name      string
+			most      int // after the logins
+			overrides []string
+			want      int // choices
+		}{
+			{"a lower limit", 1, nil, 1},
+			{"a lower limit of two", 2, nil, 2},
+			{"a class with a limit", 3, []string{"class:phone=sessions:1"}, 1},
+			{"a lower limit of a class", 2, []string{"class:phone=sessions:1"}, 1},
+		} {
+			for chosen := range c.want {
+				w.set(t, func(p *policy.Policy) { p.MaxSessions, p.Refuse = 3, true })
+				user := w.someone(t)
+				for _, device := range [][2]string{{"tv", "a"}, {"phone", "b"}, {"desktop", "c"}} {
+					w.on(t, user, device[0], device[1])
+				}
+				w.set(t, func(p *policy.Policy) { p.MaxSessions, p.Refuse = c.most, true }, c.overrides...)
+				o := w.opening(user)
+				o.Seen, o.Device = time.Now(), session.DeviceOf("phone", "new")
+				_, err := w.login(t.Context(), o)
+				full, ok := errors.AsType[*session.LimitError](err)
+				if !ok || len(full.Choices) != c.want {
+					t.Fatalf("%s: %v with %+v, want a refusal with %d choices", c.name, err, full, c.want)
+				}
+				o.Place = session.Place{Instead: full.Choices[chosen].ID, Last: full.Last}
+				if begun, err := w.login(t.Context(), o); err != nil || !slices.Contains(ids(begun.Replaced), o.Place.Instead) {
+					t.Errorf("%s: in place of choice %d: %+v, %v", c.name, chosen, begun.Replaced, err)
+				}
 			}
 		}
 	})
