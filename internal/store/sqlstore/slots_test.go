@@ -103,6 +103,28 @@ func TestOneSessionAUserAsksNothingOfOtherSlots(t *testing.T) {
 	}
 }
 
+// TestFirstSecondSessionOutlivesNoChange: the policy allows a second session, and one begins,
+// after a change of the account has read the row and before it writes.
+func TestFirstSecondSessionOutlivesNoChange(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.withoutSQLite(t)
+		user := w.someone(t)
+		all := []session.Session{w.on(t, user, "phone", "a").Session}
+		disable := w.disabled()
+		_, _, ended, err := w.users.Change(t.Context(), user, func(u account.User) (account.User, []audit.Event, error) {
+			if len(all) == 1 {
+				w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+				all = append(all, w.on(t, user, "desktop", "b").Session)
+			}
+			return disable(u)
+		})
+		if must(t, err); len(ended) != 2 {
+			t.Errorf("%d sessions ended, want 2", len(ended))
+		}
+		w.wantEnded(t, "the account was disabled", session.Disabled, all...)
+	})
+}
+
 func expect(err, want error) error {
 	if errors.Is(err, want) {
 		return nil
