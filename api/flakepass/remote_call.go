@@ -77,15 +77,18 @@ func (r *Remote) post(ctx context.Context, questions []*question, reported []use
 	r.known.clock.Store(&serverClock{a.now, sent, arrived})
 	r.known.bound(a.bound)
 	r.learn(a.rule)
+	// An instance that has not heard of the policy in force yet may answer by the one before,
+	// which allowed more sessions: its answer holds for this request, and is not repeated.
+	repeat := a.rule.version >= r.known.rule.Load().version
 	for i, q := range questions {
-		r.answer(q, &a.verdicts[i], sent)
+		r.answer(q, &a.verdicts[i], sent, repeat)
 	}
 	r.acknowledge(reported, a.used)
 	return false, nil
 }
 
-// answer notes the verdict on one token.
-func (r *Remote) answer(q *question, v *verdict, sent instant) {
+// answer notes the verdict on one token, to repeat it if it may be repeated.
+func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
 	switch {
 	case v.refusal != nil:
 		q.err = v.refusal
@@ -103,7 +106,9 @@ func (r *Remote) answer(q *question, v *verdict, sent instant) {
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
 	e.seen = v.seen
-	r.cache.put(e)
+	if repeat {
+		r.cache.put(e)
+	}
 	// After it was put, so that an end that is received from now on finds it.
 	if why := r.known.find(e.of, e.key.id); why != nil {
 		q.err = why

@@ -658,6 +658,30 @@ func TestRemoteDoubtsWhatWasSaidUnderAnotherPolicy(t *testing.T) {
 	})
 }
 
+// TestRemoteRepeatsNoAnswerByAnOlderPolicy: a Remote has the policy in force from the stream of
+// one instance, and asks another, which has not heard of it. That one may accept what a
+// lower limit has ended.
+func TestRemoteRepeatsNoAnswerByAnOlderPolicy(t *testing.T) {
+	in(t, 2, func(t *testing.T, h *house) {
+		token := h.people(1)[0]
+		h.good(h.places[1].session, token)
+		h.good(h.places[1].session, h.mine())
+		h.places[1].away.Store(true)
+		h.truth.change(policy.Default())
+		time.Sleep(1500 * time.Millisecond) // the other one polls
+		n := newNetwork(h.places[0])
+		r := h.remote(n, nil)
+		time.Sleep(time.Second) // it has the policy
+		n.set(func(n *network) { n.to = h.places[1] })
+		for want := n.calls.Load() + 1; want < 4; want++ {
+			h.good(r, token)
+			if got := n.calls.Load(); got != want {
+				t.Fatalf("asked %d times, want %d", got, want)
+			}
+		}
+	})
+}
+
 // TestRemoteReceivesTheFloor: all users can be logged out.
 func TestRemoteReceivesTheFloor(t *testing.T) {
 	in(t, 1, func(t *testing.T, h *house) {
