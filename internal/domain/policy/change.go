@@ -111,6 +111,9 @@ func (p *Policy) Succeed(next Policy, now time.Time) Policy {
 	next.Scopes = next.scopes(p, now)
 	next.Version = p.Version + 1
 	next.Further = p.Further || next.NeedsFurther()
+	if next.LoweredIn, next.LoweredAt = p.LoweredIn, p.LoweredAt; p.Lowers(&next) {
+		next.LoweredIn, next.LoweredAt = next.Version, now
+	}
 	return next
 }
 

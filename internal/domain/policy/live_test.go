@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -177,9 +178,15 @@ func (l *loader) LoadPolicy(context.Context) (policy.Policy, error) {
 // TestLowerLimitIsToldAlsoIfItWasMissed: between two policies that an instance reads there
 // may have been one with a higher limit, by which another instance has read sessions.
 func TestLowerLimitIsToldAlsoIfItWasMissed(t *testing.T) {
-	of := func(v int64, sessions int, further bool) policy.Policy {
-		p := version(v)
-		p.MaxSessions, p.Further = sessions, further
+	// after is the last of policies that followed the first one, with those numbers of sessions.
+	after := func(numbers ...int) policy.Policy {
+		p := version(1)
+		p.MaxSessions = numbers[0]
+		for _, n := range numbers[1:] {
+			next := p
+			next.MaxSessions = n
+			p = p.Succeed(next, time.Unix(1e9, 0))
+		}
 		return p
 	}
 	for _, c := range []struct {
@@ -187,11 +194,13 @@ func TestLowerLimitIsToldAlsoIfItWasMissed(t *testing.T) {
 		from, to  policy.Policy
 		wantsTold bool
 	}{
-		{"lower", of(1, 3, true), of(2, 2, true), true},
-		{"higher", of(1, 2, true), of(2, 3, true), false},
-		{"the same", of(1, 2, true), of(2, 2, true), false},
-		{"one between is not known", of(1, 1, false), of(3, 2, true), true},
-		{"one between is not known, and nobody had several", of(1, 1, false), of(3, 1, false), false},
+		{"lower", after(3), after(3, 2), true},
+		{"higher", after(2), after(2, 3), false},
+		{"the same", after(2), after(2, 2), false},
+		{"one between was higher", after(1), after(1, 3, 2), true},
+		{"one between was lower", after(3), after(3, 1, 3), true},
+		{"one between was the same", after(3), after(3, 3, 3), false},
+		{"a lower one was known before", after(3, 2), after(3, 2, 2, 2), false},
 	} {
 		l, told := policy.Fixed(c.from), false
 		l.Lowered = func() { told = l.Current().Version == c.from.Version }

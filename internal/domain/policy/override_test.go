@@ -259,7 +259,7 @@ func FuzzParseOverride(f *testing.F) {
 }
 
 func FuzzDecodeTerms(f *testing.F) {
-	f.Add([]byte(`{"refuse":true,"device_classes":["other"],"overrides":[{"role":"admin","idle_timeout_seconds":300}],"bases":[{"role":"admin","idle_base":1,"absolute_base":2}]}`))
+	f.Add([]byte(`{"refuse":true,"device_classes":["other"],"overrides":[{"role":"admin","idle_timeout_seconds":300}],"bases":[{"role":"admin","idle_base":1,"absolute_base":2}],"lowered_in":3,"lowered_at":4}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		p := policy.Default()
 		if p.DecodeTerms(text) != nil {

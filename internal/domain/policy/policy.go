@@ -29,6 +29,10 @@ type Policy struct {
 	// Further means that this policy or an earlier one allows more than one session a user,
 	// or has overrides. It is read, and not set.
 	Further bool
+	// LoweredIn is the last version that allowed fewer sessions than the one before, of a user or on
+	// some class, and LoweredAt is when it came. They are worked out, and not set.
+	LoweredIn int64
+	LoweredAt time.Time
 
 	// Refuse means that a login above the number of sessions is refused. Otherwise it ends
 	// the session that was least recently used.
@@ -237,7 +241,7 @@ func (l *Live) Apply(p Policy) {
 		if known != nil && p.LimitsErr != nil {
 			p.Limits = known.Limits // the last good ones
 		}
-		lower := known != nil && (known.Lowers(&p) || p.Further && p.Version > known.Version+1)
+		lower := known != nil && (known.Lowers(&p) || p.LoweredIn > known.Version)
 		if lower && l.Lowered != nil {
 			l.Lowered()
 		}

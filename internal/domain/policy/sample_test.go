@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -44,4 +45,29 @@ func TestSampleAgreesWithThePolicy(t *testing.T) {
 			t.Fatalf("longest %v of %v", longest, s.Logins)
 		}
 	})
+}
+
+// TestCountOfASampleIsAsFarOffAsItSays: in 19 cases of 20, also if what is counted is so rare that
+// a sample may have none of it.
+func TestCountOfASampleIsAsFarOffAsItSays(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	const weight, tries = 50, 400
+	for _, there := range []int{1, 20, 100, 500, 5000} {
+		within := 0
+		for range tries {
+			s := policy.Sample{Weight: weight, Logins: []policy.Facts{{Class: "phone"}}}
+			for range there {
+				if r.IntN(weight) == 0 {
+					s.Logins = append(s.Logins, policy.Facts{Class: "tv"})
+				}
+			}
+			e := s.Count(func(f policy.Facts) bool { return f.Class == "tv" })
+			if off := e.Count - int64(there); max(off, -off) <= e.Error {
+				within++
+			}
+		}
+		if within < tries*19/20 {
+			t.Errorf("of %d: within what it says in %d of %d samples", there, within, tries)
+		}
+	}
 }

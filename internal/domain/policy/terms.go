@@ -132,6 +132,8 @@ type termsDoc struct {
 	Classes   []string        `json:"device_classes,omitempty"`
 	Overrides []wire.Override `json:"overrides,omitempty"`
 	Bases     []baseDoc       `json:"bases,omitempty"`
+	LoweredIn int64           `json:"lowered_in,omitempty"` // a version
+	LoweredAt int64           `json:"lowered_at,omitempty"` // Unix milliseconds
 }
 
 // A baseDoc is an entry of Policy.Scopes. Its times follow from the overrides.
@@ -156,7 +158,10 @@ func (p *Policy) EncodeTerms() ([]byte, error) {
 	for s, e := range p.Scopes {
 		doc.Bases = append(doc.Bases, baseDoc{s.Class, s.Role, e.IdleBase.UnixMilli(), e.AbsoluteBase.UnixMilli()})
 	}
-	if !doc.Refuse && doc.Classes == nil && len(doc.Overrides) == 0 && doc.Bases == nil {
+	if p.LoweredIn != 0 {
+		doc.LoweredIn, doc.LoweredAt = p.LoweredIn, p.LoweredAt.UnixMilli()
+	}
+	if !doc.Refuse && doc.Classes == nil && len(doc.Overrides) == 0 && doc.Bases == nil && doc.LoweredIn == 0 {
 		return nil, nil
 	}
 	slices.SortFunc(doc.Bases, func(a, b baseDoc) int { return strings.Compare(a.Class+"/"+a.Role, b.Class+"/"+b.Role) })
@@ -183,6 +188,9 @@ func (p *Policy) DecodeTerms(text []byte) error {
 		return fmt.Errorf("policy: what it says of devices and roles cannot be read: %w", err)
 	}
 	p.Refuse, p.Overrides = doc.Refuse, FromOverrides(doc.Overrides)
+	if doc.LoweredIn != 0 {
+		p.LoweredIn, p.LoweredAt = doc.LoweredIn, time.UnixMilli(doc.LoweredAt).UTC()
+	}
 	if len(doc.Classes) > 0 {
 		p.Classes = doc.Classes
 	}

@@ -143,7 +143,7 @@ func (w *world) start(p *place, life int) {
 	must(err)
 	if w.has(doubtLower) {
 		i.rule.Lowered = func() { i.near.Doubt(); doubt() }
-		if i.rule.Current().Further {
+		if !i.rule.Current().LoweredAt.IsZero() {
 			i.rule.Lowered()
 		}
 	}

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -20,10 +21,10 @@ func TestInstanceThatStartsAfterALowerLimit(t *testing.T) {
 		"FLAKEPASS_DATA_DIR=" + filepath.Join(t.TempDir(), "data"), "FLAKEPASS_REDIS=redis://" + testenv.Redis(t).Addr,
 	}})
 	alice := created(t, db)
-	limit := func(most int, changed time.Time) {
-		statement(t, db, "UPDATE settings SET version = version + 1, max_sessions = ?, slots = 2, reduced_to = 3, updated_at = ?", most, changed.UnixMilli())
+	limit := func(most int, terms any) {
+		statement(t, db, "UPDATE settings SET version = version + 1, max_sessions = ?, slots = 2, reduced_to = 3, terms = ?", most, terms)
 	}
-	limit(3, time.Now().Add(-48*time.Hour))
+	limit(3, nil)
 	before, first := instanceOn(t, cfg, db)
 	if err := before.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)
@@ -42,7 +43,7 @@ func TestInstanceThatStartsAfterALowerLimit(t *testing.T) {
 			t.Fatalf("%+v, %v; want it in Redis", got, err)
 		}
 	}
-	limit(1, time.Now())
+	limit(1, fmt.Appendf(nil, `{"lowered_in":3,"lowered_at":%d}`, time.Now().UnixMilli()))
 	after, second := instanceOn(t, cfg, db)
 	if err := after.feed.Poll(t.Context()); err != nil {
 		t.Fatal(err)

@@ -92,9 +92,9 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	}
 	t.near = &broadcast.Publisher{Store: t.near, To: t.news}
 	rule.Lowered = t.doubt
-	// Redis may hold answers by the policy before the one that this instance has begun with. A
+	// Redis may hold answers of before a lower limit that this instance has not seen come. A
 	// day is far more than they live, whatever its clock shows.
-	if p := rule.Current(); p.Further && time.Since(p.UpdatedAt) < 24*time.Hour {
+	if time.Since(rule.Current().LoweredAt) < 24*time.Hour {
 		t.doubt()
 	}
 	return t, nil

@@ -163,6 +163,39 @@ func TestLowerLimitOfAClassOutlivesARaise(t *testing.T) {
 	})
 }
 
+// TestChangeOfNoNumberLooksForNobody: the search for users with too many sessions makes each read of
+// a user with several a transaction that locks.
+func TestChangeOfNoNumberLooksForNobody(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		pending := func() bool { return number64(t, w.SQL(), "SELECT reduced_to - max_sessions FROM settings") > 0 }
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 3 })
+		w.set(t, nothing, "class:phone=sessions:1")
+		if !pending() {
+			t.Error("a lower number of phones lets nobody be looked for")
+		}
+		w.run(t, "UPDATE settings SET reduced_to = max_sessions") // the search is over
+		w.set(t, func(p *policy.Policy) { p.Note = "another rate limit" }, "class:phone=sessions:1")
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 4 }, "class:phone=sessions:1")
+		if pending() {
+			t.Error("users are looked for, and no number is lower")
+		}
+	})
+}
+
+// TestUsesAreAsFarApartAsTheirOwnScopeSays: not as that of another class or role says.
+func TestUsesAreAsFarApartAsTheirOwnScopeSays(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 }, "class:tv=touch:5s")
+		user := w.someone(t)
+		phone, tv := w.on(t, user, "phone", "a").Session, w.on(t, user, "tv", "b").Session
+		later := phone.Seen.Add(10 * time.Second)
+		rows, err := w.sessions.TouchAll(t.Context(), map[idworker.ID]time.Time{phone.ID: later, tv.ID: later}, 5*time.Second)
+		if must(t, err); !rows[phone.ID].Equal(phone.Seen) || !rows[tv.ID].Equal(later) {
+			t.Errorf("last used at %v and %v", rows[phone.ID].Sub(phone.Seen), rows[tv.ID].Sub(phone.Seen))
+		}
+	})
+}
+
 // TestLoginAboveTheLimitIsRefused: nothing ends, and the sessions are named. In place of one
 // of them it begins, once. The same device takes its own place, and what is over makes room.
 func TestLoginAboveTheLimitIsRefused(t *testing.T) {

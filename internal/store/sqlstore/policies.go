@@ -51,20 +51,25 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 	if err != nil {
 		return err
 	}
-	further, reducedTo := next.MaxSessions-1, next.MaxSessions
+	further := next.MaxSessions - 1
 	if next.Refuse {
 		further = max(further, 1) // a login has to ask the policy
 	}
-	// Of one class of devices there may be too many although no number is lower now: one was,
-	// and those who were not asked about meanwhile have all of their sessions.
-	if inForce.Lowers(&next) || next.LimitsClasses() {
-		reducedTo = max(inForce.MaxSessions, next.MaxSessions+1)
+	more := max(inForce.MaxSessions, next.MaxSessions+1) // users may have more than are allowed
+	pending, through := next.MaxSessions, next.MaxSessions
+	switch {
+	case inForce.Lowers(&next):
+		pending, through = more, more
+	case next.LimitsClasses():
+		// While a lower limit is being carried out there may be too many of one class although
+		// no number is lower now: those who were not asked about have all of their sessions.
+		pending = more
 	}
 	done := tx.Exec("UPDATE settings SET idle_base = ?, absolute_base = ?, terms = ?, "+
-		"slots = "+s.DB.d.max+"(slots, ?), reduced_to = "+s.DB.d.max+"(reduced_to, ?), "+
+		"slots = "+s.DB.d.max+"(slots, ?), reduced_to = "+s.DB.d.max+"(reduced_to, CASE WHEN reduced_to > max_sessions THEN ? ELSE ? END), "+
 		"idle_timeout_ms = ?, absolute_lifetime_ms = ?, touch_interval_ms = ?, sweep_schedule = ?, max_sessions = ?, "+
 		"version = version + 1, updated_at = "+s.DB.d.now+", updated_by = ?, note = ? WHERE scope = 'global' AND version = ?",
-		next.IdleBase.UnixMilli(), next.AbsoluteBase.UnixMilli(), terms, further, reducedTo,
+		next.IdleBase.UnixMilli(), next.AbsoluteBase.UnixMilli(), terms, further, pending, through,
 		next.Idle.Milliseconds(), next.Absolute.Milliseconds(), next.Touch.Milliseconds(), next.Schedule, next.MaxSessions,
 		cut(next.UpdatedBy, 255), cut(next.Note, audit.MaxReason), version)
 	if done.Error != nil {

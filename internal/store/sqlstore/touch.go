@@ -16,7 +16,8 @@ import (
 // TouchAll writes times of last use, at most some hundred at once, and returns
 // the time of last use of each row that took part: as it is afterwards, or zero if
 // the session has ended or the policy has ended it. Those whose row another
-// transaction holds are missing. A row moves only forward, and by at least gap.
+// transaction holds are missing. A row moves only forward, and by at least gap; by the
+// touch interval of its own class and role, if gap is the shortest of all or longer.
 //
 // The rows are locked first, and judged after by the policy that is in force
 // then: a use that comes after a refusal changes nothing, and a refusal that
@@ -64,7 +65,8 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 	if len(asked) != len(s.DB.tables()) {
 		return nil, errMoved // there may be further slots, and nobody has looked there
 	}
-	moved := map[string][]use{}
+	moved, rule := map[string][]use{}, now.policy()
+	shortest := rule.ShortestTouch()
 	for i := range held {
 		row := &held[i]
 		row.GlobalFloor = now.GlobalFloor
@@ -73,7 +75,11 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 				continue
 			}
 			rows[got.ID] = got.Seen
-			if at := seen[got.ID].UnixMilli(); at >= got.Seen.UnixMilli()+gap.Milliseconds() {
+			least := gap
+			if gap >= shortest {
+				least = max(gap, now.expiry(&got).Touch)
+			}
+			if at := seen[got.ID].UnixMilli(); at >= got.Seen.UnixMilli()+least.Milliseconds() {
 				rows[got.ID] = fromMillis(at)
 				moved[row.table()] = append(moved[row.table()], use{row.RowID, at})
 			}
