@@ -19,20 +19,17 @@ type Logins struct{ *Sessions }
 func (l Logins) Get(ctx context.Context, id idworker.ID) (got session.Session, err error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err = l.DB.latest(ctx, func(conn *gorm.DB) error {
-		got, _, err = l.loginOf(conn, id)
-		return err
-	})
+	got, _, err = l.loginOf(ctx, id, func(read func(conn *gorm.DB) error) error { return l.DB.latest(ctx, read) })
 	return got, err
 }
 
 // Newest is a page of the logins that rows hold, newest first: at most limit,
 // with IDs above above and below below, and none that the global floor has
 // ended. Whether they are over by the times of the policy is not asked. While a lower limit
-// is carried out, those of a user on the page that are too many end.
+// is carried out, those of a user on the page that are too many end, each user in a
+// transaction with a limit of its own: of a page with many users a caller that leaves gets an error,
+// and finds fewer to end the next time.
 func (l Logins) Newest(ctx context.Context, above, below idworker.ID, limit int) ([]session.Session, error) {
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
 	asOf := l.now()
 	rows, err := l.newest(ctx, above, below, limit)
 	if err == nil {
@@ -53,6 +50,8 @@ func (l Logins) Newest(ctx context.Context, above, below idworker.ID, limit int)
 }
 
 func (l Logins) newest(ctx context.Context, above, below idworker.ID, limit int) (rows []tokenRow, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	err = l.DB.latest(ctx, func(conn *gorm.DB) error {
 		rows = nil
 		floor, err := l.DB.floor(conn, "")

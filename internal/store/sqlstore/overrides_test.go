@@ -149,6 +149,23 @@ func TestListsShowNoMoreThanAreAllowed(t *testing.T) {
 	})
 }
 
+// TestListHoldsNoConnectionWhileItEndsWhatIsTooMany: otherwise as many lists at once as there are
+// connections would wait for each other.
+func TestListHoldsNoConnectionWhileItEndsWhatIsTooMany(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		user := w.someone(t)
+		older := w.on(t, user, "phone", "a").Session
+		w.on(t, user, "phone", "b")
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 })
+		w.SQL().SetMaxOpenConns(1)
+		got, err := sqlstore.Logins{Sessions: w.sessions}.Get(t.Context(), older.ID)
+		if must(t, err); got.Ended != session.OverLimit {
+			t.Errorf("it has ended: %q", got.Ended)
+		}
+	})
+}
+
 // TestLowerLimitOfAClassOutlivesARaise: a user of whom nobody has asked while all had one
 // session has too many phones after a raise that leaves phones one.
 func TestLowerLimitOfAClassOutlivesARaise(t *testing.T) {

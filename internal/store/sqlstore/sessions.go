@@ -41,18 +41,28 @@ func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 func (s *Sessions) Read(ctx context.Context, id idworker.ID) (session.Session, session.Basis, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	return s.loginOf(s.DB.gorm.WithContext(ctx), id)
+	return s.loginOf(ctx, id, func(read func(on *gorm.DB) error) error { return read(s.DB.gorm.WithContext(ctx)) })
 }
 
-func (s *Sessions) loginOf(on *gorm.DB, id idworker.ID) (session.Session, session.Basis, error) {
-	asOf := s.now()
-	row, ended, err := s.DB.findLogin(on, id)
-	if err == nil && !ended && row.excess() {
-		if _, err := s.reduce(on.Statement.Context, idworker.ID(row.UserID)); err != nil {
-			return session.Session{}, session.Basis{}, fmt.Errorf("sqlstore: get: %w", s.DB.demoted(err))
-		}
+// loginOf reads a session. with calls read with a connection, and gives that back: none is held
+// while sessions end that are too many, which takes one. As many readers as there are
+// connections would wait for each other.
+func (s *Sessions) loginOf(ctx context.Context, id idworker.ID, with func(read func(on *gorm.DB) error) error) (session.Session, session.Basis, error) {
+	var (
+		asOf  time.Time
+		row   tokenRow
+		ended bool
+	)
+	read := func(on *gorm.DB) (err error) {
 		asOf = s.now()
 		row, ended, err = s.DB.findLogin(on, id)
+		return err
+	}
+	err := with(read)
+	if err == nil && !ended && row.excess() {
+		if _, err = s.reduce(ctx, idworker.ID(row.UserID)); err == nil {
+			err = with(read)
+		}
 	}
 	switch {
 	case err != nil:
