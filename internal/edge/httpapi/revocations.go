@@ -42,13 +42,17 @@ func (s *server) revocations(c *gin.Context) error {
 		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), clock: s.Recognition.Clock, bound: s.Bound,
 		still: func(ctx context.Context) error { return s.stillService(ctx, token) },
 	}
+	ctx := c.Request.Context()
+	who, _ := flakepass.FromContext(ctx)
 	if c.GetHeader(wire.SlotsHeader) != "1" {
 		stream.deaf = func() bool { return s.InForce.Current().Further }
+		if stream.deaf() {
+			s.Log.WarnContext(ctx, "a service has a Remote of an earlier version, which knows no further sessions of a user: it gets no ends, and asks about each token each time; update the service",
+				"username", who.Username)
+		}
 	}
 	// The server's limit on a request is meant for those that end.
 	_ = stream.limit.SetReadDeadline(time.Time{})
-	ctx := c.Request.Context()
-	who, _ := flakepass.FromContext(ctx)
 	err = s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.send(ctx, b) })
 	switch {
 	case stream.open: // it is over, and the follower sees that

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -198,6 +199,30 @@ func TestSlotIsToldToWhoKnowsOfSlots(t *testing.T) {
 		status, text := send(t, edit, "POST", "/v1/verifications", `{"tokens":["`+flakepass.NewToken(9).Reveal()+`"]}`)
 		if status != http.StatusOK || !strings.Contains(text, c.has) || strings.Contains(text, c.hasNot) {
 			t.Errorf("%+v: %d %s", c, status, text)
+		}
+	}
+}
+
+// TestOlderRemoteIsNamed: as soon as it gets no ends any more.
+func TestOlderRemoteIsNamed(t *testing.T) {
+	for _, c := range []struct {
+		several bool
+		header  string
+		want    bool
+	}{{false, "", false}, {true, "1", false}, {true, "", true}} {
+		var log bytes.Buffer
+		rule := policy.Default()
+		rule.Further = c.several
+		h := asService(t, &world{follow: session.ErrStopping}, func(o *httpapi.Options) {
+			o.InForce, o.Log = policy.Fixed(rule), slog.New(slog.NewTextHandler(&log, nil))
+		})
+		edit := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Set("X-Auth-Slots", c.header)
+			h.ServeHTTP(w, r)
+		})
+		_, _ = send(t, edit, "GET", "/v1/revocations", "")
+		if got := strings.Contains(log.String(), "update the service") && strings.Contains(log.String(), "username="); got != c.want {
+			t.Errorf("%+v: %s", c, log.String())
 		}
 	}
 }
