@@ -70,7 +70,7 @@ func slots() []Mutant {
 		slot("the default times are those of all", "internal/domain/policy/override.go", "if i := e.OldestIssued(now); i.Before(issued) {", "if i := e.OldestIssued(now); false && i.Before(issued) {", "internal/domain/policy", "^TestTightest|^TestWhatAScope"),
 		slot("a Remote knows one time for all", "api/flakepass/remote_known.go", "if p.scopes != nil {", "if false {", "internal/proof/remote", "^TestRemoteGoesByTheTimes"),
 		slot("an older Remote refuses by the base of the policy", api+"/verifications.go", "if e.AbsoluteBase.Before(r.AbsoluteBase.Time) {", "if false {", "internal/proof/remote", "^TestRemoteGoesByTheTimes"),
-		slot("a session of before the first further slot outlives a change", store+"/accounts.go", "if _, err := db.floor(tx, db.d.forShare); err != nil {", "if err := tx.Error; err != nil {", store, "^TestFirstSecondSession.*/^MySQL$"),
+		slot("a session of before the first further slot outlives a change", store+"/accounts.go", "if _, err := db.floor(tx, db.d.forShare); err != nil {", "if err := tx.Error; err != nil {", store, "^TestFirstSecondSession.*/^SQLite$"),
 		slot("what a lower limit has ended may be chosen", store+"/begin.go", "if errors.Is(err, errBeyond) {", "if false {", store, "^TestEachChoice.*/^SQLite$"),
 		slot("a choice makes no room", store+"/begin.go", "\t\treturn full\n\t})", "\t\treturn full && one.ID == 0\n\t})", store, "^TestEachChoice.*/^SQLite$"),
 		slot("a ticket renews itself", "internal/domain/secondfactor/ticket.go", "if h.Until.IsZero() {", "if true {", "internal/domain/login", "^TestTicketOfARefusal"),

@@ -107,11 +107,11 @@ func TestOneSessionAUserAsksNothingOfOtherSlots(t *testing.T) {
 // after a change of the account has read the row and before it writes.
 func TestFirstSecondSessionOutlivesNoChange(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
 		user := w.someone(t)
 		all := []session.Session{w.on(t, user, "phone", "a").Session}
 		disable := w.disabled()
-		_, _, ended, err := w.users.Change(t.Context(), user, func(u account.User) (account.User, []audit.Event, error) {
+		other := &sqlstore.Users{DB: open(t, w.options)} // an instance that has not heard of either
+		_, _, ended, err := other.Change(t.Context(), user, func(u account.User) (account.User, []audit.Event, error) {
 			if len(all) == 1 {
 				w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
 				all = append(all, w.on(t, user, "desktop", "b").Session)
