@@ -1,6 +1,12 @@
 package memstore
 
-import "time"
+import (
+	"time"
+	"unsafe"
+)
+
+// EntrySize is what a cached session takes, beside its texts and the cache's own node.
+const EntrySize = unsafe.Sizeof(entry{}) //nolint:gosec // the size of a type
 
 // Tombstones is how many users an end is remembered of.
 func (t *Sessions) Tombstones() int {

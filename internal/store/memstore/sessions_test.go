@@ -366,3 +366,11 @@ func TestHitAllocatesNothing(t *testing.T) {
 		t.Errorf("a hit allocates %v times", n)
 	}
 }
+
+// TestCachedSessionIsSmall: the pointer to its device made it 8 bytes larger, and the slot nothing. The
+// allocator has a size of 240 bytes, and the next one is 256.
+func TestCachedSessionIsSmall(t *testing.T) {
+	if memstore.EntrySize > 240 {
+		t.Errorf("a cached session takes %d bytes, want 240 at most", memstore.EntrySize)
+	}
+}
