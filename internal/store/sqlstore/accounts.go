@@ -25,7 +25,8 @@ type accountChange struct {
 	args   []any
 	reason session.Reason
 	events []audit.Event
-	// What is done first in that transaction, if anything. Nothing is changed if it fails.
+	// What is done first in that transaction, if anything; only with events. Nothing
+	// is changed if it fails.
 	first func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
@@ -61,6 +62,10 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		if err != nil {
 			return err
 		}
+		if row.Slots == 0 && len(c.events) == 0 && !c.losesAdmin {
+			ended = c.ends(row, asOf)
+			return c.write(db.gorm.WithContext(ctx), &db.d, row)
+		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
 			if c.losesAdmin {
 				if err := db.lockSettings(tx); err != nil {
@@ -69,14 +74,7 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			}
 			ended = c.ends(row, asOf)
 			return db.recorded(tx, func(tx *gorm.DB) error {
-				// The policy may have allowed a second session since the row was read, and one may
-				// have begun with what was before. Nothing allows it from here to the commit.
-				if row.Slots == 0 {
-					if _, err := db.floor(tx, db.d.forShare); err != nil {
-						return err
-					}
-				}
-				if err := c.make(tx, db, row); err != nil || !db.further.Load() {
+				if err := c.make(tx, db, row); err != nil || row.Slots == 0 {
 					return err
 				}
 				further, err := s.endFurther(tx, row, c.reason, asOf)
@@ -168,8 +166,13 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 	} else {
 		set += ", " + d.stampNow()
 	}
-	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+
-		" WHERE "+unmoved+" AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?",
+	where := unmoved + " AND password_version = ? AND COALESCE(role, '') = ? AND COALESCE(disabled_at, 0) = ?"
+	if row.Slots == 0 {
+		// The policy may have allowed a second session since the row was read, and one may have
+		// begun with what was before. The settings stay as they are read here until the commit.
+		where += " AND (SELECT slots FROM settings WHERE scope = 'global'" + d.forShare + ") = 0"
+	}
+	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+" WHERE "+where,
 		append(args, row.RowID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
 	if done.Error == nil && done.RowsAffected != 1 {
 		return errMoved
