@@ -79,8 +79,8 @@ type Effect struct {
 	Live            Estimate `json:"live"`
 	EndsNow         Estimate `json:"ends_now"`
 	EndsWithinAHour Estimate `json:"ends_within_hour"` // if they are not used
-	// BeyondLimit is about those of EndsNow that a lower number of sessions ends; nil if
-	// the number is not lower.
+	// BeyondLimit is about those of EndsNow that a lower number of sessions ends, of a user
+	// or on a class of devices; nil if none is lower.
 	BeyondLimit *BeyondLimit `json:"beyond_limit,omitempty"`
 }
 

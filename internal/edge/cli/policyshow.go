@@ -83,7 +83,7 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within 
 			_, _ = fmt.Fprintf(w, "  sweep schedule %s, was %s\n", printable(made.SweepSchedule), printable(was.SweepSchedule))
 		}
 		if made.MaxSessions != was.MaxSessions {
-			_, _ = fmt.Fprintf(w, "  sessions a user %d, was %d%s\n", made.MaxSessions, was.MaxSessions, beyond(made.Effect))
+			_, _ = fmt.Fprintf(w, "  sessions a user %d, was %d\n", made.MaxSessions, was.MaxSessions)
 		}
 		sessionsDiffer(w, &made.Policy, was)
 		for _, name := range limitNames {
@@ -94,9 +94,9 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within 
 		soon := number(made.Effect.EndsWithinAHour)
 		switch made.Outcome {
 		case done:
-			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour without another use\nin force on every instance %s\n", endings(made.Effect), soon, within)
+			_, _ = fmt.Fprintf(w, "ends %s; %s more within the hour without another use\n%sin force on every instance %s\n", endings(made.Effect), soon, beyond(made.Effect), within)
 		case asked:
-			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour without another use\n", endings(made.Effect), soon)
+			_, _ = fmt.Fprintf(w, "would end %s; %s more within the hour without another use\n%s", endings(made.Effect), soon, beyond(made.Effect))
 		}
 	})
 }
@@ -142,12 +142,13 @@ func printableLines(s string) string {
 	}, s)
 }
 
-// beyond says how many sessions a lower number ends, and of how many users.
+// beyond says how many of the logins that end are above a lower number of sessions, and of how
+// many users they are.
 func beyond(e *wire.Effect) string {
-	if e == nil || e.BeyondLimit == nil {
+	if e.BeyondLimit == nil {
 		return ""
 	}
-	return fmt.Sprintf("; ends %s sessions, users who lose any: %s", number(e.BeyondLimit.Sessions), number(e.BeyondLimit.Users))
+	return fmt.Sprintf("above the number of sessions: %s, users who lose any: %s\n", number(e.BeyondLimit.Sessions), number(e.BeyondLimit.Users))
 }
 
 type policyGet struct {

@@ -32,7 +32,7 @@ func (p people) WithLogins(_ context.Context, id idworker.ID) (account.User, []s
 
 func (p people) Living(held []session.Session) (logins []session.Login, err error) {
 	for _, s := range held {
-		logins = append(logins, session.Login{Session: s, IssuedAt: p.now, ExpiresAt: p.now.Add(2 * time.Hour), IdleExpiresAt: p.now.Add(time.Hour)})
+		logins = append(logins, session.Login{Session: s, IssuedAt: p.now, ExpiresAt: p.now.Add(2 * time.Hour), IdleExpiresAt: p.now.Add(time.Hour), IdleBy: p.idleBy})
 	}
 	return logins, nil
 }

@@ -23,6 +23,7 @@ type effectView struct {
 	Ends      string // how many end at once
 	EndsLine  string
 	Soon      string
+	Beyond    string // those of Ends that are above the number of logins, and of how many users
 	Drastic   bool
 	SomeEnd   bool
 	Curve     *curve
@@ -51,6 +52,9 @@ func (q *request) effect(inForce, next policy.Policy, e *policy.Effect) *effectV
 		}
 		view.Live = q.t.estimate(live)
 	} else {
+		if e.Lowers {
+			view.Beyond = q.t.Text("expiry.beyond_line", q.t.estimate(e.Beyond), q.t.estimate(e.BeyondUsers))
+		}
 		view.Live, view.Ends, view.Soon = q.t.estimate(e.Live), q.t.estimate(e.Ends), q.t.estimate(e.Soon)
 		view.Drastic, view.SomeEnd = e.Drastic(), e.Ends.Count > 0
 		if e.Ends.Count == 1 {

@@ -180,3 +180,17 @@ func TestPolicyNotesCannotBreakOut(t *testing.T) {
 		t.Error("the note breaks out")
 	}
 }
+
+// TestPreviewSaysWhoLosesLogins: a lower number ends logins, of all devices or on a class of
+// them, and those who lose some are not those whose times are over.
+func TestPreviewSaysWhoLosesLogins(t *testing.T) {
+	w := newWorld(t)
+	w.policies.inForce.MaxSessions = 3
+	c := w.enter()
+	page := w.dial(c, "sessions", "1")
+	wantText(t, page, "Ends 3 logins at once", "Above the number of logins", "3, of 2 users")
+	wantText(t, w.dial(c, "sessions", "3", "overrides", "class:phone=sessions:1"), "3, of 2 users")
+	wantNoText(t, w.dial(c, "sessions", "4"), "Above the number")
+	w.lang = "zh"
+	wantText(t, w.dial(c, "sessions", "1"), "3 个，涉及 2 个用户")
+}

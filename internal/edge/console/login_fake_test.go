@@ -196,6 +196,7 @@ type policies struct {
 	events  []audit.Event
 	last    idworker.ID
 	err     error
+	refused error // of a preview
 	proof   func() error
 
 	mu sync.Mutex // guards what SetPolicy and Next change: the console also counts in the background
@@ -256,7 +257,11 @@ func (s *policies) Effect(_ context.Context, inForce, next policy.Policy, now ti
 			e.Soon.Count++
 		}
 	}
-	return e, nil
+	if inForce.Lowers(&next) {
+		e.Lowers, e.Beyond, e.BeyondUsers = true, policy.Estimate{Count: 3}, policy.Estimate{Count: 2}
+		e.Ends.Count += e.Beyond.Count
+	}
+	return e, s.refused
 }
 
 func (s *policies) CountLogins(ctx context.Context, inForce policy.Policy, now time.Time) (policy.Estimate, error) {

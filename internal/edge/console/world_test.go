@@ -21,6 +21,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/console"
 )
@@ -46,7 +47,8 @@ type world struct {
 	makeErr error
 	onMake  func() // called while an account is being made
 
-	unproven bool // what is sensitive needs password and code first
+	lang     string // that the browser asks for; empty: none
+	unproven bool   // what is sensitive needs password and code first
 
 	policies  *policies
 	record    record
@@ -62,7 +64,8 @@ type world struct {
 	lastID    idworker.ID
 	devices   []*session.Device // that logged in
 
-	heldErr, endErr error // of own logins
+	heldErr, endErr error        // of own logins
+	idleBy          policy.Scope // that says when they are idle
 }
 
 func newWorld(t testing.TB) *world {
@@ -164,6 +167,9 @@ var unfilled = regexp.MustCompile(`%!|%[sd]\b`)
 
 func (w *world) do(r *http.Request) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
+	if w.lang != "" {
+		r.Header.Set("Accept-Language", w.lang)
+	}
 	w.h.ServeHTTP(rec, r)
 	if found := unfilled.FindString(rec.Body.String()); found != "" {
 		w.t.Errorf("%s has a text that is not filled in, or with too much: %s", r.URL.Path, found)
