@@ -22,11 +22,37 @@ type datum struct {
 }
 
 // eventChanges are the members that differ between two JSON objects. Lengths of
-// time are in words.
+// time are in words. Of a list, such as of the logins that one act ended, each object is
+// beside the one in its place on the other side, if there is one.
 func (t *texts) eventChanges(before, after json.RawMessage) (all []eventChange) {
-	a, b := map[string]any{}, map[string]any{}
-	_ = json.Unmarshal(before, &a) // what is no object has no members
-	_ = json.Unmarshal(after, &b)
+	a, b := objects(before), objects(after)
+	for i := range max(len(a), len(b)) {
+		var pair [2]map[string]any
+		for side, list := range [][]map[string]any{a, b} {
+			if i < len(list) {
+				pair[side] = list[i]
+			}
+		}
+		all = append(all, t.changesOf(pair[0], pair[1])...)
+	}
+	return all
+}
+
+// objects are the JSON object that a value is, or the objects of the list that it is.
+func objects(value json.RawMessage) []map[string]any {
+	var list []json.RawMessage
+	if json.Unmarshal(value, &list) != nil {
+		list = []json.RawMessage{value}
+	}
+	all := make([]map[string]any, len(list))
+	for i, one := range list {
+		_ = json.Unmarshal(one, &all[i]) // what is no object has no members
+	}
+	return all
+}
+
+// changesOf are the members that differ between two objects, in the order of their names.
+func (t *texts) changesOf(a, b map[string]any) (all []eventChange) {
 	names := map[string]bool{}
 	for _, m := range []map[string]any{a, b} {
 		for name := range m {

@@ -196,3 +196,21 @@ func TestBrokenExportIsNoWholeOne(t *testing.T) {
 	wantStatus(t, page, 503)
 	wantNoText(t, page, "disk on fire")
 }
+
+// TestRecordNamesEachLoginThatEnded: of several the record has a list.
+func TestRecordNamesEachLoginThatEnded(t *testing.T) {
+	w := newWorld(t)
+	c := w.enter()
+	w.record.events = happened(2)
+	w.record.events[0].Old = json.RawMessage(`[{"session_id":"41","last_seen_at":"2026-02-01T09:30:00.000Z","device_class":"phone","device_name":"red <b>"},
+		{"session_id":"42","last_seen_at":"2026-02-01T09:31:00.000Z","device_class":"tablet"}, 7]`)
+	w.record.events[0].New = json.RawMessage(`{"ended_device_class":"phone"}`)
+	w.record.events[1].Old, w.record.events[1].New = json.RawMessage(`[1]`), json.RawMessage(`"x"`)
+	page := w.see(c, "/console/audit")
+	wantText(t, page, "login: <del>41</del>", "login: <del>42</del>", "device: <del>Phone</del>", "device: <del>Tablet</del>", "device name: <del>red",
+		`datetime="2026-02-01T09:30:00.000Z"`, `datetime="2026-02-01T09:31:00.000Z"`, "ended on all devices of the class: <ins>Phone</ins>")
+	body := page.Body.String()
+	if strings.Contains(body, "<b>") || strings.Count(body, "ended on all devices") != 1 || strings.Index(body, "Phone</del>") > strings.Index(body, "<del>41") || strings.Index(body, "<del>41") > strings.Index(body, "Tablet</del>") {
+		t.Errorf("in another order, or not once:\n%s", body)
+	}
+}
