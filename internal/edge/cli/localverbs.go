@@ -201,15 +201,21 @@ func (l *local) over(ended []session.Session, err error) (string, error) {
 	if err != nil || !l.publishes {
 		within = fmt.Sprintf("within %v on every instance", l.cfg.RevocationBound)
 	}
+	var now, before []wire.ID
+	for i := range ended {
+		to := &now
+		if ended[i].Before {
+			to = &before
+		}
+		*to = append(*to, wire.ID(ended[i].ID))
+	}
 	switch {
 	case len(ended) == 0:
 		return "there was no login to end", nil
-	case len(ended) == 1 && ended[0].Before:
-		return fmt.Sprintf("login %s was over before: %s", ended[0].ID, ended[0].Ended), nil
+	case len(now) > 0:
+		return loginsEnded(now, within), nil
+	case len(before) == 1:
+		return fmt.Sprintf("login %s was over before: %s", before[0], ended[0].Ended), nil
 	}
-	ids := make([]wire.ID, len(ended))
-	for i := range ended {
-		ids[i] = wire.ID(ended[i].ID)
-	}
-	return loginsEnded(ids, within), nil
+	return fmt.Sprintf("%d logins were over before: %s", len(before), listed(before)), nil
 }

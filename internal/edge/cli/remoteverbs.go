@@ -94,9 +94,13 @@ func loginsEnded(ids []wire.ID, within string) string {
 	if len(ids) == 1 {
 		return fmt.Sprintf("login %s ended, %s", ids[0], within)
 	}
+	return fmt.Sprintf("%d logins ended, %s: %s", len(ids), within, listed(ids))
+}
+
+func listed(ids []wire.ID) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = id.String()
 	}
-	return fmt.Sprintf("%d logins ended, %s: %s", len(ids), within, strings.Join(texts, ", "))
+	return strings.Join(texts, ", ")
 }
