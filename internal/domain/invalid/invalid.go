@@ -10,7 +10,10 @@ type Field struct {
 	Field   string // its name in the API
 	Code    string // part of the HTTP contract: clients may switch on it
 	Message string
-	Bound   int // the number that the message names, for a sentence in another language; 0 if there is none
+	// Bound and Name are the number or the name that the message has, for a sentence in another
+	// language; 0 and empty if there is none.
+	Bound int
+	Name  string
 }
 
 // An Error lists everything that is wrong with an input, so that a person corrects

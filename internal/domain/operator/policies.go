@@ -112,7 +112,7 @@ func (p *Policies) Set(ctx context.Context, by audit.Actor, c PolicyChange) (pol
 	}
 	next := old.Succeed(c.Next, now)
 	if _, err := next.EncodeTerms(); errors.Is(err, policy.ErrCrowded) {
-		return policy.Policy{}, policy.Effect{}, invalid.Of("overrides", policy.CodeTooLong, err.Error())
+		return policy.Policy{}, policy.Effect{}, invalid.Of("overrides", policy.CodeCrowded, err.Error())
 	}
 	next.UpdatedAt, next.UpdatedBy, next.Note = now, by.Name, c.Note
 	switch {

@@ -25,6 +25,8 @@ const (
 	CodeTooShort = "too_short"
 	CodeTooLong  = "too_long"
 	CodeInvalid  = "invalid"
+	CodeTooMany  = "too_many" // overrides
+	CodeCrowded  = "crowded"  // see [ErrCrowded]
 
 	CodeUnreadable = "unreadable"
 )
@@ -65,7 +67,7 @@ func (p *Policy) Check() error {
 		}
 	}
 	p.checkClasses(wrong)
-	p.checkOverrides(wrong)
+	p.checkOverrides(all)
 	all.Fields = append(all.Fields, LimitFields(p.Limits.Check())...)
 	return all.OrNil()
 }
@@ -86,11 +88,14 @@ func (e *OlderInstanceError) Error() string {
 
 // Invalid is what is wrong with next, which that instance does not know.
 func (e *OlderInstanceError) Invalid(next *Policy) *invalid.Error {
-	field := "max_sessions"
-	if next.MaxSessions <= 1 {
-		field = "overrides"
+	field := "overrides"
+	switch {
+	case next.MaxSessions > 1:
+		field = "max_sessions"
+	case next.Refuse && len(next.Overrides) == 0:
+		field = "over_limit"
 	}
-	return invalid.Of(field, "older_instance", e.Error())
+	return &invalid.Error{Sentences: true, Fields: []invalid.Field{{Field: field, Code: "older_instance", Message: e.Error(), Name: e.Name}}}
 }
 
 // LimitFields is what is wrong with limits, as fields of the policy.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // maxClass is how many characters the name of a class has: it is a column of each login.
@@ -46,20 +47,21 @@ func (p *Policy) checkClasses(wrong func(field, code, format string, args ...any
 // Roles are those for which there may be an override.
 func Roles() []string { return []string{"user", "service", "admin"} }
 
-func (p *Policy) checkOverrides(wrong func(field, code, format string, args ...any)) {
+func (p *Policy) checkOverrides(all *invalid.Error) {
 	if len(p.Overrides) > MostOverrides {
-		wrong("overrides", CodeTooLong, "there must be at most %d overrides", MostOverrides)
+		all.Add("overrides", CodeTooMany, fmt.Sprintf("there must be at most %d overrides", MostOverrides))
 		return
 	}
 	seen := map[Scope]bool{}
 	for i := range p.Overrides {
 		o := &p.Overrides[i]
 		at := func(code, format string, args ...any) {
-			wrong("overrides", code, "the override of "+o.Scope.String()+" "+format, args...)
+			name := o.Scope.String()
+			all.Fields = append(all.Fields, invalid.Field{Field: "overrides", Code: code, Message: "the override of " + name + " " + fmt.Sprintf(format, args...), Name: name})
 		}
 		switch {
 		case (o.Scope.Class == "") == (o.Scope.Role == ""):
-			wrong("overrides", CodeInvalid, "an override must name either a device class or a role")
+			at(CodeInvalid, "must name either a device class or a role")
 		case o.Scope.Class != "" && !slices.Contains(p.DeviceClasses(), o.Scope.Class):
 			at(CodeInvalid, "must name one of the classes %s", strings.Join(p.DeviceClasses(), ", "))
 		case o.Scope.Role != "" && !slices.Contains(Roles(), o.Scope.Role):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // dial sends the form as it stands after a change of those fields.
@@ -193,4 +194,16 @@ func TestPreviewSaysWhoLosesLogins(t *testing.T) {
 	wantNoText(t, w.dial(c, "sessions", "4"), "Above the number")
 	w.lang = "zh"
 	wantText(t, w.dial(c, "sessions", "1"), "3 个，涉及 2 个用户")
+}
+
+// TestOlderInstanceIsNamedOnThePage beside the field that needs a newer one.
+func TestOlderInstanceIsNamedOnThePage(t *testing.T) {
+	w := newWorld(t)
+	w.policies.refused, w.lang = &policy.OlderInstanceError{Name: "web-3<b>", Version: "v0.1.0"}, "zh"
+	page := w.dial(w.enter(), "over_limit", "refuse", "overrides", "")
+	wantStatus(t, page, 422)
+	wantText(t, page, `<p class="error" id="over_limit-error">实例 web-3<b> 运行旧版本`, `aria-describedby="over_limit-hint over_limit-error" aria-invalid="true"`)
+	if strings.Contains(page.Body.String(), "web-3<b>") {
+		t.Error("the name breaks out")
+	}
 }

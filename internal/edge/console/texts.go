@@ -86,8 +86,11 @@ func (t *texts) refused(status int) message {
 // the name of the field.
 func (t *texts) field(f invalid.Field) string {
 	if s, ok := t.byKey["field."+f.Field+"."+f.Code]; ok {
-		if f.Bound != 0 {
-			s = fmt.Sprintf(s, f.Bound)
+		switch {
+		case f.Bound != 0:
+			return fmt.Sprintf(s, f.Bound)
+		case f.Name != "":
+			return fmt.Sprintf(s, f.Name)
 		}
 		return s
 	}
