@@ -99,6 +99,14 @@ func (s Scope) String() string {
 	return "default"
 }
 
+// Override names the override of a scope, as String does; empty for the policy itself.
+func (s Scope) Override() string {
+	if s == (Scope{}) {
+		return ""
+	}
+	return s.String()
+}
+
 // With is p's overrides with those of changes in place of those of the same scopes; one that
 // sets nothing is left out.
 func (p *Policy) With(changes []Override) []Override {

@@ -64,12 +64,15 @@ func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
 	return show(out, c.JSON, living, func(w io.Writer) {
 		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tDEVICE\tISSUED\tLAST SEEN\tEXPIRES")
 		for _, l := range living {
-			ends := l.ExpiresAt
+			ends, by := l.ExpiresAt, l.ExpiresBy
 			if l.IdleExpiresAt.Before(ends.Time) {
-				ends = l.IdleExpiresAt
+				ends, by = l.IdleExpiresAt, l.IdleBy
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device),
-				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339))
+			if by != "" {
+				by = " (" + printable(by) + ")"
+			}
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device),
+				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339), by)
 		}
 	})
 }

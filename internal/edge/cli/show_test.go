@@ -75,3 +75,19 @@ func TestNoLinksAreSaidToBeNone(t *testing.T) {
 		}
 	}
 }
+
+// TestTableNamesTheOverride that says when a login ends: the one of the time that comes first.
+func TestTableNamesTheOverride(t *testing.T) {
+	t.Parallel()
+	at := func(hour int) wire.Time { return wire.At(time.Date(2026, 11, 22, hour, 0, 0, 0, time.UTC)) }
+	var out strings.Builder
+	err := (sessionList{}).show(&out, []wire.UserSession{
+		{Session: wire.Session{ExpiresAt: at(2), IdleExpiresAt: at(1), IdleBy: "class:phone\x1b", ExpiresBy: "role:user"}},
+		{Session: wire.Session{ExpiresAt: at(3), IdleExpiresAt: at(3), ExpiresBy: "role:admin"}},
+		{Session: wire.Session{ExpiresAt: at(5), IdleExpiresAt: at(4), ExpiresBy: "role:admin"}},
+	})
+	text := out.String()
+	if err != nil || !strings.Contains(text, "T01:00:00Z (class:phone\ufffd)\n") || !strings.Contains(text, "T03:00:00Z (role:admin)\n") || !strings.HasSuffix(text, "T04:00:00Z\n") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}

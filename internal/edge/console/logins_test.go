@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -80,4 +81,22 @@ func TestUserIsLoggedOutByClass(t *testing.T) {
 	}
 	crowd.err = errors.New("disk on fire")
 	wantStatus(t, w.sendForm(c, "/console/users/9/logout"), 503)
+}
+
+// TestListsNameTheOverride beside what is left of a login: it is the override, and not the
+// policy that the page about expiry shows first, that an admin has to change.
+func TestListsNameTheOverride(t *testing.T) {
+	w := newWorld(t)
+	crowd := w.populate(2)
+	l := crowd.logins[9001]
+	l.IdleBy, l.ExpiresBy = policy.Scope{Class: "phone"}, policy.Scope{Role: "user"}
+	crowd.logins[9001] = l
+	c := w.enter()
+	page := w.see(c, "/console/logins")
+	wantText(t, page, `30 minutes <code>class:phone</code>`)
+	wantNoText(t, page, "default", "role:user") // what ends first without a use is the idle timeout
+	wantText(t, w.see(c, "/console/users/8"), `30 minutes left</strong> <code>class:phone</code>`, `3 hours left</strong> <code>role:user</code>`)
+	wantNoText(t, w.see(c, "/console/users/7"), "default", "class:")
+	w.idleBy = policy.Scope{Class: "tv"}
+	wantText(t, w.see(c, "/console/account"), `1 hour <code>class:tv</code>`)
 }

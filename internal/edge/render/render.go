@@ -47,14 +47,8 @@ func MySession(l *session.Login, current idworker.ID) wire.MySession {
 }
 
 func ofLogin(l *session.Login) wire.Session {
-	by := func(s policy.Scope) string {
-		if s == (policy.Scope{}) {
-			return ""
-		}
-		return s.String()
-	}
 	return wire.Session{
-		IdleBy: by(l.IdleBy), ExpiresBy: by(l.ExpiresBy),
+		IdleBy: l.IdleBy.Override(), ExpiresBy: l.ExpiresBy.Override(),
 		ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen),
 		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt),
 	}
