@@ -168,7 +168,6 @@ func (c remoteWhoami) Run(a *app) error {
 type remoteReauthenticate struct {
 	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
 	Code          string `help:"A code of the second factor, or a recovery code, if the account has one." placeholder:"CODE"`
-	EndSession    string `help:"A login of the account that ends for this one, where there may be no more." placeholder:"ID"`
 }
 
 func (c remoteReauthenticate) Run(a *app) error {
