@@ -50,23 +50,24 @@ func showSessions(w io.Writer, p *wire.Policy) {
 	}
 }
 
-// sessionsDiffer shows what two policies say otherwise of it.
-func sessionsDiffer(w io.Writer, now, was *wire.Policy) {
+// sessionsDiffer is what two policies say otherwise of it.
+func sessionsDiffer(now, was *wire.Policy) (all []string) {
 	if now.OverLimit != was.OverLimit {
-		_, _ = fmt.Fprintf(w, "  over the limit %s, was %s\n", printable(now.OverLimit), printable(was.OverLimit))
+		all = append(all, "over the limit "+printable(now.OverLimit)+", was "+printable(was.OverLimit))
 	}
 	if !slices.Equal(now.DeviceClasses, was.DeviceClasses) {
-		_, _ = fmt.Fprintf(w, "  device classes %s, were %s\n", printable(strings.Join(now.DeviceClasses, ",")), printable(strings.Join(was.DeviceClasses, ",")))
+		all = append(all, "device classes "+printable(strings.Join(now.DeviceClasses, ","))+", were "+printable(strings.Join(was.DeviceClasses, ",")))
 	}
 	after, before := overrideTexts(now), overrideTexts(was)
 	for _, o := range after {
 		if !slices.Contains(before, o) {
-			_, _ = fmt.Fprintf(w, "  override %s\n", printable(o))
+			all = append(all, "override "+printable(o))
 		}
 	}
 	for _, o := range before {
 		if !slices.Contains(after, o) {
-			_, _ = fmt.Fprintf(w, "  no longer override %s\n", printable(o))
+			all = append(all, "no longer override "+printable(o))
 		}
 	}
+	return all
 }

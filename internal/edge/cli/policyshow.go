@@ -85,7 +85,9 @@ func (a *app) showChange(asJSON bool, made madePolicy, was *wire.Policy, within 
 		if made.MaxSessions != was.MaxSessions {
 			_, _ = fmt.Fprintf(w, "  sessions a user %d, was %d\n", made.MaxSessions, was.MaxSessions)
 		}
-		sessionsDiffer(w, &made.Policy, was)
+		for _, line := range sessionsDiffer(&made.Policy, was) {
+			_, _ = fmt.Fprintf(w, "  %s\n", line)
+		}
 		for _, name := range limitNames {
 			if now, was := limitOf(&made.Policy, name), limitOf(was, name); now != was {
 				_, _ = fmt.Fprintf(w, "  limit %s %s, was %s\n", name, now, was)
@@ -200,11 +202,15 @@ func (c policyHistory) Run(a *app) error {
 
 func (c policyHistory) show(out io.Writer, all []wire.Policy) error {
 	return show(out, c.JSON, all, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSESSIONS\tLIMITS\tSINCE\tBY\tNOTE")
+		_, _ = fmt.Fprintln(w, "VERSION\tIDLE\tABSOLUTE\tTOUCH\tSCHEDULE\tSESSIONS\tDEVICES\tLIMITS\tSINCE\tBY\tNOTE")
 		for i, p := range all {
 			before, same := limit.Default(), "default"
 			if i+1 < len(all) && all[i+1].Limits != nil {
 				before, same = limitsIn(&all[i+1]), "as before"
+			}
+			devices := "default"
+			if i+1 < len(all) {
+				devices = cmp.Or(strings.Join(sessionsDiffer(&p, &all[i+1]), "; "), "as before")
 			}
 			at, by := since(&p)
 			now := limitsIn(&p)
@@ -212,8 +218,8 @@ func (c policyHistory) show(out io.Writer, all []wire.Policy) error {
 			if p.Limits == nil {
 				limits = limitsUnreadable
 			}
-			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval),
-				printable(p.SweepSchedule), max(p.MaxSessions, 1), limits, at, by, printable(p.Note))
+			_, _ = fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", p.Version, span(p.IdleTimeout), span(p.AbsoluteLifetime), span(p.TouchInterval),
+				printable(p.SweepSchedule), max(p.MaxSessions, 1), devices, limits, at, by, printable(p.Note))
 		}
 	})
 }
