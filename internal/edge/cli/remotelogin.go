@@ -49,14 +49,7 @@ func (c remoteLogin) Run(a *app) error {
 			return fmt.Errorf("--end-session: %q is no ID of a login", c.EndSession)
 		}
 	}
-	in, err := api.Login(a.ctx, who)
-	if wrong, ok := errors.AsType[*client.Problem](err); ok && slices.ContainsFunc(wrong.Errors, func(f wire.FieldError) bool { return f.Field == "device.class" }) {
-		who.Device.Class = "" // the policy has no such class
-		in, err = api.Login(a.ctx, who)
-	}
-	if full, ok := errors.AsType[*client.Problem](err); ok && full.Code == client.SessionLimit {
-		return a.noRoom(full)
-	}
+	in, err := a.begin(api, who)
 	if errors.Is(err, client.SecondFactorRequired) {
 		return errors.New("the account has a second factor; say it again with --code and the code that the app shows, or a recovery code")
 	}
@@ -82,12 +75,42 @@ func (c remoteLogin) Run(a *app) error {
 	return nil
 }
 
-// noRoom lists the logins of an account that may have no more.
-func (a *app) noRoom(full *client.Problem) error {
+// begin logs in. It fails as [client.Client.Login] does.
+func (a *app) begin(api *client.Client, who client.Credentials) (client.Login, error) {
+	in, err := api.Login(a.ctx, who)
+	if wrong, ok := errors.AsType[*client.Problem](err); ok && slices.ContainsFunc(wrong.Errors, func(f wire.FieldError) bool { return f.Field == "device.class" }) {
+		who.Device.Class = "" // the policy has no such class
+		in, err = api.Login(a.ctx, who)
+	}
+	if full, ok := errors.AsType[*client.Problem](err); ok && full.Code == client.SessionLimit {
+		return a.instead(api, who, full)
+	}
+	return in, err
+}
+
+// instead begins a login of an account that may have no more, in place of the one that a person
+// chooses. Password and code were right: the ticket stands for both, and the code is used up.
+func (a *app) instead(api *client.Client, who client.Credentials, full *client.Problem) (client.Login, error) {
 	for _, s := range full.Sessions {
 		_, _ = fmt.Fprintf(a.errs, "%s  %s  last seen %s\n", s.ID, deviceText(s.Device), s.LastSeenAt.Format(time.RFC3339))
 	}
-	return errors.New("the account has as many logins as are allowed; say it again with --end-session and the ID of one, and a new --code if one is needed")
+	const many = "the account has as many logins as are allowed"
+	if _, ok := a.terminal(); !ok {
+		return client.Login{}, errors.New(many + "; say it again with --end-session and the ID of one. A code is used up: " +
+			"give a new one of the app, and keep the recovery codes; on a terminal the command asks for the ID, and for no other code")
+	}
+	_, _ = fmt.Fprintln(a.errs, "flakepass: "+many)
+	for {
+		text, err := a.answer("ID of the one that ends: ")
+		if err != nil {
+			return client.Login{}, fmt.Errorf("%s, and none was chosen: %w", many, err)
+		}
+		id, err := wire.ParseID(text)
+		if err == nil && slices.ContainsFunc(full.Sessions, func(s wire.MySession) bool { return s.ID == id }) {
+			return api.Login(a.ctx, client.Credentials{Ticket: full.Ticket, EndSession: id, Device: who.Device, DeviceCredential: who.DeviceCredential, Last: who.Last})
+		}
+		_, _ = fmt.Fprintln(a.errs, "It is none of them.")
+	}
 }
 
 // thisMachine is what an operator sees of this login in a list.

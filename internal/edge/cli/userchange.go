@@ -106,23 +106,33 @@ func (a *app) terminal() (*os.File, bool) {
 // confirm asks a person to go on with what cannot be undone, and takes only the
 // whole word yes. Without a terminal it fails: a script says --yes.
 func (a *app) confirm(what string) error {
-	f, ok := a.terminal()
-	if !ok {
+	if _, ok := a.terminal(); !ok {
 		return fmt.Errorf("%s Nothing was changed: there is no terminal to ask for a confirmation. If you are sure, say --yes", what)
 	}
-	_, _ = fmt.Fprintf(a.errs, "%s\nType yes to go on: ", what)
-	answer := make(chan string, 1)
+	if line, err := a.answer(what + "\nType yes to go on: "); err != nil || line != "yes" {
+		return errors.New("not confirmed; nothing was changed")
+	}
+	return nil
+}
+
+// answer asks a person for one line, which the terminal shows. It fails if there is none, or
+// if the command is to end.
+func (a *app) answer(prompt string) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	_, _ = fmt.Fprint(a.errs, prompt)
+	typed := make(chan line, 1)
 	go func() { // ends with the process, at the latest
-		line, _ := bufio.NewReader(f).ReadString('\n')
-		answer <- line
+		text, err := bufio.NewReader(a.in).ReadString('\n')
+		typed <- line{strings.TrimSpace(text), err}
 	}()
 	select {
-	case line := <-answer:
-		if strings.TrimSpace(line) == "yes" {
-			return nil
-		}
+	case l := <-typed:
+		return l.text, l.err
 	case <-a.ctx.Done():
 		_, _ = fmt.Fprintln(a.errs)
+		return "", a.ctx.Err()
 	}
-	return errors.New("not confirmed; nothing was changed")
 }

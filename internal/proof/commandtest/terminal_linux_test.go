@@ -164,3 +164,43 @@ func TestCSVOnATerminalCommandsNothing(t *testing.T) {
 		t.Errorf("to a terminal: exit code %d, %q", r.Code, r.Out)
 	}
 }
+
+// TestRemoteLoginAsksWhichOneEnds: where an account may have no more logins, the password and
+// the code were right, and the code is used up. On a terminal the command asks which login
+// ends, and goes on without another code; elsewhere it says what takes none.
+func TestRemoteLoginAsksWhichOneEnds(t *testing.T) {
+	t.Parallel()
+	d := e2e.OnSQLite(t)
+	i := d.Start(t)
+	password, home := e2e.NewPassword(), t.TempDir()
+	vars := map[string]string{"HOME": home, "XDG_CONFIG_HOME": home}
+	e2e.Must(t, d.Vars, password+"\n", "user", "add", "root", "--role", "admin", "--password-stdin")
+	c := e2e.NewClient(t, i.Public)
+	_, codes := e2e.EnrolByAPI(t, c, c.Login("root", password), password)
+	code := func(n int) string { text, _ := codes[n].(string); return text }
+	in := c.Want(c.Do("POST", "/v1/login", e2e.Object("username", "root", "password", password, "code", code(0))), 200, "")
+	held := in.Field("session_id")
+	e2e.Must(t, d.Vars, "", "policy", "set", "--over-limit", "refuse")
+	login := []string{"remote", "login", "http://" + i.Public, "root", "--code"}
+	piped := e2e.Command(t, vars, password+"\n", append(login, code(1), "--password-stdin")...)
+	if piped.Code != 1 || !strings.Contains(piped.Errs, held) || !strings.Contains(piped.Errs, "recovery codes") || !strings.Contains(piped.Errs, "--end-session") {
+		t.Errorf("without a terminal: exit code %d\n%s", piped.Code, piped.Errs)
+	}
+	x := onTerminal(t, vars, append(login, code(2))...)
+	x.until("Password: ")
+	x.types(password)
+	for _, answer := range []string{"12345", held} {
+		x.until("ID of the one that ends: ")
+		x.seen.Reset()
+		if _, err := x.master.WriteString(answer + "\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := x.end(); r.Code != 0 || !strings.Contains(r.Out, "logged in to") {
+		t.Errorf("on a terminal: exit code %d\n%s", r.Code, r.Out)
+	}
+	c.Dead(in.Field("token"), "token_replaced")
+	if left := e2e.Count(t, d.SQL(t), "SELECT length(recovery_codes) / 32 FROM users"); left != 7 {
+		t.Errorf("%d recovery codes are left of 10, want 7", left)
+	}
+}
