@@ -117,8 +117,8 @@ func safePath(p string) string {
 	if !strings.HasPrefix(to.Path, homePath) || clean != strings.TrimSuffix(to.Path, "/") || to.EscapedPath() != to.Path {
 		return homePath
 	}
-	if strings.HasPrefix(clean, usersPath+"/") && (strings.HasSuffix(clean, "/reset") || strings.HasSuffix(clean, "/reset/withdraw") || strings.HasSuffix(clean, "/second-factor")) {
-		return homePath // for forms only
+	if strings.HasPrefix(clean, usersPath+"/") && path.Dir(clean) != usersPath {
+		return homePath // a user has one page, and what is below it is for forms only
 	}
 	switch clean {
 	case loginPath, codePath, roomPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":

@@ -80,7 +80,9 @@ func TestUserIsLoggedOutByClass(t *testing.T) {
 		t.Errorf("leads to %s", sent.Header().Get("Location"))
 	}
 	crowd.err = errors.New("disk on fire")
-	wantStatus(t, w.sendForm(c, "/console/users/9/logout"), 503)
+	page = w.sendForm(c, "/console/users/9/logout") // the browser does not say from which page
+	wantStatus(t, page, 503)
+	wantText(t, page, `href="/console/users/9"`)
 }
 
 // TestListsNameTheOverride beside what is left of a login: it is the override, and not the

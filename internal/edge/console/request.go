@@ -5,7 +5,9 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
+	"strings"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -137,14 +139,12 @@ func (q *request) cameFrom() string {
 			return page
 		}
 	}
-	switch path := q.r.URL.Path; path {
-	case expiryPath + "/revert":
-		return expiryPath
-	case loginsPath + "/end", loginsPath + "/end-all":
-		return loginsPath
-	default:
-		return safePath(path)
+	for p := q.r.URL.Path; strings.HasPrefix(p, homePath); p = path.Dir(p) {
+		if page := safePath(p); page != homePath {
+			return page
+		}
 	}
+	return homePath
 }
 
 // render writes a page. It is whole before the status is written, so that a

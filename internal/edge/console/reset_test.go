@@ -190,7 +190,7 @@ func TestOnlyAConfirmedAdminGivesLinks(t *testing.T) {
 	for _, path := range []string{"/console/users/8/reset", "/console/users/8/reset/withdraw"} {
 		page = w.do(postForm(path, url.Values{"life": {"3600"}, "confirm_password": {passphrase}}))
 		wantStatus(t, page, 303)
-		if to := page.Header().Get("Location"); !strings.Contains(to, "next=%2Fconsole%2F&") {
+		if to := page.Header().Get("Location"); !strings.Contains(to, "next=%2Fconsole%2Fusers%2F8&") {
 			t.Errorf("%s: after the login leads to %s", path, to)
 		}
 		wantStatus(t, w.see(c, path), 405)

@@ -1,6 +1,10 @@
 package console
 
-import "testing"
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
 
 // What takes a form only is no page to come back to after a login: a browser that
 // is sent there is answered that the method is wrong.
@@ -8,6 +12,7 @@ func TestFormsAreNoPagesToComeBackTo(t *testing.T) {
 	for _, p := range []string{
 		codePath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all",
 		usersPath + "/7/reset", usersPath + "/7/reset/withdraw", usersPath + "/7/second-factor",
+		usersPath + "/7/logout", usersPath + "/7/resets/withdraw",
 	} {
 		if to := safePath(p); to != homePath {
 			t.Errorf("%s leads to %s", p, to)
@@ -15,5 +20,27 @@ func TestFormsAreNoPagesToComeBackTo(t *testing.T) {
 	}
 	if p := usersPath + "/7"; safePath(p) != p {
 		t.Errorf("%s leads to %s", p, safePath(p))
+	}
+}
+
+// TestRouterSaysWhatIsAPage: a form that is added to the router is none either.
+func TestRouterSaysWhatIsAPage(t *testing.T) {
+	ui := New(Options{})
+	h, forms := ui.Handler(), 0
+	for _, pattern := range ui.Paths() {
+		p := strings.NewReplacer("{$}", "", "{id}", "7", "{file}", "mark.svg").Replace(pattern)
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, httptest.NewRequest("PUT", p, nil))
+		if allow := answer.Header().Get("Allow"); strings.Contains(allow, "GET") {
+			continue
+		} else if forms++; allow != "POST" {
+			t.Errorf("%s allows %q", p, allow)
+		}
+		if to := safePath(p); to != homePath {
+			t.Errorf("%s leads to %s", p, to)
+		}
+	}
+	if forms < 10 {
+		t.Errorf("%d forms", forms)
 	}
 }
