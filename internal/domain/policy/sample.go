@@ -1,8 +1,8 @@
 package policy
 
 import (
+	"cmp"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -62,6 +62,11 @@ func (s *Sample) Count(such func(Facts) bool) Estimate {
 			n++
 		}
 	}
+	return s.estimate(n)
+}
+
+// estimate is how many logins so many of the sample stand for.
+func (s *Sample) estimate(n int) Estimate {
 	e := Estimate{Count: int64(math.Round(float64(n) * s.Weight))}
 	if s.Weight > 1 {
 		// What is rare comes into a sample by chance (Poisson). That none is in it does not mean
@@ -71,19 +76,21 @@ func (s *Sample) Count(such func(Facts) bool) Estimate {
 	return e
 }
 
-// ByClass estimates how many of the logins live on devices of each class of the policy. One
-// of a class that is no longer there counts as other.
+// ByClass estimates how many of the logins live on devices of each class: of each of the
+// policy, and of each that a login has kept since the policy had it.
 func (s *Sample) ByClass(p *Policy, now time.Time) map[string]Estimate {
-	classes := p.DeviceClasses()
-	all := make(map[string]Estimate, len(classes))
-	for _, class := range classes {
-		all[class] = s.Count(func(l Facts) bool {
-			of := l.Class
-			if !slices.Contains(classes, of) {
-				of = OtherClass
-			}
-			return of == class && p.Lives(l, now)
-		})
+	n := map[string]int{}
+	for _, class := range p.DeviceClasses() {
+		n[class] = 0
+	}
+	for _, l := range s.Logins {
+		if p.Lives(l, now) {
+			n[cmp.Or(l.Class, OtherClass)]++
+		}
+	}
+	all := make(map[string]Estimate, len(n))
+	for class, n := range n {
+		all[class] = s.estimate(n)
 	}
 	return all
 }

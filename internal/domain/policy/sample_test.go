@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -69,5 +70,29 @@ func TestCountOfASampleIsAsFarOffAsItSays(t *testing.T) {
 		if within < tries*19/20 {
 			t.Errorf("of %d: within what it says in %d of %d samples", there, within, tries)
 		}
+	}
+}
+
+// TestLoginsCountAsTheClassThatTheyHave: also as one that the policy no longer has. Lists find
+// them under it, and under no other.
+func TestLoginsCountAsTheClassThatTheyHave(t *testing.T) {
+	p, now := policy.Default(), time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	p.Classes = []string{"other", "phone"}
+	s := policy.Sample{Weight: 1}
+	for _, class := range []string{"phone", "tv", "tv", "other", ""} {
+		s.Logins = append(s.Logins, policy.Facts{Issued: now, Seen: now, Class: class})
+	}
+	s.Logins = append(s.Logins, policy.Facts{Issued: now.Add(-p.Absolute), Seen: now, Class: "watch"})
+	want := map[string]policy.Estimate{"phone": {Count: 1}, "tv": {Count: 2}, "other": {Count: 2}}
+	if got := s.ByClass(&p, now); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	p.Classes = append(p.Classes, "car")
+	if got := s.ByClass(&p, now)["car"]; got != (policy.Estimate{}) || len(s.ByClass(&p, now)) != 4 {
+		t.Errorf("a class without a login: %v", got)
+	}
+	s.Weight = 10
+	if got := s.ByClass(&p, now)["tv"]; got.Count != 20 || got.Error == 0 {
+		t.Errorf("of a sample: %v", got)
 	}
 }

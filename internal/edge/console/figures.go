@@ -2,6 +2,8 @@ package console
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,6 +42,17 @@ type loginCounts struct {
 	Within  [2]float64    // that end within an hour, and within a day
 	Age     time.Duration // up to which they are shown as those of now
 	Failed  time.Time     // since At, if not zero
+}
+
+// classes are those of the policy, and behind them others of which logins live.
+func (c *loginCounts) classes(p *policy.Policy) []string {
+	all := slices.Clone(p.DeviceClasses())
+	for _, class := range slices.Sorted(maps.Keys(c.Classes)) {
+		if c.Classes[class].Count > 0 && !slices.Contains(all, class) {
+			all = append(all, class)
+		}
+	}
+	return all
 }
 
 // ageOf is how old figures may be that took so long to count: a second where

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -43,7 +44,7 @@ type loginsView struct {
 	Problems []string
 	Reason   string
 	Class    string   // of the devices that are listed; empty: all
-	Classes  []string // that there may be
+	Classes  []string // that there are
 }
 
 // OnDevice names a class of devices.
@@ -69,7 +70,11 @@ func (q *request) showLogins(status int, view loginsView) {
 	if !ok {
 		return
 	}
-	view.Classes = inForce.DeviceClasses()
+	last, _ := q.u.figures.get(q.r.Context(), q.u.Now, inForce.Version)
+	view.Classes = last.classes(&inForce)
+	if view.Class != "" && !slices.Contains(view.Classes, view.Class) {
+		view.Classes = append(view.Classes, view.Class) // the last of its logins is over
+	}
 	found, err := q.u.Living.List(q.r.Context(), view.Class, before, listPage)
 	if err != nil {
 		q.unavailable("logins", err)

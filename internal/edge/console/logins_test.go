@@ -102,3 +102,22 @@ func TestListsNameTheOverride(t *testing.T) {
 	w.idleBy = policy.Scope{Class: "tv"}
 	wantText(t, w.see(c, "/console/account"), `1 hour <code>class:tv</code>`)
 }
+
+// TestClassesThatLoginsHaveAreOffered: a login keeps its class when the policy no longer has
+// it. It counts as that class on the overview, and is found under it.
+func TestClassesThatLoginsHaveAreOffered(t *testing.T) {
+	w := newWorld(t)
+	w.populate(4).onDevices()
+	w.policies.inForce.Classes = []string{"other", "phone"}
+	for i := range w.policies.logins {
+		w.policies.logins[i].Class = map[bool]string{true: "tv", false: "phone"}[i < 3]
+	}
+	w.run()
+	wantIn(t, w.home(""), "Phone: 97", "TV: 3")
+	c := w.enter()
+	page := w.see(c, "/console/logins")
+	wantText(t, page, `<option value="phone">`, `<option value="tv">TV</option>`)
+	wantNoText(t, page, `<option value="web">`)
+	wantText(t, w.see(c, "/console/logins?device_class=tv"), `<option value="tv" selected>TV</option>`, "in the hall")
+	wantText(t, w.see(c, "/console/logins?device_class=gone"), `<option value="gone" selected>gone</option>`) // the next page keeps it
+}

@@ -119,7 +119,7 @@ func (q *request) figures(ctx context.Context, view *homeView) bool {
 		view.Live, view.Counted = q.t.estimate(last.Live), last.At
 		view.Alone = last.Live.Count <= 1 && last.Live.Error == 0
 		view.Left = q.t.left(&last)
-		for _, class := range inForce.DeviceClasses() {
+		for _, class := range last.classes(&inForce) {
 			if n := last.Classes[class]; n.Count > 0 {
 				view.OnDevice = append(view.OnDevice, q.t.Name("device", class)+q.t.Text("mark.colon")+q.t.estimate(n))
 			}

@@ -142,7 +142,7 @@ func (m *Metrics) SecondFactors() func(outcome string) {
 // Begun counts logins by the class of their device. The policy bounds how many classes there
 // are. Call it once.
 func (m *Metrics) Begun() func(class string) {
-	c := m.counters("device_class", "flakepass_logins_total", "Logins that began on this instance, by the class of the device.", "other")
+	c := m.counters("device_class", "flakepass_logins_total", "Logins that began on this instance, by the class of the device; GET /v1/admin/stats counts those that live.", "other")
 	return func(class string) { c.WithLabelValues(class).Inc() }
 }
 
