@@ -28,7 +28,8 @@ const (
 	CodeTooMany  = "too_many" // overrides
 	CodeCrowded  = "crowded"  // see [ErrCrowded]
 
-	CodeUnreadable = "unreadable"
+	CodeUnreadable    = "unreadable"
+	CodeOlderInstance = "older_instance"
 )
 
 // Check returns an [*invalid.Error] with everything that is wrong with the times
@@ -95,7 +96,7 @@ func (e *OlderInstanceError) Invalid(next *Policy) *invalid.Error {
 	case next.Refuse && len(next.Overrides) == 0:
 		field = "over_limit"
 	}
-	return &invalid.Error{Sentences: true, Fields: []invalid.Field{{Field: field, Code: "older_instance", Message: e.Error(), Name: e.Name}}}
+	return &invalid.Error{Sentences: true, Fields: []invalid.Field{{Field: field, Code: CodeOlderInstance, Message: e.Error(), Name: e.Name}}}
 }
 
 // LimitFields is what is wrong with limits, as fields of the policy.

@@ -102,8 +102,8 @@ func (s remoteServer) find(ctx context.Context, name string) (wire.Person, error
 type remoteUser struct {
 	Add     userAdd       `cmd:"" help:"Add a user."`
 	List    userList      `cmd:"" help:"List all users, in the order in which they came."`
-	Role    userRole      `cmd:"" help:"Give a user another role, and end the login."`
-	Disable userDisable   `cmd:"" help:"Keep a user from logging in, and end the login."`
+	Role    userRole      `cmd:"" help:"Give a user another role, and end all logins of the user."`
+	Disable userDisable   `cmd:"" help:"Keep a user from logging in, and end all logins of the user."`
 	Enable  userEnable    `cmd:"" help:"Let a disabled user log in again."`
 	Reset   userReset     `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks     `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
@@ -113,7 +113,7 @@ type remoteUser struct {
 }
 
 type remoteUserSecondFactor struct {
-	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end the login."`
+	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end all logins of the user."`
 }
 
 // A deviceFile has what shows at the next login that this machine was logged in to

@@ -21,10 +21,10 @@ import (
 type userCommand struct {
 	Add     userAdd     `cmd:"" help:"Add a user."`
 	List    userList    `cmd:"" help:"List all users, in the order in which they came."`
-	Role    userRole    `cmd:"" help:"Give a user another role, and end the login."`
-	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end the login."`
+	Role    userRole    `cmd:"" help:"Give a user another role, and end all logins of the user."`
+	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end all logins of the user."`
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
-	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end the login."`
+	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end all logins of the user."`
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogout  `cmd:"" help:"End a user's logins, or everybody's."`

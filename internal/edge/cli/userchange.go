@@ -66,7 +66,7 @@ func (a *app) change(name string, c client.UserChange, says func(name string) st
 }
 
 type userSecondFactor struct {
-	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end the login."`
+	Remove userSecondFactorRemove `cmd:"" help:"Remove the second factor of a user who has lost it, and end all logins of the user."`
 	Rekey  userSecondFactorRekey  `cmd:"" help:"Encrypt the stored secrets under the newest key."`
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -79,4 +80,43 @@ func declared(t *testing.T) map[string]string {
 		joined[code] = strings.Join(slices.Compact(all), " or ")
 	}
 	return joined
+}
+
+// TestRulesAreDocumented: a client may switch on the code of each rule that a field breaks, so
+// the page names each that the code can give.
+func TestRulesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/problems.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n### validation_failed\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	given := regexp.MustCompile(`\bCode[A-Z]\w* += "([a-z_]+)"|(?:invalid\.Of\(|\.Add\()[^,\n]+, "([a-z_]+)"|invalid\.Field\{.*Code: "([a-z_]+)"`)
+	codes := make(map[string]bool)
+	for _, pattern := range []string{"../../domain/*/*.go", "../../edge/httpapi/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) < 20 {
+			t.Fatal(len(files), err)
+		}
+		for _, file := range files {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			for _, m := range given.FindAllStringSubmatch(string(source), -1) {
+				codes[m[1]+m[2]+m[3]] = true
+			}
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(codes)) {
+		if !strings.Contains(section, "`"+code+"`") {
+			t.Errorf("docs/problems.md does not name the rule %s", code)
+		}
+	}
+	if len(codes) < 15 {
+		t.Errorf("only %d rules are found", len(codes))
+	}
 }

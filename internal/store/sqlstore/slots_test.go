@@ -266,6 +266,9 @@ func TestWhatEndsAUserEndsEverySlot(t *testing.T) {
 			_, _, ended, err := w.users.Change(ctx, user, w.disabled())
 			return ended, err
 		}},
+		"an operator removes the second factor": {session.Revoked, func(ctx context.Context, w *world, user idworker.ID) ([]session.Session, error) {
+			return w.factors().RemoveAndEnd(ctx, user, 1, w.aboutFactor(user, audit.SecondFactorRemoved))
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onSlots(t, func(t *testing.T, w *world) {
