@@ -81,6 +81,7 @@ func TestTightestOverrideCounts(t *testing.T) {
 func TestOverridesAreChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"class:watch=idle:1h":             "one of the classes phone",
+		"class:50%d=idle:1h":              "override of class:50%d must",
 		"role:root=idle:1h":               "one of the roles user, service, admin",
 		"class:phone=idle:1m":             "at least 5m",
 		"class:phone=absolute:401d":       "at most 400 days",
