@@ -47,6 +47,7 @@ func slots() []Mutant {
 		slot("who starts believes what Redis held before", "internal/server/run/tiers.go", "time.Since(rule.Current().LoweredAt) < 24*time.Hour", "false", "internal/server/run", "^TestInstanceThatStartsAfter"),
 		slot("a lower limit that was missed counts as none", "internal/domain/policy/policy.go", " || p.LoweredIn > known.Version", "", "internal/domain/policy", "^TestLowerLimitIsTold"),
 		slot("the search is over while logins are under way", store+"/reduce.go", "slowLogin = time.Minute", "slowLogin = -time.Hour", store, "^TestLowerLimit.*/^SQLite$"),
+		slot("a search that began too soon counts", store+"/reduce.go", "from.Done = true; !from.Whole {", "from.Done = true; from.Version == 0 {", store, "^TestWalkThatBeganSoon.*/^SQLite$"),
 		slot("a read does not count the sessions of a user", store+"/sessions.go", "&& !ended && row.excess() {", "&& !ended && row.excess() && row.Slot > 99 {", store, "^TestLowerLimit.*/^SQLite$"),
 		slot("settling does not count the sessions of a user", store+"/settle.go", "s.withinLimit(ctx, id); err != nil {", "s.withinLimit(ctx, 0); err != nil {", store, "^TestLowerLimit.*/^SQLite$"),
 		slot("what a lower limit ends is not written", store+"/reduce.go", "for i := range ends {", "for i := range ends[:0] {", store, "^TestLowerLimit.*/^SQLite$"),

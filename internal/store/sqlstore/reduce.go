@@ -110,7 +110,11 @@ func (s *Sweeps) reduceNext(ctx context.Context, from sweep.Walk, rows int) (swe
 	case !pending:
 		return sweep.Walk{Done: true}, 0, nil
 	case rule.Version != from.Version:
-		from = sweep.Walk{Version: rule.Version}
+		now, err := s.DB.Clock(ctx)
+		if err != nil {
+			return from, 0, err
+		}
+		from = sweep.Walk{Version: rule.Version, Whole: now.Sub(rule.UpdatedAt) >= slowLogin}
 	}
 	var users []int64 // one for each row, also of those who have not too many
 	err = s.DB.query(ctx, &users, "SELECT user_id FROM user_slots WHERE user_id > ? ORDER BY user_id LIMIT ?", int64(from.After), rows)
@@ -119,11 +123,12 @@ func (s *Sweeps) reduceNext(ctx context.Context, from sweep.Walk, rows int) (swe
 	}
 	if len(users) == 0 {
 		// Only if the same policy is in force still: another one may have lowered the limit
-		// once more. And not soon: a login that was decided by the policy of before, and whose
-		// commit hangs, may come after the search has passed its user.
-		from.Done = true
-		return from, 0, s.DB.exec(ctx, "UPDATE settings SET reduced_to = max_sessions WHERE scope = 'global' AND version = ? AND updated_at <= "+
-			s.DB.d.now+" - ?", from.Version, slowLogin.Milliseconds())
+		// once more. And not if the search began soon after the change: a login that was decided
+		// by the policy of before, and whose commit hung, may have come after it passed its user.
+		if from.Done = true; !from.Whole {
+			return from, 0, nil
+		}
+		return from, 0, s.DB.exec(ctx, "UPDATE settings SET reduced_to = max_sessions WHERE scope = 'global' AND version = ?", from.Version)
 	}
 	last := users[len(users)-1]
 	sessions := Sessions{DB: s.DB}
