@@ -51,9 +51,10 @@ func (m *Marks) begin(stage Stage) Cursor {
 
 func (p *pass) begin(stage Stage) Cursor { return p.from.begin(stage) }
 
-// next is where the pass after this one begins: behind what was cleared of all, or anew.
+// next is where the pass after this one begins: behind what was cleared of all, or anew if
+// this one came to the end of that, whatever it does now.
 func (p *pass) next() Cursor {
-	if p.marks.Part != nil {
+	if p.marks.Part != nil || p.cursor.Stage >= stages {
 		return Cursor{}
 	}
 	return p.cursor

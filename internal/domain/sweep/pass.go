@@ -19,8 +19,9 @@ type pass struct {
 	pace   *pace
 	marks  Marks
 	cursor Cursor
-	from   Marks     // of a part: where the pass before it was
-	kept   time.Time // when the lease was last made longer
+	from   Marks         // of a part: where the pass before it was
+	kept   time.Time     // when the lease was last made longer
+	until  time.Duration // since the pass began, for what it does now
 
 	unheard bool // that a copy does not answer was logged
 
@@ -35,32 +36,49 @@ var (
 )
 
 // walk clears what is over whatever class and role it has, stage by stage, from the cursor
-// to the end; then what ends earlier in a part of the policy; then what is too many.
+// to the end; then what is too many, and what ends earlier in a part of the policy. Each of
+// these gets an equal share of the time that is left: on a large table one of them may take
+// many passes, and would keep the others waiting for as long.
 func (p *pass) walk(ctx context.Context) error {
 	all, parts, err := p.current(ctx)
 	if err != nil {
 		return err
 	}
-	p.marks = all
+	p.marks, p.until = all, p.limits.Time
 	if err := p.stages(ctx); err != nil {
 		return err
 	}
-	for _, m := range parts {
-		if err := p.part(ctx, m); err != nil {
+	var ceiling error
+	for i := range 1 + len(parts) {
+		took := time.Since(p.report.Started)
+		p.until = took + (p.limits.Time-took)/time.Duration(1+len(parts)-i)
+		if i == 0 {
+			err = p.reduce(ctx)
+		} else {
+			err = p.part(ctx, parts[i-1])
+		}
+		switch {
+		case errors.Is(err, errCeiling):
+			ceiling = err
+		case err != nil:
 			return err
 		}
 	}
-	return p.reduce(ctx)
+	return ceiling
+}
+
+// over reports whether what the pass does now has had its time, or the pass all its rows.
+func (p *pass) over() bool {
+	return time.Since(p.report.Started) >= p.until || int(p.report.Cleared) >= p.limits.Rows
 }
 
 // stages clears stage after stage, from the cursor to the end.
 func (p *pass) stages(ctx context.Context) error {
 	for p.cursor.Stage < stages {
-		left := p.limits.Rows - int(p.report.Cleared)
-		if left <= 0 || time.Since(p.report.Started) >= p.limits.Time {
+		if p.over() {
 			return errCeiling
 		}
-		limit := min(p.pace.size*p.limits.Lanes, left)
+		limit := min(p.pace.size*p.limits.Lanes, p.limits.Rows-int(p.report.Cleared))
 		start := time.Now()
 		stale, err := p.Store.Stale(ctx, p.marks, p.cursor, limit)
 		if err == nil && len(stale) > 0 {
@@ -119,14 +137,19 @@ func (s *Sweeper) current(ctx context.Context) (all Marks, parts []Marks, err er
 // rest keeps the lease and lets others at the rows.
 func (p *pass) rest(ctx context.Context, n int, took time.Duration) error {
 	if n == 0 && took < p.limits.Batch {
-		return ctx.Err() // nothing was locked
+		return p.pause(ctx, 0) // nothing was locked
 	}
 	pause := p.pace.after(n, took)
 	if p.pace.slow() {
 		return errSlow
 	}
-	if err := p.keep(ctx); err != nil {
-		return err
+	return p.pause(ctx, pause)
+}
+
+// pause keeps the lease, and waits.
+func (p *pass) pause(ctx context.Context, pause time.Duration) error {
+	if err := p.keep(ctx); err != nil || pause <= 0 {
+		return errors.Join(err, ctx.Err())
 	}
 	select {
 	case <-ctx.Done():
@@ -188,7 +211,8 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 	case !errors.Is(err, ErrUnclearable):
 		return err
 	case len(logins) == 1:
-		return p.refused(ctx, logins[0], err)
+		l := logins[0]
+		return p.refused(ctx, l.Token, err, "a login that is over cannot be cleared off its row", "row_id", l.Row, "session_id", l.Token)
 	}
 	half := len(logins) / 2
 	if err := p.clear(ctx, logins[:half], events[:min(half, len(events))]); err != nil {
@@ -198,10 +222,9 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 }
 
 // refused counts a row that cannot be cleared, and logs it if that is news.
-func (p *pass) refused(ctx context.Context, l Login, err error) error {
-	if p.news(l.Token) {
-		p.Log.WarnContext(ctx, "a login that is over cannot be cleared off its row; the sweep goes on without it, and tries again",
-			"row_id", l.Row, "session_id", l.Token, "err", err)
+func (p *pass) refused(ctx context.Context, id idworker.ID, err error, what string, about ...any) error {
+	if p.news(id) {
+		p.Log.WarnContext(ctx, what+"; the sweep goes on without it, and tries again", append(about, "err", err)...)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,16 +235,16 @@ func (p *pass) refused(ctx context.Context, l Login, err error) error {
 	return nil
 }
 
-// news reports whether that login was not logged before. What it remembers is
+// news reports whether that login, or that user, was not logged before. What it remembers is
 // bounded.
-func (s *Sweeper) news(token idworker.ID) bool {
+func (s *Sweeper) news(id idworker.ID) bool {
 	const most = 10_000
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.refusals == nil || len(s.refusals) >= most {
 		s.refusals = map[idworker.ID]bool{}
 	}
-	known := s.refusals[token]
-	s.refusals[token] = true
+	known := s.refusals[id]
+	s.refusals[id] = true
 	return !known
 }

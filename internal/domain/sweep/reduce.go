@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -11,36 +12,48 @@ import (
 // of that version allows.
 type Walk struct {
 	Version int64
-	After   idworker.ID // users up to this ID have no more than are allowed
+	After   idworker.ID // users up to this ID have no more than are allowed, but for those left out
 	Done    bool        // all have been looked at
 
 	// Whole means that no session is too many behind it: it began when no login was under way
-	// any more that an earlier policy had decided.
+	// any more that an earlier policy had decided, and has left nobody out.
 	Whole bool
 }
 
-// reducedAtOnce is how many rows of further slots are looked at at once.
-const reducedAtOnce = 2000
+// reducedAtOnce is how many rows of further slots are looked at at once, and leastReduced of
+// how many when that takes too long.
+const reducedAtOnce, leastReduced = 2000, 50
 
 // reduce ends what a lower limit of sessions has ended and nobody has asked about since. It
 // goes on where the pass before it stopped. A whole walk that no other policy has
 // interrupted is not done again: the store notes that.
+//
+// A call is many small changes. So how long it takes says nothing of the batches that clear,
+// and its pauses are no strikes.
 func (p *pass) reduce(ctx context.Context) error {
-	for {
-		if time.Since(p.report.Started) >= p.limits.Time || int(p.report.Cleared) >= p.limits.Rows {
+	for rows := reducedAtOnce; ; {
+		if p.over() {
 			return errCeiling
 		}
 		start := time.Now()
-		walk, ended, err := p.Store.Reduce(ctx, p.reduced, reducedAtOnce)
-		if err != nil {
-			return err
-		}
+		walk, ended, err := p.Store.Reduce(ctx, p.reduced, rows)
 		p.report.Cleared += int64(ended)
-		if p.reduced = walk; walk.Done {
+		p.reduced = walk
+		pause := time.Since(start) / share
+		switch {
+		case errors.Is(err, ErrUnclearable):
+			if err := p.refused(ctx, walk.After, err, "the sessions of a user that are too many cannot be ended", "user_id", walk.After); err != nil {
+				return err
+			}
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+			rows, pause = max(rows/4, leastReduced), max(pause, p.limits.Batch)
+		case err != nil:
+			return err
+		case walk.Done:
 			p.reduced = Walk{}
 			return nil
 		}
-		if err := p.rest(ctx, ended, time.Since(start)); err != nil {
+		if err := p.pause(ctx, pause); err != nil {
 			return err
 		}
 	}

@@ -85,9 +85,12 @@ type Store interface {
 	// is cleared.
 	Clear(ctx context.Context, m Marks, stage Stage, logins []Login, events []idworker.ID) (int, error)
 	// Reduce ends the sessions that are too many by the policy in force, of the next users
-	// of a walk who have about that many rows of further slots. It returns how far the walk
-	// has come, and how many sessions ended. A walk by another policy than the one in force
-	// begins anew. Where no user can have too many it is done at once.
+	// of a walk who have about that many rows of further slots; or of fewer, if that takes
+	// longer than others at the rows should notice. It returns how far the walk has come, and
+	// how many sessions ended, also with an error. It fails with [ErrUnclearable] if it is a
+	// user that is at fault and not the database: the walk is past that one then, and no longer
+	// whole. A walk by another policy than the one in force begins anew. Where no user can have
+	// too many it is done at once.
 	Reduce(ctx context.Context, from Walk, rows int) (Walk, int, error)
 }
 
@@ -191,7 +194,8 @@ type Sweeper struct {
 	}
 	// reduced is how far the pass that runs, or the last one, has come with a lower limit.
 	reduced Walk
-	// refusals are the logins that could not be cleared and were logged.
+	// refusals are the logins that could not be cleared, and the users whose sessions could not
+	// be ended, that were logged.
 	refusals map[idworker.ID]bool
 }
 

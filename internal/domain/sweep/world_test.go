@@ -139,6 +139,7 @@ type store struct {
 	failing func() error         // of Head
 	hold    chan struct{}        // Head waits for it
 	clock   time.Duration        // how far the database's clock is off
+	reduce  func(context.Context, sweep.Walk, int) (sweep.Walk, int, error)
 
 	passes  int
 	marks   []sweep.Marks
@@ -211,7 +212,10 @@ func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit
 	return found, nil
 }
 
-func (s *store) Reduce(context.Context, sweep.Walk, int) (sweep.Walk, int, error) {
+func (s *store) Reduce(ctx context.Context, from sweep.Walk, rows int) (sweep.Walk, int, error) {
+	if s.reduce != nil {
+		return s.reduce(ctx, from, rows)
+	}
 	return sweep.Walk{Done: true}, 0, nil
 }
 

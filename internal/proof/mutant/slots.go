@@ -7,6 +7,7 @@ func slots() []Mutant {
 		store  = "internal/store/sqlstore"
 		memory = "internal/store/memstore"
 		domain = "internal/domain/session"
+		sweep  = "internal/domain/sweep"
 		api    = "internal/edge/httpapi"
 	)
 	slot := func(name, file, old, change, in, test string) Mutant {
@@ -48,6 +49,11 @@ func slots() []Mutant {
 		slot("a lower limit that was missed counts as none", "internal/domain/policy/policy.go", " || p.LoweredIn > known.Version", "", "internal/domain/policy", "^TestLowerLimitIsTold"),
 		slot("the search is over while logins are under way", store+"/reduce.go", "slowLogin = time.Minute", "slowLogin = -time.Hour", store, "^TestLowerLimit.*/^SQLite$"),
 		slot("a search that began too soon counts", store+"/reduce.go", "from.Done = true; !from.Whole {", "from.Done = true; from.Version == 0 {", store, "^TestWalkThatBeganSoon.*/^SQLite$"),
+		slot("a search that fails keeps what is over", sweep+"/part.go", " || p.cursor.Stage >= stages {", " {", sweep, "^TestSearchThatTakesTooLong"),
+		slot("a search is a slow database", sweep+"/reduce.go", "err := p.pause(ctx, pause); err != nil", "err := p.rest(ctx, ended, time.Since(start)); err != nil", sweep, "^TestSearchIsNoSlow"),
+		slot("one user stops the search", store+"/reduce.go", "case ctx.Err() == nil && (ofRow(err) ||", "case ctx == nil && (ofRow(err) ||", store, "^TestWalkPassesByAUserWhoCannot.*/^SQLite$"),
+		slot("who was left out has no more than are allowed", store+"/reduce.go", "walk.Whole = idworker.ID(user), false", "walk.Whole = idworker.ID(user), walk.Whole", store, "^TestWalkPassesByAUserWhoCannot.*/^SQLite$"),
+		slot("a step of the search has no end", store+"/reduce.go", "if i > 0 && time", "if i < 0 && time", store, "^TestReduceReturns.*/^SQLite$"),
 		slot("a read does not count the sessions of a user", store+"/sessions.go", "&& !ended && row.excess() {", "&& !ended && row.excess() && row.Slot > 99 {", store, "^TestLowerLimit.*/^SQLite$"),
 		slot("settling does not count the sessions of a user", store+"/settle.go", "s.withinLimit(ctx, id); err != nil {", "s.withinLimit(ctx, 0); err != nil {", store, "^TestLowerLimit.*/^SQLite$"),
 		slot("what a lower limit ends is not written", store+"/reduce.go", "for i := range ends {", "for i := range ends[:0] {", store, "^TestLowerLimit.*/^SQLite$"),

@@ -37,7 +37,8 @@ const (
 	// unhurried is how many rows are counted one by one however long it takes.
 	unhurried = 1000
 
-	// hurry is how long a count goes on reading for the sake of a smaller error.
+	// hurry is how long a count goes on reading for the sake of a smaller error, and how
+	// long a step of a sweep goes from user to user.
 	hurry = 150 * time.Millisecond
 
 	// strata is into how many parts a larger range is cut; a piece of each is

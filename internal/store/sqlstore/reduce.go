@@ -49,13 +49,13 @@ func (s *Sessions) reduce(ctx context.Context, user idworker.ID) (ended int, err
 			return err
 		})
 	})
-	if errors.Is(err, session.ErrNotFound) {
+	switch {
+	case errors.Is(err, session.ErrNotFound):
 		return 0, nil
+	case err != nil:
+		return 0, err
 	}
-	if err == nil {
-		err = s.restamp(ctx, int64(user), start)
-	}
-	return ended, err
+	return ended, s.restamp(ctx, int64(user), start)
 }
 
 // reduceIn is reduce in a transaction. It returns what ended.
@@ -89,55 +89,83 @@ func (s *Sessions) reduceIn(tx *gorm.DB, user int64) ([]session.Session, error) 
 // that hangs.
 const slowLogin = time.Minute
 
-// Reduce implements [sweep.Store].
+// Reduce implements [sweep.Store]. What it asks first takes no longer than tau, and so does each
+// user.
 func (s *Sweeps) Reduce(ctx context.Context, from sweep.Walk, rows int) (walk sweep.Walk, ended int, err error) {
 	if !s.DB.further.Load() {
 		return sweep.Walk{Done: true}, 0, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, tau)
-	defer cancel()
-	if walk, ended, err = s.reduceNext(ctx, from, rows); err != nil {
-		return from, 0, fmt.Errorf("sqlstore: sweep: %w", err)
+	walk, many, last, err := s.ahead(ctx, from, rows)
+	if err == nil && !walk.Done {
+		walk, ended, err = s.reduceEach(ctx, walk, many, last)
+	}
+	if err != nil {
+		return walk, ended, fmt.Errorf("sqlstore: sweep: %w", err)
 	}
 	return walk, ended, nil
 }
 
-func (s *Sweeps) reduceNext(ctx context.Context, from sweep.Walk, rows int) (sweep.Walk, int, error) {
+// ahead are the next users of a walk who have too many sessions, up to the user last; or
+// the walk is done.
+func (s *Sweeps) ahead(ctx context.Context, from sweep.Walk, rows int) (walk sweep.Walk, many []int64, last int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
 	rule, pending, err := s.DB.limits(ctx)
 	switch {
 	case err != nil:
-		return from, 0, err
+		return from, nil, 0, err
 	case !pending:
-		return sweep.Walk{Done: true}, 0, nil
+		return sweep.Walk{Done: true}, nil, 0, nil
 	case rule.Version != from.Version:
 		now, err := s.DB.Clock(ctx)
 		if err != nil {
-			return from, 0, err
+			return from, nil, 0, err
 		}
 		from = sweep.Walk{Version: rule.Version, Whole: now.Sub(rule.UpdatedAt) >= slowLogin}
 	}
 	var users []int64 // one for each row, also of those who have not too many
 	err = s.DB.query(ctx, &users, "SELECT user_id FROM user_slots WHERE user_id > ? ORDER BY user_id LIMIT ?", int64(from.After), rows)
 	if err != nil {
-		return from, 0, err
+		return from, nil, 0, err
 	}
 	if len(users) == 0 {
 		// Only if the same policy is in force still: another one may have lowered the limit
 		// once more. And not if the search began soon after the change: a login that was decided
 		// by the policy of before, and whose commit hung, may have come after it passed its user.
 		if from.Done = true; !from.Whole {
-			return from, 0, nil
+			return from, nil, 0, nil
 		}
-		return from, 0, s.DB.exec(ctx, "UPDATE settings SET reduced_to = max_sessions WHERE scope = 'global' AND version = ?", from.Version)
+		return from, nil, 0, s.DB.exec(ctx, "UPDATE settings SET reduced_to = max_sessions WHERE scope = 'global' AND version = ?", from.Version)
 	}
-	last := users[len(users)-1]
-	sessions := Sessions{DB: s.DB}
-	ended, err := sessions.reduceThose(ctx, &rule, "user_id > ? AND user_id <= ?", int64(from.After), last)
-	if err != nil {
-		return from, ended, err
+	last = users[len(users)-1]
+	many, err = s.DB.tooMany(ctx, &rule, "user_id > ? AND user_id <= ?", []any{int64(from.After), last})
+	slices.Sort(many)
+	return from, many, last, err
+}
+
+// reduceEach reduces the sessions of those users, of a walk that is then past the user last,
+// or of as many as there is time for. Each is a change of its own, and is not lost if a later
+// one fails.
+func (s *Sweeps) reduceEach(ctx context.Context, walk sweep.Walk, many []int64, last int64) (_ sweep.Walk, ended int, err error) {
+	began, sessions := time.Now(), Sessions{DB: s.DB}
+	for i, user := range many {
+		if i > 0 && time.Since(began) > s.DB.hurry {
+			return walk, ended, nil
+		}
+		n, err := sessions.reduce(ctx, idworker.ID(user))
+		ended += n
+		switch {
+		case err == nil:
+			walk.After = idworker.ID(user)
+		case ctx.Err() == nil && (ofRow(err) || errors.Is(err, context.DeadlineExceeded)): // also if somebody holds the row
+			walk.After, walk.Whole = idworker.ID(user), false
+			return walk, ended, fmt.Errorf("%w: %w", sweep.ErrUnclearable, err)
+		default:
+			return walk, ended, err
+		}
 	}
-	from.After = idworker.ID(last)
-	return from, ended, nil
+	walk.After = idworker.ID(last)
+	return walk, ended, nil
 }
 
 // limits are the policy in force, and whether users may have more sessions than it allows.

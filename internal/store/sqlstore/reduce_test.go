@@ -3,12 +3,16 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 // TestWalkThatBeganSoonProvesNothing: a login that was decided by the policy of before may be
@@ -44,6 +48,111 @@ func TestWalkThatBeganSoonProvesNothing(t *testing.T) {
 		walk, _, err = s.Reduce(t.Context(), sweep.Walk{}, 1)
 		if err != nil || !walk.Done {
 			t.Errorf("once more: %+v, %v; want nothing to do", walk, err)
+		}
+	})
+}
+
+// TestWalkPassesByAUserWhoCannotBeReduced, and says so; it proves nothing then. The next one
+// tries again.
+func TestWalkPassesByAUserWhoCannotBeReduced(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		var users []idworker.ID
+		for range 3 {
+			users = append(users, w.someone(t))
+			w.on(t, users[len(users)-1], "phone", "a")
+			w.on(t, users[len(users)-1], "web", "b")
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 })
+		w.exec(t, "UPDATE settings SET updated_at = updated_at - 60000")
+		cure := w.poison(t, users[1])
+		s := &sqlstore.Sweeps{DB: w.DB}
+		through := func() (ended, failed int) {
+			t.Helper()
+			for walk, calls := (sweep.Walk{}), 0; !walk.Done; calls++ {
+				next, n, err := s.Reduce(t.Context(), walk, 100)
+				ended += n
+				switch {
+				case errors.Is(err, sweep.ErrUnclearable) && next.After == users[1]:
+					failed++
+				case err != nil || calls > 9:
+					t.Fatalf("%+v after %+v, %v", next, walk, err)
+				}
+				walk = next
+			}
+			return ended, failed
+		}
+		for _, want := range []int{2, 0} {
+			if ended, failed := through(); ended != want || failed != 1 {
+				t.Errorf("%d ended and %d users refused, want %d and 1", ended, failed, want)
+			}
+			if to := w.number(t, "SELECT reduced_to FROM settings"); to != 2 {
+				t.Errorf("it says that no user has more than %d", to)
+			}
+		}
+		cure()
+		if ended, failed := through(); ended != 1 || failed != 0 {
+			t.Errorf("cured: %d ended and %d users refused", ended, failed)
+		}
+		if to := w.number(t, "SELECT reduced_to FROM settings"); to != 1 {
+			t.Errorf("in the end it says that no user has more than %d", to)
+		}
+	})
+}
+
+// TestWalkPassesByAUserWhoIsHeld by a transaction that hangs.
+func TestWalkPassesByAUserWhoIsHeld(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		if w.Dialect() == migrations.SQLite {
+			return // which knows no locks of rows
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		var users []idworker.ID
+		for range 3 {
+			users = append(users, w.someone(t))
+			w.on(t, users[len(users)-1], "phone", "a")
+			w.on(t, users[len(users)-1], "web", "b")
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 })
+		tx, err := w.SQL().BeginTx(t.Context(), nil)
+		must(t, err)
+		defer func() { _ = tx.Rollback() }()
+		_, err = tx.ExecContext(t.Context(), "UPDATE users SET updated_at = 1 WHERE id = ?", int64(users[1]))
+		must(t, err)
+		s := &sqlstore.Sweeps{DB: w.DB}
+		walk, n, err := s.Reduce(t.Context(), sweep.Walk{}, 100)
+		if !errors.Is(err, sweep.ErrUnclearable) || walk.After != users[1] || n != 1 {
+			t.Errorf("%+v, %d ended, %v; want it to be past the second user", walk, n, err)
+		}
+		if walk, n, err = s.Reduce(t.Context(), walk, 100); err != nil || walk.After != users[2] || n != 1 {
+			t.Errorf("%+v, %d ended, %v; want the third", walk, n, err)
+		}
+	})
+}
+
+// TestReduceReturnsAfterAWhile: what one call does is bounded, and the next goes on behind it.
+func TestReduceReturnsAfterAWhile(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		const users = 50
+		for range users {
+			user := w.someone(t)
+			w.on(t, user, "phone", "a")
+			w.on(t, user, "web", "b")
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 })
+		w.SetHurry(-time.Second) // each commit takes longer than that
+		s := &sqlstore.Sweeps{DB: w.DB}
+		walk, calls, all := sweep.Walk{}, 0, 0
+		for ; !walk.Done; calls++ {
+			next, n, err := s.Reduce(t.Context(), walk, 1000)
+			if err != nil || !next.Done && next.After <= walk.After || n > 1 {
+				t.Fatalf("%+v after %+v, %d ended, %v", next, walk, n, err)
+			}
+			walk, all = next, all+n
+		}
+		if all != users || calls < users {
+			t.Errorf("%d ended in %d calls", all, calls)
 		}
 	})
 }
