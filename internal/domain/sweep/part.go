@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -11,27 +12,80 @@ import (
 // that mark. What is over in one part only stands among what lives in the others. No index
 // knows the parts, for every use of a login would have to write it. But the mark of a part
 // only moves forward. So each pass looks at what lies between where the mark was at the
-// pass before and where it is now, and looks at each login once. Where it was is known to
+// pass before and where it is now, and looks at each login once; and again where it found one
+// that another transaction held, or that refused. Where it was is known to
 // this instance only: another one, or a new policy, looks at all from the mark of all on.
 
-// part clears a part, from where the pass before was.
+// A look is where something was found that could not be cleared, and at how many logins.
+type look struct {
+	from  Cursor
+	limit int
+}
+
+// A reach is how far this instance has looked at a part: up to where in each stage, and what
+// it has to look at again.
+type reach struct {
+	to   [stages]Cursor
+	left []look
+}
+
+// mostLeft is how many looks a part has to repeat at most. Of more, the oldest are left to the
+// mark of all.
+const mostLeft = 1000
+
+// part clears a part, from where the pass before was, also if that did not come to the end.
 func (p *pass) part(ctx context.Context, m Marks) error {
 	if p.parts.version != m.Version {
-		p.parts.version, p.parts.to = m.Version, map[policy.Scope]Marks{}
+		p.parts.version, p.parts.reached = m.Version, map[policy.Scope]reach{}
 	}
-	all := p.marks
-	defer func() { p.marks, p.from, p.cursor = all, Marks{}, Cursor{} }() // the next pass begins anew
-	was := p.parts.to[m.Part.Scope]
-	p.from = Marks{Issued: max(was.Issued, all.Issued), Seen: all.Seen}
-	if was.Seen.After(all.Seen) {
-		p.from.Seen = was.Seen
+	all, was := p.marks, p.parts.reached[m.Part.Scope]
+	defer func() { p.marks, p.from, p.left, p.cursor = all, [stages]Cursor{}, nil, Cursor{} }() // the next pass begins anew
+	for stage := range stages {
+		p.from[stage] = all.begin(stage)
+		if to := was.to[stage]; to.beyond(p.from[stage]) {
+			p.from[stage] = to
+		}
 	}
-	p.marks, p.cursor = m, p.from.begin(0)
-	if err := p.stages(ctx); err != nil {
-		return err
+	p.marks, p.cursor = m, p.begin(0)
+	err := p.again(ctx, was.left, &all)
+	if err == nil {
+		err = p.stages(ctx)
 	}
-	p.parts.to[m.Part.Scope] = m
+	now := reach{p.from, p.left[max(0, len(p.left)-mostLeft):]}
+	for stage := range min(p.cursor.Stage, stages) {
+		now.to[stage] = m.begin(stage)
+	}
+	if p.cursor.Stage < stages {
+		now.to[p.cursor.Stage] = p.cursor
+	}
+	p.parts.reached[m.Part.Scope] = now
+	return err
+}
+
+// again looks where something could not be cleared before, unless the mark of all has come by.
+func (p *pass) again(ctx context.Context, left []look, all *Marks) error {
+	for i, l := range left {
+		if !l.from.beyond(all.begin(l.from.Stage)) {
+			continue
+		}
+		to, err := p.step(ctx, l.from, l.limit)
+		if to == l.from { // it was not looked at
+			p.left = append(p.left, l)
+		}
+		if err == nil && p.over() {
+			err = errCeiling
+		}
+		if err != nil {
+			p.left = append(p.left, left[i+1:]...)
+			return err
+		}
+	}
 	return nil
+}
+
+// beyond reports whether a cursor is further than another one of its stage.
+func (c Cursor) beyond(of Cursor) bool {
+	return cmp.Or(cmp.Compare(c.Value, of.Value), cmp.Compare(c.Row, of.Row)) > 0
 }
 
 // begin is where a stage begins that was looked at up to m.
@@ -49,7 +103,15 @@ func (m *Marks) begin(stage Stage) Cursor {
 	return c
 }
 
-func (p *pass) begin(stage Stage) Cursor { return p.from.begin(stage) }
+// begin is where a stage begins in this pass.
+func (p *pass) begin(stage Stage) Cursor {
+	if stage >= stages {
+		return Cursor{Stage: stages}
+	}
+	c := p.from[stage]
+	c.Stage = stage
+	return c
+}
 
 // next is where the pass after this one begins: behind what was cleared of all, or anew if
 // this one came to the end of that, whatever it does now.

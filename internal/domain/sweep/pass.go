@@ -19,9 +19,10 @@ type pass struct {
 	pace   *pace
 	marks  Marks
 	cursor Cursor
-	from   Marks         // of a part: where the pass before it was
-	kept   time.Time     // when the lease was last made longer
-	until  time.Duration // since the pass began, for what it does now
+	from   [stages]Cursor // of a part: where the pass before it was
+	left   []look         // of a part: where something was found and not cleared
+	kept   time.Time      // when the lease was last made longer
+	until  time.Duration  // since the pass began, for what it does now
 
 	unheard bool // that a copy does not answer was logged
 
@@ -78,37 +79,47 @@ func (p *pass) stages(ctx context.Context) error {
 		if p.over() {
 			return errCeiling
 		}
-		limit := min(p.pace.size*p.limits.Lanes, p.limits.Rows-int(p.report.Cleared))
-		start := time.Now()
-		stale, err := p.Store.Stale(ctx, p.marks, p.cursor, limit)
-		if err == nil && len(stale) > 0 {
-			start = time.Now()
-			err = p.batch(ctx, stale)
+		to, err := p.step(ctx, p.cursor, min(p.pace.size*p.limits.Lanes, p.limits.Rows-int(p.report.Cleared)))
+		if to.Stage > p.cursor.Stage {
+			to = p.begin(to.Stage)
 		}
-		took := time.Since(start)
-		switch {
-		case err == nil && len(stale) < limit:
-			p.cursor = p.begin(p.cursor.Stage + 1)
-		case err == nil || errors.Is(err, errTooMany):
-			end := stale[len(stale)-1]
-			p.cursor = Cursor{Stage: p.cursor.Stage, Value: end.Value, Row: end.Row}
-		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
-			return err
-		} // else the batch was too large for its time limit, and is tried again, smaller
-		if errors.Is(err, errTooMany) {
-			return err
-		}
-		if len(stale) > 0 {
-			p.report.Longest = max(p.report.Longest, took)
-		}
-		if p.Progress != nil {
-			p.Progress(p.report)
-		}
-		if err := p.rest(ctx, len(stale)/p.limits.Lanes, took); err != nil {
+		if p.cursor = to; err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// step clears what is over among the next logins beyond a cursor, as many as limit. It
+// returns where the next step begins: there again if this one was too large for its time.
+func (p *pass) step(ctx context.Context, from Cursor, limit int) (to Cursor, err error) {
+	start, cleared := time.Now(), p.report.Cleared
+	stale, to, err := p.Store.Stale(ctx, p.marks, from, limit)
+	if err == nil && len(stale) > 0 {
+		start = time.Now()
+		err = p.batch(ctx, stale)
+	}
+	took := time.Since(start)
+	switch {
+	case err == nil || errors.Is(err, errTooMany):
+		if p.marks.Part != nil && int(p.report.Cleared-cleared) < len(stale) {
+			p.left = append(p.left, look{from, limit})
+		}
+	case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+		return from, err
+	default: // it is tried again, smaller
+		to = from
+	}
+	if errors.Is(err, errTooMany) {
+		return to, err
+	}
+	if len(stale) > 0 {
+		p.report.Longest = max(p.report.Longest, took)
+	}
+	if p.Progress != nil {
+		p.Progress(p.report)
+	}
+	return to, p.rest(ctx, len(stale)/p.limits.Lanes, took)
 }
 
 // current are the marks of this moment, and those of the parts of the policy in which

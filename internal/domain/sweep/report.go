@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -88,11 +89,14 @@ type Counts struct{ Expired, Revoked, Idle int64 }
 // Total is how many a pass would clear.
 func (c Counts) Total() int64 { return c.Expired + c.Revoked + c.Idle }
 
+// leastCounted is how many logins a count looks at with a statement where more take too long.
+const leastCounted = 100
+
 // Count counts what a pass would clear now, by the walk of a pass that clears
 // nothing. It takes no lease and locks nothing. counted, if set, is called with how many
 // there are so far.
 func (s *Sweeper) Count(ctx context.Context, counted func(int64)) (Counts, error) {
-	const page = 10_000
+	page := 10_000
 	all, parts, err := s.current(ctx)
 	if err != nil {
 		return Counts{}, fmt.Errorf("sweep: %w", err)
@@ -105,7 +109,11 @@ func (s *Sweeper) Count(ctx context.Context, counted func(int64)) (Counts, error
 			behind = all // which were counted
 		}
 		for at := behind.begin(0); at.Stage < stages; {
-			stale, err := s.Store.Stale(ctx, marks, at, page)
+			stale, to, err := s.Store.Stale(ctx, marks, at, page)
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && page > leastCounted {
+				page = max(page/4, leastCounted)
+				continue
+			}
 			if err != nil {
 				return Counts{}, fmt.Errorf("sweep: %w", err)
 			}
@@ -113,12 +121,10 @@ func (s *Sweeper) Count(ctx context.Context, counted func(int64)) (Counts, error
 			if total += int64(len(stale)); counted != nil {
 				counted(total)
 			}
-			if len(stale) < page {
-				at = behind.begin(at.Stage + 1)
-				continue
+			if to.Stage > at.Stage {
+				to = behind.begin(to.Stage)
 			}
-			end := stale[len(stale)-1]
-			at.Value, at.Row = end.Value, end.Row
+			at = to
 		}
 	}
 	return Counts{n[Expired], n[Revoked], n[Idle]}, nil

@@ -73,10 +73,12 @@ type Login struct {
 type Store interface {
 	// Head reads the clock of the database and the global floor.
 	Head(ctx context.Context) (now time.Time, floor idworker.ID, err error)
-	// Stale lists at most limit logins that are over by the marks and beyond the
-	// cursor, all of the cursor's stage, in the order of cursors. Fewer than limit
-	// means that there are no more of this stage. It locks nothing.
-	Stale(ctx context.Context, m Marks, from Cursor, limit int) ([]Login, error)
+	// Stale looks at the next logins beyond the cursor, at most limit, of the cursor's stage,
+	// and lists those of them that are over by the marks, in the order of cursors. It returns
+	// the cursor of the last that it looked at, or one of the next stage if there are no more
+	// of this one. So one call looks at a bounded number, however few of them are over. It
+	// locks nothing.
+	Stale(ctx context.Context, m Marks, from Cursor, limit int) ([]Login, Cursor, error)
 	// Clear clears those of the logins that are still on their rows and still over,
 	// and returns how many: all of them or, with an error, none. A row that
 	// another transaction has locked is left for the next pass. It fails with
@@ -187,10 +189,10 @@ type Sweeper struct {
 
 	mu    sync.Mutex
 	inbox chan job // nil unless Run runs
-	// parts is up to where this instance has cleared each part of the policy of a version.
+	// parts is how far this instance has cleared each part of the policy of a version.
 	parts struct {
 		version int64
-		to      map[policy.Scope]Marks
+		reached map[policy.Scope]reach
 	}
 	// reduced is how far the pass that runs, or the last one, has come with a lower limit.
 	reduced Walk

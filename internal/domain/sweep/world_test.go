@@ -188,7 +188,7 @@ func (s *store) Head(context.Context) (time.Time, idworker.ID, error) {
 	return time.Now().Add(off), 77, nil
 }
 
-func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
+func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, sweep.Cursor, error) {
 	s.mu.Lock()
 	endless := s.endless
 	s.mu.Unlock()
@@ -209,7 +209,10 @@ func (s *store) Stale(_ context.Context, m sweep.Marks, from sweep.Cursor, limit
 			found = append(found, all[at])
 		}
 	}
-	return found, nil
+	if len(found) < limit {
+		return found, sweep.Cursor{Stage: from.Stage + 1}, nil
+	}
+	return found, sweep.Cursor{Stage: from.Stage, Value: found[limit-1].Value, Row: found[limit-1].Row}, nil
 }
 
 func (s *store) Reduce(ctx context.Context, from sweep.Walk, rows int) (sweep.Walk, int, error) {

@@ -421,7 +421,7 @@ type counted struct {
 	again  int
 }
 
-func (c *counted) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
+func (c *counted) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, sweep.Cursor, error) {
 	if m.Part != nil && from.Stage == sweep.Idle {
 		if to, ok := c.looked[m.Part.Scope]; ok && from.Value < to {
 			c.again++

@@ -30,40 +30,75 @@ func clearedBy(m sweep.Marks, stage sweep.Stage) (column string, mark int64, why
 // Stale walks the index of a stage, in each table. It reads on where the cursor is: what
 // was cleared before stays in the index until the database has purged it, and each
 // batch would walk over all of that again.
-func (s *Sweeps) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
+//
+// The limit is of what is looked at: no index knows the parts of a policy, and a statement
+// that looked for so many of a rare one would read a large table to its end.
+func (s *Sweeps) Stale(ctx context.Context, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, sweep.Cursor, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	var stale []sweep.Login
+	var seen []entry
 	for _, table := range s.DB.tables() {
-		of, err := s.staleIn(ctx, table, m, from, limit)
+		of, err := s.entries(ctx, table, m, from, limit)
 		if err != nil {
-			return nil, fmt.Errorf("sqlstore: sweep: %w", err)
+			return nil, from, fmt.Errorf("sqlstore: sweep: %w", ended(ctx, err))
 		}
-		stale = append(stale, of...)
+		seen = append(seen, of...)
 	}
-	slices.SortFunc(stale, func(a, b sweep.Login) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Row, b.Row)) })
-	return stale[:min(limit, len(stale))], nil
+	slices.SortFunc(seen, func(a, b entry) int { return cmp.Or(cmp.Compare(a.Value, b.Value), cmp.Compare(a.Row, b.Row)) })
+	to := sweep.Cursor{Stage: from.Stage + 1}
+	if len(seen) >= limit {
+		seen = seen[:limit]
+		to = sweep.Cursor{Stage: from.Stage, Value: seen[limit-1].Value, Row: seen[limit-1].Row}
+	}
+	var stale []sweep.Login
+	for _, e := range seen {
+		if e.over {
+			stale = append(stale, e.Login)
+		}
+	}
+	return stale, to, nil
 }
 
-// staleIn reads what the index alone has: whose slot it is, [Sweeps.Clear] reads.
-func (s *Sweeps) staleIn(ctx context.Context, table string, m sweep.Marks, from sweep.Cursor, limit int) ([]sweep.Login, error) {
+// An entry is a login that a stage looks at, which may be none of the part that it is about.
+type entry struct {
+	sweep.Login
+	over bool
+}
+
+// entries reads what the index alone has, and of a part the row as well: whose slot it is,
+// [Sweeps.Clear] reads.
+func (s *Sweeps) entries(ctx context.Context, table string, m sweep.Marks, from sweep.Cursor, limit int) ([]entry, error) {
 	column, mark, _ := clearedBy(m, from.Stage)
 	in, of := partOf(table, m.Part)
-	query := "SELECT id, 0 AS user_id, token_id, token_id AS value FROM " + table + " WHERE token_id > ? AND token_id <= ?" + in + " ORDER BY token_id LIMIT ?"
-	args := append(append([]any{from.Value, mark}, of...), limit)
+	query := "SELECT id, token_id, token_id AS value, CASE WHEN 0 = 0" + in + " THEN 1 ELSE 0 END AS is_over FROM " + table +
+		" WHERE token_id > ? AND token_id <= ? ORDER BY token_id LIMIT ?"
+	after := from.Value
 	if from.Stage == sweep.Revoked {
-		args[0] = max(from.Value, int64(m.Issued)) // those below were looked at as expired
+		after = max(after, int64(m.Issued)) // those below were looked at as expired
 	}
+	args := append(slices.Clone(of), after, mark, limit)
 	if column == "token_seen_at" {
-		query = "SELECT id, 0 AS user_id, token_id, token_seen_at AS value FROM " + table + " WHERE token_seen_at >= ? AND token_seen_at <= ? " +
-			"AND (token_seen_at > ? OR id > ?) AND token_id + 0 > ?" + in + " ORDER BY token_seen_at, id LIMIT ?"
-		args = append(append([]any{from.Value, mark, from.Value, int64(from.Row), int64(max(m.Issued, m.Floor))}, of...), limit)
+		query = "SELECT id, token_id, token_seen_at AS value, CASE WHEN token_id + 0 > ?" + in + " THEN 1 ELSE 0 END AS is_over FROM " + table +
+			" WHERE token_seen_at >= ? AND token_seen_at <= ? AND (token_seen_at > ? OR id > ?) ORDER BY token_seen_at, id LIMIT ?"
+		args = append(append([]any{int64(max(m.Issued, m.Floor))}, of...), from.Value, mark, from.Value, int64(from.Row), limit)
 	}
 	rows, err := s.DB.gorm.WithContext(ctx).Raw(query, args...).Rows()
 	if err != nil {
 		return nil, err
 	}
-	return logins(rows, table)
+	defer func() { _ = rows.Close() }() // rows.Err has the error
+	var list []entry
+	for rows.Next() {
+		e := entry{Login: sweep.Login{Further: table == slotsTable}}
+		if err := rows.Scan(&e.Row, &e.Token, &e.Value, &e.over); err != nil {
+			return nil, err
+		}
+		if !e.Further {
+			e.User = e.Row
+		}
+		list = append(list, e)
+	}
+	return list, rows.Err()
 }
 
 // partOf is the condition that a login is in a part of a policy, if there is one.

@@ -162,7 +162,7 @@ func TestSweepLooksAgainAsItWrites(t *testing.T) {
 		w.beginAt(t, renewed, start, start)
 		store := &sqlstore.Sweeps{DB: w.DB}
 		marks := sweep.MarksOf(longAgo, start.Add(time.Minute), 0)
-		stale, err := store.Stale(t.Context(), marks, sweep.Cursor{Stage: sweep.Idle}, 10)
+		stale, _, err := store.Stale(t.Context(), marks, sweep.Cursor{Stage: sweep.Idle}, 10)
 		if err != nil || len(stale) != 2 {
 			t.Fatalf("stale: %v, %v; want both", stale, err)
 		}

@@ -55,13 +55,11 @@ func (w *world) clear(ctx context.Context, issued, seen time.Time, limit int) (i
 	cleared := 0
 	for stage := sweep.Expired; stage <= sweep.Idle && err == nil; stage++ {
 		from, n := sweep.Cursor{Stage: stage}, 0
-		for err == nil && cleared < limit {
+		for err == nil && cleared < limit && from.Stage == stage {
 			var stale []sweep.Login
-			if stale, err = store.Stale(ctx, marks, from, limit-cleared); err != nil || len(stale) == 0 {
+			if stale, from, err = store.Stale(ctx, marks, from, limit-cleared); err != nil || len(stale) == 0 && from.Stage > stage {
 				break
 			}
-			end := stale[len(stale)-1]
-			from.Value, from.Row = end.Value, end.Row
 			n, err = store.Clear(ctx, marks, stage, stale, nil)
 			cleared += n
 		}
