@@ -91,6 +91,7 @@ func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *loc
 		}
 		defer closeIDs()
 	}
+	run.RecordOverLimit(cfg, db, ids)
 	return f(ctx, &local{
 		operators: run.NewOperators(db, common.Store, rule, hasher, ids, ids, clock),
 		cfg:       cfg, log: log, db: db, known: &sqlstore.Users{DB: db}, publishes: !cfg.Redis.IsZero(),

@@ -53,6 +53,7 @@ func (c sweepCommand) Run(a *app) error {
 	}
 	defer closeLender()
 	defer func() { _ = ids.Close(context.WithoutCancel(a.ctx)) }()
+	run.RecordOverLimit(cfg, db, ids)
 	d, err := run.NewSweeper(cfg, db, policy.Fixed(rule), ids, quiet(log))
 	if err != nil {
 		return err

@@ -144,7 +144,7 @@ func settings(c *Config) []setting {
 			doc: "The maximum of sessions in the memory of an instance, up to 100000000; about 500 bytes each. 0: nothing is cached, in memory or in Redis, and each request asks the database.",
 		}, {
 			key: "audit_expiry", def: "off", value: onOff(&c.AuditExpiry),
-			doc: "`on`: each login that the sweep clears gets an audit event, `login.expired`: one row for each " +
+			doc: "`on`: each login that the sweep clears, or that a lower number of sessions ends, gets an audit event, `login.expired`: one row for each " +
 				"login that ends by the policy. `off`: none.",
 		}, {
 			key: "audit_logins", def: "on", value: onOff(&c.AuditLogins),

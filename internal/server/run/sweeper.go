@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/server/config"
@@ -41,6 +42,18 @@ func NewSweeper(cfg config.Config, db *sqlstore.DB, rule interface{ Current() *p
 	}
 	d.Copies = d.copies
 	return d, nil
+}
+
+// RecordOverLimit has what a lower limit ends be on record if what expires is, whoever finds it.
+// Without ids, as in a command that only looks, the events get a number by chance.
+func RecordOverLimit(cfg config.Config, db *sqlstore.DB, ids audit.IDs) {
+	if !cfg.AuditExpiry {
+		return
+	}
+	if ids == nil {
+		ids = byChance{}
+	}
+	db.RecordOverLimit(ids)
 }
 
 // Close closes the connections to replicas.

@@ -80,6 +80,7 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 		return err
 	}
 	s.ids, s.events, s.ends = ids, &eventIDs{worker: ids, log: s.log}, append(s.ends, closeLender)
+	RecordOverLimit(s.cfg, s.db, s.events)
 	s.metrics.Worker(ids)
 	s.running.Go(func() { giveBack(work, ids, s.log.Warn) })
 	s.ready = &readiness{db: s.db, ids: ids}

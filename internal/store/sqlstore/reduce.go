@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -41,25 +42,34 @@ func (s *Sessions) reduce(ctx context.Context, user idworker.ID) (ended int, err
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var start time.Time
-	err = s.DB.retry(ctx, func() error {
-		start = time.Now()
-		return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			ends, err := s.reduceIn(tx, int64(user))
-			ended = len(ends)
-			return err
+	var ends []session.Session
+	for events := map[idworker.ID]audit.Event(nil); ; {
+		err = s.DB.retry(ctx, func() error {
+			start = time.Now()
+			return s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+				ends, err = s.reduceIn(tx, int64(user), events)
+				return err
+			})
 		})
-	})
+		if !errors.Is(err, errUnrecorded) {
+			break
+		}
+		if events, err = s.DB.eventsOf(ctx, ends); err != nil {
+			return 0, err
+		}
+	}
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return 0, nil
 	case err != nil:
 		return 0, err
 	}
-	return ended, s.restamp(ctx, int64(user), start)
+	return len(ends), s.restamp(ctx, int64(user), start)
 }
 
-// reduceIn is reduce in a transaction. It returns what ended.
-func (s *Sessions) reduceIn(tx *gorm.DB, user int64) ([]session.Session, error) {
+// reduceIn is reduce in a transaction, with the events of what ends. It returns what ended, or
+// what is to end with [errUnrecorded].
+func (s *Sessions) reduceIn(tx *gorm.DB, user int64, events map[idworker.ID]audit.Event) ([]session.Session, error) {
 	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, user)
 	if err != nil {
 		return nil, err
@@ -77,12 +87,16 @@ func (s *Sessions) reduceIn(tx *gorm.DB, user int64) ([]session.Session, error) 
 	}
 	rule := now.policy()
 	ends := session.Excess(held(rows, asOf), &rule, overBy(now))
+	record, err := s.DB.overLimitOf(ends, events)
+	if err != nil {
+		return ends, err
+	}
 	for i := range ends {
 		if err := s.end(tx, *inSlot(rows, ends[i].Slot), session.OverLimit); err != nil {
 			return nil, err
 		}
 	}
-	return ends, nil
+	return ends, insertEvents(tx, record)
 }
 
 // slowLogin is longer than a login takes from its read of the policy to its commit, also if

@@ -3,11 +3,14 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -156,3 +159,63 @@ func TestReduceReturnsAfterAWhile(t *testing.T) {
 		}
 	})
 }
+
+// TestEndsByALowerLimitAreOnRecord, whoever finds them, if what expires is. Without an ID for
+// the event nothing ends.
+func TestEndsByALowerLimitAreOnRecord(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 4 })
+		var all [3][]session.Session
+		for i := range all {
+			user := w.someone(t)
+			for _, class := range []string{"phone", "web", "tv", "tablet"} {
+				all[i] = append(all[i], w.on(t, user, class, "").Session)
+			}
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		w.wantEnded(t, "without a record", session.OverLimit, all[0][0])
+		recorded := func() []audit.Event {
+			t.Helper()
+			events, err := (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginExpired, Limit: 100})
+			must(t, err)
+			return events
+		}
+		if got := recorded(); len(got) != 0 {
+			t.Errorf("not wanted: %+v", got)
+		}
+		w.RecordOverLimit(noIDs{})
+		if got, err := w.sessions.Get(t.Context(), all[1][0].ID); err == nil {
+			t.Errorf("without an ID for the event: %+v", got)
+		}
+		if n := w.number(t, "SELECT COUNT(*) FROM user_slots WHERE user_id = ? AND token_id IS NOT NULL", int64(all[1][0].UserID)); n != 3 {
+			t.Errorf("%d further sessions are left of a user, want all", n)
+		}
+		w.RecordOverLimit(w.ids)
+		w.wantEnded(t, "read", session.OverLimit, all[1][0], all[1][1])
+		_, n, err := (&sqlstore.Sweeps{DB: w.DB}).Reduce(t.Context(), sweep.Walk{}, 100)
+		if err != nil || n != 2 {
+			t.Errorf("the sweep ended %d, %v", n, err)
+		}
+		ended := map[string]idworker.ID{}
+		for _, e := range recorded() {
+			ended[string(e.New)] = e.Target.ID
+			if e.Target.Kind != "user" || e.Target.Name == "" || e.By != (audit.Actor{Name: "flakepass", Via: audit.ViaServer}) {
+				t.Errorf("the event is %+v", e)
+			}
+		}
+		for _, s := range []session.Session{all[1][0], all[1][1], all[2][0], all[2][1]} {
+			if text := fmt.Sprintf(`{"session_id":"%d","reason":"over_limit"}`, s.ID); ended[text] != s.UserID {
+				t.Errorf("no event %s in %v", text, ended)
+			}
+		}
+		if len(recorded()) != 4 {
+			t.Errorf("%d events, want 4: %v", len(recorded()), ended)
+		}
+		w.sound(t)
+	})
+}
+
+// noIDs mints none.
+type noIDs struct{}
+
+func (noIDs) Next(context.Context) (idworker.ID, error) { return 0, errors.New("no worker number") }

@@ -22,6 +22,7 @@ import (
 	"gorm.io/gorm"
 	gormlogger "gorm.io/gorm/logger"
 
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/migrations"
 )
 
@@ -58,6 +59,8 @@ type DB struct {
 
 	exactly int64         // entries of an index that are counted one by one
 	hurry   time.Duration // how long a count reads on for a smaller error
+
+	overLimit audit.IDs // see RecordOverLimit; nil: no event is written
 }
 
 // Open connects and checks that the database answers. It does not migrate.
