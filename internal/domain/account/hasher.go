@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/alexedwards/argon2id"
+
+	"github.com/flakepass/flakepass/internal/domain/account/foreignhash"
 )
 
 // A Hasher hashes passwords with Argon2id, a few at a time. Its memory is
@@ -17,6 +21,9 @@ import (
 type Hasher struct {
 	params Params
 	decoy  PHC
+	// decoyFormat is that of decoy, and mix what other decoys there are.
+	decoyFormat string
+	mix         atomic.Pointer[mix]
 
 	queue *queue
 	size  int64 // of the memory for all, in KiB
@@ -45,7 +52,7 @@ func newHasher(e Engine, p Params, workers, queue int) (*Hasher, error) {
 		return nil, fmt.Errorf("account: hasher: %d workers and a queue of %d, want 1 to 65536 and 0 to 65536", workers, queue)
 	}
 	size := int64(workers) * int64(p.MemoryKiB)
-	return &Hasher{params: p, decoy: newDecoy(p), queue: newQueue(size, queue), size: size, engine: e}, nil
+	return &Hasher{params: p, decoy: newDecoy(p), decoyFormat: formatOf(p), queue: newQueue(size, queue), size: size, engine: e}, nil
 }
 
 // newDecoy draws salt and key at random, which costs nothing: the result is a
@@ -74,33 +81,58 @@ func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 }
 
 // Verify reports whether phc is a hash of p, in constant time, and, if it is,
-// whether it should be replaced since the parameters have risen. It returns
+// whether it should be replaced: since the parameters have risen, or since another
+// system has made it. It returns
 // [ErrBadHash] for a malformed hash or one that asks for too much memory or
 // time, without computing it, and [ErrBusy] as [Hasher.Hash] does.
 func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok, rehash bool, err error) {
-	stored, err := decode(phc.reveal())
+	s, err := h.read(phc)
 	if err != nil {
-		return false, false, fmt.Errorf("account: verify: %w: %w", ErrBadHash, err)
+		return false, false, fmt.Errorf("account: verify: %w", err)
 	}
-	err = h.run(ctx, by, stored.Memory, func() (err error) {
-		ok, err = h.engine.Compare(p.reveal(), phc.reveal())
+	err = h.run(ctx, by, s.kib, func() (err error) {
+		ok, err = h.engine.Compare(p.spelled(s.foreign), phc.reveal())
 		return err
 	})
 	if err != nil {
 		return false, false, fmt.Errorf("account: verify: %w", err)
 	}
-	weaker := stored.Memory < h.params.MemoryKiB || stored.Iterations < h.params.Iterations ||
-		stored.SaltLength < saltLength || stored.KeyLength < keyLength
-	return ok, ok && weaker, nil
+	return ok, ok && s.weaker, nil
 }
 
-// Decoy does the work of [Hasher.Verify] for a name without an account, so that
-// the time of the answer does not reveal that. The hash it verifies
-// against is a valid one of the current parameters, and takes the same way
-// through the pool.
-func (h *Hasher) Decoy(ctx context.Context, by Asker, p Password) error {
-	_, _, err := h.Verify(ctx, by, p, h.decoy)
-	return err
+// A stored is a stored hash of a password, ours or that of another system, that is safe to
+// compute.
+type stored struct {
+	format  string // the algorithm and its costs, as [foreignhash.Hash] has them
+	kib     uint32
+	foreign bool
+	weaker  bool // than a new one
+}
+
+// read reads a stored hash, or fails with [ErrBadHash].
+func (h *Hasher) read(phc PHC) (stored, error) {
+	text := phc.reveal()
+	if !strings.HasPrefix(text, "$argon2id$") {
+		foreign, err := foreignhash.Read(text)
+		if err != nil {
+			return stored{}, fmt.Errorf("%w: %w", ErrBadHash, err)
+		}
+		return stored{format: foreign.Format, kib: foreign.KiB, foreign: true, weaker: true}, nil
+	}
+	p, err := decode(text)
+	if err != nil {
+		return stored{}, fmt.Errorf("%w: %w", ErrBadHash, err)
+	}
+	return stored{
+		format: formatOf(Params{p.Memory, p.Iterations, p.Parallelism}), kib: p.Memory,
+		weaker: p.Memory < h.params.MemoryKiB || p.Iterations < h.params.Iterations || p.SaltLength < saltLength || p.KeyLength < keyLength,
+	}, nil
+}
+
+// formatOf is what the text of each of our hashes of those costs begins with.
+func formatOf(p Params) string {
+	text := encode(p.argon2id(), nil, nil)
+	return strings.TrimSuffix(text, "$")
 }
 
 // patience is how long a hash waits for its turn. A full queue takes about
@@ -124,14 +156,15 @@ func (h *Hasher) run(ctx context.Context, by Asker, kib uint32, f func() error) 
 	return f()
 }
 
-// An Engine computes Argon2id (RFC 9106) for a [Hasher], which decides how many
-// times at once. It sees passwords in the clear. An error that wraps [ErrBusy]
+// An Engine computes Argon2id (RFC 9106), and the hashes of other systems, for a
+// [Hasher], which decides how many times at once. It sees passwords in the clear. An error that wraps [ErrBusy]
 // means that it has not been computed, and that trying again later helps.
 type Engine interface {
 	// Create hashes password with a new salt at the costs of p, and returns the
 	// hash in PHC form.
 	Create(password string, p Params) (phc string, err error)
-	// Compare reports whether phc is a hash of password, in constant time.
+	// Compare reports whether phc is a hash of password, in constant time. The Hasher
+	// has read it.
 	Compare(password, phc string) (bool, error)
 }
 
@@ -149,6 +182,13 @@ func (Here) Create(password string, p Params) (string, error) {
 
 // Compare is [Engine.Compare].
 func (Here) Compare(password, phc string) (bool, error) {
+	if !strings.HasPrefix(phc, "$argon2id$") {
+		foreign, err := foreignhash.Read(phc)
+		if err != nil {
+			return false, fmt.Errorf("account: compare: %w", err)
+		}
+		return foreign.Matches(password), nil
+	}
 	ok, err := argon2id.ComparePasswordAndHash(password, phc)
 	if err != nil {
 		return false, fmt.Errorf("account: argon2id: %w", err)

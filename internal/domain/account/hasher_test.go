@@ -13,6 +13,7 @@ import (
 	"github.com/alexedwards/argon2id"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/account/foreignhash"
 )
 
 func TestHasherRefusesWeakAndHugeParameters(t *testing.T) {
@@ -159,7 +160,7 @@ func TestDecoyIsAHashOfTodaysCost(t *testing.T) {
 	}
 	var compared []string
 	h.Observe(true, func(phc string) { compared = append(compared, phc) })
-	if err := h.Decoy(t.Context(), account.Asker{}, account.NewPassword("x")); err != nil || len(compared) != 1 || compared[0] != h.DecoyHash().Reveal() {
+	if err := h.Decoy(t.Context(), account.Asker{}, "nobody", account.NewPassword("x")); err != nil || len(compared) != 1 || compared[0] != h.DecoyHash().Reveal() {
 		t.Errorf("Decoy: %v, compared with %v", err, compared)
 	}
 }
@@ -185,7 +186,12 @@ func TestUnusableHashIsAnErrorBeforeItIsComputed(t *testing.T) {
 		"$argon2id$v=19$m=0,t=1,p=1$" + b64salt + "$" + b64key,
 		"$argon2id$v=19$m=-64,t=1,p=1$" + b64salt + "$" + b64key,
 		"$argon2id$v=16$m=64,t=1,p=1$" + b64salt + "$" + b64key,
-		"$argon2i$v=19$m=64,t=1,p=1$" + b64salt + "$" + b64key,
+		"$argon2i$v=16$m=64,t=1,p=1$" + b64salt + "$" + b64key,
+		"$argon2i$v=19$m=262145,t=1,p=1$" + b64salt + "$" + b64key,
+		"$argon2d$v=19$m=64,t=1,p=1$" + b64salt + "$" + b64key,
+		"$2b$31$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW",
+		"$pbkdf2-sha256$2000001$" + b64salt + "$" + b64key,
+		"$scrypt$ln=20,r=32,p=16$" + b64salt + "$" + b64key,
 		"$argon2id$v=19$m=64,t=1,p=1x$" + b64salt + "$" + b64key,
 		"$argon2id$v=19$m=064,t=1,p=1$" + b64salt + "$" + b64key,
 		"$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$", // an empty key, which every password matches
@@ -211,18 +217,23 @@ func FuzzVerify(f *testing.F) {
 		f.Fatal(err)
 	}
 	var computed *argon2id.Params
-	h.Observe(false, func(phc string) { computed, _, _, _ = argon2id.DecodeHash(phc) })
+	foreign := false
+	h.Observe(false, func(phc string) {
+		computed, _, _, _ = argon2id.DecodeHash(phc)
+		_, err := foreignhash.Read(phc)
+		foreign = err == nil
+	})
 	for _, s := range []string{h.DecoyHash().Reveal(), "", "$argon2id$v=19$m=64,t=1,p=1$" + b64salt + "$" + b64key,
 		"$argon2id$v=19$m=4294967295,t=1,p=1$" + b64salt + "$" + b64key, "$argon2id$v=19$m=64,t=0,p=0$$", "$$$$$$"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		computed = nil
+		computed, foreign = nil, false
 		ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"), account.NewPHC(s))
 		if ok || err != nil && !errors.Is(err, account.ErrBadHash) {
 			t.Errorf("%q: %v, %v", s, ok, err)
 		}
-		if (err == nil) != (computed != nil) {
+		if (err == nil) != (computed != nil || foreign) {
 			t.Errorf("%q: error %v, computed %v", s, err, computed)
 		}
 		if p := computed; p != nil && (p.Memory > 256<<10 || p.Memory < 8 || p.Iterations < 1 || p.Iterations > 16 ||
@@ -267,7 +278,7 @@ func TestFullQueueIsBusyAtOnce(t *testing.T) {
 		if _, _, err := h.Verify(t.Context(), account.Asker{}, p, h.DecoyHash()); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("Verify: %v, want ErrBusy", err)
 		}
-		if err := h.Decoy(t.Context(), account.Asker{}, p); !errors.Is(err, account.ErrBusy) {
+		if err := h.Decoy(t.Context(), account.Asker{}, "nobody", p); !errors.Is(err, account.ErrBusy) {
 			t.Errorf("Decoy: %v, want ErrBusy", err)
 		}
 		close(release)

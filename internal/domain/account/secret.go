@@ -84,6 +84,14 @@ func (p Password) spellings() []string {
 	return []string{p.reveal(), p.typed.reveal()}
 }
 
+// spelled is the password as a hash has it: other systems hash what was typed.
+func (p Password) spelled(foreign bool) string {
+	if foreign && p.typed.text != nil {
+		return p.typed.reveal()
+	}
+	return p.reveal()
+}
+
 // A PHC is a password hash in the PHC string format, such as
 // $argon2id$v=19$m=19456,t=2,p=1$salt$key. It cannot print itself, since
 // a reader of a hash can guess passwords against it at leisure. The zero PHC

@@ -82,12 +82,12 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 	if overlong(p) {
 		return User{}, fmt.Errorf("account: authenticate: %w", ErrWrong)
 	}
-	u, err := s.lookup(ctx, username)
+	u, name, err := s.lookup(ctx, username)
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
 	}
 	// The zero User of an unknown name has no password, and is refused as such.
-	rehash, err := s.verify(ctx, by, u, p)
+	rehash, err := s.verify(ctx, by, name, u, p)
 	if err == nil && u.Disabled() {
 		err = ErrDisabled
 	}
@@ -131,17 +131,17 @@ func Unacceptable(username string, p Password) error {
 }
 
 // lookup asks the store also for what is no name. No account has it, and the
-// question takes as long as for a name.
-func (s *Service) lookup(ctx context.Context, username string) (User, error) {
-	name, err := NormalizeUsername(username)
+// question takes as long as for a name. It returns the name that it has asked for.
+func (s *Service) lookup(ctx context.Context, username string) (u User, name string, err error) {
+	name, err = NormalizeUsername(username)
 	if err != nil {
 		name = noName
 	}
 	u, lookupErr := s.Users.ByUsername(ctx, name)
 	if err != nil && lookupErr == nil {
-		return User{}, ErrNotFound
+		return User{}, name, ErrNotFound
 	}
-	return u, lookupErr
+	return u, name, lookupErr
 }
 
 // noName is looked up in the place of a text that is no name. It is none
@@ -150,9 +150,9 @@ const noName = "-"
 
 // verify returns ErrWrong unless p is the password of u, and ErrUndecided if it
 // did not come to comparing them.
-func (s *Service) verify(ctx context.Context, by Asker, u User, p Password) (rehash bool, err error) {
+func (s *Service) verify(ctx context.Context, by Asker, name string, u User, p Password) (rehash bool, err error) {
 	if u.PasswordHash.IsZero() {
-		if err := s.Hasher.Decoy(ctx, by, p); err != nil {
+		if err := s.Hasher.Decoy(ctx, by, name, p); err != nil {
 			return false, Undecided(err)
 		}
 		return false, ErrWrong
@@ -217,7 +217,7 @@ func (s *Service) VerifyPassword(ctx context.Context, by Asker, u User, p Passwo
 	if overlong(p) {
 		return fmt.Errorf("account: verify password: %w", ErrWrong)
 	}
-	if _, err := s.verify(ctx, by, u, p); err != nil {
+	if _, err := s.verify(ctx, by, u.Username, u, p); err != nil {
 		return fmt.Errorf("account: verify password: %w", err)
 	}
 	return nil

@@ -97,6 +97,9 @@ type User struct {
 	ID       idworker.ID
 	Username string // as NormalizeUsername returns it
 	Role     Role
+	// ExternalID is what another system calls the user; empty if it has no name there. No
+	// two users have the same.
+	ExternalID string
 
 	PasswordHash PHC
 	// PasswordVersion begins at 1 and grows with every change of password, and
@@ -104,6 +107,9 @@ type User struct {
 	// when the same password is hashed anew. A login that verified version 3 must not open when
 	// the row is at 4.
 	PasswordVersion int64
+	// ImportedVersion is the version of the password with which the user was imported;
+	// zero for others.
+	ImportedVersion int64
 
 	// SecondFactorAt is since when a login needs a code beside the password; zero
 	// if it does not.
@@ -116,6 +122,12 @@ type User struct {
 
 // Disabled reports whether the account may not log in.
 func (u User) Disabled() bool { return !u.DisabledAt.IsZero() }
+
+// BroughtPassword reports whether the password is one that another system has accepted, and
+// that was imported: the rules for new passwords do not hold for it.
+func (u User) BroughtPassword() bool {
+	return u.ImportedVersion != 0 && u.ImportedVersion == u.PasswordVersion
+}
 
 // HasSecondFactor reports whether a login needs a code beside the password.
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }

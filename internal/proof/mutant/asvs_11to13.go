@@ -35,8 +35,8 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"11.2.2", "an old hash of a password stays", "internal/domain/account/hasher.go",
-				"return ok, ok && weaker, nil",
-				"return ok, ok && weaker && false, nil",
+				"return ok, ok && s.weaker, nil",
+				"return ok, ok && s.weaker && false, nil",
 				"internal/domain/account", "TestRehashWhenParametersRise", "",
 			},
 			{

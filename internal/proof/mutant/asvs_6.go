@@ -8,7 +8,7 @@ func asvs6Passwords() []asvsBreak {
 	return slices.Concat(
 		breaks("6.1.2", "a word of this place is forgotten", account+"/common.go", `"flakepass", "flake", "pass", `, `"pass", `, account, "TestCommonPasswordsAreRefused"),
 		breaks("6.2.1", "14 characters are enough", account+"/password.go", "minPassword      = 15", "minPassword      = 14", account, "TestPasswordLimits"),
-		breaks("6.2.1", "a short password is enough alone", "internal/domain/login/login.go", "\t\tif !p.Alone() {\n\t\t\treturn account.ErrShort\n\t\t}\n", "", "internal/domain/login", "TestAShortPasswordNeedsASecondFactor"),
+		breaks("6.2.1", "a short password is enough alone", "internal/domain/login/login.go", "\t\tif !p.Alone() && !user.BroughtPassword() {\n\t\t\treturn account.ErrShort\n\t\t}\n", "", "internal/domain/login", "TestAShortPasswordNeedsASecondFactor"),
 		breaks("6.2.2", "a new password is not kept", "internal/domain/login/password.go",
 			"s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, hash, e)\n", "s.Users.ResetPassword(ctx, user.ID, user.PasswordVersion, user.PasswordHash, e)\n\t\t_ = hash\n",
 			"internal/domain/login", "TestChangePasswordEndsTheLoginAndSaysSo"),
@@ -58,7 +58,7 @@ func asvs6Guessing() []asvsBreak {
 		breaks("6.3.4", "a page takes the token from a header", asvsUI+"/cookie.go",
 			"\t\treturn flakepass.Token{}, flakepass.ErrMissing\n", "\t\tif h := r.Header.Get(\"Authorization\"); len(h) > 7 {\n\t\t\treturn flakepass.ParseToken(h[7:])\n\t\t}\n\t\treturn flakepass.Token{}, flakepass.ErrMissing\n",
 			asvsUI, "TestPagesTakeNoHeader"),
-		breaks("6.3.8", "nothing is hashed for a name that no account has", account+"/service.go", "if err := s.Hasher.Decoy(ctx, by, p); err != nil {", "if err := ctx.Err(); err != nil {", account, "TestEveryFailureDoesTheSameWork"),
+		breaks("6.3.8", "nothing is hashed for a name that no account has", account+"/service.go", "if err := s.Hasher.Decoy(ctx, by, name, p); err != nil {", "if err := ctx.Err(); err != nil {", account, "TestEveryFailureDoesTheSameWork"),
 		breaks("6.3.8", "what is hashed then is cheap", account+"/hasher.go", "decoy: newDecoy(p),", "decoy: newDecoy(Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1}),", account, "TestDecoyIsAHashOfTodaysCost"),
 	)
 }
