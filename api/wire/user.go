@@ -4,9 +4,10 @@ package wire
 type User struct {
 	ID         ID     `json:"id"` // never changes, never reused
 	Username   string `json:"username"`
-	Role       string `json:"role"`                 // user, service or admin
-	HasFactor  bool   `json:"second_factor"`        // a login needs a code beside the password
-	DisabledAt Time   `json:"disabled_at,omitzero"` // zero for one that is enabled
+	ExternalID string `json:"external_id,omitempty"` // what another system calls the user; empty if nothing
+	Role       string `json:"role"`                  // user, service or admin
+	HasFactor  bool   `json:"second_factor"`         // a login needs a code beside the password
+	DisabledAt Time   `json:"disabled_at,omitzero"`  // zero for one that is enabled
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
 }

@@ -22,6 +22,9 @@ type Action string
 // The actions.
 const (
 	UserCreated     Action = "user.created"
+	ImportBegun     Action = "user.import_begun"
+	UsersImported   Action = "user.imported" // with how many
+	HashesExported  Action = "user.hashes_exported"
 	UserDisabled    Action = "user.disabled"
 	UserEnabled     Action = "user.enabled"
 	RoleChanged     Action = "user.role_changed"

@@ -37,7 +37,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
-		UserCreated, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
+		UserCreated, ImportBegun, UsersImported, HashesExported, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, RegistrationRefused, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, CommitsLost,

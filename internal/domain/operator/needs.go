@@ -29,6 +29,7 @@ const (
 	endLogin
 	endAllLogins
 	setPolicy
+	exportHashes
 	verbCount // how many there are
 )
 
@@ -50,6 +51,7 @@ var needs = [verbCount]audit.Need{
 	endLogin:         audit.NeedsAdmin,
 	endAllLogins:     audit.NeedsProof,
 	setPolicy:        audit.NeedsProof,
+	exportHashes:     audit.NeedsProof,
 }
 
 // create is the verb that makes an account with that role.

@@ -15,12 +15,13 @@ import (
 type bar struct {
 	w        io.Writer
 	terminal bool
-	total    int64 // 0 if not known
+	what     string // is counted
+	total    int64  // 0 if not known
 	shown    time.Time
 }
 
-func (a *app) bar(total int64) *bar {
-	return &bar{w: a.errs, terminal: isTerminal(a.errs), total: total, shown: time.Now()}
+func (a *app) bar(what string, total int64) *bar {
+	return &bar{w: a.errs, what: what, terminal: isTerminal(a.errs), total: total, shown: time.Now()}
 }
 
 // isTerminal reports whether a person reads what is written to w.
@@ -40,14 +41,14 @@ func (b *bar) show(n int64) {
 	}
 	b.shown = time.Now()
 	if !b.terminal {
-		_, _ = fmt.Fprintf(b.w, "%d logins so far\n", n)
+		_, _ = fmt.Fprintf(b.w, "%d %s so far\n", n, b.what)
 		return
 	}
 	const width = 30
-	line := fmt.Sprintf("%d logins", n)
+	line := fmt.Sprintf("%d %s", n, b.what)
 	if b.total > 0 {
 		full := int(min(n, b.total) * width / b.total)
-		line = fmt.Sprintf("[%s%s] %d of %d logins", strings.Repeat("#", full), strings.Repeat(" ", width-full), n, b.total)
+		line = fmt.Sprintf("[%s%s] %d of %d %s", strings.Repeat("#", full), strings.Repeat(" ", width-full), n, b.total, b.what)
 	}
 	_, _ = fmt.Fprintf(b.w, "\r\x1b[K%s", line)
 }

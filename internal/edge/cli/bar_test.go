@@ -10,7 +10,7 @@ import (
 func TestBarIsALineNowAndThen(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	b := &bar{w: &out, terminal: true, total: 200}
+	b := &bar{w: &out, what: "logins", terminal: true, total: 200}
 	b.show(50)
 	if b.shown.IsZero() {
 		t.Error("it does not remember when it was shown")
@@ -27,7 +27,7 @@ func TestBarIsALineNowAndThen(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	out.Reset()
-	b = &bar{w: &out}
+	b = &bar{w: &out, what: "logins"}
 	b.show(7)
 	b.end()
 	if got := out.String(); got != "7 logins so far\n" {

@@ -78,6 +78,8 @@ var languages = map[string]func(t *testing.T, all []block){
 		"cmd/            main": "a drawing; arch_test.go holds the arrows",
 		"product lines ":       "package stats holds the numbers to what is true",
 	}),
+	"python": checkedElsewhere(map[string]string{"import json\nfrom django": "TestExamplesOfMovingUsers runs it in a real Django"}),
+	"js":     checkedElsewhere(map[string]string{`import { users } from "./users.mjs";`: "TestExamplesOfMovingUsers runs it in Node.js"}),
 	"kotlin": checkedElsewhere(map[string]string{"class TokenStore(": "needs the Android SDK"}),
 	"swift":  checkedElsewhere(map[string]string{"enum Keychain {": "needs the frameworks of Apple"}),
 }

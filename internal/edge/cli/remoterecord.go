@@ -25,7 +25,7 @@ func (c remoteSweep) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		bar, tick := a.bar(0), time.NewTicker(500*time.Millisecond)
+		bar, tick := a.bar("logins", 0), time.NewTicker(500*time.Millisecond)
 		defer tick.Stop()
 		for r.Outcome == string(sweep.Running) {
 			select {

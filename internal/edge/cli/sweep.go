@@ -77,7 +77,7 @@ func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
 }
 
 func (c sweepCommand) count(a *app, d run.Sweeper) error {
-	bar := a.bar(0)
+	bar := a.bar("logins", 0)
 	n, err := d.Count(a.ctx, bar.show)
 	bar.end()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c sweepCommand) count(a *app, d run.Sweeper) error {
 // waits for it, and can stop it.
 func (c sweepCommand) sweep(a *app, d run.Sweeper) error {
 	d.Limits.Rows, d.Limits.Time = math.MaxInt, math.MaxInt64
-	bar := a.bar(0)
+	bar := a.bar("logins", 0)
 	if bar.terminal && !c.JSON {
 		n, err := d.Count(a.ctx, bar.show)
 		if err != nil {

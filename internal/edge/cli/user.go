@@ -29,6 +29,9 @@ type userCommand struct {
 	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogout  `cmd:"" help:"End a user's logins, or everybody's."`
 
+	Import userImport `cmd:"" help:"Add the users of another system, with the hashes of their passwords."`
+	Export userExport `cmd:"" help:"Print all users, as import takes them."`
+
 	SecondFactor userSecondFactor `cmd:"" help:"Remove a second factor that was lost; encrypt the secrets of all under a new key."`
 }
 

@@ -40,13 +40,22 @@ func (c userList) show(out io.Writer, users []wire.User) error {
 		}
 	}
 	return show(out, c.JSON, lines, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tSTATE\tCREATED")
+		head := "ID\tUSERNAME\tROLE\tSTATE\tCREATED"
+		external := slices.ContainsFunc(users, func(u wire.User) bool { return u.ExternalID != "" })
+		if external {
+			head += "\tEXTERNAL ID"
+		}
+		_, _ = fmt.Fprintln(w, head)
 		for _, u := range users {
 			state := "enabled"
 			if !u.DisabledAt.IsZero() {
 				state = "disabled " + u.DisabledAt.Format(time.RFC3339)
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.ID, printable(u.Username), printable(u.Role), state, u.CreatedAt.Format(time.RFC3339))
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", u.ID, printable(u.Username), printable(u.Role), state, u.CreatedAt.Format(time.RFC3339))
+			if external {
+				_, _ = fmt.Fprint(w, "\t", printable(u.ExternalID))
+			}
+			_, _ = fmt.Fprintln(w)
 		}
 	})
 }

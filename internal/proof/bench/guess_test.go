@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,15 +34,68 @@ func BenchmarkGuess(b *testing.B) {
 	seed(b, data)
 	disable(b, data, 1)
 	s := startFlakepass(b, buildFlakepass(b), data)
-	client := &http.Client{Timeout: time.Minute}
-	kinds := []struct {
-		name string
-		user func(i int) string
-	}{
+	kinds := []guessed{
 		{"unknown", func(i int) string { return fmt.Sprintf("nobody.%06d", i) }},
 		{"wrong", func(i int) string { return fmt.Sprintf("person.%06d", 2+i%(people-2)) }},
 		{"disabled", func(int) string { return "person.000001" }},
 	}
+	guess(b, s, kinds, n)
+}
+
+// BenchmarkGuessAmongImported is BenchmarkGuess where half of the accounts were imported,
+// with hashes of bcrypt and of Django: for a name that no account has, and one of any
+// account. That unknown names were slower or faster is one question; the other is whether
+// they take each of the three times as often as accounts do, which the shares of refusals
+// say that took long.
+func BenchmarkGuessAmongImported(b *testing.B) {
+	n, err := strconv.Atoi(os.Getenv("GUESSES"))
+	if err != nil {
+		n = testenv.Brief(100, 2)
+	}
+	data := b.TempDir()
+	seed(b, data)
+	bring(b, data)
+	s := startFlakepass(b, buildFlakepass(b), data)
+	guess(b, s, []guessed{
+		{"unknown", func(i int) string { return fmt.Sprintf("nobody.%06d", i) }},
+		{"account", func(i int) string {
+			if i%4 < 2 {
+				return fmt.Sprintf("person.%06d", i/4%people)
+			}
+			return fmt.Sprintf("brought.%06d", i%people)
+		}},
+	}, n)
+}
+
+// bring imports as many users as there are.
+func bring(b *testing.B, data string) {
+	b.Helper()
+	var lines strings.Builder
+	for i := range people {
+		hash := "$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"
+		if i%2 == 0 {
+			hash = "pbkdf2_sha256$600000$seasalt$P4UiMPVduVWIL/oS1GzH+IofsccjJNM5hUTikBvi5to="
+		}
+		_, _ = fmt.Fprintf(&lines, `{"username":"brought.%06d","password_hash":%q}`+"\n", i, hash)
+	}
+	cmd := exec.CommandContext(b.Context(), buildFlakepass(b), "user", "import", "-")
+	cmd.Env, cmd.Stdin = []string{"FLAKEPASS_DATA_DIR=" + data}, strings.NewReader(lines.String())
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+}
+
+// A guessed is a kind of names at which passwords are guessed.
+type guessed struct {
+	name string
+	user func(i int) string
+}
+
+// guess guesses n times at each kind, in an order drawn at random, and compares each kind
+// with the first.
+func guess(b *testing.B, s *httpServer, kinds []guessed, n int) {
+	b.Helper()
+	client := &http.Client{Timeout: time.Minute}
 	took := make([][]float64, len(kinds))
 	order := make([]int, 0, n*len(kinds))
 	for i := range n * len(kinds) {
@@ -74,6 +128,7 @@ func BenchmarkGuess(b *testing.B) {
 		slower := u.U / float64(u.N1*u.N2)
 		b.ReportMetric(slower, kinds[kind].name+"-slower")
 		b.ReportMetric(u.P, kinds[kind].name+"-p")
+		b.Logf("quarters: %v, and %v of unknown names", quartiles(took[kind]), quartiles(took[0]))
 		b.Logf("%d of each: a refusal of kind %q takes longer than one of an unknown name with a chance of %.3f; p = %.2f; medians %v and %v",
 			n, kinds[kind].name, slower, u.P, median(took[kind]), median(took[0]))
 	}
@@ -81,4 +136,14 @@ func BenchmarkGuess(b *testing.B) {
 
 func median(of []float64) time.Duration {
 	return time.Duration((&stats.Sample{Xs: of}).Sort().Quantile(0.5)).Round(10 * time.Microsecond)
+}
+
+// quartiles are times of which a tenth, a quarter, half, three quarters and nine tenths are
+// shorter.
+func quartiles(of []float64) (all []time.Duration) {
+	sample := (&stats.Sample{Xs: of}).Sort()
+	for _, q := range []float64{0.1, 0.25, 0.5, 0.75, 0.9} {
+		all = append(all, time.Duration(sample.Quantile(q)).Round(time.Millisecond))
+	}
+	return all
 }

@@ -12,6 +12,11 @@ import (
 
 // login logs in, and returns the token.
 func login(ctx context.Context, base, name string) (string, error) {
+	return loginWith(ctx, base, name, password)
+}
+
+// loginWith is login with that password.
+func loginWith(ctx context.Context, base, name, password string) (string, error) {
 	body := fmt.Sprintf(`{"username":%q,"password":%q}`, name, password)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+"/v1/login", strings.NewReader(body))
 	if err != nil {

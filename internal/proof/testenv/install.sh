@@ -2,8 +2,8 @@
 # Installs what the tests need and this machine lacks: redis-server,
 # mariadb-server with Galera and what its nodes copy their data with, HAProxy, a
 # library that sets the clock of one process, nginx, ZooKeeper with a Java to run
-# it, Chromium, Node.js with npm, a C compiler for the race detector, and a MySQL
-# server.
+# it, Chromium, Node.js with npm, a C compiler for the race detector, PHP and the
+# libraries of Python that hash passwords elsewhere, and a MySQL server.
 # Does nothing, in a few milliseconds, when everything is there.
 #
 # Debian's stable releases carry no MySQL, only MariaDB, and the two differ
@@ -52,6 +52,10 @@ missing() {
 	have node || echo nodejs
 	have npm || echo npm
 	have ps || echo procps
+	have php || echo php-cli
+	for library in django passlib bcrypt argon2; do
+		[ -d "/usr/lib/python3/dist-packages/$library" ] || echo "python3-$library"
+	done
 	have cc || have gcc || echo gcc libc6-dev
 	have chromium || echo chromium
 }

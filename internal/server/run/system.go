@@ -107,12 +107,13 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 }
 
 // openPasswords opens what checks passwords and second factors.
-func (s *system) openPasswords(ctx, _ context.Context) (err error) {
+func (s *system) openPasswords(ctx, work context.Context) (err error) {
 	engine, closeEngine := newEngine(ctx, s.cfg, s.log, s.metrics)
 	s.ends = append(s.ends, closeEngine)
 	if s.hasher, err = NewHasher(s.cfg, engine); err != nil {
 		return err
 	}
+	s.running.Go(func() { formats{s.db, s.hasher, s.log}.run(work) })
 	var unread func()
 	if s.cfg.BreachedPasswords != "" {
 		unread = s.metrics.BreachedUnread()
@@ -139,6 +140,7 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 	s.sweeper.After = func(ctx context.Context) {
 		events.AfterSweep(ctx)
 		clearGuards(ctx, s.db, s.log)
+		formats{s.db, s.hasher, s.log}.afterSweep(ctx)
 	}
 	s.running.Go(func() { s.sweeper.Run(work) })
 	return nil

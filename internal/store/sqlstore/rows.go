@@ -14,15 +14,17 @@ import (
 
 // A userRow is the account half of a user's row: all that GORM may write.
 type userRow struct {
-	ID              int64  `gorm:"primaryKey;autoIncrement:false"`
-	Username        string `gorm:"<-:create"`
-	PasswordHash    string `gorm:"<-:create"`
-	PasswordVersion int64  `gorm:"<-:create"`
-	Role            string `gorm:"<-:create"`
-	DisabledAt      *int64 `gorm:"<-:create"`
-	SecondFactorAt  *int64 `gorm:"->"` // secondfactor.go writes it
-	CreatedAt       int64  `gorm:"autoCreateTime:false"`
-	UpdatedAt       int64  `gorm:"autoUpdateTime:false"`
+	ID              int64   `gorm:"primaryKey;autoIncrement:false"`
+	Username        string  `gorm:"<-:create"`
+	PasswordHash    string  `gorm:"<-:create"`
+	PasswordVersion int64   `gorm:"<-:create"`
+	Role            string  `gorm:"<-:create"`
+	DisabledAt      *int64  `gorm:"<-:create"`
+	ExternalID      *string `gorm:"<-:create"`
+	ImportedVersion *int64  `gorm:"<-:create"`
+	SecondFactorAt  *int64  `gorm:"->"` // secondfactor.go writes it
+	CreatedAt       int64   `gorm:"autoCreateTime:false"`
+	UpdatedAt       int64   `gorm:"autoUpdateTime:false"`
 }
 
 func (userRow) TableName() string { return "users" }
@@ -35,6 +37,12 @@ func (r *userRow) user() account.User {
 	}
 	if r.DisabledAt != nil {
 		u.DisabledAt = fromMillis(*r.DisabledAt)
+	}
+	if r.ExternalID != nil {
+		u.ExternalID = *r.ExternalID
+	}
+	if r.ImportedVersion != nil {
+		u.ImportedVersion = *r.ImportedVersion
 	}
 	if r.SecondFactorAt != nil {
 		u.SecondFactorAt = fromMillis(*r.SecondFactorAt)

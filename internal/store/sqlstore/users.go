@@ -88,11 +88,7 @@ func (u *Users) CreateFirstAdmin(ctx context.Context, user account.User, events 
 }
 
 func (u *Users) create(db *gorm.DB, user account.User) error {
-	row := userRow{
-		ID: int64(user.ID), Username: user.Username, PasswordHash: user.PasswordHash.Reveal(),
-		PasswordVersion: user.PasswordVersion, Role: string(user.Role),
-		CreatedAt: user.CreatedAt.UnixMilli(), UpdatedAt: user.UpdatedAt.UnixMilli(),
-	}
+	row := rowOf(&user)
 	err := db.Create(&row).Error
 	if !errors.Is(err, gorm.ErrDuplicatedKey) {
 		return err

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/flakepass/flakepass/internal/domain/operator"
+)
+
+// maxLine is the longest line of a file, in bytes. Fields have far less.
+const maxLine = 64 << 10
+
+// An importFile is read line by line. Each line is a user: an object of JSON, or a record of
+// CSV below a header that names its fields. So a bad line spoils no other one, and what is
+// in memory does not depend on the file.
+type importFile struct {
+	in   *bufio.Reader
+	line int
+	err  error // of the file; set when the lines have ended
+}
+
+func newImportFile(r io.Reader) *importFile { return &importFile{in: bufio.NewReaderSize(r, maxLine)} }
+
+var errLineTooLong = fmt.Errorf("must have at most %d bytes", maxLine)
+
+// next is the next line that is not empty, without its end.
+func (f *importFile) next() (text []byte, bad error, ok bool) {
+	for {
+		text, err := f.in.ReadSlice('\n')
+		f.line++
+		long := errors.Is(err, bufio.ErrBufferFull)
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = f.in.ReadSlice('\n')
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			f.err = err
+			return nil, nil, false
+		}
+		if f.line == 1 {
+			text = bytes.TrimPrefix(text, []byte("\ufeff"))
+		}
+		text = bytes.TrimSpace(text)
+		switch {
+		case long:
+			return nil, errLineTooLong, true
+		case len(text) > 0 && !utf8.Valid(text):
+			return nil, errors.New("must be text in UTF-8"), true
+		case len(text) > 0:
+			return text, nil, true
+		case err != nil:
+			return nil, nil, false
+		}
+	}
+}
+
+// lines are the users of the file, each with the number of its line. A header that cannot be
+// used is an error.
+func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
+	first, bad, ok := f.next()
+	read := readJSONLine
+	switch {
+	case f.err != nil:
+		return nil, f.err
+	case !ok:
+		return func(func(operator.Incoming) bool) {}, nil
+	case bad != nil || first[0] != '{':
+		if bad != nil {
+			return nil, fmt.Errorf("line %d: %w", f.line, bad)
+		}
+		header, err := readCSVHeader(first)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", f.line, err)
+		}
+		read = func(text []byte) (operator.Incoming, error) { return readCSVLine(header, text) }
+		first, bad, ok = f.next()
+	}
+	return func(yield func(operator.Incoming) bool) {
+		for text, bad, ok := first, bad, ok; ok; text, bad, ok = f.next() {
+			in := operator.Incoming{Bad: bad}
+			if bad == nil {
+				if in, bad = read(text); bad != nil {
+					in = operator.Incoming{Bad: bad}
+				}
+			}
+			if in.Line = f.line; !yield(in) {
+				return
+			}
+		}
+	}, nil
+}
+
+// An importLine is a line of JSON, as `user export` writes it, too.
+type importLine struct {
+	Username   string          `json:"username"`
+	ExternalID string          `json:"external_id,omitempty"`
+	Hash       string          `json:"password_hash,omitempty"`
+	Short      string          `json:"hash,omitempty"` // the same
+	Role       string          `json:"role,omitempty"`
+	Disabled   bool            `json:"disabled,omitempty"`
+	Created    json.RawMessage `json:"created,omitempty"` // a text or a number
+}
+
+// readJSONLine reads one object. Members that are not known are refused: a name that is
+// mistyped would make accounts without passwords.
+func readJSONLine(text []byte) (operator.Incoming, error) {
+	var raw importLine
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&raw); err != nil {
+		return operator.Incoming{}, badJSON(err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return operator.Incoming{}, errors.New("must be one object of JSON")
+	}
+	created := strings.Trim(string(raw.Created), `"`)
+	if created == "null" {
+		created = ""
+	}
+	return incoming(raw.Username, raw.ExternalID, raw.Hash, raw.Short, raw.Role, raw.Disabled, created)
+}
+
+// badJSON says what is wrong without repeating a value.
+func badJSON(err error) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
+		return fmt.Errorf("%s must be of another type", wrong.Field)
+	}
+	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+		return fmt.Errorf("has a member %s that is not known; the members are %s", name, strings.Join(importFields, ", "))
+	}
+	return errors.New("is no object of JSON")
+}
+
+// importFields are the fields of a line. hash is another name of password_hash.
+var importFields = []string{"username", "external_id", "password_hash", "hash", "role", "disabled", "created"}
+
+// readCSVHeader reads the names of the fields.
+func readCSVHeader(text []byte) ([]string, error) {
+	header, err := csv.NewReader(bytes.NewReader(text)).Read()
+	if err != nil {
+		return nil, errors.New("is neither an object of JSON nor a header of CSV")
+	}
+	for i, name := range header {
+		if !slices.Contains(importFields, name) || slices.Contains(header[:i], name) {
+			return nil, fmt.Errorf("the header has %q, which is not known or there twice; the fields are %s", printable(name), strings.Join(importFields, ", "))
+		}
+	}
+	if !slices.Contains(header, "username") {
+		return nil, errors.New("the header has no username")
+	}
+	return header, nil
+}
+
+// readCSVLine reads a record, which is one line: no field has an end of a line in it.
+func readCSVLine(header []string, text []byte) (operator.Incoming, error) {
+	record, err := csv.NewReader(bytes.NewReader(text)).Read()
+	if err != nil {
+		return operator.Incoming{}, errors.New("is no record of CSV in one line")
+	}
+	if len(record) != len(header) {
+		return operator.Incoming{}, fmt.Errorf("has %d fields, and the header %d", len(record), len(header))
+	}
+	value := func(name string) string {
+		if i := slices.Index(header, name); i >= 0 {
+			return record[i]
+		}
+		return ""
+	}
+	disabled := false
+	if text := value("disabled"); text != "" {
+		if disabled, err = strconv.ParseBool(text); err != nil {
+			return operator.Incoming{}, errors.New("disabled must be true or false")
+		}
+	}
+	return incoming(value("username"), value("external_id"), value("password_hash"), value("hash"), value("role"), disabled, value("created"))
+}
+
+func incoming(name, externalID, hash, short, role string, disabled bool, created string) (operator.Incoming, error) {
+	if hash != "" && short != "" {
+		return operator.Incoming{}, errors.New("has both password_hash and hash")
+	}
+	at, err := readCreated(created)
+	if err != nil {
+		return operator.Incoming{}, err
+	}
+	return operator.Incoming{Username: name, ExternalID: externalID, Hash: hash + short, Role: role, Disabled: disabled, Created: at}, nil
+}
+
+// readCreated reads a time in RFC 3339 or in Unix seconds. The empty text is none.
+func readCreated(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return time.Unix(seconds, 0), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, errors.New("created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds")
+	}
+	return at, nil
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/flakepass/flakepass/internal/domain/operator"
+)
+
+// linesOf is what a file says, a text for each line.
+func linesOf(t *testing.T, text string) (lines []string, err error) {
+	t.Helper()
+	file := newImportFile(iotest.HalfReader(strings.NewReader(text)))
+	all, err := file.lines()
+	if err != nil {
+		return nil, err
+	}
+	for in := range all {
+		what := fmt.Sprintf("%d %s|%s|%s|%s|%v|%d", in.Line, in.Username, in.ExternalID, in.Hash, in.Role, in.Disabled, max(0, in.Created.Unix()))
+		if in.Bad != nil {
+			what = fmt.Sprintf("%d bad: %v", in.Line, in.Bad)
+		}
+		lines = append(lines, what)
+	}
+	return lines, file.err
+}
+
+// TestLinesOfAFile: each line is read by itself, and a bad one spoils no other.
+func TestLinesOfAFile(t *testing.T) {
+	long := strings.Repeat("x", maxLine)
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"JSON": {"\ufeff" + `{"username":"ada","external_id":"1","password_hash":"h","role":"admin","disabled":true,"created":"1970-01-01T00:01:00Z"}` + "\r\n\n" +
+			`{"username":"bob","hash":"h","created":70}` + "\n" + `{"username":"eve","created":null}`,
+			[]string{"1 ada|1|h|admin|true|60", "3 bob||h||false|70", "4 eve||||false|0"}},
+		"CSV": {"created,username,disabled,external_id\n60,ada,1,7\n" + `"1970-01-01T00:02:00+00:00","bo,b",,"a ""b"""` + "\n,eve,false,",
+			[]string{"2 ada|7|||true|60", `3 bo,b|a "b"|||false|120`, "4 eve||||false|0"}},
+		"bad JSON": {`{"username":"ada"}` + "\n" + `{"username":` + "\n" + `{"username":"x"} y` + "\n" + `{"username":"x"}]` + "\n" + `{"username":7}` + "\n" + `{"user":"x"}` + "\n" +
+			`{"username":"x","created":"yesterday"}` + "\n" + `{"username":"x","hash":"a","password_hash":"b"}` + "\n[]\n\"\xff\"\n" + `{"a":"` + long + "\"}\n" + `{"username":"bob"}`,
+			[]string{"1 ada||||false|0", "2 bad: is no object of JSON", "3 bad: must be one object of JSON", "4 bad: must be one object of JSON", "5 bad: username must be of another type",
+				`6 bad: has a member "user" that is not known; the members are username, external_id, password_hash, hash, role, disabled, created`,
+				"7 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds", "8 bad: has both password_hash and hash", "9 bad: is no object of JSON",
+				"10 bad: must be text in UTF-8", "11 bad: must have at most 65536 bytes", "12 bob||||false|0"}},
+		"bad CSV": {"username,hash,disabled\nada,\"h\nbob,h,0\neve,h\nmal,h,maybe\n" + long + ",h,0\nzoe,h,",
+			[]string{"2 bad: is no record of CSV in one line", "3 bob||h||false|0", "4 bad: has 2 fields, and the header 3", "5 bad: disabled must be true or false",
+				"6 bad: must have at most 65536 bytes", "7 zoe||h||false|0"}},
+		"empty":       {"\n \n", nil},
+		"header only": {"username\n", nil},
+	} {
+		if got, err := linesOf(t, c.text); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v\n got %q\nwant %q", name, err, got, c.want)
+		}
+	}
+	for _, header := range []string{"name\nada", "username,username\nada,bob", "external_id\n1", "[]", "\"\n", "\xff\n", long} {
+		if lines, err := linesOf(t, header); err == nil {
+			t.Errorf("%.20q: %q", header, lines)
+		}
+	}
+	broken := errors.New("broken")
+	file := newImportFile(io.MultiReader(strings.NewReader("username\nada\n"), iotest.ErrReader(broken)))
+	all, err := file.lines()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for range all {
+		n++
+	}
+	if n != 1 || !errors.Is(file.err, broken) {
+		t.Errorf("%d lines, %v", n, file.err)
+	}
+}
+
+// FuzzImportLines: every line that is not empty is one user or one that is bad, with its
+// number, whatever stands in it; and what is wrong with it is said without repeating it.
+func FuzzImportLines(f *testing.F) {
+	f.Add([]byte(`{"username":"ada","created":1}` + "\n" + `{"username":"b"}`))
+	f.Add([]byte("username,hash\nada,secret-in-the-wrong-place\n\"a\n"))
+	f.Add([]byte("\ufeffusername\r\n\r\nx\r\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file := newImportFile(bytes.NewReader(text))
+		lines, err := file.lines()
+		if err != nil {
+			return
+		}
+		want := 0
+		for i, line := range bytes.Split(text, []byte("\n")) {
+			if i == 0 {
+				line = bytes.TrimPrefix(line, []byte("\ufeff"))
+			}
+			if len(bytes.TrimSpace(line)) > 0 {
+				want++
+			}
+		}
+		got, last := 0, 0
+		lines(func(in operator.Incoming) bool {
+			got++
+			if in.Line <= last || in.Bad != nil && (in.Username != "" || in.Hash != "") {
+				t.Errorf("line %d after %d: %+v", in.Line, last, in)
+			}
+			last = in.Line
+			return true
+		})
+		if got != want && got != want-1 { // a header is no user
+			t.Errorf("%d of %d lines", got, want)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package main
+
+// imports are protections of what comes from other systems: their hashes, and who adds
+// their users.
+func imports() []Mutant {
+	const foreign, account, operator = "internal/domain/account/foreignhash", "internal/domain/account", "internal/domain/operator"
+	return []Mutant{
+		{
+			Name: "imports: a cost bomb is computed", File: foreign + "/foreignhash.go",
+			Old: "case n < least || n > most:", New: "case n < least:", Package: foreign, Test: "^TestCostBombsAreRefused$",
+		}, {
+			Name: "imports: the memory of scrypt has no bound", File: foreign + "/scrypt.go",
+			Old: "work*p > maxWork || ", New: "", Package: foreign, Test: "^TestCostBombsAreRefused$",
+		}, {
+			Name: "imports: a hash has several texts", File: foreign + "/foreignhash.go",
+			Old: "if err != nil || e.EncodeToString(b) != text {", New: "if err != nil {", Package: foreign, Test: "^TestOneTextForEachHash$",
+		}, {
+			Name: "imports: the empty password opens an account", File: foreign + "/foreignhash.go",
+			Old: "h.matches(password) && password != \"\"", New: "h.matches(password)", Package: foreign, Test: "^TestTheEmptyPasswordOpensNothing$",
+		}, {
+			Name: "imports: a zero byte begins a password again", File: foreign + "/bcrypt.go",
+			Old: "return right && !strings.Contains(password, \"\\x00\")", New: "return right && !strings.Contains(password, \"none\")", Package: foreign, Test: "^TestBcryptIsThatOf",
+		}, {
+			Name: "imports: a foreign hash stays after the login", File: account + "/hasher.go",
+			Old: "foreign: true, weaker: true}", New: "foreign: true}", Package: account, Test: "^TestFirstLoginMakesTheHashOurs$",
+		}, {
+			Name: "imports: a digest is kept bare", File: foreign + "/imported.go",
+			Old: "return Imported{Digest: &Digest{name: name, after: after, salt: salt, sum: sum}}, nil", New: "return Imported{Kept: name + string(salt) + string(sum)}, nil",
+			Package: foreign, Test: "^FuzzReadImported$",
+		}, {
+			Name: "imports: an unknown name takes as long as an account of ours", File: account + "/decoys.go",
+			Old: "return c.decoy\n", New: "return h.decoy\n", Package: account, Test: "^TestUnknownNamesCost",
+		}, {
+			Name: "imports: an unknown name stays foreign", File: account + "/decoys.go",
+			Old: "if still < c.left {", New: "if still < 1 {", Package: account, Test: "^TestUnknownNamesCost",
+		}, {
+			Name: "imports: an unknown name changes its format with each look", File: account + "/decoys.go",
+			Old: "hmac.New(sha256.New, m.key)", New: "hmac.New(sha256.New, append(m.key, []byte(newDecoy(h.params).reveal())...))", Package: account, Test: "^TestUnknownNamesCost",
+		}, {
+			Name: "imports: a short password stays good after a change", File: account + "/user.go",
+			Old: "return u.ImportedVersion != 0 && u.ImportedVersion == u.PasswordVersion", New: "return u.ImportedVersion != 0", Package: account, Test: "^TestAChangeDuringTheFirstLogin",
+		}, {
+			Name: "imports: an import asks for no rights", File: "internal/store/sqlstore/imports.go",
+			Old: "may, err := u.DB.authorize(tx, by, need)", New: "may, err := permit{tx, by, need}, error(nil)", Package: "internal/store/sqlstore", Test: "^TestImportNeedsRights$/^SQLite$",
+		}, {
+			Name: "imports: admins are imported without a proof", File: operator + "/importbatch.go",
+			Old: "need = max(need, needs[create(fresh[i].user.Role)])", New: "need = needs[createUser]", Package: operator, Test: "^TestImportOfARole",
+		}, {
+			Name: "imports: another person's hash passes for the same user's", File: operator + "/here.go",
+			Old: "case same && k.PasswordHash.Ours():", New: "case k.PasswordHash.Ours():", Package: operator, Test: "^TestAnotherPersonOfTheSameName$",
+		}, {
+			Name: "imports: hashes leave without a record", File: operator + "/exports.go",
+			Old: "err = x.Store.Record(ctx, e)", New: "_ = e", Package: operator, Test: "^TestExportOfHashes",
+		},
+	}
+}

@@ -1,0 +1,206 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+)
+
+// Known returns the users that have one of the names or of the external IDs, in no order.
+func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]account.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	conn := u.DB.gorm.WithContext(ctx)
+	var rows, more []userRow
+	err := conn.Where("username IN ?", names).Find(&rows).Error
+	if err == nil && len(externalIDs) > 0 {
+		err = conn.Where("external_id IN ?", externalIDs).Find(&more).Error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
+	}
+	users, seen := make([]account.User, 0, len(rows)), map[int64]bool{}
+	for _, row := range append(rows, more...) {
+		if !seen[row.ID] {
+			seen[row.ID] = true
+			users = append(users, row.user())
+		}
+	}
+	return users, nil
+}
+
+// AddAll adds users with events, in one transaction in which by has what need says. It
+// returns [account.ErrExists], and has changed nothing, if a name or an external ID is
+// taken.
+func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, users []account.User, events ...audit.Event) error {
+	statement, args := insertUsers(users)
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err := u.DB.retryIf(ctx, func(err error) bool { return lost(err) && !errors.Is(err, gorm.ErrDuplicatedKey) }, func() error {
+		return u.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+			may, err := u.DB.authorize(tx, by, need)
+			if err == nil {
+				err = tx.Exec(statement, args...).Error
+			}
+			if err != nil {
+				return err
+			}
+			return may.record(events...)
+		})
+	})
+	switch {
+	case errors.Is(err, gorm.ErrDuplicatedKey):
+		return fmt.Errorf("sqlstore: add users: %w", account.ErrExists)
+	case err != nil:
+		return fmt.Errorf("sqlstore: add users: %w", err)
+	}
+	return nil
+}
+
+// insertUsers adds all with one statement.
+func insertUsers(users []account.User) (statement string, args []any) {
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	args = make([]any, 0, 10*len(users))
+	for i := range users {
+		r := rowOf(&users[i])
+		args = append(args, r.ID, r.Username, r.ExternalID, r.PasswordHash, r.PasswordVersion, r.ImportedVersion, r.Role, r.DisabledAt, r.CreatedAt, r.UpdatedAt)
+	}
+	return "INSERT INTO users (id, username, external_id, password_hash, password_version, imported_version, role, disabled_at, created_at, updated_at) VALUES " +
+		strings.Repeat(row+", ", len(users)-1) + row, args
+}
+
+// rowOf is a new user's row.
+func rowOf(u *account.User) userRow {
+	r := userRow{
+		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role),
+		CreatedAt: u.CreatedAt.UnixMilli(), UpdatedAt: u.UpdatedAt.UnixMilli(),
+	}
+	if u.ExternalID != "" {
+		r.ExternalID = &u.ExternalID
+	}
+	if u.ImportedVersion != 0 {
+		r.ImportedVersion = &u.ImportedVersion
+	}
+	if u.Disabled() {
+		at := u.DisabledAt.UnixMilli()
+		r.DisabledAt = &at
+	}
+	return r
+}
+
+// Record writes events that report no change of a row, if by has what they need.
+func (u *Users) Record(ctx context.Context, events ...audit.Event) error {
+	if err := u.DB.write(ctx, func(*gorm.DB) error { return nil }, events...); err != nil {
+		return fmt.Errorf("sqlstore: record: %w", err)
+	}
+	return nil
+}
+
+// A HashFormats counts the formats of the hashes of passwords.
+type HashFormats struct{ DB *DB }
+
+// Begin says that users are being imported, so that the formats are counted from now on.
+func (f *HashFormats) Begin(ctx context.Context) error {
+	known, err := f.Load(ctx)
+	if err != nil || len(known) > 0 {
+		return err
+	}
+	if err := f.save(ctx, []account.FormatCount{{}}); err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) {
+		return err
+	}
+	return nil
+}
+
+// Load is what was counted last; nothing where no import has begun.
+func (f *HashFormats) Load(ctx context.Context) ([]account.FormatCount, error) {
+	var counts []account.FormatCount
+	if err := f.DB.query(ctx, &counts, "SELECT format, imported, users FROM hash_formats"); err != nil {
+		return nil, fmt.Errorf("sqlstore: formats of hashes: %w", err)
+	}
+	return counts, nil
+}
+
+// Hours is how long ago the formats were counted, by the database's clock.
+func (f *HashFormats) Hours(ctx context.Context) (float64, error) {
+	var ago float64
+	err := f.DB.query(ctx, &ago, "SELECT COALESCE(MIN("+f.DB.d.now+" - counted_at), 0) / 3600000.0 FROM hash_formats")
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: formats of hashes: %w", err)
+	}
+	return ago, nil
+}
+
+const formatsPage = 2000
+
+// Count reads the hashes of all users, in the order of their IDs, and keeps how many have
+// which format. imported says that an import has ended: what it finds is what the users
+// have after it. A format of more users than after the last import is one of an import that
+// did not end.
+func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) string, imported bool) ([]account.FormatCount, error) {
+	counted := map[string]int64{}
+	for after := idworker.ID(0); ; {
+		var rows []userRow
+		if err := f.DB.query(ctx, &rows, "SELECT id, password_hash FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), formatsPage); err != nil {
+			return nil, fmt.Errorf("sqlstore: count formats of hashes: %w", err)
+		}
+		for i := range rows {
+			counted[""]++
+			if format := formatOf(account.NewPHC(rows[i].PasswordHash)); format != "" {
+				counted[format]++
+			}
+			after = idworker.ID(rows[i].ID)
+		}
+		if len(rows) < formatsPage {
+			break
+		}
+	}
+	known, err := f.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	before := map[string]int64{}
+	for _, c := range known {
+		before[c.Format] = c.Imported
+		counted[c.Format] += 0
+	}
+	var counts []account.FormatCount
+	for format, n := range counted {
+		was, has := before[format]
+		imported = imported || format != "" && (!has || n > was)
+		counts = append(counts, account.FormatCount{Format: format, Imported: was, Users: n})
+	}
+	if imported {
+		for i := range counts {
+			counts[i].Imported = counts[i].Users
+		}
+	}
+	counts = account.MostCommon(counts)
+	return counts, f.save(ctx, counts)
+}
+
+// save replaces what is kept.
+func (f *HashFormats) save(ctx context.Context, counts []account.FormatCount) error {
+	err := f.DB.transact(ctx, func(tx *gorm.DB) error {
+		if err := tx.Exec("DELETE FROM hash_formats").Error; err != nil {
+			return err
+		}
+		for _, c := range counts {
+			if err := tx.Exec("INSERT INTO hash_formats (format, imported, users, counted_at) VALUES (?, ?, ?, "+f.DB.d.now+")",
+				c.Format, c.Imported, c.Users).Error; err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("sqlstore: keep formats of hashes: %w", err)
+	}
+	return nil
+}
