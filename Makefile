@@ -8,6 +8,7 @@ VERSION      ?=
 VULNDB       ?=
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
+IMPORT       ?= 1000000
 CHAOS        ?= .
 CAMPAIGN     ?= 20m
 CLUSTERS     ?= galera,galera-one,group,semisync
@@ -173,6 +174,10 @@ scale: servers ## build 1 and then 10 million users in a MySQL of its own and me
 	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -durable -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/proof/scale
 
+scale-import: servers ## import a million users into a MySQL of its own (docs/performance.md); IMPORT=n chooses
+	FLAKEPASS_SCALE_IMPORT=$(IMPORT) $(WITHSERVERS) -only mysql -durable -- \
+		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestImportIsFlatAndResumable$$' -timeout 2h ./internal/proof/scale
+
 fuzz: ## fuzz every target for FUZZTIME (10m), several at a time; FUZZ=regexp chooses; inputs are kept in the cache of the tests
 	$(GO) build -o bin/fuzzall ./internal/proof/fuzzall
 	bin/fuzzall -tags $(TAGS) -time $(FUZZTIME) -only '$(FUZZ)' -corpus "$(TESTCACHE)/fuzz"
@@ -191,4 +196,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale fuzz stats install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale scale-import fuzz stats install-servers clean servers
