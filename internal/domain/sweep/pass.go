@@ -223,7 +223,11 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 		return err
 	case len(logins) == 1:
 		l := logins[0]
-		return p.refused(ctx, l.Token, err, "a login that is over cannot be cleared off its row", "row_id", l.Row, "session_id", l.Token)
+		if p.news(l.Token) {
+			p.Log.WarnContext(ctx, "a login that is over cannot be cleared off its row; the sweep goes on without it, and tries again",
+				"row_id", l.Row, "session_id", l.Token, "err", err)
+		}
+		return p.refused(err)
 	}
 	half := len(logins) / 2
 	if err := p.clear(ctx, logins[:half], events[:min(half, len(events))]); err != nil {
@@ -232,11 +236,8 @@ func (p *pass) clear(ctx context.Context, logins []Login, events []idworker.ID) 
 	return p.clear(ctx, logins[half:], events[min(half, len(events)):])
 }
 
-// refused counts a row that cannot be cleared, and logs it if that is news.
-func (p *pass) refused(ctx context.Context, id idworker.ID, err error, what string, about ...any) error {
-	if p.news(id) {
-		p.Log.WarnContext(ctx, what+"; the sweep goes on without it, and tries again", append(about, "err", err)...)
-	}
+// refused counts a row that cannot be cleared.
+func (p *pass) refused(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.report.FailedRows++

@@ -42,7 +42,11 @@ func (p *pass) reduce(ctx context.Context) error {
 		pause := time.Since(start) / share
 		switch {
 		case errors.Is(err, ErrUnclearable):
-			if err := p.refused(ctx, walk.After, err, "the sessions of a user that are too many cannot be ended", "user_id", walk.After); err != nil {
+			if p.news(walk.After) {
+				p.Log.WarnContext(ctx, "the sessions of a user that are too many cannot be ended; the sweep goes on without this user, and tries again",
+					"user_id", walk.After, "err", err)
+			}
+			if err := p.refused(err); err != nil {
 				return err
 			}
 		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
