@@ -128,10 +128,10 @@ func (c *Client) request(ctx context.Context, r *call) (*http.Request, error) {
 	if r.open {
 		return req, nil
 	}
-	if c.token == nil {
+	if c.own == nil {
 		return nil, errNoToken
 	}
-	t, err := c.token(ctx)
+	t, err := c.own(ctx)
 	if err != nil {
 		// Not wrapped: a refusal of the caller is not one of the user for whom the call is.
 		return nil, fmt.Errorf("client: no token to call with: %v", err) //nolint:errorlint // see above

@@ -58,7 +58,7 @@ import (
 type Client struct {
 	base    *url.URL
 	http    *http.Client
-	token   func(context.Context) (flakepass.Token, error)
+	own     func(context.Context) (credential, error)
 	retries int
 	page    int
 }
@@ -76,6 +76,10 @@ type Options struct {
 	// fails, the call does. nil is enough for [Client.Register], [Client.Login] and
 	// [Client.Ready]; see also [Client.As].
 	Token func(context.Context) (flakepass.Token, error)
+	// Key stands in the place of Token for a service: the server takes a service key for
+	// [Client.Introspect] and [Client.Revoke], and for nothing else. At most one of the two
+	// is set.
+	Key func(context.Context) (flakepass.ServiceKey, error)
 	// Retries is how often a call is sent again at most, if it may be: see the
 	// package. 0 means never.
 	Retries int
@@ -93,12 +97,20 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("client: Options.URL must be that of a flakepass server, such as https://auth.example.org")
 	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
 		return nil, errors.New("client: Options.URL must have no user, query or fragment")
+	case o.Token != nil && o.Key != nil:
+		return nil, errors.New("client: Options.Token and Options.Key must not both be set")
 	case o.Retries < 0:
 		return nil, errors.New("client: Options.Retries must not be below 0")
 	case o.PageSize < 0 || o.PageSize > 200:
 		return nil, errors.New("client: Options.PageSize must be from 1 to 200")
 	}
-	c := &Client{base: u, http: &http.Client{Timeout: 30 * time.Second}, token: o.Token, retries: o.Retries, page: o.PageSize}
+	c := &Client{base: u, http: &http.Client{Timeout: 30 * time.Second}, retries: o.Retries, page: o.PageSize}
+	switch {
+	case o.Token != nil:
+		c.own = func(ctx context.Context) (credential, error) { return o.Token(ctx) }
+	case o.Key != nil:
+		c.own = func(ctx context.Context) (credential, error) { return o.Key(ctx) }
+	}
 	if o.HTTP != nil {
 		c.http.Transport, c.http.Timeout = o.HTTP.Transport, o.HTTP.Timeout
 	}
@@ -112,6 +124,19 @@ func New(o Options) (*Client, error) {
 // As returns a client of the same server whose calls bring that token.
 func (c *Client) As(t flakepass.Token) *Client {
 	other := *c
-	other.token = func(context.Context) (flakepass.Token, error) { return t, nil }
+	other.own = func(context.Context) (credential, error) { return t, nil }
 	return &other
+}
+
+// AsService returns a client of the same server whose calls bring that service key.
+func (c *Client) AsService(k flakepass.ServiceKey) *Client {
+	other := *c
+	other.own = func(context.Context) (credential, error) { return k, nil }
+	return &other
+}
+
+// A credential is a token or a service key.
+type credential interface {
+	IsZero() bool
+	Reveal() string
 }

@@ -19,7 +19,16 @@ const (
 	TokenLoggedOut   Code = "token_logged_out"
 	TokenReplaced    Code = "token_replaced"
 	TokenRevoked     Code = "token_revoked"
-	AccountDisabled  Code = "account_disabled" // a 401 of a token, a 403 of a login
+	AccountDisabled  Code = "account_disabled" // a 401 of a token or a service key, a 403 of a login
+
+	// Of a service key. Each is a 401, but for ScopeMissing, which is a 403: [Problem] has
+	// the scope.
+	KeyNotAccepted Code = "key_not_accepted"
+	KeyMalformed   Code = "key_malformed"
+	KeyInvalid     Code = "key_invalid"
+	KeyExpired     Code = "key_expired"
+	KeyRevoked     Code = "key_revoked"
+	ScopeMissing   Code = "scope_missing"
 
 	// Of a caller.
 	CredentialsAmbiguous Code = "credentials_ambiguous"
@@ -27,6 +36,8 @@ const (
 	Forbidden            Code = "forbidden"
 
 	// Of an account.
+	// ServiceLoginRefused: a service uses a key, and logs in with no password.
+	ServiceLoginRefused    Code = "service_login_refused"
 	CredentialsInvalid     Code = "credentials_invalid"
 	CurrentPasswordInvalid Code = "current_password_invalid"
 	ResetTokenInvalid      Code = "reset_token_invalid"

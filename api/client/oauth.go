@@ -21,7 +21,8 @@ type Introspection struct {
 	ExpiresAt time.Time // when the login ends if it is not used
 }
 
-// Introspect says who holds a token. The caller's role is service or admin. To
+// Introspect says who holds a token. The caller shows a service key with the scope verify,
+// or a token of the role service or admin. To
 // ask counts as a use of the login that is asked about, unless ctx is of
 // [flakepass.NewPassiveContext]. For more than now and then use
 // [flakepass.Remote], which remembers answers without making the revocation bound
@@ -49,8 +50,8 @@ func (t wireToken) Complete() bool {
 	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0)
 }
 
-// Revoke ends the login of a token (RFC 7009). The caller's role is service or
-// admin. What is no living token is no error. After a 5xx assume that it lives,
+// Revoke ends the login of a token (RFC 7009). The caller shows a service key with the
+// scope revoke, or a token of the role service or admin. What is no living token is no error. After a 5xx assume that it lives,
 // and try again.
 func (c *Client) Revoke(ctx context.Context, t flakepass.Token) error {
 	r := form("/v1/revoke", t)

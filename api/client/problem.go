@@ -26,6 +26,7 @@ type Problem struct {
 	Effect     *wire.Effect      // of [ConfirmationRequired]: what the change would do; else nil
 	Sessions   []wire.MySession  // of [SessionLimit]: the logins of the user, the newest first
 	Ticket     Ticket            // of [SessionLimit]: for [Credentials], in place of the proofs
+	Scope      string            // of [ScopeMissing]: what the service key needs
 	RetryAfter time.Duration     // when to ask again; 0 if the server does not say
 	RequestID  string            // under which the server logs the request; may be empty
 }
@@ -111,6 +112,7 @@ func readProblem(body []byte, isJSON bool) *Problem {
 			p.Sessions = append(p.Sessions, s)
 		}
 	}
+	p.Scope = clean(w.Scope)
 	if len(w.Ticket) <= maxText {
 		p.Ticket = NewTicket(w.Ticket)
 	}

@@ -89,6 +89,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"idle_timeout_seconds":1,"absolute_lifetime_seconds":9223372036854775807,"touch_interval_seconds":1,"version":1}`))
 	f.Add([]byte(`{"effective_within_ms":9223372036854775807}`))
 	f.Add([]byte(`{"token":"fp_x","session_id":"1"}`))
+	f.Add([]byte(`{"key":"fpk_x","id":"1","user_id":"2","name":"x","scopes":["verify"],"created_at":"2026-11-21T09:12:33.123Z"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if p, err := decode[wire.PolicyChanged](body); err == nil && (p.IdleTimeout <= 0 || p.Version < 1) {
 			t.Errorf("a policy: %+v", p)
@@ -110,5 +111,8 @@ func FuzzAnswers(f *testing.F) {
 		_, _ = decode[wireToken](body)
 		_, _ = decode[wire.Stats](body)
 		_, _ = decode[wireReset](body)
+		if k, err := decode[wireMadeKey](body); err == nil && k.key.ID() != k.ID {
+			t.Errorf("a key: %+v", k.ServiceKey)
+		}
 	})
 }

@@ -45,6 +45,22 @@ var (
 	ErrAccountDisabled = &Refusal{"account_disabled", "account disabled"}
 )
 
+// The refusals of service keys. Each becomes a 401 as well. Beside them a key gets
+// [ErrAccountDisabled] if its account is.
+var (
+	// ErrKeyNotAccepted: a service key, where the token of a login is expected.
+	ErrKeyNotAccepted = &Refusal{"key_not_accepted", "a service key is not accepted here"}
+	// ErrKeyMalformed: the text was never a service key. Found without asking a server.
+	ErrKeyMalformed = &Refusal{"key_malformed", "not a service key"}
+	// ErrKeyInvalid: there is no such key, or its secret is wrong. The two are not
+	// distinguished, on purpose.
+	ErrKeyInvalid = &Refusal{"key_invalid", "service key not valid"}
+	// ErrKeyExpired: the time is over for which the key was made.
+	ErrKeyExpired = &Refusal{"key_expired", "service key expired"}
+	// ErrKeyRevoked: an operator revoked the key.
+	ErrKeyRevoked = &Refusal{"key_revoked", "service key revoked"}
+)
+
 // ErrForbidden means that the token is good, and its holder may not do this. A [Guard]
 // with [Guard.Only] finds it by the role; a handler with finer rules hands it to
 // [Guard.Refuse]. It becomes a 403, which says nothing against the token.

@@ -19,8 +19,8 @@ import (
 // without making the revocation bound longer.
 //
 //	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{
-//		URL:        "https://auth.internal",
-//		Credential: func(context.Context) (flakepass.Token, error) { return mine, nil },
+//		URL: "https://auth.internal",
+//		Key: func(context.Context) (flakepass.ServiceKey, error) { return mine, nil },
 //	})
 //	...
 //	go remote.Run(ctx)
@@ -88,9 +88,14 @@ type Remote struct {
 type RemoteOptions struct {
 	// URL is where flakepass answers, such as https://auth.internal. Required.
 	URL string
-	// Credential is asked for the token of this service's own login before every
-	// call; its account has the role service or admin. It should answer from
-	// memory. If it fails, the call does. Required.
+	// Key is asked for the key of this service before every call: one with the scope
+	// verify. It should answer from memory. If it fails, the call does. From the moment in
+	// which it returns another key, that one is used: a key is replaced without a gap by
+	// making the new one first, and revoking the old one last.
+	Key func(context.Context) (ServiceKey, error)
+	// Credential stands in the place of Key for a service that has no key: it is asked for
+	// the token of this service's own login; its account has the role service or admin.
+	// Exactly one of the two is required.
 	Credential func(context.Context) (Token, error)
 	// Client sends the calls: whatever is to be known of TLS and proxies is in its
 	// Transport. Its Timeout is not used. nil means a plain client that keeps its
@@ -115,7 +120,7 @@ type RemoteOptions struct {
 
 // ErrCredential means that flakepass refuses the credential of this service
 // itself. It says nothing about the token that was asked about.
-var ErrCredential = errors.New("flakepass: the server refuses this service's own credential; give it the token of a login with the role service")
+var ErrCredential = errors.New("flakepass: the server refuses this service's own credential; give it a service key with the scope verify, or the token of a login with the role service")
 
 var (
 	errRemoteClosed = errors.New("flakepass: the Remote is closed")
@@ -134,8 +139,8 @@ func NewRemote(o RemoteOptions) (*Remote, error) {
 		return nil, errors.New("flakepass: RemoteOptions.URL must be that of a flakepass server, such as https://auth.internal")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, errors.New("flakepass: RemoteOptions.URL must have no user, query or fragment")
-	case o.Credential == nil:
-		return nil, errors.New("flakepass: RemoteOptions.Credential must say with which token this service asks")
+	case (o.Credential == nil) == (o.Key == nil):
+		return nil, errors.New("flakepass: either RemoteOptions.Key or RemoteOptions.Credential must say with what this service asks")
 	case o.Entries < 0 || o.Timeout < 0:
 		return nil, errors.New("flakepass: RemoteOptions.Entries and Timeout must not be below 0")
 	}

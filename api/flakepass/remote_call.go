@@ -160,13 +160,13 @@ func (r *Remote) body(questions []*question, reported []use, now instant) []byte
 
 // request is a request with this service's own credential.
 func (r *Remote) request(ctx context.Context, method, path string, body []byte) (*http.Request, error) {
-	mine, err := r.o.Credential(ctx)
+	mine, err := r.own(ctx)
 	if err != nil {
 		// Not wrapped: a refusal of this service is not one of the caller.
 		return nil, fmt.Errorf("flakepass: no credential to ask the server with: %v", err) //nolint:errorlint // see above
 	}
-	if mine.IsZero() {
-		return nil, errors.New("flakepass: RemoteOptions.Credential returned no token")
+	if mine.Reveal() == "" {
+		return nil, errors.New("flakepass: RemoteOptions.Key or Credential returned nothing")
 	}
 	var read io.Reader
 	if body != nil {
@@ -179,6 +179,14 @@ func (r *Remote) request(ctx context.Context, method, path string, body []byte) 
 	req.Header.Set("Authorization", "Bearer "+mine.Reveal())
 	req.Header.Set(wire.SlotsHeader, "1") // no member of a question: an older server refuses those that it does not know
 	return req, nil
+}
+
+// own is this service's own credential.
+func (r *Remote) own(ctx context.Context) (interface{ Reveal() string }, error) {
+	if r.o.Key != nil {
+		return r.o.Key(ctx)
+	}
+	return r.o.Credential(ctx)
 }
 
 func statusError(status int) error {

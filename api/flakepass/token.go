@@ -14,17 +14,21 @@ import (
 //
 //	fp_ + 11 base62 digits of the ID + 26 characters of secret + 6 base62 digits of CRC-32
 //
-// The ID comes first and has a fixed width, and the digits are in the order of
-// ASCII, so the order of texts is the order of IDs, which is the order of
-// time. Prefix and checksum let a scanner find a leaked token in a file, and
-// let anyone refuse a mistyped one without asking the server.
+// and that of a [ServiceKey] differs in the prefix. The ID comes first and has a fixed
+// width, and the digits are in the order of ASCII, so the order of texts is the order of
+// IDs, which is the order of time. Prefix and checksum let a scanner find a leaked
+// credential in a file, and let anyone refuse a mistyped one without asking the server.
 const (
 	tokenPrefix = "fp_"
-	secretAt    = len(tokenPrefix) + 11
-	sumAt       = secretAt + 26
+
+	// Widths, in characters.
+	idWidth     = 11
+	secretWidth = 26
+	sumWidth    = 6
+	restWidth   = idWidth + secretWidth + sumWidth // all but the prefix
 
 	// TokenLen is the length of every token's text, in bytes.
-	TokenLen = sumAt + 6
+	TokenLen = len(tokenPrefix) + restWidth
 )
 
 // A Token is the secret credential of one login. The zero Token is no token.
@@ -45,37 +49,61 @@ type Token struct {
 
 // NewToken mints the token of the session with that ID. Its secret holds 130
 // bits from crypto/rand.
-func NewToken(id ID) Token {
-	b := make([]byte, 0, TokenLen)
-	b = append(b, tokenPrefix...)
-	b = appendBase62(b, uint64(id), 11)
+func NewToken(id ID) Token { return Token{text: mint(tokenPrefix, id)} }
+
+// mint writes a credential with that prefix, and a secret from crypto/rand.
+func mint(prefix string, id ID) *byte {
+	b := make([]byte, 0, len(prefix)+restWidth)
+	b = append(b, prefix...)
+	b = appendBase62(b, uint64(id), idWidth)
 	b = append(b, rand.Text()...)
-	b = appendBase62(b, uint64(crc32.ChecksumIEEE(b)), 6)
-	return Token{text: unsafe.SliceData(b)} //nolint:gosec // b has TokenLen bytes, and no other reference exists
+	return unsafe.SliceData(appendBase62(b, uint64(crc32.ChecksumIEEE(b)), sumWidth)) //nolint:gosec // no other reference exists
 }
 
-// ParseToken reads the text of a token. It returns [ErrMalformed] unless the
-// text has the exact length, alphabet and checksum, and an ID in range. It
-// does no I/O, allocates nothing, and keeps a reference to s.
+// bytesOf is where the bytes of s are, which never change.
+func bytesOf(s string) *byte { return unsafe.StringData(s) } //nolint:gosec // a string never changes
+
+// textAt is the text of n bytes that never change.
+func textAt(b *byte, n int) string { return unsafe.String(b, n) } //nolint:gosec // every caller has checked n, or minted so many
+
+// ParseToken reads the text of a token. It returns [ErrKeyNotAccepted] for the text of a
+// service key, and [ErrMalformed] unless the text has the exact length, alphabet and
+// checksum, and an ID in range. It does no I/O, allocates nothing, and keeps a reference
+// to s.
 func ParseToken(s string) (Token, error) {
-	if len(s) != TokenLen || s[:len(tokenPrefix)] != tokenPrefix {
+	if !wellFormed(tokenPrefix, s) {
+		if wellFormed(keyPrefix, s) {
+			return Token{}, ErrKeyNotAccepted
+		}
 		return Token{}, ErrMalformed
 	}
-	id, ok := parseBase62(s[len(tokenPrefix):secretAt])
+	return Token{text: bytesOf(s)}, nil
+}
+
+// wellFormed reports whether s is the text of a credential with that prefix.
+func wellFormed(prefix, s string) bool {
+	if len(s) != len(prefix)+restWidth || s[:len(prefix)] != prefix {
+		return false
+	}
+	secretAt, sumAt := len(prefix)+idWidth, len(s)-sumWidth
+	id, ok := parseBase62(s[len(prefix):secretAt])
 	if !ok || id == 0 || id > 1<<63-1 {
-		return Token{}, ErrMalformed
+		return false
 	}
 	for i := secretAt; i < sumAt; i++ {
 		if c := s[i]; (c < 'A' || c > 'Z') && (c < '2' || c > '7') {
-			return Token{}, ErrMalformed
+			return false
 		}
 	}
-	text := unsafe.StringData(s) //nolint:gosec // s has TokenLen bytes, and a string never changes
+	text := bytesOf(s)
 	sum, ok := parseBase62(s[sumAt:])
-	if !ok || sum != uint64(crc32.ChecksumIEEE(unsafe.Slice(text, sumAt))) { //nolint:gosec // within s, and only read
-		return Token{}, ErrMalformed
-	}
-	return Token{text: text}, nil
+	return ok && sum == uint64(crc32.ChecksumIEEE(unsafe.Slice(text, sumAt))) //nolint:gosec // within s, and only read
+}
+
+// idIn is the ID in the text of a credential with that prefix.
+func idIn(prefix, text string) ID {
+	id, _ := parseBase62(text[len(prefix) : len(prefix)+idWidth])
+	return ID(id)
 }
 
 // ID is the public number of the session that the token opens, or 0 for the
@@ -84,8 +112,7 @@ func (t Token) ID() ID {
 	if t.text == nil {
 		return 0
 	}
-	id, _ := parseBase62(t.Reveal()[len(tokenPrefix):secretAt])
-	return ID(id)
+	return idIn(tokenPrefix, t.Reveal())
 }
 
 // IsZero reports whether t is no token.
@@ -97,7 +124,7 @@ func (t Token) Reveal() string {
 	if t.text == nil {
 		return ""
 	}
-	return unsafe.String(t.text, TokenLen) //nolint:gosec // text points at TokenLen bytes that never change
+	return textAt(t.text, TokenLen)
 }
 
 // String shows the ID and hides the secret.

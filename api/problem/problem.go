@@ -31,6 +31,7 @@ type Problem struct {
 	Effect     *wire.Effect      // for confirmation_required: what would happen
 	Sessions   []wire.MySession  // for session_limit: the logins of the user
 	Ticket     string            // for session_limit: it stands for the proofs
+	Scope      string            // for scope_missing: what the service key needs
 	RetryAfter time.Duration     // rounded up to whole seconds; 0 or less means none
 
 	// OAuth, if set, is the error code by which an OAuth client knows the problem
@@ -55,7 +56,7 @@ func Write(w http.ResponseWriter, p Problem) {
 	d := wire.Problem{
 		Type: types + p.Code, Title: p.Title, Status: p.Status, Detail: p.Detail, Code: p.Code,
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
-		Effect: p.Effect, Sessions: p.Sessions, Ticket: p.Ticket,
+		Effect: p.Effect, Sessions: p.Sessions, Ticket: p.Ticket, Scope: p.Scope,
 	}
 	media := "application/problem+json"
 	if p.OAuth != "" {

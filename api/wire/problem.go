@@ -18,6 +18,7 @@ type Problem struct {
 	Errors     []FieldError `json:"errors,omitempty"`      // for validation_failed
 	Reasons    []string     `json:"reasons,omitempty"`     // for not_ready
 	Effect     *Effect      `json:"effect,omitempty"`      // for confirmation_required: what would happen
+	Scope      string       `json:"scope,omitempty"`       // for scope_missing: what the service key needs
 
 	// For session_limit: the logins of the user, and what stands for the proofs in the next
 	// request.

@@ -1,9 +1,9 @@
 // Command example-api is the smallest API that flakepass protects from outside:
 // it has neither flakepass' database nor its Redis.
 //
-//	FLAKEPASS_URL=http://127.0.0.1:8080 FLAKEPASS_TOKEN=fp_... go run ./cmd/example-api
+//	FLAKEPASS_URL=http://127.0.0.1:8080 FLAKEPASS_KEY=fpk_... go run ./cmd/example-api
 //
-// FLAKEPASS_TOKEN is the token of a login whose account has the role service.
+// FLAKEPASS_KEY is a service key with the scope verify.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 func run(ctx context.Context) error {
 	remote, err := flakepass.NewRemote(flakepass.RemoteOptions{ //nolint:contextcheck // Run has it
 		URL: os.Getenv("FLAKEPASS_URL"), Log: slog.Default(),
-		Credential: func(context.Context) (flakepass.Token, error) {
-			return flakepass.ParseToken(os.Getenv("FLAKEPASS_TOKEN"))
+		Key: func(context.Context) (flakepass.ServiceKey, error) {
+			return flakepass.ParseServiceKey(os.Getenv("FLAKEPASS_KEY"))
 		},
 	})
 	if err != nil {

@@ -32,8 +32,10 @@ const (
 	PasswordReset   Action = "user.password_reset"   // by an operator
 	ResetStarted    Action = "user.reset_started"    // a way to set the password was issued
 	ResetWithdrawn  Action = "user.reset_withdrawn"
-	ResetUsed       Action = "user.reset_used"    // by its holder
-	ResetRefused    Action = "user.reset_refused" // a token of none, or of one that is over; written by a [Collector]
+	ResetUsed       Action = "user.reset_used"     // by its holder
+	ResetRefused    Action = "user.reset_refused"  // a token of none, or of one that is over; written by a [Collector]
+	KeyCreated      Action = "service_key.created" // about the account of the service, as the next
+	KeyRevoked      Action = "service_key.revoked"
 	LoginEnded      Action = "login.ended"
 	AllLoginsEnded  Action = "login.all_ended"
 	LoginExpired    Action = "login.expired"
@@ -56,6 +58,7 @@ const (
 type Actor struct {
 	ID        idworker.ID
 	Session   idworker.ID // the login by which a user acts; 0 where there is none. It is not kept
+	Key       idworker.ID // the service key by which a service acts; 0 where there is none. It is not kept
 	Name      string
 	Via       string
 	RequestID string
@@ -73,6 +76,9 @@ func (by Actor) LogArgs() []any {
 	args := []any{"by", by.ID, "from", by.Address, "request_id", by.RequestID}
 	if by.Via == ViaConsole {
 		args = append(args, "via", by.Via)
+	}
+	if by.Key != 0 {
+		args = append(args, "key_id", by.Key)
 	}
 	return args
 }

@@ -26,6 +26,9 @@ const (
 	TokenReused         Action = "token.reused"              // after its login was ended
 	TokenOutlived       Action = "token.expired"             // after its login had expired or gone idle
 	TokenForged         Action = "token.forged"              // the ID of a login, with a secret that it never had
+	KeyReused           Action = "service_key.reused"        // after it was revoked, or while its account is disabled
+	KeyOutlived         Action = "service_key.expired"       // after it had expired
+	KeyForged           Action = "service_key.forged"        // the ID of a key, with a secret that it never had
 	AccessForbidden     Action = "access.forbidden"
 	AccessAmbiguous     Action = "access.ambiguous" // two credentials in one request
 	CacheForeignValue   Action = "cache.foreign_value"
@@ -39,7 +42,7 @@ func Actions() []Action {
 		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
 		UserCreated, ImportBegun, UsersImported, HashesExported, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, RegistrationRefused, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
-		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous,
+		TokenReused, TokenOutlived, TokenForged, KeyCreated, KeyRevoked, KeyReused, KeyOutlived, KeyForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, CommitsLost,
 	}
 }
@@ -50,7 +53,7 @@ func (a Action) Coded() bool {
 	switch a {
 	case LoginBegan, LoginLoggedOut, Reauthenticated, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
 		PasswordRefused, RegistrationHeld, RegistrationRefused, ResetRefused, RecoveryCodesRenewed,
-		TokenReused, TokenOutlived, TokenForged, AccessForbidden, AccessAmbiguous, CacheForeignValue, SecondFactorsRekeyed:
+		TokenReused, TokenOutlived, TokenForged, KeyReused, KeyOutlived, KeyForged, AccessForbidden, AccessAmbiguous, CacheForeignValue, SecondFactorsRekeyed:
 		return true
 	}
 	return false
@@ -106,6 +109,17 @@ func Refused(code string, forged bool) (action Action, what string) {
 		return TokenForged, "token made up"
 	}
 	return "", ""
+}
+
+// RefusedKey is [Refused] for a service key that there is.
+func RefusedKey(code string, forged bool) (action Action, what string) {
+	switch {
+	case forged:
+		return KeyForged, "service key made up"
+	case code == "key_expired":
+		return KeyOutlived, "service key that has expired"
+	}
+	return KeyReused, "service key that was ended"
 }
 
 // The actions about second factors. The actor shows whether a user removed a

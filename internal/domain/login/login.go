@@ -41,8 +41,8 @@ func (*NeedsCodeError) Unwrap() error { return secondfactor.ErrRequired }
 // Login opens a login for the holder of that name and password, and of the second
 // factor if there is one. It fails with [account.ErrWrong], [account.ErrDisabled] or
 // [account.ErrBusy], with a [*ratelimit.LimitedError] and, if the password is right,
-// with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort], [ErrRole] or a
-// [*NoRoomError]. These come before a login begins, because that would end the login that the
+// with a [*NeedsCodeError], [secondfactor.ErrInvalid], [account.ErrShort], [ErrRole],
+// [ErrServiceLogin] or a [*NoRoomError]. These come before a login begins, because that would end the login that the
 // user has elsewhere.
 func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, error) {
 	if err := account.Impossible(in.Username, in.Password); err != nil { // no guess, and costs nothing
@@ -158,6 +158,9 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
+	if s.ByPassword != nil && !s.ByPassword(user) {
+		return session.Opened{}, refusedOf(user, ErrServiceLogin)
+	}
 	in.Known = c.knownDevice
 	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device, in)
 	if full, ok := errors.AsType[*session.LimitError](err); ok {
@@ -177,7 +180,7 @@ func (s *Service) count(err error) {
 	switch {
 	case err == nil:
 		s.Counts.Add(activity.Login, 1)
-	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, ErrRole),
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, ErrRole), errors.Is(err, ErrServiceLogin),
 		errors.Is(err, account.ErrShort), errors.Is(err, secondfactor.ErrInvalid):
 		s.Counts.Add(activity.Refused, 1)
 	}

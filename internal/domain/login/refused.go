@@ -51,6 +51,7 @@ var reasons = []struct {
 	{account.ErrBusy, "busy", false},
 	{account.ErrWrong, "credentials_invalid", true},
 	{ErrRole, "not_admin", true},
+	{ErrServiceLogin, "service_login_refused", true},
 	{account.ErrDisabled, "account_disabled", true},
 	{account.ErrShort, "password_reset_required", true},
 	{account.ErrExists, "username_taken", true},

@@ -31,6 +31,32 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 	}
 }
 
+// TestAServiceLogsInByItsPasswordOnlyIfItMay: that it may not is shown only with the right
+// password, ends no login, and is on record.
+func TestAServiceLogsInByItsPasswordOnlyIfItMay(t *testing.T) {
+	w := newWorld(t)
+	in := login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword)}
+	wrong := login.Credentials{Username: "alice", Password: account.NewPassword("not the right passphrase")}
+	w.login.ByPassword = func(u *account.User) bool { return u.ID != w.user.ID }
+	_, err := w.login.Login(t.Context(), w.client(), in)
+	if refused, known := errors.AsType[*account.RefusedError](err); !errors.Is(err, login.ErrServiceLogin) || !known || refused.UserID != w.user.ID {
+		t.Errorf("got %v, want ErrServiceLogin, about alice", err)
+	}
+	if code, failed := login.Reason(err); code != "service_login_refused" || !failed {
+		t.Errorf("on record as %s, %v", code, failed)
+	}
+	if _, err := w.login.Login(t.Context(), w.client(), wrong); !errors.Is(err, account.ErrWrong) {
+		t.Errorf("with a wrong password: %v", err)
+	}
+	if w.sessions.opened != 0 {
+		t.Errorf("%d sessions opened, want none", w.sessions.opened)
+	}
+	w.login.ByPassword = func(*account.User) bool { return true }
+	if _, err := w.login.Login(t.Context(), w.client(), in); err != nil || w.sessions.opened != 1 {
+		t.Errorf("who may: %v, %d sessions", err, w.sessions.opened)
+	}
+}
+
 // TestReauthenticationAsksForThePassword: what was not shown is not noted, and
 // what was is, for the password of that version. A login that is over is reported as
 // such.

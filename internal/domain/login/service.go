@@ -115,6 +115,10 @@ type Sources interface {
 // than the login is for. No login was begun, and none was ended.
 var ErrRole = errors.New("the account has another role")
 
+// ErrServiceLogin means that the password is right, and that the account is of a service,
+// which uses service keys. No login was begun, and none was ended.
+var ErrServiceLogin = errors.New("a service does not log in with a password")
+
 // A Service does what people ask about their own accounts. Set the fields once,
 // before use; all are required.
 type Service struct {
@@ -138,6 +142,8 @@ type Service struct {
 	Counts    *activity.Counter
 	// Begun, if set, is called with the class of the device of each login that begins.
 	Begun func(class string)
+	// ByPassword, if set, says whether a user may log in with a password at all.
+	ByPassword func(*account.User) bool
 
 	IDs audit.IDs
 	Now func() time.Time

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -30,13 +31,17 @@ const (
 	endAllLogins
 	setPolicy
 	exportHashes
+	createKey
+	revokeKey
 	verbCount // how many there are
 )
 
 // needs is what each verb needs of the operator, however it is called. A
 // token alone, because it may be stolen, is not enough for what gives power
 // that outlives the login (accounts with a role, the way into an account), for
-// what loosens the limits and the times, and for what ends the logins of all.
+// what loosens the limits and the times, and for what ends the logins of all. A new
+// service key outlives the login; to revoke one must be fast in an emergency, as to end a
+// login is.
 var needs = [verbCount]audit.Need{
 	createUser:       audit.NeedsAdmin,
 	createPrivileged: audit.NeedsProof,
@@ -52,6 +57,8 @@ var needs = [verbCount]audit.Need{
 	endAllLogins:     audit.NeedsProof,
 	setPolicy:        audit.NeedsProof,
 	exportHashes:     audit.NeedsProof,
+	createKey:        audit.NeedsProof,
+	revokeKey:        audit.NeedsAdmin,
 }
 
 // create is the verb that makes an account with that role.
@@ -104,11 +111,19 @@ func Refused(err error) (r RefusedCredential, ok bool) {
 		r.Target, r.Admin = audit.AboutLogin(known.ID, known.Username), account.Role(known.Role) == account.RoleAdmin
 		r.Args = []any{"user_id", known.UserID.String(), "session_id", known.ID.String()}
 	}
+	key, isKey := errors.AsType[*servicekey.RefusedError](err)
+	if isKey {
+		r.Target = audit.AboutUser(key.UserID, key.Username)
+		r.Args = []any{"user_id", key.UserID.String(), "key_id", key.ID.String()}
+	}
 	if errors.Is(err, flakepass.ErrAmbiguous) {
 		r.Action, r.What, r.Reason = audit.AccessAmbiguous, "two credentials in one request", "credentials_ambiguous"
 	} else if refusal, refused := errors.AsType[*flakepass.Refusal](err); refused {
 		r.Reason = refusal.Code()
 		r.Action, r.What = audit.Refused(r.Reason, found && known.Forged)
+		if isKey {
+			r.Action, r.What = audit.RefusedKey(r.Reason, key.Forged)
+		}
 	}
 	return r, r.Action != ""
 }

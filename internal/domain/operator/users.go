@@ -64,6 +64,9 @@ type Users struct {
 	Making *account.Service
 	// Factors are the second factors; nil where none are removed.
 	Factors Factors
+	Keys    KeyStore
+	// Revoked, if set, is called with each service key that was revoked here.
+	Revoked func(key idworker.ID)
 
 	Sessions *Sessions // ends logins, and knows the policy
 	IDs      audit.IDs

@@ -18,6 +18,7 @@ type backend struct {
 	users    userVerbs
 	adding   addingVerbs
 	resets   resetVerbs
+	keys     keyVerbs
 	sessions sessionVerbs
 	events   eventVerbs
 	policies policyBackend
@@ -47,6 +48,15 @@ type resetVerbs interface {
 	WithdrawPasswordReset(ctx context.Context, id wire.ID, reason string) error
 	PasswordResets(ctx context.Context, issuer wire.ID) iter.Seq2[wire.OpenReset, error]
 	WithdrawIssuedPasswordResets(ctx context.Context, issuer wire.ID, reason string) (int, error)
+}
+
+// keyVerbs are about the keys of services.
+type keyVerbs interface {
+	CreateServiceKey(ctx context.Context, user wire.ID, k client.NewServiceKey) (client.MadeServiceKey, error)
+	ServiceKeys(ctx context.Context, user wire.ID) iter.Seq2[wire.ServiceKey, error]
+	// RevokeServiceKey returns servicekey.ErrNotFound or client.NotFound for a key that is
+	// not known.
+	RevokeServiceKey(ctx context.Context, id wire.ID, reason string) (within time.Duration, err error)
 }
 
 type sessionVerbs interface {

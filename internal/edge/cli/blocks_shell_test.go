@@ -161,14 +161,16 @@ func judgeGo(t *testing.T, args, env []string) error {
 
 // judgeCurl holds a request to the contract: its path and method, and its body.
 func judgeCurl(_ *testing.T, args, _ []string) error {
-	method, body, target := "", "", ""
+	method, body, form, target := "", "", "", ""
 	for i := 0; i < len(args); i++ {
 		switch arg := args[i]; {
 		case i+1 < len(args) && arg == "-X":
 			i, method = i+1, args[i+1]
 		case i+1 < len(args) && arg == "-d":
 			i, body = i+1, args[i+1]
-		case i+1 < len(args) && arg == "-H":
+		case i+1 < len(args) && arg == "--data-urlencode":
+			i, form = i+1, args[i+1]
+		case i+1 < len(args) && (arg == "-H" || arg == "-u"):
 			i++
 		case !strings.HasPrefix(arg, "-"):
 			target = arg
@@ -177,7 +179,7 @@ func judgeCurl(_ *testing.T, args, _ []string) error {
 		}
 	}
 	if method == "" {
-		method = map[bool]string{true: "GET", false: "POST"}[body == ""]
+		method = map[bool]string{true: "GET", false: "POST"}[body+form == ""]
 	}
 	u, err := url.Parse("http://" + target)
 	if err != nil {
@@ -190,10 +192,26 @@ func judgeCurl(_ *testing.T, args, _ []string) error {
 	for path, item := range spec.Paths.Map() {
 		same := regexp.MustCompile("^" + regexp.MustCompile(`\{[a-z_]+\}`).ReplaceAllString(path, "[^/]+") + "$").MatchString(u.Path)
 		if operation := item.GetOperation(method); same && operation != nil {
+			if form != "" {
+				return judgeForm(operation, form)
+			}
 			return judgeBody(operation, body)
 		}
 	}
 	return fmt.Errorf("api/openapi.yaml has no %s %s", method, u.Path)
+}
+
+// judgeForm judges one parameter of a form.
+func judgeForm(operation *openapi3.Operation, form string) error {
+	if operation.RequestBody == nil || operation.RequestBody.Value.Content["application/x-www-form-urlencoded"] == nil {
+		return fmt.Errorf("takes no form")
+	}
+	name, value, _ := strings.Cut(form, "=")
+	known := operation.RequestBody.Value.Content["application/x-www-form-urlencoded"].Schema.Value.Properties[name]
+	if known == nil {
+		return fmt.Errorf("a form has no %s", name)
+	}
+	return known.Value.VisitJSON(value)
 }
 
 func judgeBody(operation *openapi3.Operation, body string) error {

@@ -37,6 +37,7 @@ type commands struct {
 	Migrate migrateCommand `cmd:"" help:"Bring the database to this program's version, or back."`
 	User    userCommand    `cmd:"" help:"Add, list, disable, enable and log out users; set roles and passwords."`
 	Session sessionCommand `cmd:"" help:"List and end logins."`
+	Key     keyCommand     `cmd:"" help:"Make, list and revoke the keys of services."`
 	Sweep   sweepCommand   `cmd:"" help:"Clear all logins that are over, now."`
 	Policy  policyCommand  `cmd:"" help:"Show and change how long logins last."`
 	Audit   auditCommand   `cmd:"" help:"Show who did what, the newest first."`

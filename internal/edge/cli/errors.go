@@ -19,7 +19,7 @@ import (
 // the log; a user has no use for it.
 var packages = []string{
 	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "fleet", "foreignhash", "layer", "sqlstore", "hashproc", "httpapi",
-	"idworker", "keypair", "limit", "login", "memstore", "migrations", "policy", "problem", "redisstore", "redisworker", "run", "secondfactor", "session",
+	"idworker", "keypair", "limit", "login", "memstore", "migrations", "policy", "problem", "redisstore", "redisworker", "run", "secondfactor", "servicekey", "session",
 	"sqlworker", "sweep", "telemetry", "ratelimit", "requestid", "zkworker",
 }
 

@@ -26,6 +26,7 @@ type remoteCommand struct {
 	Policy         policyCommand        `cmd:"" help:"Show and change how long logins last."`
 	User           remoteUser           `cmd:"" help:"Add, list, disable, enable and log out users; set roles."`
 	Session        sessionCommand       `cmd:"" help:"List and end logins."`
+	Key            keyCommand           `cmd:"" help:"Make, list and revoke the keys of services."`
 	LogoutAll      remoteLogoutAll      `cmd:"" name:"logout-all" help:"End every login that has begun so far, this one too."`
 	Audit          auditCommand         `cmd:"" help:"Show who did what, the newest first."`
 	Sweep          remoteSweep          `cmd:"" help:"Have the server clear logins that are over, and wait for it."`

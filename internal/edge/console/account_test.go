@@ -183,6 +183,7 @@ func (w *world) asking(c *http.Cookie) map[string]*httptest.ResponseRecorder {
 		"users":  w.sendForm(c, "/console/users", "username", "bob", "password", passphrase, "role", "admin"),
 		"role":   w.sendForm(c, "/console/users/8", "do", "role", "role", "admin"),
 		"give":   w.sendForm(c, "/console/users/8/reset", "life", "3600"),
+		"key":    w.sendForm(c, "/console/users/9/keys", "name", "billing", "scope_verify", "on", "life", "90"),
 		"factor": w.sendForm(c, "/console/users/8/second-factor"),
 		"logins": w.sendForm(c, "/console/logins/end-all", "phrase", "log everybody out"),
 		"limits": w.limits(c, "login_address_1_count", "240"),
@@ -195,7 +196,9 @@ func (w *world) asking(c *http.Cookie) map[string]*httptest.ResponseRecorder {
 // furnish gives the console all that it can have: three users, of whom one has a
 // second factor, and an admin with or without one.
 func (w *world) furnish(has bool) *http.Cookie {
-	w.populate(3).users[1].SecondFactorAt = w.now
+	crowd := w.populate(3)
+	crowd.users[1].SecondFactorAt = w.now
+	w.giveKeys(crowd, 1)
 	w.giveResets()
 	w.own, w.ui.Factors = own{none: !has}, factors{w}
 	w.h = w.ui.Handler()
@@ -227,7 +230,7 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 				}
 			}
 		}
-		if asked != 8 {
+		if asked != 9 {
 			t.Errorf("%d forms ask for the passphrase", asked)
 		}
 	}

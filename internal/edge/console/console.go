@@ -47,6 +47,7 @@ type Options struct {
 	Factors Factors
 	Resets  Resets
 	Open    OpenLinks
+	Keys    Keys
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string
@@ -135,6 +136,8 @@ func (u *UI) routes(mux router) {
 	u.at(mux, usersPath+"/{id}/reset", nil, u.onUser(u.giveReset))
 	u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.onUser(u.withdrawReset))
 	u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.onUser(u.withdrawIssued))
+	u.at(mux, usersPath+"/{id}/keys", nil, u.onUser(u.createKey))
+	u.at(mux, keysPath+"/revoke", nil, u.adminForm(u.revokeKey))
 	u.at(mux, loginsPath, u.adminPage(u.showLogins), nil)
 	u.at(mux, loginsPath+"/end", nil, u.adminForm(u.endLogin))
 	u.at(mux, loginsPath+"/end-all", nil, u.adminForm(u.endAll))

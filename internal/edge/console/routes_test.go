@@ -24,7 +24,7 @@ func TestEveryPageIsForAdmins(t *testing.T) {
 	// Nothing is behind the pages: one that is reached panics, or shows something.
 	w.ui.People, w.ui.Living = struct{ console.People }{}, struct{ console.LivingLogins }{}
 	w.ui.Own, w.ui.Factors, w.ui.Resets = &login.Service{}, struct{ console.Factors }{}, struct{ console.Resets }{}
-	w.ui.Open = struct{ console.OpenLinks }{}
+	w.ui.Open, w.ui.Keys = struct{ console.OpenLinks }{}, struct{ console.Keys }{}
 	w.h = w.ui.Handler()
 	paths := w.ui.Paths()
 	if len(paths) < 20 {

@@ -18,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
@@ -32,6 +33,7 @@ var namesOf = map[string][]string{
 	"outcome":     codes([]sweep.Outcome{sweep.Running, sweep.Done, sweep.Ceiling, sweep.Slow, sweep.Failed, sweep.Stopped, sweep.TakenOver, sweep.Abandoned}),
 	"device":      policy.DefaultClasses(),
 	"role":        codes([]account.Role{account.RoleUser, account.RoleService, account.RoleAdmin}),
+	"scope":       servicekey.Known().Names(),
 	"limit":       limit.Names(),
 	"limits.hint": limit.Names(),
 	"trouble":     codes(fleet.Troubles()),

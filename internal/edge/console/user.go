@@ -24,6 +24,7 @@ type userView struct {
 	Audit    string
 	RoleName string
 	Open     *openLinks
+	Keys     *serviceKeys
 }
 
 func (u *UI) showUser(q *request) { q.showUser(http.StatusOK) }
@@ -53,6 +54,9 @@ func (q *request) showUser(status int, problems ...string) {
 	view := userView{
 		frame: q.frame(p.Username, usersPath), Person: p, Roles: q.roles(chosen), RoleName: q.t.Name("role", string(p.Role)),
 		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open,
+	}
+	if view.Keys, ok = q.serviceKeys(&p.User, view.frame); !ok {
+		return
 	}
 	view.Back = userPath(id)
 	view.Bad = len(problems) > 0

@@ -22,6 +22,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/console"
 )
@@ -78,7 +79,7 @@ func newWorld(t testing.TB) *world {
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
 		People:         struct{ console.People }{}, Living: struct{ console.LivingLogins }{}, Logout: struct{ console.Logouts }{}, Factors: struct{ console.Factors }{},
-		Resets: struct{ console.Resets }{}, Open: noLinks{},
+		Resets: struct{ console.Resets }{}, Open: noLinks{}, Keys: noKeys{},
 		Activities: &w.counts, Status: func(context.Context) console.State { return w.state },
 	})
 	w.ui.Own.Log = w.ui.Log
@@ -91,6 +92,13 @@ func newWorld(t testing.TB) *world {
 type noLinks struct{ console.OpenLinks }
 
 func (noLinks) ListResets(context.Context, idworker.ID, idworker.ID, int) ([]account.OpenReset, error) {
+	return nil, nil
+}
+
+// noKeys says that no service has a key.
+type noKeys struct{ console.Keys }
+
+func (noKeys) ListKeys(context.Context, idworker.ID, idworker.ID, int) ([]servicekey.Key, error) {
 	return nil, nil
 }
 

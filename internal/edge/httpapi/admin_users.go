@@ -27,6 +27,7 @@ type People struct {
 	Sessions AdminSessions
 	Stats    AdminStats
 	Factors  AdminSecondFactors
+	Keys     AdminKeys
 }
 
 // AdminUsers looks at users and changes them.

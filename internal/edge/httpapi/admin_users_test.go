@@ -112,7 +112,7 @@ func adminAPI(t testing.TB, s *staff) http.Handler {
 	}
 	return handler(t, &s.world, func(o *httpapi.Options) {
 		o.Sessions = s
-		o.People = httpapi.People{Users: s, Logout: s, Sessions: sessionVerbs{s}, Stats: sessionVerbs{s}, Resets: s, Open: s}
+		o.People = httpapi.People{Users: s, Logout: s, Sessions: sessionVerbs{s}, Stats: sessionVerbs{s}, Resets: s, Open: s, Keys: s}
 		o.Own.Links = s
 	})
 }
@@ -134,6 +134,10 @@ var peopleRoutes = []struct {
 	{"DELETE", "/v1/admin/users/41/issued-password-resets", `{"reason":"a thief"}`, 200, `withdraw resets by 41, "a thief"`},
 	{"GET", "/v1/admin/password-resets", "", 200, "resets by 0 before 0, 51"},
 	{"GET", "/v1/admin/password-resets?issued_by=41&limit=7&cursor=42", "", 200, "resets by 41 before 42, 8"},
+	{"POST", "/v1/admin/users/41/keys", `{"name":"billing","scopes":["verify"],"reason":"new"}`, 201, `create key billing for 41, [verify], never, "new"`},
+	{"POST", "/v1/admin/users/41/keys", `{"name":"billing","scopes":["verify","revoke"],"expires_at":"2027-11-21T09:12:33Z"}`, 201, `create key billing for 41, [verify revoke], 2027-11-21T09:12:33Z, ""`},
+	{"GET", "/v1/admin/users/41/keys?limit=7&cursor=42", "", 200, "keys of 41 before 42, 8"},
+	{"DELETE", "/v1/admin/keys/412873650192384001", `{"reason":"leaked"}`, 202, `revoke key 412873650192384001, "leaked"`},
 	{"GET", "/v1/admin/users/41", "", 200, "get 41"},
 	{"PATCH", "/v1/admin/users/41", `{"disabled":true,"reason":"left"}`, 200, `change 41, "left"`},
 	{"POST", "/v1/admin/users/41/logout", "", 204, `logout 41, ""`},

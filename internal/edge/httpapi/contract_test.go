@@ -37,6 +37,7 @@ func TestProblemsAreTheContract(t *testing.T) {
 	said := map[apitest.Problem]bool{
 		{Status: 400, Code: "credentials_ambiguous"}: true, // by the guard
 		{Status: 422, Code: "validation_failed"}:     true,
+		{Status: 403, Code: "scope_missing"}:         true,
 		{Status: 429, Code: "rate_limited"}:          true,
 		{Status: 503, Code: "not_ready"}:             true,
 	}
@@ -48,6 +49,7 @@ func TestProblemsAreTheContract(t *testing.T) {
 	for _, r := range []*flakepass.Refusal{
 		flakepass.ErrMissing, flakepass.ErrMalformed, flakepass.ErrInvalid, flakepass.ErrExpired, flakepass.ErrIdle,
 		flakepass.ErrLoggedOut, flakepass.ErrReplaced, flakepass.ErrRevoked, flakepass.ErrAccountDisabled,
+		flakepass.ErrKeyNotAccepted, flakepass.ErrKeyMalformed, flakepass.ErrKeyInvalid, flakepass.ErrKeyExpired, flakepass.ErrKeyRevoked,
 	} {
 		said[apitest.Problem{Status: 401, Code: r.Code()}] = true
 	}

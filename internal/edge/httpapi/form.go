@@ -6,8 +6,6 @@ import (
 	"net/url"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/flakepass/flakepass/api/flakepass"
 )
 
 // What can be wrong with a form.
@@ -23,8 +21,8 @@ var (
 // same reports whether the secret of a form is that of the header, or none. The
 // library that APISIX and Kong build on sends both.
 func same(secret string, c *gin.Context) bool {
-	sent, _ := c.Value(clientKey).(flakepass.Token)
-	return secret == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(sent.Reveal())) == 1
+	sent, _ := c.Value(shownKey).(shown)
+	return secret == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(sent.reveal())) == 1
 }
 
 // tokenOf reads the form of an OAuth request, and returns the text of the token

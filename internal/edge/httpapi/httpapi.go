@@ -27,6 +27,7 @@ type Options struct {
 	Own      *login.Service // what people do with their own accounts
 	Sessions flakepass.Verifier
 	Quota    Quota
+	Keys     Keys
 
 	Policies  Policies
 	Events    Events
@@ -105,6 +106,7 @@ func New(o Options) (http.Handler, error) {
 	s.policyRoutes(admins)
 	s.auditRoutes(admins)
 	s.peopleRoutes(admins)
+	s.keyRoutes(admins)
 	s.sweepRoutes(admins)
 	s.instanceRoutes(admins)
 	return e, nil

@@ -19,6 +19,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -96,6 +97,7 @@ var problems = append([]knownProblem{
 	{login.ErrCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
 	{errForbidden, forbidden},
 	{audit.ErrRole, forbidden},
+	{servicekey.ErrRole, forbidden},
 	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",
 		Detail: "show them at POST /v1/me/reauthenticate, and send this again within ten minutes"}},
 	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",
@@ -127,6 +129,8 @@ var problems = append([]knownProblem{
 		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},
 	{account.ErrDisabled, problem.Problem{Status: 403, Code: "account_disabled", Title: "account disabled",
 		Detail: "ask an administrator"}},
+	{login.ErrServiceLogin, problem.Problem{Status: 403, Code: "service_login_refused", Title: "a service does not log in with a password",
+		Detail: "use a service key; an operator makes one for this account"}},
 	{login.ErrNoRoom, problem.Problem{Status: 409, Code: "session_limit", Title: "as many logins as are allowed",
 		Detail: "choose one of sessions, and send its id as end_session with the ticket, within five minutes"}},
 	{secondfactor.ErrTicket, problem.Problem{Status: 401, Code: "ticket_over", Title: "ticket not valid",
@@ -180,6 +184,10 @@ func (s *server) fail(c *gin.Context, err error) {
 	}
 	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
 		limited(c, e)
+		return
+	}
+	if e, ok := errors.AsType[*servicekey.ScopeError](err); ok {
+		s.scopeMissing(c, e.Needs)
 		return
 	}
 	if p, ok := lookup(err); ok {

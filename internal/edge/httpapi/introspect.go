@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -117,7 +118,7 @@ type News interface {
 
 // serviceRoutes are for services that check tokens by themselves.
 func (s *server) serviceRoutes(v1 gin.IRouter) {
-	g := v1.Group("", s.admit, s.only(account.RoleService, account.RoleAdmin))
+	g := v1.Group("", s.admitService(servicekey.Verify), s.only(account.RoleService, account.RoleAdmin))
 	g.POST("/verifications", s.do(s.verifications))
 	g.GET("/revocations", s.do(s.revocations))
 }

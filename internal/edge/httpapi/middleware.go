@@ -91,8 +91,8 @@ func harmless(id string) bool {
 	return true
 }
 
-// likeToken reports whether a client may have put a token, or that of a reset, where
+// likeToken reports whether a client may have put a token, a service key, or the token of a reset, where
 // the ID of a request belongs: the ID is in the log and in the answer.
 func likeToken(id string) bool {
-	return len(id) >= flakepass.TokenLen && strings.Contains(id, "fp_") || len(id) >= account.ResetTokenLen && strings.Contains(id, "fpr_")
+	return len(id) >= flakepass.TokenLen && (strings.Contains(id, "fp_") || strings.Contains(id, "fpk_")) || len(id) >= account.ResetTokenLen && strings.Contains(id, "fpr_")
 }

@@ -11,14 +11,17 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 )
 
 // oauthRoutes are for the libraries of OAuth resource servers: introspection
 // (RFC 7662) and revocation (RFC 7009).
 func (s *server) oauthRoutes(v1 gin.IRouter) {
-	g := v1.Group("", s.oauthClient, s.only(account.RoleService, account.RoleAdmin), s.do(s.quotaOfOne))
-	g.POST("/introspect", s.do(s.introspect))
-	g.POST("/revoke", s.do(s.revoke))
+	route := func(path string, needs servicekey.Scope, h func(*gin.Context) error) {
+		v1.POST(path, s.oauthClient(needs), s.only(account.RoleService, account.RoleAdmin), s.do(s.quotaOfOne), s.do(h))
+	}
+	route("/introspect", servicekey.Verify, s.introspect)
+	route("/revoke", servicekey.Revoke, s.revoke)
 }
 
 // scheme is the key under which the context of a request has the scheme that an
@@ -26,62 +29,60 @@ func (s *server) oauthRoutes(v1 gin.IRouter) {
 // others.
 const scheme = "oauth scheme"
 
-// clientKey is the key under which it has the token that the client sent.
-const clientKey = "oauth client"
-
 const (
 	bearerScheme = "Bearer"
 	basicScheme  = "Basic"
 )
 
-// oauthClient is admit for OAuth clients. Many of them can only send the Basic
-// scheme: then the password is the token, whatever the name is.
-func (s *server) oauthClient(c *gin.Context) {
-	noStore(c)
-	how, t, err := s.clientToken(c.Request)
-	c.Set(scheme, how)
-	if err == nil {
-		var who flakepass.Identity
-		if who, err = s.Sessions.Verify(c.Request.Context(), t); err == nil {
-			c.Set(clientKey, t)
-			c.Request = c.Request.WithContext(flakepass.NewContext(c.Request.Context(), who))
+// oauthClient is admit for OAuth clients, with a token or a service key that has the
+// scope. Many of them can only send the Basic scheme: then the password is the credential,
+// whatever the name is.
+func (s *server) oauthClient(needs servicekey.Scope) gin.HandlerFunc {
+	return func(c *gin.Context) {
+		noStore(c)
+		how, it, err := s.clientCredential(c.Request)
+		c.Set(scheme, how)
+		if err == nil {
+			err = s.shows(c, it, needs)
+		}
+		if err == nil {
 			return
 		}
-	}
-	c.Abort()
-	s.credentialRefused(c, err)
-	refusal, refused := errors.AsType[*flakepass.Refusal](err)
-	if !refused {
+		c.Abort()
+		s.keyForbidden(c, err)
+		s.credentialRefused(c, err)
+		if refusal, refused := errors.AsType[*flakepass.Refusal](err); refused {
+			s.refuseClient(c, how, refusal)
+			return
+		}
 		s.fail(c, err)
-		return
 	}
-	s.refuseClient(c, how, refusal)
 }
 
 func (s *server) refuseClient(c *gin.Context, how string, refusal *flakepass.Refusal) {
 	c.Header(problem.ChallengeHeader, challenge(how, refusal))
 	writeProblem(c, problem.Problem{Status: http.StatusUnauthorized, Code: refusal.Code(), Title: refusal.Error(),
-		Detail: "send the token of a service or an admin, as Bearer or as the password of Basic"})
+		Detail: "send a service key, or the token of a service or an admin, as Bearer or as the password of Basic"})
 }
 
-// clientToken finds the token of a client, and says by which scheme it came.
-func (s *server) clientToken(r *http.Request) (how string, t flakepass.Token, err error) {
+// clientCredential finds the credential of a client, and says by which scheme it came.
+func (s *server) clientCredential(r *http.Request) (how string, it shown, err error) {
 	_, password, basic := r.BasicAuth()
 	if !basic || len(r.Header["Authorization"]) > 1 || s.TokenHeader != "" && len(r.Header.Values(s.TokenHeader)) > 0 {
 		name, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		t, err = flakepass.Credential(r.Header, s.TokenHeader)
+		it.token, it.key, err = flakepass.ServiceCredential(r.Header, s.TokenHeader)
 		if strings.EqualFold(name, basicScheme) && errors.Is(err, flakepass.ErrMissing) {
-			return basicScheme, t, flakepass.ErrMalformed // Basic, and not as RFC 7617 has it
+			return basicScheme, it, flakepass.ErrMalformed // Basic, and not as RFC 7617 has it
 		}
-		return bearerScheme, t, err
+		return bearerScheme, it, err
 	}
 	// RFC 6749 section 2.3.1 has the password encoded like a form, and many do not
-	// encode it. The text of a token is not changed by decoding, so both are read.
+	// encode it. The text of a credential is not changed by decoding, so both are read.
 	if password, err = url.QueryUnescape(password); err != nil {
-		return basicScheme, t, flakepass.ErrMalformed
+		return basicScheme, it, flakepass.ErrMalformed
 	}
-	t, err = flakepass.ParseToken(password)
-	return basicScheme, t, err
+	it.token, it.key, err = flakepass.ParseServiceCredential(password)
+	return basicScheme, it, err
 }
 
 // challenge is in the scheme that the client used (RFC 6749 section 5.2). Basic

@@ -25,10 +25,15 @@ type Quota interface {
 }
 
 // quota counts questions about that many tokens for the caller, which the guard of
-// the routes for services has identified.
+// the routes for services has identified: for a service key by itself, so that the old
+// one and the new one do not share a limit, and else for the account.
 func (s *server) quota(c *gin.Context, tokens int) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
-	return s.Quota.Introspect(c.Request.Context(), session.UserOf(who), tokens)
+	caller := session.UserOf(who)
+	if key := keyID(c); key != 0 {
+		caller = key // it is no ID of a user: all IDs come from one mint
+	}
+	return s.Quota.Introspect(c.Request.Context(), caller, tokens)
 }
 
 // quotaOfOne is quota for the routes of which each request is about one token.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -13,7 +12,6 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/api/wire"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -25,22 +23,19 @@ const (
 )
 
 // errOver means that the follower may no longer follow.
-var errOver = errors.New("the follower's own login is over")
+var errOver = errors.New("the follower's own credential is over")
 
 // revocations streams what this instance learns about logins, as server-sent
-// events, for as long as the caller's own login lives.
+// events, for as long as the caller's own credential is good.
 func (s *server) revocations(c *gin.Context) error {
-	token, err := flakepass.Credential(c.Request.Header, s.TokenHeader)
-	if err != nil {
-		return err // admit has found it before
-	}
+	it, _ := c.Value(shownKey).(shown)
 	mark := c.GetHeader("Last-Event-ID")
 	if len(mark) > maxMark {
 		mark = ""
 	}
 	stream := &eventStream{
 		w: c.Writer, limit: http.NewResponseController(c.Writer), began: time.Now(), clock: s.Recognition.Clock, bound: s.Bound,
-		still: func(ctx context.Context) error { return s.stillService(ctx, token) },
+		still: func(ctx context.Context) error { return s.stillService(ctx, it) },
 	}
 	ctx := c.Request.Context()
 	who, _ := flakepass.FromContext(ctx)
@@ -53,7 +48,7 @@ func (s *server) revocations(c *gin.Context) error {
 	}
 	// The server's limit on a request is meant for those that end.
 	_ = stream.limit.SetReadDeadline(time.Time{})
-	err = s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.send(ctx, b) })
+	err := s.News.Follow(ctx, session.UserOf(who), mark, func(b session.Bulletin) error { return stream.send(ctx, b) })
 	switch {
 	case stream.open: // it is over, and the follower sees that
 		s.Log.DebugContext(ctx, "stream of revocations ended", "why", err)
@@ -66,15 +61,6 @@ func (s *server) revocations(c *gin.Context) error {
 	default:
 		return err
 	}
-}
-
-// stillService is nil as long as the login of that token lives and may follow.
-func (s *server) stillService(ctx context.Context, t flakepass.Token) error {
-	who, err := s.Sessions.Verify(ctx, t)
-	if err == nil && !slices.Contains([]account.Role{account.RoleService, account.RoleAdmin}, account.Role(who.Role)) {
-		err = errOver
-	}
-	return err
 }
 
 // An eventStream writes bulletins as server-sent events (WHATWG HTML, section
@@ -116,7 +102,7 @@ func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
 		e.event("", "policy", ruleOf(b.Policy, e.deaf == nil))
 	}
 	if b.Beat {
-		// A follower uses its own login, and loses the stream when that login ends.
+		// A follower uses its own credential, and loses the stream when that ends.
 		if err := e.still(ctx); err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
 // accounts are not kept there.
 func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
 	return audit.Actor{
-		ID: session.UserOf(who), Session: idworker.ID(who.SessionID), Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
+		ID: session.UserOf(who), Session: idworker.ID(who.SessionID), Key: keyID(c), Name: who.Username, Via: audit.ViaAPI, RequestID: c.Writer.Header().Get(problem.RequestIDHeader),
 	}
 }
 

@@ -31,6 +31,8 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 	must(ok == (code == "validation_failed"), "body /errors is for validation_failed, and only for it")
 	_, ok = doc["error"]
 	must(ok == (resp.Header.Get("Content-Type") == "application/json"), "body /error is for application/json, and only for it")
+	scope, ok := doc["scope"].(string)
+	must(ok == (code == "scope_missing"), "body /scope is for scope_missing, and only for it")
 	_, ok = doc["reasons"]
 	must(ok == (code == "not_ready"), "body /reasons is for not_ready, and only for it")
 	_, ok = doc["effect"]
@@ -41,6 +43,9 @@ func checkProblem(doc map[string]any, resp *http.Response) (faults []string) {
 	got, _, _ = strings.Cut(got, `, error_description="`)
 	oauth, _ := doc["error"].(string)
 	challenged := challenge(resp.StatusCode, code)
+	if scope != "" {
+		got = strings.TrimSuffix(got, `, scope="`+scope+`"`)
+	}
 	if oauth != "" && resp.StatusCode == http.StatusForbidden { // an OAuth client reads the error in the body
 		challenged = ""
 	}
@@ -55,7 +60,7 @@ func challenge(status int, code string) string {
 	switch {
 	case code == "credentials_ambiguous":
 		return bearer + `, error="invalid_request"`
-	case code == "forbidden" || code == "second_factor_missing":
+	case code == "forbidden" || code == "second_factor_missing" || code == "scope_missing":
 		return bearer + `, error="insufficient_scope"`
 	case status != http.StatusUnauthorized:
 		return ""

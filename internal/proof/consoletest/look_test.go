@@ -91,6 +91,17 @@ var looks = []look{
 	{name: "missing", get: func(b *browser) { b.open("/console/nothing") }},
 	{name: "user-long", get: func(b *browser) { b.open("/console/users/5001") }},
 	{name: "user-rtl", get: func(b *browser) { b.open("/console/users/5002") }},
+	{name: "user-key-asks", old: true, get: func(b *browser) {
+		b.open("/console/users/5001")
+		b.fill("#key-name", strings.Repeat("W", 64))
+		b.do(chromedp.Click(chromedp.CSS(`[name="scope_verify"]`)))
+		b.press(`form[action$="/keys"] button`)
+	}},
+	{name: "user-key-made", get: func(b *browser) {
+		b.fill("#confirm_password", e2e.Passphrase)
+		b.press(`form[action$="/keys"] button`)
+		b.sees("It is shown only now")
+	}},
 	{name: "audit-odd", get: func(b *browser) { b.open("/console/audit?target=5001") }},
 	{name: "users-page", get: func(b *browser) { b.open("/console/users?name=person&after=1100") }},
 	{name: "overview-zh", get: func(b *browser) {
@@ -115,6 +126,7 @@ var looks = []look{
 		b.open("/console/users?name=ada")
 		b.press(`td a[href^="/console/users/"]`)
 	}},
+	{name: "user-keys-zh", get: func(b *browser) { b.open("/console/users/5001") }},
 	{name: "logins-zh", get: func(b *browser) { b.open("/console/logins") }},
 	{name: "audit-zh", get: func(b *browser) { b.open("/console/audit") }},
 	{name: "login-zh", get: func(b *browser) {
@@ -153,6 +165,9 @@ func odd(t testing.TB, d *e2e.Deployment) {
 		e2e.Execute(t, db, "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, old_value, new_value) VALUES (?, ?, ?, 'api', 'user.created', 'user', 5001, ?, ?, ?, ?)",
 			int64(idworker.Default().Smallest(now.Add(-time.Hour)))+int64(id), id, name, strings.Repeat("wm", 32), strings.Repeat("without-a-blank-", id-5000)+strings.Repeat("and with blanks ", 20),
 			[]byte("null"), []byte(`{"role":"service"}`))
+	}
+	for id, key := range map[int][2]string{6001: {strings.Repeat("wm", 32), "verify revoke"}, 6002: {"מפתח ישן", "verify"}} {
+		e2e.Execute(t, db, "INSERT INTO service_keys (id, user_id, name, hash, scopes, created_by, revoked_at) VALUES (?, 5001, ?, x'78', ?, 0, ?)", id, key[0], key[1], map[int]any{6001: nil, 6002: now.UnixMilli()}[id])
 	}
 	// The newest logins are on devices with names of the same kind, and with mark-up.
 	devices := [][2]string{{"phone", strings.Repeat("W", 64)}, {"tablet", "הטאבלט של דנה"}, {"tv", "<b onclick=alert(1)>客厅电视</b>"}, {"desktop", ""}, {"web", "flakepass console"}, {"watch", "of a newer release"}}

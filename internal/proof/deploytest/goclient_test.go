@@ -66,6 +66,7 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	for _, c := range []client.Code{
 		client.TokenMissing, client.TokenMalformed, client.TokenInvalid, client.TokenExpired, client.TokenIdleTimeout, client.TokenLoggedOut,
 		client.TokenReplaced, client.TokenRevoked, client.AccountDisabled, client.CredentialsAmbiguous, client.TokenInURL, client.Forbidden,
+		client.KeyNotAccepted, client.KeyMalformed, client.KeyInvalid, client.KeyExpired, client.KeyRevoked, client.ScopeMissing, client.ServiceLoginRefused,
 		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.SessionLimit, client.TicketOver, client.LastAdmin,
 		client.SecondFactorRequired, client.SecondFactorInvalid, client.SecondFactorEnrolled, client.SecondFactorNotEnrolled, client.SecondFactorOff,
 		client.SecondFactorMissing, client.ReauthenticationRequired, client.CurrentCodeInvalid, client.PasswordTooShort, client.PasswordResetRequired,
@@ -248,6 +249,39 @@ func callPolicies(ctx context.Context, t *testing.T, admin *client.Client) {
 	}
 }
 
+// callKeys makes keys of a service and asks by them about the token of its login.
+func callKeys(ctx context.Context, t *testing.T, admin *client.Client, service flakepass.ID, token flakepass.Token) {
+	until := time.Now().Add(time.Hour)
+	first := step[client.MadeServiceKey](t, "key")(admin.CreateServiceKey(ctx, service, client.NewServiceKey{Name: "billing", Scopes: []string{"verify"}, ExpiresAt: until, Reason: "new"}))
+	second := step[client.MadeServiceKey](t, "key")(admin.CreateServiceKey(ctx, service, client.NewServiceKey{Name: "nightly", Scopes: []string{"revoke"}}))
+	if first.Key.ID() != first.ID || first.UserID != service || first.Creator.Name == "" || first.ExpiresAt.UnixMilli() != until.UnixMilli() || !second.ExpiresAt.IsZero() {
+		t.Errorf("made %+v and %+v", first.ServiceKey, second.ServiceKey)
+	}
+	if keys := all(t, "keys", admin.ServiceKeys(ctx, service)); len(keys) != 2 || keys[0].ID != second.ID || keys[1].Name != "billing" {
+		t.Errorf("keys: %+v", keys)
+	}
+	by := func(k client.MadeServiceKey) *client.Client { return admin.AsService(k.Key) }
+	if who := step[client.Introspection](t, "introspect")(by(first).Introspect(ctx, token)); !who.Active || who.UserID != service {
+		t.Errorf("introspected: %+v", who)
+	}
+	_, err := by(second).Introspect(ctx, token)
+	failsAs(t, "a key without the scope", err, client.ScopeMissing)
+	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Scope != "verify" {
+		t.Errorf("a key without the scope: %+v", p)
+	}
+	_, err = by(first).Me(ctx)
+	failsAs(t, "a key in the place of a token", err, client.KeyNotAccepted)
+	_, err = admin.CreateServiceKey(ctx, service, client.NewServiceKey{Name: "x", Scopes: []string{"admin"}})
+	failsAs(t, "an unknown scope", err, client.ValidationFailed)
+	if within := step[time.Duration](t, "revoke")(admin.RevokeServiceKey(ctx, first.ID, "leaked")); within != e2e.Bound {
+		t.Errorf("revoked within %v", within)
+	}
+	_, err = by(first).Introspect(ctx, token)
+	failsAs(t, "a key that was revoked", err, client.KeyRevoked)
+	_, err = admin.RevokeServiceKey(ctx, 12345, "")
+	failsAs(t, "a key that is not there", err, client.NotFound)
+}
+
 func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second client.Password) {
 	password := client.NewPassword(e2e.NewPassword())
 	made := step[wire.User](t, "create")(admin.CreateUser(ctx, client.NewUser{Username: "Oscar", Password: password, Role: "service", Reason: "orders"}))
@@ -285,6 +319,8 @@ func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second c
 	}
 	_, err := admin.As(flakepass.NewToken(1)).Introspect(ctx, alice.Token)
 	failsAs(t, "introspection without a login", err, client.TokenExpired)
+
+	callKeys(ctx, t, admin, made.ID, in.Token)
 
 	if s := all(t, "sessions", admin.Sessions(ctx, "")); len(s) != 2 || s[0].ID != in.SessionID || s[0].Username != "oscar" || s[0].UserID != made.ID {
 		t.Errorf("sessions: %+v", s)

@@ -175,6 +175,21 @@ func mutations() []mutation {
 			ready()
 			return f.c.Do("DELETE", users(id.String()+"/second-factor"), "", e2e.Bearer(a.token))
 		}},
+		{name: "make a service key", method: "POST", route: "/v1/admin/users/{id}/keys", needs: byProof, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			id := f.userID(account.RoleService)
+			ready()
+			return f.c.Do("POST", users(id+"/keys"), `{"name":"billing","scopes":["verify"]}`, e2e.Bearer(a.token))
+		}},
+		{name: "revoke a service key", method: "DELETE", route: "/v1/admin/keys/{id}", needs: byAdmin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			owner := f.userID(account.RoleService)
+			key, err := f.ids.Next(f.t.Context())
+			if err != nil {
+				f.t.Fatal(err)
+			}
+			e2e.Execute(f.t, f.db, "INSERT INTO service_keys (id, user_id, name, hash, scopes, created_by) VALUES (?, ?, 'billing', x'78', 'verify', 0)", int64(key), owner)
+			ready()
+			return f.c.Do("DELETE", "/v1/admin/keys/"+key.String(), "", e2e.Bearer(a.token))
+		}},
 		{name: "end a login", method: "DELETE", route: "/v1/admin/sessions/{id}", needs: byAdmin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			login, _ := f.c.Alive(f.login(account.RoleUser).token).Fields["session"].(map[string]any)
 			ready()

@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os/exec"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
@@ -27,7 +29,7 @@ type example struct {
 var exampleLine = regexp.MustCompile(`listening on (http://\S+)`)
 
 // startExample runs the example in front of the server at that address.
-func startExample(t *testing.T, server, token string) *example {
+func startExample(t *testing.T, server, key string) *example {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "example-api")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", path, "../../../cmd/example-api").CombinedOutput(); err != nil {
@@ -36,7 +38,7 @@ func startExample(t *testing.T, server, token string) *example {
 	e := &example{t: t, log: &testenv.Journal{}, http: &http.Client{Timeout: e2e.Patience}}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, path)
-	cmd.Env = e2e.Environ(map[string]string{"FLAKEPASS_URL": "http://" + server, "FLAKEPASS_TOKEN": token, "LISTEN": "127.0.0.1:0"})
+	cmd.Env = e2e.Environ(map[string]string{"FLAKEPASS_URL": "http://" + server, "FLAKEPASS_KEY": key, "LISTEN": "127.0.0.1:0"})
 	out := &testenv.Journal{}
 	cmd.Stdout, cmd.Stderr = out, e.log
 	if err := cmd.Start(); err != nil {
@@ -116,8 +118,12 @@ func TestRemoteInAnotherProcess(t *testing.T) {
 	p := e2e.StartProcess(t, t.TempDir(), d.Vars)
 	c := e2e.NewClient(t, p.Public)
 	link := faultproxy.New(t, p.Public)
-	service, _ := d.Person(t, c, "orders", "service")
-	e := startExample(t, link.Addr, service)
+	e2e.NewAdmin(t, d, "orders", account.RoleService)
+	var made struct{ Key string }
+	if err := json.Unmarshal([]byte(e2e.Must(t, d.Vars, "", "key", "add", "orders", "example", "--scope", "verify", "--json").Out), &made); err != nil {
+		t.Fatal(err)
+	}
+	e := startExample(t, link.Addr, made.Key)
 
 	alice, password := d.Person(t, c, "alice", "user")
 	use := func(token string, d time.Duration) {

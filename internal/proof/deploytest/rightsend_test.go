@@ -118,6 +118,7 @@ func (f *rightsTest) made() string {
 	for _, query := range []string{
 		"SELECT id, username, role, password_version, password_hash, COALESCE(disabled_at, 0), COALESCE(token_id, 0), COALESCE(ended_token_id, 0), COALESCE(token_proved_at, 0), " +
 			"COALESCE(second_factor_at, 0), second_factor_secret, recovery_codes FROM users ORDER BY id",
+		"SELECT id, COALESCE(revoked_at, 0) FROM service_keys ORDER BY id",
 		"SELECT user_id, slot, COALESCE(token_id, 0), COALESCE(ended_token_id, 0) FROM user_slots ORDER BY user_id, slot",
 		"SELECT user_id, token_hash, expires_at FROM password_resets ORDER BY user_id",
 		"SELECT version, global_floor FROM settings",

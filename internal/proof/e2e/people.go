@@ -88,8 +88,8 @@ func (o *OneByOne) Next(context.Context) (idworker.ID, error) {
 	return o.last, nil
 }
 
-// someToken is how a token looks, whosever it is, and that of a reset.
-var someToken = regexp.MustCompile(`fp_[0-9A-Za-z_-]{43}|` + ResetText.String())
+// someToken is how a token and a service key look, whosever it is, and the token of a reset.
+var someToken = regexp.MustCompile(`fpk?_[0-9A-Za-z_-]{43}|` + ResetText.String())
 
 // NoToken fails the test if there is a token in what a server has printed.
 func NoToken(t testing.TB, where, printed string) {

@@ -107,7 +107,7 @@ func (p *Process) Signal(t testing.TB, s syscall.Signal) {
 // AnyPort is all that has to be set where the default ports may be taken, and
 // where all who log in come from one address.
 func AnyPort() map[string]string {
-	return map[string]string{"FLAKEPASS_LISTEN": "127.0.0.1:0", "FLAKEPASS_OPS_LISTEN": "127.0.0.1:0", "FLAKEPASS_THROTTLE": "off"}
+	return map[string]string{"FLAKEPASS_LISTEN": "127.0.0.1:0", "FLAKEPASS_OPS_LISTEN": "127.0.0.1:0", "FLAKEPASS_THROTTLE": "off", "FLAKEPASS_SERVICE_PASSWORD_LOGIN": "on"}
 }
 
 // HolderOf is the name under which a process reports.

@@ -32,6 +32,7 @@ function advice(refused: MeErrors[401]): string {
     case 'token_missing':
     case 'token_malformed':
     case 'token_invalid':
+    case 'key_not_accepted': // the app has a service key in the place of its token
       return 'Please log in.'
     default: {
       const unknown: never = refused.code

@@ -38,6 +38,7 @@ func start(t *testing.T) *server {
 	dir := t.TempDir()
 	s := &server{program: testenv.Flakepass(t), vars: []string{
 		"FLAKEPASS_LISTEN=127.0.0.1:0", "FLAKEPASS_OPS_LISTEN=127.0.0.1:0", "FLAKEPASS_DATA_DIR=" + filepath.Join(dir, "data"),
+		"FLAKEPASS_SERVICE_PASSWORD_LOGIN=on",
 	}}
 	s.add(t, "alice", "user")
 	s.add(t, "gateway", "service")

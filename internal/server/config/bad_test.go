@@ -115,6 +115,7 @@ func TestBadValues(t *testing.T) {
 		{"worker", "static:1024", "write static:N with N from 0 to 1023"},
 		{"worker", "file:x", `this is not a way to get a worker number`},
 		{"registration", "Open", `"Open" is not allowed; write open or closed`},
+		{"service_password_login", "true", `"true" is not allowed; write existing or on or off`},
 		{"revocation_bound", "5", `"5" has no unit; write for example 5s`},
 		{"revocation_bound", "soon", "is not a duration"},
 		{"revocation_bound", "999ms", "write a duration from 1s to 5m"},

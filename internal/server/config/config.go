@@ -37,6 +37,8 @@ type Config struct {
 	Registration    string        // RegistrationOpen or RegistrationClosed
 	RevocationBound time.Duration // longest belief in a cached "alive"; 1s to 5m
 
+	ServicePasswordLogin string // ServicePasswordsExisting, ServicePasswordsOn or ServicePasswordsOff
+
 	Throttle bool // attempts are counted and bounded
 
 	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins
@@ -69,6 +71,13 @@ type Config struct {
 const (
 	RegistrationOpen   = "open"   // every client may register
 	RegistrationClosed = "closed" // only operators add users
+)
+
+// Values of [Config.ServicePasswordLogin].
+const (
+	ServicePasswordsExisting = "existing" // services that are older than the deployment's first release with service keys
+	ServicePasswordsOn       = "on"       // every service may log in with a password
+	ServicePasswordsOff      = "off"      // none may
 )
 
 // Values of [Config.LogFormat].

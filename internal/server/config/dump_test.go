@@ -33,6 +33,7 @@ FLAKEPASS_REPLICA_LAG default 10s
 FLAKEPASS_REDIS environment (FLAKEPASS_REDIS_FILE) rediss+sentinel://:[hidden]@a,b:2/main/1?sentinel_password=[hidden]&sentinel_username=[hidden]
 FLAKEPASS_WORKER default sql
 FLAKEPASS_REGISTRATION default open
+FLAKEPASS_SERVICE_PASSWORD_LOGIN default existing
 FLAKEPASS_REVOCATION_BOUND file (line 3) 1m30s
 FLAKEPASS_THROTTLE default on
 FLAKEPASS_PUBLIC_URL default (none)

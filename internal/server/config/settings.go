@@ -96,6 +96,11 @@ func settings(c *Config) []setting {
 			key: "registration", def: RegistrationOpen, value: choice(&c.Registration, RegistrationOpen, RegistrationClosed),
 			doc: "`open`: registration is public. `closed`: only operators add users.",
 		}, {
+			key: "service_password_login", def: ServicePasswordsExisting,
+			value: choice(&c.ServicePasswordLogin, ServicePasswordsExisting, ServicePasswordsOn, ServicePasswordsOff),
+			doc: "Which accounts of the role `service` may log in with a password; service keys replace such logins ([clients.md](clients.md#service-keys)). " +
+				"`existing`: those that are older than the first start of a release with service keys. `on`: all. `off`: none. A login that lives goes on in each case.",
+		}, {
 			key: "revocation_bound", def: "5s", value: span(&c.RevocationBound, time.Second, 5*time.Minute),
 			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. From 1s to 5m.",
 		}, {

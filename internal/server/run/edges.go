@@ -29,12 +29,12 @@ func (s *system) api() (http.Handler, error) {
 		}
 	}
 	return httpapi.New(httpapi.Options{
-		Own: s.own, Sessions: s.sessions, Quota: s.limits,
+		Own: s.own, Sessions: s.sessions, Quota: s.limits, Keys: s.tiers.keys,
 		Policies: PoliciesOf(s.db, s.events, s.rule, s.log), Events: EventsOf(s.db), Incidents: s.collector,
 		People: s.operators.people(), Sweeps: s.sweeper, Instances: &sqlstore.Instances{DB: s.db},
 		FactorStates: s.factors, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins,
 		Recognition: recognition{s.sessions, s.tiers}, InForce: s.rule, News: s.tiers.news,
-		Ready: func(ctx context.Context) []string { return fleet.Sentences(s.reasons(ctx)) }, Warnings: s.evicts.warnings,
+		Ready: func(ctx context.Context) []string { return fleet.Sentences(s.reasons(ctx)) }, Warnings: func() []string { return append(s.evicts.warnings(), s.passwords.warnings()...) },
 		RegistrationOpen: s.cfg.Registration == config.RegistrationOpen, TokenHeader: s.cfg.TokenHeader,
 		ForwardKey: forward, Bound: s.cfg.RevocationBound, PublicURL: s.cfg.PublicURL, TrustedProxies: s.cfg.TrustedProxies, Spec: api.Spec(), Log: s.log,
 	})
@@ -48,7 +48,7 @@ func (s *system) console() *console.UI {
 		Policies: PoliciesOf(s.db, s.events, s.rule, s.log), Incidents: s.collector,
 		Schedule: nextSweep, Figures: &sqlstore.Settings{DB: s.db}, Activities: &sqlstore.Activity{DB: s.db}, Record: EventsOf(s.db),
 		Status: s.status, Instances: &sqlstore.Instances{DB: s.db},
-		People: s.operators.Users, Living: s.operators.Sessions, Logout: s.operators.Users, Factors: s.operators.Users, Resets: s.operators.Users, Open: s.operators.Users,
+		People: s.operators.Users, Living: s.operators.Sessions, Logout: s.operators.Users, Factors: s.operators.Users, Resets: s.operators.Users, Open: s.operators.Users, Keys: s.operators.Users,
 		PublicURL: s.cfg.PublicURL, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !s.cfg.Throttle,
 	})
 }

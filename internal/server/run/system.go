@@ -51,6 +51,7 @@ type system struct {
 	sweeper Sweeper
 
 	own       *login.Service
+	passwords *passwordLogins
 	operators *Operators
 }
 
@@ -147,7 +148,13 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 }
 
 // joinUseCases makes the use cases of users and of operators.
-func (s *system) joinUseCases(_, _ context.Context) error {
+func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
+	s.passwords, err = patiently(ctx, s.cfg.DatabaseWait, s.log, func(ctx context.Context) (*passwordLogins, error) {
+		return newPasswordLogins(ctx, s.cfg.ServicePasswordLogin, s.db, s.log)
+	})
+	if err != nil {
+		return err
+	}
 	accounts := &account.Service{
 		Users: s.users, Hasher: s.hasher, Breached: s.stolen, IDs: s.ids, Now: time.Now,
 		RehashFailed: func(ctx context.Context, err error) {
@@ -158,10 +165,10 @@ func (s *system) joinUseCases(_, _ context.Context) error {
 		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
-		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(),
+		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
 	}
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed
-	s.operators.Users.Making.Breached = s.stolen
+	s.operators.Users.Making.Breached, s.operators.Users.Revoked = s.stolen, s.tiers.keys.Forget
 	return nil
 }

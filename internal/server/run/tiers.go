@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -32,6 +33,7 @@ type tiers struct {
 	common   sharedTier
 	accepted func(session.Accept)
 	proven   func() bool // whether the rows of the database decide
+	keys     *servicekey.Service
 
 	touches *layer.WriteBehind
 	memory  *memstore.Sessions // nil if nothing is cached
@@ -54,7 +56,8 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	t := &tiers{repair: session.NewRepair()}
 	// Half of the connections are for reading, half for those who log in and out.
 	rows := &layer.FreshPolicy{Rows: kept, Judged: kept, Policy: rule}
-	t.truth = layer.NewReadSlots(rows, db.SQL().Stats().MaxOpenConnections/2)
+	slots := layer.NewReadSlots(rows, db.SQL().Stats().MaxOpenConnections/2)
+	t.truth = slots
 	t.touches = layer.NewWriteBehind(t.truth, layer.WriteBehindOptions{To: kept, Policy: rule, Written: t.written, Log: log})
 	t.near = t.touches
 
@@ -81,6 +84,7 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 	rows.Clock = t.feed
 	t.proven = func() bool { return !db.Several() || t.feed.Fresh() }
 	rows.Proven = t.proven
+	t.keys = serviceKeys(cfg, db, slots, t.feed, metrics)
 	t.news = broadcast.New(broadcast.Options{Feed: t.feed, Policy: rule, Bound: cfg.RevocationBound})
 	context.AfterFunc(ctx, t.news.Stop) // streams would hold up the end
 	metrics.Followers(func() float64 { return float64(t.news.Followers()) })
@@ -136,6 +140,7 @@ func (t *tiers) run(ctx context.Context, running *sync.WaitGroup) {
 	running.Go(func() { t.touches.Run(ctx, time.Second) })
 	running.Go(func() { t.auditor.Run(ctx) })
 	running.Go(func() { t.repair.Run(ctx) })
+	running.Go(func() { t.keys.Run(ctx) })
 	if t.common.redis != nil {
 		running.Go(func() { t.common.redis.Listen(ctx, t.note) })
 	}

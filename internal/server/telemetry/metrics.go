@@ -146,6 +146,21 @@ func (m *Metrics) Begun() func(class string) {
 	return func(class string) { c.WithLabelValues(class).Inc() }
 }
 
+// ServiceKeys counts the questions about service keys, by what came of each and by the scope
+// that it needed. Call it once.
+func (m *Metrics) ServiceKeys(results, scopes []string) func(result, scope string) {
+	c := promauto.With(m.registry).NewCounterVec(prometheus.CounterOpts{
+		Name: "flakepass_service_key_checks_total",
+		Help: "Checks of service keys on this instance, by the result (accepted, refused, forbidden or undecided) and by the scope that was needed. An open stream checks its key about once a second.",
+	}, []string{"result", "scope"})
+	for _, r := range results {
+		for _, s := range scopes {
+			c.WithLabelValues(r, s)
+		}
+	}
+	return func(result, scope string) { c.WithLabelValues(result, scope).Inc() }
+}
+
 // Throttled counts the attempts that a limit has refused. Call it once.
 func (m *Metrics) Throttled() func(policy string) {
 	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",

@@ -43,6 +43,8 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	switch {
 	case need == audit.NeedsNothing || by.Inside():
 		return p, nil
+	case by.Key != 0:
+		return db.authorizeKey(tx, by, need)
 	case !need.Said() || by.ID == 0 || by.Session == 0:
 		return permit{}, errUnstated
 	}
@@ -95,7 +97,7 @@ func (db *DB) authorizeAll(tx *gorm.DB, events []audit.Event) (permit, error) {
 func (p permit) record(events ...audit.Event) error {
 	for _, e := range events {
 		if e.Need != audit.NeedsNothing && (!e.Need.Said() && !e.By.Inside() || !p.need.Includes(e.Need) ||
-			e.By.ID != p.by.ID || e.By.Session != p.by.Session) {
+			e.By.ID != p.by.ID || e.By.Session != p.by.Session || e.By.Key != p.by.Key) {
 			return errUnstated
 		}
 	}

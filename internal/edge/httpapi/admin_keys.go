@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// AdminKeys make and revoke the keys of services. *operator.Users is one.
+type AdminKeys interface {
+	CreateKey(ctx context.Context, by audit.Actor, user idworker.ID, n operator.NewKey) (operator.MadeKey, error)
+	ListKeys(ctx context.Context, user, before idworker.ID, limit int) ([]servicekey.Key, error)
+	RevokeKey(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (servicekey.Key, error)
+}
+
+func (s *server) keyRoutes(g gin.IRouter) {
+	g.POST("/users/:id/keys", s.do(s.createKey))
+	g.GET("/users/:id/keys", s.do(s.listKeys))
+	g.DELETE("/keys/:id", s.do(s.revokeKey))
+}
+
+func (s *server) createKey(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Name      text        `json:"name"`
+		Scopes    []text      `json:"scopes"`
+		ExpiresAt given[text] `json:"expires_at"`
+		Reason    text        `json:"reason"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	n := operator.NewKey{Name: string(in.Name), Reason: string(in.Reason)}
+	for _, scope := range in.Scopes {
+		n.Scopes = append(n.Scopes, string(scope))
+	}
+	if in.ExpiresAt.value != nil {
+		if n.ExpiresAt, err = time.Parse(time.RFC3339, string(*in.ExpiresAt.value)); err != nil {
+			return invalid.Of("expires_at", "malformed", "must be a time as RFC 3339 has it, or left out")
+		}
+	}
+	made, err := s.People.Keys.CreateKey(c.Request.Context(), s.operator(c), id, n)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusCreated, struct {
+		Secret string `json:"key"`
+		wire.ServiceKey
+	}{made.Secret.Reveal(), render.ServiceKey(&made.Key)})
+	return nil
+}
+
+func (s *server) listKeys(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	p, _, err := query(c)
+	if err != nil {
+		return err
+	}
+	keys, err := s.People.Keys.ListKeys(c.Request.Context(), id, p.Cursor, p.Limit+1)
+	if err != nil {
+		return gone(err)
+	}
+	listed(c, "keys", p, keys, render.ServiceKey, func(k *servicekey.Key) string { return k.ID.String() })
+	return nil
+}
+
+// revokeKey answers when the key is revoked. Instances are not told of it: each asks
+// the row again within the bound.
+func (s *server) revokeKey(c *gin.Context) error {
+	id, reason, err := idAndReason(c)
+	if err != nil {
+		return err
+	}
+	_, err = s.People.Keys.RevokeKey(c.Request.Context(), s.operator(c), id, reason)
+	switch {
+	case errors.Is(err, servicekey.ErrNotFound):
+		return errNotFound
+	case err != nil:
+		return err
+	}
+	s.pending(c)
+	return nil
+}

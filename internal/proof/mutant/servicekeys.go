@@ -1,0 +1,39 @@
+package main
+
+// serviceKeys are protections of service keys: what a key opens, and when it ends.
+func serviceKeys() []Mutant {
+	const (
+		domain = "internal/domain/servicekey"
+		store  = "internal/store/sqlstore"
+		api    = "internal/edge/httpapi"
+	)
+	key := func(name, file, old, change, in, test string) Mutant {
+		return Mutant{Name: "service keys: " + name, File: file, Old: old, New: change, Package: in, Test: test}
+	}
+	return []Mutant{
+		key("the scope does not matter", domain+"/servicekey.go", "case !h.Scopes.Has(needs):", "case len(h.Scopes) == 0:", api, "^TestKeyOpensOnly"),
+		key("an unknown scope is taken", domain+"/servicekey.go", "if !Known().Has(Scope(name)) {", "if !Known().Has(Scope(name)) && name == \"\" {", domain, "^TestScopesAre"),
+		key("one that has expired is good", domain+"/servicekey.go", "case h.Over(now):", "case h.Over(time.Time{}):", domain, "^TestKeyExpires"),
+		key("one that was revoked is good", domain+"/servicekey.go", "case !h.RevokedAt.IsZero():", "case !h.RevokedAt.IsZero() && h.ID == 0:", api, "^TestKeyIsRefusedBecause"),
+		key("one of a disabled account is good", domain+"/servicekey.go", "case h.Disabled:", "case h.Disabled && h.ID == 0:", api, "^TestKeyIsRefusedBecause"),
+		key("one of a former service is good", domain+"/servicekey.go", "case h.Role != Role:", `case h.Role == "":`, api, "^TestKeyIsRefusedBecause"),
+		key("the secret does not matter", domain+"/service.go", "if !got.Hash.Equal(hash) {", "if hash == nil {", domain, "^TestWhatCanBeUndone"),
+		key("an answer is repeated beyond the bound", domain+"/service.go", "e == nil || session.Age(time.Now(), e.AsOf) >= s.Life", "e == nil || session.Age(time.Now(), e.AsOf) >= 2*s.Life", domain, "^TestKeyThatIsNotInUse"),
+		key("an answer that took too long is believed", domain+"/service.go", "err == nil && session.Age(time.Now(), e.AsOf) >= s.Life {", "err == nil && e == nil {", domain, "^TestAnswerThatTook"),
+		key("a stream outlives its key by a beat", domain+"/service.go", "return bound - every - every/2", "return bound", domain, "^TestLifeLeaves"),
+		key("a stream does not look at its key", api+"/revocations.go", "if err := e.still(ctx); err != nil {", "if err := e.still(ctx); err != nil && e.buf == nil {", api, "^TestStreamEndsWithItsKey"),
+		key("what can be undone is refused from memory", domain+"/service.go", "err == nil || final(err) {", "err == nil || final(err) || e != nil {", domain, "^TestWhatCanBeUndone"),
+		key("a flood of unknown keys takes every read", domain+"/service.go", "mostCold = 4", "mostCold = 400", domain, "^TestAFlood"),
+		key("an answer is as of now on a server that was replaced", "internal/store/layer/servicekeys.go", "if asOf.Before(got.AsOf) {", "if asOf.IsZero() {", "internal/store/layer", "^TestKeyIsAsOf"),
+		key("an unproven server says that there is no such key", "internal/store/layer/servicekeys.go", "if !ok {", "if !ok && err == nil {", "internal/store/layer", "^TestKeyIsAsOf"),
+		key("keys take no slot", "internal/store/layer/servicekeys.go", "release, err := acquire(ctx, k.Slots.reads)", "release, err := acquire(ctx, make(chan struct{}, 1))", "internal/store/layer", "^TestKeysTake"),
+		key("a key has the rights of an admin", store+"/servicekeys.go", "if need != audit.NeedsService || by.ID == 0 {", "if by.ID == 0 {", store, "^TestKeyHasNoOtherRight/^SQLite$"),
+		key("a key changes what its row does not allow", store+"/servicekeys.go", "held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil {", "held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil && by.ID == 0 {", store, "^TestKeyEndsWithItsRow/^SQLite$"),
+		key("a key acts for another account", store+"/servicekeys.go", " AND k.user_id = ?\"", " AND k.user_id <> -?\"", store, "^TestKeyHasNoOtherRight/^SQLite$"),
+		key("a user has keys", store+"/servicekeys.go", "case roles[0] != servicekey.Role:", `case roles[0] == "":`, store, "^TestKeysAreForServices/^SQLite$"),
+		key("a key is taken for a token", "api/flakepass/token.go", "if wellFormed(keyPrefix, s) {", "if wellFormed(keyPrefix, s) && s == \"\" {", api, "^TestKeyOpensOnly"),
+		key("questions of all keys of a service count together", api+"/ratelimit.go", "if key := keyID(c); key != 0 {", "if key := keyID(c); key < 0 {", api, "^TestKeyIsTheActor"),
+		key("a token alone makes a key", "internal/domain/operator/needs.go", "createKey:        audit.NeedsProof", "createKey:        audit.NeedsAdmin", "internal/domain/operator", "^TestKeyIsShown"),
+		key("every service logs in with a password", "internal/domain/login/login.go", "s.ByPassword != nil && !s.ByPassword(user) {", "s.ByPassword != nil && !s.ByPassword(user) && user == nil {", "internal/domain/login", "^TestAServiceLogsIn"),
+	}
+}
