@@ -4,9 +4,7 @@
 ALTER TABLE users ADD COLUMN external_id TEXT NULL
     CONSTRAINT users_external_id_length CHECK (length(external_id) <= 190);
 ALTER TABLE users ADD COLUMN imported_version INTEGER NULL;
-CREATE UNIQUE INDEX users_external_id ON users (external_id);
 
 -- +goose Down
-DROP INDEX users_external_id;
 ALTER TABLE users DROP COLUMN imported_version;
 ALTER TABLE users DROP COLUMN external_id;

@@ -1,4 +1,4 @@
--- What the columns mean: mysql/00038_hash_formats.sql.
+-- What the columns mean: mysql/00039_hash_formats.sql.
 
 -- +goose Up
 CREATE TABLE hash_formats (

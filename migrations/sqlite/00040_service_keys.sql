@@ -1,4 +1,4 @@
--- What the columns mean: mysql/00039_service_keys.sql.
+-- What the columns mean: mysql/00040_service_keys.sql.
 
 -- +goose Up
 CREATE TABLE service_keys (

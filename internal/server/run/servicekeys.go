@@ -41,7 +41,7 @@ type passwordLogins struct {
 }
 
 // keysSince is the migration that brought service keys.
-const keysSince = 39
+const keysSince = 40
 
 // newPasswordLogins reads since when the deployment has service keys.
 func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log *slog.Logger) (*passwordLogins, error) {
