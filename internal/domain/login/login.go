@@ -158,7 +158,7 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	if s.ByPassword != nil && !s.ByPassword(user) {
+	if user.Role == account.RoleService && s.ByPassword != nil && !s.ByPassword(user) {
 		return session.Opened{}, refusedOf(user, ErrServiceLogin)
 	}
 	in.Known = c.knownDevice

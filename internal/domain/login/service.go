@@ -142,7 +142,7 @@ type Service struct {
 	Counts    *activity.Counter
 	// Begun, if set, is called with the class of the device of each login that begins.
 	Begun func(class string)
-	// ByPassword, if set, says whether a user may log in with a password at all.
+	// ByPassword, if set, says whether a service may log in with a password.
 	ByPassword func(*account.User) bool
 
 	IDs audit.IDs

@@ -42,12 +42,6 @@ const (
 	serviceKeyID = "service key"
 )
 
-// keyID is the ID of the service key by which the request is made, or 0.
-func keyID(c *gin.Context) idworker.ID {
-	id, _ := c.Value(serviceKeyID).(idworker.ID)
-	return id
-}
-
 // shows finds out who has shown that credential, to a route that is for keys with that
 // scope, and notes it. A token needs no scope: the role of its user decides.
 func (s *server) shows(c *gin.Context, it shown, needs servicekey.Scope) error {

@@ -49,6 +49,12 @@ func actor(c *gin.Context, who flakepass.Identity) audit.Actor {
 	}
 }
 
+// keyID is the ID of the service key by which the request is made, or 0.
+func keyID(c *gin.Context) idworker.ID {
+	id, _ := c.Value(serviceKeyID).(idworker.ID)
+	return id
+}
+
 // operator is who acts by a request that only lets through, and from where.
 func (s *server) operator(c *gin.Context) audit.Actor {
 	who, _ := flakepass.FromContext(c.Request.Context())

@@ -58,12 +58,9 @@ func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log
 	return p, nil
 }
 
-// may reports whether u may log in with a password. Services that had nothing else when
+// may reports whether u, a service, may log in with a password. Services that had nothing else when
 // keys came go on as they did: their owners need time to give each a key.
 func (p *passwordLogins) may(u *account.User) bool {
-	if u.Role != account.RoleService {
-		return true
-	}
 	ok := p.setting == config.ServicePasswordsOn || p.setting == config.ServicePasswordsExisting && u.CreatedAt.Before(p.since)
 	if ok && p.setting == config.ServicePasswordsExisting {
 		p.seen.Store(true)
