@@ -144,9 +144,10 @@ func (s *session) lastUse(by time.Duration) time.Duration {
 }
 
 // limited is the last of the logins and limits that can be why r said that the session
-// is over, if nothing else can, and all of them were acknowledged.
+// is over, if nothing else can, and all of them were acknowledged. A refusal for its age or
+// its idleness is none for a limit.
 func (s *session) limited(r *Event) (last *Event) {
-	if r.Op != Ask || s.acked != nil {
+	if r.Op != Ask || s.acked != nil || r.Code == expired || r.Code == idle {
 		return nil
 	}
 	for _, e := range s.ends {

@@ -58,9 +58,11 @@ func TestSeveralSessions(t *testing.T) {
 		"more than the limit":                             {[]judge.Event{two, phone, tablet, web, use(4, 1), use(4, 2), use(4, 3)}, 1},
 		"more than the limit, within the bound":           {[]judge.Event{two, phone, tablet, web, use(3.05, 1), use(4, 2), use(4, 3)}, 0},
 		"refused for a login, and accepted later":         {[]judge.Event{two, phone, tablet, web, refused(2.2, 1, "token_replaced"), use(3.2, 1)}, 1},
-		"more than a lower limit":                         {[]judge.Event{three, phone, tablet, web, lower, use(6.2, 1), use(6.2, 2), use(6.2, 3)}, 1},
-		"a lower limit ends the least recent":             {[]judge.Event{three, phone, tablet, web, lower, refused(6.2, 1, "token_revoked"), use(6.2, 2), use(6.2, 3)}, 0},
-		"a lower limit ends no more than it must":         {[]judge.Event{three, phone, tablet, lower, refused(6.2, 1, "token_revoked")}, 2},
+		"idle by a shorter policy of which another has not heard, and perhaps above the limit": {
+			[]judge.Event{two, phone, tablet, use(1.5, 1), web, most(2, policy(5, 2, 7200)), refused(5.15, 1, "token_idle_timeout"), ask(5.3, 1, judge.Yes)}, 0},
+		"more than a lower limit":                 {[]judge.Event{three, phone, tablet, web, lower, use(6.2, 1), use(6.2, 2), use(6.2, 3)}, 1},
+		"a lower limit ends the least recent":     {[]judge.Event{three, phone, tablet, web, lower, refused(6.2, 1, "token_revoked"), use(6.2, 2), use(6.2, 3)}, 0},
+		"a lower limit ends no more than it must": {[]judge.Event{three, phone, tablet, lower, refused(6.2, 1, "token_revoked")}, 2},
 		"back under a higher limit": {
 			[]judge.Event{three, phone, tablet, web, lower, use(6.2, 2), use(6.2, 3), high, use(10, 1), use(10, 2), use(10, 3)}, 1},
 		"under a higher limit, and nobody had asked": {[]judge.Event{three, phone, tablet, web, lower, high, use(11, 1), use(11, 2), use(11, 3)}, 0},
