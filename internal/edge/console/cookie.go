@@ -121,7 +121,7 @@ func safePath(p string) string {
 		return homePath // a user has one page, and what is below it is for forms only
 	}
 	switch clean {
-	case loginPath, codePath, roomPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all":
+	case loginPath, codePath, roomPath, setupPath, passwordPath, logoutPath, "/console/language", expiryPath + "/revert", loginsPath + "/end", loginsPath + "/end-all", keysPath + "/revoke":
 		return homePath
 	}
 	return to.String()
