@@ -62,7 +62,7 @@ func sessions() []Mutant {
 			"if time.Since(start) < s.DB.late {", "if true {", "internal/store/sqlstore", "^TestSlowEnd"),
 		session("a revocation has no record", "internal/store/sqlstore/authorize.go",
 			"\treturn may.record(events...)\n", "\t_ = may\n\treturn nil\n", "internal/store/sqlstore", "^TestRecordedEnd"),
-		session("an ID that is too small begins", "internal/store/sqlstore/room.go",
+		session("an ID that is too small begins", "internal/store/sqlstore/begin.go",
 			"case o.ID <= last:", "case o.ID == 0:", "internal/store/sqlstore", "^TestNextIDIsAbove"),
 		session("a login that is refused its ID tries no other", "internal/domain/session/open.go",
 			"if !ok || try == openTries {", "if !ok || try > 0 {", "internal/domain/session", "^TestOpenTriesAnother"),

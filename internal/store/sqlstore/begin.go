@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -126,6 +128,39 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	begun.Session = into.session(int64(o.ID), o.Hash[:], asOf)
 	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
 	return begun, nil
+}
+
+// room asks [session.Room] about the sessions of rows by the policy of now. It fails if the
+// session cannot have its ID, or if the policy refuses it.
+func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]session.Session, session.Slot, error) {
+	var last idworker.ID
+	for i := range rows {
+		last = max(last, rows[i].highest())
+	}
+	switch {
+	case o.ID <= last:
+		return nil, 0, &session.IDError{Above: last}
+	case o.Place.Last != 0 && o.Place.Last != last:
+		return nil, 0, session.ErrMoved
+	}
+	rule := now.Rule.of
+	if rule == nil {
+		rule = &policy.Policy{} // one session a user: nothing more was asked
+	}
+	over := overBy(now)
+	ends, slot, full := session.Room(held(rows, asOf), rule, o.Device, o.Place.Instead, over)
+	switch {
+	case !full:
+		return ends, slot, nil
+	case len(session.Excess(held(rows, asOf), rule, over)) > 0:
+		return nil, 0, errBeyond
+	}
+	choices := slices.DeleteFunc(held(rows, asOf), func(one session.Session) bool {
+		_, _, full := session.Room(held(rows, asOf), rule, o.Device, one.ID, over)
+		return full
+	})
+	newestFirst(choices)
+	return nil, 0, &session.LimitError{Choices: choices, Last: last}
 }
 
 // put writes a new session into a slot, which is empty.

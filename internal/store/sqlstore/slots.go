@@ -152,3 +152,47 @@ func (db *DB) floor(on *gorm.DB, lock string) (int64, error) {
 	db.allows(rows[0].Slots)
 	return rows[0].GlobalFloor, nil
 }
+
+// lastDevices are the devices of the last session in each row that has had one.
+func lastDevices(rows []tokenRow) []*session.Device {
+	last := make([]*session.Device, 0, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if id := max(r.TokenID.Int64, r.EndedTokenID.Int64); id != 0 {
+			last = append(last, r.session(id, nil, time.Time{}).Device)
+		}
+	}
+	return last
+}
+
+// held are the sessions that rows have.
+func held(rows []tokenRow, asOf time.Time) []session.Session {
+	list := make([]session.Session, 0, len(rows))
+	for i := range rows {
+		if rows[i].TokenID.Valid {
+			list = append(list, rows[i].current(asOf))
+		}
+	}
+	return list
+}
+
+// overBy reports whether a floor, or the policy of now, has ended a session.
+func overBy(now ruleRow) func(*session.Session) bool {
+	return func(s *session.Session) bool {
+		if !s.Alive() {
+			return true
+		}
+		why, _ := now.judge(s)
+		return why != ""
+	}
+}
+
+// inSlot is the row of a slot, or nil if there is none yet.
+func inSlot(rows []tokenRow, slot session.Slot) *tokenRow {
+	for i := range rows {
+		if rows[i].Slot == slot {
+			return &rows[i]
+		}
+	}
+	return nil
+}
