@@ -113,7 +113,7 @@ func (c keyRevoke) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "key %s is revoked; every instance refuses it %s\n", c.ID, everywhere(within))
+		_, err = fmt.Fprintf(a.out, "key %s is revoked, %s\n", c.ID, everywhere(within))
 		return err
 	})
 }

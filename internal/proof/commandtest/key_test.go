@@ -27,7 +27,7 @@ func TestKeyIsRevokedByItsID(t *testing.T) {
 	}
 	for range 2 {
 		r := e2e.Must(t, d.Vars, "", "key", "revoke", made.ID, "--reason", "leaked")
-		if !strings.Contains(r.Out, "key "+made.ID+" is revoked; every instance refuses it within 1s") {
+		if !strings.Contains(r.Out, "key "+made.ID+" is revoked, within 1s on every instance") {
 			t.Errorf("revoke said %s", r.Out)
 		}
 	}
