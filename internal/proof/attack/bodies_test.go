@@ -30,7 +30,7 @@ func bodiedOperations(t *testing.T, user, session string) (all []bodied) {
 			}
 			members := map[string]string{}
 			collect(op.RequestBody.Value.Content["application/json"].Schema.Value, members)
-			all = append(all, bodied{method, strings.NewReplacer("users/{id}", "users/"+user, "sessions/{id}", "sessions/"+session).Replace(path), members})
+			all = append(all, bodied{method, strings.NewReplacer("users/{id}", "users/"+user, "sessions/{id}", "sessions/"+session, "keys/{id}", "keys/"+session).Replace(path), members})
 		}
 	}
 	if len(all) < 8 {

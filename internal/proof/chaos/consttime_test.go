@@ -14,16 +14,17 @@ import (
 // constantTime are the functions that compare a secret, and how often they call
 // subtle.ConstantTimeCompare or hmac.Equal.
 var constantTime = map[string]int{
-	"api/flakepass/forwardkey.go verifySignature":  1, // of a forwarded identity
-	"api/flakepass/remote.go Verify":               1, // of a token, by its sum
-	"internal/domain/account/secret.go Equal":      1, // two passwords of one form
-	"internal/edge/console/link.go state":          1, // the code of the first admin's link
-	"internal/domain/ratelimit/attempt.go has":     1, // the hashes of the last tokens of a user
-	"internal/domain/ratelimit/device.go deviceID": 1, // the signature of a device credential
-	"internal/edge/httpapi/form.go same":           1, // two secrets of one client
-	"internal/domain/secondfactor/code.go step":    1, // a code
-	"internal/domain/session/session.go Equal":     1, // the hash of a token
-	"internal/store/redisstore/codec.go decode":    1, // the MAC of a value
+	"api/flakepass/forwardkey.go verifySignature":              1, // of a forwarded identity
+	"api/flakepass/remote.go Verify":                           1, // of a token, by its sum
+	"internal/domain/account/secret.go Equal":                  1, // two passwords of one form
+	"internal/edge/console/link.go state":                      1, // the code of the first admin's link
+	"internal/domain/account/foreignhash/foreignhash.go equal": 1, // the hash of a password of another system
+	"internal/domain/ratelimit/attempt.go has":                 1, // the hashes of the last tokens of a user
+	"internal/domain/ratelimit/device.go deviceID":             1, // the signature of a device credential
+	"internal/edge/httpapi/form.go same":                       1, // two secrets of one client
+	"internal/domain/secondfactor/code.go step":                1, // a code
+	"internal/domain/session/session.go Equal":                 1, // the hash of a token
+	"internal/store/redisstore/codec.go decode":                1, // the MAC of a value
 }
 
 // TestSecretsAreComparedInConstantTime: who replaces such a call by ==, or by

@@ -264,7 +264,7 @@ func TestServicesAreCarriedOver(t *testing.T) {
 		alice, _ := d.Person(t, c, "alice", "user")
 		c.Want(introspects(c, token, alice), 200, "")
 		// The deployment got service keys after that account was made.
-		e2e.Execute(t, d.SQL(t), "UPDATE flakepass_migrations SET applied_at = ? WHERE number = 39", time.Now().UnixMilli()+1)
+		e2e.Execute(t, d.SQL(t), "UPDATE flakepass_migrations SET applied_at = ? WHERE number = 40", time.Now().UnixMilli()+1)
 		testenv.Eventually(t, e2e.Patience, func() bool { return time.Now().UnixMilli()%10 == 0 }, "time passes")
 
 		after := d.Start(t, setting, "existing")
