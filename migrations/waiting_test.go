@@ -17,6 +17,7 @@ import (
 // transaction, so that a step that changes users has to wait. A check that comes after it is
 // answered before the backup ends. Otherwise it waits for both, and fails here.
 func TestMigrationThatWaitsForATransactionHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	for name, kind := range kinds {
 		if name == "SQLite" { // a step is a transaction there, and waits for its file
 			continue

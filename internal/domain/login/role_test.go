@@ -35,7 +35,7 @@ func TestLoginAsAnotherRoleBeginsNothing(t *testing.T) {
 // password, ends no login, and is on record.
 func TestAServiceLogsInByItsPasswordOnlyIfItMay(t *testing.T) {
 	w := newWorld(t)
-	w.users.Users.Change(w.user.ID, func(u *account.User) { u.Role = account.RoleService })
+	w.users.Change(w.user.ID, func(u *account.User) { u.Role = account.RoleService })
 	in := login.Credentials{Username: "alice", Password: account.NewPassword(oldPassword)}
 	wrong := login.Credentials{Username: "alice", Password: account.NewPassword("not the right passphrase")}
 	w.login.ByPassword = func(u *account.User) bool { return u.ID != w.user.ID }

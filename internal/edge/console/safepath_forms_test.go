@@ -1,6 +1,7 @@
 package console
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestRouterSaysWhatIsAPage(t *testing.T) {
 	for _, pattern := range ui.Paths() {
 		p := strings.NewReplacer("{$}", "", "{id}", "7", "{file}", "mark.svg").Replace(pattern)
 		answer := httptest.NewRecorder()
-		h.ServeHTTP(answer, httptest.NewRequest("PUT", p, nil))
+		h.ServeHTTP(answer, httptest.NewRequest(http.MethodPut, p, nil))
 		if allow := answer.Header().Get("Allow"); strings.Contains(allow, "GET") {
 			continue
 		} else if forms++; allow != "POST" {

@@ -6,7 +6,7 @@ import (
 )
 
 // EntrySize is what a cached session takes, beside its texts and the cache's own node.
-const EntrySize = unsafe.Sizeof(entry{}) //nolint:gosec // the size of a type
+const EntrySize = unsafe.Sizeof(entry{})
 
 // Tombstones is how many users an end is remembered of.
 func (t *Sessions) Tombstones() int {
