@@ -13,13 +13,13 @@ import (
 func TestEachRuleIsNeeded(t *testing.T) {
 	for without, broken := range map[rule]struct {
 		in theme
-		by uint64 // a world that showed it: the search begins there, and goes through all if it does not any more
+		by uint64 // a world that showed it: the search begins there, many times, and goes through all if it does not any more
 	}{
 		stampAlways: {hangs, 304}, promptOrAgain: {hangs, 561}, asOf: {badLink, 1199}, rowLeads: {hangs, 648}, rowTells: {badLink, 31},
-		writeNear: {badLink, 940}, nearWrite: {badLink, 190}, lockedNo: {hangs, 1231}, provenAge: {changing, 104}, stampOrFail: {noAnswer, 471},
-		everySlot: {anything, 1}, slotNews: {anything, 19}, ownSlot: {anything, 2}, countReads: {changing, 59}, countSweeps: {changing, 72}, doubtLower: {changing, 315},
-		countClasses: {changing, 325}, longestScope: {changing, 2}, keptScopes: {changing, 18}, pendingClass: {changing, 12357}, listReduces: {changing, 343},
-		oneRead: {deafPoll, 182}, fence: {changing, 109}, sweepFence: {changing, 335}, askLogout: {changing, 1},
+		writeNear: {badLink, 940}, nearWrite: {badLink, 190}, lockedNo: {hangs, 1681}, provenAge: {changing, 104}, stampOrFail: {noAnswer, 471},
+		everySlot: {anything, 1}, slotNews: {anything, 19}, ownSlot: {anything, 2}, countReads: {changing, 84}, countSweeps: {changing, 291}, doubtLower: {changing, 343},
+		countClasses: {changing, 325}, longestScope: {changing, 2}, keptScopes: {changing, 18}, pendingClass: {changing, 12357}, listReduces: {changing, 776},
+		oneRead: {deafPoll, 290}, fence: {changing, 214}, sweepFence: {changing, 408}, askLogout: {changing, 1},
 	} {
 		t.Run(string(without), func(t *testing.T) {
 			seed, err := firstWrong(t, without, broken.in, broken.by, setting(t, "FLAKEPASS_SIM_NEEDED", 16000))
@@ -31,6 +31,11 @@ func TestEachRuleIsNeeded(t *testing.T) {
 		})
 	}
 }
+
+// sameWorld is how often firstWrong tries the world that it begins with. A world says what happens and
+// when, and not which of two goroutines is first at one instant: of some rules one run of
+// it in two shows that they are missing, and one world in ten thousand does at all.
+const sameWorld = 50
 
 // firstWrong is a world that breaks a promise without that rule: one of so many, of
 // which it tries that one first, then those after it, and then those before it.
@@ -44,8 +49,8 @@ func firstWrong(t *testing.T, without rule, in theme, first, seeds uint64) (seed
 	found := func() bool { mu.Lock(); defer mu.Unlock(); return err != nil }
 	for range runtime.GOMAXPROCS(0) {
 		running.Go(func() {
-			for n := next.Add(1) - 1; n < seeds && !found(); n = next.Add(1) - 1 {
-				world := (first + n) % seeds
+			for n := next.Add(1) - 1; n < sameWorld+seeds && !found(); n = next.Add(1) - 1 {
+				world := (first + max(n, sameWorld) - sameWorld) % seeds
 				if _, wrong := one(t, planWith(world, in), without); wrong != nil {
 					mu.Lock()
 					seed, err = world, wrong
