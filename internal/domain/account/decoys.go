@@ -25,6 +25,9 @@ type FormatCount struct {
 // hash at random.
 const mostFormats = 32
 
+// Full reports whether counts have as many formats as are distinguished.
+func Full(counts []FormatCount) bool { return len(counts) > mostFormats }
+
 // MostCommon is counts with at most so many formats as are distinguished: the least common
 // ones count as the last of these.
 func MostCommon(counts []FormatCount) []FormatCount {
@@ -49,9 +52,12 @@ func (h *Hasher) Format(phc PHC) string {
 	return s.format
 }
 
-// Foreign reports whether any user has a hash that is not as a new one.
+// Foreign reports whether any user has a hash that is not as a new one, or may have: an import
+// has begun, and nothing was counted since.
 func (h *Hasher) Foreign(counts []FormatCount) bool {
-	return slices.ContainsFunc(counts, func(c FormatCount) bool { return c.Format != "" && c.Format != h.decoyFormat && c.Users > 0 })
+	return slices.ContainsFunc(counts, func(c FormatCount) bool {
+		return c.Format == "" && c.Imported == 0 || c.Format != "" && c.Format != h.decoyFormat && c.Users > 0
+	})
 }
 
 // A mix decides what is computed for names that no account has, so that they take as long

@@ -82,7 +82,7 @@ func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 
 // Verify reports whether phc is a hash of p, in constant time, and, if it is,
 // whether it should be replaced: since the parameters have risen, or since another
-// system has made it. It returns
+// system has made it. The empty password is none, whatever the hash says. It returns
 // [ErrBadHash] for a malformed hash or one that asks for too much memory or
 // time, without computing it, and [ErrBusy] as [Hasher.Hash] does.
 func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok, rehash bool, err error) {
@@ -97,6 +97,8 @@ func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok,
 	if err != nil {
 		return false, false, fmt.Errorf("account: verify: %w", err)
 	}
+	// A system that accepts the empty password has accounts that anybody opens.
+	ok = ok && p.reveal() != ""
 	return ok, ok && s.weaker, nil
 }
 

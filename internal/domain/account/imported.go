@@ -47,8 +47,12 @@ func ReadImportedHash(text string, fb *Firebase) (ImportedHash, error) {
 		text = text[len("argon2"):]
 	}
 	if strings.HasPrefix(text, ours) {
-		if _, err := decode(text); err != nil {
+		p, err := decode(text)
+		switch {
+		case err != nil:
 			return ImportedHash{}, invalid.Of("password_hash", CodeUnsupported, "cannot be used: argon2id: "+err.Error())
+		case uint64(p.Memory)*uint64(p.Iterations) > mostWork:
+			return ImportedHash{}, invalid.Of("password_hash", CodeCost, fmt.Sprintf("cannot be used: argon2id: %d KiB in %d passes, want at most %d KiB in all passes", p.Memory, p.Iterations, mostWork))
 		}
 		if len(text) > foreignhash.MaxText {
 			return ImportedHash{}, invalid.Of("password_hash", CodeUnsupported, "cannot be used: argon2id: too long")
@@ -68,6 +72,9 @@ func ReadImportedHash(text string, fb *Firebase) (ImportedHash, error) {
 	}
 	return ImportedHash{kept: NewPHC(found.Kept)}, nil
 }
+
+// mostWork is the memory of all passes of an imported Argon2id hash, in KiB: about a second on one core.
+const mostWork = 4 * maxMemoryKiB
 
 // ours begins our own hashes.
 const ours = "$argon2id$"

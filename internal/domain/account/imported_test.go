@@ -256,3 +256,25 @@ func TestDigestsAreNotKeptBare(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestEmptyPasswordOpensNoArgon2id: whatever another system has hashed.
+func TestEmptyPasswordOpensNoArgon2id(t *testing.T) {
+	text, err := account.Here{}.Create("", account.Params{MemoryKiB: 64, Iterations: 1, Parallelism: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := account.NewCheapHasher(t, account.CheapParams, 1, 0)
+	if ok, _, err := h.Verify(t.Context(), account.Asker{}, account.NewPassword(""), account.NewPHC(text)); ok || err != nil {
+		t.Errorf("it opens: %v, %v", ok, err)
+	}
+}
+
+// TestImportedArgon2idIsBounded: its memory in all passes, and not each by itself.
+func TestImportedArgon2idIsBounded(t *testing.T) {
+	for costs, want := range map[string]bool{"m=262144,t=4,p=1": true, "m=262144,t=5,p=1": false, "m=65536,t=16,p=4": true} {
+		text := "$argon2id$v=19$" + costs + "$c29tZXNhbHRzb21lc2FsdA$AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
+		if _, err := account.ReadImportedHash(text, nil); (err == nil) != want {
+			t.Errorf("%s: %v", costs, err)
+		}
+	}
+}

@@ -93,7 +93,8 @@ func externalIDsOf(all []newcomer) (ids []string) {
 	return ids
 }
 
-// write adds users. The first batch has the event that an import has begun.
+// write adds users. The first batch has the event that an import has begun, and each user with rights
+// has the event of one who was created.
 func (im *Import) write(ctx context.Context, by audit.Actor, fresh []newcomer) error {
 	need := needs[createUser]
 	hashes := make([]account.ImportedHash, len(fresh))
@@ -120,6 +121,16 @@ func (im *Import) write(ctx context.Context, by audit.Actor, fresh []newcomer) e
 			return err
 		}
 		if err := im.Formats.Begin(ctx); err != nil {
+			return err
+		}
+		events = append(events, e)
+	}
+	for i := range users {
+		if users[i].Role == account.RoleUser {
+			continue // there may be millions
+		}
+		e, err := audit.New(ctx, im.IDs, by, need, audit.UserCreated, userTarget(&users[i]), im.Reason, nil, state{Role: users[i].Role})
+		if err != nil {
 			return err
 		}
 		events = append(events, e)

@@ -140,6 +140,15 @@ func TestImportOfARoleNeedsAProof(t *testing.T) {
 		if _, err := s.importing(t).Run(t.Context(), by, slices.Values(lines)); err != nil || !slices.Equal(s.needs, []audit.Need{need}) || s.events[0].Need != need {
 			t.Errorf("%q: %v, needs %v", role, err, s.needs)
 		}
+		created := 0
+		for _, e := range s.events {
+			if e.Action == audit.UserCreated && e.Target.Name == "last.one" && e.Need == need {
+				created++
+			}
+		}
+		if want := map[audit.Need]int{audit.NeedsProof: 1}[need]; created != want {
+			t.Errorf("%q: %d events of a user who was created, want %d", role, created, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,13 @@ const maxLine = 64 << 10
 type importFile struct {
 	in   *bufio.Reader
 	line int
+	odd  bool  // the line has an odd number of quotes
 	err  error // of the file; set when the lines have ended
 }
 
 func newImportFile(r io.Reader) *importFile { return &importFile{in: bufio.NewReaderSize(r, maxLine)} }
+
+var errQuoted = errors.New("is a part of a quoted field, or has one that does not end; fields have no ends of lines")
 
 var errLineTooLong = fmt.Errorf("must have at most %d bytes", maxLine)
 
@@ -39,10 +43,14 @@ func (f *importFile) next() (text []byte, bad error, ok bool) {
 	for {
 		text, err := f.in.ReadSlice('\n')
 		f.line++
+		quotes := bytes.Count(text, []byte(`"`))
 		long := errors.Is(err, bufio.ErrBufferFull)
 		for errors.Is(err, bufio.ErrBufferFull) {
-			_, err = f.in.ReadSlice('\n')
+			var more []byte
+			more, err = f.in.ReadSlice('\n')
+			quotes += bytes.Count(more, []byte(`"`))
 		}
+		f.odd = quotes%2 == 1
 		if err != nil && !errors.Is(err, io.EOF) {
 			f.err = err
 			return nil, nil, false
@@ -68,7 +76,7 @@ func (f *importFile) next() (text []byte, bad error, ok bool) {
 // used is an error.
 func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 	first, bad, ok := f.next()
-	read := readJSONLine
+	read, within := readJSONLine, func() bool { return false }
 	switch {
 	case f.err != nil:
 		return nil, f.err
@@ -82,11 +90,22 @@ func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", f.line, err)
 		}
+		// Within a quoted field that has an end of a line stands what somebody has typed in the other
+		// system: nothing there is a record, whatever it looks like.
+		quoted := false
+		within = func() bool {
+			was := quoted
+			quoted = quoted != f.odd
+			return was || quoted
+		}
 		read = func(text []byte) (operator.Incoming, error) { return readCSVLine(header, text) }
 		first, bad, ok = f.next()
 	}
 	return func(yield func(operator.Incoming) bool) {
 		for text, bad, ok := first, bad, ok; ok; text, bad, ok = f.next() {
+			if within() {
+				bad = cmp.Or(bad, errQuoted)
+			}
 			in := operator.Incoming{Bad: bad}
 			if bad == nil {
 				if in, bad = read(text); bad != nil {

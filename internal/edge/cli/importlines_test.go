@@ -33,6 +33,7 @@ func linesOf(t *testing.T, text string) (lines []string, err error) {
 
 // TestLinesOfAFile: each line is read by itself, and a bad one spoils no other.
 func TestLinesOfAFile(t *testing.T) {
+	quoted := errQuoted.Error()
 	long := strings.Repeat("x", maxLine)
 	for name, c := range map[string]struct {
 		text string
@@ -49,7 +50,9 @@ func TestLinesOfAFile(t *testing.T) {
 				`6 bad: has a member "user" that is not known; the members are username, external_id, password_hash, hash, role, disabled, created`,
 				"7 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds", "8 bad: has both password_hash and hash", "9 bad: is no object of JSON",
 				"10 bad: must be text in UTF-8", "11 bad: must have at most 65536 bytes", "12 bob||||false|0"}},
-		"bad CSV": {"username,hash,disabled\nada,\"h\nbob,h,0\neve,h\nmal,h,maybe\n" + long + ",h,0\nzoe,h,",
+		"a record in a quoted field": {"username,hash,disabled\n\"x\n\nevil,h,0\ny\",h,0\nbob,h,0\n\"" + long + "\nevil,h,0\n\",h,0\n\"z\"\"\",h,0",
+			[]string{"2 bad: " + quoted, "4 bad: " + quoted, "5 bad: " + quoted, "6 bob||h||false|0", "7 bad: must have at most 65536 bytes", "8 bad: " + quoted, "9 bad: " + quoted, "10 z\"||h||false|0"}},
+		"bad CSV": {"username,hash,disabled\nada,h\"x\"\nbob,h,0\neve,h\nmal,h,maybe\n" + long + ",h,0\nzoe,h,",
 			[]string{"2 bad: is no record of CSV in one line", "3 bob||h||false|0", "4 bad: has 2 fields, and the header 3", "5 bad: disabled must be true or false",
 				"6 bad: must have at most 65536 bytes", "7 zoe||h||false|0"}},
 		"empty":       {"\n \n", nil},

@@ -112,7 +112,7 @@ func (f *HashFormats) Begin(ctx context.Context) error {
 	if err != nil || len(known) > 0 {
 		return err
 	}
-	if err := f.save(ctx, []account.FormatCount{{}}); err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) {
+	if err := f.save(ctx, []account.FormatCount{{}}, -1); err != nil && !errors.Is(err, gorm.ErrDuplicatedKey) {
 		return err
 	}
 	return nil
@@ -121,7 +121,7 @@ func (f *HashFormats) Begin(ctx context.Context) error {
 // Load is what was counted last; nothing where no import has begun.
 func (f *HashFormats) Load(ctx context.Context) ([]account.FormatCount, error) {
 	var counts []account.FormatCount
-	if err := f.DB.query(ctx, &counts, "SELECT format, imported, users FROM hash_formats"); err != nil {
+	if err := f.DB.query(ctx, &counts, "SELECT format, imported, users FROM hash_formats ORDER BY format"); err != nil {
 		return nil, fmt.Errorf("sqlstore: formats of hashes: %w", err)
 	}
 	return counts, nil
@@ -141,10 +141,18 @@ const formatsPage = 2000
 
 // Count reads the hashes of all users, in the order of their IDs, and keeps how many have
 // which format. imported says that an import has ended: what it finds is what the users
-// have after it. A format of more users than after the last import is one of an import that
-// did not end.
+// have after it. So it is if an import has begun and nothing was counted since, and if a foreign
+// format has more users than after the last import: that one did not end. Ours grows by itself.
+// What was counted meanwhile is newer than what a sweep finds, and stays.
 func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) string, imported bool) ([]account.FormatCount, error) {
-	counted := map[string]int64{}
+	known, err := f.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stamp, ended, counted := int64(0), imported, map[string]int64{}
+	if err := f.DB.query(ctx, &stamp, formatsStamp); err != nil {
+		return nil, fmt.Errorf("sqlstore: formats of hashes: %w", err)
+	}
 	for after := idworker.ID(0); ; {
 		var rows []userRow
 		if err := f.DB.query(ctx, &rows, "SELECT id, password_hash FROM users WHERE id > ? ORDER BY id LIMIT ?", int64(after), formatsPage); err != nil {
@@ -161,19 +169,18 @@ func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) stri
 			break
 		}
 	}
-	known, err := f.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
 	before := map[string]int64{}
 	for _, c := range known {
 		before[c.Format] = c.Imported
 		counted[c.Format] += 0
+		imported = imported || c.Format == "" && c.Imported == 0
 	}
 	var counts []account.FormatCount
 	for format, n := range counted {
 		was, has := before[format]
-		imported = imported || format != "" && (!has || n > was)
+		if foreign := format != "" && !account.NewPHC(format).Ours(); foreign && (!has && !account.Full(known) || has && n > was) {
+			imported = true
+		}
 		counts = append(counts, account.FormatCount{Format: format, Imported: was, Users: n})
 	}
 	if imported {
@@ -182,12 +189,31 @@ func (f *HashFormats) Count(ctx context.Context, formatOf func(account.PHC) stri
 		}
 	}
 	counts = account.MostCommon(counts)
-	return counts, f.save(ctx, counts)
+	if ended {
+		stamp = -1
+	}
+	err = f.save(ctx, counts, stamp)
+	if errors.Is(err, errMoved) {
+		return f.Load(ctx)
+	}
+	return counts, err
 }
 
-// save replaces what is kept.
-func (f *HashFormats) save(ctx context.Context, counts []account.FormatCount) error {
+// formatsStamp is when the formats were counted last.
+const formatsStamp = "SELECT COALESCE(MAX(counted_at), 0) FROM hash_formats"
+
+// save replaces what is kept, if that is as it was at stamp; -1 is at any time. Otherwise it fails
+// with errMoved.
+func (f *HashFormats) save(ctx context.Context, counts []account.FormatCount, stamp int64) error {
+	moved := false
 	err := f.DB.transact(ctx, func(tx *gorm.DB) error {
+		var now int64
+		if err := tx.Raw(formatsStamp + f.DB.d.forRead).Scan(&now).Error; err != nil {
+			return err
+		}
+		if moved = stamp >= 0 && now != stamp; moved {
+			return nil
+		}
 		if err := tx.Exec("DELETE FROM hash_formats").Error; err != nil {
 			return err
 		}
@@ -199,8 +225,11 @@ func (f *HashFormats) save(ctx context.Context, counts []account.FormatCount) er
 		}
 		return nil
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return fmt.Errorf("sqlstore: keep formats of hashes: %w", err)
+	case moved:
+		return errMoved
 	}
 	return nil
 }

@@ -252,3 +252,47 @@ func TestFormatsAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// TestUpgradesAreNoImport: an account whose hash has become ours leaves the shares of the last import
+// as they are. Otherwise a name that no account has could go from one foreign format to another.
+// What a sweep has begun to count before an import ended is not kept.
+func TestUpgradesAreNoImport(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		h := accounttest.NewHasher(t)
+		ours, err := h.Hash(t.Context(), account.Asker{}, account.NewPassword("brave tin goats"))
+		must(t, err)
+		f := &sqlstore.HashFormats{DB: w.DB}
+		must(t, f.Begin(t.Context()))
+		for id := range 4 {
+			w.run(t, fmt.Sprintf("INSERT INTO users (id, username, password_hash, role, created_at, updated_at) VALUES (%d, 'u%d', '%s', 'user', 1, 1)", id+1, id, nodeHash))
+		}
+		imported := func(counts []account.FormatCount) (n int64) {
+			for _, c := range counts {
+				if strings.HasPrefix(c.Format, "$2b$") {
+					n = c.Imported
+				}
+			}
+			return n
+		}
+		if all, err := f.Count(t.Context(), h.Format, true); err != nil || imported(all) != 4 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		w.run(t, "UPDATE users SET password_hash = '"+ours.Reveal()+"' WHERE id = 1")
+		if all, err := f.Count(t.Context(), h.Format, false); err != nil || imported(all) != 4 {
+			t.Errorf("after the first upgrade: %+v, %v", all, err)
+		}
+		w.run(t, "UPDATE hash_formats SET counted_at = counted_at - 1000")
+		during := false
+		all, err := f.Count(t.Context(), func(p account.PHC) string {
+			if !during {
+				during = true
+				_, err := f.Count(t.Context(), func(account.PHC) string { return "$2b$05$" }, true)
+				must(t, err)
+			}
+			return h.Format(p)
+		}, false)
+		if err != nil || len(all) == 0 || !slices.ContainsFunc(all, func(c account.FormatCount) bool { return c.Format == "$2b$05$" && c.Users == 4 }) {
+			t.Errorf("beside an import: %+v, %v", all, err)
+		}
+	})
+}

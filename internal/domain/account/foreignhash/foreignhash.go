@@ -43,8 +43,11 @@ type Hash struct {
 
 // Matches reports whether the hash is of that password, in a time that depends on the
 // format and the password only. The empty password matches none: systems that accept it
-// have accounts that anybody opens.
-func (h Hash) Matches(password string) bool { return h.matches(password) && password != "" }
+// have accounts that anybody opens. Neither does one with a zero byte: HMAC takes zeros at the
+// end of a key for none (RFC 2104).
+func (h Hash) Matches(password string) bool {
+	return h.matches(password) && password != "" && !strings.Contains(password, "\x00")
+}
 
 // A format is an algorithm as it is kept. read gets what is behind the prefix.
 type format struct {

@@ -32,7 +32,7 @@ func TestVectorsOfTheFormats(t *testing.T) {
 		if !h.Matches(v.password) {
 			t.Errorf("%s: %q does not open %s", v.from, v.password, v.text)
 		}
-		for _, wrong := range []string{"", "x" + v.password, strings.ToUpper(v.password) + "z", v.password[:len(v.password)/2]} {
+		for _, wrong := range []string{"", "x" + v.password, v.password + "\x00", strings.ToUpper(v.password) + "z", v.password[:len(v.password)/2]} {
 			if h.Matches(wrong) {
 				t.Errorf("%s: %q opens it", v.from, wrong)
 			}
