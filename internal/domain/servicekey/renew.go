@@ -97,12 +97,12 @@ func (s *Service) renew(ctx context.Context, e *entry) {
 	}
 }
 
-// drop forgets what may not be repeated any more.
+// drop forgets keys that were not asked about for lapse.
 func (s *Service) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, e := range s.known {
-		if session.Age(time.Now(), e.AsOf) >= s.Life {
+		if session.Age(time.Now(), e.AsOf) >= lapse {
 			delete(s.known, id)
 		}
 	}

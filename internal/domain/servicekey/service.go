@@ -56,16 +56,21 @@ const accepted, refused, forbidden, undecided = "accepted", "refused", "forbidde
 type Service struct {
 	Options
 
-	mu    sync.RWMutex
-	known map[idworker.ID]*entry
-	ahead chan *entry
-	cold  chan struct{} // held by a request that reads
+	mu     sync.RWMutex
+	known  map[idworker.ID]*entry
+	ahead  chan *entry
+	cold   chan struct{} // held by a request that reads about a key that is not known
+	lapsed chan struct{} // the same of one that was good
 }
 
 const (
 	// mostCold is how many requests read at once. A flood of keys that nobody has waits
 	// here, and leaves most of the reads to the tokens of people.
 	mostCold = 4
+	// mostLapsed is how many read at once about keys that were good within lapse, and were not used
+	// lately. Nobody else has their secrets, so no flood is in their way.
+	mostLapsed = 4
+	lapse      = time.Hour
 	// coldPatience is how long one waits for its turn.
 	coldPatience = 3 * time.Second
 	// renewers is how many keys are asked about ahead of time at once.
@@ -83,7 +88,7 @@ type entry struct {
 func NewService(o Options) *Service {
 	return &Service{
 		Options: o,
-		known:   make(map[idworker.ID]*entry), ahead: make(chan *entry, mostAhead), cold: make(chan struct{}, mostCold),
+		known:   make(map[idworker.ID]*entry), ahead: make(chan *entry, mostAhead), cold: make(chan struct{}, mostCold), lapsed: make(chan struct{}, mostLapsed),
 	}
 }
 
@@ -116,7 +121,11 @@ func (s *Service) verify(ctx context.Context, k flakepass.ServiceKey, needs Scop
 			return e.Held, err
 		}
 	}
-	release, err := s.turn(ctx)
+	lane := s.cold
+	if s.had(id, &hash) {
+		lane = s.lapsed
+	}
+	release, err := turn(ctx, lane)
 	if err != nil {
 		return Held{}, err
 	}
@@ -139,12 +148,12 @@ func (s *Service) verify(ctx context.Context, k flakepass.ServiceKey, needs Scop
 }
 
 // turn waits until a request may read.
-func (s *Service) turn(ctx context.Context) (release func(), err error) {
+func turn(ctx context.Context, lane chan struct{}) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, coldPatience)
 	defer cancel()
 	select {
-	case s.cold <- struct{}{}:
-		return func() { <-s.cold }, nil
+	case lane <- struct{}{}:
+		return func() { <-lane }, nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("servicekey: waiting to ask: %w", ctx.Err())
 	}
@@ -159,6 +168,14 @@ func (s *Service) remembered(id idworker.ID) *entry {
 		return nil
 	}
 	return e
+}
+
+// had reports whether a key with that hash was there when the row was last asked.
+func (s *Service) had(id idworker.ID, hash *session.Hash) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	e := s.known[id]
+	return e != nil && e.Hash.Equal(hash)
 }
 
 // judge returns nil if what the row said is good for a key with that hash, and for what

@@ -361,6 +361,17 @@ func TestAFloodOfUnknownKeysLeavesTheOthersAlone(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
+		r.locked(func() { r.away = true }) // no answer about it can be had until it lapses
+		time.Sleep(bound)
+		r.locked(func() { r.away = false })
+		for i := range 50 {
+			all.Go(func() { _, _ = s.Verify(t.Context(), flakepass.NewServiceKey(flakepass.ID(2000+i)), servicekey.Verify) })
+		}
+		synctest.Wait()
+		began := time.Now()
+		if _, err := s.Verify(t.Context(), k, servicekey.Verify); err != nil || time.Since(began) > 500*time.Millisecond {
+			t.Errorf("a key that was not used lately waited %v: %v", time.Since(began), err)
+		}
 		all.Wait()
 		if n := undecided.Load(); n < 100 {
 			t.Errorf("%d of %d undecided; the queue has no end", n, inside.Load())

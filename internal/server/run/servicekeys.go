@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/server/config"
@@ -41,7 +42,7 @@ type passwordLogins struct {
 }
 
 // keysSince is the migration that brought service keys.
-const keysSince = 40
+const keysSince = "service_keys"
 
 // newPasswordLogins reads since when the deployment has service keys.
 func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log *slog.Logger) (*passwordLogins, error) {
@@ -51,7 +52,7 @@ func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	for _, m := range applied {
-		if m.Number == keysSince {
+		if m.Name == keysSince {
 			p.since = m.AppliedAt
 		}
 	}
@@ -59,9 +60,10 @@ func newPasswordLogins(ctx context.Context, setting string, db *sqlstore.DB, log
 }
 
 // may reports whether u, a service, may log in with a password. Services that had nothing else when
-// keys came go on as they did: their owners need time to give each a key.
+// keys came go on as they did: their owners need time to give each a key. When an account was made
+// is read from its ID: an import says of created_at what it likes.
 func (p *passwordLogins) may(u *account.User) bool {
-	ok := p.setting == config.ServicePasswordsOn || p.setting == config.ServicePasswordsExisting && u.CreatedAt.Before(p.since)
+	ok := p.setting == config.ServicePasswordsOn || p.setting == config.ServicePasswordsExisting && idworker.Default().Time(u.ID).Before(p.since)
 	if ok && p.setting == config.ServicePasswordsExisting {
 		p.seen.Store(true)
 		p.log.Warn("a service logs in with a password; give it a service key", "user_id", u.ID)
