@@ -189,6 +189,16 @@ func TestClockOnTheWallIsNotTrusted(t *testing.T) {
 	if v := judge.Judge(history, rules); len(v.Faults) != 0 {
 		t.Errorf("faults though the clock may have been half a second ahead: %v", v.Faults)
 	}
+	// The time that is left is by the clock of who answers, and the use by that of another.
+	left := judge.Event{Begin: at(3), End: at(3.1), Op: judge.Ask, Session: 1, Answer: judge.Yes, Wait: true, Left: true, IdleLeft: at(6)}
+	history = []judge.Event{policy(-1, 5, 50), login(0, 1, 5), left, refused(7.2, 1, "token_idle_timeout")}
+	if v := judge.Judge(history, judge.NewRules(bound)); len(v.Faults) != 1 {
+		t.Errorf("%d faults of a time that is left with clocks that are right, want 1", len(v.Faults))
+	}
+	rules.Ahead = [2]time.Duration{at(-1), at(1)}
+	if v := judge.Judge(history, rules); len(v.Faults) != 0 {
+		t.Errorf("faults of a time that is left though clocks may be two seconds apart: %v", v.Faults)
+	}
 }
 
 // TestFiguresOfTheTable holds what is printed of a history to what is in it.

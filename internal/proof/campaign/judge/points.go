@@ -94,7 +94,9 @@ func (t *trial) idleEnd(s *session, a *Event) (seen, end time.Duration, ok bool)
 				longest = max(longest, p.of(s.login).Idle)
 			}
 		}
-		return a.Begin + a.IdleLeft - longest, a.Begin + a.IdleLeft, true
+		// Who answers may have another clock than the one by which the use was noted.
+		end := a.Begin + a.IdleLeft - (t.Ahead[1] - t.Ahead[0])
+		return end - longest, end, true
 	}
 	return 0, 0, false
 }
