@@ -129,7 +129,7 @@ func (im *Import) write(ctx context.Context, by audit.Actor, fresh []newcomer) e
 		if users[i].Role == account.RoleUser {
 			continue // there may be millions
 		}
-		e, err := audit.New(ctx, im.IDs, by, need, audit.UserCreated, userTarget(&users[i]), im.Reason, nil, state{Role: users[i].Role})
+		e, err := created(ctx, im.IDs, by, need, &users[i], im.Reason)
 		if err != nil {
 			return err
 		}

@@ -107,13 +107,13 @@ func (u *Users) Invite(ctx context.Context, by audit.Actor, username string, rol
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
-	created, err := u.created(ctx, by, needs[inviteUser], &user, reason)
+	made, err := created(ctx, u.IDs, by, needs[inviteUser], &user, reason)
 	if err != nil {
 		return account.User{}, StartedReset{}, err
 	}
 	started, r, given, err := u.newReset(ctx, by, inviteUser, &user, life, reason)
 	if err == nil {
-		err = u.Resets.CreateInvited(ctx, user, r, created, given)
+		err = u.Resets.CreateInvited(ctx, user, r, made, given)
 	}
 	if err != nil {
 		return account.User{}, StartedReset{}, fmt.Errorf("operator: invite: %w", err)

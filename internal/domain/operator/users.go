@@ -133,7 +133,7 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, username string, p a
 	if err != nil {
 		return account.User{}, err
 	}
-	e, err := u.created(ctx, by, needs[create(role)], &user, reason)
+	e, err := created(ctx, u.IDs, by, needs[create(role)], &user, reason)
 	if err == nil {
 		err = u.Store.Create(ctx, user, e)
 	}
@@ -149,8 +149,8 @@ func (u *Users) Create(ctx context.Context, by audit.Actor, username string, p a
 var operator = account.Asker{Known: true}
 
 // created is the event of a user who was made.
-func (u *Users) created(ctx context.Context, by audit.Actor, need audit.Need, user *account.User, reason string) (audit.Event, error) {
-	return audit.New(ctx, u.IDs, by, need, audit.UserCreated, userTarget(user), reason, nil, state{Role: user.Role})
+func created(ctx context.Context, ids audit.IDs, by audit.Actor, need audit.Need, user *account.User, reason string) (audit.Event, error) {
+	return audit.New(ctx, ids, by, need, audit.UserCreated, userTarget(user), reason, nil, state{Role: user.Role})
 }
 
 // SetPassword gives a user another password and ends the logins. It fails with

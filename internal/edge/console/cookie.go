@@ -39,8 +39,13 @@ const deviceCookie = cookieName + "-device"
 const deviceAge = 90 * 24 * 60 * 60
 
 func setDeviceCredential(w http.ResponseWriter, c ratelimit.DeviceCredential) {
-	cookie := newCookie(c.Reveal(), deviceAge) //nolint:gosec // as every cookie that it makes
-	cookie.Name = deviceCookie
+	keep(w, deviceCookie, c.Reveal(), deviceAge)
+}
+
+// keep sets a cookie that outlives the login, locked as that of the login is.
+func keep(w http.ResponseWriter, name, value string, age int) {
+	cookie := newCookie(value, age) //nolint:gosec // as every cookie that it makes
+	cookie.Name = name
 	http.SetCookie(w, cookie)
 }
 
@@ -65,12 +70,9 @@ func (q *request) device() *session.Device {
 }
 
 func (q *request) setBrowser() {
-	if q.newBrowser == "" {
-		return
+	if q.newBrowser != "" {
+		keep(q.w, browserCookie, q.newBrowser, browserAge)
 	}
-	cookie := newCookie(q.newBrowser, browserAge) //nolint:gosec // as every cookie that it makes
-	cookie.Name = browserCookie
-	http.SetCookie(q.w, cookie)
 }
 
 // deviceCredential is the device credential that a browser sent, or none.

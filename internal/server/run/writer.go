@@ -18,8 +18,9 @@ const (
 
 // patiently returns what ask gets from the database. While that fails for a reason that may pass
 // by itself, it tries again, for limit at most, and says so. The limit begins with the first failure.
-// It returns an error of ctx if that ends meanwhile, and any other failure at once. All that a
-// start needs of the database is asked so: a database that is slow for some seconds ends no start.
+// It returns an error of ctx if that ends meanwhile, and any other failure at once. The schema, the
+// policy, the worker number and whether there is an admin are asked so: a database that is slow for
+// some seconds then ends no start.
 func patiently[T any](ctx context.Context, limit time.Duration, log *slog.Logger, ask func(context.Context) (T, error)) (T, error) {
 	var none T
 	pause := time.NewTicker(tryAgain)
