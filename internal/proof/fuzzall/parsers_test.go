@@ -64,6 +64,8 @@ var parsers = map[string]string{
 	"internal/store/sqlstore.settingsRow.read":     "- it hands on bytes to Policy.DecodeTerms",
 	"internal/edge/console.readDevices":            "internal/edge/console.FuzzTyped",
 	"internal/edge/cli.readRule":                   "internal/edge/cli.FuzzLimitChange",
+	"internal/server/importhook.parse":             "internal/server/importhook.FuzzParse",
+	"internal/server/importhook.read":              "- it reads an answer for parse",
 	"internal/server/run.ReadKey":                  "- it reads a file that only this program writes, and encoding/hex takes it apart",
 
 	"idworker.ParseID":                    "idworker.FuzzParseID",
