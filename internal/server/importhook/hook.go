@@ -70,7 +70,8 @@ type Hook struct {
 	Options
 	patience time.Duration
 	places   places
-	times    times
+	times    times // of answers
+	late     times // of passes
 	breaker  *gobreaker.CircuitBreaker[account.Said]
 }
 
@@ -140,15 +141,19 @@ func (h *Hook) Ask(ctx context.Context, by account.Asker, q account.Question) (a
 	return said, nil
 }
 
-// Pass is [account.Elsewhere.Pass]: it takes a place for the time of one of the last answers.
+// Pass is [account.Elsewhere.Pass]: it takes a place for the time of one of the last answers. A busy machine wakes who
+// waits late, also who waits for an answer, so the time of an answer has that in it already: what the last
+// passes were late is taken off.
 func (h *Hook) Pass(ctx context.Context, by account.Asker) error {
 	leave, err := h.places.take(by.Network)
 	if err != nil {
 		return err
 	}
 	defer leave()
+	wait, began := max(0, h.times.draw()-h.late.draw()), time.Now()
 	select {
-	case <-time.After(h.times.draw()):
+	case <-time.After(wait):
+		h.late.note(time.Since(began) - wait)
 	case <-ctx.Done():
 	}
 	return nil
@@ -193,7 +198,7 @@ func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error
 	defer func() { _ = answer.Body.Close() }()
 	said, err := read(answer, q.Username)
 	if err == nil && !said.Right {
-		h.times.note(time.Since(began))
+		h.times.note(time.Since(began)) // that of a "right" is longer anyway: a hash and a row follow
 	}
 	return said, err
 }

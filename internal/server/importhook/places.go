@@ -42,7 +42,7 @@ func (p places) take(network netip.Prefix) (leave func(), err error) {
 	}, nil
 }
 
-// times are how long the last answers took that were no "right".
+// times are the last ones of a kind.
 type times struct {
 	mu   sync.Mutex
 	last [64]time.Duration
