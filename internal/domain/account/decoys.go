@@ -72,7 +72,7 @@ func (h *Hasher) FewForeign(counts []FormatCount) bool {
 			foreign += c.Users
 		}
 	}
-	return foreign <= all/100
+	return all > 0 && foreign <= all/100 // not where an import has begun that was never counted
 }
 
 // A mix decides what is computed for names that no account has, so that they take as long

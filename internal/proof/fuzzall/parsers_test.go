@@ -147,6 +147,8 @@ var parsers = map[string]string{
 	"internal/server/config.parseWorker":           "internal/server/config.FuzzURLs",
 	"internal/server/config.parseReplicas":         "internal/server/config.FuzzURLs",
 	"internal/server/config.parsePublicURL":        "internal/server/config.FuzzURLs",
+	"internal/server/config.parseHookURL":          "internal/server/config.FuzzURLs",
+	"internal/server/config.parseHookSecret":       "internal/server/config.FuzzURLs",
 	"internal/server/config.parseSecondFactorKeys": "internal/server/config.FuzzURLs",
 	"internal/server/config.parseRetention":        "- the operator sets it, and time.ParseDuration takes it apart",
 	"internal/server/config.readSpan":              "- the operator sets it; duration.Parse and time.ParseDuration take it apart",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"net/url"
 	"strings"
 )
 
@@ -15,9 +14,8 @@ func parseHookURL(dst *string, v string) error {
 		*dst = ""
 		return nil
 	}
-	u, err := url.Parse(v) // its error quotes the text, which may hold a password
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || strings.ContainsFunc(u.Host, notOfHost) ||
-		u.Port() == "" && strings.HasSuffix(u.Host, ":") || u.Port() != "" && !validPort(u.Port(), 1) {
+	u, ok := webURL(v)
+	if !ok {
 		return errors.New("this is not the URL of a server; write for example https://old.example.org/flakepass")
 	}
 	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
