@@ -72,10 +72,11 @@ type answered struct {
 func (s *Service) ask(ctx context.Context, by Asker, name string, u *User, p Password) *asked {
 	ctx, leave := context.WithCancel(ctx)
 	to := make(chan answered, 1)
+	known, q := knownElsewhere(name, u, p), Question{name, u.ExternalID, p} // u changes meanwhile
 	go func() {
 		var a answered
-		if knownElsewhere(name, u, p) {
-			a.Said, a.err = s.Elsewhere.Ask(ctx, by, Question{name, u.ExternalID, p})
+		if known {
+			a.Said, a.err = s.Elsewhere.Ask(ctx, by, q)
 		} else {
 			a.err = s.Elsewhere.Pass(ctx, by)
 		}

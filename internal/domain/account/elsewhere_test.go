@@ -175,6 +175,17 @@ func TestRefusalTakesTheTimeOfAnAnswer(t *testing.T) {
 	})
 }
 
+// TestAFirstLoginOfAForeignHashAsksNobody, while its hash is replaced. It is for the race detector, too.
+func TestAFirstLoginOfAForeignHashAsksNobody(t *testing.T) {
+	s, e := withElsewhere(t)
+	brought(t, s, "foreign", bcryptOf(t, goodPassword))
+	for range 50 {
+		if u, err := s.Authenticate(t.Context(), account.Asker{}, "foreign", account.NewPassword(goodPassword)); err != nil || u.Arrival != account.ArrivesNot || len(e.asked) != 0 {
+			t.Fatalf("%+v, %v", u, err)
+		}
+	}
+}
+
 // TestBusyEndsTheQuestion: what is not compared here is not waited for there.
 func TestBusyEndsTheQuestion(t *testing.T) {
 	s, e := withElsewhere(t)
