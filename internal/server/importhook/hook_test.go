@@ -1,3 +1,4 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package importhook
 
 import (
@@ -80,7 +81,7 @@ func TestQuestionIsSigned(t *testing.T) {
 	w := newWorld(t, func(to http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		id, at := r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp")
-		if r.Method != "POST" || r.URL.Path != "/hook" || r.Header.Get("Content-Type") != "application/json" || at != "1614265330" ||
+		if r.Method != http.MethodPost || r.URL.Path != "/hook" || r.Header.Get("Content-Type") != "application/json" || at != "1614265330" ||
 			r.Header.Get("webhook-signature") != sign(secret(t), id, at, text) || json.Unmarshal(text, &got) != nil || got.Request_ID != id {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
@@ -100,7 +101,7 @@ func TestOnlyAnAnswerIsOne(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]http.HandlerFunc{
-		"500": status(500), "404": status(404), "204": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, "201": status(201),
+		"500": status(500), "404": status(404), "204": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "201": status(201),
 		"garbage": says("<html>"), "empty": says(""), "two": says(`{"result":"wrong"}{}`), "null": says("null"),
 		"huge": says(`{"result":"right"` + strings.Repeat(" ", mostBytes) + "}"),
 		"other type": func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +178,7 @@ func TestDeadSystemIsLeftAlone(t *testing.T) {
 			if !alive {
 				return nil, errors.New("dead")
 			}
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"wrong"}`))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"wrong"}`))}, nil
 		})}, Counted: func(r string) { w.said = append(w.said, r) }, Failed: func(error) {}, Left: func(err error) { w.left = append(w.left, err) }})
 		for i := range 2 * trips {
 			_, err := w.try(t)
@@ -246,7 +247,7 @@ func TestFloodReachesTheSystemAsSoManyAtOnce(t *testing.T) {
 			mu.Lock()
 			now--
 			mu.Unlock()
-			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"unknown"}`))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"unknown"}`))}, nil
 		})}, Counted: func(string) {}, Failed: func(error) {}, Left: func(error) {}})
 		flood := func(networks int, ask func(account.Asker) error) (refused int) {
 			var all sync.WaitGroup
