@@ -82,7 +82,7 @@ func New(o Options) *Hook {
 	h := &Hook{Options: o, patience: patience, places: newPlaces()}
 	if h.Client == nil {
 		// Of its own: no proxy of the environment sees the passwords, and no request waits for a connection of another one.
-		h.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}}
+		h.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true}}
 	}
 	h.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var last error
