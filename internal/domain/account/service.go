@@ -91,7 +91,7 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
 	}
 	var elsewhere *asked
-	if s.Elsewhere != nil {
+	if s.Elsewhere != nil && !by.HereOnly {
 		elsewhere = s.ask(ctx, by, name, &u, p)
 		defer elsewhere.leave()
 	}

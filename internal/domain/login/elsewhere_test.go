@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -13,12 +14,13 @@ import (
 
 // elsewhere is another system, and the rows that get their first hash.
 type elsewhere struct {
-	users *users
-	said  account.Said
-	err   error
-	asked int
-	first account.User // who got a hash
-	after func()       // before each answer
+	users  *users
+	said   account.Said
+	err    error
+	asked  int
+	passed atomic.Int64
+	first  account.User // who got a hash
+	after  func()       // before each answer
 }
 
 func (e *elsewhere) Ask(context.Context, account.Asker, account.Question) (account.Said, error) {
@@ -29,7 +31,7 @@ func (e *elsewhere) Ask(context.Context, account.Asker, account.Question) (accou
 	return e.said, e.err
 }
 
-func (*elsewhere) Pass(context.Context, account.Asker) error { return nil }
+func (e *elsewhere) Pass(context.Context, account.Asker) error { e.passed.Add(1); return nil }
 
 func (e *elsewhere) FirstHash(_ context.Context, u account.User, ev audit.Event) error {
 	if held, err := e.users.ByID(context.Background(), u.ID); err != nil || !held.PasswordHash.IsZero() {
@@ -96,6 +98,17 @@ func TestImportedUserGetsTheFirstHash(t *testing.T) {
 	}
 	if err := w.as("imported", "tïny"); err != nil || e.asked != 1 {
 		t.Errorf("%v, asked %d times", err, e.asked)
+	}
+}
+
+// TestNoOtherSystemSeesTheLoginOfAnAdmin: the console is for admins, and a mistyped name there makes nobody.
+func TestNoOtherSystemSeesTheLoginOfAnAdmin(t *testing.T) {
+	w, e := newElsewhere(t)
+	for _, name := range []string{"newcomer", "alice"} {
+		_, err := w.login.Login(t.Context(), w.client(), login.Credentials{Username: name, Password: account.NewPassword(newPassword), Only: account.RoleAdmin})
+		if !errors.Is(err, account.ErrWrong) || e.asked != 0 || e.passed.Load() != 0 || len(w.users.events) != 0 {
+			t.Errorf("%s: %v, asked %d times, passed %d times", name, err, e.asked, e.passed.Load())
+		}
 	}
 }
 

@@ -56,6 +56,9 @@ func imports() []Mutant {
 			Name: "hook: it opens an account that an operator made", File: account + "/elsewhere.go",
 			Old: `u.ExternalID != "" && u.PasswordVersion == 1`, New: "u.PasswordVersion == 1", Package: account, Test: "^TestOnlyStrangersAndImported",
 		}, {
+			Name: "hook: it sees what admins type", File: "internal/domain/login/login.go",
+			Old: `by.HereOnly = in.Only != "" && in.Only != account.RoleUser`, New: "by.HereOnly = false", Package: "internal/domain/login", Test: "^TestNoOtherSystemSees",
+		}, {
 			Name: "hook: it opens an account that had a password here", File: account + "/elsewhere.go",
 			Old: ` && u.PasswordVersion == 1`, New: "", Package: account, Test: "^TestOnlyStrangersAndImported",
 		}, {
