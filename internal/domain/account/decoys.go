@@ -60,6 +60,21 @@ func (h *Hasher) Foreign(counts []FormatCount) bool {
 	})
 }
 
+// FewForeign reports whether of a hundred users at most one has a hash that is not as a new one.
+func (h *Hasher) FewForeign(counts []FormatCount) bool {
+	var all, foreign int64
+	for _, c := range counts {
+		switch c.Format {
+		case "":
+			all = c.Users
+		case h.decoyFormat:
+		default:
+			foreign += c.Users
+		}
+	}
+	return all > 0 && foreign <= all/100 // not where an import has begun that was never counted
+}
+
 // A mix decides what is computed for names that no account has, so that they take as long
 // as those of accounts do.
 type mix struct {

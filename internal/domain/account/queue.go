@@ -18,6 +18,8 @@ type Asker struct {
 	// that it is a device or at a place from which the account was logged in to
 	// before, or that it holds a one-time link.
 	Known bool
+	// HereOnly says that no other system is asked about the password: see [Elsewhere].
+	HereOnly bool
 }
 
 // A queue shares memory out to hashes. What cannot have its memory now waits,

@@ -11,7 +11,7 @@ import (
 )
 
 // A Service makes accounts and says who someone is. All fields but
-// Breached and RehashFailed are required and set once.
+// Breached, Elsewhere and RehashFailed are required and set once.
 type Service struct {
 	Users  Users
 	Hasher *Hasher
@@ -22,6 +22,9 @@ type Service struct {
 
 	// Breached, if set, refuses new passwords that are in a list of stolen ones.
 	Breached *Breaches
+
+	// Elsewhere, if set, is asked about passwords that this deployment does not know.
+	Elsewhere Elsewhere
 
 	// RehashFailed, if set, is called when a hash could not be renewed after a
 	// login. The login has succeeded all the same.
@@ -67,7 +70,8 @@ func (s *Service) checkNew(ctx context.Context, username string, p Password, rol
 // whether the name is unknown, is no name at all, has no password, or has
 // another; [ErrDisabled] only to someone who knows the password; and [ErrBusy]
 // as [Hasher.Verify] does. An error from before the comparison is [ErrUndecided],
-// too. A password longer than any account's is ErrWrong
+// too. With [Service.Elsewhere] the user may be one whose row is to be written:
+// see [User.Arrival]. A password longer than any account's is ErrWrong
 // before it costs anything, whatever the name.
 //
 // A hash of weaker parameters is replaced after a success. After a failure it
@@ -86,8 +90,16 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 	if err != nil && !errors.Is(err, ErrNotFound) {
 		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
 	}
+	var elsewhere *asked
+	if s.Elsewhere != nil && !by.HereOnly {
+		elsewhere = s.ask(ctx, by, name, &u, p)
+		defer elsewhere.leave()
+	}
 	// The zero User of an unknown name has no password, and is refused as such.
 	rehash, err := s.verify(ctx, by, name, u, p)
+	if elsewhere != nil && errors.Is(err, ErrWrong) {
+		u, err = s.said(ctx, by, elsewhere, u, p)
+	}
 	if err == nil && u.Disabled() {
 		err = ErrDisabled
 	}

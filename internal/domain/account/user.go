@@ -118,6 +118,10 @@ type User struct {
 	DisabledAt time.Time // zero when enabled
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
+
+	// Arrival is not kept. It says that another system has just accepted the password, and
+	// that the row is not written yet.
+	Arrival Arrival
 }
 
 // Disabled reports whether the account may not log in.

@@ -23,7 +23,7 @@ type Action string
 const (
 	UserCreated     Action = "user.created"
 	ImportBegun     Action = "user.import_begun"
-	UsersImported   Action = "user.imported" // with how many
+	UsersImported   Action = "user.imported" // with how many; or one, by the import hook
 	HashesExported  Action = "user.hashes_exported"
 	UserDisabled    Action = "user.disabled"
 	UserEnabled     Action = "user.enabled"

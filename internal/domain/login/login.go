@@ -50,7 +50,11 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 		return Begun{}, err
 	}
 	return s.begin(ctx, c, in.Username, in.Only, session.Place{Instead: in.Instead}, func(by account.Asker) (account.User, error) {
+		by.HereOnly = in.Only != "" && in.Only != account.RoleUser // no other system has an admin of ours
 		user, err := s.Accounts.Authenticate(ctx, by, in.Username, in.Password)
+		if err == nil && user.Arrival != account.ArrivesNot {
+			user, err = s.arrive(ctx, c, by, user, in)
+		}
 		if err != nil {
 			return account.User{}, err
 		}

@@ -47,6 +47,13 @@ type Users interface {
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error)
 }
 
+// Arrivals gives accounts their first hash of a password. FirstHash stores that of u and the
+// event in one transaction, or returns [account.ErrExists] and changes nothing: the row has a
+// hash, another version of the password or another role than u, or is disabled.
+type Arrivals interface {
+	FirstHash(ctx context.Context, u account.User, e audit.Event) error
+}
+
 // Proofs stores in the login of the event's actor that password and code were right, and
 // writes the event in the same transaction. It returns
 // [account.ErrStale] unless the password is of that version.
@@ -125,6 +132,7 @@ type Service struct {
 	Accounts  Accounts
 	Newcomers Newcomers
 	Users     Users
+	Arrivals  Arrivals // needed only where another system is asked about passwords
 	Proofs    Proofs
 	Links     Links
 

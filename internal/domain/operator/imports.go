@@ -199,7 +199,7 @@ func (im *Import) check(in Incoming) (n newcomer, fields []invalid.Field) {
 	n.user.PasswordVersion, n.user.CreatedAt, n.user.UpdatedAt = 1, now, now
 	if n.said {
 		n.user.CreatedAt = in.Created.UTC().Truncate(time.Millisecond)
-		if n.user.CreatedAt.After(now) || n.user.CreatedAt.UnixMilli() <= 0 {
+		if n.user.CreatedAt.After(now) || !n.user.CreatedAt.After(time.UnixMilli(0)) {
 			note(invalid.Of("created", "out_of_range", "must be after 1970 and not in the future"))
 		}
 	}

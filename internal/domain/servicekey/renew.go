@@ -44,10 +44,15 @@ func (s *Service) used(e *entry) {
 	}
 }
 
-// unnoted reports whether the row does not say yet that the key was used in this hour.
+// noteAgain is how long no use is noted after one that could not be: a database that takes no
+// writes gets no question more for that at each use.
+const noteAgain = time.Minute
+
+// unnoted reports whether the row does not say yet that the key was used in this hour, and
+// should.
 func (s *Service) unnoted(got *Held) bool {
 	hour, ok := s.hour()
-	return ok && got.UsedAt.Before(hour)
+	return ok && got.UsedAt.Before(hour) && session.Age(time.Now(), time.UnixMilli(s.noted.Load())) >= noteAgain
 }
 
 func (s *Service) hour() (time.Time, bool) {
@@ -56,7 +61,7 @@ func (s *Service) hour() (time.Time, bool) {
 }
 
 // Run asks about the keys that are in use ahead of time, and notes when they were used
-// last, until ctx ends. What fails is tried again at the next use.
+// last, until ctx ends. What fails is tried again at the next use, a note at the next one after a minute.
 func (s *Service) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -90,6 +95,8 @@ func (s *Service) renew(ctx context.Context, e *entry) {
 		hour, _ := s.hour()
 		if s.Rows.Used(ctx, e.ID, hour) == nil {
 			_, err = s.read(ctx, e.ID)
+		} else {
+			s.noted.Store(time.Now().UnixMilli())
 		}
 	}
 	if err != nil {

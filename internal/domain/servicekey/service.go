@@ -28,6 +28,9 @@ type Options struct {
 	Rows Rows
 	// Life is for how long after its as-of an answer is repeated: see [Life].
 	Life time.Duration
+	// Reads is how many rows can be read at once, by all that read any: a flood of keys takes
+	// at most half of them. 0 means many.
+	Reads int
 	// Clock is that of the database, by which keys expire; false if it is not known yet.
 	Clock func() (time.Time, bool)
 	// Counted, if set, is called with the result of each question: one of [Results]. It
@@ -56,16 +59,18 @@ const accepted, refused, forbidden, undecided = "accepted", "refused", "forbidde
 type Service struct {
 	Options
 
-	mu     sync.RWMutex
-	known  map[idworker.ID]*entry
-	ahead  chan *entry
+	mu    sync.RWMutex
+	known map[idworker.ID]*entry
+	ahead chan *entry
+	// noted is when a use could not be noted last, in Unix milliseconds.
+	noted  atomic.Int64
 	cold   chan struct{} // held by a request that reads about a key that is not known
 	lapsed chan struct{} // the same of one that was good
 }
 
 const (
-	// mostCold is how many requests read at once. A flood of keys that nobody has waits
-	// here, and leaves most of the reads to the tokens of people.
+	// mostCold is how many requests read at once at most. A flood of keys that nobody has waits
+	// here, and leaves at least half of the reads to the tokens of people.
 	mostCold = 4
 	// mostLapsed is how many read at once about keys that were good within lapse, and were not used
 	// lately. Nobody else has their secrets, so no flood is in their way.
@@ -86,9 +91,13 @@ type entry struct {
 
 // NewService returns a service that remembers nothing.
 func NewService(o Options) *Service {
+	cold := mostCold
+	if o.Reads > 0 {
+		cold = max(1, min(mostCold, o.Reads/2))
+	}
 	return &Service{
 		Options: o,
-		known:   make(map[idworker.ID]*entry), ahead: make(chan *entry, mostAhead), cold: make(chan struct{}, mostCold), lapsed: make(chan struct{}, mostLapsed),
+		known:   make(map[idworker.ID]*entry), ahead: make(chan *entry, mostAhead), cold: make(chan struct{}, cold), lapsed: make(chan struct{}, mostLapsed),
 	}
 }
 

@@ -27,6 +27,8 @@ type rows struct {
 	lag   time.Duration // how much older the as-of is than the question
 	reads int
 	used  []time.Time
+	full  bool // no use can be noted
+	tried int
 }
 
 func (r *rows) Find(ctx context.Context, id idworker.ID) (servicekey.Held, error) {
@@ -50,6 +52,11 @@ func (r *rows) Find(ctx context.Context, id idworker.ID) (servicekey.Held, error
 }
 
 func (r *rows) Used(_ context.Context, id idworker.ID, hour time.Time) error {
+	full := false
+	r.locked(func() { r.tried++; full = r.full })
+	if full {
+		return errors.New("the database takes no writes")
+	}
 	r.set(id, func(h *servicekey.Held) { h.UsedAt = hour })
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -404,6 +411,53 @@ func TestUseIsNotedOnceAnHour(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestAUseThatCannotBeNotedIsTriedOnceAMinute, and noted when it can be.
+func TestAUseThatCannotBeNotedIsTriedOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRows()
+		k := r.make(41, servicekey.Verify)
+		s := r.start(t, nil)
+		r.full = true
+		use := func() {
+			for range 120 {
+				if _, err := s.Verify(t.Context(), k, servicekey.Verify); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		use()
+		if r.tried < 2 || r.tried > 3 {
+			t.Errorf("tried %d times in two minutes of %d uses", r.tried, 120)
+		}
+		r.locked(func() { r.full = false })
+		use()
+		if len(r.used) == 0 {
+			t.Error("never noted")
+		}
+	})
+}
+
+// TestAFloodLeavesReadsToTokens, also where few rows are read at once.
+func TestAFloodLeavesReadsToTokens(t *testing.T) {
+	for reads, want := range map[int]int{1: 1, 3: 1, 6: 3, 100: 4} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRows()
+			r.slow = time.Second
+			s := servicekey.NewService(servicekey.Options{Rows: r, Reads: reads, Life: servicekey.Life(bound, every), Clock: func() (time.Time, bool) { return time.Now(), true }})
+			var all sync.WaitGroup
+			for i := range 50 {
+				all.Go(func() { _, _ = s.Verify(t.Context(), flakepass.NewServiceKey(flakepass.ID(1000+i)), servicekey.Verify) })
+			}
+			synctest.Wait()
+			if n := r.count(); n != want {
+				t.Errorf("%d of %d reads at once are of the flood, want %d", n, reads, want)
+			}
+			all.Wait()
+		})
+	}
 }
 
 // TestLifeLeavesABeat: what a stream looks at with each beat is over within the bound.

@@ -75,11 +75,14 @@ var languages = map[string]func(t *testing.T, all []block){
 	"sql":   checkSQL,
 	"redis": checkedElsewhere(map[string]string{"ACL SETUSER": "TestTheRightsOfServingAreEnough gives Redis this line"}),
 	"text": checkedElsewhere(map[string]string{
-		"cmd/            main": "a drawing; arch_test.go holds the arrows",
-		`fpk_[0-9A-Za-z]`:      "TestDocumentedExpressionFindsKeys finds keys with it",
-		"product lines ":       "package stats holds the numbers to what is true",
+		"cmd/            main":     "a drawing; arch_test.go holds the arrows",
+		`fpk_[0-9A-Za-z]`:          "TestDocumentedExpressionFindsKeys finds keys with it",
+		`{"username": "ada", "ext`: "TestQuestionIsSigned reads such a body",
+		"product lines ":           "package stats holds the numbers to what is true",
 	}),
-	"python": checkedElsewhere(map[string]string{"import json\nfrom django": "TestExamplesOfMovingUsers runs it in a real Django"}),
+	"python": checkedElsewhere(map[string]string{
+		"import json\nfrom django": "TestExamplesOfMovingUsers runs it in a real Django", "import base64, hashlib, hmac": "TestExampleOfAHook runs it beside a real deployment",
+	}),
 	"js":     checkedElsewhere(map[string]string{`import { users } from "./users.mjs";`: "TestExamplesOfMovingUsers runs it in Node.js"}),
 	"kotlin": checkedElsewhere(map[string]string{"class TokenStore(": "needs the Android SDK"}),
 	"swift":  checkedElsewhere(map[string]string{"enum Keychain {": "needs the frameworks of Apple"}),

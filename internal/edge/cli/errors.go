@@ -18,7 +18,7 @@ import (
 // packages are those whose names begin the texts of their errors. That is for
 // the log; a user has no use for it.
 var packages = []string{
-	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "fleet", "foreignhash", "layer", "sqlstore", "hashproc", "httpapi",
+	"account", "activity", "operator", "console", "audit", "breached", "broadcast", "cli", "client", "clientaddr", "config", "connlimit", "duration", "durable", "feed", "fileworker", "fleet", "foreignhash", "layer", "sqlstore", "hashproc", "importhook", "httpapi",
 	"idworker", "keypair", "limit", "login", "memstore", "migrations", "policy", "problem", "redisstore", "redisworker", "run", "secondfactor", "servicekey", "session",
 	"sqlworker", "sweep", "telemetry", "ratelimit", "requestid", "zkworker",
 }

@@ -16,6 +16,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	strictjson "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
@@ -73,22 +76,29 @@ func (f *importFile) next() (text []byte, bad error, ok bool) {
 }
 
 // lines are the users of the file, each with the number of its line. A header that cannot be
-// used is an error.
+// used is an error, unless an object of JSON is on the next line: then the file is one of JSON, whose first line is
+// bad.
 func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 	first, bad, ok := f.next()
 	read, within := readJSONLine, func() bool { return false }
+	var spoilt *operator.Incoming
 	switch {
 	case f.err != nil:
 		return nil, f.err
 	case !ok:
 		return func(func(operator.Incoming) bool) {}, nil
 	case bad != nil || first[0] != '{':
-		if bad != nil {
-			return nil, fmt.Errorf("line %d: %w", f.line, bad)
+		line, header := f.line, []string(nil)
+		err := bad
+		if err == nil {
+			header, err = readCSVHeader(first)
 		}
-		header, err := readCSVHeader(first)
 		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", f.line, err)
+			if first, bad, ok = f.next(); f.err != nil || !ok || bad != nil || first[0] != '{' {
+				return nil, fmt.Errorf("line %d: %w", line, err)
+			}
+			spoilt = &operator.Incoming{Line: line, Bad: err}
+			break
 		}
 		// Within a quoted field that has an end of a line stands what somebody has typed in the other
 		// system: nothing there is a record, whatever it looks like.
@@ -102,6 +112,9 @@ func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 		first, bad, ok = f.next()
 	}
 	return func(yield func(operator.Incoming) bool) {
+		if spoilt != nil && !yield(*spoilt) {
+			return
+		}
 		for text, bad, ok := first, bad, ok; ok; text, bad, ok = f.next() {
 			if within() {
 				bad = cmp.Or(bad, errQuoted)
@@ -130,17 +143,12 @@ type importLine struct {
 	Created    json.RawMessage `json:"created,omitempty"` // a text or a number
 }
 
-// readJSONLine reads one object. Members that are not known are refused: a name that is
-// mistyped would make accounts without passwords.
+// readJSONLine reads one object. Members that are not known, written in another case or there twice are
+// refused: a name that is mistyped would make accounts without passwords.
 func readJSONLine(text []byte) (operator.Incoming, error) {
-	var raw importLine
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&raw); err != nil {
+	raw := new(importLine) // of null nothing is left
+	if err := strictjson.Unmarshal(text, &raw, strictjson.RejectUnknownMembers(true)); err != nil || raw == nil {
 		return operator.Incoming{}, badJSON(err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return operator.Incoming{}, errors.New("must be one object of JSON")
 	}
 	created := strings.Trim(string(raw.Created), `"`)
 	if created == "null" {
@@ -151,13 +159,17 @@ func readJSONLine(text []byte) (operator.Incoming, error) {
 
 // badJSON says what is wrong without repeating a value.
 func badJSON(err error) error {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
-		return fmt.Errorf("%s must be of another type", wrong.Field)
+	wrong, _ := errors.AsType[*strictjson.SemanticError](err)
+	malformed, _ := errors.AsType[*jsontext.SyntacticError](err)
+	switch {
+	case errors.Is(err, strictjson.ErrUnknownName):
+		return fmt.Errorf("has a member %q that is not known; the members are %s", printable(wrong.JSONPointer.LastToken()), strings.Join(importFields, ", "))
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return fmt.Errorf("has the member %q twice", printable(malformed.JSONPointer.LastToken()))
+	case wrong != nil && wrong.JSONPointer != "":
+		return fmt.Errorf("%s must be of another type", printable(wrong.JSONPointer.LastToken()))
 	}
-	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		return fmt.Errorf("has a member %s that is not known; the members are %s", name, strings.Join(importFields, ", "))
-	}
-	return errors.New("is no object of JSON")
+	return errors.New("is not one object of JSON")
 }
 
 // importFields are the fields of a line. hash is another name of password_hash.
@@ -215,17 +227,20 @@ func incoming(name, externalID, hash, short, role string, disabled bool, created
 	return operator.Incoming{Username: name, ExternalID: externalID, Hash: hash + short, Role: role, Disabled: disabled, Created: at}, nil
 }
 
+// lastSecond is that of the year 9999. What does not fit into a time is another one.
+const lastSecond = 253_402_300_799
+
 // readCreated reads a time in RFC 3339 or in Unix seconds. The empty text is none.
 func readCreated(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil {
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 && seconds <= lastSecond {
 		return time.Unix(seconds, 0), nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, errors.New("created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds")
+		return time.Time{}, errors.New("created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970")
 	}
 	return at, nil
 }

@@ -137,6 +137,7 @@ var problems = append([]knownProblem{
 		Detail: "it is too old, or was used; send username and password"}},
 	{account.ErrBusy, problem.Problem{Status: 503, Code: "busy", Title: "too many logins at once",
 		Detail: "try again in a moment", RetryAfter: 2 * time.Second}},
+	{account.ErrElsewhere, problem.Unavailable(2 * time.Second)},
 	{sweep.ErrRunning, problem.Problem{Status: 409, Code: "sweep_running", Title: "a sweep is running",
 		Detail: "wait until it has ended; GET /v1/admin/sweeps shows it"}},
 	{errFollowers, problem.Problem{Status: 503, Code: "followers_full", Title: "too many streams at once",

@@ -2,8 +2,10 @@ package bench
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strconv"
@@ -64,6 +66,32 @@ func BenchmarkGuessAmongImported(b *testing.B) {
 			}
 			return fmt.Sprintf("brought.%06d", i%people)
 		}},
+	}, n)
+}
+
+// BenchmarkGuessWithHook is BenchmarkGuess where an import hook is asked about names that no account has,
+// which answers after some 50 ms: what a network and a hash take.
+func BenchmarkGuessWithHook(b *testing.B) {
+	n, err := strconv.Atoi(os.Getenv("GUESSES"))
+	if err != nil {
+		n = testenv.Brief(100, 2)
+	}
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-time.After(45*time.Millisecond + rand.N(10*time.Millisecond))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"result":"unknown"}`)
+	}))
+	defer hook.Close()
+	data := b.TempDir()
+	seed(b, data)
+	disable(b, data, 1)
+	s := startFlakepass(b, buildFlakepass(b), data, "import_hook_url: "+hook.URL, "import_hook_secret: MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	unknown := guessed{"unknown", func(i int) string { return fmt.Sprintf("nobody.%06d", i) }}
+	guess(b, s, []guessed{unknown}, 64) // before, nothing waits for as long as all answers
+	guess(b, s, []guessed{
+		unknown,
+		{"wrong", func(i int) string { return fmt.Sprintf("person.%06d", 2+i%(people-2)) }},
+		{"disabled", func(int) string { return "person.000001" }},
 	}, n)
 }
 

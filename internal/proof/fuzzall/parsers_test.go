@@ -64,6 +64,8 @@ var parsers = map[string]string{
 	"internal/store/sqlstore.settingsRow.read":     "- it hands on bytes to Policy.DecodeTerms",
 	"internal/edge/console.readDevices":            "internal/edge/console.FuzzTyped",
 	"internal/edge/cli.readRule":                   "internal/edge/cli.FuzzLimitChange",
+	"internal/server/importhook.parse":             "internal/server/importhook.FuzzParse",
+	"internal/server/importhook.read":              "- it reads an answer for parse",
 	"internal/server/run.ReadKey":                  "- it reads a file that only this program writes, and encoding/hex takes it apart",
 
 	"idworker.ParseID":                    "idworker.FuzzParseID",
@@ -145,6 +147,8 @@ var parsers = map[string]string{
 	"internal/server/config.parseWorker":           "internal/server/config.FuzzURLs",
 	"internal/server/config.parseReplicas":         "internal/server/config.FuzzURLs",
 	"internal/server/config.parsePublicURL":        "internal/server/config.FuzzURLs",
+	"internal/server/config.parseHookURL":          "internal/server/config.FuzzURLs",
+	"internal/server/config.parseHookSecret":       "internal/server/config.FuzzURLs",
 	"internal/server/config.parseSecondFactorKeys": "internal/server/config.FuzzURLs",
 	"internal/server/config.parseRetention":        "- the operator sets it, and time.ParseDuration takes it apart",
 	"internal/server/config.readSpan":              "- the operator sets it; duration.Parse and time.ParseDuration take it apart",

@@ -33,13 +33,14 @@ var listens = regexp.MustCompile(`API +(http://\S+)`)
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 // start runs the program until the test ends.
-func start(t *testing.T) *server {
+func start(t *testing.T, settings ...string) *server {
 	t.Helper()
 	dir := t.TempDir()
 	s := &server{program: testenv.Flakepass(t), vars: []string{
 		"FLAKEPASS_LISTEN=127.0.0.1:0", "FLAKEPASS_OPS_LISTEN=127.0.0.1:0", "FLAKEPASS_DATA_DIR=" + filepath.Join(dir, "data"),
 		"FLAKEPASS_SERVICE_PASSWORD_LOGIN=on",
 	}}
+	s.vars = append(s.vars, settings...)
 	s.add(t, "alice", "user")
 	s.add(t, "gateway", "service")
 

@@ -144,14 +144,18 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// example is the block of docs/moving.md in that language.
-func example(t *testing.T, language string) string {
+// example is the first block of docs/moving.md in that language.
+func example(t *testing.T, language string) string { t.Helper(); return exampleBelow(t, "", language) }
+
+// exampleBelow is the first one below that heading.
+func exampleBelow(t *testing.T, heading, language string) string {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/moving.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, found := strings.Cut(string(page), "```"+language+"\n")
+	_, below, _ := strings.Cut(string(page), heading)
+	_, block, found := strings.Cut(below, "```"+language+"\n")
 	block, _, ended := strings.Cut(block, "```")
 	if !found || !ended {
 		t.Fatalf("docs/moving.md has no block in %s", language)

@@ -3,7 +3,7 @@ package main
 // imports are protections of what comes from other systems: their hashes, and who adds
 // their users.
 func imports() []Mutant {
-	const foreign, account, operator = "internal/domain/account/foreignhash", "internal/domain/account", "internal/domain/operator"
+	const foreign, account, operator, hook = "internal/domain/account/foreignhash", "internal/domain/account", "internal/domain/operator", "internal/server/importhook"
 	return []Mutant{
 		{
 			Name: "imports: a cost bomb is computed", File: foreign + "/foreignhash.go",
@@ -51,6 +51,61 @@ func imports() []Mutant {
 		}, {
 			Name: "imports: hashes leave without a record", File: operator + "/exports.go",
 			Old: "err = x.Store.Record(ctx, e)", New: "_ = e", Package: operator, Test: "^TestExportOfHashes",
+		},
+		{
+			Name: "hook: it opens an account that an operator made", File: account + "/elsewhere.go",
+			Old: `u.ExternalID != "" && u.PasswordVersion == 1`, New: "u.PasswordVersion == 1", Package: account, Test: "^TestOnlyStrangersAndImported",
+		}, {
+			Name: "hook: it sees what admins type", File: "internal/domain/login/login.go",
+			Old: `by.HereOnly = in.Only != "" && in.Only != account.RoleUser`, New: "by.HereOnly = false", Package: "internal/domain/login", Test: "^TestNoOtherSystemSees",
+		}, {
+			Name: "hook: it opens an account that had a password here", File: account + "/elsewhere.go",
+			Old: ` && u.PasswordVersion == 1`, New: "", Package: account, Test: "^TestOnlyStrangersAndImported",
+		}, {
+			Name: "hook: it opens a disabled account", File: account + "/elsewhere.go",
+			Old: "u.Role == RoleUser && !u.Disabled()", New: "u.Role == RoleUser", Package: account, Test: "^TestOnlyStrangersAndImported",
+		}, {
+			Name: "hook: it vouches for another person", File: account + "/elsewhere.go",
+			Old: "case u.ID != 0 && a.ExternalID != u.ExternalID:", New: "case false:", Package: account, Test: "^TestWhatAnotherSystemDecides$",
+		}, {
+			Name: "hook: no answer is a wrong password", File: account + "/elsewhere.go",
+			Old: "return u, a.err", New: "return u, ErrWrong", Package: account, Test: "^TestWhatAnotherSystemDecides$",
+		}, {
+			Name: "hook: a refusal waits for nothing", File: account + "/elsewhere.go",
+			Old: "a.err = s.Elsewhere.Pass(ctx, by)", New: "_ = by", Package: account, Test: "^TestRefusalTakesTheTime",
+		}, {
+			Name: "hook: its answer makes an admin", File: hook + "/answer.go",
+			Old: `if a.Role != "" && a.Role != string(account.RoleUser) {`, New: "if false {", Package: hook, Test: "^TestAnswers$",
+		}, {
+			Name: "hook: redirects are followed", File: hook + "/hook.go",
+			Old: "return http.ErrUseLastResponse", New: "return nil", Package: hook, Test: "^TestOnlyAnAnswerIsOne$",
+		}, {
+			Name: "hook: an error page is an answer", File: hook + "/hook.go",
+			Old: "case answer.StatusCode != http.StatusOK:", New: "case false:", Package: hook, Test: "^TestOnlyAnAnswerIsOne$",
+		}, {
+			Name: "hook: one network takes all places", File: hook + "/places.go",
+			Old: " || p.taken[network] >= mostOfNetwork", New: "", Package: hook, Test: "^TestFloodReachesTheSystem",
+		}, {
+			Name: "hook: a refusal takes no place", File: hook + "/places.go",
+			Old: "if *p.all >= most ||", New: "if *p.all > 1<<20 ||", Package: hook, Test: "^TestFloodReachesTheSystem",
+		}, {
+			Name: "hook: a dead system is asked on", File: hook + "/hook.go",
+			Old: "return c.ConsecutiveFailures >= trips ||", New: "return c.ConsecutiveFailures >= 1000*trips ||", Package: hook, Test: "^TestDeadSystemIsLeftAlone$",
+		}, {
+			Name: "hook: the time is not signed", File: hook + "/hook.go",
+			Old: `id + "." + seconds + "."`, New: `id + ".."`, Package: hook, Test: "^TestSignatureIsThat",
+		}, {
+			Name: "hook: a slow answer is waited for", File: hook + "/hook.go",
+			Old: "patience = 2 * time.Second", New: "patience = 200 * time.Second", Package: hook, Test: "^TestSlowAnswerIsNone$",
+		}, {
+			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
+			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
+		}, {
+			Name: "keys: an answer is as of a poll after the question", File: "internal/store/layer/servicekeys.go",
+			Old: "if _, after := k.Decided(); ", New: "var after bool\n\tif asOf, after = k.Decided(); ", Package: "internal/store/layer", Test: "^TestKeyIsAsOfAPoll",
+		}, {
+			Name: "imports: names of JSON match in any case", File: "internal/edge/cli/importlines.go",
+			Old: "strictjson.RejectUnknownMembers(true)", New: "strictjson.RejectUnknownMembers(true), strictjson.MatchCaseInsensitiveNames(true)", Package: "internal/edge/cli", Test: "^TestLinesOfAFile$",
 		},
 	}
 }

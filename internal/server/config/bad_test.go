@@ -160,6 +160,18 @@ func TestBadValues(t *testing.T) {
 		{"public_url", "https://auth.example.org/auth", "without a path"},
 		{"public_url", "https://auth.example.org?x=1", "without a path"},
 		{"public_url", "https://me:planted@auth.example.org", "without a user"},
+		{"import_hook_url", "https://old.example.org/hook", "IMPORT_HOOK_URL is set and this is not"},
+		{"import_hook_url", "old.example.org", "not the URL of a server"},
+		{"import_hook_url", "ftp://old.example.org/", "not the URL of a server"},
+		{"import_hook_url", "https://old.example.org:0/", "not the URL of a server"},
+		{"import_hook_url", "https://me:planted@old.example.org/", "without a user, a query and a fragment"},
+		{"import_hook_url", "https://old.example.org/?key=planted", "without a user, a query and a fragment"},
+		{"import_hook_url", "http://old.example.org/", "write https, or http for localhost"},
+		{"import_hook_url", "http://10.0.0.1/", "write https, or http for localhost"},
+		{"import_hook_url", "http://127.0.0.1.example.org/", "write https, or http for localhost"},
+		{"import_hook_secret", "whsec_cGxhbnRlZC1wbGFudGVkLXBsYW50ZWQ=", "is not 24 to 64 bytes in base64"},
+		{"import_hook_secret", "planted-planted-planted-planted", "is not 24 to 64 bytes in base64"},
+		{"import_hook_secret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "IMPORT_HOOK_SECRET is set and this is not"},
 		{"hash_process", "1", "write on or off"},
 		{"throttle", "yes", "write on or off"},
 		{"h2c", "yes", "write on or off"},
@@ -173,7 +185,7 @@ func TestBadValues(t *testing.T) {
 	} {
 		_, err := load(nil, variable(tt.key)+"="+tt.value)
 		ps, _ := errors.AsType[config.Problems](err)
-		if len(ps) != 1 || ps[0].Variable != variable(tt.key) || !strings.Contains(ps[0].Text, tt.want) {
+		if len(ps) != 1 || ps[0].Variable != variable(tt.key) && !strings.Contains(ps[0].Text, variable(tt.key)) || !strings.Contains(ps[0].Text, tt.want) {
 			t.Errorf("%s=%s\n got %v\nwant %s", tt.key, tt.value, err, tt.want)
 		}
 		if err != nil && strings.Contains(err.Error(), "planted") {
@@ -188,6 +200,14 @@ func TestGoodURLs(t *testing.T) {
 		"mysql://app:p%40s%2Fs@[::1]:3307/my-db_1", "mysql://app:p@ss@10.0.0.1/x?tls=true&timeout=5s",
 	} {
 		if _, err := load(nil, "FLAKEPASS_DATABASE="+v); err != nil {
+			t.Errorf("%s: %v", v, err)
+		}
+	}
+}
+
+func TestGoodImportHooks(t *testing.T) {
+	for _, v := range []string{"https://old.example.org", "https://old.example.org:8443/a/b", "http://localhost:1/x", "http://127.0.0.7/", "http://[::1]:8080/hook"} {
+		if _, err := load(nil, "FLAKEPASS_IMPORT_HOOK_URL="+v, "FLAKEPASS_IMPORT_HOOK_SECRET=MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"); err != nil {
 			t.Errorf("%s: %v", v, err)
 		}
 	}

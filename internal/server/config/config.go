@@ -51,6 +51,9 @@ type Config struct {
 	PublicURL         string // where people reach the API and the console: a scheme and a host; empty means unknown
 	BreachedPasswords string // path of a list of stolen passwords, empty means none
 
+	ImportHookURL    string // asked about passwords of people who have none here: checked, https or this machine; empty means none
+	ImportHookSecret Secret // signs these questions: 24 to 64 bytes; empty if and only if ImportHookURL is
+
 	LogLevel  slog.Level // Debug, Info, Warn or Error
 	LogFormat string     // LogText or LogJSON
 

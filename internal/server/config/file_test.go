@@ -145,9 +145,11 @@ func FuzzURLs(f *testing.F) {
 			"FLAKEPASS_REDIS":    {"redis://:" + secret + "@cache/1", "redis+sentinel://u:" + secret + "@a,b/m", "redis+sentinel://a/m?sentinel_password=" + secret, "redis+cluster://:" + secret + "@a", secret},
 			"FLAKEPASS_WORKER":   {"zookeeper://u:" + secret + "@a,b/w?key=k", "zookeeper:" + secret, secret},
 			// The second fault of the configuration, that SQLite has no replicas, is no matter here.
-			"FLAKEPASS_REPLICAS":          {"mysql://app:" + secret + "@copy/x", "mysql://app:x@a/x, mysql://app:" + secret + "@b/x", secret},
-			"FLAKEPASS_PUBLIC_URL":        {"https://u:" + secret + "@auth.example.org", "https://auth.example.org/" + secret, secret},
-			"FLAKEPASS_SECOND_FACTOR_KEY": {secret, secret + "," + secret},
+			"FLAKEPASS_REPLICAS":           {"mysql://app:" + secret + "@copy/x", "mysql://app:x@a/x, mysql://app:" + secret + "@b/x", secret},
+			"FLAKEPASS_PUBLIC_URL":         {"https://u:" + secret + "@auth.example.org", "https://auth.example.org/" + secret, secret},
+			"FLAKEPASS_SECOND_FACTOR_KEY":  {secret, secret + "," + secret},
+			"FLAKEPASS_IMPORT_HOOK_URL":    {"https://u:" + secret + "@old.example.org/x", "https://old.example.org/?key=" + secret, "http://" + secret, secret},
+			"FLAKEPASS_IMPORT_HOOK_SECRET": {"whsec_" + secret, secret},
 		} {
 			for _, v := range forms {
 				c, err := load(nil, variable+"="+v)

@@ -209,6 +209,7 @@ func (l *loader) checkTogether() {
 		l.problems = append(l.problems, Problem{Variable: prefix + missing,
 			Text: prefix + given + " is set and this is not; set both, or neither"})
 	}
+	l.checkImportHook()
 	l.checkSecondFactor()
 	if l.wrong["listen"] || l.wrong["ops_listen"] {
 		return

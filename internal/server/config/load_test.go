@@ -85,6 +85,7 @@ var everything = map[string]string{
 	"second_factor":     "admins",
 	"second_factor_key": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
 	"audit_expiry":      "on", "audit_logins": "off", "audit_retention": "720h",
+	"import_hook_url": "https://old.example.org/hook", "import_hook_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 	"breached_passwords": "/srv/pwned.txt", "public_url": "https://auth.example.org",
 }
 

@@ -116,6 +116,13 @@ func settings(c *Config) []setting {
 			doc: "Path of a list of stolen passwords, which are refused as new passwords: the SHA-1 list of Pwned Passwords, ordered by hash, unpacked, or another file " +
 				"of that form. It is searched on the disk; [breached-passwords.md](breached-passwords.md) says how to get it. A file that replaces it by a rename is used from then on. Empty: no list.",
 		}, {
+			key: "import_hook_url", empty: true, value: plain(&c.ImportHookURL, parseHookURL),
+			doc: "Asked at a login whether a password is right, for a name that has no account here or no password yet; a right one becomes a password here ([moving.md](moving.md#move-people-as-they-log-in)). " +
+				"An `https` URL, or `http` on `localhost`, `127.0.0.1` or `[::1]`; without a user, a query and a fragment. Empty: nobody is asked.",
+		}, {
+			key: "import_hook_secret", secret: true, empty: true, value: as(&c.ImportHookSecret, parseHookSecret, Secret.String),
+			doc: "Signs these requests, as Standard Webhooks say: 24 to 64 bytes in base64, with or without `whsec_` in front. `echo \"whsec_$(openssl rand -base64 32)\"` makes one. Set both, or neither.",
+		}, {
 			key: "trusted_proxies", empty: true,
 			doc:   "Networks or addresses of the proxies whose `X-Forwarded-For` or `Forwarded` (RFC 7239) is accepted: a list, or one text with commas. Empty: no proxy is trusted, and all clients behind one share the limits of its address.",
 			value: as(&c.TrustedProxies, parseProxies, showProxies).orAs(isList, aList),

@@ -144,9 +144,8 @@ func parsePublicURL(dst *string, v string) error {
 		*dst = ""
 		return nil
 	}
-	u, err := url.Parse(v) // its error quotes the text, which may hold a password
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || strings.ContainsFunc(u.Host, notOfHost) ||
-		u.Port() == "" && strings.HasSuffix(u.Host, ":") || u.Port() != "" && !validPort(u.Port(), 1) {
+	u, ok := webURL(v)
+	if !ok {
 		return errors.New("this is not the URL of a server; write for example https://auth.example.org")
 	}
 	if u.User != nil {
@@ -157,6 +156,13 @@ func parsePublicURL(dst *string, v string) error {
 	}
 	*dst = u.Scheme + "://" + u.Host
 	return nil
+}
+
+// webURL is v as the URL of a server that speaks HTTP.
+func webURL(v string) (*url.URL, bool) {
+	u, err := url.Parse(v) // its error quotes the text, which may hold a password
+	return u, err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsFunc(u.Host, notOfHost) &&
+		(u.Port() != "" || !strings.HasSuffix(u.Host, ":")) && (u.Port() == "" || validPort(u.Port(), 1))
 }
 
 // notOfHost is what net/url lets through in a host, and nothing can be reached by.

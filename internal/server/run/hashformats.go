@@ -58,15 +58,19 @@ func (f formats) read(ctx context.Context) {
 }
 
 // afterSweep counts the formats if that is an hour ago, and if any is left that is not
-// ours: who logs in has ours from then on.
+// ours: who logs in has ours from then on. While few are left it counts once a day: what changes is
+// less than a hundredth, and each count reads all users.
 func (f formats) afterSweep(ctx context.Context) {
 	store := &sqlstore.HashFormats{DB: f.db}
 	counts, err := store.Load(ctx)
-	ago := 0.0
+	ago, every := 0.0, 1.0
+	if f.hasher.FewForeign(counts) {
+		every = 24
+	}
 	if err == nil && f.hasher.Foreign(counts) {
 		ago, err = store.Hours(ctx)
 	}
-	if err == nil && ago >= 1 {
+	if err == nil && ago >= every {
 		_, err = store.Count(ctx, f.hasher.Format, false)
 	}
 	if err != nil && ctx.Err() == nil {

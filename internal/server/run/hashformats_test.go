@@ -85,4 +85,26 @@ func TestInstancesFollowTheFormatsOfAccounts(t *testing.T) {
 	if n := len(strings.Fields(half)); n < 150 || n > 250 || foreign(other) != half {
 		t.Errorf("%d names of 400 after half of the accounts, and on another instance %d", n, len(strings.Fields(foreign(other))))
 	}
+	users := func() (n int64) {
+		counts, err := store.Load(ctx)
+		if err != nil || len(counts) == 0 {
+			t.Fatal(err)
+		}
+		for _, c := range counts {
+			if c.Format != "" {
+				n += c.Users
+			}
+		}
+		return n
+	}
+	exec("UPDATE users SET password_hash = '' WHERE id > 1")
+	exec("UPDATE hash_formats SET counted_at = counted_at - 3600000")
+	one.afterSweep(ctx)
+	exec("UPDATE users SET password_hash = ''")
+	for _, c := range []struct{ hours, want int64 }{{2, 1}, {22, 0}} { // once a day: one of a hundred is left
+		exec(fmt.Sprintf("UPDATE hash_formats SET counted_at = counted_at - %d", c.hours*3600000))
+		if one.afterSweep(ctx); users() != c.want {
+			t.Errorf("%d hours later: %d users, want %d", c.hours, users(), c.want)
+		}
+	}
 }

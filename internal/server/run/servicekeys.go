@@ -28,7 +28,7 @@ func serviceKeys(cfg config.Config, db *sqlstore.DB, slots *layer.ReadSlots, pol
 			}
 			return polls.Horizon(), polls.Fresh()
 		}},
-		Life: servicekey.Life(cfg.RevocationBound, polls.Every()), Clock: polls.Clock,
+		Reads: slots.Reads(), Life: servicekey.Life(cfg.RevocationBound, polls.Every()), Clock: polls.Clock,
 		Counted: func(result string, needs servicekey.Scope) { count(result, string(needs)) },
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
+	"github.com/flakepass/flakepass/internal/server/importhook"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -52,6 +53,7 @@ type system struct {
 
 	own       *login.Service
 	passwords *passwordLogins
+	hook      *importhook.Hook // nil if there is none
 	operators *Operators
 }
 
@@ -161,8 +163,9 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 			s.log.WarnContext(ctx, "password hash not renewed after a login", "err", err)
 		},
 	}
+	s.openHook(ctx, accounts)
 	s.own = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
+		Accounts: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,

@@ -161,6 +161,20 @@ func (m *Metrics) ServiceKeys(results, scopes []string) func(result, scope strin
 	return func(result, scope string) { c.WithLabelValues(result, scope).Inc() }
 }
 
+// ImportHook counts the questions to the import hook by their results, and shows whether it
+// is asked at present. Call it once, and only if there is one.
+func (m *Metrics) ImportHook(results []string, answers func() bool) func(result string) {
+	c := m.counters("result", "flakepass_import_hook_questions_total",
+		"Questions to the import hook of this instance, by result: right, wrong, failed (no answer that can be used), or unasked (it is left alone, or too many are under way). Only where there is one.", results...)
+	m.gauge("flakepass_import_hook_answers", "1 while the import hook is asked, 0 while this instance leaves it alone because it did not answer. Only where there is one.", func() float64 {
+		if answers() {
+			return 1
+		}
+		return 0
+	})
+	return func(result string) { c.WithLabelValues(result).Inc() }
+}
+
 // Throttled counts the attempts that a limit has refused. Call it once.
 func (m *Metrics) Throttled() func(policy string) {
 	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",

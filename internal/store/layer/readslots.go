@@ -38,6 +38,9 @@ func NewReadSlots(next session.Rows, most int) *ReadSlots {
 	return &ReadSlots{Rows: next, reads: make(chan struct{}, max(most-settles, 1)), settles: make(chan struct{}, settles)}
 }
 
+// Reads is how many questions are asked at once.
+func (l *ReadSlots) Reads() int { return cap(l.reads) }
+
 // Get asks the rows once there is a slot, or fails with the error of ctx.
 func (l *ReadSlots) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
 	release, err := acquire(ctx, l.reads)

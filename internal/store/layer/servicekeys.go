@@ -24,7 +24,8 @@ type ServiceKeys struct {
 // decides, and with the error of ctx if there is no slot in time.
 //
 // A server that was replaced while it stood still answers with what it had. That it was
-// not is only known of the time before the last poll, so the answer is as of then: no
+// not is only known of the time before the last poll that began before the question: a later one
+// may be the first on the next server. So the answer is as of then: no
 // later poll carries the end of a key, as it does the end of a session.
 func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held, error) {
 	release, err := acquire(ctx, k.Slots.reads)
@@ -32,12 +33,12 @@ func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held
 		return servicekey.Held{}, err
 	}
 	defer release()
+	asOf, before := k.Decided()
 	got, err := k.Rows.Find(ctx, id)
 	if err != nil && !errors.Is(err, servicekey.ErrNotFound) {
 		return servicekey.Held{}, err
 	}
-	asOf, ok := k.Decided()
-	if !ok {
+	if _, after := k.Decided(); !before || !after {
 		return servicekey.Held{}, ErrUnproven
 	}
 	if asOf.Before(got.AsOf) {

@@ -13,9 +13,15 @@ import (
 )
 
 // keyRows answer about the key 7, as of now.
-type keyRows struct{ err error }
+type keyRows struct {
+	err  error
+	amid func() // while the row is read
+}
 
 func (k keyRows) Find(_ context.Context, id idworker.ID) (servicekey.Held, error) {
+	if k.amid != nil {
+		k.amid()
+	}
 	if k.err == nil && id != 7 {
 		return servicekey.Held{}, servicekey.ErrNotFound
 	}
@@ -46,9 +52,30 @@ func TestKeyIsAsOfTheLastPoll(t *testing.T) {
 				t.Errorf("%v, unproven: %v", id, err)
 			}
 		}
-		proven, k.Rows = true, keyRows{errors.New("the database is away")}
+		proven, k.Rows = true, keyRows{err: errors.New("the database is away")}
 		if _, err := k.Find(t.Context(), 7); err == nil || errors.Is(err, servicekey.ErrNotFound) {
 			t.Errorf("away: %v", err)
+		}
+	})
+}
+
+// TestKeyIsAsOfAPollBeforeTheQuestion: a poll that ends while the row is read may be the first on the server that
+// took over, and says nothing about the one that answers.
+func TestKeyIsAsOfAPollBeforeTheQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		was, proven := time.Now().Add(-3*time.Second), true
+		poll := was
+		k := &layer.ServiceKeys{Slots: layer.NewReadSlots(nil, 4), Decided: func() (time.Time, bool) { return poll, proven }}
+		k.Rows = keyRows{amid: func() { poll = time.Now().Add(time.Second) }}
+		if got, err := k.Find(t.Context(), 7); err != nil || !got.AsOf.Equal(was) {
+			t.Errorf("as of %v, %v; want the poll before, %v", got.AsOf, err, was)
+		}
+		for _, late := range []bool{true, false} {
+			proven = !late
+			k.Rows = keyRows{amid: func() { proven = late }}
+			if _, err := k.Find(t.Context(), 7); !errors.Is(err, layer.ErrUnproven) {
+				t.Errorf("proven only afterwards: %v; %v", late, err)
+			}
 		}
 	})
 }

@@ -117,6 +117,25 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 	return nil
 }
 
+// FirstHash gives u, who is a user without a hash, the one that it has, as one that was imported, with
+// the event in the same transaction. It returns [account.ErrExists], and changes nothing, if
+// the row is not that of an enabled user without a hash whose password has that version.
+func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event) error {
+	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+		done := tx.Exec("UPDATE users SET password_hash = ?, imported_version = password_version, updated_at = ? "+
+			"WHERE id = ? AND password_hash = '' AND password_version = ? AND role = ? AND disabled_at IS NULL",
+			user.PasswordHash.Reveal(), user.UpdatedAt.UnixMilli(), int64(user.ID), user.PasswordVersion, string(account.RoleUser))
+		if done.Error == nil && done.RowsAffected == 0 {
+			return account.ErrExists
+		}
+		return done.Error
+	}, e)
+	if err != nil {
+		return fmt.Errorf("sqlstore: first hash: %w", err)
+	}
+	return nil
+}
+
 // ChangePassword sets the hash of a new password and ends the user's logins, in
 // one transaction, if the password is still of that version; otherwise it
 // returns [account.ErrStale] and changes nothing.

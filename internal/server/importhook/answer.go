@@ -1,0 +1,50 @@
+package importhook
+
+import (
+	"errors"
+
+	"github.com/go-json-experiment/json"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+)
+
+// An answer is what the other system sends.
+type answer struct {
+	Result     string `json:"result"`
+	Username   string `json:"username"`
+	ExternalID string `json:"external_id"`
+	Role       string `json:"role"`
+	Disabled   bool   `json:"disabled"`
+}
+
+// parse reads an answer about that name. Its result is "right", "wrong" or "unknown", which is as
+// wrong. With "right" it may have the external ID of the user, and say that the account is
+// disabled. The name has to be the one that was asked about, in any spelling, and the role
+// user: an answer makes no admin. Members that are not known, or there twice, are refused.
+//
+// No error repeats a part of the answer.
+func parse(text []byte, username string) (account.Said, error) {
+	var a answer
+	if err := json.Unmarshal(text, &a, json.RejectUnknownMembers(true)); err != nil {
+		return account.Said{}, errors.New("its answer is not an object of JSON with the members result, username, external_id, role and disabled")
+	}
+	switch a.Result {
+	case "wrong", "unknown":
+		return account.Said{}, nil
+	case "right":
+	default:
+		return account.Said{}, errors.New("the result in its answer is not right, wrong or unknown")
+	}
+	if a.Username != "" {
+		if name, err := account.NormalizeUsername(a.Username); err != nil || name != username {
+			return account.Said{}, errors.New("its answer is about another username")
+		}
+	}
+	if a.Role != "" && a.Role != string(account.RoleUser) {
+		return account.Said{}, errors.New("the role in its answer is not user")
+	}
+	if err := account.CheckExternalID(a.ExternalID); err != nil {
+		return account.Said{}, errors.New("the external_id in its answer cannot be one")
+	}
+	return account.Said{Right: true, ExternalID: a.ExternalID, Disabled: a.Disabled}, nil
+}

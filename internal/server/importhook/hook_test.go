@@ -1,0 +1,350 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
+package importhook
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/flakepass/flakepass/internal/domain/account"
+)
+
+// A world is a hook, the other system as a server, and what the hook said of it.
+type world struct {
+	*Hook
+	asked atomic.Int64
+	mu    sync.Mutex
+	said  []string // results
+	left  []error
+	wrong []error
+}
+
+func newWorld(t *testing.T, answer http.HandlerFunc) *world {
+	t.Helper()
+	w := &world{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(to http.ResponseWriter, r *http.Request) {
+		w.asked.Add(1)
+		to.Header().Set("Content-Type", "application/json")
+		answer(to, r)
+	}))
+	t.Cleanup(server.Close)
+	w.Hook = New(Options{
+		URL: server.URL + "/hook", Secret: secret(t), Now: func() time.Time { return time.Unix(1614265330, 0) }, Client: server.Client(),
+		Counted: func(result string) { w.mu.Lock(); defer w.mu.Unlock(); w.said = append(w.said, result) },
+		Failed:  func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.wrong = append(w.wrong, err) },
+		Left:    func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.left = append(w.left, err) },
+	})
+	return w
+}
+
+func secret(t *testing.T) []byte {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+var stranger = account.Asker{Network: netip.MustParsePrefix("192.0.2.0/24")}
+
+func (w *world) try(t *testing.T) (account.Said, error) {
+	return w.Ask(t.Context(), stranger, account.Question{Username: "ada", ExternalID: "7"})
+}
+
+// TestSignatureIsThatOfStandardWebhooks is the example of the specification's libraries.
+func TestSignatureIsThatOfStandardWebhooks(t *testing.T) {
+	got := sign(secret(t), "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", []byte(`{"test": 2432232314}`))
+	if got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
+		t.Error(got)
+	}
+}
+
+// TestQuestionIsSigned: the other system can tell who asks, when, and that nothing was changed.
+func TestQuestionIsSigned(t *testing.T) {
+	var got struct{ Username, External_ID, Password, Request_ID, Time string }
+	w := newWorld(t, func(to http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		id, at := r.Header.Get("webhook-id"), r.Header.Get("webhook-timestamp")
+		if r.Method != http.MethodPost || r.URL.Path != "/hook" || r.Header.Get("Content-Type") != "application/json" || at != "1614265330" ||
+			r.Header.Get("webhook-signature") != sign(secret(t), id, at, text) || json.Unmarshal(text, &got) != nil || got.Request_ID != id {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		says(`{"result":"wrong"}`)(to, r)
+	})
+	if _, err := w.try(t); err != nil || got.Username != "ada" || got.External_ID != "7" || got.Time != "2021-02-25T15:02:10Z" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// TestOnlyAnAnswerIsOne: whatever else comes back decides nothing, and counts as a guess.
+func TestOnlyAnAnswerIsOne(t *testing.T) {
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(code)
+			_, _ = io.WriteString(w, `{"result":"right"}`)
+		}
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"500": status(500), "404": status(404), "204": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, "201": status(201),
+		"garbage": says("<html>"), "empty": says(""), "two": says(`{"result":"wrong"}{}`), "null": says("null"),
+		"huge": says(`{"result":"right"` + strings.Repeat(" ", mostBytes) + "}"),
+		"other type": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			says(`{"result":"right"}`)(w, r)
+		},
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/hook" {
+				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+				return
+			}
+			says(`{"result":"right"}`)(w, r)
+		},
+		"cut off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, `{"result":"right"}`)
+		},
+		"admin": says(`{"result":"right","role":"admin"}`), "service": says(`{"result":"right","role":"service"}`),
+		"another name": says(`{"result":"right","username":"bob"}`),
+	} {
+		w := newWorld(t, answer)
+		said, err := w.try(t)
+		if said.Right || !errors.Is(err, account.ErrElsewhere) || errors.Is(err, account.ErrUndecided) || errors.Is(err, account.ErrWrong) || w.asked.Load() != 1 ||
+			len(w.said) != 1 || w.said[0] != failed || len(w.wrong) != 1 {
+			t.Errorf("%s: %+v, %v; asked %d times, %v %v", name, said, err, w.asked.Load(), w.said, w.wrong)
+		}
+		if err != nil && strings.Contains(err.Error(), w.URL) {
+			t.Errorf("%s: the URL is in %v", name, err)
+		}
+	}
+}
+
+// TestCertificateIsChecked: a server with a certificate of its own is not asked.
+func TestCertificateIsChecked(t *testing.T) {
+	w := newWorld(t, says(`{"result":"right"}`))
+	other := New(w.Options)
+	other.Client = New(Options{}).Client
+	if _, err := other.Ask(t.Context(), stranger, account.Question{Username: "ada"}); !errors.Is(err, account.ErrElsewhere) || w.asked.Load() != 0 {
+		t.Errorf("%v, asked %d times", err, w.asked.Load())
+	}
+}
+
+// TestSlowAnswerIsNone: the other system has so long for all of its answer.
+func TestSlowAnswerIsNone(t *testing.T) {
+	for name, before := range map[string]string{"no header": "", "half a body": `{"result":`} {
+		done := make(chan struct{})
+		w := newWorld(t, func(to http.ResponseWriter, r *http.Request) {
+			if before != "" {
+				_, _ = io.WriteString(to, before)
+				to.(http.Flusher).Flush()
+			}
+			<-done
+		})
+		if w.patience != 2*time.Second {
+			t.Error(w.patience)
+		}
+		w.patience = 20 * time.Millisecond
+		_, err := w.try(t)
+		close(done)
+		if !errors.Is(err, account.ErrElsewhere) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, account.ErrUndecided) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestDeadSystemIsLeftAlone: after some failures in a row it is not asked for a while, and what was not
+// asked is no guess; then one question tries it.
+func TestDeadSystemIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		alive := false
+		w := &world{}
+		w.Hook = New(Options{URL: "https://old.example.org/", Secret: secret(t), Now: time.Now, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			w.asked.Add(1)
+			if !alive {
+				return nil, errors.New("dead")
+			}
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"wrong"}`))}, nil
+		})}, Counted: func(r string) { w.said = append(w.said, r) }, Failed: func(error) {}, Left: func(err error) { w.left = append(w.left, err) }})
+		for i := range 2 * trips {
+			_, err := w.try(t)
+			if open := i >= trips; !errors.Is(err, account.ErrElsewhere) || errors.Is(err, account.ErrUndecided) != open || w.Answers() == (i >= trips-1) {
+				t.Errorf("%d: %v, answers: %v", i, err, w.Answers())
+			}
+		}
+		if w.asked.Load() != trips || len(w.left) != 1 || w.left[0] == nil || w.said[2*trips-1] != unasked {
+			t.Errorf("asked %d times, left alone: %v, results: %v", w.asked.Load(), w.left, w.said)
+		}
+		alive = true
+		time.Sleep(pause + time.Second)
+		for range 3 {
+			if _, err := w.try(t); err != nil {
+				t.Error(err)
+			}
+		}
+		if !w.Answers() || len(w.left) != 2 || w.left[1] != nil {
+			t.Errorf("left alone: %v", w.left)
+		}
+		time.Sleep(2 * pause)
+		for i := range 8 * trips { // every second question fails
+			alive = i%2 == 0
+			_, _ = w.try(t)
+		}
+		if w.Answers() {
+			t.Error("one that fails half of the time is asked on")
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestWhoLeavesSaysNothing: a client that hangs up does not make the system one that fails.
+func TestWhoLeavesSaysNothing(t *testing.T) {
+	began, done := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, func(http.ResponseWriter, *http.Request) { began <- struct{}{}; <-done })
+	defer close(done)
+	for range 2 * trips {
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { <-began; leave() }()
+		if _, err := w.Ask(ctx, stranger, account.Question{Username: "ada"}); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	if !w.Answers() || len(w.wrong) > 0 {
+		t.Errorf("left alone: %v, %v", w.left, w.wrong)
+	}
+}
+
+// TestFloodReachesTheSystemAsSoManyAtOnce: a network has a quarter of the places, names of which
+// nobody is asked take places too, and what has no place is refused alike.
+func TestFloodReachesTheSystemAsSoManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now, top := 0, 0
+		var mu sync.Mutex
+		w := &world{}
+		w.Hook = New(Options{URL: "https://old.example.org/", Secret: secret(t), Now: time.Now, Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			now++
+			top = max(top, now)
+			mu.Unlock()
+			time.Sleep(50 * time.Millisecond)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"result":"unknown"}`))}, nil
+		})}, Counted: func(string) {}, Failed: func(error) {}, Left: func(error) {}})
+		flood := func(networks int, ask func(account.Asker) error) (refused int) {
+			var all sync.WaitGroup
+			for i := range networks {
+				for range 100 {
+					all.Go(func() {
+						err := ask(account.Asker{Network: netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, byte(i), 0}), 24)})
+						mu.Lock()
+						defer mu.Unlock()
+						if err != nil {
+							refused++
+						}
+						if err != nil && (!errors.Is(err, account.ErrElsewhere) || errors.Is(err, account.ErrUndecided)) {
+							t.Error(err)
+						}
+					})
+				}
+			}
+			all.Wait()
+			return refused
+		}
+		ask := func(by account.Asker) error {
+			_, err := w.Ask(t.Context(), by, account.Question{Username: "ada"})
+			return err
+		}
+		pass := func(by account.Asker) error { return w.Pass(t.Context(), by) }
+		for networks, want := range map[int]int{1: mostOfNetwork, 10: most} {
+			top = 0
+			if refused := flood(networks, ask); top != want || refused != networks*100-want {
+				t.Errorf("%d networks: %d at once, %d refused; want %d", networks, top, refused, want)
+			}
+			began := time.Now()
+			if refused := flood(networks, pass); refused != networks*100-want || time.Since(began) != 50*time.Millisecond {
+				t.Errorf("%d networks: %d passes refused, the others took %v", networks, refused, time.Since(began))
+			}
+		}
+		if len(w.places.taken) != 0 || *w.places.all != 0 {
+			t.Errorf("taken: %v", w.places.taken)
+		}
+	})
+}
+
+// TestPassTakesNoTimeBeforeTheFirstAnswer, and ends with its caller.
+func TestPassTakesNoTimeBeforeTheFirstAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, began := New(Options{}), time.Now()
+		if err := h.Pass(t.Context(), stranger); err != nil || time.Since(began) != 0 {
+			t.Error(err, time.Since(began))
+		}
+		h.times.note(time.Hour)
+		ctx, leave := context.WithTimeout(t.Context(), time.Second)
+		defer leave()
+		if err := h.Pass(ctx, stranger); err != nil || time.Since(began) != time.Second {
+			t.Error(err, time.Since(began))
+		}
+	})
+}
+
+// TestAnswers are those that the documentation names.
+func TestAnswers(t *testing.T) {
+	for text, want := range map[string]account.Said{
+		`{"result":"wrong"}`:   {},
+		`{"result":"unknown"}`: {},
+		`{"result":"right"}`:   {Right: true},
+		`{"result":"right","username":"ADA","external_id":"7","role":"user","disabled":true}`: {Right: true, ExternalID: "7", Disabled: true},
+		`{"result":"wrong","role":"admin"}`:                                                   {},
+	} {
+		if got, err := parse([]byte(text), "ada"); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{
+		`{}`, `[]`, `"right"`, `{"result":"Right"}`, `{"Result":"right"}`, `{"result":"wrong","result":"right"}`, `{"result":"right","admin":true}`,
+		`{"result":"right","role":"User"}`, `{"result":"right","username":"!"}`, `{"result":"right","external_id":" 7"}`, `{"result":"right","disabled":"yes"}`,
+		`{"result":true}`, "{\"result\":\"right\",\"external_id\":\"\xff\"}", `{"result":"right"} x`,
+	} {
+		if got, err := parse([]byte(text), "ada"); err == nil {
+			t.Errorf("%s: %+v", text, got)
+		}
+	}
+}
+
+// FuzzParse: nothing but a well-formed "right" opens an account, an error repeats nothing, and
+// an external ID is one that the table takes.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(`{"result":"right","external_id":"7"}`))
+	f.Add([]byte(`{"result":"right","role":"admin"}`))
+	f.Add([]byte(`{"result":"wrong","result":"right"}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		said, err := parse(text, "ada")
+		var loose map[string]any
+		switch {
+		case err != nil && (said != account.Said{}):
+			t.Errorf("%+v beside %v", said, err)
+		case err != nil || !said.Right:
+		case json.Unmarshal(text, &loose) != nil || loose["result"] != "right" || loose["role"] != nil && loose["role"] != "user" && loose["role"] != "" || account.CheckExternalID(said.ExternalID) != nil:
+			t.Errorf("%q opens an account: %+v", text, said)
+		}
+	})
+}

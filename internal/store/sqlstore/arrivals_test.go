@@ -1,0 +1,135 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/proof/accounttest"
+)
+
+// An old system knows one person. It answers when all logins of a race have asked.
+type oldSystem struct {
+	externalID string
+	asked      atomic.Int64
+	together   sync.WaitGroup
+}
+
+func (o *oldSystem) Ask(context.Context, account.Asker, account.Question) (account.Said, error) {
+	o.asked.Add(1)
+	o.together.Done()
+	o.together.Wait()
+	return account.Said{Right: true, ExternalID: o.externalID}, nil
+}
+
+func (*oldSystem) Pass(context.Context, account.Asker) error { return nil }
+
+// unlimited counts nothing.
+type unlimited struct{ login.Attempts }
+
+func (unlimited) Login(context.Context, ratelimit.Attempt) (t ratelimit.Taken, err error) {
+	return t, nil
+}
+func (unlimited) LoggedIn(context.Context, ratelimit.Taken, idworker.ID) (n ratelimit.Notice) {
+	return n
+}
+func (unlimited) Return(context.Context, ratelimit.Taken)                    {}
+func (unlimited) NewDevice(ratelimit.Attempt) (c ratelimit.DeviceCredential) { return c }
+
+// opens counts the logins of each user.
+type opens struct {
+	login.Sessions
+	mu  sync.Mutex
+	ids map[idworker.ID]int
+}
+
+func (o *opens) Open(_ context.Context, _ audit.Actor, user idworker.ID, _ int64, _ *session.Device, _ session.Place) (got session.Opened, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.ids[user]++
+	return got, nil
+}
+
+// TestTenLoginsOfOneNameMakeOneUser: all of a race begin, one of them writes the user or the hash,
+// with one event.
+func TestTenLoginsOfOneNameMakeOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		old, began := &oldSystem{externalID: "7"}, &opens{ids: map[idworker.ID]int{}}
+		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
+		own := &login.Service{Accounts: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
+			Log: slog.New(slog.DiscardHandler)}
+		here := account.User{ID: w.ids.next(0), Username: "imported", ExternalID: "7b", Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		if err := w.users.Create(t.Context(), here); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"newcomer", "imported"} {
+			if name == "imported" {
+				old.externalID = "7b"
+			}
+			old.asked.Store(0)
+			old.together.Add(10)
+			var all sync.WaitGroup
+			for range 10 {
+				all.Go(func() {
+					c := &login.Client{By: audit.Actor{Via: audit.ViaAPI}}
+					if _, err := own.Login(t.Context(), c, login.Credentials{Username: name, Password: account.NewPassword("tïny")}); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+			}
+			all.Wait()
+			u, err := w.users.ByUsername(t.Context(), name)
+			if err != nil || began.ids[u.ID] != 10 || old.asked.Load() != 10 || u.ExternalID != old.externalID || !u.BroughtPassword() || u.PasswordHash.IsZero() || name == "imported" && u.ID != here.ID {
+				t.Errorf("%s: %+v, %v; logins %v, asked %d times", name, u, err, began.ids, old.asked.Load())
+			}
+		}
+		if n := w.recorded(t, audit.UsersImported); n != 2 {
+			t.Errorf("%d events of 2 users", n)
+		}
+		if n := w.number(t, "SELECT COUNT(*) FROM users WHERE username IN ('newcomer', 'imported')"); n != 2 {
+			t.Errorf("%d users", n)
+		}
+	})
+}
+
+// TestFirstHashIsOfAUserWhoHasNone: what an operator has done to an account since it was read wins.
+func TestFirstHashIsOfAUserWhoHasNone(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for name, change := range map[string]string{
+			"disabled": "disabled_at = 1", "promoted": "role = 'admin'", "changed": "password_version = 2", "has": "password_hash = '$first'",
+		} {
+			u := account.User{ID: w.ids.next(0), Username: name, ExternalID: name, Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+			if err := w.users.Create(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+			w.exec(t, "UPDATE users SET "+change+" WHERE id = ?", int64(u.ID))
+			before, err := w.users.ByID(t.Context(), u.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.PasswordHash = account.NewPHC("$another")
+			if err := w.users.FirstHash(t.Context(), u, w.eventOf(audit.UsersImported, u.ID)); !errors.Is(err, account.ErrExists) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if after, err := w.users.ByID(t.Context(), u.ID); err != nil || !after.PasswordHash.Equal(before.PasswordHash) || after.ImportedVersion != 0 {
+				t.Errorf("%s: %+v, %v", name, after, err)
+			}
+		}
+		if n := w.recorded(t, audit.UsersImported); n != 0 {
+			t.Errorf("%d events", n)
+		}
+	})
+}
