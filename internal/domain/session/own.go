@@ -32,8 +32,11 @@ type Login struct {
 func LoginOf(s Session, rule *policy.Policy, now time.Time) (Login, bool) {
 	issued := layout.Time(s.ID)
 	lives := s.ID != 0 && s.Alive() && !OverBefore(s, rule, now).Before
-	e := s.expiry(rule)
+	e := s.Expiry(rule)
 	idle, absolute := rule.By(s.Device.ClassName(), s.Role)
+	if s.Act != 0 {
+		idle, absolute = policy.Scope{}, policy.Scope{}
+	}
 	return Login{s, issued, e.ExpiresAt(issued), e.IdleExpiresAt(issued, s.Seen), idle, absolute}, lives
 }
 

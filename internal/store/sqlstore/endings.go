@@ -114,7 +114,12 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 		return err
 	}
 	return db.Transaction(func(tx *gorm.DB) error {
-		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.end(tx, row, e.Reason) }, event)
+		return s.DB.recorded(tx, func(tx *gorm.DB) error {
+			if err := s.end(tx, row, e.Reason); err != nil || e.ID != 0 {
+				return err
+			}
+			return s.stillInOneSlot(tx)
+		}, event)
 	})
 }
 

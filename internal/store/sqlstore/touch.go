@@ -75,6 +75,9 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 				continue
 			}
 			rows[got.ID] = got.Seen
+			if got.Act != 0 {
+				continue // no use of it counts
+			}
 			least := gap
 			if gap >= shortest {
 				least = max(gap, now.expiry(&got).Touch)
