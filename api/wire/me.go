@@ -41,6 +41,10 @@ func (m *Me) AppendJSON(b []byte) []byte {
 	b = appendTime(append(b, `","last_seen_at":"`...), m.Session.LastSeenAt)
 	b = appendTime(append(b, `","expires_at":"`...), m.Session.ExpiresAt)
 	b = appendTime(append(b, `","idle_expires_at":"`...), m.Session.IdleExpiresAt)
+	if act := m.Session.Act.Admin(); act != 0 {
+		b = strconv.AppendInt(append(b, `","act":{"sub":"`...), int64(act), 10)
+		return append(b, `"}}}`...)
+	}
 	return append(b, `"}}`...)
 }
 

@@ -47,6 +47,44 @@ type Session struct {
 	// class:phone or role:admin; empty: the policy itself does. Me has neither.
 	IdleBy    string `json:"idle_expires_by,omitempty"`
 	ExpiresBy string `json:"expires_by,omitempty"`
+
+	Act *Act `json:"act,omitempty"` // nil: a login of the user
+}
+
+// An Act says who acts by a session in place of its user (RFC 8693 section 4.1): an admin, for
+// support.
+type Act struct {
+	Sub ID `json:"sub"`
+}
+
+// ActOf is the act of that admin; nil for 0.
+func ActOf(admin ID) *Act {
+	if admin == 0 {
+		return nil
+	}
+	return &Act{admin}
+}
+
+// Admin is who acts; 0 is nobody.
+func (a *Act) Admin() ID {
+	if a == nil {
+		return 0
+	}
+	return a.Sub
+}
+
+// An Impersonation is a session in which an admin acts for a user.
+type Impersonation struct {
+	SessionID ID     `json:"session_id"`
+	UserID    ID     `json:"user_id"`
+	Username  string `json:"username"`
+	Act       *Act   `json:"act"`
+	ExpiresAt Time   `json:"expires_at"`
+}
+
+// Complete is documented in the package.
+func (i Impersonation) Complete() bool {
+	return i.SessionID != 0 && i.UserID != 0 && i.Username != "" && i.Act.Admin() != 0 && !i.ExpiresAt.IsZero()
 }
 
 // A Device is what a client says of itself when it logs in. It is shown to people, and

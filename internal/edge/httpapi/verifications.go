@@ -92,8 +92,9 @@ func (s *server) verifications(c *gin.Context) error {
 			undecided.Add(1)
 			cause.Store(&err)
 		}
-		if answers[i].State == wire.Alive && !knowsSlots && s.InForce.Current().Further {
-			// It must not be repeated: who asks gets no ends, see eventStream.deaf.
+		if answers[i].State == wire.Alive && (!knowsSlots && s.InForce.Current().Further || answers[i].Identity.Act != nil) {
+			// It must not be repeated: who asks gets no ends, see eventStream.deaf. Nor is an
+			// impersonation, which is over by another rule than the policy's.
 			answers[i].Believe = new(wire.Millis)
 		}
 	})
@@ -161,6 +162,7 @@ func (s *server) answer(ctx context.Context, token string) (answer wire.Verifica
 	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
 	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Slot: wire.Slot(on.Slot), Identity: &wire.Identity{
 		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
+		Act:      wire.ActOf(who.Act),
 		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
 		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),
