@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -59,7 +58,7 @@ func (s *Service) Impersonate(ctx context.Context, a Act) (Opened, error) {
 type actEntry struct {
 	ID        idworker.ID `json:"session_id"`
 	Act       idworker.ID `json:"act,omitzero"`
-	ExpiresAt wire.Time   `json:"expires_at,omitzero"`
+	ExpiresAt time.Time   `json:"expires_at,omitzero"`
 	Reason    Reason      `json:"reason,omitempty"` // of its end
 }
 
@@ -67,7 +66,7 @@ type actEntry struct {
 func (o *Opening) eventOfAct(now *Session, before any) (audit.Event, error) {
 	rule := now.Expiry(o.Record.Policy)
 	return audit.WithID(now.ID, o.Record.By, o.Record.Need, audit.ImpersonationBegan, audit.AboutUser(now.UserID, now.Username), o.Record.Reason,
-		before, actEntry{ID: now.ID, ExpiresAt: wire.At(rule.ExpiresAt(layout.Time(now.ID)))})
+		before, actEntry{ID: now.ID, ExpiresAt: rule.ExpiresAt(layout.Time(now.ID))})
 }
 
 // eventOfAct is the event of the end of an impersonation, about its user. The admin who acts

@@ -92,9 +92,8 @@ func (s *server) verifications(c *gin.Context) error {
 			undecided.Add(1)
 			cause.Store(&err)
 		}
-		if answers[i].State == wire.Alive && (!knowsSlots && s.InForce.Current().Further || answers[i].Identity.Act != nil) {
-			// It must not be repeated: who asks gets no ends, see eventStream.deaf. Nor is an
-			// impersonation, which is over by another rule than the policy's.
+		if answers[i].State == wire.Alive && !knowsSlots && s.InForce.Current().Further {
+			// It must not be repeated: who asks gets no ends, see eventStream.deaf.
 			answers[i].Believe = new(wire.Millis)
 		}
 	})
@@ -160,6 +159,9 @@ func (s *server) answer(ctx context.Context, token string) (answer wire.Verifica
 	life := session.Life(s.Bound)
 	asOfAge := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
 	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
+	if who.Act != 0 {
+		believe = 0 // it is over by another rule than the policy's
+	}
 	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Slot: wire.Slot(on.Slot), Identity: &wire.Identity{
 		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
 		Act:      wire.ActOf(who.Act),

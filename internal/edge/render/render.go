@@ -3,7 +3,6 @@
 package render
 
 import (
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -51,7 +50,7 @@ func ofLogin(l *session.Login) wire.Session {
 	return wire.Session{
 		IdleBy: l.IdleBy.Override(), ExpiresBy: l.ExpiresBy.Override(),
 		ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen),
-		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt), Act: wire.ActOf(flakepass.ID(l.Act)),
+		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt), Act: wire.ActOf(wire.ID(l.Act)),
 	}
 }
 

@@ -114,7 +114,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	if err != nil {
 		return session.Begun{}, err
 	}
-	begun := session.Begun{Replaced: replaced, NewDevice: o.Act == 0 && !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
+	begun := session.Begun{Replaced: replaced, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
 	// The old logins end before the new one begins, in the same transaction.
 	for i := range replaced {
 		old := &replaced[i]
@@ -131,8 +131,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	}
 	put := s.put
 	if o.Act != 0 {
-		put = s.putAct
-		seen = layout.Time(o.ID)
+		put, seen, begun.NewDevice = s.putAct, layout.Time(o.ID), false
 	}
 	if err := put(tx, o, rows, slot, seen); err != nil {
 		return session.Begun{}, err
