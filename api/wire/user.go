@@ -20,7 +20,7 @@ func (u User) Complete() bool {
 // A Person is a user, and the logins of the user that live.
 type Person struct {
 	User
-	Session  *Session  `json:"session,omitempty"`  // the newest
+	Session  *Session  `json:"session,omitempty"`  // the newest login of the user
 	Sessions []Session `json:"sessions,omitempty"` // all, the newest first; empty from a server of an earlier version
 }
 

@@ -62,7 +62,9 @@ func (q *request) showUser(status int, problems ...string) {
 	view.Back = userPath(id)
 	view.Bad = len(problems) > 0
 	for i := range p.Logins {
-		view.Classes = append(view.Classes, p.Logins[i].Device.ClassName())
+		if p.Logins[i].Act == 0 {
+			view.Classes = append(view.Classes, p.Logins[i].Device.ClassName())
+		}
 		bars := q.bars(&p.Logins[i])
 		bars.Mine = bars.ID == idworker.ID(q.who.SessionID)
 		view.Logins = append(view.Logins, bars)

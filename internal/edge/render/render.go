@@ -3,6 +3,8 @@
 package render
 
 import (
+	"slices"
+
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -28,8 +30,8 @@ func Person(p *operator.Person) wire.Person {
 	for i := range p.Logins {
 		out.Sessions = append(out.Sessions, ofLogin(&p.Logins[i]))
 	}
-	if len(out.Sessions) > 0 {
-		out.Session = &out.Sessions[0]
+	if i := slices.IndexFunc(out.Sessions, func(s wire.Session) bool { return s.Act == nil }); i >= 0 {
+		out.Session = &out.Sessions[i]
 	}
 	return out
 }

@@ -3,11 +3,13 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -303,9 +305,54 @@ func TestTheRecordHasBothSidesOfAnImpersonation(t *testing.T) {
 			events, err := record.List(t.Context(), f)
 			if err != nil || len(events) != 2 || events[0].Action != audit.ImpersonationEnded || events[1].Action != audit.ImpersonationBegan ||
 				events[1].Reason != "ticket 7" || events[1].By.Name != "root" || events[1].Target.Name != "ada" || !strings.Contains(string(events[1].New), of.ID.String()) ||
-				!strings.Contains(string(events[0].Old), root.UserID.String()) {
+				events[0].By.Name != "root" || !strings.Contains(string(events[0].Old), root.UserID.String()) {
 				t.Errorf("%+v: %+v, %v", f, events, err)
 			}
 		}
 	})
+}
+
+// TestNoImpersonationSurvivesARace with what takes the right of its admin: also the first one
+// that there is, of which nobody has heard.
+func TestNoImpersonationSurvivesARace(t *testing.T) {
+	for what, end := range map[string]func(*world, idworker.ID) error{
+		"disabled": func(w *world, admin idworker.ID) error {
+			_, err := w.users.Disable(context.Background(), admin, start)
+			return err
+		},
+		"logged_out": func(w *world, admin idworker.ID) error {
+			_, err := w.sessions.EndUser(context.Background(), session.Ending{UserID: admin, Reason: session.Revoked, Record: w.byShell()}, 0)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				w.admin(t, "boss")
+				for i := range 8 {
+					name := string(rune('a' + i))
+					root, user := w.begin(t, w.admin(t, "root"+name)), w.user(t, "ada"+name)
+					if i < 4 {
+						w.exec(t, "UPDATE settings SET slots = 0") // as it was before the first
+						w.DB = open(t, w.options)
+						w.users, w.sessions = &sqlstore.Users{DB: w.DB}, &sqlstore.Sessions{DB: w.DB}
+					}
+					began, ended := error(nil), error(nil)
+					atOnce(2, func(i int) {
+						if i == 0 {
+							_, began = w.login(context.Background(), acting(acts(root), user))
+						} else {
+							ended = end(w, root.UserID)
+						}
+					})
+					_, refused := errors.AsType[*flakepass.Refusal](began)
+					if ended != nil || began != nil && !refused {
+						t.Errorf("began %v, ended %v", began, ended)
+					}
+					if n := w.number(t, "SELECT COUNT(*) FROM user_slots WHERE act_id = ? AND token_id IS NOT NULL", int64(root.UserID)); n != 0 {
+						t.Fatalf("round %d: an impersonation lives, and its admin has no right", i)
+					}
+				}
+			})
+		})
+	}
 }
