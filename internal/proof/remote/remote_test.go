@@ -749,6 +749,22 @@ func TestRemoteAsksAboutAnImpersonation(t *testing.T) {
 			row.Act, row.Slot = 7, session.SlotOfAct
 		}
 		h.truth.mu.Unlock()
+		// Others than a Remote are told so.
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://auth.test/v1/verifications", strings.NewReader(`{"tokens":["`+tokens[1].Reveal()+`"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+h.mine().Reveal())
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Auth-Slots", "1")
+		resp, err := n.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil || !strings.Contains(string(text), `"believe_ms":0,`) || !strings.Contains(string(text), `"act":{"sub":"7"}`) {
+			t.Errorf("%s, %v", text, err)
+		}
 		h.good(r, tokens[1])
 		h.logout(tokens[1], h.places[0], false)
 		h.bad(r, tokens[1], flakepass.ErrLoggedOut)
