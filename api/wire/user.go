@@ -51,28 +51,6 @@ type Session struct {
 	Act *Act `json:"act,omitempty"` // nil: a login of the user
 }
 
-// An Act says who acts by a session in place of its user (RFC 8693 section 4.1): an admin, for
-// support.
-type Act struct {
-	Sub ID `json:"sub"`
-}
-
-// ActOf is the act of that admin; nil for 0.
-func ActOf(admin ID) *Act {
-	if admin == 0 {
-		return nil
-	}
-	return &Act{admin}
-}
-
-// Admin is who acts; 0 is nobody.
-func (a *Act) Admin() ID {
-	if a == nil {
-		return 0
-	}
-	return a.Sub
-}
-
 // An Impersonation is a session in which an admin acts for a user.
 type Impersonation struct {
 	SessionID ID     `json:"session_id"`

@@ -91,3 +91,14 @@ func TestImpersonateAsksTheWriter(t *testing.T) {
 		t.Error("by no clock")
 	}
 }
+
+// TestAnImpersonationIsEndedWithoutAProof by its user: that locks nobody out.
+func TestAnImpersonationIsEndedWithoutAProof(t *testing.T) {
+	o, s := newOwner()
+	o.held[1].Act, o.held[1].Slot = 7, session.SlotOfAct
+	o.denied[audit.NeedsOwnProof] = audit.ErrUnproven
+	ended, err := s.EndOwn(t.Context(), here, owned(2*time.Hour))
+	if err != nil || ended.ID != owned(2*time.Hour) || o.endings[0].Record.Need != audit.NeedsLogin {
+		t.Errorf("%+v, %v, %+v", ended, err, o.endings)
+	}
+}

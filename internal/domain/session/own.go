@@ -60,7 +60,7 @@ func (s *Service) Living(held []Session) ([]Login, error) {
 //
 // The end of another login needs a proof (OWASP ASVS 5.0, 7.5.2): who has stolen a token
 // must not lock the holder out of the other devices. The end of the login that acts is a
-// logout.
+// logout. The end of an impersonation needs no proof.
 func (s *Service) EndOwn(ctx context.Context, by audit.Actor, id idworker.ID) (Session, error) {
 	r := &Record{By: by, Need: audit.NeedsLogin}
 	if id != by.Session {
@@ -74,6 +74,9 @@ func (s *Service) EndOwn(ctx context.Context, by audit.Actor, id idworker.ID) (S
 		}
 		if held.UserID != by.ID {
 			return nil, ErrNotFound
+		}
+		if held.Act != 0 {
+			r.Need = audit.NeedsLogin // to end what support does locks nobody out
 		}
 		one, err := s.Writer.End(ctx, e)
 		return []Session{one}, err

@@ -68,6 +68,7 @@ func TestSupportActsForAUser(t *testing.T) {
 		if !strings.Contains(string(mine.Body), `"act":{"sub":"`+rootID+`"}`) || strings.Count(string(mine.Body), `"device"`) != 2 {
 			t.Errorf("my logins: %s", mine.Body)
 		}
+		e2e.Execute(t, d.SQL(t), "UPDATE users SET token_proved_at = 1 WHERE username = 'ada'") // it takes no proof
 		c.Want(c.Do("DELETE", "/v1/me/sessions/"+made.Field("session_id"), "", e2e.Bearer(ada)), 204, "")
 		c.Dead(support, "token_logged_out")
 		e2e.Soon(t, other, support, "token_logged_out", time.Now())

@@ -55,7 +55,10 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	err = s.DB.retry(ctx, func() error {
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
-			if err := s.mayAct(tx, o); err != nil {
+			if o.Act != 0 {
+				err = s.mayAct(tx, o) // before the row of the user is locked
+			}
+			if err != nil {
 				return err
 			}
 			if begun, err = s.begin(tx, o); err == nil {

@@ -32,11 +32,8 @@ func (s *Sessions) readyForActs(ctx context.Context) error {
 	return err
 }
 
-// mayAct checks the right to an impersonation, before the row of its user is locked.
+// mayAct checks the right to an impersonation.
 func (s *Sessions) mayAct(tx *gorm.DB, o session.Opening) error {
-	if o.Act == 0 {
-		return nil
-	}
 	if o.Record == nil || o.Record.By.ID != o.Act {
 		return errUnstated
 	}
