@@ -18,7 +18,7 @@ func impersonations() []Mutant {
 		act("it invalidates a ticket", store+"/begin.go", "if !rows[i].ActID.Valid {", "if true {", store, "^TestAnImpersonationTakes.*/^SQLite$"),
 		act("it counts as used", store+"/impersonate.go", "const neverUsed = 0", "const neverUsed = 1 << 41", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it has the rights of its user", store+"/authorize.go", "case r.Row.ActID.Valid:", "case false:", store, "^TestAnImpersonationChanges.*/^SQLite$"),
-		act("routes of the account take it", api+"/middleware.go", "if who.Act == 0 || ", "if who.Act != 0 || ", api, "^TestImpersonationWrites"),
+		act("routes of the account take it", api+"/middleware.go", "if who.Act == 0 {", "if who.Act != 0 {", api, "^TestImpersonationWrites"),
 		act("it is for admins and services, too", store+"/begin.go", "case o.Act != 0 && row.Role != string(account.RoleUser):", "case false:", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("anybody acts", store+"/impersonate.go", "_, err := s.DB.authorize(tx, o.Record.By, o.Record.Need)\n\treturn err", "return nil", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("a token alone opens one", "internal/domain/operator/needs.go", "impersonate:      audit.NeedsProof", "impersonate:      audit.NeedsAdmin", "internal/domain/operator", "^TestActing"),
