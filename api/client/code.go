@@ -35,6 +35,11 @@ const (
 	TokenInURL           Code = "token_in_url"
 	Forbidden            Code = "forbidden"
 
+	// Of an impersonation. Impersonated: it changes nothing.
+	Impersonated         Code = "impersonated"
+	ImpersonationOff     Code = "impersonation_off"
+	ImpersonationRefused Code = "impersonation_refused"
+
 	// Of an account.
 	// ServiceLoginRefused: a service uses a key, and logs in with no password.
 	ServiceLoginRefused    Code = "service_login_refused"

@@ -55,6 +55,7 @@ const (
 	usernameHeader  = "X-Auth-Username"
 	roleHeader      = "X-Auth-Role"
 	sessionIDHeader = "X-Auth-Session-Id"
+	actHeader       = "X-Auth-Act" // the ID of the admin who acts for the user; there only if one does
 	signatureHeader = "X-Auth-Signature"
 )
 
@@ -62,10 +63,13 @@ const (
 // belong to them.
 var identityHeaders = [...]string{
 	userIDHeader, usernameHeader, roleHeader, sessionIDHeader,
-	ExpiresInHeader, IdleExpiresInHeader, signatureHeader,
+	ExpiresInHeader, IdleExpiresInHeader, actHeader, signatureHeader,
 }
 
-const always = 4 // of identityHeaders
+const (
+	always   = 4 // of identityHeaders
+	actClaim = 6 // the one of actHeader
+)
 
 // take reads who the proxy says sent r, and takes out of its headers whatever
 // must not be believed. It is anonymous, and ErrMissing, if r does not say.
@@ -170,6 +174,11 @@ func (c *claims) identity(now time.Time) (who Identity, err error) {
 	if who.SessionID, err = ParseID(c.value(3)); err != nil {
 		return Identity{}, wrong(sessionIDHeader)
 	}
+	if act := c.value(actClaim); act != "" {
+		if who.Act, err = ParseID(act); err != nil {
+			return Identity{}, wrong(actHeader)
+		}
+	}
 	who.IssuedAt = who.SessionID.Time()
 	for i, at := range map[int]*time.Time{4: &who.ExpiresAt, 5: &who.IdleExpiresAt} {
 		if text := c.value(i); text != "" {
@@ -202,7 +211,7 @@ func strip(h http.Header, believed bool) {
 // is neither a letter nor a digit counts the same (RFC 3875 section 4.1.18: CGI,
 // and after it WSGI and PHP); empty if it is none.
 func fold(name string) string {
-	if len(name) < len(roleHeader) || name[0]|0x20 != 'x' {
+	if len(name) < len(actHeader) || name[0]|0x20 != 'x' {
 		return ""
 	}
 	for _, known := range identityHeaders {

@@ -83,6 +83,10 @@ func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string)
 	delete(h, ExpiresInHeader)
 	delete(h, IdleExpiresInHeader)
 	setTimes(h, who)
+	delete(h, actHeader)
+	if who.Act != 0 {
+		h[actHeader] = []string{who.Act.String()}
+	}
 	delete(h, signatureHeader)
 	if k.IsZero() || method == "" || target == "" {
 		return
@@ -103,7 +107,9 @@ func (k ForwardKey) sum(c *claims, method, target, at string) []byte {
 		line(mac, part)
 	}
 	for i := range len(identityHeaders) - 1 { // all but the signature
-		line(mac, c.value(i))
+		if i != actClaim || c.value(i) != "" { // what has none is signed as an earlier release does
+			line(mac, c.value(i))
+		}
 	}
 	return mac.Sum(nil)
 }

@@ -17,6 +17,9 @@ type Identity struct {
 	// other. It is not trusted: an app may say anything. It is empty where it is not
 	// passed on: in forwarded headers, and by a server of an earlier version.
 	DeviceClass string
+	// Act is the ID of the admin who acts by this login in place of the user (the claim act
+	// of RFC 8693); 0 if the user does. A server of an earlier version has no such logins.
+	Act ID
 
 	IssuedAt      time.Time // when the login began; read from SessionID
 	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval

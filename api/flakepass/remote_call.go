@@ -106,7 +106,7 @@ func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
 	e.seen = v.seen
-	if repeat {
+	if repeat && v.act == 0 {
 		r.cache.put(e)
 	}
 	// After it was put, so that an end that is received from now on finds it.
@@ -115,6 +115,9 @@ func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
 		return
 	}
 	q.who = e.identity(r.known.rule.Load().of(e.device, e.role), v.seen)
+	if v.act != 0 {
+		q.who.Act, q.who.ExpiresAt, q.who.IdleExpiresAt = v.act, v.expires, v.expires
+	}
 }
 
 var (

@@ -33,7 +33,9 @@ type verdict struct {
 	username string
 	role     string
 	device   string
-	seen     int64 // Unix milliseconds
+	act      ID
+	expires  time.Time // of one with an act
+	seen     int64     // Unix milliseconds
 	age      time.Duration
 	believe  time.Duration
 }
@@ -95,6 +97,12 @@ func verdictOf(w *wire.Verification) (verdict, error) {
 	}
 	v := verdict{
 		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+	}
+	if v.act, v.expires = who.Act.Admin(), who.ExpiresAt.UTC(); who.Act != nil {
+		if v.act == 0 || v.expires.IsZero() {
+			return verdict{}, errAnswer
+		}
+		return v, nil // it is over by another rule than the policy's, and is asked about each time
 	}
 	if w.Believe != nil {
 		if !w.Believe.Sane() {

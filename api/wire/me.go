@@ -15,6 +15,28 @@ type Me struct {
 // Complete is documented in the package.
 func (m Me) Complete() bool { return m.Username != "" && m.Role != "" && m.Session.Complete() }
 
+// An Act says who acts by a session in place of its user (RFC 8693 section 4.1): an admin, for
+// support.
+type Act struct {
+	Sub ID `json:"sub"`
+}
+
+// ActOf is the act of that admin; nil for 0.
+func ActOf(admin ID) *Act {
+	if admin == 0 {
+		return nil
+	}
+	return &Act{admin}
+}
+
+// Admin is who acts; 0 is nobody.
+func (a *Act) Admin() ID {
+	if a == nil {
+		return 0
+	}
+	return a.Sub
+}
+
 // A MySession is a login of the caller that lives.
 type MySession struct {
 	Session
@@ -41,6 +63,10 @@ func (m *Me) AppendJSON(b []byte) []byte {
 	b = appendTime(append(b, `","last_seen_at":"`...), m.Session.LastSeenAt)
 	b = appendTime(append(b, `","expires_at":"`...), m.Session.ExpiresAt)
 	b = appendTime(append(b, `","idle_expires_at":"`...), m.Session.IdleExpiresAt)
+	if act := m.Session.Act.Admin(); act != 0 {
+		b = strconv.AppendInt(append(b, `","act":{"sub":"`...), int64(act), 10)
+		return append(b, `"}}}`...)
+	}
 	return append(b, `"}}`...)
 }
 

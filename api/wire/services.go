@@ -65,6 +65,7 @@ type Identity struct {
 	Role          string `json:"role"`
 	SessionID     ID     `json:"session_id"`
 	DeviceClass   string `json:"device_class,omitempty"` // empty from a server of an earlier version
+	Act           *Act   `json:"act,omitempty"`          // who acts for the user; nil: the user
 	IssuedAt      Time   `json:"issued_at"`
 	LastSeenAt    Time   `json:"last_seen_at"`
 	ExpiresAt     Time   `json:"expires_at"`

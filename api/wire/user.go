@@ -20,7 +20,7 @@ func (u User) Complete() bool {
 // A Person is a user, and the logins of the user that live.
 type Person struct {
 	User
-	Session  *Session  `json:"session,omitempty"`  // the newest
+	Session  *Session  `json:"session,omitempty"`  // the newest login of the user
 	Sessions []Session `json:"sessions,omitempty"` // all, the newest first; empty from a server of an earlier version
 }
 
@@ -47,6 +47,22 @@ type Session struct {
 	// class:phone or role:admin; empty: the policy itself does. Me has neither.
 	IdleBy    string `json:"idle_expires_by,omitempty"`
 	ExpiresBy string `json:"expires_by,omitempty"`
+
+	Act *Act `json:"act,omitempty"` // nil: a login of the user
+}
+
+// An Impersonation is a session in which an admin acts for a user.
+type Impersonation struct {
+	SessionID ID     `json:"session_id"`
+	UserID    ID     `json:"user_id"`
+	Username  string `json:"username"`
+	Act       *Act   `json:"act"`
+	ExpiresAt Time   `json:"expires_at"`
+}
+
+// Complete is documented in the package.
+func (i Impersonation) Complete() bool {
+	return i.SessionID != 0 && i.UserID != 0 && i.Username != "" && i.Act.Admin() != 0 && !i.ExpiresAt.IsZero()
 }
 
 // A Device is what a client says of itself when it logs in. It is shown to people, and

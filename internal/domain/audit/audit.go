@@ -37,11 +37,15 @@ const (
 	KeyCreated      Action = "service_key.created" // about the account of the service, as the next
 	KeyRevoked      Action = "service_key.revoked"
 	LoginEnded      Action = "login.ended"
-	AllLoginsEnded  Action = "login.all_ended"
-	LoginExpired    Action = "login.expired"
-	PolicyChanged   Action = "policy.changed"
-	SweepRequested  Action = "sweep.requested"
-	CommitsLost     Action = "database.commits_lost" // ends that the database had lost were written again
+
+	ImpersonationBegan Action = "impersonation.began" // by an admin, about the user for whom the admin acts
+	ImpersonationEnded Action = "impersonation.ended" // about the same user
+
+	AllLoginsEnded Action = "login.all_ended"
+	LoginExpired   Action = "login.expired"
+	PolicyChanged  Action = "policy.changed"
+	SweepRequested Action = "sweep.requested"
+	CommitsLost    Action = "database.commits_lost" // ends that the database had lost were written again
 )
 
 // The interfaces through which an actor acts.

@@ -39,7 +39,7 @@ const (
 // [docs/logging.md]: https://github.com/flakepass/flakepass/blob/main/docs/logging.md
 func Actions() []Action {
 	return []Action{
-		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
+		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, ImpersonationBegan, ImpersonationEnded, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
 		UserCreated, ImportBegun, UsersImported, HashesExported, UserDisabled, UserEnabled, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, RegistrationRefused, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, KeyCreated, KeyRevoked, KeyReused, KeyOutlived, KeyForged, AccessForbidden, AccessAmbiguous,
@@ -173,6 +173,9 @@ var (
 	// ErrUnproven means that the acting login has not shown password and code
 	// lately, and has to before it may do this.
 	ErrUnproven = errors.New("audit: password and code were not shown lately")
+	// ErrImpersonated means that the actor acts for the user of the login. Nothing is
+	// changed by such a login, whatever is needed for it.
+	ErrImpersonated = errors.New("audit: an impersonation changes nothing")
 )
 
 // Includes reports whether who has n also has o. A role proves no password: of the others

@@ -65,17 +65,19 @@ func (s *Service) LogoutEverywhere(ctx context.Context, c *Client) error {
 
 // left counts and logs the logins that a user has ended, and returns how many they were.
 func (s *Service) left(ctx context.Context, c *Client, what string, ended []session.Session, err error) (n int) {
+	counted := 0
 	for i := range ended {
 		if !endedNow(&ended[i], err) {
 			continue
 		}
 		n++
+		counted += own(&ended[i])
 		args := []any{"user_id", ended[i].UserID, "session_id", ended[i].ID, "by_session", c.By.Session}
 		if err != nil {
 			args = append(args, "err", err)
 		}
 		s.log(ctx, c, what, audit.LoginLoggedOut, args...)
 	}
-	s.Counts.Add(activity.Logout, n)
+	s.Counts.Add(activity.Logout, counted)
 	return n
 }

@@ -23,7 +23,7 @@ func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) erro
 		if err != nil {
 			args = append(args, "err", err)
 		}
-		s.Counts.Add(activity.Logout, 1)
+		s.Counts.Add(activity.Logout, own(&ended))
 		s.log(ctx, c, "logout", audit.LoginLoggedOut, args...)
 	case err == nil:
 		s.log(ctx, c, "logout of a login that was over", "", append(args, "reason", ended.Ended)...)
@@ -47,10 +47,19 @@ func (s *Service) Revoke(ctx context.Context, c *Client, t flakepass.Token) erro
 		what, args = "revocation of a login that was over", append(args, "reason", ended.Ended)
 	}
 	if !ended.Before {
-		s.Counts.Add(activity.Logout, 1)
+		s.Counts.Add(activity.Logout, own(&ended))
 	}
 	s.Log.InfoContext(ctx, what, append(args, by.LogArgs()...)...) //nolint:sloglint // one of three constants
 	return err
+}
+
+// own is 1 for a login of its user, and 0 for an impersonation: that is counted neither when it
+// begins nor when it ends.
+func own(was *session.Session) int {
+	if was.Act != 0 {
+		return 0
+	}
+	return 1
 }
 
 // endedNow reports whether this call ended the login.

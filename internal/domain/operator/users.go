@@ -65,6 +65,8 @@ type Users struct {
 	// Factors are the second factors; nil where none are removed.
 	Factors Factors
 	Keys    KeyStore
+	// Impersonations, if set, are allowed.
+	Impersonations Impersonations
 	// Revoked, if set, is called with each service key that was revoked here.
 	Revoked func(key idworker.ID)
 

@@ -15,7 +15,7 @@ const (
 	MaxAbsolute = 400 * 24 * time.Hour
 	MinTouch    = time.Second
 
-	MostSessions  = 32 // a user, at once
+	MostSessions  = 31 // a user, at once; a user has 32 slots, and the last one is not for logins
 	MostClasses   = 16
 	MostOverrides = 16
 )

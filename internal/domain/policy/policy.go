@@ -142,6 +142,14 @@ type Expiry struct {
 	AbsoluteBase time.Time // issued at or before this: over, whatever Absolute says
 }
 
+// Passive is what e makes of a session of which no use counts: it is over when it is as old
+// as most, or earlier if e says so, and has no idle timeout of its own.
+func (e Expiry) Passive(most time.Duration) Expiry {
+	e.Absolute = min(e.Absolute, most)
+	e.Idle, e.Touch, e.IdleBase = e.Absolute, e.Absolute, e.AbsoluteBase
+	return e
+}
+
 // OldestIssued is the watermark of the absolute lifetime: a login issued at or
 // before it is over. It never moves back, provided now does not.
 func (e Expiry) OldestIssued(now time.Time) time.Time {

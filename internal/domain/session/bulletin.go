@@ -74,8 +74,11 @@ func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
 	}
 	got, err := s.Store.Get(ctx, u.ID)
 	err = held(&got, err, &u.Hash)
-	rule := got.expiry(s.Policy.Current())
-	if err == nil && s.unsure(&got, &rule, issued, now, true) {
+	rule := got.Expiry(s.Policy.Current())
+	if err == nil && got.Act != 0 {
+		u.At = time.Time{} // no use of it counts
+	}
+	if err == nil && s.unsure(&got, &rule, issued, now, !u.At.IsZero()) {
 		got, err = s.settle(ctx, got, &u.Hash, u.At)
 	}
 	switch {

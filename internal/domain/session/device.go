@@ -83,8 +83,11 @@ func (d *Device) WithKey(key string) *Device {
 	return &Device{d.ClassName(), d.Label(), key}
 }
 
-// Of reports whether the session is on a device of that class; "" is any.
-func (s *Session) Of(class string) bool { return class == "" || s.Device.ClassName() == class }
+// Of reports whether the session is on a device of that class; "" is any. An impersonation is
+// on none.
+func (s *Session) Of(class string) bool {
+	return class == "" || s.Act == 0 && s.Device.ClassName() == class
+}
 
 func deviceName(text string) string {
 	// What is behind is cut off in any case, and a request may bring thousands.

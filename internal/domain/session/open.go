@@ -35,11 +35,21 @@ func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, pa
 	if s.Recorded {
 		o.Record = &Record{By: by, Need: audit.NeedsNothing, Policy: s.Policy.Current(), Now: now}
 	}
-	token, begun, err := s.begin(ctx, o)
+	opened, err := s.open(ctx, o)
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
-	rule := begun.Session.expiry(s.Policy.Current())
+	return opened, nil
+}
+
+// open begins o, and publishes the ends of those for which it leaves no room.
+func (s *Service) open(ctx context.Context, o Opening) (Opened, error) {
+	now := o.Seen
+	token, begun, err := s.begin(ctx, o)
+	if err != nil {
+		return Opened{}, err
+	}
+	rule := begun.Session.Expiry(s.Policy.Current())
 	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule), NewDevice: begun.NewDevice}
 	for _, old := range begun.Replaced {
 		// The new login stands, whether or not the other instances could be notified; the
@@ -175,7 +185,7 @@ func excess(held []Session, rule *policy.Policy, class string, over func(*Sessio
 			stay = append(stay, held[i])
 		}
 	}
-	most := max(min(rule.MaxSessions, MaxSlots), 1)
+	most := max(min(rule.MaxSessions, policy.MostSessions), 1)
 	if class != "" {
 		most--
 	}

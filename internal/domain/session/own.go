@@ -32,8 +32,11 @@ type Login struct {
 func LoginOf(s Session, rule *policy.Policy, now time.Time) (Login, bool) {
 	issued := layout.Time(s.ID)
 	lives := s.ID != 0 && s.Alive() && !OverBefore(s, rule, now).Before
-	e := s.expiry(rule)
+	e := s.Expiry(rule)
 	idle, absolute := rule.By(s.Device.ClassName(), s.Role)
+	if s.Act != 0 {
+		idle, absolute = policy.Scope{}, policy.Scope{}
+	}
 	return Login{s, issued, e.ExpiresAt(issued), e.IdleExpiresAt(issued, s.Seen), idle, absolute}, lives
 }
 
@@ -57,7 +60,7 @@ func (s *Service) Living(held []Session) ([]Login, error) {
 //
 // The end of another login needs a proof (OWASP ASVS 5.0, 7.5.2): who has stolen a token
 // must not lock the holder out of the other devices. The end of the login that acts is a
-// logout.
+// logout. The end of an impersonation needs no proof.
 func (s *Service) EndOwn(ctx context.Context, by audit.Actor, id idworker.ID) (Session, error) {
 	r := &Record{By: by, Need: audit.NeedsLogin}
 	if id != by.Session {
@@ -71,6 +74,9 @@ func (s *Service) EndOwn(ctx context.Context, by audit.Actor, id idworker.ID) (S
 		}
 		if held.UserID != by.ID {
 			return nil, ErrNotFound
+		}
+		if held.Act != 0 {
+			r.Need = audit.NeedsLogin // to end what support does locks nobody out
 		}
 		one, err := s.Writer.End(ctx, e)
 		return []Session{one}, err

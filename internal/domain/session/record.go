@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -59,10 +60,11 @@ type endedEntry struct {
 	Seen     time.Time   `json:"last_seen_at"`
 	Class    string      `json:"device_class"`
 	Name     string      `json:"device_name,omitempty"`
+	Act      idworker.ID `json:"act,omitzero"`
 }
 
 func endedEntryOf(was *Session) endedEntry {
-	return endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label()}
+	return endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label(), was.Act}
 }
 
 // Event returns the event of the new session of o, whose Record is set. The sessions that
@@ -76,6 +78,9 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 	for i, old := range b.Replaced {
 		was := OverBefore(old, r.Policy, r.Now)
 		before[i] = overEntry{was.ID, was.Ended}
+	}
+	if o.Act != 0 {
+		return o.eventOfAct(now, alone(before))
 	}
 	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, alone(before), now.Device.entry(b.NewDevice))
 }
@@ -91,14 +96,15 @@ func alone[T any](list []T) any {
 	return list
 }
 
-// endedEntries are several sessions of one user, who is the target of the event. If they are
+// endedEntries are several sessions of one user, who is the target of the event, and those
+// in which the user acts for others. If they are
 // too long for the record, the names of the devices are left out: an end must not fail for
 // what a phone is called.
-func endedEntries(was []Session) any {
+func endedEntries(user idworker.ID, was []Session) any {
 	list := make([]endedEntry, len(was))
 	for i := range was {
 		list[i] = endedEntryOf(&was[i])
-		if len(was) > 1 {
+		if len(was) > 1 && was[i].UserID == user {
 			list[i].UserID, list[i].Username = 0, ""
 		}
 	}
@@ -116,7 +122,8 @@ type classEntry struct {
 }
 
 // EventOfUser returns the event of the end of all sessions of a user that lived, or of
-// those of a class, which are given as they were before the end; the Record of e is set.
+// those of a class, which are given as they were before the end, those of others in which
+// the user acts last; the Record of e is set.
 func (e *Ending) EventOfUser(was []Session) (audit.Event, error) {
 	action := audit.LoginEnded
 	if e.Reason == LoggedOut {
@@ -127,13 +134,24 @@ func (e *Ending) EventOfUser(was []Session) (audit.Event, error) {
 		after = classEntry{e.Class}
 	}
 	return audit.WithID(e.Record.ID, e.Record.By, e.Record.Need, action,
-		audit.AboutUser(e.UserID, was[0].Username), e.Record.Reason, endedEntries(was), after)
+		audit.AboutUser(e.UserID, nameOf(e.UserID, was)), e.Record.Reason, endedEntries(e.UserID, was), after)
+}
+
+// nameOf is the name of the user, if one of the sessions is of that user.
+func nameOf(user idworker.ID, of []Session) string {
+	if i := slices.IndexFunc(of, func(s Session) bool { return s.UserID == user }); i >= 0 {
+		return of[i].Username
+	}
+	return ""
 }
 
 // Event returns the event of the end of was, which is the session before the end; the
 // Record of e is set. If its holder ends a session that the policy had ended before,
 // the reason in the record is that of the policy.
 func (e *Ending) Event(was Session) (audit.Event, error) {
+	if was.Act != 0 {
+		return e.eventOfAct(&was)
+	}
 	r, by, action, target := e.Record, e.Record.By, audit.LoginEnded, audit.AboutLogin(was.ID, was.Username)
 	var before, after any
 	if (e.Hash == Hash{}) { // no token was shown: the record says what was ended
@@ -151,7 +169,7 @@ func (e *Ending) Event(was Session) (audit.Event, error) {
 // OverBefore corrects the result of [Writer].End by the policy. The database keeps no
 // deadlines: it also ends a session that had expired or gone idle before.
 func OverBefore(ended Session, rule *policy.Policy, now time.Time) Session {
-	e := ended.expiry(rule)
+	e := ended.Expiry(rule)
 	switch {
 	case ended.ID == 0 || ended.Before:
 	case e.Expired(layout.Time(ended.ID), now):

@@ -128,9 +128,9 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 	if err != nil {
 		return flakepass.Identity{}, Accept{}, err
 	}
-	rule := got.expiry(s.Policy.Current())
+	rule := got.Expiry(s.Policy.Current())
 	used := now
-	if flakepass.IsPassive(ctx) {
+	if got.Act != 0 || flakepass.IsPassive(ctx) {
 		used = time.Time{}
 	}
 	if s.unsure(&got, &rule, issued, now, !used.IsZero()) {
@@ -238,8 +238,8 @@ func identity(s *Session, issued time.Time, rule *policy.Expiry) flakepass.Ident
 	seen := s.Seen.UTC()
 	return flakepass.Identity{
 		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),
-		DeviceClass: s.Device.ClassName(),
-		IssuedAt:    issued, LastSeenAt: seen,
+		DeviceClass: s.Device.ClassName(), Act: flakepass.ID(s.Act),
+		IssuedAt: issued, LastSeenAt: seen,
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}
 }

@@ -78,18 +78,20 @@ type Session struct {
 	UserID   idworker.ID
 	Username string
 	Role     string
-	Hash     Hash      // of the token that opens it
-	Device   *Device   // a cache has no name of it; see [Device] for nil
-	Seen     time.Time // when it was last used, as its row says: see [Rows]
-	Ended    Reason    // empty while it lives
-	EndedAt  time.Time // by the database's clock; zero where that is not known
-	AsOf     time.Time // before the database read for this answer was sent
-	Before   bool      // in a result of [Writer].End: it had ended before
-	Slot     Slot      // in which its user has it
+	Hash     Hash // of the token that opens it
 
+	Before bool // in a result of [Writer].End: it had ended before
+	Slot   Slot // in which its user has it
 	// Source says which tier gave this answer. Horizon is what the answer relies on
 	// if its as-of is too old: see [Accept].
-	Source  Source
+	Source Source
+
+	Act     idworker.ID // the admin who acts by it for the user; 0: the user does
+	Device  *Device     // a cache has no name of it; see [Device] for nil
+	Seen    time.Time   // when it was last used, as its row says: see [Rows]
+	Ended   Reason      // empty while it lives
+	EndedAt time.Time   // by the database's clock; zero where that is not known
+	AsOf    time.Time   // before the database read for this answer was sent
 	Horizon time.Time
 }
 
@@ -99,8 +101,9 @@ type Session struct {
 // session stays in its slot.
 type Slot uint8
 
-// MaxSlots is how many slots a user has at most.
-const MaxSlots = policy.MostSessions
+// MaxSlots is how many slots a user has at most: one for each session that a policy may
+// allow, and [SlotOfAct].
+const MaxSlots = policy.MostSessions + 1
 
 // A Source is the tier that answered for a session.
 type Source uint8
@@ -133,8 +136,14 @@ func (s *Session) End() End {
 	return End{UserID: s.UserID, Slot: s.Slot, Floor: s.ID, Reason: s.Ended}
 }
 
-// expiry is what a policy makes of s.
-func (s *Session) expiry(p *policy.Policy) policy.Expiry { return p.For(s.Device.ClassName(), s.Role) }
+// Expiry is what a policy makes of s.
+func (s *Session) Expiry(p *policy.Policy) policy.Expiry {
+	e := p.For(s.Device.ClassName(), s.Role)
+	if s.Act != 0 {
+		return e.Passive(ActLife)
+	}
+	return e
+}
 
 // ClassName is the class; that of a nil Device is [OtherDevice].
 func (d *Device) ClassName() string {

@@ -47,11 +47,11 @@ func (r *rows) Settle(_ context.Context, _ idworker.ID, used time.Time) (session
 	s, rule := r.s, r.world.rule()
 	switch {
 	case !s.Alive():
-	case rule.For("", "").Expired(r.world.issued(), r.world.known.clock):
+	case s.Expiry(rule).Expired(r.world.issued(), r.world.known.clock):
 		s.Ended = session.Expired
-	case rule.For("", "").Idled(s.Seen, r.world.known.clock):
+	case s.Expiry(rule).Idled(s.Seen, r.world.known.clock):
 		s.Ended = session.Idle
-	case used.Sub(s.Seen) >= rule.Touch:
+	case used.Sub(s.Seen) >= s.Expiry(rule).Touch:
 		r.used, s.Seen = used, used
 	}
 	return s, nil

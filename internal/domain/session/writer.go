@@ -42,6 +42,9 @@ type Opening struct {
 	Device          *Device
 	Place           Place
 	Record          *Record // nil: the beginning is not on record
+	// Act, if not 0, is the admin of an impersonation. It needs no password, no device and no
+	// place, and has a Record.
+	Act idworker.ID
 }
 
 // A Place is what is known of the place that a new session takes among those of its user.

@@ -110,6 +110,8 @@ type remoteUser struct {
 	Links   userLinks     `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogoutOne `cmd:"" help:"End a user's logins."`
 
+	Impersonate userImpersonate `cmd:"" help:"Act for a user, for support, for an hour at most."`
+
 	SecondFactor remoteUserSecondFactor `cmd:"" help:"Remove a second factor that was lost."`
 }
 

@@ -71,10 +71,18 @@ func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
 			if by != "" {
 				by = " (" + printable(by) + ")"
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device),
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device)+actText(l.Act),
 				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339), by)
 		}
 	})
+}
+
+// actText says who acts by a login in place of its user, if not the user.
+func actText(a *wire.Act) string {
+	if a == nil {
+		return ""
+	}
+	return " (support, by " + a.Admin().String() + ")"
 }
 
 // deviceText is a device in a table, in which spaces are between columns too.

@@ -184,6 +184,7 @@ func (w *world) asking(c *http.Cookie) map[string]*httptest.ResponseRecorder {
 		"role":   w.sendForm(c, "/console/users/8", "do", "role", "role", "admin"),
 		"give":   w.sendForm(c, "/console/users/8/reset", "life", "3600"),
 		"key":    w.sendForm(c, "/console/users/9/keys", "name", "billing", "scope_verify", "on", "life", "90"),
+		"act":    w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7"),
 		"factor": w.sendForm(c, "/console/users/8/second-factor"),
 		"logins": w.sendForm(c, "/console/logins/end-all", "phrase", "log everybody out"),
 		"limits": w.limits(c, "login_address_1_count", "240"),
@@ -200,6 +201,7 @@ func (w *world) furnish(has bool) *http.Cookie {
 	crowd.users[1].SecondFactorAt = w.now
 	w.giveKeys(crowd, 1)
 	w.giveResets()
+	w.giveActs()
 	w.own, w.ui.Factors = own{none: !has}, factors{w}
 	w.h = w.ui.Handler()
 	return w.enter()
@@ -230,7 +232,7 @@ func TestWhatAsksForThePassphraseAsksForTheCode(t *testing.T) {
 				}
 			}
 		}
-		if asked != 9 {
+		if asked != 10 {
 			t.Errorf("%d forms ask for the passphrase", asked)
 		}
 	}

@@ -48,6 +48,9 @@ type Options struct {
 	Resets  Resets
 	Open    OpenLinks
 	Keys    Keys
+	Acts    Impersonations
+	// Impersonation says that admins may act for users.
+	Impersonation bool
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string
@@ -136,6 +139,7 @@ func (u *UI) routes(mux router) {
 	u.at(mux, usersPath+"/{id}/reset", nil, u.onUser(u.giveReset))
 	u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.onUser(u.withdrawReset))
 	u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.onUser(u.withdrawIssued))
+	u.at(mux, usersPath+"/{id}/impersonate", nil, u.onUser(u.impersonate))
 	u.at(mux, usersPath+"/{id}/keys", nil, u.onUser(u.createKey))
 	u.at(mux, keysPath+"/revoke", nil, u.adminForm(u.revokeKey))
 	u.at(mux, loginsPath, u.adminPage(u.showLogins), nil)

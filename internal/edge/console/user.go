@@ -25,6 +25,7 @@ type userView struct {
 	RoleName string
 	Open     *openLinks
 	Keys     *serviceKeys
+	acts     bool
 }
 
 func (u *UI) showUser(q *request) { q.showUser(http.StatusOK) }
@@ -53,7 +54,7 @@ func (q *request) showUser(status int, problems ...string) {
 	}
 	view := userView{
 		frame: q.frame(p.Username, usersPath), Person: p, Roles: q.roles(chosen), RoleName: q.t.Name("role", string(p.Role)),
-		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open,
+		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open, acts: q.u.Impersonation,
 	}
 	if view.Keys, ok = q.serviceKeys(&p.User, view.frame); !ok {
 		return
@@ -61,7 +62,9 @@ func (q *request) showUser(status int, problems ...string) {
 	view.Back = userPath(id)
 	view.Bad = len(problems) > 0
 	for i := range p.Logins {
-		view.Classes = append(view.Classes, p.Logins[i].Device.ClassName())
+		if p.Logins[i].Act == 0 {
+			view.Classes = append(view.Classes, p.Logins[i].Device.ClassName())
+		}
 		bars := q.bars(&p.Logins[i])
 		bars.Mine = bars.ID == idworker.ID(q.who.SessionID)
 		view.Logins = append(view.Logins, bars)
@@ -172,6 +175,14 @@ type loginBars struct {
 // device is the class of a device in words.
 func (t *texts) device(d *session.Device) string { return t.Name("device", d.ClassName()) }
 
+// kind is what a login is on, or who acts by it.
+func (q *request) kind(l *session.Login) string {
+	if l.Act != 0 {
+		return q.t.Text("act.support", l.Act.String())
+	}
+	return q.t.device(l.Device)
+}
+
 func (q *request) bars(l *session.Login) loginBars {
 	now := q.u.Now()
 	left := func(begin, end time.Time) float64 {
@@ -181,7 +192,7 @@ func (q *request) bars(l *session.Login) loginBars {
 		return min(max(100*float64(end.Sub(now))/float64(end.Sub(begin)), 0), 100)
 	}
 	return loginBars{
-		Login: *l, Kind: q.t.device(l.Device), Idle: left(l.Seen, l.IdleExpiresAt), Absolute: left(l.IssuedAt, l.ExpiresAt),
+		Login: *l, Kind: q.kind(l), Idle: left(l.Seen, l.IdleExpiresAt), Absolute: left(l.IssuedAt, l.ExpiresAt),
 		IdleLeft: q.t.span(l.IdleExpiresAt.Sub(now)), AbsoluteLeft: q.t.span(l.ExpiresAt.Sub(now)),
 	}
 }

@@ -64,6 +64,7 @@ var access = map[string]class{
 	"GET /v1/admin/users/{id}/keys":                      admins,
 	"POST /v1/admin/users/{id}/keys":                     admins,
 	"DELETE /v1/admin/keys/{id}":                         admins,
+	"POST /v1/admin/users/{id}/impersonate":              admins,
 	"GET /v1/admin/sessions":                             admins,
 	"GET /v1/admin/sessions/{id}":                        admins,
 	"DELETE /v1/admin/sessions/{id}":                     admins,

@@ -28,6 +28,7 @@ type People struct {
 	Stats    AdminStats
 	Factors  AdminSecondFactors
 	Keys     AdminKeys
+	Acts     AdminImpersonations
 }
 
 // AdminUsers looks at users and changes them.
@@ -49,6 +50,7 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.GET("/users/:id", s.do(s.getUser))
 	g.PATCH("/users/:id", s.do(s.changeUser))
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
+	g.POST("/users/:id/impersonate", s.do(s.impersonate))
 	g.POST("/users/:id/password-reset", s.do(s.startReset))
 	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
 	g.DELETE("/users/:id/issued-password-resets", s.do(s.withdrawIssued))

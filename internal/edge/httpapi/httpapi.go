@@ -92,7 +92,7 @@ func New(o Options) (http.Handler, error) {
 	v1.POST("/password-resets", s.do(s.useReset))
 	v1.POST("/logout", s.do(s.logout)) // needs a token, but not a living one
 
-	mine := v1.Group("", s.admit)
+	mine := v1.Group("", s.admit, s.unchanging)
 	mine.GET("/me", s.do(s.me))
 	mine.PUT("/me/password", s.do(s.changePassword))
 	mine.POST("/me/reauthenticate", s.do(s.reauthenticate))

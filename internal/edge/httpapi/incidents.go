@@ -20,6 +20,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -98,6 +99,12 @@ var problems = append([]knownProblem{
 	{errForbidden, forbidden},
 	{audit.ErrRole, forbidden},
 	{servicekey.ErrRole, forbidden},
+	{audit.ErrImpersonated, problem.Problem{Status: 403, Code: "impersonated", Title: "an impersonation changes nothing",
+		Detail: "ask the user to do it"}},
+	{operator.ErrImpersonationOff, problem.Problem{Status: 403, Code: "impersonation_off", Title: "nobody acts for a user here",
+		Detail: "an administrator of the server has to set FLAKEPASS_IMPERSONATION"}},
+	{session.ErrNotUser, problem.Problem{Status: 403, Code: "impersonation_refused", Title: "nobody acts for an admin or a service",
+		Detail: "only an account of the role user can be acted for"}},
 	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",
 		Detail: "show them at POST /v1/me/reauthenticate, and send this again within ten minutes"}},
 	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",

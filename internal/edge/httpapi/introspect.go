@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -28,6 +29,8 @@ type introspection struct {
 	Device    string `json:"device_class"`
 	IssuedAt  int64  `json:"iat"`
 	Expires   int64  `json:"exp"`
+
+	Act *wire.Act `json:"act,omitempty"` // the admin who acts for the subject (RFC 8693 section 4.1)
 }
 
 // inactive is the answer for every other text: a reason would show the finder of a
@@ -64,7 +67,7 @@ func (s *server) introspect(c *gin.Context) error {
 		Active: true, Subject: who.UserID.String(), Username: who.Username, Role: who.Role,
 		TokenType: "Bearer", JTI: who.SessionID.String(), Device: who.DeviceClass,
 		// The end that comes first: what is idle by then is as dead as what is old.
-		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(),
+		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(), Act: wire.ActOf(who.Act),
 	})
 	return nil
 }

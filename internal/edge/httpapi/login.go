@@ -133,7 +133,7 @@ func (s *server) logout(c *gin.Context) error {
 func (s *server) me(c *gin.Context) error {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	answer := wire.Me{Username: who.Username, Role: who.Role, Session: wire.Session{
-		ID: who.SessionID, Device: wire.Device{Class: who.DeviceClass}, IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt), ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
+		ID: who.SessionID, Device: wire.Device{Class: who.DeviceClass}, IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt), ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt), Act: wire.ActOf(who.Act),
 	}}
 	// Not c.JSON: this is the most frequent answer with a body.
 	c.Writer.Header()["Content-Type"] = jsonType

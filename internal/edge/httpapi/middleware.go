@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/edge/requestid"
 )
 
@@ -66,6 +67,21 @@ func (s *server) begin(c *gin.Context) {
 		}
 	}()
 	c.Next()
+}
+
+// unchanging lets those through who act for themselves, and those who only read: an
+// impersonation changes nothing of the account. The transactions of changes check it, too.
+func (s *server) unchanging(c *gin.Context) {
+	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
+		return
+	}
+	who, _ := flakepass.FromContext(c.Request.Context())
+	if who.Act == 0 {
+		return
+	}
+	c.Abort()
+	s.forbidden(c, who)
+	s.fail(c, audit.ErrImpersonated)
 }
 
 // requestID is what the client calls its request, if that is harmless, or a

@@ -159,8 +159,12 @@ func (s *server) answer(ctx context.Context, token string) (answer wire.Verifica
 	life := session.Life(s.Bound)
 	asOfAge := ceilMS(min(max(age, 0), 2*life)) // there may be no horizon at all
 	believe := wire.Millis(max(life-session.Age(now, on.AsOf), 0))
+	if who.Act != 0 {
+		believe = 0 // it is over by another rule than the policy's
+	}
 	return wire.Verification{State: wire.Alive, AsOfAge: &asOfAge, Believe: &believe, Slot: wire.Slot(on.Slot), Identity: &wire.Identity{
 		UserID: who.UserID, Username: who.Username, Role: who.Role, SessionID: who.SessionID, DeviceClass: who.DeviceClass,
+		Act:      wire.ActOf(who.Act),
 		IssuedAt: wire.At(who.IssuedAt), LastSeenAt: wire.At(who.LastSeenAt),
 		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt),
 		ExpiresIn:     wire.Millis(max(who.ExpiresAt.Sub(clock), 0)),

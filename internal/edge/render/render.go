@@ -3,6 +3,8 @@
 package render
 
 import (
+	"slices"
+
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -28,8 +30,8 @@ func Person(p *operator.Person) wire.Person {
 	for i := range p.Logins {
 		out.Sessions = append(out.Sessions, ofLogin(&p.Logins[i]))
 	}
-	if len(out.Sessions) > 0 {
-		out.Session = &out.Sessions[0]
+	if i := slices.IndexFunc(out.Sessions, func(s wire.Session) bool { return s.Act == nil }); i >= 0 {
+		out.Session = &out.Sessions[i]
 	}
 	return out
 }
@@ -50,7 +52,7 @@ func ofLogin(l *session.Login) wire.Session {
 	return wire.Session{
 		IdleBy: l.IdleBy.Override(), ExpiresBy: l.ExpiresBy.Override(),
 		ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen),
-		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt),
+		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt), Act: wire.ActOf(wire.ID(l.Act)),
 	}
 }
 

@@ -33,6 +33,7 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "POST", Path: "/v1/admin/users"},
 		{Method: "GET", Path: "/v1/admin/users/{id}"},
 		{Method: "PATCH", Path: "/v1/admin/users/{id}"},
+		{Method: "POST", Path: "/v1/admin/users/{id}/impersonate"},
 		{Method: "DELETE", Path: "/v1/admin/users/{id}/issued-password-resets"},
 		{Method: "GET", Path: "/v1/admin/users/{id}/keys"},
 		{Method: "POST", Path: "/v1/admin/users/{id}/keys"},

@@ -16,7 +16,7 @@ func TestHeadersMakeNoOtherUser(t *testing.T) { //nolint:tparallel // its parts 
 	root, alice := w.admin("root"), w.register("alice")
 	rootID, _ := w.idsOf(root)
 	var headers [][2]string
-	for name, value := range map[string]string{"X-Auth-User-Id": rootID, "X-Auth-Username": "root", "X-Auth-Role": "admin", "X-Auth-Session-Id": "1", "X-Auth-Signature": "x"} {
+	for name, value := range map[string]string{"X-Auth-User-Id": rootID, "X-Auth-Username": "root", "X-Auth-Role": "admin", "X-Auth-Session-Id": "1", "X-Auth-Act": "1", "X-Auth-Signature": "x"} {
 		for _, sep := range []string{"-", "_", ".", "~"} {
 			other := strings.ReplaceAll(name, "-", sep)
 			headers = append(headers, [2]string{other, value}, [2]string{strings.ToLower(other), value}, [2]string{strings.ToUpper(other), value})

@@ -180,6 +180,11 @@ func mutations() []mutation {
 			ready()
 			return f.c.Do("POST", users(id+"/keys"), `{"name":"billing","scopes":["verify"]}`, e2e.Bearer(a.token))
 		}},
+		{name: "act for a user", method: "POST", route: "/v1/admin/users/{id}/impersonate", needs: byProof, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			id := f.userID(account.RoleUser)
+			ready()
+			return f.c.Do("POST", users(id+"/impersonate"), `{"reason":"ticket 7"}`, e2e.Bearer(a.token))
+		}},
 		{name: "revoke a service key", method: "DELETE", route: "/v1/admin/keys/{id}", needs: byAdmin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			owner := f.userID(account.RoleService)
 			key, err := f.ids.Next(f.t.Context())

@@ -76,8 +76,9 @@ func NewDeployment(vars map[string]string, d *Deployment) *Deployment {
 	vars["FLAKEPASS_REVOCATION_BOUND"] = Bound.String()
 	vars["FLAKEPASS_LOG_LEVEL"] = "debug"
 	vars["FLAKEPASS_SERVICE_PASSWORD_LOGIN"] = "on" // services with tokens go on working, and most tests have these
-	vars["FLAKEPASS_HASH_PROCESS"] = "off"          // it would be a whole test binary
-	vars["FLAKEPASS_THROTTLE"] = "off"              // all who log in come from one address
+	vars["FLAKEPASS_IMPERSONATION"] = "on"
+	vars["FLAKEPASS_HASH_PROCESS"] = "off" // it would be a whole test binary
+	vars["FLAKEPASS_THROTTLE"] = "off"     // all who log in come from one address
 	d.Vars = vars
 	return d
 }

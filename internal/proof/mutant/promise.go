@@ -20,7 +20,7 @@ func promises() []Mutant {
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
 		rule("the end of a user without a login stamps nothing", store+"/enduser.go",
-			"\tif failed := s.restamp(ctx, int64(e.UserID), start); failed != nil {", "\tif failed := s.restamp(ctx, int64(e.UserID), time.Now()); failed != nil {", store, "^TestActThatEndsNothing"),
+			"\tif failed := s.restampAll(ctx, e.UserID, ended, start); failed != nil {", "\tif failed := s.restampAll(ctx, e.UserID, ended, time.Now()); failed != nil {", store, "^TestActThatEndsNothing"),
 		rule("that nothing lives is said without a stamp", store+"/enduser.go",
 			"; failed != nil {", "; failed != nil && e.ID != 0 {", store, "^TestEndIsNotAcknowledged"),
 		rule("an end of all looks at no end of before", store+"/settings.go",
@@ -32,7 +32,7 @@ func promises() []Mutant {
 		rule("a slow login that ends none is not stamped anew", store+"/begin.go",
 			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && len(begun.Replaced) != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
 		rule("a slow change that ends no login is not stamped anew", store+"/accounts.go",
-			"if err == nil {\n\t\terr = s.restamp(", "if err == nil && len(ended) != 0 {\n\t\terr = s.restamp(", store, "^TestSlowActThatEndsNothing"),
+			"if err == nil {\n\t\terr = s.restampAll(", "if err == nil && len(ended) != 0 {\n\t\terr = s.restampAll(", store, "^TestSlowActThatEndsNothing"),
 
 		// RowLeads.
 		rule("a use that is passed on counts at once", memory+"/changes.go",

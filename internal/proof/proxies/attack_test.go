@@ -16,7 +16,7 @@ import (
 // aliases is every spelling of the identity headers that a client behind a proxy
 // may read as one of them.
 func aliases() (all []string) {
-	for _, name := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Signature"} {
+	for _, name := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Act", "X-Auth-Signature"} {
 		all = append(all, name, strings.ToLower(name), strings.ToUpper(name))
 		for _, sep := range []string{"_", "."} {
 			last := strings.LastIndex(name, "-")

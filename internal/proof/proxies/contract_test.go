@@ -251,7 +251,7 @@ func TestFilesOfTheOtherProxiesAreComplete(t *testing.T) {
 			if seen, said := w.service.arrived(); len(seen)+len(said) > 0 {
 				t.Fatal("a request came before the test")
 			}
-			for _, identity := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Signature"} {
+			for _, identity := range []string{"X-Auth-User-Id", "X-Auth-Username", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In", "X-Auth-Act", "X-Auth-Signature"} {
 				if got := w.ask("GET", "/open/news", "", identity, "FORGED"); got.status != 200 || got.Username != "" {
 					t.Errorf("%s where every client may go: got %d %s", identity, got.status, got.body)
 				}

@@ -735,3 +735,53 @@ func TestRemoteWhoseOwnCredentialIsDead(t *testing.T) {
 		}
 	})
 }
+
+// TestRemoteAsksAboutAnImpersonation each time: it says who acts and when that is over, and no
+// rule of the policy makes it last for longer, nor does an end have to reach it.
+func TestRemoteAsksAboutAnImpersonation(t *testing.T) {
+	in(t, 1, func(t *testing.T, h *house) {
+		n := newNetwork(h.places[0])
+		r := h.remote(n, func(*flakepass.RemoteOptions) {})
+		tokens := h.people(2)
+		h.truth.mu.Lock()
+		for _, token := range tokens {
+			row := h.truth.rows[session.IDOf(token)]
+			row.Act, row.Slot = 7, session.SlotOfAct
+		}
+		h.truth.mu.Unlock()
+		// Others than a Remote are told so.
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://auth.test/v1/verifications", strings.NewReader(`{"tokens":["`+tokens[1].Reveal()+`"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+h.mine().Reveal())
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Auth-Slots", "1")
+		resp, err := n.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(resp.Body)
+		if err := errors.Join(err, resp.Body.Close()); err != nil || !strings.Contains(string(text), `"believe_ms":0,`) || !strings.Contains(string(text), `"act":{"sub":"7"}`) {
+			t.Errorf("%s, %v", text, err)
+		}
+		h.good(r, tokens[1])
+		h.logout(tokens[1], h.places[0], false)
+		h.bad(r, tokens[1], flakepass.ErrLoggedOut)
+		began := time.Now()
+		for time.Since(began) < time.Hour-time.Minute {
+			for range 2 {
+				before := n.calls.Load()
+				if who := h.good(r, tokens[0]); who.Act != 7 || !who.ExpiresAt.Equal(who.IssuedAt.Add(time.Hour)) || who.IdleExpiresAt != who.ExpiresAt {
+					t.Fatalf("%+v", who)
+				}
+				if n.calls.Load() == before {
+					t.Fatal("an answer was repeated")
+				}
+			}
+			time.Sleep(6*time.Minute - time.Millisecond)
+		}
+		time.Sleep(10 * time.Millisecond)
+		h.bad(r, tokens[0], flakepass.ErrExpired)
+	})
+}

@@ -267,11 +267,11 @@ func (p *place) Settle(ctx context.Context, id idworker.ID, used time.Time) (ses
 	defer p.truth.mu.Unlock()
 	row, now := p.truth.rows[id], time.Now()
 	switch {
-	case p.truth.rule.For(row.Device.ClassName(), row.Role).Expired(idworker.Default().Time(id), now):
+	case row.Expiry(&p.truth.rule).Expired(idworker.Default().Time(id), now):
 		s.Ended = session.Expired
-	case p.truth.rule.For(row.Device.ClassName(), row.Role).Idled(row.Seen, now):
+	case row.Expiry(&p.truth.rule).Idled(row.Seen, now):
 		s.Ended = session.Idle
-	case used.Sub(row.Seen) >= p.truth.rule.For(row.Device.ClassName(), row.Role).Touch:
+	case used.Sub(row.Seen) >= row.Expiry(&p.truth.rule).Touch:
 		row.Seen = used
 	}
 	s.Seen = row.Seen

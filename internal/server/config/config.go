@@ -39,6 +39,8 @@ type Config struct {
 
 	ServicePasswordLogin string // ServicePasswordsExisting, ServicePasswordsOn or ServicePasswordsOff
 
+	Impersonation bool // admins may act for users
+
 	Throttle bool // attempts are counted and bounded
 
 	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins

@@ -101,6 +101,9 @@ func settings(c *Config) []setting {
 			doc: "Which accounts of the role `service` may log in with a password; service keys replace such logins ([clients.md](clients.md#service-keys)). " +
 				"`existing`: those that are older than the first start of a release with service keys. `on`: all. `off`: none. A login that lives goes on in each case.",
 		}, {
+			key: "impersonation", def: "off", value: onOff(&c.Impersonation),
+			doc: "`on`: an admin may act for a user, for an hour at most, with a reason, and changes nothing ([impersonation.md](impersonation.md)). `off`: nobody may. A session that was begun before goes on until it is over.",
+		}, {
 			key: "revocation_bound", def: "5s", value: span(&c.RevocationBound, time.Second, 5*time.Minute),
 			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. From 1s to 5m.",
 		}, {

@@ -108,7 +108,7 @@ var reserved = []string{
 	"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Encoding", "Content-Length",
 	"Content-Type", "Cookie", "Cookie2", "Date", "Expect", "Forwarded", "Host", "Http2-Settings", "If-Match", "If-None-Match",
 	"Keep-Alive", "Last-Event-Id", "Origin", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Set-Cookie", "Te", "Trailer",
-	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In",
+	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Act", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In",
 	"X-Auth-Passive", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Signature", "X-Auth-Slots", "X-Auth-User-Id", "X-Auth-Username",
 	"X-Real-Ip", "X-Request-Id",
 }

@@ -173,5 +173,8 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed
 	s.operators.Users.Making.Breached, s.operators.Users.Revoked = s.stolen, s.tiers.keys.Forget
+	if s.cfg.Impersonation {
+		s.operators.Users.Impersonations = s.sessions
+	}
 	return nil
 }

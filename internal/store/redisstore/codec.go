@@ -19,8 +19,8 @@ import (
 //
 //	version, then ID, user ID, time seen, as-of (8 bytes each), hash (33),
 //	then reason, role, name and, from version 2 on, the class of the device
-//	(a length byte and the text each), then in version 3 the slot (1 byte),
-//	then 16 bytes of MAC
+//	(a length byte and the text each), then in version 4 the admin who acts
+//	(8 bytes), then from version 3 on the slot (1 byte), then 16 bytes of MAC
 //
 // with times in Unix milliseconds. An alive session has an empty reason; a
 // value with a reason is a tombstone. The MAC is HMAC-SHA-256 under the
@@ -30,6 +30,7 @@ const (
 	codecVersion = 1 // of a device of the class "other", and of a tombstone
 	withClass    = 2
 	withSlot     = 3 // of another slot than 0; the class is empty for "other"
+	withAct      = 4 // an impersonation that lives: a release that does not know it asks the row
 	macLen       = 16
 	fixedLen     = 1 + 4*8 + len(session.Hash{})
 	maxText      = 255
@@ -55,12 +56,14 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 		class = ""
 	}
 	switch {
+	case s.Act != 0 && s.Alive() && s.Slot != 0:
+		texts, version = append(texts, class), withAct
 	case s.Slot != 0:
 		texts, version = append(texts, class), withSlot
 	case class != "":
 		texts, version = append(texts, class), withClass
 	}
-	b := make([]byte, 0, fixedLen+5+len(s.Ended)+len(s.Role)+len(s.Username)+len(class)+macLen)
+	b := make([]byte, 0, fixedLen+13+len(s.Ended)+len(s.Role)+len(s.Username)+len(class)+macLen)
 	b = append(b, version)
 	for _, n := range []int64{int64(s.ID), int64(s.UserID), s.Seen.UnixMilli(), s.AsOf.UnixMilli()} {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
@@ -72,7 +75,10 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 		}
 		b = append(append(b, byte(len(text))), text...)
 	}
-	if version == withSlot {
+	if version == withAct {
+		b = binary.BigEndian.AppendUint64(b, uint64(s.Act))
+	}
+	if version >= withSlot {
 		b = append(b, byte(s.Slot))
 	}
 	return append(b, c.mac(key, b)...), nil
@@ -81,7 +87,7 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 // decode is the session in a value, if this deployment wrote it under key for
 // the session with that ID.
 func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, error) {
-	if len(b) < fixedLen+3+macLen || b[0] < codecVersion || b[0] > withSlot {
+	if len(b) < fixedLen+3+macLen || b[0] < codecVersion || b[0] > withAct {
 		return session.Session{}, errForeign
 	}
 	body := b[:len(b)-macLen]
@@ -95,11 +101,17 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 	}
 	rest := body[1+4*8:]
 	rest = rest[copy(s.Hash[:], rest):]
-	if b[0] == withSlot {
+	if b[0] >= withSlot {
 		s.Slot, rest = session.Slot(rest[len(rest)-1]), rest[:len(rest)-1]
 		if s.Slot == 0 || s.Slot >= session.MaxSlots {
 			return session.Session{}, errForeign
 		}
+	}
+	if b[0] == withAct {
+		if len(rest) < 8 {
+			return session.Session{}, errForeign
+		}
+		s.Act, rest = idworker.ID(binary.BigEndian.Uint64(rest[len(rest)-8:])), rest[:len(rest)-8]
 	}
 	var texts [4]string
 	for i := range texts[:min(2+int(b[0]), len(texts))] {
@@ -109,7 +121,7 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 		texts[i], rest = string(rest[1:1+int(rest[0])]), rest[1+int(rest[0]):]
 	}
 	if len(rest) != 0 || s.ID != id || texts[3] == session.OtherDevice ||
-		b[0] == withClass && (texts[0] != "" || texts[3] == "") || b[0] == withSlot && texts[0] != "" && texts[3] != "" {
+		b[0] == withClass && (texts[0] != "" || texts[3] == "") || b[0] == withSlot && texts[0] != "" && texts[3] != "" || b[0] == withAct && (texts[0] != "" || s.Act <= 0) {
 		return session.Session{}, errForeign
 	}
 	s.Ended, s.Role, s.Username = session.Reason(texts[0]), texts[1], texts[2]

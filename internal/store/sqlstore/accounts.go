@@ -33,7 +33,8 @@ type accountChange struct {
 }
 
 // change does to the user with that ID what decide makes of the row, and returns
-// the sessions that ended with it, all that the user had. decide may be
+// the sessions that ended with it, all that the user had, and those in which the user acted
+// for others. decide may be
 // called more than once; it returns errAlready to leave the row as it is. Sessions
 // that ended when this was asked for the first time are returned again
 // then, with Before, for the first answer may have been lost.
@@ -78,13 +79,17 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 					return err
 				}
 				further, err := s.endFurther(tx, row, c.reason, asOf)
-				ended = append(ended, further...)
+				if err != nil {
+					return err
+				}
+				acts, err := s.endActs(tx, row, asOf)
+				ended = append(append(ended, further...), acts...)
 				return err
 			}, c.events...)
 		})
 	})
 	if err == nil {
-		err = s.restamp(ctx, int64(id), start)
+		err = s.restampAll(ctx, id, ended, start)
 	}
 	return ended, err
 }

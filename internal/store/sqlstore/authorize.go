@@ -36,8 +36,8 @@ var errUnstated = errors.New("sqlstore: a change that does not state its actor a
 // committed: after an end is acknowledged nothing is changed by that login,
 // whatever an instance still remembers of it.
 //
-// It fails with the refusal of a login that has ended, [audit.ErrRole] or
-// [audit.ErrUnproven].
+// It fails with the refusal of a login that has ended, [audit.ErrImpersonated],
+// [audit.ErrRole] or [audit.ErrUnproven].
 func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
 	p := permit{tx, by, need}
 	switch {
@@ -198,6 +198,8 @@ func (r *actorRow) may(login idworker.ID, need audit.Need) error {
 		return session.RefusalOf(session.Replaced) // by one that has ended since, or not
 	}
 	switch {
+	case r.Row.ActID.Valid:
+		return audit.ErrImpersonated
 	case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),
 		need == audit.NeedsService && r.Row.Role != string(account.RoleAdmin) && r.Row.Role != string(account.RoleService):
 		return audit.ErrRole

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,8 @@ import (
 // refused: so the IDs of one user grow in the order of their logins, whichever instance
 // and whichever clock they come from. Beside an [*session.IDError] and
 // a [*session.LimitError] it fails with [account.ErrNotFound], [account.ErrDisabled],
-// [account.ErrStale] or [session.ErrMoved], and begins nothing then.
+// [account.ErrStale] or [session.ErrMoved], and begins nothing then. An impersonation fails
+// with [session.ErrNotUser] and with what the right of its admin is refused for, too.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
 	begun, err := s.tryBegin(ctx, o)
 	if errors.Is(err, errBeyond) {
@@ -45,9 +47,20 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var start time.Time
+	if o.Act != 0 {
+		if err := s.readyForActs(ctx); err != nil {
+			return begun, err
+		}
+	}
 	err = s.DB.retry(ctx, func() error {
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			if o.Act != 0 {
+				err = s.mayAct(tx, o) // before the row of the user is locked
+			}
+			if err != nil {
+				return err
+			}
 			if begun, err = s.begin(tx, o); err == nil {
 				err = s.recordBegun(tx, o, begun)
 			}
@@ -90,7 +103,9 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 		return session.Begun{}, err
 	case row.DisabledAt.Valid:
 		return session.Begun{}, account.ErrDisabled
-	case row.PasswordVersion != o.PasswordVersion:
+	case o.Act != 0 && row.Role != string(account.RoleUser):
+		return session.Begun{}, session.ErrNotUser
+	case o.Act == 0 && row.PasswordVersion != o.PasswordVersion:
 		return session.Begun{}, account.ErrStale
 	}
 	// Read apart: a locking read could lock the settings for all logins.
@@ -117,14 +132,18 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	if issued := layout.Time(o.ID); issued.After(seen) {
 		seen = issued // no use is before the login was issued
 	}
-	if err := s.put(tx, o, rows, slot, seen); err != nil {
+	put := s.put
+	if o.Act != 0 {
+		put, seen, begun.NewDevice = s.putAct, layout.Time(o.ID), false
+	}
+	if err := put(tx, o, rows, slot, seen); err != nil {
 		return session.Begun{}, err
 	}
 	if err := s.alone(tx, o.ID); err != nil {
 		return session.Begun{}, err
 	}
 	into := row
-	into.Slot = slot
+	into.Slot, into.ActID = slot, sql.NullInt64{Int64: int64(o.Act), Valid: o.Act != 0}
 	begun.Session = into.session(int64(o.ID), o.Hash[:], asOf)
 	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
 	return begun, nil
@@ -133,14 +152,19 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 // room asks [session.Room] about the sessions of rows by the policy of now. It fails if the
 // session cannot have its ID, or if the policy refuses it.
 func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]session.Session, session.Slot, error) {
-	var last idworker.ID
+	var last, own idworker.ID // own is the newest that is no impersonation
 	for i := range rows {
 		last = max(last, rows[i].highest())
+		if !rows[i].ActID.Valid {
+			own = max(own, rows[i].highest())
+		}
 	}
 	switch {
 	case o.ID <= last:
 		return nil, 0, &session.IDError{Above: last}
-	case o.Place.Last != 0 && o.Place.Last != last:
+	case o.Act != 0:
+		return actOf(rows, asOf), session.SlotOfAct, nil
+	case o.Place.Last != 0 && o.Place.Last != own:
 		return nil, 0, session.ErrMoved
 	}
 	rule := now.Rule.of
@@ -160,7 +184,7 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 		return full
 	})
 	newestFirst(choices)
-	return nil, 0, &session.LimitError{Choices: choices, Last: last}
+	return nil, 0, &session.LimitError{Choices: choices, Last: own}
 }
 
 // put writes a new session into a slot, which is empty.

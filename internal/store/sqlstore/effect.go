@@ -124,10 +124,16 @@ func together(errs ...int64) int64 {
 func recordExpiry(tx *gorm.DB, logins []sweep.Login, why session.Reason, idOf func(sweep.Login) idworker.ID) error {
 	events := make([]audit.Event, len(logins))
 	for i, l := range logins {
+		action, why := audit.LoginExpired, why
+		if l.Value == 0 {
+			if action = audit.ImpersonationEnded; why == session.Idle {
+				why = session.Expired
+			}
+		}
 		// Two texts cannot fail to be JSON.
 		value, _ := json.Marshal(expiryOf(l.Token, why))
 		events[i] = audit.Event{
-			ID: idOf(l), Action: audit.LoginExpired, By: audit.Actor{Name: "sweep", Via: audit.ViaSweep},
+			ID: idOf(l), Action: action, By: audit.Actor{Name: "sweep", Via: audit.ViaSweep},
 			Target: audit.Target{Kind: "user", ID: l.User}, New: value,
 		}
 	}

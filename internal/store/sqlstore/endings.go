@@ -113,8 +113,18 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 	if err != nil {
 		return err
 	}
+	if event.By.ID == now.Act && event.By.Name == "" { // who acts has shown the token, which has no name
+		if err := db.Raw("SELECT username FROM users WHERE id = ?", int64(now.Act)).Scan(&event.By.Name).Error; err != nil {
+			return err
+		}
+	}
 	return db.Transaction(func(tx *gorm.DB) error {
-		return s.DB.recorded(tx, func(tx *gorm.DB) error { return s.end(tx, row, e.Reason) }, event)
+		return s.DB.recorded(tx, func(tx *gorm.DB) error {
+			if err := s.end(tx, row, e.Reason); err != nil || e.ID != 0 {
+				return err
+			}
+			return s.stillInOneSlot(tx)
+		}, event)
 	})
 }
 

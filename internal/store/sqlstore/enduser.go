@@ -15,7 +15,7 @@ import (
 )
 
 // EndUser ends all sessions of a user, or those of a class, but one, in one transaction that
-// holds the user's row: see [session.Writer]. It fails with [session.ErrNotFound] if it ends none and knows
+// holds the user's row: see [session.Writer]. With all end those in which the user acts for others. It fails with [session.ErrNotFound] if it ends none and knows
 // of none that it could have ended before.
 func (s *Sessions) EndUser(ctx context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
 	if e.Reason == "" {
@@ -38,7 +38,7 @@ func (s *Sessions) EndUser(ctx context.Context, e session.Ending, keep idworker.
 		// without a stamp. The call that ended it may have been cut off long after the stamp.
 		start = time.Time{}
 	}
-	if failed := s.restamp(ctx, int64(e.UserID), start); failed != nil {
+	if failed := s.restampAll(ctx, e.UserID, ended, start); failed != nil {
 		err = failed
 	}
 	if err != nil {
@@ -90,9 +90,18 @@ func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep 
 		if err := s.DB.lockUser(tx, e.UserID); err != nil {
 			return err
 		}
-		was, err = s.endSlots(tx, rows, e, keep, asOf)
-		if err != nil || len(was) == 0 {
-			return err // what did not end here is stamped anew after this
+		if was, err = s.endSlots(tx, rows, e, keep, asOf); err != nil {
+			return err
+		}
+		if e.Class == "" {
+			acts, err := s.endActs(tx, row, asOf)
+			if err != nil {
+				return err
+			}
+			was = append(was, acts...)
+		}
+		if len(was) == 0 {
+			return nil // what did not end here is stamped anew after this
 		}
 		if err := s.stamp(tx, rows); err != nil || e.Record == nil {
 			return err
@@ -110,7 +119,9 @@ func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep 
 		return endedBefore(rows, e, asOf)
 	}
 	for i := range was {
-		was[i].Ended = e.Reason
+		if was[i].Alive() { // else it was one of another user
+			was[i].Ended = e.Reason
+		}
 	}
 	return was, nil
 }

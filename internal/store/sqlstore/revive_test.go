@@ -60,6 +60,7 @@ func TestNothingThatIsOverReturns(t *testing.T) {
 				rt.Repeat(map[string]func(*rapid.T){
 					"":       l.look,
 					"login":  l.login,
+					"act":    l.act,
 					"ask":    l.ask,
 					"wait":   l.wait,
 					"step":   l.step,
@@ -104,12 +105,13 @@ type life struct {
 	scope  policy.Scope
 	gone   string // why nobody may ever let it in
 	over   bool   // once by the policy in force
+	act    bool   // an impersonation: it lasts for an hour at most, and is never used
 }
 
 func newLives(t *testing.T, rt *rapid.T, w *world, other *sqlstore.DB) *lives {
 	l := &lives{ctx: t.Context(), w: w, db: start}
 	for _, statement := range []string{
-		"DELETE FROM users", "DELETE FROM audit_events", "DELETE FROM sweeps", "DELETE FROM sweep_state", "DELETE FROM policies WHERE version > 1",
+		"DELETE FROM users", "DELETE FROM user_slots", "DELETE FROM audit_events", "DELETE FROM sweeps", "DELETE FROM sweep_state", "DELETE FROM policies WHERE version > 1",
 		"UPDATE settings SET version = 1, idle_timeout_ms = 1209600000, absolute_lifetime_ms = 2592000000, touch_interval_ms = 60000, " +
 			"idle_base = 0, absolute_base = 0, global_floor = 0, terms = NULL",
 	} {
@@ -191,12 +193,26 @@ func (l *lives) login(rt *rapid.T) {
 	if err != nil {
 		rt.Fatal(err)
 	}
+	l.begun(rt, opened, user, class, false)
+}
+
+// act begins an impersonation.
+func (l *lives) act(rt *rapid.T) {
+	n, user := l.nodes[l.pick(rt)], rapid.SampledFrom([]idworker.ID{1, 4, 5}).Draw(rt, "user") // of the role user
+	opened, err := n.service.Impersonate(l.ctx, session.Act{User: user, By: audit.Actor{ID: 3, Name: "user2", Via: audit.ViaAPI}, Need: audit.NeedsNothing, Reason: "ticket"})
+	if err != nil {
+		rt.Fatal(err)
+	}
+	l.begun(rt, opened, user, "", true)
+}
+
+func (l *lives) begun(rt *rapid.T, opened session.Opened, user idworker.ID, class string, act bool) {
 	for _, old := range l.logins {
-		if old.user == user && old.gone == "" {
+		if old.user == user && old.act == act && old.gone == "" {
 			old.gone = "replaced"
 		}
 	}
-	begun := &life{token: opened.Token, user: user, issued: opened.Token.ID().Time(), scope: policy.Scope{Class: class, Role: string(roleOf(user))}}
+	begun := &life{token: opened.Token, user: user, issued: opened.Token.ID().Time(), scope: policy.Scope{Class: class, Role: string(roleOf(user))}, act: act}
 	// By a clock that is far behind, it was issued before the last edit.
 	begun.over = !begun.issued.After(l.base(rt, begun.scope))
 	l.logins = append(l.logins, begun)
@@ -319,6 +335,10 @@ func (l *lives) settle(rt *rapid.T) map[idworker.ID]time.Time {
 				absolute, set[1] = o.Absolute, true
 			}
 		}
+		if login.act {
+			absolute = min(absolute, session.ActLife)
+			idle = absolute
+		}
 		if held && (!login.issued.After(l.db.Add(-absolute)) || !seen.After(l.db.Add(-idle))) {
 			login.over = true
 		}
@@ -361,13 +381,17 @@ func (l *lives) knows(rt *rapid.T, n *node) bool {
 // rows is when the logins that the rows hold were last used.
 func (l *lives) rows(rt *rapid.T) map[idworker.ID]time.Time {
 	var held []struct{ Token, Seen int64 }
-	err := l.w.Gorm().WithContext(l.ctx).Raw("SELECT token_id AS token, token_seen_at AS seen FROM users WHERE token_id IS NOT NULL").Scan(&held).Error
+	err := l.w.Gorm().WithContext(l.ctx).Raw("SELECT token_id AS token, token_seen_at AS seen FROM users WHERE token_id IS NOT NULL " +
+		"UNION ALL SELECT token_id, token_seen_at FROM user_slots WHERE token_id IS NOT NULL").Scan(&held).Error
 	if err != nil {
 		rt.Fatal(err)
 	}
 	rows := map[idworker.ID]time.Time{}
 	for _, row := range held {
 		rows[idworker.ID(row.Token)] = time.UnixMilli(row.Seen).UTC()
+		if row.Seen == 0 { // that of an impersonation, which is never used
+			rows[idworker.ID(row.Token)] = idworker.Default().Time(idworker.ID(row.Token))
+		}
 	}
 	return rows
 }

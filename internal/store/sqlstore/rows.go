@@ -56,6 +56,7 @@ type tokenRow struct {
 	RowID           int64 // the key of the row in its table
 	Slot            session.Slot
 	UserID          int64
+	ActID           sql.NullInt64 // the admin of an impersonation
 	Username        string
 	Role            string
 	PasswordVersion int64
@@ -85,7 +86,7 @@ type tokenRow struct {
 }
 
 // tokenColumns are those of slot 0.
-const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, username, role, password_version, disabled_at, " + keptColumns
+const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, NULL AS act_id, username, role, password_version, disabled_at, " + keptColumns
 
 // keptColumns are those that each slot has.
 const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
@@ -95,6 +96,9 @@ const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_flo
 func (r *tokenRow) current(asOf time.Time) session.Session {
 	s := r.session(r.TokenID.Int64, r.TokenHash, asOf)
 	s.Seen = fromMillis(r.TokenSeenAt.Int64)
+	if s.Act != 0 {
+		s.Seen = layout.Time(s.ID)
+	}
 	switch {
 	case r.DisabledAt.Valid:
 		s.Ended = session.Disabled
@@ -117,7 +121,7 @@ func (r *tokenRow) ended(asOf time.Time) session.Session {
 
 func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Session {
 	s := session.Session{
-		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf, Slot: r.Slot,
+		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf, Slot: r.Slot, Act: idworker.ID(r.ActID.Int64),
 	}
 	copy(s.Hash[:], hash)
 	if id != 0 && r.DeviceTokenID.Int64 == id {

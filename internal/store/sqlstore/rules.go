@@ -78,7 +78,7 @@ func (r *ruleRow) judge(s *session.Session) (why session.Reason, certain bool) {
 // expiry is what the policy makes of a login.
 func (r *ruleRow) expiry(s *session.Session) policy.Expiry {
 	p := r.policy()
-	return p.For(s.Device.ClassName(), s.Role)
+	return s.Expiry(&p)
 }
 
 // use is the time of last use of a login that is used then and whose row says

@@ -42,7 +42,7 @@ var slotColumns = slotKeys + ofUser("username") + ", " + ofUser("role") + ", " +
 // ownColumns are slotColumns without what is on the row of the user.
 const ownColumns = slotKeys + keptColumns
 
-const slotKeys = "id AS row_id, slot, user_id, "
+const slotKeys = "id AS row_id, slot, user_id, act_id, "
 
 func ofUser(column string) string {
 	return "(SELECT users." + column + " FROM users WHERE users.id = user_slots.user_id) AS " + column
@@ -158,18 +158,18 @@ func lastDevices(rows []tokenRow) []*session.Device {
 	last := make([]*session.Device, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		if id := max(r.TokenID.Int64, r.EndedTokenID.Int64); id != 0 {
+		if id := max(r.TokenID.Int64, r.EndedTokenID.Int64); id != 0 && !r.ActID.Valid {
 			last = append(last, r.session(id, nil, time.Time{}).Device)
 		}
 	}
 	return last
 }
 
-// held are the sessions that rows have.
+// held are the sessions that rows have of the user: an impersonation is none.
 func held(rows []tokenRow, asOf time.Time) []session.Session {
 	list := make([]session.Session, 0, len(rows))
 	for i := range rows {
-		if rows[i].TokenID.Valid {
+		if rows[i].TokenID.Valid && !rows[i].ActID.Valid {
 			list = append(list, rows[i].current(asOf))
 		}
 	}

@@ -99,6 +99,10 @@ func (s *Sweeps) clear(tx *gorm.DB, m sweep.Marks, stage sweep.Stage, found []sw
 	}
 	var held []sweep.Login
 	for _, table := range []string{usersTable, slotsTable} {
+		if table == slotsTable && stage == sweep.Idle { // an impersonation was never used, and lives for its time
+			oldest := sweep.MarksOf(fromMillis(now.Now).Add(-session.ActLife), time.Time{}, 0).Issued
+			still += fmt.Sprintf(" AND (token_seen_at > 0 OR token_id + 0 <= %d)", int64(oldest))
+		}
 		of, err := s.clearIn(tx, table, found, still, mark, why)
 		if err != nil {
 			return 0, err
@@ -124,11 +128,14 @@ func (s *Sweeps) clearIn(tx *gorm.DB, table string, found []sweep.Login, still s
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	user := "user_id"
-	if table == usersTable {
+	user, reason := "user_id", "?"
+	switch {
+	case table == usersTable:
 		user = "id"
+	case why == session.Idle: // an impersonation is never idle
+		reason = "CASE WHEN token_seen_at = 0 THEN '" + string(session.Expired) + "' ELSE ? END"
 	}
-	rows, err := tx.Raw("SELECT id, "+user+", token_id, 0 AS value FROM "+table+" WHERE id IN ("+list(ids)+")"+still+s.DB.d.skipLocked, mark).Rows()
+	rows, err := tx.Raw("SELECT id, "+user+", token_id, COALESCE(token_seen_at, 0) AS value FROM "+table+" WHERE id IN ("+list(ids)+")"+still+s.DB.d.skipLocked, mark).Rows()
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +155,7 @@ func (s *Sweeps) clearIn(tx *gorm.DB, table string, found []sweep.Login, still s
 	// SET from left to right. The sum hides the column from the planner, which
 	// could otherwise walk all that is stale for each batch.
 	done := tx.Exec("UPDATE "+table+" SET token_floor = "+s.DB.d.max+"(token_floor, token_id), "+
-		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = ?, "+
+		"ended_token_id = token_id, ended_token_hash = token_hash, ended_reason = "+reason+", "+
 		"token_id = NULL, token_hash = NULL, token_seen_at = NULL WHERE id IN ("+list(ids)+")"+still, string(why), mark)
 	if done.Error == nil && done.RowsAffected != int64(len(held)) {
 		return nil, errMoved

@@ -79,7 +79,8 @@ func (s *Sessions) touch(tx *gorm.DB, seen map[idworker.ID]time.Time, gap time.D
 			if gap >= shortest {
 				least = max(gap, now.expiry(&got).Touch)
 			}
-			if at := seen[got.ID].UnixMilli(); at >= got.Seen.UnixMilli()+least.Milliseconds() {
+			// No use of an impersonation counts.
+			if at := seen[got.ID].UnixMilli(); got.Act == 0 && at >= got.Seen.UnixMilli()+least.Milliseconds() {
 				rows[got.ID] = fromMillis(at)
 				moved[row.table()] = append(moved[row.table()], use{row.RowID, at})
 			}

@@ -1,0 +1,92 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// acts opens sessions in which an admin acts for a user.
+type acts struct {
+	w     *world
+	last  flakepass.Token
+	calls []string
+	err   error
+}
+
+// giveActs has the console offer to act for users.
+func (w *world) giveActs() *acts {
+	a := &acts{w: w}
+	w.ui.Acts, w.ui.Impersonation = a, true
+	w.h = w.ui.Handler()
+	return a
+}
+
+func (a *acts) Impersonate(_ context.Context, by audit.Actor, id idworker.ID, reason string) (session.Opened, error) {
+	if err := a.w.proof(); err != nil {
+		return session.Opened{}, err
+	}
+	if strings.TrimSpace(reason) == "" {
+		return session.Opened{}, invalid.Of("reason", account.CodeTooShort, "must say why")
+	}
+	if a.err != nil {
+		return session.Opened{}, a.err
+	}
+	a.calls = append(a.calls, fmt.Sprintf("%d, %q, by %s", id, reason, by.Name))
+	a.last = flakepass.NewToken(412873650192384999)
+	return session.Opened{Token: a.last, Identity: flakepass.Identity{UserID: flakepass.ID(id), Username: "user001", ExpiresAt: a.w.now.Add(time.Hour)}}, nil
+}
+
+// TestAnAdminActsForAUser: with a reason; the token is shown once.
+func TestAnAdminActsForAUser(t *testing.T) {
+	w := newWorld(t)
+	crowd := w.populate(3)
+	a := w.giveActs()
+	c := w.enter()
+	wantText(t, w.see(c, "/console/users/8"), "Act for this user", "/console/users/8/impersonate")
+	page := w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7")
+	wantStatus(t, page, 201)
+	wantText(t, page, a.last.Reveal(), "user001", "shown only now")
+	if len(a.calls) != 1 || a.calls[0] != `8, "ticket 7", by ada` {
+		t.Errorf("got %q", a.calls)
+	}
+	if strings.Contains(w.log.String(), a.last.Reveal()) {
+		t.Error("the log has the token")
+	}
+	page = w.sendForm(c, "/console/users/8/impersonate", "reason", " ")
+	wantStatus(t, page, 422)
+	wantText(t, page, "reason")
+	for _, err := range []error{session.ErrNotUser, account.ErrDisabled} {
+		a.err = err
+		page = w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7")
+		wantStatus(t, page, 403)
+		wantText(t, page, "Nobody may act for this user.")
+	}
+	a.err = nil
+
+	// It is offered for users only, and where it is on.
+	crowd.users[1].Role = account.RoleService
+	wantNoText(t, w.see(c, "/console/users/8"), "Act for this user")
+	crowd.users[1].Role = account.RoleUser
+	w.ui.Impersonation = false
+	wantNoText(t, w.see(c, "/console/users/8"), "Act for this user")
+}
+
+// TestAListSaysWhoActs.
+func TestAListSaysWhoActs(t *testing.T) {
+	w := newWorld(t)
+	crowd := w.populate(3)
+	l := crowd.logins[9001] // of the user 8
+	l.Act, l.Slot = 4711, session.SlotOfAct
+	crowd.logins[9001] = l
+	wantText(t, w.see(w.enter(), "/console/users/8"), "support, by 4711")
+}

@@ -1,0 +1,33 @@
+package main
+
+// impersonations are protections of sessions in which an admin acts for a user.
+func impersonations() []Mutant {
+	const (
+		domain = "internal/domain/session"
+		store  = "internal/store/sqlstore"
+		api    = "internal/edge/httpapi"
+	)
+	act := func(name, file, old, change, in, test string) Mutant {
+		return Mutant{Name: "impersonation: " + name, File: file, Old: old, New: change, Package: in, Test: test}
+	}
+	return []Mutant{
+		act("it lasts as long as a login", domain+"/session.go", "if s.Act != 0 {", "if s.Act < 0 {", domain, "^TestAnImpersonationIsOver"),
+		act("a use of it counts here", domain+"/service.go", "if got.Act != 0 || flakepass.IsPassive(ctx) {", "if flakepass.IsPassive(ctx) {", domain, "^TestAnImpersonationIsOver"),
+		act("a use of it counts in its row", store+"/touch.go", "got.Act == 0 && at >=", "at >=", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
+		act("it takes a place of its user", store+"/slots.go", "rows[i].TokenID.Valid && !rows[i].ActID.Valid {", "rows[i].TokenID.Valid {", store, "^TestAnImpersonation.*/^SQLite$"),
+		act("it invalidates a ticket", store+"/begin.go", "if !rows[i].ActID.Valid {", "if true {", store, "^TestAnImpersonationTakes.*/^SQLite$"),
+		act("it counts as used", store+"/impersonate.go", "const neverUsed = 0", "const neverUsed = 1 << 41", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
+		act("it has the rights of its user", store+"/authorize.go", "case r.Row.ActID.Valid:", "case false:", store, "^TestAnImpersonationChanges.*/^SQLite$"),
+		act("routes of the account take it", api+"/middleware.go", "if who.Act == 0 {", "if who.Act != 0 {", api, "^TestImpersonationWrites"),
+		act("it is for admins and services, too", store+"/begin.go", "case o.Act != 0 && row.Role != string(account.RoleUser):", "case false:", store, "^TestWhoMayNotAct.*/^SQLite$"),
+		act("anybody acts", store+"/impersonate.go", "_, err := s.DB.authorize(tx, o.Record.By, o.Record.Need)\n\treturn err", "return nil", store, "^TestWhoMayNotAct.*/^SQLite$"),
+		act("a token alone opens one", "internal/domain/operator/needs.go", "impersonate:      audit.NeedsProof", "impersonate:      audit.NeedsAdmin", "internal/domain/operator", "^TestActing"),
+		act("it needs no reason", "internal/domain/operator/impersonate.go", `strings.TrimSpace(reason) == ""`, `strings.TrimSpace(reason) == "x"`, "internal/domain/operator", "^TestActing"),
+		act("it outlives the right of its admin", store+"/impersonate.go", "if admin.Role != string(account.RoleAdmin) ||", "if admin.Role == string(account.RoleAdmin) ||", store, "^TestImpersonationsEndWith/./^SQLite$"),
+		act("it is swept while it lives", store+"/sweep.go", "if table == slotsTable && stage == sweep.Idle {", "if table == slotsTable && stage < sweep.Idle {", store, "^TestImpersonationIsSwept.*/^SQLite$"),
+		act("a Remote is told to repeat it", api+"/verifications.go", "if who.Act != 0 {", "if who.Act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
+		act("a Remote takes it for a login", "api/flakepass/remote_call.go", "if v.act != 0 {", "if v.act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
+		act("the signature does not cover it", "api/flakepass/forwardkey.go", `if i != actClaim || c.value(i) != "" {`, "if i != actClaim {", "api/flakepass", "^TestForwardedSaysWhoActs"),
+		act("Redis forgets who acts", "internal/store/redisstore/codec.go", "case s.Act != 0 && s.Alive() && s.Slot != 0:", "case s.Act < 0:", "internal/store/redisstore", "^TestCodecKeepsWhoActs"),
+	}
+}

@@ -1,0 +1,118 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// An impersonation is in the last slot of its user: see [session.SlotOfAct]. Its row says
+// that it was never used, so that each count of sessions that were used lately, each sample
+// and each estimate passes it by, and that a release which does not know it refuses it.
+const neverUsed = 0
+
+// readyForActs notes that there may be further slots, so that whoever looks for a session
+// looks there, too. It fails with a [*policy.OlderInstanceError].
+func (s *Sessions) readyForActs(ctx context.Context) error {
+	if s.DB.further.Load() {
+		return nil
+	}
+	if err := (&Settings{DB: s.DB}).older(ctx); err != nil {
+		return err
+	}
+	if err := s.DB.exec(ctx, "UPDATE settings SET slots = "+s.DB.d.max+"(slots, 1) WHERE scope = 'global'"); err != nil {
+		return err
+	}
+	_, err := s.DB.floor(s.DB.gorm.WithContext(ctx), "")
+	return err
+}
+
+// mayAct checks the right to an impersonation.
+func (s *Sessions) mayAct(tx *gorm.DB, o session.Opening) error {
+	if o.Record == nil || o.Record.By.ID != o.Act {
+		return errUnstated
+	}
+	_, err := s.DB.authorize(tx, o.Record.By, o.Record.Need)
+	return err
+}
+
+// actOf is the impersonation in rows, alone, if there is one; or whatever an earlier
+// release has put in its slot.
+func actOf(rows []tokenRow, asOf time.Time) []session.Session {
+	row := inSlot(rows, session.SlotOfAct)
+	if row == nil || !row.TokenID.Valid {
+		return nil
+	}
+	return []session.Session{row.current(asOf)}
+}
+
+// putAct is put for an impersonation.
+func (s *Sessions) putAct(tx *gorm.DB, o session.Opening, rows []tokenRow, slot session.Slot, _ time.Time) error {
+	if err := s.DB.lockUser(tx, o.UserID); err != nil {
+		return err
+	}
+	row := inSlot(rows, slot)
+	if row == nil {
+		return tx.Exec("INSERT INTO user_slots (id, user_id, slot, act_id, token_id, token_hash, token_seen_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			int64(o.ID), int64(o.UserID), int64(slot), int64(o.Act), int64(o.ID), o.Hash[:], neverUsed).Error
+	}
+	stamp := ", " + s.DB.d.stampNow()
+	if row.TokenID.Valid {
+		stamp = "" // the end has it
+	}
+	done := tx.Exec("UPDATE user_slots SET act_id = ?, token_id = ?, token_hash = ?, token_seen_at = ?"+stamp+" WHERE "+unmoved,
+		int64(o.Act), int64(o.ID), o.Hash[:], neverUsed, row.RowID, 0)
+	if done.Error == nil && done.RowsAffected != 1 {
+		return errMoved
+	}
+	return done.Error
+}
+
+// endActs ends the impersonations of a user who was an admin, and returns them as they are
+// then. The transaction has changed or locked the row of that user: no other begins
+// meanwhile, because each needs the right of its admin in its own transaction.
+func (s *Sessions) endActs(tx *gorm.DB, admin tokenRow, asOf time.Time) ([]session.Session, error) {
+	if admin.Role != string(account.RoleAdmin) || !s.DB.further.Load() {
+		return nil, nil
+	}
+	var rows []tokenRow
+	err := tx.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND token_id IS NOT NULL ORDER BY id"+s.DB.d.forRead, admin.UserID).Scan(&rows).Error
+	if err != nil {
+		return nil, err
+	}
+	ended, err := s.endSlots(tx, rows, session.Ending{Reason: session.Revoked}, 0, asOf)
+	for i := range ended {
+		ended[i].Ended = session.Revoked
+	}
+	return ended, err
+}
+
+// restampAll is restamp for a user, and for those for whom the user acted.
+func (s *Sessions) restampAll(ctx context.Context, user idworker.ID, ended []session.Session, start time.Time) error {
+	users := map[idworker.ID]bool{user: true}
+	for i := range ended {
+		users[ended[i].UserID] = true
+	}
+	for id := range users {
+		if err := s.restamp(ctx, int64(id), start); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stillInOneSlot fails if there may be further slots since the row of a user was read as
+// if there were none. The settings stay as they are until the commit.
+func (s *Sessions) stillInOneSlot(tx *gorm.DB) error {
+	var slots []int
+	err := tx.Raw("SELECT slots FROM settings WHERE scope = 'global'" + s.DB.d.forShare).Scan(&slots).Error
+	if err == nil && len(slots) == 1 && slots[0] > 0 {
+		err = errMoved
+	}
+	return err
+}
