@@ -27,6 +27,10 @@ const (
 	HashesExported  Action = "user.hashes_exported"
 	UserDisabled    Action = "user.disabled"
 	UserEnabled     Action = "user.enabled"
+	UserDeleted     Action = "user.deleted"            // by an operator, or when the grace period of a person was over
+	UserPurged      Action = "user.purged"             // nothing is left that names the person
+	DeletionAsked   Action = "user.deletion_asked"     // by the person
+	DeletionOff     Action = "user.deletion_cancelled" // by a login of the person, or because no admin would be left
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
 	PasswordReset   Action = "user.password_reset"   // by an operator

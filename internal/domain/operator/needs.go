@@ -33,6 +33,7 @@ const (
 	exportHashes
 	createKey
 	revokeKey
+	deleteUser
 	verbCount // how many there are
 )
 
@@ -59,6 +60,7 @@ var needs = [verbCount]audit.Need{
 	exportHashes:     audit.NeedsProof,
 	createKey:        audit.NeedsProof,
 	revokeKey:        audit.NeedsAdmin,
+	deleteUser:       audit.NeedsProof,
 }
 
 // create is the verb that makes an account with that role.
