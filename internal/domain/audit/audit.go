@@ -31,6 +31,7 @@ const (
 	UserPurged      Action = "user.purged"             // nothing is left that names the person
 	DeletionAsked   Action = "user.deletion_asked"     // by the person
 	DeletionOff     Action = "user.deletion_cancelled" // by a login of the person, or because no admin would be left
+	DataExported    Action = "user.data_exported"      // by the person, of what is kept of the person
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
 	PasswordReset   Action = "user.password_reset"   // by an operator

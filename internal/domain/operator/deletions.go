@@ -70,11 +70,11 @@ type DeletionStore interface {
 // An AskedStore has the users who have asked for their account to be deleted. DeleteAsked
 // deletes one who did so before that time and has not logged in since, and returns the
 // sessions that ended; it fails with [account.ErrNotFound], and with [account.ErrLastAdmin].
-// KeepAsked cancels a deletion.
+// KeepAsked cancels the deletion of such a user.
 type AskedStore interface {
 	AskedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error)
 	DeleteAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) ([]session.Session, error)
-	KeepAsked(ctx context.Context, id idworker.ID, e audit.Event) error
+	KeepAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) error
 }
 
 // Deletions does what is due about accounts: it deletes those whose owners have asked for it
@@ -83,7 +83,7 @@ type AskedStore interface {
 type Deletions struct {
 	Store DeletionStore
 	Asked AskedStore
-	Ends  session.Publisher
+	Ends  session.Publisher // gets each login that ends by that; nil for a command
 	// Keep is how long the row of a deleted user stays, at least [LeastRetention]; Grace is
 	// how long a person can come back.
 	Keep, Grace time.Duration
@@ -169,11 +169,14 @@ func (d *Deletions) deleteAsked(ctx context.Context, u *account.User, before tim
 			reason = "the last enabled admin"
 		}
 		e.Action, e.Reason = audit.DeletionOff, reason
-		return d.Asked.KeepAsked(ctx, u.ID, e)
+		return d.Asked.KeepAsked(ctx, u.ID, before, e)
 	case err != nil:
 		return err
 	}
 	d.Log.InfoContext(ctx, "user deleted", "user_id", u.ID, "by", "grace period", "event", audit.UserDeleted)
+	if d.Ends == nil {
+		return nil
+	}
 	return session.PublishAll(ctx, d.Ends, ended)
 }
 

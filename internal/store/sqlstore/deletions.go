@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -80,7 +81,11 @@ func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow)
 // withdrawAll ends the one-time link and the service keys of a user, whose row it locks
 // first, as all do that write these.
 func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
-	if _, err := u.lockVersion(tx, id); err != nil {
+	_, err := u.lockVersion(tx, id)
+	if errors.Is(err, account.ErrNotFound) {
+		return errMoved // somebody else has deleted it since the row was read
+	}
+	if err != nil {
 		return err
 	}
 	if err := tx.Exec("DELETE FROM password_resets WHERE user_id = ?", int64(id)).Error; err != nil {
@@ -91,12 +96,12 @@ func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
 
 // AskDeletion notes that a user wants the account to be deleted, and ends the logins. It
 // returns the sessions that ended. It fails with [account.ErrNotFound], with
-// [account.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
+// [audit.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
 // be left.
 func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.Role == string(account.RoleService) {
-			return accountChange{}, account.ErrRole
+			return accountChange{}, audit.ErrRole
 		}
 		return accountChange{
 			set: "deletion_asked_at = " + u.DB.d.now, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
@@ -108,11 +113,11 @@ func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) 
 	return ended, nil
 }
 
-// KeepAsked cancels the deletion for which a user has asked, with its event; it does nothing
-// where there is none.
-func (u *Users) KeepAsked(ctx context.Context, id idworker.ID, e audit.Event) error {
+// KeepAsked cancels the deletion for which a user has asked before that time, with its event;
+// it does nothing where there is none.
+func (u *Users) KeepAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ? AND deletion_asked_at IS NOT NULL AND "+notDeleted, int64(id))
+		done := tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ? AND deletion_asked_at < ? AND "+notDeleted, int64(id), before.UnixMilli())
 		if done.Error == nil && done.RowsAffected == 0 {
 			return errAlready
 		}

@@ -172,6 +172,9 @@ func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, ha
 			},
 		}, nil
 	})
+	if errors.Is(err, account.ErrNotFound) {
+		err = account.ErrReset // deleted meanwhile
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: use reset: %w", err)
 	}
