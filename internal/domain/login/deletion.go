@@ -11,7 +11,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -59,9 +58,6 @@ func (s *Service) AskDeletion(ctx context.Context, c *Client) (due time.Time, er
 	return s.Now().Add(s.Grace).UTC().Truncate(time.Millisecond), err
 }
 
-// exports is how often people may have their data, so that nobody keeps the database busy.
-var exports = limit.Rule{Count: 5, Per: time.Hour}
-
 // MostEvents is how many entries of the record an export has at most, the newest.
 const MostEvents = 5000
 
@@ -83,7 +79,7 @@ type Copy struct {
 // [*ratelimit.LimitedError].
 func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", err) }
-	now := s.Now()
+	now, exports := s.Now(), ratelimit.Exports()
 	done, err := s.Past.List(ctx, audit.Filter{Action: audit.DataExported, Target: c.By.ID, Since: now.Add(-exports.Per), Limit: exports.Count})
 	if err != nil {
 		return failed(err)

@@ -61,7 +61,7 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	got := []any{
 		c.Listen, c.OpsListen, c.DataDir, c.Database.Kind, c.Database.Path, c.Database.URL.IsZero(), c.Redis.IsZero(), c.Worker,
 		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
-		c.HashWorkers, c.CacheEntries, c.AuditExpiry, c.AuditLogins, c.AuditRetention,
+		c.HashWorkers, c.CacheEntries, c.AuditExpiry, c.AuditLogins, c.AuditRetention, c.DeleteRetention, c.SelfDeletion, c.SelfDeletionGrace,
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
@@ -85,6 +85,7 @@ var everything = map[string]string{
 	"second_factor":     "admins",
 	"second_factor_key": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
 	"audit_expiry":      "on", "audit_logins": "off", "audit_retention": "720h",
+	"delete_retention": "48h", "self_deletion": "on", "self_deletion_grace": "24h",
 	"breached_passwords": "/srv/pwned.txt", "public_url": "https://auth.example.org",
 }
 
