@@ -123,6 +123,37 @@ func TestDeletedIsNotFound(t *testing.T) {
 	})
 }
 
+// TestDeletionAgainNeedsTheSame: that a user is deleted already is told to those only who may
+// delete.
+func TestDeletionAgainNeedsTheSame(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root := w.admin(t, "root")
+		user, s := w.user(t, "ada"), w.begin(t, root)
+		by := audit.Actor{ID: root, Session: s.ID, Name: "root", Via: audit.ViaAPI}
+		del := func() error {
+			_, err := w.users.Delete(t.Context(), user, "ada", audit.Event{ID: w.ids.next(0), By: by, Need: audit.NeedsProof, Action: audit.UserDeleted, Target: audit.AboutUser(user, "ada")})
+			return err
+		}
+		w.run(t, "UPDATE users SET token_proved_at = token_proved_at - 660000 WHERE id = ?", int64(root))
+		if err := del(); !errors.Is(err, audit.ErrUnproven) {
+			t.Errorf("without a proof: %v", err)
+		}
+		if _, err := w.users.ByID(t.Context(), user); err != nil {
+			t.Error(err)
+		}
+		if _, err := w.delete(t.Context(), user, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		if err := del(); !errors.Is(err, audit.ErrUnproven) {
+			t.Errorf("again, without a proof: %v", err)
+		}
+		w.run(t, "UPDATE users SET token_proved_at = token_proved_at + 660000 WHERE id = ?", int64(root))
+		if err := del(); err != nil {
+			t.Errorf("again: %v", err)
+		}
+	})
+}
+
 // TestLastAdminIsNotDeleted by an operator, by asking for it, or when the grace period is over.
 func TestLastAdminIsNotDeleted(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
