@@ -103,7 +103,7 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 		c.Want(c.Do("POST", fmt.Sprint("/v1/admin/users/", one["id"], "/logout"), `{"reason":"root said so"}`, e2e.Bearer(root)), 204, "")
 		token = c.Login("ada", password)
 
-		api, err := client.New("http://"+strings.TrimPrefix(a.Public, "http://"), client.Options{Token: own(token)})
+		api, err := client.New(client.Options{URL: "http://" + strings.TrimPrefix(a.Public, "http://"), Token: own(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,6 +120,10 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 				t.Errorf("the export has %q", secret)
 			}
 		}
+		db := d.SQL(t)
+		e2e.Execute(t, db, "UPDATE users SET token_proved_at = token_proved_at - 660000 WHERE username = 'ada'")
+		c.Want(c.Do("GET", "/v1/me/export", "", e2e.Bearer(token)), 403, "reauthentication_required")
+		c.Want(c.Do("POST", "/v1/me/reauthenticate", e2e.Object("password", password), e2e.Bearer(token)), 204, "")
 		for range 4 {
 			c.Want(c.Do("GET", "/v1/me/export", "", e2e.Bearer(token)), 200, "")
 		}

@@ -385,6 +385,24 @@ func TestPurgeLeavesNoName(t *testing.T) {
 	})
 }
 
+// TestPurgeIsNotEarly: the transaction looks once more.
+func TestPurgeIsNotEarly(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user, lives := w.user(t, "ada"), w.user(t, "bob")
+		if _, err := w.delete(t.Context(), user, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []idworker.ID{user, lives} {
+			if err := w.users.Purge(t.Context(), id, time.Now().Add(-time.Hour), w.eventOf(audit.UserPurged, id)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if w.number(t, "SELECT COUNT(*) FROM users") != 2 || w.recorded(t, audit.UserPurged) != 0 {
+			t.Error("purged")
+		}
+	})
+}
+
 // wantNowhere reads every column of every table.
 func (w *world) wantNowhere(t *testing.T, name string, user idworker.ID) {
 	t.Helper()
