@@ -21,7 +21,6 @@ import (
 // TestDeletedUserIsOutOnEveryProcess: what an operator deletes on one process, no token, no
 // password, no link and no key of any other opens; and another ID or another name deletes nobody.
 func TestDeletedUserIsOutOnEveryProcess(t *testing.T) {
-	t.Parallel()
 	e2e.OnBothStores(t, func(t *testing.T, d *e2e.Deployment) {
 		a, b := d.Start(t), d.Start(t)
 		here, there := e2e.NewClient(t, a.Public), e2e.NewClient(t, b.Public)
@@ -91,7 +90,6 @@ func TestDeletedUserIsOutOnEveryProcess(t *testing.T) {
 // TestPeopleLeaveAndTakeTheirData: an export has nothing of anybody else, and no secret; who
 // has asked to be deleted is out at once, and comes back by a login.
 func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
-	t.Parallel()
 	e2e.OnBothStores(t, func(t *testing.T, d *e2e.Deployment) {
 		a := d.Start(t, "FLAKEPASS_SELF_DELETION", "on")
 		c := e2e.NewClient(t, a.Public)
