@@ -362,10 +362,11 @@ func TestPurgeLeavesNoName(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := w.deletions(time.Hour)
+		w.run(t, "UPDATE users SET deleted_at = deleted_at - 82800000 WHERE id = ?", int64(user)) // 23 hours
 		if d.AfterSweep(t.Context()); w.number(t, "SELECT COUNT(*) FROM users WHERE id = ?", int64(user)) != 1 {
 			t.Fatal("purged before its time")
 		}
-		w.run(t, "UPDATE users SET deleted_at = deleted_at - 86400001 WHERE id = ?", int64(user))
+		w.run(t, "UPDATE users SET deleted_at = deleted_at - 3600001 WHERE id = ?", int64(user))
 		if n, err := w.users.Forget(t.Context(), account.User{ID: user, Username: name}, 200); err != nil || n != 200 { // and the instance dies
 			t.Fatalf("%d, %v", n, err)
 		}
