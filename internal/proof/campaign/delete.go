@@ -34,12 +34,12 @@ func (o *operator) delete(ctx context.Context, p *person) {
 	o.wait(ctx, o.some(2))
 	for {
 		deleted := 0
-		err := o.database.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM users WHERE deleted_at IS NOT NULL AND id = "+p.id).Scan(&deleted)
+		err := o.database.db.QueryRowContext(ctx, "SELECT COUNT(*) FROM users WHERE deleted_at IS NOT NULL AND id = ?", p.id).Scan(&deleted)
 		if ctx.Err() != nil || err == nil && deleted == 0 {
 			return // it was not done
 		}
 		if err == nil {
-			_, err = o.database.db.ExecContext(ctx, fmt.Sprintf("UPDATE users SET username = 'gone%s' WHERE id = %s AND deleted_at IS NOT NULL", p.id, p.id))
+			_, err = o.database.db.ExecContext(ctx, "UPDATE users SET username = ? WHERE id = ? AND deleted_at IS NOT NULL", "gone"+p.id, p.id)
 		}
 		if err == nil {
 			break
@@ -51,7 +51,7 @@ func (o *operator) delete(ctx context.Context, p *person) {
 		answer := o.ask(ctx, o.any(o.rand), request{method: "POST", path: "/v1/register", body: credentials{p.name, password, nil}})
 		var id int64
 		if answer.status == 201 || answer.status == 409 { // made by a try whose answer was lost
-			if err := o.database.db.QueryRowContext(ctx, "SELECT id FROM users WHERE username = '"+p.name+"'").Scan(&id); err == nil {
+			if err := o.database.db.QueryRowContext(ctx, "SELECT id FROM users WHERE username = ?", p.name).Scan(&id); err == nil {
 				p.id = fmt.Sprint(id)
 				return
 			}

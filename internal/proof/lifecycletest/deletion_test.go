@@ -94,12 +94,12 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 		a := d.Start(t, "FLAKEPASS_SELF_DELETION", "on")
 		c := e2e.NewClient(t, a.Public)
 		root, _ := d.Person(t, c, "root", "admin")
-		token, password := d.Person(t, c, "ada", "user")
+		_, password := d.Person(t, c, "ada", "user")
 		service, _ := d.Person(t, c, "billing", "service")
 		list, _ := c.Want(c.Do("GET", "/v1/admin/users?name=ada", "", e2e.Bearer(root)), 200, "").Fields["users"].([]any)
 		one, _ := list[0].(map[string]any)
 		c.Want(c.Do("POST", fmt.Sprint("/v1/admin/users/", one["id"], "/logout"), `{"reason":"root said so"}`, e2e.Bearer(root)), 204, "")
-		token = c.Login("ada", password)
+		token := c.Login("ada", password)
 
 		api, err := client.New(client.Options{URL: "http://" + strings.TrimPrefix(a.Public, "http://"), Token: own(token)})
 		if err != nil {
