@@ -26,10 +26,9 @@ func (u *Users) Delete(ctx context.Context, by audit.Actor, id idworker.ID, user
 	if err := CheckReason(reason); err != nil {
 		return nil, err
 	}
-	other := invalid.Of("username", "mismatch", "must be the name of the user with that ID")
 	name, err := account.NormalizeUsername(username)
 	if err != nil {
-		return nil, other
+		name = username // the store compares
 	}
 	e, err := audit.New(ctx, u.IDs, by, needs[deleteUser], audit.UserDeleted, audit.AboutUser(id, name), reason, nil, nil)
 	if err != nil {
@@ -37,7 +36,7 @@ func (u *Users) Delete(ctx context.Context, by audit.Actor, id idworker.ID, user
 	}
 	ended, err := u.Store.Delete(ctx, id, name, e)
 	if errors.Is(err, account.ErrNotNamed) {
-		return nil, other
+		return nil, invalid.Of("username", "mismatch", "must be the name of the user with that ID")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("operator: delete user: %w", err)

@@ -46,15 +46,15 @@ func deletions() []Mutant {
 		},
 		{
 			Name: "rights: a token alone exports a whole past", File: self + "/deletion.go", Old: "audit.NeedsOwnProof, audit.DataExported", New: "audit.NeedsLogin, audit.DataExported",
-			Package: life, Test: "^TestPeopleLeave.*/SQLite$",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
 			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if len(done) == exports.Count {", New: "if len(done) > exports.Count {",
-			Package: life, Test: "^TestPeopleLeave.*/SQLite$",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
 			Name: "deletions: an export has the reasons of operators", File: "internal/edge/render/mydata.go", Old: "if mine && (out.ByMe || e.Action.Coded()) {", New: "if mine {",
-			Package: life, Test: "^TestPeopleLeave.*/SQLite$",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
+	"github.com/flakepass/flakepass/migrations"
 )
 
 func (w *world) delete(ctx context.Context, user idworker.ID, name string) ([]session.Session, error) {
@@ -432,4 +433,54 @@ func (w *world) wantNowhere(t *testing.T, name string, user idworker.ID) {
 			}
 		}
 	}
+}
+
+// TestPurgeGoesByIndexes: in a long record, what names a person is found by the name, and who
+// is due by when.
+func TestPurgeGoesByIndexes(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		logins := w.crowd(t, 3_000)
+		w.run(t, "UPDATE users SET username = 'zebulon' WHERE id = ?", int64(logins[0]))
+		if _, err := w.delete(t.Context(), logins[0], "zebulon"); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, old_value, new_value) SELECT id, id, username, 'api', 'login.began', 'login', id + 1, username, x'', x'' FROM users")
+		for shift := 1; shift <= 4; shift *= 2 { // most of it is about this very user, and has no name any more
+			w.run(t, "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, old_value, new_value) SELECT id + ?, ?, '', 'api', 'login.began', 'user', ?, '', x'', x'' FROM audit_events", shift<<8, int64(logins[0]), int64(logins[0]))
+		}
+		w.exec(t, map[migrations.Dialect]string{migrations.SQLite: "ANALYZE", migrations.MySQL: "ANALYZE TABLE audit_events, users"}[w.Dialect()])
+		spy := w.spy(t)
+		if n, err := w.users.Forget(t.Context(), account.User{ID: logins[0], Username: "zebulon"}, 200); err != nil || n == 0 {
+			t.Fatal(n, err)
+		}
+		_, asked := w.users.AskedBefore(t.Context(), start, 100)
+		_, deleted := w.users.DeletedBefore(t.Context(), start, 100)
+		if err := errors.Join(asked, deleted); err != nil {
+			t.Fatal(err)
+		}
+		looked := 0
+		for _, s := range spy.take() {
+			want := ""
+			switch {
+			case strings.Contains(s.text, "WHERE actor = "):
+				want = "audit_events_actor_name"
+			case strings.Contains(s.text, "WHERE target = "):
+				want = "audit_events_target_name"
+			case strings.Contains(s.text, "target_id = 0"):
+				want = "audit_events_target"
+			case strings.Contains(s.text, "deleted_at < "):
+				want = "users_deleted_at"
+			case strings.Contains(s.text, "deletion_asked_at < "):
+				want = "users_deletion_asked_at"
+			default:
+				continue // a row by its key, or a small table
+			}
+			if looked++; !strings.Contains(strings.Join(w.searches(t, s), " "), want) {
+				t.Errorf("%.120s does not go by %s", s.text, want)
+			}
+		}
+		if looked != 5 {
+			t.Errorf("%d statements looked at", looked)
+		}
+	})
 }
