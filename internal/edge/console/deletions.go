@@ -37,6 +37,10 @@ const doDelete = "delete_me"
 
 // deleteMe asks for the deletion of the own account, and leads to the login.
 func (u *UI) deleteMe(q *request, form url.Values) {
+	if u.Own.Grace == 0 { // the page has no such form
+		q.message(http.StatusBadRequest, q.t.message("bad_request"))
+		return
+	}
 	again := func(status int, problems ...string) {
 		q.showAccount(status, accountView{Problems: problems, At: doDelete})
 	}

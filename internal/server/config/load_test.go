@@ -65,7 +65,7 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
-		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false, true, 400 * 24 * time.Hour,
+		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false, true, 400 * 24 * time.Hour, 30 * 24 * time.Hour, false, 14 * 24 * time.Hour,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults are\n%v, want\n%v", got, want)
