@@ -52,6 +52,8 @@ const (
 	SessionLimit Code = "session_limit"
 	TicketOver   Code = "ticket_over"
 	LastAdmin    Code = "last_admin"
+	// SelfDeletionOff: people do not delete their own accounts at this server.
+	SelfDeletionOff Code = "self_deletion_off"
 
 	// Of a second factor.
 	SecondFactorRequired    Code = "second_factor_required"

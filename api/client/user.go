@@ -102,3 +102,15 @@ func (c *Client) LogoutUser(ctx context.Context, id flakepass.ID, how LogoutHow)
 func (c *Client) Stats(ctx context.Context) (wire.Stats, error) {
 	return get[wire.Stats](ctx, c, read("/v1/admin/stats", nil))
 }
+
+// DeleteUser deletes a user, who has to have that name, so that a mistaken ID deletes nobody;
+// it ends all logins of the user. To delete a user again is no error until the purge. It fails
+// with [NotFound], [ValidationFailed] for another name, [LastAdmin] or
+// [ReauthenticationRequired]. within is as [Client.Logout] returns it. After any other error
+// assume that the user is still there, and try again.
+func (c *Client) DeleteUser(ctx context.Context, id flakepass.ID, username, reason string) (within time.Duration, err error) {
+	return c.act(ctx, http.MethodDelete, "/v1/admin/users/"+id.String(), struct {
+		Username string `json:"username"`
+		Reason   string `json:"reason,omitempty"`
+	}{username, reason}, repeatable)
+}

@@ -30,6 +30,9 @@ var (
 	// ErrHasAdmin means that there is an admin already, where only the first was
 	// to be made.
 	ErrHasAdmin = errors.New("there is an admin already")
+	// ErrNotNamed means that the user with the ID has another name than the one that was
+	// given to confirm a deletion.
+	ErrNotNamed = errors.New("another user than the one that is named")
 	// ErrLastAdmin means that no enabled admin would be left.
 	ErrLastAdmin = errors.New("the last enabled admin")
 	// ErrWrong means no such name, or not its password. The two are not kept
@@ -116,8 +119,14 @@ type User struct {
 	SecondFactorAt time.Time
 
 	DisabledAt time.Time // zero when enabled
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
+	// DeletionAskedAt is when the user asked for the account to be deleted; zero if the user
+	// did not, or has logged in since.
+	DeletionAskedAt time.Time
+	// Deleted is set only where an account that was deleted is looked for: its name and its
+	// external ID are taken until the purge.
+	Deleted   bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
 
 	// Arrival is not kept. It says that another system has just accepted the password, and
 	// that the row is not written yet.

@@ -27,6 +27,11 @@ const (
 	HashesExported  Action = "user.hashes_exported"
 	UserDisabled    Action = "user.disabled"
 	UserEnabled     Action = "user.enabled"
+	UserDeleted     Action = "user.deleted"            // by an operator, or when the grace period of a person was over
+	UserPurged      Action = "user.purged"             // nothing is left that names the person
+	DeletionAsked   Action = "user.deletion_asked"     // by the person
+	DeletionOff     Action = "user.deletion_cancelled" // by a login of the person, or because no admin would be left
+	DataExported    Action = "user.data_exported"      // by the person, of what is kept of the person
 	RoleChanged     Action = "user.role_changed"
 	PasswordChanged Action = "user.password_changed" // by the user, who knew the one before
 	PasswordReset   Action = "user.password_reset"   // by an operator
@@ -105,6 +110,7 @@ type Event struct {
 	Reason string          // what the actor gave as one
 	Old    json.RawMessage // nil where there is none
 	New    json.RawMessage
+	Sum    bool // New names several people: the store finds such events. It is not read back
 }
 
 // Limits of an event, in characters and bytes, as the schema has them.

@@ -167,7 +167,7 @@ func (c *counts) events() (all []Event) {
 			all = append(all, Event{By: s.By, Action: k.action, Target: s.Target, Reason: s.Reason, New: value})
 		}
 		for of, s := range r.sums {
-			all = append(all, Event{By: Actor{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value()})
+			all = append(all, Event{By: Actor{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value(), Sum: true})
 		}
 	}
 	slices.SortFunc(all, func(a, b Event) int {

@@ -61,6 +61,7 @@ var reasons = []struct {
 	{ErrNoRoom, "session_limit", false},
 	{secondfactor.ErrTicket, "ticket_over", false},
 	{secondfactor.ErrOff, "second_factor_off", false},
+	{ErrDeletionOff, "self_deletion_off", false},
 	{secondfactor.ErrEnrolled, "second_factor_enrolled", false},
 	{secondfactor.ErrNotEnrolled, "second_factor_not_enrolled", false},
 }

@@ -141,6 +141,12 @@ type Service struct {
 	Held     Held
 	Store    session.Publisher // gets each login that a new password ends
 
+	Leaving Leaving
+	Past    Past
+	// Grace is how long people who have asked for their account to be deleted can come back;
+	// zero where they cannot ask.
+	Grace time.Duration
+
 	Codes   Codes
 	Factors Factors
 

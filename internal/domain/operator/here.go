@@ -43,6 +43,14 @@ func (h here) compare(n *newcomer, rest *dry) (conflicts []invalid.Field, found 
 		}
 	}
 	k := h.byName[n.user.Username]
+	for _, d := range []struct {
+		k     *known
+		field string
+	}{{k, "username"}, {h.byExternalID[n.user.ExternalID], "external_id"}} {
+		if d.k != nil && d.k.Deleted {
+			return []invalid.Field{{Field: d.field, Code: CodeConflict, Message: "is of an account that was deleted, until that is purged"}}, true
+		}
+	}
 	if k == nil {
 		if other := h.byExternalID[n.user.ExternalID]; other != nil {
 			conflict(true, "username")

@@ -34,6 +34,7 @@ const (
 	createKey
 	revokeKey
 	impersonate
+	deleteUser
 	verbCount // how many there are
 )
 
@@ -61,6 +62,7 @@ var needs = [verbCount]audit.Need{
 	createKey:        audit.NeedsProof,
 	revokeKey:        audit.NeedsAdmin,
 	impersonate:      audit.NeedsProof,
+	deleteUser:       audit.NeedsProof,
 }
 
 // create is the verb that makes an account with that role.

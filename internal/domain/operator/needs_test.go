@@ -64,6 +64,10 @@ func TestEachVerbAsksForItsRights(t *testing.T) {
 			_, err := d.users.RemoveSecondFactor(t.Context(), by, d.rows[0].ID, "")
 			return err
 		}},
+		"deletes": {audit.NeedsProof, func(d *drawer) error {
+			_, err := d.users.Delete(t.Context(), by, d.rows[0].ID, d.rows[0].Username, "")
+			return err
+		}},
 		"ends a login": {audit.NeedsAdmin, func(d *drawer) error {
 			_, err := d.sessions.End(t.Context(), by, d.logins[0].ID, "")
 			return err

@@ -41,12 +41,15 @@ type Accounts interface {
 // If decide changes nothing, nothing changes, and sessions
 // that ended when the same was asked before may be returned once more. It fails
 // with [account.ErrNotFound] or [account.ErrLastAdmin]. ResetPassword returns
-// [account.ErrStale] unless the password is of that version.
+// [account.ErrStale] unless the password is of that version. Delete marks a user with that
+// name as deleted, and ends all that could log in; it fails with [account.ErrNotFound],
+// [account.ErrNotNamed] or [account.ErrLastAdmin].
 type UserStore interface {
 	Create(ctx context.Context, u account.User, events ...audit.Event) error
 	Change(ctx context.Context, id idworker.ID, decide func(account.User) (account.User, []audit.Event, error)) (
 		before, after account.User, ended []session.Session, err error)
 	ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error)
+	Delete(ctx context.Context, id idworker.ID, username string, e audit.Event) ([]session.Session, error)
 }
 
 // Users are the verbs about people. Set the fields once, before use.

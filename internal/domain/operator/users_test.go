@@ -322,6 +322,18 @@ func (d *desk) ResetPassword(_ context.Context, id idworker.ID, _ int64, _ accou
 	return d.end(func(s session.Session) bool { return s.UserID == id }), nil
 }
 
+func (d *desk) Delete(_ context.Context, id idworker.ID, username string, e audit.Event) ([]session.Session, error) {
+	u, err := d.ByID(context.Background(), id)
+	if err == nil && u.Username != username {
+		err = account.ErrNotNamed
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.events = append(d.events, e)
+	return d.end(func(s session.Session) bool { return s.UserID == id }), nil
+}
+
 func (d *desk) Authorize(_ context.Context, _ audit.Actor, need audit.Need) error {
 	d.needed = append(d.needed, need)
 	return d.denied

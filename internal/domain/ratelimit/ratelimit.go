@@ -86,6 +86,10 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("ratelimit: %s: more than %d at once", e.Policy, e.Most)
 }
 
+// Exports is how often a user may have the own data. It is no limit of the policy: it guards
+// the database, and the record counts it.
+func Exports() limit.Rule { return limit.Rule{Count: 5, Per: time.Hour} }
+
 // A LimitedError says that an attempt was not made. It is the same whether or
 // not there is such an account.
 type LimitedError struct {

@@ -19,6 +19,9 @@ type Opened struct {
 	Token    flakepass.Token
 	Identity flakepass.Identity
 	Replaced []idworker.ID // the logins that ended for it and had lived until then
+	// DeletionCancelled means that the user had asked for the account to be deleted, and
+	// that the login has cancelled that.
+	DeletionCancelled bool
 	// NewDevice is that of [Begun].
 	NewDevice bool
 }
@@ -36,6 +39,12 @@ func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, pa
 		o.Record = &Record{By: by, Need: audit.NeedsNothing, Policy: s.Policy.Current(), Now: now}
 	}
 	opened, err := s.open(ctx, o)
+	if errors.Is(err, ErrDeletionAsked) { // rare: so no other login mints an ID for the event
+		o.Cancels = &Record{By: by, Need: audit.NeedsNothing}
+		if o.Cancels.ID, err = s.IDs.NextAfter(ctx, 0); err == nil {
+			opened, err = s.open(ctx, o)
+		}
+	}
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
@@ -50,7 +59,10 @@ func (s *Service) open(ctx context.Context, o Opening) (Opened, error) {
 		return Opened{}, err
 	}
 	rule := begun.Session.Expiry(s.Policy.Current())
-	opened := Opened{Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule), NewDevice: begun.NewDevice}
+	opened := Opened{
+		Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule),
+		NewDevice: begun.NewDevice, DeletionCancelled: begun.DeletionCancelled,
+	}
 	for _, old := range begun.Replaced {
 		// The new login stands, whether or not the other instances could be notified; the
 		// old one is over everywhere within the bound.

@@ -45,6 +45,9 @@ type Opening struct {
 	// Act, if not 0, is the admin of an impersonation. It needs no password, no device and no
 	// place, and has a Record.
 	Act idworker.ID
+	// Cancels is for the event that the login cancels the deletion for which its user has
+	// asked. Without it Begin refuses such a login with [ErrDeletionAsked].
+	Cancels *Record
 }
 
 // A Place is what is known of the place that a new session takes among those of its user.
@@ -73,10 +76,16 @@ func (*LimitError) Error() string { return "the user has as many sessions as the
 // ErrMoved means that a session of the user has begun since.
 var ErrMoved = errors.New("another session has begun meanwhile")
 
+// ErrDeletionAsked means that the user has asked for the account to be deleted. A login
+// cancels that, and has to bring an event for it.
+var ErrDeletionAsked = errors.New("the user has asked for the account to be deleted")
+
 // Begun is the result of an Opening.
 type Begun struct {
-	Session  Session
-	Replaced []Session // the sessions that ended for it, the least recently used first
+	Session Session
+	// DeletionCancelled means that the user had asked for the account to be deleted.
+	DeletionCancelled bool
+	Replaced          []Session // the sessions that ended for it, the least recently used first
 	// NewDevice means that nothing says that the user has used the device before: neither a
 	// credential nor the last session in one of the slots. For the first session of a user
 	// it is false.

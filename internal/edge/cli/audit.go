@@ -76,8 +76,12 @@ func (c auditCommand) printer(out io.Writer) eventPrinter {
 		} else if e.Target.ID != 0 {
 			target += " " + e.Target.ID.String()
 		}
+		by := e.Actor.Name
+		if by == "" && e.Actor.ID != 0 { // who was deleted, and purged
+			by = e.Actor.ID.String()
+		}
 		_, err := fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.At, printable(e.Action),
-			printable(e.Actor.Name), printable(e.Via), printable(target), printable(e.Reason)+times(e.New))
+			printable(by), printable(e.Via), printable(target), printable(e.Reason)+times(e.New))
 		return err
 	}, t.Flush}
 }

@@ -17,6 +17,7 @@ import (
 type backend struct {
 	users    userVerbs
 	adding   addingVerbs
+	deleting deletingVerbs
 	resets   resetVerbs
 	keys     keyVerbs
 	sessions sessionVerbs

@@ -109,6 +109,7 @@ type remoteUser struct {
 	Reset   userReset     `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks     `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogoutOne `cmd:"" help:"End a user's logins."`
+	Delete  userDelete    `cmd:"" help:"Delete a user, and end all logins of the user."`
 
 	Impersonate userImpersonate `cmd:"" help:"Act for a user, for support, for an hour at most."`
 

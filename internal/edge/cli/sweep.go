@@ -59,7 +59,10 @@ func (c sweepCommand) Run(a *app) error {
 		return err
 	}
 	defer d.Close()
-	d.After = run.Retention(cfg, db, log).AfterSweep
+	d.After = func(ctx context.Context) {
+		run.Retention(cfg, db, log).AfterSweep(ctx)
+		run.Deletions(cfg, db, nil, ids, log).AfterSweep(ctx) // who asked for a deletion has no login left to tell of
+	}
 	return c.sweep(a, d)
 }
 

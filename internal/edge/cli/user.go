@@ -28,6 +28,7 @@ type userCommand struct {
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`
 	Logout  userLogout  `cmd:"" help:"End a user's logins, or everybody's."`
+	Delete  userDelete  `cmd:"" help:"Delete a user, and end all logins of the user."`
 
 	Import userImport `cmd:"" help:"Add the users of another system, with the hashes of their passwords."`
 	Export userExport `cmd:"" help:"Print all users, as import takes them."`

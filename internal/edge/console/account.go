@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -47,10 +48,12 @@ type accountView struct {
 	Left     string   // how many recovery codes there are, in words; empty if it is not known
 
 	Devices devicesView
+	Me      string
+	grace   time.Duration
 }
 
 // AtFactor reports whether the problem is with the second factor.
-func (v accountView) AtFactor() bool { return v.At != doPassword && !v.AtDevices() }
+func (v accountView) AtFactor() bool { return v.At != doPassword && !v.AtDevices() && !v.AtDeletion() }
 
 // AtDevices reports whether the problem is with the logins.
 func (v accountView) AtDevices() bool { return v.At == doEndDevice || v.At == doEndOthers }
@@ -60,6 +63,7 @@ func (u *UI) showAccount(q *request) { q.showAccount(http.StatusOK, accountView{
 func (q *request) showAccount(status int, view accountView) {
 	view.frame = q.frame(q.t.Text("account.title"), accountPath)
 	view.Bad = view.Problem != "" || len(view.Problems) > 0
+	view.Me, view.grace = q.who.Username, q.u.Own.Grace
 	view.Must = q.u.AdminsNeedFactor && !q.factor
 	if q.factor && len(view.Recovery) == 0 {
 		view.Left = q.codesLeft()
@@ -85,7 +89,7 @@ func (q *request) codesLeft() string {
 	return q.t.Text("account.left", state.Left)
 }
 
-// postAccount does one of seven things, each of which needs a proof.
+// postAccount does one of eight things, each of which needs a proof.
 func (u *UI) postAccount(q *request, form url.Values) {
 	ctx, c, do := q.r.Context(), q.client(), form.Get("do")
 	current, code := account.NewPassword(form.Get("current_password")), secondfactor.NewCode(form.Get("code"))
@@ -112,6 +116,9 @@ func (u *UI) postAccount(q *request, form url.Values) {
 		answer = func() { q.toLogin("password") }
 	case doEndDevice, doEndOthers:
 		u.logoutDevices(q, form, do)
+		return
+	case doDelete:
+		u.deleteMe(q, form)
 		return
 	default:
 		q.message(http.StatusBadRequest, q.t.message("bad_request"))

@@ -105,6 +105,8 @@ func (q *request) event(e *audit.Event) eventView {
 	}
 	switch {
 	case view.By != "":
+	case e.By.ID != 0: // who was deleted, and purged
+		view.By = e.By.ID.String()
 	case e.By.Via == audit.ViaAPI || e.By.Via == audit.ViaConsole:
 		view.By = q.t.Text("audit.unknown")
 	default:

@@ -51,6 +51,8 @@ type Options struct {
 	Acts    Impersonations
 	// Impersonation says that admins may act for users.
 	Impersonation bool
+	// Deletions deletes users.
+	Deletions Deletions
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string
@@ -136,6 +138,7 @@ func (u *UI) routes(mux router) {
 	u.at(mux, usersPath+"/{id}", u.adminPage(u.showUser), u.onUser(u.changeUser))
 	u.at(mux, usersPath+"/{id}/logout", nil, u.onUser(u.logoutUser))
 	u.at(mux, usersPath+"/{id}/second-factor", nil, u.onUser(u.removeFactor))
+	u.at(mux, usersPath+"/{id}/delete", nil, u.onUser(u.deleteUser))
 	u.at(mux, usersPath+"/{id}/reset", nil, u.onUser(u.giveReset))
 	u.at(mux, usersPath+"/{id}/reset/withdraw", nil, u.onUser(u.withdrawReset))
 	u.at(mux, usersPath+"/{id}/resets/withdraw", nil, u.onUser(u.withdrawIssued))

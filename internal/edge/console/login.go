@@ -71,6 +71,9 @@ func (q *request) finishLogin(begun login.Begun, next string) {
 	if !begun.DeviceCredential.IsZero() {
 		setDeviceCredential(q.w, begun.DeviceCredential)
 	}
+	if begun.DeletionCancelled {
+		next = accountPath + "?done=deletion_cancelled"
+	}
 	q.redirect(loginPath, url.Values{"next": {next}, "kept": {""}})
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
@@ -31,6 +32,8 @@ var access = map[string]class{
 	"POST /v1/logout": holders,
 
 	"GET /v1/me":                               people,
+	"DELETE /v1/me":                            leavers,
+	"GET /v1/me/export":                        people,
 	"PUT /v1/me/password":                      people,
 	"GET /v1/me/second-factor":                 people,
 	"POST /v1/me/second-factor":                people,
@@ -55,6 +58,7 @@ var access = map[string]class{
 	"POST /v1/admin/users":                               admins,
 	"GET /v1/admin/users/{id}":                           admins,
 	"PATCH /v1/admin/users/{id}":                         admins,
+	"DELETE /v1/admin/users/{id}":                        admins,
 	"POST /v1/admin/users/{id}/logout":                   admins,
 	"DELETE /v1/admin/users/{id}/second-factor":          admins,
 	"POST /v1/admin/users/{id}/password-reset":           admins,
@@ -90,6 +94,7 @@ var (
 	public   = class{}
 	holders  = class{none: 401, tokenMissing: true}
 	people   = class{none: 401, ended: 401, tokenMissing: true}
+	leavers  = class{none: 401, ended: 401, tokenMissing: true, forbidden: true} // a service may not
 	services = class{none: 401, ended: 401, user: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 	admins   = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 )
@@ -190,7 +195,7 @@ func TestNoRouteTakesATokenFromItsURL(t *testing.T) {
 func bare(t *testing.T, role string, needsFactor bool) http.Handler {
 	t.Helper()
 	h, err := httpapi.New(httpapi.Options{
-		Sessions: holder{role: role}, Own: &login.Service{Users: factorless{}}, AdminsNeedFactor: needsFactor,
+		Sessions: holder{role: role}, Own: &login.Service{Users: factorless{}, Grace: time.Hour}, AdminsNeedFactor: needsFactor,
 		RegistrationOpen: true, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 // *operator.Sessions and *operator.Stats have them.
 type People struct {
 	Users    AdminUsers
+	Deletion AdminDeletion
 	Logout   AdminLogout
 	Resets   AdminResets
 	Open     AdminOpenResets
@@ -39,6 +40,11 @@ type AdminUsers interface {
 	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
 }
 
+// AdminDeletion deletes a user who has that name.
+type AdminDeletion interface {
+	Delete(ctx context.Context, by audit.Actor, id idworker.ID, username, reason string) ([]session.Session, error)
+}
+
 // AdminLogout ends the logins of a user, or those on devices of a class.
 type AdminLogout interface {
 	Logout(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error)
@@ -49,6 +55,7 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 	g.POST("/users", s.do(s.createUser))
 	g.GET("/users/:id", s.do(s.getUser))
 	g.PATCH("/users/:id", s.do(s.changeUser))
+	g.DELETE("/users/:id", s.do(s.deleteUser))
 	g.POST("/users/:id/logout", s.do(s.logoutUser))
 	g.POST("/users/:id/impersonate", s.do(s.impersonate))
 	g.POST("/users/:id/password-reset", s.do(s.startReset))

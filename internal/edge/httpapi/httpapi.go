@@ -98,6 +98,7 @@ func New(o Options) (http.Handler, error) {
 	mine.POST("/me/reauthenticate", s.do(s.reauthenticate))
 	s.factorRoutes(mine)
 	s.deviceRoutes(mine)
+	s.dataRoutes(mine)
 	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)

@@ -131,6 +131,8 @@ var problems = append([]knownProblem{
 		Detail: "choose another username"}},
 	{account.ErrLastAdmin, problem.Problem{Status: 409, Code: "last_admin", Title: "the last enabled admin",
 		Detail: "make another user an admin first"}},
+	{login.ErrDeletionOff, problem.Problem{Status: 403, Code: "self_deletion_off", Title: "people do not delete their own accounts here",
+		Detail: "ask an administrator"}},
 	{account.ErrWrong, problem.Problem{Status: 401, Code: "credentials_invalid", Title: "wrong username or password"}},
 	{account.ErrReset, problem.Problem{Status: 403, Code: "reset_token_invalid", Title: "reset token not valid",
 		Detail: "it is used, withdrawn, expired or mistyped; ask an administrator for a new one"}},

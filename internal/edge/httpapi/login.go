@@ -100,7 +100,8 @@ func (s *server) login(c *gin.Context) error {
 		ExpiresAt     wire.Time   `json:"expires_at"`
 		IdleExpiresAt wire.Time   `json:"idle_expires_at"`
 		Credential    string      `json:"device_credential"`
-	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: device.ClassName(), Name: device.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal()})
+		Cancelled     bool        `json:"deletion_cancelled,omitempty"`
+	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: device.ClassName(), Name: device.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal(), begun.DeletionCancelled})
 	return nil
 }
 

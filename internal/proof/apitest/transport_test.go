@@ -30,7 +30,7 @@ func TestContractAllowsItsOwnExamples(t *testing.T) {
 			}
 		}
 	}
-	for name, request := range map[string][2]string{"NotFound": {"GET", "/v1/nothing"}, "MethodNotAllowed": {"DELETE", "/v1/me"}} {
+	for name, request := range map[string][2]string{"NotFound": {"GET", "/v1/nothing"}, "MethodNotAllowed": {"DELETE", "/v1/verify"}} {
 		r := doc.Components.Responses[name].Value
 		for _, a := range examples(t, map[string]string{"NotFound": "404", "MethodNotAllowed": "405"}[name], r) {
 			sent++
@@ -59,11 +59,11 @@ func TestUnknownPathsAndMethodsHaveTheirOwnAnswers(t *testing.T) {
 		"unknown path that answers":    {"GET", "/v1/nothing", ok, "GET (no such operation) answered 200: the contract has no such path"},
 		"unknown path, wrong problem":  {"GET", "/v1/nothing", wrong, "want 404"},
 		"known path is not found":      {"GET", "/v1/me", missing, "the status is not declared"},
-		"unknown method":               {"DELETE", "/v1/me", wrong, ""},
-		"unknown method that answers":  {"DELETE", "/v1/me", ok, "want 405"},
-		"unknown method, not found":    {"DELETE", "/v1/me", missing, "want 405"},
+		"unknown method":               {"DELETE", "/v1/verify", wrong, ""},
+		"unknown method that answers":  {"DELETE", "/v1/verify", ok, "want 405"},
+		"unknown method, not found":    {"DELETE", "/v1/verify", missing, "want 405"},
 		"Allow lists another":          {"DELETE", "/v1/login", wrong, "does not list exactly POST"},
-		"HEAD, whose body is not sent": {"HEAD", "/v1/me", wrong, ""},
+		"HEAD, whose body is not sent": {"HEAD", "/v1/verify", wrong, ""},
 		"HEAD that answers":            {"HEAD", "/v1/me", ok, "want 405"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,6 +66,7 @@ type move struct {
 
 var moves = []move{
 	{"disable", 6, func(o *operator, ctx context.Context) { o.disable(ctx, o.anyPerson(), o.some(1)) }},
+	{"delete", 4, (*operator).deleteAny},
 	{"end", 6, func(o *operator, ctx context.Context) { o.endOne(ctx, o.anyPerson()) }},
 	{"logout", 6, func(o *operator, ctx context.Context) { o.endUser(ctx, o.anyPerson()) }},
 	{"reset-password", 3, func(o *operator, ctx context.Context) { o.resetPassword(ctx, o.anyPerson()) }},

@@ -37,6 +37,10 @@ var acts = []act{
 		a, _ := i.ask(t.Context(), "PATCH", "/v1/admin/users/"+l.user.String(), admin, map[string]any{"disabled": true})
 		return a
 	}},
+	{"a deleted account", func(t *testing.T, i *instance, admin string, l userLogin) attempt {
+		a, _ := i.ask(t.Context(), "DELETE", "/v1/admin/users/"+l.user.String(), admin, map[string]any{"username": l.name})
+		return a
+	}},
 	{"another role", func(t *testing.T, i *instance, admin string, l userLogin) attempt {
 		a, _ := i.ask(t.Context(), "PATCH", "/v1/admin/users/"+l.user.String(), admin, map[string]any{"role": "service"})
 		return a

@@ -30,6 +30,21 @@ var ownLooks = []look{
 		b.fill("#new_password", "short")
 		b.press(`button[value="password"]`)
 	}},
+	{name: "delete-me-asks", old: true, get: func(b *browser) {
+		b.open("/console/account")
+		b.fill("#delete-name", "ada")
+		b.press(`button[value="delete_me"]`)
+	}},
+	{name: "delete-wrong", get: func(b *browser) {
+		b.open("/console/users/1007")
+		b.fill("#delete-name", "ada")
+		b.press(`form[action$="/delete"] button`)
+	}},
+	{name: "delete-asks", old: true, get: func(b *browser) {
+		b.open("/console/users/1007")
+		b.fill("#delete-name", "person00007")
+		b.press(`form[action$="/delete"] button`)
+	}},
 	{name: "reset-asks", old: true, get: func(b *browser) {
 		b.open("/console/users/1007")
 		b.press(`form[action$="/reset"] button`)

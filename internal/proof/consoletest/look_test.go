@@ -180,7 +180,7 @@ func odd(t testing.TB, d *e2e.Deployment) {
 func lookAround(t *testing.T, f func(b *browser, name string)) {
 	t.Helper()
 	d := e2e.OnSQLite(t)
-	i := d.Start(t)
+	i := d.Start(t, "FLAKEPASS_SELF_DELETION", "on")
 	b := newBrowser(t, i)
 	b.open(e2e.SetupLink.FindString(i.Out.String()))
 	f(b, "setup")

@@ -106,6 +106,10 @@ func mutations() []mutation {
 			ready()
 			return f.c.Do("POST", "/v1/me/sessions/logout-others", "", e2e.Bearer(a.token))
 		}},
+		{name: "delete the own account", method: "DELETE", route: "/v1/me", needs: byOwn, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			ready()
+			return f.c.Do("DELETE", "/v1/me", "", e2e.Bearer(a.token))
+		}},
 		{name: "revoke a token", method: "POST", route: "/v1/revoke", needs: byService, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			token := f.login(account.RoleUser).token
 			ready()
@@ -145,6 +149,11 @@ func mutations() []mutation {
 			}
 			ready()
 			return f.c.Do("PATCH", users(id.String()), `{"disabled":false}`, e2e.Bearer(a.token))
+		}},
+		{name: "delete a user", method: "DELETE", route: "/v1/admin/users/{id}", needs: byProof, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
+			id, name := f.user(account.RoleUser)
+			ready()
+			return f.c.Do("DELETE", users(id.String()), e2e.Object("username", name), e2e.Bearer(a.token))
 		}},
 		{name: "log a user out", method: "POST", route: "/v1/admin/users/{id}/logout", needs: byAdmin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			id := f.login(account.RoleUser).id.String()

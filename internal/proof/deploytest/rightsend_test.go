@@ -27,7 +27,7 @@ func newRights(t *testing.T, d *e2e.Deployment) *rightsTest {
 	db := d.SQL(t)
 	// No sweeps but those that are asked for, and up to three logins of a user at a time.
 	e2e.Execute(t, db, "UPDATE settings SET sweep_schedule = '@every 24h', max_sessions = 3, slots = 2")
-	i := d.Start(t, "FLAKEPASS_REVOCATION_BOUND", "5m")
+	i := d.Start(t, "FLAKEPASS_REVOCATION_BOUND", "5m", "FLAKEPASS_SELF_DELETION", "on")
 	hasher, err := account.NewHasher(account.Here{}, account.DefaultParams(), 1, 8)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func (f *rightsTest) made() string {
 	f.t.Helper()
 	h := sha256.New()
 	for _, query := range []string{
-		"SELECT id, username, role, password_version, password_hash, COALESCE(disabled_at, 0), COALESCE(token_id, 0), COALESCE(ended_token_id, 0), COALESCE(token_proved_at, 0), " +
+		"SELECT id, username, role, password_version, password_hash, COALESCE(disabled_at, 0), COALESCE(deleted_at, 0), COALESCE(deletion_asked_at, 0), COALESCE(token_id, 0), COALESCE(ended_token_id, 0), COALESCE(token_proved_at, 0), " +
 			"COALESCE(second_factor_at, 0), second_factor_secret, recovery_codes FROM users ORDER BY id",
 		"SELECT id, COALESCE(revoked_at, 0) FROM service_keys ORDER BY id",
 		"SELECT user_id, slot, COALESCE(token_id, 0), COALESCE(ended_token_id, 0) FROM user_slots ORDER BY user_id, slot",

@@ -98,6 +98,12 @@ func asvs7to10() asvsTable {
 				"internal/store/sqlstore", "TestDisableVsLogin", "",
 			},
 			{
+				"7.4.2", "a deleted account keeps its password", "internal/store/sqlstore/deletions.go",
+				"password_hash = '', \" + noFactor",
+				"\" + noFactor",
+				"internal/store/sqlstore", "TestDeletedIsNotFound", "",
+			},
+			{
 				"7.4.2", "to disable leaves the login, and to enable finds it", "internal/store/sqlstore/accounts.go",
 				"\tif row.TokenID.Valid {\n\t\tset +=",
 				"\tif row.TokenID.Valid && c.reason != session.Disabled {\n\t\tset +=",

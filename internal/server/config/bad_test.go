@@ -178,6 +178,7 @@ func TestBadValues(t *testing.T) {
 		{"max_connections", "0", "from 1 to 1000000"},
 		{"audit_expiry", "yes", "write on or off"},
 		{"audit_logins", "no", "write on or off"},
+		{"delete_retention", "23h", "from 24h to 87600h"},
 		{"audit_retention", "400w", "is not a duration"},
 		{"audit_retention", "1h", "from 24h to 87600h, or 0h for ever"},
 		{"cache_entries", "-1", "from 0 to 100000000"},

@@ -68,6 +68,10 @@ type Config struct {
 	AuditExpiry     bool          // an event for each login that the sweep clears
 	AuditLogins     bool          // an event for each login and logout
 	AuditRetention  time.Duration // how long events are kept; 0 means for ever
+	DeleteRetention time.Duration // how long the row of a deleted user stays
+
+	SelfDeletion      bool          // people may delete their own accounts
+	SelfDeletionGrace time.Duration // how long they can come back
 
 	origins map[string]origin // by file key; a missing key means default
 }

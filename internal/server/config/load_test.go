@@ -61,11 +61,11 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 	got := []any{
 		c.Listen, c.OpsListen, c.DataDir, c.Database.Kind, c.Database.Path, c.Database.URL.IsZero(), c.Redis.IsZero(), c.Worker,
 		c.Registration, c.RevocationBound, len(c.TrustedProxies), c.TokenHeader, c.LogLevel, c.LogFormat, c.ShutdownTimeout,
-		c.HashWorkers, c.CacheEntries, c.AuditExpiry, c.AuditLogins, c.AuditRetention,
+		c.HashWorkers, c.CacheEntries, c.AuditExpiry, c.AuditLogins, c.AuditRetention, c.DeleteRetention, c.SelfDeletion, c.SelfDeletionGrace,
 	}
 	want := []any{
 		"127.0.0.1:8080", "127.0.0.1:9090", "./flakepass-data", "sqlite", filepath.Join("flakepass-data", "flakepass.db"), true, true,
-		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false, true, 400 * 24 * time.Hour,
+		config.Worker{Kind: "file"}, "open", 5 * time.Second, 0, "", slog.LevelInfo, "text", 15 * time.Second, runtime.GOMAXPROCS(0), 100000, false, true, 400 * 24 * time.Hour, 30 * 24 * time.Hour, false, 14 * 24 * time.Hour,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("defaults are\n%v, want\n%v", got, want)
@@ -86,6 +86,7 @@ var everything = map[string]string{
 	"second_factor_key": "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
 	"audit_expiry":      "on", "audit_logins": "off", "audit_retention": "720h",
 	"import_hook_url": "https://old.example.org/hook", "import_hook_secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+	"delete_retention": "48h", "self_deletion": "on", "self_deletion_grace": "24h",
 	"breached_passwords": "/srv/pwned.txt", "public_url": "https://auth.example.org",
 }
 

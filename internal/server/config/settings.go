@@ -171,6 +171,16 @@ func settings(c *Config) []setting {
 			doc: "How long audit events are kept, from 24h to 87600h; 9600h are 400 days. Older ones are deleted " +
 				"after each sweep, in small batches. 0h: they are kept forever.",
 		}, {
+			key: "delete_retention", def: "720h", value: span(&c.DeleteRetention, 24*time.Hour, 3650*24*time.Hour),
+			doc: "How long the row of a deleted user stays before it is purged, from 24h to 87600h; 720h are 30 days. Until then the name and the external ID are taken. " +
+				"[deletion.md](deletion.md) says why not less.",
+		}, {
+			key: "self_deletion", def: "off", value: onOff(&c.SelfDeletion),
+			doc: "`on`: people may delete their own accounts (`DELETE /v1/me`). `off`: only operators delete accounts.",
+		}, {
+			key: "self_deletion_grace", def: "336h", value: span(&c.SelfDeletionGrace, time.Hour, 365*24*time.Hour),
+			doc: "How long after that people can come back, by a login, from 1h to 8760h; 336h are 14 days. Then the account is deleted.",
+		}, {
 			key: "second_factor", def: SecondFactorOptional, value: choice(&c.SecondFactor, SecondFactorOptional, SecondFactorAdmins),
 			doc: "`optional`: each user may add a second factor (codes of an authenticator app). `admins`: an admin without one can only add one.",
 		}, {

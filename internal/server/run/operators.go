@@ -45,7 +45,7 @@ func NewOperators(db *sqlstore.DB, ends session.Publisher, rule *policy.Live, ha
 
 // people are the verbs as the API takes them.
 func (o *Operators) people() httpapi.People {
-	return httpapi.People{Users: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users}
+	return httpapi.People{Users: o.Users, Deletion: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users}
 }
 
 // PoliciesOf are the verbs about the policy in that database. ids and rule are

@@ -8,7 +8,9 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/requestid"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -38,6 +40,15 @@ func newCollector(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger, metri
 // Retention deletes what was on record for long enough.
 func Retention(cfg config.Config, db *sqlstore.DB, log *slog.Logger) *audit.Retention {
 	return &audit.Retention{Store: EventsOf(db), Keep: cfg.AuditRetention, Now: time.Now, Log: log}
+}
+
+// Deletions deletes and purges the accounts of which the time is over. ends gets each
+// login that ends by that.
+func Deletions(cfg config.Config, db *sqlstore.DB, ends session.Publisher, ids audit.IDs, log *slog.Logger) *operator.Deletions {
+	users := &sqlstore.Users{DB: db}
+	return &operator.Deletions{
+		Store: users, Asked: users, Ends: ends, Keep: cfg.DeleteRetention, Grace: cfg.SelfDeletionGrace, IDs: ids, Now: time.Now, Log: log,
+	}
 }
 
 // foreign counts a value in Redis that this deployment did not write.

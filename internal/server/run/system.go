@@ -140,8 +140,10 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 	s.sweeper.count(s.metrics)
 	s.counts.watch(s.sweeper.Sweeper)
 	events := Retention(s.cfg, s.db, s.log)
+	deletions := Deletions(s.cfg, s.db, s.tiers.near, s.events, s.log)
 	s.sweeper.After = func(ctx context.Context) {
 		events.AfterSweep(ctx)
+		deletions.AfterSweep(ctx)
 		clearGuards(ctx, s.db, s.log)
 		formats{s.db, s.hasher, s.log}.afterSweep(ctx)
 	}
@@ -169,6 +171,10 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
+		Leaving: s.users, Past: EventsOf(s.db),
+	}
+	if s.cfg.SelfDeletion {
+		s.own.Grace = s.cfg.SelfDeletionGrace
 	}
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed

@@ -30,6 +30,8 @@ type accountChange struct {
 	first func(*gorm.DB) error
 	// An enabled admin is one no longer.
 	losesAdmin bool
+	// It is the deletion of the account. No other change finds one that is deleted.
+	deletes bool
 }
 
 // change does to the user with that ID what decide makes of the row, and returns
@@ -55,6 +57,9 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 			return err
 		}
 		c, err := decide(row)
+		if row.DeletedAt.Valid && !c.deletes {
+			return account.ErrNotFound
+		}
 		if errors.Is(err, errAlready) {
 			start = time.Time{} // the first call may have been cut off
 			ended, err = s.endedWith(ctx, row, c.reason, asOf)

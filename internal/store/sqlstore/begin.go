@@ -95,7 +95,7 @@ func (s *Sessions) recordBegun(tx *gorm.DB, o session.Opening, begun session.Beg
 
 func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) {
 	asOf := s.now()
-	row, err := one(tx, "SELECT "+tokenColumns+" FROM users WHERE id = ?"+s.DB.d.forRead, int64(o.UserID))
+	row, err := one(tx, "SELECT "+tokenColumns+", deletion_asked_at FROM users WHERE id = ? AND "+notDeleted+s.DB.d.forRead, int64(o.UserID))
 	switch {
 	case errors.Is(err, session.ErrNotFound):
 		return session.Begun{}, account.ErrNotFound
@@ -108,6 +108,11 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	case o.Act == 0 && row.PasswordVersion != o.PasswordVersion:
 		return session.Begun{}, account.ErrStale
 	}
+	if row.DeletionAskedAt.Valid && o.Act == 0 { // an admin who acts for the user does not bring the user back
+		if err := s.cancelDeletion(tx, o, row.Username); err != nil {
+			return session.Begun{}, err
+		}
+	}
 	// Read apart: a locking read could lock the settings for all logins.
 	rows, now, err := s.rowsOf(tx, row)
 	if err != nil {
@@ -117,7 +122,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	if err != nil {
 		return session.Begun{}, err
 	}
-	begun := session.Begun{Replaced: replaced, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
+	begun := session.Begun{Replaced: replaced, DeletionCancelled: row.DeletionAskedAt.Valid && o.Act == 0, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
 	// The old logins end before the new one begins, in the same transaction.
 	for i := range replaced {
 		old := &replaced[i]

@@ -39,7 +39,7 @@ func (u *Users) page(ctx context.Context, where string, args []any, order string
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []userRow
-	if err := u.DB.gorm.WithContext(ctx).Where(where, args...).Order(order).Limit(limit).Find(&rows).Error; err != nil {
+	if err := u.DB.gorm.WithContext(ctx).Where(where, args...).Where("COALESCE(deleted_at, 0) = 0").Order(order).Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("sqlstore: list users: %w", err)
 	}
 	users := make([]account.User, len(rows))

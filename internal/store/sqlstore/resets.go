@@ -70,7 +70,7 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 // [account.ErrNotFound]. Each statement that writes a reset locks that first.
 func (u *Users) lockVersion(tx *gorm.DB, id idworker.ID) (int64, error) {
 	var versions []int64
-	err := tx.Raw("SELECT password_version FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&versions).Error
+	err := tx.Raw("SELECT password_version FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id)).Scan(&versions).Error
 	if err == nil && len(versions) == 0 {
 		err = account.ErrNotFound
 	}
@@ -172,6 +172,9 @@ func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, ha
 			},
 		}, nil
 	})
+	if errors.Is(err, account.ErrNotFound) {
+		err = account.ErrReset // deleted meanwhile
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: use reset: %w", err)
 	}

@@ -23,6 +23,8 @@ type userRow struct {
 	ExternalID      *string `gorm:"<-:create"`
 	ImportedVersion *int64  `gorm:"<-:create"`
 	SecondFactorAt  *int64  `gorm:"->"` // secondfactor.go writes it
+	DeletedAt       *int64  `gorm:"->"` // deletions.go writes these
+	DeletionAskedAt *int64  `gorm:"->"`
 	CreatedAt       int64   `gorm:"autoCreateTime:false"`
 	UpdatedAt       int64   `gorm:"autoUpdateTime:false"`
 }
@@ -47,6 +49,10 @@ func (r *userRow) user() account.User {
 	if r.SecondFactorAt != nil {
 		u.SecondFactorAt = fromMillis(*r.SecondFactorAt)
 	}
+	if r.DeletionAskedAt != nil {
+		u.DeletionAskedAt = fromMillis(*r.DeletionAskedAt)
+	}
+	u.Deleted = r.DeletedAt != nil
 	return u
 }
 
@@ -74,6 +80,10 @@ type tokenRow struct {
 	DeviceName      sql.NullString
 	DeviceKey       []byte
 	GlobalFloor     int64 // of all users, beside the row's own
+
+	// Beside a row that is read to change the account, or to begin a login.
+	DeletedAt       sql.NullInt64
+	DeletionAskedAt sql.NullInt64
 
 	// Beside a row that Sessions.find has read.
 	PolicyVersion int64

@@ -100,7 +100,7 @@ func (k *ServiceKeys) Used(ctx context.Context, id idworker.ID, hour time.Time) 
 func (k *ServiceKeys) CreateKey(ctx context.Context, key servicekey.Key, hash session.Hash, e audit.Event) error {
 	err := k.DB.write(ctx, func(tx *gorm.DB) error {
 		var roles []string
-		if err := tx.Raw("SELECT role FROM users WHERE id = ?"+k.DB.d.forRead, int64(key.UserID)).Scan(&roles).Error; err != nil {
+		if err := tx.Raw("SELECT role FROM users WHERE id = ? AND "+notDeleted+k.DB.d.forRead, int64(key.UserID)).Scan(&roles).Error; err != nil {
 			return err
 		}
 		switch {

@@ -37,7 +37,7 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var row userRow
-	err := u.DB.gorm.WithContext(ctx).Where(where, key).Take(&row).Error
+	err := u.DB.gorm.WithContext(ctx).Where(where, key).Where("COALESCE(deleted_at, 0) = 0").Take(&row).Error
 	if errors.Is(err, gorm.ErrRecordNotFound) {
 		return account.User{}, account.ErrNotFound
 	}
@@ -171,7 +171,7 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []userRow
-	err := u.DB.gorm.WithContext(ctx).Where("id > ?", int64(after)).Order("id").Limit(limit).Find(&rows).Error
+	err := u.DB.gorm.WithContext(ctx).Where("id > ?", int64(after)).Where("COALESCE(deleted_at, 0) = 0").Order("id").Limit(limit).Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list users: %w", err)
 	}

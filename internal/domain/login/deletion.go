@@ -1,0 +1,145 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// ErrDeletionOff means that people cannot delete their own accounts here.
+var ErrDeletionOff = errors.New("people do not delete their own accounts here")
+
+// Leaving are the rows of people who leave, or who ask what is kept of them. AskDeletion
+// notes that a user wants the account to be deleted and ends the logins, in one step; it fails
+// with [audit.ErrRole] for a service, and with [account.ErrLastAdmin]. Record writes an event
+// if its actor has what it needs.
+type Leaving interface {
+	AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error)
+	Record(ctx context.Context, events ...audit.Event) error
+}
+
+// Past is the record. *sqlstore.Audit is one.
+type Past interface {
+	List(ctx context.Context, f audit.Filter) ([]audit.Event, error)
+}
+
+// AskDeletion ends all logins of the user who is logged in, and has the account deleted when
+// the grace period is over, unless the user logs in before. It returns when that is. It fails
+// with [ErrDeletionOff], [audit.ErrUnproven], [audit.ErrRole] for a service, and
+// [account.ErrLastAdmin]. An error wrapping [session.ErrUnpublished] is as in
+// [Service.Logout].
+func (s *Service) AskDeletion(ctx context.Context, c *Client) (due time.Time, err error) {
+	if s.Grace == 0 {
+		return due, ErrDeletionOff
+	}
+	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsOwnProof, audit.DeletionAsked, c.self(), "", nil, nil)
+	if err != nil {
+		return due, fmt.Errorf("login: ask for a deletion: %w", err)
+	}
+	ended, err := s.Leaving.AskDeletion(ctx, c.By.ID, e)
+	if err != nil {
+		return due, fmt.Errorf("login: ask for a deletion: %w", err)
+	}
+	err = session.PublishAll(ctx, s.Store, ended)
+	args := []any{"user_id", c.By.ID, "ended", len(ended)}
+	if err != nil {
+		args = append(args, "err", err)
+	}
+	s.log(ctx, c, "deletion asked for", audit.DeletionAsked, args...)
+	return s.Now().Add(s.Grace).UTC().Truncate(time.Millisecond), err
+}
+
+// MostEvents is how many entries of the record an export has at most, the newest.
+const MostEvents = 5000
+
+// exportPage is how many of them are read at a time.
+const exportPage = 500
+
+// A Copy is what is kept of a person.
+type Copy struct {
+	User   account.User
+	Logins []session.Login
+	// Events calls with each entry of the record that the user has made or that is about the
+	// account, the newest first. more says that there are older ones.
+	Events func(with func(audit.Event) error) (more bool, err error)
+}
+
+// Export is a copy of what is kept of the user who is logged in. It needs a proof: a stolen
+// token must not be enough for a whole past. That, and a limit of five an hour, bound how
+// often. It is on record. It fails with [audit.ErrUnproven], and a
+// [*ratelimit.LimitedError].
+func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
+	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", err) }
+	now, exports := s.Now(), ratelimit.Exports()
+	done, err := s.Past.List(ctx, audit.Filter{Action: audit.DataExported, Target: c.By.ID, Since: now.Add(-exports.Per), Limit: exports.Count})
+	if err != nil {
+		return failed(err)
+	}
+	if len(done) == exports.Count {
+		wait := max(done[len(done)-1].At().Add(exports.Per).Sub(now), time.Second)
+		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
+	}
+	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsOwnProof, audit.DataExported, c.self(), "", nil, nil)
+	if err == nil {
+		err = s.Leaving.Record(ctx, e)
+	}
+	if err != nil {
+		return failed(err)
+	}
+	user, held, err := s.Held.WithLogins(ctx, c.By.ID)
+	if err != nil {
+		return failed(err)
+	}
+	logins, err := s.Devices.Living(held)
+	if err != nil {
+		return failed(err)
+	}
+	s.log(ctx, c, "own data exported", audit.DataExported, "user_id", user.ID)
+	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, user.ID, with) }}, nil
+}
+
+func (s *Service) past(ctx context.Context, user idworker.ID, with func(audit.Event) error) (more bool, err error) {
+	for n, before := 0, idworker.ID(0); ; {
+		page, err := s.pageOf(ctx, user, before)
+		if err != nil {
+			return false, fmt.Errorf("login: export the record: %w", err)
+		}
+		for _, e := range page {
+			if n++; n > MostEvents {
+				return true, nil
+			}
+			if err := with(e); err != nil {
+				return false, err
+			}
+			before = e.ID
+		}
+		if len(page) < exportPage {
+			return false, nil
+		}
+	}
+}
+
+// pageOf is a page of the events by a user and about one, each found by its own index.
+func (s *Service) pageOf(ctx context.Context, user, before idworker.ID) ([]audit.Event, error) {
+	all, err := s.Past.List(ctx, audit.Filter{Actor: user, Before: before, Limit: exportPage})
+	if err != nil {
+		return nil, err
+	}
+	about, err := s.Past.List(ctx, audit.Filter{Target: user, Before: before, Limit: exportPage})
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, about...)
+	slices.SortFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.ID, a.ID) })
+	all = slices.CompactFunc(all, func(a, b audit.Event) bool { return a.ID == b.ID })
+	return all[:min(len(all), exportPage)], nil
+}

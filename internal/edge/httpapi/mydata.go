@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/problem"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// dataRoutes are what people do about what is kept of them.
+func (s *server) dataRoutes(mine gin.IRouter) {
+	mine.GET("/me/export", s.do(s.exportMe))
+	mine.DELETE("/me", s.do(s.deleteMe))
+}
+
+func (s *server) deleteMe(c *gin.Context) error {
+	due, err := s.Own.AskDeletion(c.Request.Context(), s.client(c))
+	switch {
+	case err == nil:
+		c.JSON(http.StatusOK, wire.DeletionAsked{Due: wire.At(due)})
+	case errors.Is(err, session.ErrUnpublished):
+		c.JSON(http.StatusAccepted, wire.DeletionAsked{Due: wire.At(due), Within: wire.Millis(s.Bound)})
+	default:
+		return gone(err)
+	}
+	return nil
+}
+
+// exportMe writes the record page by page: it may be long. If it cannot be read to its end,
+// the connection is cut, so that nobody takes a part for the whole.
+func (s *server) exportMe(c *gin.Context) error {
+	me := s.client(c)
+	own, err := s.Own.Export(c.Request.Context(), me)
+	if err != nil {
+		return gone(err)
+	}
+	head := wire.MyData{ExportedAt: wire.At(s.Own.Now()), Account: render.User(&own.User)}
+	if own.User.HasSecondFactor() {
+		head.FactorAt = wire.At(own.User.SecondFactorAt)
+	}
+	head.Sessions = render.All(own.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, me.By.Session) })
+	c.Writer.Header()["Content-Type"] = jsonType
+	c.Header("Content-Disposition", `attachment; filename="flakepass-`+own.User.ID.String()+`.json"`)
+	if err := writeData(c.Writer, head, &own); err != nil {
+		if ctx := c.Request.Context(); ctx.Err() == nil {
+			s.Log.ErrorContext(ctx, "export cut off", "err", err, "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
+		}
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// writeData writes a [wire.MyData], member by member.
+func writeData(w io.Writer, head wire.MyData, own *login.Copy) error {
+	text, err := json.Marshal(struct {
+		ExportedAt wire.Time        `json:"exported_at"`
+		Account    wire.User        `json:"account"`
+		FactorAt   wire.Time        `json:"second_factor_since,omitzero"`
+		Sessions   []wire.MySession `json:"sessions"`
+	}{head.ExportedAt, head.Account, head.FactorAt, head.Sessions})
+	if err != nil {
+		return err
+	}
+	out := func(b []byte) error {
+		_, err := w.Write(b)
+		return err
+	}
+	if err := out(append(text[:len(text)-1], `,"events":[`...)); err != nil {
+		return err
+	}
+	between := ""
+	more, err := own.Events(func(e audit.Event) error {
+		line, err := json.Marshal(render.MyEvent(&e, own.User.ID, own.User.Username))
+		if err != nil {
+			return err
+		}
+		line, between = append([]byte(between), line...), ",\n"
+		return out(line)
+	})
+	if err != nil {
+		return err
+	}
+	end := `],"events_left_out":false}`
+	if more {
+		end = `],"events_left_out":true}`
+	}
+	return out([]byte(end + "\n"))
+}
+
+func (s *server) deleteUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in struct {
+		Username text `json:"username"`
+		Reason   text `json:"reason"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	_, err = s.People.Deletion.Delete(c.Request.Context(), s.operator(c), id, string(in.Username), string(in.Reason))
+	return s.ended(c, err)
+}

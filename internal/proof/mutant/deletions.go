@@ -1,0 +1,60 @@
+package main
+
+// deletions are protections of who was deleted: nothing of the account opens, nothing else is
+// deleted, and no name is left after the purge.
+func deletions() []Mutant {
+	const (
+		store  = "internal/store/sqlstore"
+		life   = "internal/proof/lifecycletest"
+		domain = "internal/domain/operator"
+		self   = "internal/domain/login"
+	)
+	row := func(name, file, old, change, test string) Mutant {
+		return Mutant{Name: "deletions: " + name, File: store + "/" + file, Old: old, New: change, Package: store, Test: test + ".*/^SQLite$"}
+	}
+	return []Mutant{
+		row("a wrong ID deletes somebody", "deletions.go", "if row.Username != username {", "if row.Username == \"\" {", "^TestDeletedIsNotFound"),
+		row("the password stays", "deletions.go", "password_hash = '', \" + noFactor", "\" + noFactor", "^TestDeletedIsNotFound"),
+		row("an older release lets the user in", "deletions.go", "disabled_at = COALESCE(disabled_at, \" + now + \"), ", "updated_at = updated_at + (0 * \" + now + \"), ", "^TestDeletedIsNotFound"),
+		row("links and keys stay", "deletions.go", "first:      func(tx *gorm.DB) error { return u.withdrawAll(tx, id) },", "", "^TestDeletedIsNotFound"),
+		row("a change finds a deleted user", "accounts.go", "if row.DeletedAt.Valid && !c.deletes {", "if row.DeletedAt.Valid && false {", "^TestDeletedIsNotFound"),
+		row("a key is made for a deleted service", "servicekeys.go", "WHERE id = ? AND \"+notDeleted+k.DB.d.forRead", "WHERE id = ?\"+k.DB.d.forRead", "^TestDeletedIsNotFound"),
+		row("a deleted user is found", "users.go", "Where(where, key).Where(\"COALESCE(deleted_at, 0) = 0\")", "Where(where, key)", "^TestDeletedIsNotFound"),
+		row("what was done before is answered to anybody", "deletions.go", "if err == nil && already {", "if err == nil && already && false {", "^TestDeletionAgain"),
+		row("the last admin is deleted", "deletions.go", "\t\t\tlosesAdmin: serves(row.user()),\n\t\t\tfirst:", "\t\t\tfirst:", "^TestLastAdminIs"),
+		row("a login of an older release cancels nothing", "deletions.go", ".After(asked.Add(clockSlack))", ".After(asked.Add(1 << 62))", "^TestLoginCancels"),
+		row("a login without an event cancels", "deletions.go", "if o.Cancels == nil {\n\t\treturn session.ErrDeletionAsked", "if o.Cancels == nil {\n\t\treturn nil", "^TestLoginCancels"),
+		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
+		row("the record keeps the name of an actor", "purge.go", "SET actor = '', address = ''", "SET address = ''", "^TestPurgeLeaves"),
+		row("values keep the name", "purge.go", "\t\t\tdelete(v, name)\n", "\t\t\t_ = name\n", "^TestPurgeLeaves"),
+		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
+		{
+			Name: "deletions: the retention may be nothing", File: domain + "/deletions.go", Old: "now.Add(-max(d.Keep, LeastRetention))", New: "now.Add(-d.Keep)",
+			Package: store, Test: "^TestPurgeLeaves.*/^SQLite$",
+		},
+		{
+			Name: "deletions: an import brings a deleted user back as present", File: domain + "/here.go", Old: "if d.k != nil && d.k.Deleted {", New: "if d.k != nil && d.k.Deleted && false {",
+			Package: store, Test: "^TestDeletedIsNotFound.*/^SQLite$",
+		},
+		{
+			Name: "rights: a token alone deletes a user", File: domain + "/needs.go", Old: "deleteUser:       audit.NeedsProof", New: "deleteUser:       audit.NeedsAdmin",
+			Package: domain, Test: "^TestEachVerbAsksForItsRights$",
+		},
+		{
+			Name: "rights: a token alone deletes the own account", File: self + "/deletion.go", Old: "audit.NeedsOwnProof, audit.DeletionAsked", New: "audit.NeedsLogin, audit.DeletionAsked",
+			Package: "internal/proof/deploytest", Test: "^TestATokenAloneIsNotEnough$/^SQLite$",
+		},
+		{
+			Name: "rights: a token alone exports a whole past", File: self + "/deletion.go", Old: "audit.NeedsOwnProof, audit.DataExported", New: "audit.NeedsLogin, audit.DataExported",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+		{
+			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if len(done) == exports.Count {", New: "if len(done) > exports.Count {",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+		{
+			Name: "deletions: an export has the reasons of operators", File: "internal/edge/render/mydata.go", Old: "if mine && (out.ByMe || e.Action.Coded()) {", New: "if mine {",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+	}
+}

@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// notDeleted is the condition of whatever finds an account. The row of one that was deleted
+// stays until the purge, and keeps its name and its external ID. The COALESCE hides the column
+// from the planner, which could otherwise go by its index, where almost all are NULL.
+const notDeleted = "COALESCE(deleted_at, 0) = 0"
+
+// Delete marks a user as deleted, who has to have that name, ends the logins, and removes
+// what could open one: the password, the second factor, one-time links and service keys.
+// All of it and the event are one transaction. It returns the sessions that ended; those
+// that an earlier call ended come again, with Before. It fails with [account.ErrNotFound],
+// [account.ErrNotNamed], and with [account.ErrLastAdmin] if no enabled admin would be left.
+//
+// disabled_at is set as well, for a release that does not know of deletions. The version of
+// the password is raised: a login, a link or a change that was decided before finds it stale.
+func (u *Users) Delete(ctx context.Context, id idworker.ID, username string, e audit.Event) ([]session.Session, error) {
+	return u.delete(ctx, id, func(row tokenRow) error {
+		if row.Username != username {
+			return account.ErrNotNamed
+		}
+		return nil
+	}, e)
+}
+
+// DeleteAsked is Delete for a user who has asked for it before that time and has not logged
+// in since, or fails with [account.ErrNotFound].
+//
+// A login by a release that does not know of deletions cancels nothing: its ID tells. After
+// the user asked, no session was left, so such a login is in the first slot.
+func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) ([]session.Session, error) {
+	return u.delete(ctx, id, func(row tokenRow) error {
+		asked := fromMillis(row.DeletionAskedAt.Int64)
+		if !row.DeletionAskedAt.Valid || !asked.Before(before) ||
+			layout.Time(max(idworker.ID(row.TokenID.Int64), idworker.ID(row.EndedTokenID.Int64))).After(asked.Add(clockSlack)) {
+			return account.ErrNotFound
+		}
+		return nil
+	}, e)
+}
+
+func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow) error, e audit.Event) ([]session.Session, error) {
+	now, already := u.DB.d.now, false
+	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
+		already = row.DeletedAt.Valid
+		c := accountChange{
+			set:    "deleted_at = " + now + ", disabled_at = COALESCE(disabled_at, " + now + "), deletion_asked_at = NULL, password_hash = '', " + noFactor,
+			reason: session.Revoked, events: []audit.Event{e}, deletes: true,
+			losesAdmin: serves(row.user()),
+			first:      func(tx *gorm.DB) error { return u.withdrawAll(tx, id) },
+		}
+		if err := check(row); err != nil {
+			return c, err
+		}
+		if already {
+			return c, errAlready
+		}
+		return c, nil
+	})
+	if err == nil && already { // no transaction has checked the rights
+		err = u.Authorize(ctx, e.By, e.Need)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: delete user: %w", err)
+	}
+	return ended, nil
+}
+
+// withdrawAll ends the one-time link and the service keys of a user, whose row it locks
+// first, as all do that write these.
+func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
+	_, err := u.lockVersion(tx, id)
+	if errors.Is(err, account.ErrNotFound) {
+		return errMoved // somebody else has deleted it since the row was read
+	}
+	if err != nil {
+		return err
+	}
+	if err := tx.Exec("DELETE FROM password_resets WHERE user_id = ?", int64(id)).Error; err != nil {
+		return err
+	}
+	return tx.Exec("UPDATE service_keys SET revoked_at = "+u.DB.d.now+" WHERE user_id = ? AND revoked_at IS NULL", int64(id)).Error
+}
+
+// AskDeletion notes that a user wants the account to be deleted, and ends the logins. It
+// returns the sessions that ended. It fails with [account.ErrNotFound], with
+// [audit.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
+// be left.
+func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error) {
+	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
+		if row.Role == string(account.RoleService) {
+			return accountChange{}, audit.ErrRole
+		}
+		return accountChange{
+			set: "deletion_asked_at = " + u.DB.d.now, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
+		}, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: ask for a deletion: %w", err)
+	}
+	return ended, nil
+}
+
+// KeepAsked cancels the deletion for which a user has asked before that time, with its event;
+// it does nothing where there is none.
+func (u *Users) KeepAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) error {
+	err := u.DB.write(ctx, func(tx *gorm.DB) error {
+		done := tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ? AND deletion_asked_at < ? AND "+notDeleted, int64(id), before.UnixMilli())
+		if done.Error == nil && done.RowsAffected == 0 {
+			return errAlready
+		}
+		return done.Error
+	}, e)
+	if err != nil {
+		return fmt.Errorf("sqlstore: cancel a deletion: %w", err)
+	}
+	return nil
+}
+
+// cancelDeletion cancels, with its event, the deletion for which the user of a login that
+// begins has asked. The row is locked. It fails with [session.ErrDeletionAsked] if the login
+// brings no event.
+func (s *Sessions) cancelDeletion(tx *gorm.DB, o session.Opening, username string) error {
+	if o.Cancels == nil {
+		return session.ErrDeletionAsked
+	}
+	if err := tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ?", int64(o.UserID)).Error; err != nil {
+		return err
+	}
+	by := o.Cancels.By
+	by.ID, by.Name = o.UserID, username
+	e, err := audit.WithID(o.Cancels.ID, by, o.Cancels.Need, audit.DeletionOff, audit.AboutUser(o.UserID, username), "", nil, nil)
+	if err != nil {
+		return err
+	}
+	return permit{tx, by, audit.NeedsNothing}.record(e)
+}
+
+// AskedBefore are at most limit users who asked before that time for their account to be
+// deleted, the earliest first.
+func (u *Users) AskedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
+	return u.page(ctx, "deletion_asked_at < ?", []any{before.UnixMilli()}, "deletion_asked_at", limit)
+}
