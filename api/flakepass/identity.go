@@ -17,6 +17,11 @@ type Identity struct {
 	// other. It is not trusted: an app may say anything. It is empty where it is not
 	// passed on: in forwarded headers, and by a server of an earlier version.
 	DeviceClass string
+	// AuthMethod is how the user was authenticated for this login, and AuthTime when: pwd (RFC
+	// 8176) is a password, and other methods, such as sms, are those of an issuer. The method is
+	// empty, and the time zero, where DeviceClass is not passed on either.
+	AuthMethod string
+	AuthTime   time.Time
 
 	IssuedAt      time.Time // when the login began; read from SessionID
 	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval

@@ -33,6 +33,8 @@ type verdict struct {
 	username string
 	role     string
 	device   string
+	method   string
+	auth     int64 // Unix milliseconds
 	seen     int64 // Unix milliseconds
 	age      time.Duration
 	believe  time.Duration
@@ -94,7 +96,10 @@ func verdictOf(w *wire.Verification) (verdict, error) {
 		return verdict{}, errAnswer
 	}
 	v := verdict{
-		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, method: who.AuthMethod, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+	}
+	if !who.AuthTime.IsZero() {
+		v.auth = who.AuthTime.UnixMilli()
 	}
 	if w.Believe != nil {
 		if !w.Believe.Sane() {

@@ -235,11 +235,14 @@ func held(got *Session, err error, hash *Hash) error {
 }
 
 func identity(s *Session, issued time.Time, rule *policy.Expiry) flakepass.Identity {
-	seen := s.Seen.UTC()
+	seen, auth := s.Seen.UTC(), issued
+	if s.Auth != nil {
+		auth = s.Auth.At
+	}
 	return flakepass.Identity{
 		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),
-		DeviceClass: s.Device.ClassName(),
-		IssuedAt:    issued, LastSeenAt: seen,
+		DeviceClass: s.Device.ClassName(), AuthMethod: s.AuthMethod(), AuthTime: auth,
+		IssuedAt: issued, LastSeenAt: seen,
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}
 }

@@ -79,18 +79,44 @@ type Session struct {
 	Username string
 	Role     string
 	Hash     Hash      // of the token that opens it
+	Before   bool      // in a result of [Writer].End: it had ended before
+	Slot     Slot      // in which its user has it
+	Source   Source    // which tier gave this answer
 	Device   *Device   // a cache has no name of it; see [Device] for nil
+	Auth     *Auth     // see [Auth] for nil
 	Seen     time.Time // when it was last used, as its row says: see [Rows]
 	Ended    Reason    // empty while it lives
 	EndedAt  time.Time // by the database's clock; zero where that is not known
 	AsOf     time.Time // before the database read for this answer was sent
-	Before   bool      // in a result of [Writer].End: it had ended before
-	Slot     Slot      // in which its user has it
-
-	// Source says which tier gave this answer. Horizon is what the answer relies on
-	// if its as-of is too old: see [Accept].
-	Source  Source
+	// Horizon is what the answer relies on if its as-of is too old: see [Accept].
 	Horizon time.Time
+}
+
+// An Auth is how an issuer has authenticated the user of a session, and when. It does not
+// change. A nil Auth is that of a login with a password: [PasswordMethod], when the session
+// began.
+type Auth struct {
+	Method string
+	At     time.Time
+}
+
+// PasswordMethod is the method of a login with a password, as RFC 8176 calls it.
+const PasswordMethod = "pwd"
+
+// AuthMethod is how the user was authenticated.
+func (s *Session) AuthMethod() string {
+	if s.Auth == nil {
+		return PasswordMethod
+	}
+	return s.Auth.Method
+}
+
+// AuthTime is when the user was authenticated.
+func (s *Session) AuthTime() time.Time {
+	if s.Auth == nil {
+		return layout.Time(s.ID)
+	}
+	return s.Auth.At
 }
 
 // A Slot is one of the places in which a user has sessions: one session at a time in

@@ -28,6 +28,9 @@ type introspection struct {
 	Device    string `json:"device_class"`
 	IssuedAt  int64  `json:"iat"`
 	Expires   int64  `json:"exp"`
+
+	Methods  []string `json:"amr"`       // how the user was authenticated (RFC 8176)
+	AuthTime int64    `json:"auth_time"` // when (RFC 9470 section 6.2)
 }
 
 // inactive is the answer for every other text: a reason would show the finder of a
@@ -65,6 +68,7 @@ func (s *server) introspect(c *gin.Context) error {
 		TokenType: "Bearer", JTI: who.SessionID.String(), Device: who.DeviceClass,
 		// The end that comes first: what is idle by then is as dead as what is old.
 		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(),
+		Methods: []string{who.AuthMethod}, AuthTime: who.AuthTime.Unix(),
 	})
 	return nil
 }

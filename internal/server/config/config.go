@@ -39,6 +39,8 @@ type Config struct {
 
 	ServicePasswordLogin string // ServicePasswordsExisting, ServicePasswordsOn or ServicePasswordsOff
 
+	IssueMethods []string // by which issuers may have authenticated a user; at least one
+
 	Throttle bool // attempts are counted and bounded
 
 	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins

@@ -101,6 +101,11 @@ func settings(c *Config) []setting {
 			doc: "Which accounts of the role `service` may log in with a password; service keys replace such logins ([clients.md](clients.md#service-keys)). " +
 				"`existing`: those that are older than the first start of a release with service keys. `on`: all. `off`: none. A login that lives goes on in each case.",
 		}, {
+			key: "issue_methods", def: "sms,email,wechat,alipay,oidc:apple,oidc:google,oidc:microsoft,sso",
+			value: as(&c.IssueMethods, parseMethods, func(all []string) string { return strings.Join(all, ",") }).orAs(isList, aList),
+			doc: "The methods by which a service with the scope `issue` may say that it has authenticated a user ([issuers.md](issuers.md)): a list, or one text with commas. " +
+				"Each has 1 to 64 lower-case letters, digits and `. _ : -`. They are kept with the logins, and shown in lists, in the audit record and in introspection as `amr` (RFC 8176). `pwd` is the method of a password, and not allowed.",
+		}, {
 			key: "revocation_bound", def: "5s", value: span(&c.RevocationBound, time.Second, 5*time.Minute),
 			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. From 1s to 5m.",
 		}, {

@@ -141,6 +141,7 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 	s.sweeper.After = func(ctx context.Context) {
 		events.AfterSweep(ctx)
 		clearGuards(ctx, s.db, s.log)
+		clearRequests(ctx, s.kept, s.log)
 		formats{s.db, s.hasher, s.log}.afterSweep(ctx)
 	}
 	s.running.Go(func() { s.sweeper.Run(work) })
@@ -162,10 +163,11 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 		},
 	}
 	s.own = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
+		Accounts: accounts, Newcomers: accounts, Users: s.users, Names: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
+		Methods: s.cfg.IssueMethods, Issued: s.metrics.Issued(s.cfg.IssueMethods),
 	}
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"time"
+	"unique"
 
 	"gorm.io/gorm"
 
@@ -72,6 +73,9 @@ type tokenRow struct {
 	DeviceClass     sql.NullString
 	DeviceName      sql.NullString
 	DeviceKey       []byte
+	AuthTokenID     sql.NullInt64
+	AuthMethod      sql.NullString
+	AuthTime        sql.NullInt64
 	GlobalFloor     int64 // of all users, beside the row's own
 
 	// Beside a row that Sessions.find has read.
@@ -89,7 +93,7 @@ const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, username, role, pa
 
 // keptColumns are those that each slot has.
 const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
-	"device_token_id, device_class, device_name, device_key"
+	"device_token_id, device_class, device_name, device_key, auth_token_id, auth_method, auth_time"
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {
@@ -122,6 +126,9 @@ func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Sessio
 	copy(s.Hash[:], hash)
 	if id != 0 && r.DeviceTokenID.Int64 == id {
 		s.Device = session.DeviceOf(r.DeviceClass.String, r.DeviceName.String).WithKey(string(r.DeviceKey))
+	}
+	if id != 0 && r.AuthTokenID.Int64 == id {
+		s.Auth = &session.Auth{Method: unique.Make(r.AuthMethod.String).Value(), At: fromMillis(r.AuthTime.Int64)}
 	}
 	return s
 }
