@@ -138,7 +138,7 @@ func requestOf(h http.Header, body []byte) (*session.Request, error) {
 	}
 	strange := func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 	if len(values) > 1 || name == "" || len(name) > maxRequestName || strings.ContainsFunc(name, strange) {
-		return nil, invalid.Of(idempotencyHeader, "malformed", "must be one text of 1 to 255 printable ASCII characters without spaces, such as a UUID, in quotes or without")
+		return nil, invalid.Of("idempotency_key", "malformed", "must be, in the header Idempotency-Key, one text of 1 to 255 printable ASCII characters without spaces, such as a UUID, in quotes or without")
 	}
 	return &session.Request{Name: sha256.Sum256([]byte(name)), Body: sha256.Sum256(body)}, nil
 }
