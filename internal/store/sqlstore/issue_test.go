@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -309,3 +312,126 @@ func TestExternalIDIsComparedByteForByte(t *testing.T) {
 	})
 }
 
+// issuers are the use case on an instance of its own, of which the database is that of w.
+func (w keyWorld) issuers(t *testing.T, k servicekey.Key) (*login.Service, *login.Client) {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), w.options)
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	users, kept, rule := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}, policy.Default()
+	return &login.Service{
+			Users: users, Names: users, Newcomers: &account.Service{Users: users, IDs: w.ids, Now: time.Now}, Methods: []string{"sms"},
+			Sessions: &session.Service{Store: kept, Rows: kept, Writer: kept, IDs: above{w.ids}, EventIDs: w.ids, Policy: always{&rule}},
+			Attempts: w.limiter(t), Incidents: unnoted{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		}, &login.Client{
+			By: audit.Actor{ID: w.user, Key: k.ID, Name: "billing", Via: audit.ViaAPI},
+		}
+}
+
+type always struct{ rule *policy.Policy }
+
+func (a always) Current() *policy.Policy { return a.rule }
+
+type above struct{ *minter }
+
+func (a above) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, error) {
+	return a.next(floor), nil
+}
+
+type unnoted struct{}
+
+func (unnoted) Note(audit.Incident) bool { return true }
+
+// TestManyIssuesMakeOneUser: of many that ask at once on three instances one makes the user, and
+// nobody is refused, also if some of them name the user and others do not.
+func TestManyIssuesMakeOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 31 })
+		ctx := context.WithoutCancel(t.Context())
+		var services []*login.Service
+		var by *login.Client
+		for range 3 {
+			s, c := w.issuers(t, k)
+			services, by = append(services, s), c
+		}
+		for _, id := range []string{"crm-1", "crm-2"} {
+			var mu sync.Mutex
+			users, made := map[flakepass.ID]bool{}, 0
+			atOnce(24, func(i int) {
+				in := login.Issue{ExternalID: id, Create: true, Method: "sms"}
+				if i%2 == 0 {
+					in.Username = "the-user-of-" + id
+				}
+				client := *by
+				got, err := services[i%3].Issue(ctx, &client, in)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				users[got.Identity.UserID] = true
+				if got.Created {
+					made++
+				}
+			})
+			if len(users) != 1 || made != 1 {
+				t.Errorf("%s: %d users, made %d times", id, len(users), made)
+			}
+			if n := number64(t, w.SQL(), "SELECT COUNT(*) FROM users WHERE external_id = '"+id+"'"); n != 1 {
+				t.Errorf("%s: %d rows", id, n)
+			}
+		}
+		if n := w.events(t, audit.UserCreated); n != 2 {
+			t.Errorf("%d events of made users, want 2", n)
+		}
+		must(t, w.revoke(t.Context(), k.ID))
+		client := *by
+		if _, err := services[0].Issue(t.Context(), &client, login.Issue{ExternalID: "crm-3", Create: true, Method: "sms"}); !errors.Is(err, flakepass.ErrKeyRevoked) {
+			t.Errorf("by a key that was revoked: %v", err)
+		}
+		if _, err := w.users.ByExternalID(t.Context(), "crm-3"); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("a key that was revoked has made a user: %v", err)
+		}
+	})
+}
+
+// TestIssueBesideANewPassword: what lives after the change began after it, and nobody is refused.
+func TestIssueBesideANewPassword(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice := w.key(t, servicekey.Issue), world.user(t, "alice")
+		s, by := w.issuers(t, k)
+		ctx := context.WithoutCancel(t.Context())
+		for version := int64(1); version <= 3; version++ {
+			var ended []session.Session
+			var before idworker.ID
+			atOnce(4, func(i int) {
+				if i == 0 {
+					var err error
+					before = w.ids.next(0)
+					if ended, err = w.users.ChangePassword(ctx, alice, version, account.NewPHC("$next")); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				client := *by
+				if _, err := s.Issue(ctx, &client, login.Issue{UserID: alice, Method: "sms"}); err != nil {
+					t.Error(err)
+				}
+			})
+			for _, id := range w.livingOf(t, alice) {
+				if id < before {
+					t.Errorf("session %d lives, and was there before the password at %d", id, before)
+				}
+				for _, e := range ended {
+					if e.ID == id {
+						t.Errorf("session %d has ended with the password, and lives", id)
+					}
+				}
+			}
+		}
+	})
+}
