@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -45,7 +44,7 @@ const RepeatedReason = "issue_repeated"
 type issuedEntry struct {
 	UserID idworker.ID `json:"user_id"`
 	Method string      `json:"auth_method"`
-	At     wire.Time   `json:"auth_time"`
+	At     time.Time   `json:"auth_time"`
 	Key    idworker.ID `json:"key_id"`
 	deviceEntry
 }
@@ -86,7 +85,7 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 	r, now := o.Record, &b.Session
 	by, reason, after := r.By, r.Reason, now.Device.entry(b.NewDevice)
 	if issued := o.Place.Issued; issued != nil {
-		after = issuedEntry{now.UserID, issued.Method, wire.At(issued.At), by.Key, deviceEntry{now.Device.ClassName(), now.Device.Label(), b.NewDevice}}
+		after = issuedEntry{now.UserID, issued.Method, issued.At, by.Key, deviceEntry{now.Device.ClassName(), now.Device.Label(), b.NewDevice}}
 	} else {
 		by.ID, by.Name = now.UserID, now.Username
 	}

@@ -107,3 +107,19 @@ func FuzzRequestName(f *testing.F) {
 		}
 	})
 }
+
+// FuzzIssue: no body is answered with a fault of the server.
+func FuzzIssue(f *testing.F) {
+	for _, body := range []string{
+		`{"user_id":"7","method":"sms"}`, `{"external_id":"a","create":true,"username":"b","method":"sms","auth_time":"2026-11-25T09:12:33Z"}`, `{"create":1}`,
+		`{"method":"sms","client_ip":"::1","end_session":"0","code":"000000","device":{"class":"phone","name":"\u0000","id":"x"}}`, `{"auth_time":"+292277026596-12-04T15:30:08Z"}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		key, row := mintKey(servicekey.Issue)
+		if a := issue(t, handler(t, &world{plain: true}, func(o *httpapi.Options) { o.Keys = keysOver(row) }), "Bearer "+key.Reveal(), string(body)); a.status >= 500 {
+			t.Errorf("answered %d", a.status)
+		}
+	})
+}

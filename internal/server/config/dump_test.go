@@ -34,6 +34,7 @@ FLAKEPASS_REDIS environment (FLAKEPASS_REDIS_FILE) rediss+sentinel://:[hidden]@a
 FLAKEPASS_WORKER default sql
 FLAKEPASS_REGISTRATION default open
 FLAKEPASS_SERVICE_PASSWORD_LOGIN default existing
+FLAKEPASS_ISSUE_METHODS default sms,email,wechat,alipay,oidc:apple,oidc:google,oidc:microsoft,sso
 FLAKEPASS_REVOCATION_BOUND file (line 3) 1m30s
 FLAKEPASS_THROTTLE default on
 FLAKEPASS_PUBLIC_URL default (none)

@@ -164,3 +164,28 @@ func (s *Sessions) now() time.Time {
 	}
 	return time.Now()
 }
+
+// setAuth writes how an issuer has authenticated the user of a login, which it names too.
+const setAuth = "auth_token_id = ?, auth_method = ?, auth_time = ?"
+
+func authArgs(o *session.Opening) []any {
+	how := o.Place.Issued.How()
+	if how == nil {
+		return []any{nil, nil, nil}
+	}
+	return []any{int64(o.ID), how.Method, how.At.UnixMilli()}
+}
+
+// provedAt is when password and code were shown in the login that a statement writes: just
+// now, or when an issuer has authenticated the user. For the acts of an admin, or of a service,
+// what another system has checked is not enough.
+func (d *dialect) provedAt(o *session.Opening, role string) (sql string, args []any) {
+	how := o.Place.Issued.How()
+	switch {
+	case how == nil:
+		return d.now, nil
+	case role != string(account.RoleUser):
+		return "?", []any{nil}
+	}
+	return "?", []any{how.At.UnixMilli()}
+}
