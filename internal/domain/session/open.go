@@ -59,6 +59,14 @@ func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, pa
 	return opened, nil
 }
 
+// How is how the user was authenticated; nil for a session that no issuer opens.
+func (i *Issued) How() *Auth {
+	if i == nil {
+		return nil
+	}
+	return &i.Auth
+}
+
 // openTime is how long a login may take with all its tries: well below the time that a
 // server has to write its answer. A login that began later would have no client.
 const openTime = 5 * time.Second

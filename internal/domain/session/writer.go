@@ -69,14 +69,6 @@ type Issued struct {
 	Request *Request
 }
 
-// How is how the user was authenticated; nil for a session that no issuer opens.
-func (i *Issued) How() *Auth {
-	if i == nil {
-		return nil
-	}
-	return &i.Auth
-}
-
 // A Request is hashes of what an issuer calls its request and of the body.
 type Request struct{ Name, Body [sha256.Size]byte }
 

@@ -392,6 +392,9 @@ func TestManyIssuesMakeOneUser(t *testing.T) {
 		if _, err := services[0].Issue(t.Context(), &client, login.Issue{ExternalID: "crm-3", Create: true, Method: "sms"}); !errors.Is(err, flakepass.ErrKeyRevoked) {
 			t.Errorf("by a key that was revoked: %v", err)
 		}
+		if _, err := services[1].Issue(t.Context(), &client, login.Issue{ExternalID: "crm-1", Method: "sms"}); !errors.Is(err, flakepass.ErrKeyRevoked) {
+			t.Errorf("by a key that was revoked, for a user who is there: %v", err)
+		}
 		if _, err := w.users.ByExternalID(t.Context(), "crm-3"); !errors.Is(err, account.ErrNotFound) {
 			t.Errorf("a key that was revoked has made a user: %v", err)
 		}
