@@ -31,6 +31,7 @@ var names = []string{
 	"settings_terms", "policies_terms", "users_device_key", "user_slots_device_key", "users_external_id", "users_external_id_unique", "hash_formats", "service_keys",
 	"user_slots_act", "user_slots_act_index",
 	"users_deleted", "users_deletions",
+	"users_auth", "user_slots_auth", "issue_requests",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

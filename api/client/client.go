@@ -33,7 +33,7 @@
 // a 429, at the time that the server gives in Retry-After and a random part more.
 // These are the methods that read, [Client.Logout], [Client.LogoutOthers],
 // [Client.LogoutEverywhere], [Client.EndMySession], [Client.EndSession],
-// [Client.Introspect] and [Client.Revoke]. No other call is ever repeated: a
+// [Client.Introspect] and [Client.Revoke], and [Client.Issue] with a RequestID. No other call is ever repeated: a
 // second login would end the first, and a second change could undo the
 // change of another.
 //
@@ -77,7 +77,7 @@ type Options struct {
 	// [Client.Ready]; see also [Client.As].
 	Token func(context.Context) (flakepass.Token, error)
 	// Key stands in the place of Token for a service: the server takes a service key for
-	// [Client.Introspect] and [Client.Revoke], and for nothing else. At most one of the two
+	// [Client.Introspect], [Client.Revoke] and [Client.Issue], and for nothing else. At most one of the two
 	// is set.
 	Key func(context.Context) (flakepass.ServiceKey, error)
 	// Retries is how often a call is sent again at most, if it may be: see the

@@ -29,6 +29,12 @@ const (
 	KeyExpired     Code = "key_expired"
 	KeyRevoked     Code = "key_revoked"
 	ScopeMissing   Code = "scope_missing"
+	// ServiceKeyRequired: a token stands in the place of a service key.
+	ServiceKeyRequired Code = "service_key_required"
+	// RoleNotIssuable: the key opens no logins of admins and services.
+	RoleNotIssuable Code = "role_not_issuable"
+	// IdempotencyKeyReused: another request had this key.
+	IdempotencyKeyReused Code = "idempotency_key_reused"
 
 	// Of a caller.
 	CredentialsAmbiguous Code = "credentials_ambiguous"

@@ -19,6 +19,10 @@ type Introspection struct {
 	SessionID flakepass.ID
 	IssuedAt  time.Time // to the second, as ExpiresAt
 	ExpiresAt time.Time // when the login ends if it is not used
+	// AuthMethod is how the user was authenticated, such as pwd or sms, and AuthTime when, to the
+	// second. Empty and zero from a server of an earlier version.
+	AuthMethod string
+	AuthTime   time.Time
 }
 
 // Introspect says who holds a token. The caller shows a service key with the scope verify,
@@ -32,7 +36,11 @@ func (c *Client) Introspect(ctx context.Context, t flakepass.Token) (Introspecti
 	if err != nil || !*v.Active {
 		return Introspection{}, err
 	}
-	return Introspection{true, v.Sub, v.Username, v.Role, v.JTI, time.Unix(v.IAT, 0).UTC(), time.Unix(v.Exp, 0).UTC()}, nil
+	who := Introspection{Active: true, UserID: v.Sub, Username: v.Username, Role: v.Role, SessionID: v.JTI, IssuedAt: time.Unix(v.IAT, 0).UTC(), ExpiresAt: time.Unix(v.Exp, 0).UTC()}
+	if len(v.AMR) > 0 {
+		who.AuthMethod, who.AuthTime = v.AMR[0], time.Unix(v.AuthTime, 0).UTC()
+	}
+	return who, nil
 }
 
 type wireToken struct {
@@ -43,6 +51,8 @@ type wireToken struct {
 	JTI      flakepass.ID `json:"jti"`
 	IAT      int64        `json:"iat"`
 	Exp      int64        `json:"exp"`
+	AMR      []string     `json:"amr"`
+	AuthTime int64        `json:"auth_time"`
 }
 
 // Complete reports whether all is there.

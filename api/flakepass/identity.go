@@ -20,6 +20,11 @@ type Identity struct {
 	// Act is the ID of the admin who acts by this login in place of the user (the claim act
 	// of RFC 8693); 0 if the user does. A server of an earlier version has no such logins.
 	Act ID
+	// AuthMethod is how the user was authenticated for this login, and AuthTime when: pwd (RFC
+	// 8176) is a password, and other methods, such as sms, are those of an issuer. The method is
+	// empty, and the time zero, where DeviceClass is not passed on either.
+	AuthMethod string
+	AuthTime   time.Time
 
 	IssuedAt      time.Time // when the login began; read from SessionID
 	LastSeenAt    time.Time // by what its row says; moves when a use is written, at most once per touch interval

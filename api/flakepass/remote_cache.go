@@ -14,6 +14,8 @@ type remembered struct {
 	username string
 	role     string
 	device   string // its class
+	method   string // by which the user was authenticated
+	auth     int64  // and when: Unix milliseconds; 0: not known
 
 	sent  instant // when the question was
 	asOf  instant // every end that was committed before is in the answer
@@ -70,8 +72,12 @@ func (p *times) lives(id ID, seen, now int64) bool {
 
 func (e *remembered) identity(p *times, seen int64) Identity {
 	issued := e.key.id.UnixMilli()
+	var auth time.Time
+	if e.auth != 0 {
+		auth = time.UnixMilli(e.auth).UTC()
+	}
 	return Identity{
-		UserID: e.of.user, Username: e.username, Role: e.role, SessionID: e.key.id, DeviceClass: e.device,
+		UserID: e.of.user, Username: e.username, Role: e.role, SessionID: e.key.id, DeviceClass: e.device, AuthMethod: e.method, AuthTime: auth,
 		IssuedAt: time.UnixMilli(issued).UTC(), LastSeenAt: time.UnixMilli(seen).UTC(),
 		ExpiresAt:     time.UnixMilli(issued + p.absolute).UTC(),
 		IdleExpiresAt: time.UnixMilli(min(issued+p.absolute, seen+p.idle)).UTC(),

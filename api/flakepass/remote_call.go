@@ -102,7 +102,7 @@ func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
 	}
 	q.sent, q.asOf = sent, sent-instant(v.age+v.age/1000)
 	e := &remembered{
-		key: q.key, of: v.of, username: v.username, role: v.role, device: v.device,
+		key: q.key, of: v.of, username: v.username, role: v.role, device: v.device, method: v.method, auth: v.auth,
 		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
 	}
 	e.seen = v.seen

@@ -35,7 +35,9 @@ type verdict struct {
 	device   string
 	act      ID
 	expires  time.Time // of one with an act
-	seen     int64     // Unix milliseconds
+	method   string
+	auth     int64 // Unix milliseconds
+	seen     int64 // Unix milliseconds
 	age      time.Duration
 	believe  time.Duration
 }
@@ -96,7 +98,10 @@ func verdictOf(w *wire.Verification) (verdict, error) {
 		return verdict{}, errAnswer
 	}
 	v := verdict{
-		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, method: who.AuthMethod, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
+	}
+	if !who.AuthTime.IsZero() {
+		v.auth = who.AuthTime.UnixMilli()
 	}
 	if v.act, v.expires = who.Act.Admin(), who.ExpiresAt.UTC(); who.Act != nil {
 		if v.act == 0 || v.expires.IsZero() {

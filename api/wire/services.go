@@ -66,6 +66,8 @@ type Identity struct {
 	SessionID     ID     `json:"session_id"`
 	DeviceClass   string `json:"device_class,omitempty"` // empty from a server of an earlier version
 	Act           *Act   `json:"act,omitempty"`          // who acts for the user; nil: the user
+	AuthMethod    string `json:"auth_method,omitempty"`  // empty from a server of an earlier version
+	AuthTime      Time   `json:"auth_time,omitzero"`     // zero there
 	IssuedAt      Time   `json:"issued_at"`
 	LastSeenAt    Time   `json:"last_seen_at"`
 	ExpiresAt     Time   `json:"expires_at"`

@@ -43,6 +43,11 @@ type Session struct {
 	ExpiresAt     Time   `json:"expires_at"`
 	IdleExpiresAt Time   `json:"idle_expires_at"`
 
+	// AuthMethod is how the user was authenticated, and AuthTime when: pwd is a password, and
+	// other methods are those of an issuer. Me, and a server of an earlier version, have neither.
+	AuthMethod string `json:"auth_method,omitempty"`
+	AuthTime   Time   `json:"auth_time,omitzero"`
+
 	// IdleBy and ExpiresBy name the override of the policy that sets the time, such as
 	// class:phone or role:admin; empty: the policy itself does. Me has neither.
 	IdleBy    string `json:"idle_expires_by,omitempty"`

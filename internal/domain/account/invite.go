@@ -26,6 +26,24 @@ func (s *Service) NewInvited(ctx context.Context, username string, role Role) (U
 	return s.make(ctx, name, role, func() (PHC, error) { return PHC{}, nil })
 }
 
+// NewIssued is NewInvited for a user of whom an issuer says what it calls the user. Without a
+// username the account gets one that is made of its ID, such as user-7301234567890123456.
+func (s *Service) NewIssued(ctx context.Context, username, externalID string) (User, error) {
+	var u User
+	var err error
+	if username != "" {
+		u, err = s.NewInvited(ctx, username, RoleUser)
+	} else if u.ID, err = s.IDs.Next(ctx); err == nil {
+		now := s.Now().UTC().Truncate(time.Millisecond)
+		u = User{ID: u.ID, Username: "user-" + u.ID.String(), Role: RoleUser, PasswordVersion: 1, CreatedAt: now, UpdatedAt: now}
+	}
+	if err != nil {
+		return User{}, err
+	}
+	u.ExternalID = externalID
+	return u, nil
+}
+
 // make makes an account with a hash that is made once the name is known to be
 // free.
 func (s *Service) make(ctx context.Context, name string, role Role, hash func() (PHC, error)) (User, error) {

@@ -137,8 +137,8 @@ const (
 // bound after it was ended elsewhere; that is for reading, and nothing is made or
 // changed by it.
 //
-// Each need includes those before it, down to NeedsLogin; see [Need.Includes] for the one
-// that does not.
+// Each need includes those before it, down to NeedsLogin; see [Need.Includes] for those
+// that do not.
 type Need uint8
 
 const (
@@ -160,6 +160,9 @@ const (
 	// NeedsProof says that password and code were shown in this login, at most
 	// [ProofLife] ago.
 	NeedsProof
+	// NeedsIssuer says that the account is a service, and that it acts by a service key that
+	// may open logins.
+	NeedsIssuer
 )
 
 // ProofLife is for how long a login counts as proven after its user has
@@ -179,8 +182,12 @@ var (
 )
 
 // Includes reports whether who has n also has o. A role proves no password: of the others
-// only NeedsProof includes NeedsOwnProof.
+// only NeedsProof includes NeedsOwnProof. NeedsIssuer includes only itself, and nothing
+// includes it.
 func (n Need) Includes(o Need) bool {
+	if n == NeedsIssuer || o == NeedsIssuer {
+		return n == o
+	}
 	if o == NeedsOwnProof {
 		return n == NeedsOwnProof || n == NeedsProof
 	}

@@ -155,6 +155,9 @@ func (s *Service) log(ctx context.Context, c *Client, what string, event audit.A
 	if c.By.Via != audit.ViaAPI {
 		args = append(args, "via", c.By.Via)
 	}
+	if c.By.Key != 0 {
+		args = append(args, "by", c.By.ID, "key_id", c.By.Key)
+	}
 	args = append(args, "from", c.from(), "request_id", c.By.RequestID)
 	s.Log.InfoContext(ctx, what, args...) //nolint:sloglint // every caller passes a constant
 }

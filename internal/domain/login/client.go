@@ -62,5 +62,10 @@ func (c *Client) asker(known bool) account.Asker {
 	return account.Asker{Network: ratelimit.Network(c.Address), Known: known}
 }
 
-// self is the user who is logged in, for the record.
-func (c *Client) self() audit.Target { return audit.AboutUser(c.By.ID, c.By.Name) }
+// self is the user who is logged in, for the record: none for a service that acts by a key.
+func (c *Client) self() audit.Target {
+	if c.By.Key != 0 {
+		return audit.Target{}
+	}
+	return audit.AboutUser(c.By.ID, c.By.Name)
+}

@@ -119,18 +119,29 @@ func (s *Service) holder(ctx context.Context, c *Client, h secondfactor.Holder, 
 	return user, nil
 }
 
-// begin begins the login of the user whom show returns after all proofs. held, if given,
+// begin begins the login of the user whom show returns after all proofs. That is an attempt at
+// the account with that name; where nothing can be guessed, there is no name. held, if given,
 // returns the user whose attempt a limit has refused.
 func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role, in session.Place,
 	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
-	err := s.attempt(ctx, c, name, func(by account.Asker) (account.User, error) {
-		user, err := show(by)
-		if err == nil {
-			opened, err = s.open(ctx, c, &user, only, in)
+	do := func(by account.Asker) (account.User, error) {
+		for try := 1; ; try++ {
+			user, err := show(by)
+			if err == nil {
+				opened, err = s.open(ctx, c, &user, only, in)
+			}
+			if !errors.Is(err, errChanged) || try == issueTries {
+				return user, err
+			}
 		}
-		return user, err
-	})
+	}
+	var err error
+	if name != "" {
+		err = s.attempt(ctx, c, name, do)
+	} else {
+		_, err = do(c.asker(true))
+	}
 	if _, limited := errors.AsType[*ratelimit.LimitedError](err); limited && len(held) > 0 {
 		err = held[0](err)
 	}
@@ -150,6 +161,12 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 	if opened.NewDevice {
 		args = append(args, "new_device", true)
 	}
+	if in.Issued != nil {
+		args = append(args, "auth_method", in.Issued.Method, "auth_time", in.Issued.At)
+	}
+	if opened.Repeats != 0 {
+		args = append(args, "repeats", opened.Repeats)
+	}
 	if len(opened.Replaced) > 0 {
 		args = append(args, "replaced", opened.Replaced)
 	}
@@ -162,13 +179,16 @@ func (s *Service) open(ctx context.Context, c *Client, user *account.User, only 
 	if only != "" && user.Role != only {
 		return session.Opened{}, refusedOf(user, ErrRole)
 	}
-	if user.Role == account.RoleService && s.ByPassword != nil && !s.ByPassword(user) {
+	if in.Issued == nil && user.Role == account.RoleService && s.ByPassword != nil && !s.ByPassword(user) {
 		return session.Opened{}, refusedOf(user, ErrServiceLogin)
 	}
 	in.Known = c.knownDevice
 	opened, err := s.Sessions.Open(ctx, c.By, user.ID, user.PasswordVersion, c.Device, in)
 	if full, ok := errors.AsType[*session.LimitError](err); ok {
-		return session.Opened{}, refusedOf(user, s.noRoom(ctx, c, user, full))
+		return session.Opened{}, refusedOf(user, s.noRoom(ctx, c, user, full, in.Issued == nil))
+	}
+	if in.Issued != nil && err != nil {
+		return session.Opened{}, refusedOf(user, issuing(err))
 	}
 	if errors.Is(err, session.ErrMoved) {
 		return session.Opened{}, refusedOf(user, secondfactor.ErrTicket)
@@ -184,7 +204,7 @@ func (s *Service) count(err error) {
 	switch {
 	case err == nil:
 		s.Counts.Add(activity.Login, 1)
-	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, ErrRole), errors.Is(err, ErrServiceLogin),
+	case errors.Is(err, account.ErrWrong), errors.Is(err, account.ErrDisabled), errors.Is(err, ErrRole), errors.Is(err, ErrServiceLogin), errors.Is(err, ErrIssueRole),
 		errors.Is(err, account.ErrShort), errors.Is(err, secondfactor.ErrInvalid):
 		s.Counts.Add(activity.Refused, 1)
 	}

@@ -206,7 +206,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.login = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, Proofs: w.users, Store: w,
+		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, Names: w.users, Methods: []string{"sms", "oidc:apple"}, Proofs: w.users, Store: w,
 		Attempts: w.limits, Sources: w.limits, Incidents: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}
@@ -266,6 +266,8 @@ func (u *users) Prove(_ context.Context, version int64, e audit.Event) error {
 
 type sessions struct {
 	in session.Place
+	// before, if set, is done before a session begins; what it returns is the error.
+	before func() error
 	login.Sessions
 	opened  int
 	version int64
@@ -274,6 +276,11 @@ type sessions struct {
 
 func (s *sessions) Open(_ context.Context, _ audit.Actor, user idworker.ID, version int64, _ *session.Device, in session.Place) (session.Opened, error) {
 	s.in = in
+	if s.before != nil {
+		if err := s.before(); err != nil {
+			return session.Opened{}, err
+		}
+	}
 	if s.err != nil {
 		return session.Opened{}, s.err
 	}

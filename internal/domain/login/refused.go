@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // Errors of the proof of a user who is logged in. They differ from the refusal of a
@@ -52,6 +53,9 @@ var reasons = []struct {
 	{account.ErrWrong, "credentials_invalid", true},
 	{ErrRole, "not_admin", true},
 	{ErrServiceLogin, "service_login_refused", true},
+	{ErrIssueRole, "role_not_issuable", true},
+	{account.ErrNotFound, "not_found", false},
+	{session.ErrRequestReused, "idempotency_key_reused", false},
 	{account.ErrDisabled, "account_disabled", true},
 	{account.ErrShort, "password_reset_required", true},
 	{account.ErrExists, "username_taken", true},

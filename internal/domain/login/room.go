@@ -27,11 +27,15 @@ func (*NoRoomError) Error() string { return ErrNoRoom.Error() }
 // Unwrap is [ErrNoRoom].
 func (*NoRoomError) Unwrap() error { return ErrNoRoom }
 
-// noRoom is the refusal of a login of a user after all proofs.
-func (s *Service) noRoom(ctx context.Context, c *Client, user *account.User, full *session.LimitError) error {
+// noRoom is the refusal of a login of a user after all proofs. An issuer gets no ticket: it has
+// a key, and asks again.
+func (s *Service) noRoom(ctx context.Context, c *Client, user *account.User, full *session.LimitError, ticketed bool) error {
 	logins, err := s.Devices.Living(full.Choices)
 	if err != nil {
 		return afterProof("open", err)
+	}
+	if !ticketed {
+		return &NoRoomError{Logins: logins}
 	}
 	ticket, err := s.Codes.Ticket(ctx, secondfactor.Holder{
 		UserID: user.ID, Username: user.Username, PasswordVersion: user.PasswordVersion, Last: full.Last, Until: c.provenUntil,

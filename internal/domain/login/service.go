@@ -33,6 +33,8 @@ type Accounts interface {
 // Newcomers makes accounts that are not stored yet. *account.Service is one.
 type Newcomers interface {
 	New(ctx context.Context, by account.Asker, username string, p account.Password, role account.Role) (account.User, error)
+	// NewIssued makes one without a password, and a name if it is given none.
+	NewIssued(ctx context.Context, username, externalID string) (account.User, error)
 }
 
 // Users are the rows of the accounts. What changes one writes its events in the same
@@ -52,6 +54,12 @@ type Users interface {
 // hash, another version of the password or another role than u, or is disabled.
 type Arrivals interface {
 	FirstHash(ctx context.Context, u account.User, e audit.Event) error
+}
+
+// Names find the users whom an issuer names. They fail with [account.ErrNotFound].
+type Names interface {
+	ByUsername(ctx context.Context, username string) (account.User, error)
+	ByExternalID(ctx context.Context, id string) (account.User, error)
 }
 
 // Proofs stores in the login of the event's actor that password and code were right, and
@@ -133,6 +141,7 @@ type Service struct {
 	Newcomers Newcomers
 	Users     Users
 	Arrivals  Arrivals // needed only where another system is asked about passwords
+	Names     Names
 	Proofs    Proofs
 	Links     Links
 
@@ -158,6 +167,10 @@ type Service struct {
 	Begun func(class string)
 	// ByPassword, if set, says whether a service may log in with a password.
 	ByPassword func(*account.User) bool
+	// Methods are those by which issuers may have authenticated a user.
+	Methods []string
+	// Issued, if set, is called with the method of each login that an issuer opens.
+	Issued func(method string)
 
 	IDs audit.IDs
 	Now func() time.Time

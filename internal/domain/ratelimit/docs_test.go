@@ -80,7 +80,7 @@ func TestDocumentedLimits(t *testing.T) {
 			"| `login-account` | attempts for one name from everywhere | " + words(l.LoginAccount) + " |",
 			"| `login-address` | attempts from one place, whatever the name | " + words(l.LoginAddress) + " |",
 			"| `register` | new accounts from one place | " + words(l.Register) + " |",
-			"| `introspect` | questions of one service key, or of one account by its tokens, about tokens | " + words(l.Introspect) + " |",
+			"| `introspect` | questions of one service key, or of one account by its tokens, about tokens, and logins that it opens | " + words(l.Introspect) + " |",
 		} {
 			if !strings.Contains(string(page), row) {
 				t.Errorf("%s lacks %q", file, row)

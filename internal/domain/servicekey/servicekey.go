@@ -130,10 +130,15 @@ const (
 	Verify Scope = "verify"
 	// Revoke is to end the login of a token that the service was shown.
 	Revoke Scope = "revoke"
+	// Issue is to open logins of users whom the service has authenticated itself, and to make
+	// such users; neither of admins nor of services.
+	Issue Scope = "issue"
+	// IssueAnyRole allows a key with the scope Issue to open logins of admins and services, too.
+	IssueAnyRole Scope = "issue:any-role"
 )
 
 // Known are all scopes, as they are shown.
-func Known() Scopes { return Scopes{Verify, Revoke} }
+func Known() Scopes { return Scopes{Verify, Revoke, Issue, IssueAnyRole} }
 
 // Scopes are what a key may do, in the order of [Known].
 type Scopes []Scope

@@ -22,16 +22,16 @@ func TestScopesAreTheKnownOnes(t *testing.T) {
 			t.Errorf("%v: %q, %v", c.names, got.Text(), err)
 		}
 	}
-	for _, names := range [][]string{nil, {}, {""}, {"all"}, {"*"}, {"Verify"}, {"verify", "issue"}, {"verify revoke"}} {
+	for _, names := range [][]string{nil, {}, {""}, {"all"}, {"*"}, {"Verify"}, {"verify", "delete:users"}, {"verify revoke"}} {
 		_, err := servicekey.ParseScopes(names)
 		wrong, ok := errors.AsType[*invalid.Error](err)
-		if !ok || wrong.Fields[0].Field != "scopes" || !strings.HasSuffix(wrong.Fields[0].Message, "verify, revoke") {
+		if !ok || wrong.Fields[0].Field != "scopes" || !strings.HasSuffix(wrong.Fields[0].Message, "verify, revoke, issue, issue:any-role") {
 			t.Errorf("%v: %v", names, err)
 		}
 	}
 	// What a later release has written allows nothing here, and is shown.
-	later := servicekey.ScopesOf("issue  verify")
-	if later.Has(servicekey.Revoke) || !later.Has(servicekey.Verify) || !later.Has("issue") || later.Has("") {
+	later := servicekey.ScopesOf("delete:users  verify")
+	if later.Has(servicekey.Revoke) || !later.Has(servicekey.Verify) || !later.Has("delete:users") || later.Has("") {
 		t.Errorf("got %v", later)
 	}
 }

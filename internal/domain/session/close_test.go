@@ -157,7 +157,7 @@ func TestOpenReturnsTheTokenThatWasKept(t *testing.T) {
 	issued := who.SessionID.Time()
 	want := flakepass.Identity{
 		UserID: 42, Username: "ada", Role: "user", SessionID: who.SessionID, IssuedAt: issued, LastSeenAt: w.now,
-		DeviceClass: "tablet", ExpiresAt: issued.Add(w.rule().Absolute), IdleExpiresAt: w.now.Add(w.rule().Idle),
+		DeviceClass: "tablet", AuthMethod: session.PasswordMethod, AuthTime: issued, ExpiresAt: issued.Add(w.rule().Absolute), IdleExpiresAt: w.now.Add(w.rule().Idle),
 	}
 	if who != want {
 		t.Errorf("got  %+v\nwant %+v", who, want)

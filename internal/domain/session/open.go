@@ -24,19 +24,26 @@ type Opened struct {
 	DeletionCancelled bool
 	// NewDevice is that of [Begun].
 	NewDevice bool
+	// Repeats is that of [Begun].
+	Repeats idworker.ID
 }
 
 // Open begins a login of that user on a device, whose password in that version was
-// checked, and ends those for which it leaves no room. It is the act of by, who is that user.
-// It fails as [Writer].Begin does.
+// checked, and ends those for which it leaves no room. It is the act of by, who is that user
+// or an issuer. It fails as [Writer].Begin does. What an issuer opens is always on record: the
+// transaction that writes the event is the one that checks the right.
 func (s *Service) Open(ctx context.Context, by audit.Actor, user idworker.ID, passwordVersion int64, on *Device, in Place) (Opened, error) {
 	now, err := s.clock()
 	if err != nil {
 		return Opened{}, fmt.Errorf("session: open: %w", err)
 	}
 	o := Opening{UserID: user, PasswordVersion: passwordVersion, Seen: now, Device: on, Place: in}
-	if s.Recorded {
-		o.Record = &Record{By: by, Need: audit.NeedsNothing, Policy: s.Policy.Current(), Now: now}
+	need := audit.NeedsNothing
+	if in.Issued != nil {
+		need = audit.NeedsIssuer
+	}
+	if s.Recorded || in.Issued != nil {
+		o.Record = &Record{By: by, Need: need, Policy: s.Policy.Current(), Now: now}
 	}
 	opened, err := s.open(ctx, o)
 	if errors.Is(err, ErrDeletionAsked) { // rare: so no other login mints an ID for the event
@@ -61,7 +68,7 @@ func (s *Service) open(ctx context.Context, o Opening) (Opened, error) {
 	rule := begun.Session.Expiry(s.Policy.Current())
 	opened := Opened{
 		Token: token, Identity: identity(&begun.Session, layout.Time(begun.Session.ID), &rule),
-		NewDevice: begun.NewDevice, DeletionCancelled: begun.DeletionCancelled,
+		NewDevice: begun.NewDevice, DeletionCancelled: begun.DeletionCancelled, Repeats: begun.Repeats,
 	}
 	for _, old := range begun.Replaced {
 		// The new login stands, whether or not the other instances could be notified; the
@@ -72,6 +79,14 @@ func (s *Service) open(ctx context.Context, o Opening) (Opened, error) {
 		}
 	}
 	return opened, nil
+}
+
+// How is how the user was authenticated; nil for a session that no issuer opens.
+func (i *Issued) How() *Auth {
+	if i == nil {
+		return nil
+	}
+	return &i.Auth
 }
 
 // openTime is how long a login may take with all its tries: well below the time that a

@@ -37,6 +37,19 @@ type overEntry struct {
 	Reason Reason      `json:"reason"`
 }
 
+// RepeatedReason is the reason, in the record, of a login that an issuer has asked for again,
+// and of the end of the one that its first request had opened.
+const RepeatedReason = "issue_repeated"
+
+// issuedEntry is a login that an issuer has opened, in the record.
+type issuedEntry struct {
+	UserID idworker.ID `json:"user_id"`
+	Method string      `json:"auth_method"`
+	At     time.Time   `json:"auth_time"`
+	Key    idworker.ID `json:"key_id"`
+	deviceEntry
+}
+
 // deviceEntry is what a client said of its device, in the record.
 type deviceEntry struct {
 	Class string `json:"device_class"`
@@ -72,17 +85,24 @@ func endedEntryOf(was *Session) endedEntry {
 // several as a list.
 func (o *Opening) Event(b Begun) (audit.Event, error) {
 	r, now := o.Record, &b.Session
-	by := r.By
-	by.ID, by.Name = now.UserID, now.Username
+	by, reason, after := r.By, r.Reason, now.Device.entry(b.NewDevice)
+	if issued := o.Place.Issued; issued != nil {
+		after = issuedEntry{now.UserID, issued.Method, issued.At, by.Key, deviceEntry{now.Device.ClassName(), now.Device.Label(), b.NewDevice}}
+	} else {
+		by.ID, by.Name = now.UserID, now.Username
+	}
 	before := make([]overEntry, len(b.Replaced))
 	for i, old := range b.Replaced {
 		was := OverBefore(old, r.Policy, r.Now)
 		before[i] = overEntry{was.ID, was.Ended}
+		if was.ID == b.Repeats {
+			reason, before[i].Reason = RepeatedReason, RepeatedReason
+		}
 	}
 	if o.Act != 0 {
 		return o.eventOfAct(now, alone(before))
 	}
-	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), r.Reason, alone(before), now.Device.entry(b.NewDevice))
+	return audit.WithID(now.ID, by, r.Need, audit.LoginBegan, audit.AboutLogin(now.ID, now.Username), reason, alone(before), after)
 }
 
 // alone is the entries of a list as the record has them: one as it is, and none as nil.

@@ -238,7 +238,7 @@ func identity(s *Session, issued time.Time, rule *policy.Expiry) flakepass.Ident
 	seen := s.Seen.UTC()
 	return flakepass.Identity{
 		UserID: flakepass.ID(s.UserID), Username: s.Username, Role: s.Role, SessionID: flakepass.ID(s.ID),
-		DeviceClass: s.Device.ClassName(), Act: flakepass.ID(s.Act),
+		DeviceClass: s.Device.ClassName(), Act: flakepass.ID(s.Act), AuthMethod: s.AuthMethod(), AuthTime: s.AuthTime(),
 		IssuedAt: issued, LastSeenAt: seen,
 		ExpiresAt: rule.ExpiresAt(issued), IdleExpiresAt: rule.IdleExpiresAt(issued, seen),
 	}

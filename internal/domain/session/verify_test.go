@@ -114,13 +114,19 @@ func TestIdentityHasAllItsFields(t *testing.T) {
 	}
 	rule, issued := w.service.Policy.Current(), w.issued()
 	want := flakepass.Identity{
-		UserID: 42, Username: "ada", Role: "user", SessionID: w.token.ID(), DeviceClass: "phone", IssuedAt: issued, LastSeenAt: seen.UTC(),
+		UserID: 42, Username: "ada", Role: "user", SessionID: w.token.ID(), DeviceClass: "phone", AuthMethod: session.PasswordMethod, AuthTime: issued, IssuedAt: issued, LastSeenAt: seen.UTC(),
 		ExpiresAt: issued.Add(rule.Absolute), IdleExpiresAt: seen.Add(rule.Idle).UTC(),
 	}
 	if got != want {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 	w.wantCalls(t, "near.Get ")
+	proven := session.Auth{Method: "oidc:apple", At: issued.Add(-time.Hour)}
+	w.near.change(func(s *session.Session) { s.Auth = &proven })
+	want.AuthMethod, want.AuthTime = proven.Method, proven.At
+	if got, err := w.service.Verify(t.Context(), w.token); err != nil || got != want {
+		t.Errorf("of an issuer: %+v, %v", got, err)
+	}
 }
 
 func TestWrongSecretLearnsNothing(t *testing.T) {

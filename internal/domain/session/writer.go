@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"time"
 
@@ -60,7 +61,28 @@ type Place struct {
 	// Last, if not 0, is the newest session that the user has had, as a [LimitError] said.
 	// If there is a newer one, Begin fails with [ErrMoved].
 	Last idworker.ID
+	// Issued is set for a session that an issuer opens.
+	Issued *Issued
 }
+
+// An Issued says how an issuer opens a session. Then by is the issuer, who has a service key,
+// and the right of that is checked in the transaction in which the session begins.
+type Issued struct {
+	Auth
+	// Request identifies the request of the issuer, if it is to be safe to repeat: a session
+	// that the same request has opened within [RequestLife] ends for the new one, whatever the
+	// policy says. Begin fails with [ErrRequestReused] if it had another body.
+	Request *Request
+}
+
+// A Request is hashes of what an issuer calls its request and of the body.
+type Request struct{ Name, Body [sha256.Size]byte }
+
+// RequestLife is for how long a request of an issuer is known again.
+const RequestLife = 10 * time.Minute
+
+// ErrRequestReused means that an issuer has sent two bodies under one name.
+var ErrRequestReused = errors.New("another request had that name")
 
 // A LimitError means that the policy refuses a session above the number that it allows.
 // Nothing that lives has ended. Choices are those of the user in place of which it could begin, the
@@ -86,6 +108,8 @@ type Begun struct {
 	// DeletionCancelled means that the user had asked for the account to be deleted.
 	DeletionCancelled bool
 	Replaced          []Session // the sessions that ended for it, the least recently used first
+	// Repeats is the session that the same request of an issuer had opened before; 0 is none.
+	Repeats idworker.ID
 	// NewDevice means that nothing says that the user has used the device before: neither a
 	// credential nor the last session in one of the slots. For the first session of a user
 	// it is false.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func (c sessionList) Run(a *app) error {
 
 func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
 	return show(out, c.JSON, living, func(w io.Writer) {
-		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tDEVICE\tISSUED\tLAST SEEN\tEXPIRES")
+		_, _ = fmt.Fprintln(w, "ID\tUSERNAME\tROLE\tDEVICE\tMETHOD\tISSUED\tLAST SEEN\tEXPIRES")
 		for _, l := range living {
 			ends, by := l.ExpiresAt, l.ExpiresBy
 			if l.IdleExpiresAt.Before(ends.Time) {
@@ -71,7 +72,7 @@ func (c sessionList) show(out io.Writer, living []wire.UserSession) error {
 			if by != "" {
 				by = " (" + printable(by) + ")"
 			}
-			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device)+actText(l.Act),
+			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s%s\n", l.ID, printable(l.Username), printable(l.Role), deviceText(l.Device)+actText(l.Act), printable(cmp.Or(l.AuthMethod, "-")),
 				l.IssuedAt.Format(time.RFC3339), l.LastSeenAt.Format(time.RFC3339), ends.Format(time.RFC3339), by)
 		}
 	})

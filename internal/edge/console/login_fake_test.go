@@ -45,6 +45,10 @@ func (p people) user() account.User {
 	return u
 }
 
+func (p people) NewIssued(context.Context, string, string) (account.User, error) {
+	return account.User{}, account.ErrExists // the console has no issuers
+}
+
 func (p people) ByID(context.Context, idworker.ID) (account.User, error) { return p.user(), nil }
 
 // Authenticate knows the passphrase, and no code.

@@ -50,6 +50,7 @@ var access = map[string]class{
 	"GET /v1/revocations":    services,
 	"POST /v1/introspect":    services,
 	"POST /v1/revoke":        services,
+	"POST /v1/issue":         issuers,
 
 	"GET /v1/admin/instances":                            admins,
 	"GET /v1/admin/sweeps":                               admins,
@@ -95,6 +96,7 @@ var (
 	holders  = class{none: 401, tokenMissing: true}
 	people   = class{none: 401, ended: 401, tokenMissing: true}
 	leavers  = class{none: 401, ended: 401, tokenMissing: true, forbidden: true} // a service may not
+	issuers  = class{none: 401, ended: 403, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 	services = class{none: 401, ended: 401, user: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 	admins   = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 )

@@ -314,7 +314,7 @@ func TestPageSaysWhetherThereIsAnother(t *testing.T) {
 // TestAnswersToOperators: what they say, to the letter.
 func TestAnswersToOperators(t *testing.T) {
 	login := `"id":"412873650192384001","device":{"class":"tablet","name":"Pixel"},"issued_at":"2026-11-21T09:12:33.123Z","last_seen_at":"2026-11-21T09:12:33.123Z",` +
-		`"expires_at":"2026-11-21T10:12:33.123Z","idle_expires_at":"2026-11-21T09:13:33.123Z"`
+		`"expires_at":"2026-11-21T10:12:33.123Z","idle_expires_at":"2026-11-21T09:13:33.123Z","auth_method":"pwd","auth_time":"2018-02-12T23:32:29.027Z"`
 	user := `"id":"41","username":"alice","role":"user","second_factor":false,`
 	times := `"created_at":"2026-11-21T09:12:33.123Z","updated_at":"2026-11-21T09:12:33.123Z"`
 	for path, want := range map[string]string{

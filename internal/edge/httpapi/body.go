@@ -23,20 +23,26 @@ const maxBody = 8 << 10
 // for: a client that sent Expect: 100-continue need not send it (RFC 9110
 // section 10.1.1).
 func bind(c *gin.Context, v any) error {
+	_, err := bindBody(c, v)
+	return err
+}
+
+// bindBody is bind that returns the body, too.
+func bindBody(c *gin.Context, v any) ([]byte, error) {
 	body, err := read(c, "application/json", errMediaType, errBody)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// null would be taken for any type, and leave it as it is.
 	if body = bytes.TrimLeft(body, " \t\r\n"); len(body) == 0 || body[0] != '{' {
-		return errBody
+		return nil, errBody
 	}
 	if err := json.Unmarshal(body, v, json.RejectUnknownMembers(true)); err != nil {
 		// What the decoder says may show a value: a password with a typing error
 		// in the JSON around it.
-		return errBody
+		return nil, errBody
 	}
-	return nil
+	return body, nil
 }
 
 // read is the body of a request, if it is of that kind, in UTF-8 if it says so,

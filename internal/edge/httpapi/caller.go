@@ -9,7 +9,6 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/problem"
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
@@ -40,6 +39,7 @@ func (c shown) reveal() string {
 const (
 	shownKey     = "credential of a service"
 	serviceKeyID = "service key"
+	keyScopes    = "scopes of the service key"
 )
 
 // shows finds out who has shown that credential, to a route that is for keys with that
@@ -50,20 +50,21 @@ func (s *server) shows(c *gin.Context, it shown, needs servicekey.Scope) error {
 		return err
 	}
 	c.Set(shownKey, it)
-	if key != 0 {
-		c.Set(serviceKeyID, key)
+	if key.ID != 0 {
+		c.Set(serviceKeyID, key.ID)
+		c.Set(keyScopes, key.Scopes)
 	}
 	c.Request = c.Request.WithContext(flakepass.NewContext(c.Request.Context(), who))
 	return nil
 }
 
-func (s *server) identify(ctx context.Context, it shown, needs servicekey.Scope) (who flakepass.Identity, key idworker.ID, err error) {
+func (s *server) identify(ctx context.Context, it shown, needs servicekey.Scope) (who flakepass.Identity, key servicekey.Held, err error) {
 	if it.key.IsZero() {
 		who, err = s.Sessions.Verify(ctx, it.token)
-		return who, 0, err
+		return who, key, err
 	}
-	held, err := s.Keys.Verify(ctx, it.key, needs)
-	return flakepass.Identity{UserID: flakepass.ID(held.UserID), Username: held.Username, Role: held.Role}, held.ID, err
+	key, err = s.Keys.Verify(ctx, it.key, needs)
+	return flakepass.Identity{UserID: flakepass.ID(key.UserID), Username: key.Username, Role: key.Role}, key, err
 }
 
 // stillService is nil as long as a credential is good for a stream.
@@ -95,6 +96,20 @@ func (s *server) admitService(needs servicekey.Scope) gin.HandlerFunc {
 			s.keyForbidden(c, err)
 			s.fail(c, err)
 		}
+	}
+}
+
+// admitKey is admitService for what only a key may do. A token is refused without a look at it.
+func (s *server) admitKey(needs servicekey.Scope) gin.HandlerFunc {
+	admit := s.admitService(needs)
+	return func(c *gin.Context) {
+		if _, key, err := flakepass.ServiceCredential(c.Request.Header, s.TokenHeader); err == nil && key.IsZero() {
+			c.Abort()
+			noStore(c)
+			s.fail(c, errNoKey)
+			return
+		}
+		admit(c)
 	}
 }
 

@@ -23,8 +23,9 @@ var (
 
 func TestMySessionsShowWhichOneAsks(t *testing.T) {
 	const times = `"issued_at":"2026-11-21T09:12:33.123Z","last_seen_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-11-21T10:12:33.123Z","idle_expires_at":"2026-11-21T09:13:33.123Z"`
-	want := `{"sessions":[{"id":"` + thisOne + `","device":{"class":"phone","name":"Zoë’s phone"},` + times + `,"current":true},` +
-		`{"id":"41","device":{"class":"other"},` + times + `,"current":false}]}`
+	const pwd, pwd41 = `,"auth_method":"pwd","auth_time":"2018-02-12T23:32:29.027Z"`, `,"auth_method":"pwd","auth_time":"2014-12-31T16:00:00.000Z"`
+	want := `{"sessions":[{"id":"` + thisOne + `","device":{"class":"phone","name":"Zoë’s phone"},` + times + pwd + `,"current":true},` +
+		`{"id":"41","device":{"class":"other"},` + times + pwd41 + `,"current":false}]}`
 	if status, body := ask(t, handler(t, &world{mine: []idworker.ID{41}}, nil), "GET", "/v1/me/sessions", ""); status != 200 || body != want {
 		t.Errorf("got %d %s, want %s", status, body, want)
 	}

@@ -1,6 +1,10 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
 
 // ProblemCodes is what the server can answer by itself: the code of each problem in its
 // table, with the status.
@@ -27,4 +31,13 @@ func ProblemErrors() map[error]string {
 func Condition(h http.Header, name, tag string) (given, ok, strong, weak bool) {
 	c, given, ok := conditionOf(h, name)
 	return given, ok, c.strong(tag), c.weak(tag)
+}
+
+// RequestNamed is what identifies a request with that name; nil if it is none.
+func RequestNamed(name string) *session.Request {
+	r, err := requestOf(http.Header{idempotencyHeader: {name}}, nil)
+	if err != nil {
+		return nil
+	}
+	return r
 }

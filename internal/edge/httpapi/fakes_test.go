@@ -123,6 +123,18 @@ func (p accountsWorld) New(_ context.Context, _ account.Asker, _ string, _ accou
 	return account.User{ID: 7, Username: "alice", Role: role}, p.verb(p.register)
 }
 
+func (p accountsWorld) NewIssued(context.Context, string, string) (account.User, error) {
+	return account.User{ID: 7, Username: "user-7", Role: account.RoleUser}, p.verb(p.register)
+}
+
+func (p accountsWorld) ByUsername(context.Context, string) (account.User, error) {
+	return p.user(), p.unread
+}
+
+func (p accountsWorld) ByExternalID(context.Context, string) (account.User, error) {
+	return p.user(), p.unread
+}
+
 func (p accountsWorld) Authenticate(context.Context, account.Asker, string, account.Password) (account.User, error) {
 	return p.user(), p.verb(p.login)
 }
@@ -227,7 +239,7 @@ func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code 
 func (w *world) own() *login.Service {
 	p, g := accountsWorld{w}, limiterWorld{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
+		Accounts: p, Newcomers: p, Users: p, Names: p, Methods: []string{"sms"}, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
 		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
 	}
 }
@@ -295,13 +307,13 @@ func (w *world) Follow(ctx context.Context, _ idworker.ID, _ string, tell func(s
 var at = time.Date(2026, 11, 21, 9, 12, 33, 123456789, time.UTC)
 
 var who = flakepass.Identity{
-	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001, DeviceClass: "phone",
+	UserID: 7, Username: "zoë", Role: "user", SessionID: 412873650192384001, DeviceClass: "phone", AuthMethod: session.PasswordMethod, AuthTime: at,
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
 // other is who holds any token but that of who.
 var other = flakepass.Identity{
-	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002, DeviceClass: "other",
+	UserID: 8, Username: "alice", Role: "user", SessionID: 412873650192384002, DeviceClass: "other", AuthMethod: session.PasswordMethod, AuthTime: at,
 	IssuedAt: at, LastSeenAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 

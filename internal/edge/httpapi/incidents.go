@@ -71,6 +71,7 @@ var (
 	errBody      = errors.New("body is not the JSON that is expected")
 	errClosed    = errors.New("registration is closed")
 	errFollowers = errors.New("too many follow already")
+	errNoKey     = errors.New("a token in the place of a service key")
 )
 
 var internal = problem.Problem{Status: 500, Code: "internal_error", Title: "something went wrong here"}
@@ -140,6 +141,12 @@ var problems = append([]knownProblem{
 		Detail: "ask an administrator"}},
 	{login.ErrServiceLogin, problem.Problem{Status: 403, Code: "service_login_refused", Title: "a service does not log in with a password",
 		Detail: "use a service key; an operator makes one for this account"}},
+	{errNoKey, problem.Problem{Status: 403, Code: "service_key_required", Title: "a service key is needed",
+		Detail: "send a service key with the scope issue; no token may do this"}},
+	{login.ErrIssueRole, problem.Problem{Status: 403, Code: "role_not_issuable", Title: "the account is of an admin or a service",
+		Detail: "an operator can make a key with the scope issue:any-role, which opens such logins as well"}},
+	{session.ErrRequestReused, problem.Problem{Status: 422, Code: "idempotency_key_reused", Title: "another request had this Idempotency-Key",
+		Detail: "send another Idempotency-Key with each new request, and the same with the same body again"}},
 	{login.ErrNoRoom, problem.Problem{Status: 409, Code: "session_limit", Title: "as many logins as are allowed",
 		Detail: "choose one of sessions, and send its id as end_session with the ticket, within five minutes"}},
 	{secondfactor.ErrTicket, problem.Problem{Status: 401, Code: "ticket_over", Title: "ticket not valid",

@@ -31,6 +31,9 @@ type introspection struct {
 	Expires   int64  `json:"exp"`
 
 	Act *wire.Act `json:"act,omitempty"` // the admin who acts for the subject (RFC 8693 section 4.1)
+
+	Methods  []string `json:"amr,omitempty"`      // how the user was authenticated (RFC 8176)
+	AuthTime int64    `json:"auth_time,omitzero"` // when (RFC 9470 section 6.2)
 }
 
 // inactive is the answer for every other text: a reason would show the finder of a
@@ -63,12 +66,16 @@ func (s *server) introspect(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, introspection{
+	answer := introspection{
 		Active: true, Subject: who.UserID.String(), Username: who.Username, Role: who.Role,
 		TokenType: "Bearer", JTI: who.SessionID.String(), Device: who.DeviceClass,
 		// The end that comes first: what is idle by then is as dead as what is old.
 		IssuedAt: who.IssuedAt.Unix(), Expires: who.IdleExpiresAt.Unix(), Act: wire.ActOf(who.Act),
-	})
+	}
+	if who.AuthMethod != "" { // the user was authenticated: nobody acts for the user
+		answer.Methods, answer.AuthTime = []string{who.AuthMethod}, who.AuthTime.Unix()
+	}
+	c.JSON(http.StatusOK, answer)
 	return nil
 }
 

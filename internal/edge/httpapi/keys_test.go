@@ -77,8 +77,11 @@ func keysOver(row *keyed) *servicekey.Service {
 func withKey(t *testing.T, h http.Handler, method, path, credential string) (status int, body string, header http.Header) {
 	t.Helper()
 	form := "token=" + target
-	if path == "/v1/verifications" {
+	switch path {
+	case "/v1/verifications":
 		form = `{"tokens":["` + target + `"]}`
+	case "/v1/issue":
+		form = `{"username":"zoë","method":"sms"}`
 	}
 	url, via, stream := "http://x", apitest.Transport(t, direct{h}), path == "/v1/revocations"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +96,7 @@ func withKey(t *testing.T, h http.Handler, method, path, credential string) (sta
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if path == "/v1/verifications" {
+	if form[0] == '{' {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Authorization", credential)
@@ -117,6 +120,9 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 	opens := map[servicekey.Scope][]string{
 		servicekey.Verify: {"POST /v1/introspect", "POST /v1/verifications", "GET /v1/revocations"},
 		servicekey.Revoke: {"POST /v1/revoke"},
+		servicekey.Issue:  {"POST /v1/issue"},
+		// It allows something only to a key that has the scope issue as well.
+		servicekey.IssueAnyRole: nil,
 	}
 	var services []string
 	for _, list := range opens {

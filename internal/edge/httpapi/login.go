@@ -64,11 +64,9 @@ func (s *server) login(c *gin.Context) error {
 	from := s.client(c)
 	from.Device = device
 	from.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Credential)) // what is none is of no use, and no reason to refuse
-	var end idworker.ID
-	if in.End != "" {
-		if end, err = idworker.ParseID(string(in.End)); err != nil {
-			return invalid.Of("end_session", "malformed", "must be the id of one of sessions")
-		}
+	end, err := endSession(in.End)
+	if err != nil {
+		return err
 	}
 	var begun login.Begun
 	if in.Ticket != "" {
@@ -82,27 +80,55 @@ func (s *server) login(c *gin.Context) error {
 		})
 	}
 	if full, ok := errors.AsType[*login.NoRoomError](err); ok {
-		p, _ := lookup(full)
-		p.Ticket = full.Ticket.Reveal()
-		p.Sessions = render.All(full.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, 0) })
-		writeProblem(c, p)
+		noRoom(c, full)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	who := &begun.Identity
 	c.JSON(http.StatusOK, struct {
-		Token         string      `json:"token"`
-		TokenType     string      `json:"token_type"`
-		SessionID     wire.ID     `json:"session_id"`
-		Device        wire.Device `json:"device"`
-		ExpiresAt     wire.Time   `json:"expires_at"`
-		IdleExpiresAt wire.Time   `json:"idle_expires_at"`
-		Credential    string      `json:"device_credential"`
-		Cancelled     bool        `json:"deletion_cancelled,omitempty"`
-	}{begun.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: device.ClassName(), Name: device.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), begun.DeviceCredential.Reveal(), begun.DeletionCancelled})
+		openedLogin
+		Credential string `json:"device_credential"`
+	}{opened(&begun.Opened, device), begun.DeviceCredential.Reveal()})
 	return nil
+}
+
+// openedLogin is a login that has begun, with its token.
+type openedLogin struct {
+	Token         string      `json:"token"`
+	TokenType     string      `json:"token_type"`
+	SessionID     wire.ID     `json:"session_id"`
+	Device        wire.Device `json:"device"`
+	ExpiresAt     wire.Time   `json:"expires_at"`
+	IdleExpiresAt wire.Time   `json:"idle_expires_at"`
+	Cancelled     bool        `json:"deletion_cancelled,omitempty"`
+}
+
+func opened(o *session.Opened, on *session.Device) openedLogin {
+	who := &o.Identity
+	return openedLogin{o.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: on.ClassName(), Name: on.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), o.DeletionCancelled}
+}
+
+// noRoom answers for a login that the policy refuses. An issuer gets no ticket.
+func noRoom(c *gin.Context, full *login.NoRoomError) {
+	p, _ := lookup(full)
+	if p.Ticket = full.Ticket.Reveal(); p.Ticket == "" {
+		p.Detail = "choose one of sessions, and send this again with its id as end_session"
+	}
+	p.Sessions = render.All(full.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, 0) })
+	writeProblem(c, p)
+}
+
+// endSession reads the login that is to end for another one; 0 is none.
+func endSession(text text) (idworker.ID, error) {
+	if text == "" {
+		return 0, nil
+	}
+	id, err := idworker.ParseID(string(text))
+	if err != nil {
+		return 0, invalid.Of("end_session", "malformed", "must be the id of one of sessions")
+	}
+	return id, nil
 }
 
 // logout succeeds also for a token that is dead already, or was never alive:

@@ -152,7 +152,7 @@ func TestTokenHeaderGoesForOAuthClientsToo(t *testing.T) {
 
 // TestIntrospectionTellsWhoAndNothingOfTheDead: whatever the reason.
 func TestIntrospectionTellsWhoAndNothingOfTheDead(t *testing.T) {
-	const alive = `{"active":true,"sub":"8","username":"alice","role":"user","token_type":"Bearer","jti":"412873650192384002","device_class":"other","iat":1795252353,"exp":1795252413}`
+	const alive = `{"active":true,"sub":"8","username":"alice","role":"user","token_type":"Bearer","jti":"412873650192384002","device_class":"other","iat":1795252353,"exp":1795252413,"amr":["pwd"],"auth_time":1795252353}`
 	if a := post(t, handler(t, ofService(), nil), "/v1/introspect", "token="+target); a.status != 200 || a.body != alive {
 		t.Errorf("got %d %s, want %s", a.status, a.body, alive)
 	}

@@ -53,6 +53,7 @@ func ofLogin(l *session.Login) wire.Session {
 		IdleBy: l.IdleBy.Override(), ExpiresBy: l.ExpiresBy.Override(),
 		ID: wire.ID(l.ID), Device: wire.Device{Class: l.Device.ClassName(), Name: l.Device.Label()}, IssuedAt: wire.At(l.IssuedAt), LastSeenAt: wire.At(l.Seen),
 		ExpiresAt: wire.At(l.ExpiresAt), IdleExpiresAt: wire.At(l.IdleExpiresAt), Act: wire.ActOf(wire.ID(l.Act)),
+		AuthMethod: l.AuthMethod(), AuthTime: wire.AtOrNone(l.AuthTime(), l.Act == 0),
 	}
 }
 

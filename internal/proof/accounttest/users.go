@@ -29,6 +29,19 @@ func (s *Users) ByUsername(_ context.Context, username string) (account.User, er
 	return s.byID[id], nil
 }
 
+// ByExternalID finds the user that another system calls so, or fails with
+// [account.ErrNotFound].
+func (s *Users) ByExternalID(_ context.Context, id string) (account.User, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.byID {
+		if u.ExternalID == id && id != "" {
+			return u, nil
+		}
+	}
+	return account.User{}, account.ErrNotFound
+}
+
 // ByID implements [account.Users].
 func (s *Users) ByID(_ context.Context, id idworker.ID) (account.User, error) {
 	s.mu.Lock()

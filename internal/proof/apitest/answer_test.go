@@ -100,16 +100,15 @@ func examples(t *testing.T, status string, r *openapi3.Response) map[string]answ
 				a.header.Set("Retry-After", fmt.Sprint(doc["retry_after"]))
 			}
 			switch key { // one header of the response differs by code
-			case "token_missing":
+			case "token_missing", "second_factor_required", "second_factor_invalid":
 				a.header.Set("WWW-Authenticate", `Bearer realm="flakepass"`)
 			case "token_revoked":
 				a.header.Set("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_token", error_description="login revoked"`)
-			case "body_malformed", "token_in_url", "reauthentication_required", "impersonation_off", "impersonation_refused", "self_deletion_off":
+			case "body_malformed", "token_in_url", "reauthentication_required", "impersonation_off", "impersonation_refused", "self_deletion_off", "service_key_required", "role_not_issuable":
 				a.header.Del("WWW-Authenticate")
-			case "account_disabled":
-				if status == "403" {
-					a.header.Del("WWW-Authenticate")
-				}
+			}
+			if key == "account_disabled" && status == "403" {
+				a.header.Del("WWW-Authenticate")
 			}
 			all[key] = a
 		}

@@ -43,6 +43,7 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "POST", Path: "/v1/admin/users/{id}/password-reset"},
 		{Method: "DELETE", Path: "/v1/admin/users/{id}/second-factor"},
 		{Method: "POST", Path: "/v1/introspect"},
+		{Method: "POST", Path: "/v1/issue"},
 		{Method: "POST", Path: "/v1/login"},
 		{Method: "POST", Path: "/v1/logout"},
 		{Method: "DELETE", Path: "/v1/me"},

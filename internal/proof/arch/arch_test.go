@@ -29,6 +29,7 @@ var arrows = []arrow{
 	{"internal/server/run", anything, "it puts everything together"},
 	{"internal/server/release", "", "the version and the licences are what the build wrote"},
 	{"cmd/example-api", "api/flakepass", "it shows what a service of others needs"},
+	{"cmd/example-sms", "api/client api/flakepass api/wire", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
 	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},

@@ -55,6 +55,15 @@ func (w *world) populate(ctx context.Context, r *rand.Rand) error {
 			return err
 		}
 	}
+	made, _, err := w.shell(ctx, "", "key", "add", "service0", "codes", "--scope", "issue", "--json")
+	if err != nil {
+		return err
+	}
+	var key struct{ Key string }
+	if err := json.Unmarshal([]byte(made), &key); err != nil {
+		return fmt.Errorf("make a key: %w", err)
+	}
+	w.issuer = key.Key
 	if err := w.admin.in(ctx, w, w.instances[0]); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type world struct {
 	quiet     []*person // do only what the operator has them do
 	probers   []*person // one for each instance, who only log in there; of clusters
 	admin     *admin
+	issuer    string        // the key by which people log in on some of their devices, as by SMS
 	most      int           // sessions a user, by the policy that the operator has set
 	clock     time.Duration // by how much signals set the clock of an instance; 0: they do not
 	closers   []func()      // run last to first
@@ -173,6 +174,7 @@ func (w *world) close() {
 type request struct {
 	method, path string
 	token        flakepass.Token
+	key          string // in the place of a token
 	passive      bool
 	body         any
 }
@@ -206,6 +208,9 @@ func (w *world) ask(ctx context.Context, i *instance, q request) (r reply) {
 	}
 	if q.body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if q.key != "" {
+		req.Header.Set("Authorization", "Bearer "+q.key)
 	}
 	if !q.token.IsZero() {
 		req.Header.Set("Authorization", "Bearer "+q.token.Reveal())

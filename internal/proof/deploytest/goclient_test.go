@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -66,7 +67,7 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	for _, c := range []client.Code{
 		client.TokenMissing, client.TokenMalformed, client.TokenInvalid, client.TokenExpired, client.TokenIdleTimeout, client.TokenLoggedOut,
 		client.TokenReplaced, client.TokenRevoked, client.AccountDisabled, client.CredentialsAmbiguous, client.TokenInURL, client.Forbidden,
-		client.KeyNotAccepted, client.KeyMalformed, client.KeyInvalid, client.KeyExpired, client.KeyRevoked, client.ScopeMissing, client.ServiceLoginRefused,
+		client.KeyNotAccepted, client.KeyMalformed, client.KeyInvalid, client.KeyExpired, client.KeyRevoked, client.ScopeMissing, client.ServiceLoginRefused, client.ServiceKeyRequired, client.RoleNotIssuable, client.IdempotencyKeyReused,
 		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.SessionLimit, client.TicketOver, client.LastAdmin,
 		client.SecondFactorRequired, client.SecondFactorInvalid, client.SecondFactorEnrolled, client.SecondFactorNotEnrolled, client.SecondFactorOff,
 		client.SecondFactorMissing, client.ReauthenticationRequired, client.CurrentCodeInvalid, client.PasswordTooShort, client.PasswordResetRequired,
@@ -273,6 +274,7 @@ func callKeys(ctx context.Context, t *testing.T, admin *client.Client, service f
 	failsAs(t, "a key in the place of a token", err, client.KeyNotAccepted)
 	_, err = admin.CreateServiceKey(ctx, service, client.NewServiceKey{Name: "x", Scopes: []string{"admin"}})
 	failsAs(t, "an unknown scope", err, client.ValidationFailed)
+	callIssue(ctx, t, admin, service)
 	if within := step[time.Duration](t, "revoke")(admin.RevokeServiceKey(ctx, first.ID, "leaked")); within != e2e.Bound {
 		t.Errorf("revoked within %v", within)
 	}
@@ -280,6 +282,32 @@ func callKeys(ctx context.Context, t *testing.T, admin *client.Client, service f
 	failsAs(t, "a key that was revoked", err, client.KeyRevoked)
 	_, err = admin.RevokeServiceKey(ctx, 12345, "")
 	failsAs(t, "a key that is not there", err, client.NotFound)
+}
+
+// callIssue logs a person in whom a service has authenticated.
+func callIssue(ctx context.Context, t *testing.T, admin *client.Client, service flakepass.ID) {
+	key := step[client.MadeServiceKey](t, "key")(admin.CreateServiceKey(ctx, service, client.NewServiceKey{Name: "sms", Scopes: []string{"issue"}}))
+	by, at := admin.AsService(key.Key), time.Now().Add(-time.Minute)
+	ask := client.Issue{ExternalID: "+8613800138000", Create: true, Method: "sms", AuthTime: at, Device: wire.Device{Class: "phone"}, RequestID: "first"}
+	first := step[client.Issued](t, "issue")(by.Issue(ctx, ask))
+	again := step[client.Issued](t, "issue")(by.Issue(ctx, ask))
+	if !first.Created || again.Created || first.UserID != again.UserID || first.Username != "user-"+first.UserID.String() || again.AuthMethod != "sms" || again.AuthTime.UnixMilli() != at.UnixMilli() {
+		t.Errorf("issued %+v and %+v", first, again)
+	}
+	_, err := admin.As(first.Token).Me(ctx)
+	failsAs(t, "the token of the first answer", err, client.TokenReplaced)
+	mine := step[[]wire.MySession](t, "sessions")(admin.As(again.Token).MySessions(ctx))
+	if len(mine) != 1 || mine[0].AuthMethod != "sms" || mine[0].AuthTime.UnixMilli() != at.UnixMilli() {
+		t.Errorf("the logins of a person: %+v", mine)
+	}
+	ask.ClientIP = netip.MustParseAddr("192.0.2.9")
+	_, err = by.Issue(ctx, ask)
+	failsAs(t, "another body", err, client.IdempotencyKeyReused)
+	_, err = by.Issue(ctx, client.Issue{UserID: service, Method: "sms"})
+	failsAs(t, "a login of a service", err, client.RoleNotIssuable)
+	_, err = admin.Issue(ctx, client.Issue{UserID: service, Method: "sms"})
+	failsAs(t, "by a token", err, client.ServiceKeyRequired)
+	step[time.Duration](t, "logout")(admin.As(again.Token).Logout(ctx))
 }
 
 func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second client.Password) {
@@ -347,7 +375,7 @@ func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second c
 	root := all(t, "root", admin.Users(ctx, "root"))[0]
 	_, err = admin.ChangeUser(ctx, root.ID, client.UserChange{Disabled: &yes})
 	failsAs(t, "the last admin", err, client.LastAdmin)
-	if s := step[wire.Stats](t, "stats")(admin.Stats(ctx)); s.Users.Count != 6 || s.Disabled.Count != 1 || s.Roles.Admin.Count != 1 || s.LiveLogins.Count != 1 {
+	if s := step[wire.Stats](t, "stats")(admin.Stats(ctx)); s.Users.Count != 7 || s.Disabled.Count != 1 || s.Roles.Admin.Count != 1 || s.LiveLogins.Count != 1 {
 		t.Errorf("stats: %+v", s)
 	}
 }

@@ -18,11 +18,12 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv/faultproxy"
 )
 
-// An example is cmd/example-api as a process of its own.
+// An example is cmd/example-api, or another one, as a process of its own.
 type example struct {
 	t    *testing.T
 	base string
 	http *http.Client
+	out  *testenv.Journal
 	log  *testenv.Journal
 }
 
@@ -31,22 +32,26 @@ var exampleLine = regexp.MustCompile(`listening on (http://\S+)`)
 // startExample runs the example in front of the server at that address.
 func startExample(t *testing.T, server, key string) *example {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "example-api")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", path, "../../../cmd/example-api").CombinedOutput(); err != nil {
+	return startExampleOf(t, "example-api", server, key)
+}
+
+func startExampleOf(t *testing.T, name, server, key string) *example {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-tags", "nomsgpack", "-o", path, "../../../cmd/"+name).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	e := &example{t: t, log: &testenv.Journal{}, http: &http.Client{Timeout: e2e.Patience}}
+	e := &example{t: t, out: &testenv.Journal{}, log: &testenv.Journal{}, http: &http.Client{Timeout: e2e.Patience}}
 	ctx, kill := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Env = e2e.Environ(map[string]string{"FLAKEPASS_URL": "http://" + server, "FLAKEPASS_KEY": key, "LISTEN": "127.0.0.1:0"})
-	out := &testenv.Journal{}
-	cmd.Stdout, cmd.Stderr = out, e.log
+	cmd.Stdout, cmd.Stderr = e.out, e.log
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { kill(); _ = cmd.Wait(); e.http.CloseIdleConnections() })
 	testenv.Eventually(t, e2e.Patience, func() bool {
-		line := exampleLine.FindStringSubmatch(out.String())
+		line := exampleLine.FindStringSubmatch(e.out.String())
 		if line != nil {
 			e.base = line[1]
 		}

@@ -158,6 +158,7 @@ var parsers = map[string]string{
 	"internal/server/config.parseHashWorkers":      "- the operator sets it, and strconv takes it apart",
 	"internal/server/config.parseHeader":           "- the operator sets it, and it is compared with a list",
 	"internal/server/config.parseForwardKey":       "- the operator sets it, and its length is checked",
+	"internal/server/config.parseMethods":          "- the operator sets it, and each is compared with an expression",
 	"internal/server/config.parseProxies":          "- the operator sets it, and net/netip takes it apart",
 	"internal/server/config.parseProxy":            "- the operator sets it, and net/netip takes it apart",
 
@@ -180,7 +181,10 @@ var parsers = map[string]string{
 	"internal/edge/httpapi.conditionOf":       "internal/edge/httpapi.FuzzCondition",
 	"internal/edge/httpapi.requestID":         "internal/edge/httpapi.FuzzRequestID",
 	"internal/edge/httpapi.query":             "internal/edge/httpapi.FuzzQuery internal/edge/httpapi.FuzzAuditQuery",
+	"cmd/example-sms.read":                    "- encoding/json reads it into a struct of texts",
 	"internal/edge/httpapi.bindVerifications": "internal/edge/httpapi.FuzzVerifications",
+	"internal/edge/httpapi.server.readIssue":  "internal/edge/httpapi.FuzzIssue",
+	"internal/edge/httpapi.requestOf":         "internal/edge/httpapi.FuzzRequestName",
 	"internal/edge/httpapi.server.readyz":     "- it takes nothing",
 
 	"internal/server/keypair.Pair.read": "- it reads files of the operator's for crypto/tls",

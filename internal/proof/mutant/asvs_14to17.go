@@ -331,8 +331,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.3.1", "a login without its event", "internal/store/sqlstore/begin.go",
-				"\t\t\t\terr = s.recordBegun(tx, o, begun)",
-				"\t\t\t\t_ = s.recordBegun(tx, o, begun)",
+				"\t\t\t\terr = recordBegun(may, &o, begun)",
+				"\t\t\t\t_ = recordBegun(may, &o, begun)",
 				"internal/store/sqlstore", "TestRecordedBeginIsThereWithItsEventOrNotAtAll", "",
 			},
 			{

@@ -116,7 +116,7 @@ func (m *Memory) Begin(_ context.Context, o session.Opening) (session.Begun, err
 		begun.Replaced = []session.Session{m.end(u, asOf, session.Replaced)}
 	}
 	begun.Session = session.Session{
-		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash, Device: o.Device,
+		ID: o.ID, UserID: o.UserID, Username: u.name, Role: "user", Hash: o.Hash, Device: o.Device, Auth: o.Place.Issued.How(),
 		Seen: o.Seen.Truncate(time.Millisecond).UTC(), AsOf: asOf,
 	}
 	u.current, u.highest = o.ID, o.ID

@@ -58,6 +58,9 @@ func begun(t *testing.T, w *world) {
 		if got.Device.ClassName() != "tablet" {
 			t.Errorf("%s: of class %s, want tablet", what, got.Device.ClassName())
 		}
+		if got.Auth == nil || *got.Auth != bySMS {
+			t.Errorf("%s: its user was authenticated by %+v, want %+v", what, got.Auth, bySMS)
+		}
 		if !got.Seen.Equal(seen) {
 			t.Errorf("%s: seen %v, want %v", what, got.Seen, seen)
 		}

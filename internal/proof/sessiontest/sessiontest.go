@@ -81,6 +81,9 @@ type login struct {
 
 func (l *login) id() idworker.ID { return l.Session.ID }
 
+// bySMS is how the user of each session was authenticated, as an issuer says.
+var bySMS = session.Auth{Method: "sms", At: time.UnixMilli(1795252353123).UTC()}
+
 // begin begins a session and passes nothing on.
 func (w *world) begin(ctx context.Context, user idworker.ID, seen time.Time) (login, error) {
 	l := login{from: time.Now()}
@@ -89,7 +92,7 @@ func (w *world) begin(ctx context.Context, user idworker.ID, seen time.Time) (lo
 	l.token = flakepass.NewToken(flakepass.ID(id))
 	l.Begun, err = w.Writer.Begin(ctx, session.Opening{
 		ID: id, Hash: session.HashOf(l.token), UserID: user, PasswordVersion: 1, Seen: seen,
-		Device: session.DeviceOf("tablet", "the tablet of a test"),
+		Device: session.DeviceOf("tablet", "the tablet of a test"), Place: session.Place{Issued: &session.Issued{Auth: bySMS}},
 	})
 	return l, err
 }

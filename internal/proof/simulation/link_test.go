@@ -220,7 +220,7 @@ func (t *tx) login(o session.Opening, asOf time.Time) (begun session.Begun, err 
 			t.stampNow(into, stamp)
 		}
 		into.current = session.Session{
-			ID: o.ID, UserID: u.id, Username: "u", Role: roleOf(u), Hash: o.Hash, Device: o.Device, Slot: slot, Seen: seen.Truncate(time.Millisecond).UTC(),
+			ID: o.ID, UserID: u.id, Username: "u", Role: roleOf(u), Hash: o.Hash, Device: o.Device, Auth: o.Place.Issued.How(), Slot: slot, Seen: seen.Truncate(time.Millisecond).UTC(),
 		}
 		t.born(into.current)
 		begun.Session = t.currentOf(into, asOf)

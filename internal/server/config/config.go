@@ -41,6 +41,8 @@ type Config struct {
 
 	Impersonation bool // admins may act for users
 
+	IssueMethods []string // by which issuers may have authenticated a user; at least one
+
 	Throttle bool // attempts are counted and bounded
 
 	SecondFactor     string   // SecondFactorOptional or SecondFactorAdmins

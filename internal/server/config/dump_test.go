@@ -35,6 +35,7 @@ FLAKEPASS_WORKER default sql
 FLAKEPASS_REGISTRATION default open
 FLAKEPASS_SERVICE_PASSWORD_LOGIN default existing
 FLAKEPASS_IMPERSONATION default off
+FLAKEPASS_ISSUE_METHODS default sms,email,wechat,alipay,oidc:apple,oidc:google,oidc:microsoft,sso
 FLAKEPASS_REVOCATION_BOUND file (line 3) 1m30s
 FLAKEPASS_THROTTLE default on
 FLAKEPASS_PUBLIC_URL default (none)

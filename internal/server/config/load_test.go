@@ -76,7 +76,7 @@ func TestNothingConfiguredIsComplete(t *testing.T) {
 var everything = map[string]string{
 	"listen": ":80", "ops_listen": "[::1]:0", "data_dir": "/var/lib/flakepass", "database": "mysql://app:pw@db/flakepass",
 	"replicas": "mysql://app:pw@copy1/flakepass, mysql://app:pw@copy2/flakepass", "replica_lag": "3s", "database_wait": "0s",
-	"redis": "redis://cache", "worker": "static:7", "registration": "closed", "service_password_login": "off", "impersonation": "on", "revocation_bound": "1m0s",
+	"redis": "redis://cache", "worker": "static:7", "registration": "closed", "service_password_login": "off", "impersonation": "on", "issue_methods": "sms, oidc:corp", "revocation_bound": "1m0s",
 	"trusted_proxies": "10.0.0.0/8, 192.168.1.1, ::ffff:172.16.0.0/108", "token_header": "x-auth-TOKEN", "log_level": "debug",
 	"log_format": "json", "shutdown_timeout": "1m", "hash_workers": "1023", "hash_process": "off", "cache_entries": "10",
 	"tls_cert": "/etc/tls.crt", "tls_key": "/etc/tls.key", "h2c": "on", "throttle": "off", "max_connections": "12",

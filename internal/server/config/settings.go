@@ -104,6 +104,11 @@ func settings(c *Config) []setting {
 			key: "impersonation", def: "off", value: onOff(&c.Impersonation),
 			doc: "`on`: an admin may act for a user, for an hour at most, with a reason, and changes nothing ([impersonation.md](impersonation.md)). `off`: nobody may. A session that was begun before goes on until it is over.",
 		}, {
+			key: "issue_methods", def: "sms,email,wechat,alipay,oidc:apple,oidc:google,oidc:microsoft,sso",
+			value: as(&c.IssueMethods, parseMethods, func(all []string) string { return strings.Join(all, ",") }).orAs(isList, aList),
+			doc: "The methods by which a service with the scope `issue` may say that it has authenticated a user ([issuers.md](issuers.md)): a list, or one text with commas. " +
+				"Each has 1 to 64 lower-case letters, digits and `. _ : -`. They are kept with the logins, and shown in lists, in the audit record and in introspection as `amr` (RFC 8176). `pwd` is the method of a password, and not allowed.",
+		}, {
 			key: "revocation_bound", def: "5s", value: span(&c.RevocationBound, time.Second, 5*time.Minute),
 			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. From 1s to 5m.",
 		}, {

@@ -42,6 +42,13 @@ func limiter(ctx context.Context, cfg config.Config, db *sqlstore.DB, common sha
 	return g, nil
 }
 
+// clearRequests deletes what is kept of requests of issuers that are not known again any more.
+func clearRequests(ctx context.Context, kept *sqlstore.Sessions, log *slog.Logger) {
+	if err := kept.ClearRequests(ctx); err != nil && ctx.Err() == nil {
+		log.WarnContext(ctx, "old requests of issuers not deleted; the next sweep tries again", "err", err)
+	}
+}
+
 // clearGuards deletes counts of attempts to log in that limit nothing any more.
 func clearGuards(ctx context.Context, db *sqlstore.DB, log *slog.Logger) {
 	if _, err := ratelimit.Clear(ctx, &sqlstore.LoginRecords{DB: db}); err != nil && ctx.Err() == nil {

@@ -145,6 +145,7 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 		events.AfterSweep(ctx)
 		deletions.AfterSweep(ctx)
 		clearGuards(ctx, s.db, s.log)
+		clearRequests(ctx, s.kept, s.log)
 		formats{s.db, s.hasher, s.log}.afterSweep(ctx)
 	}
 	s.running.Go(func() { s.sweeper.Run(work) })
@@ -167,11 +168,11 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	}
 	s.openHook(ctx, accounts)
 	s.own = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Proofs: s.kept, Links: s.users,
+		Accounts: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Names: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
-		Leaving: s.users, Past: EventsOf(s.db),
+		Leaving: s.users, Past: EventsOf(s.db), Methods: s.cfg.IssueMethods, Issued: s.metrics.Issued(s.cfg.IssueMethods),
 	}
 	if s.cfg.SelfDeletion {
 		s.own.Grace = s.cfg.SelfDeletionGrace

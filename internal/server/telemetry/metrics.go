@@ -146,6 +146,13 @@ func (m *Metrics) Begun() func(class string) {
 	return func(class string) { c.WithLabelValues(class).Inc() }
 }
 
+// Issued counts logins that an issuer has opened by its method, of which the operator has set
+// which there are. Call it once.
+func (m *Metrics) Issued(methods []string) func(method string) {
+	c := m.counters("auth_method", "flakepass_issued_logins_total", "Logins that issuers opened on this instance by POST /v1/issue, by the method; flakepass_logins_total has them too.", methods...)
+	return func(method string) { c.WithLabelValues(method).Inc() }
+}
+
 // ServiceKeys counts the questions about service keys, by what came of each and by the scope
 // that it needed. Call it once.
 func (m *Metrics) ServiceKeys(results, scopes []string) func(result, scope string) {

@@ -83,6 +83,37 @@ func TestDecodeIsTheInverseOfEncode(t *testing.T) {
 	}
 }
 
+// TestIssuedSessionIsKept: with how its user was authenticated, in any slot and of any class. A
+// release that does not know issuers takes the value for none; an end is as it was.
+func TestIssuedSessionIsKept(t *testing.T) {
+	for _, slot := range []session.Slot{0, 5} {
+		for _, on := range []*session.Device{nil, session.DeviceOf("phone", "")} {
+			s := alive(7)
+			s.Slot, s.Device, s.Auth = slot, on, &session.Auth{Method: "oidc:apple", At: time.UnixMilli(1795252353123).UTC()}
+			value := encode(t, secret, s)
+			got, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, value)
+			if err != nil || got.Auth == nil || *got.Auth != *s.Auth || got.Slot != slot || got.Device.ClassName() != on.ClassName() || got.Username != s.Username || value[0] != 4 {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			s.Ended = session.LoggedOut
+			if end := encode(t, secret, s); end[0] == 4 {
+				t.Error("an end has a version that the release before does not know")
+			}
+			for name, edit := range map[string]func([]byte){
+				"ended":            func(b []byte) { b[1+4*8+33] = 200 },
+				"in no slot":       func(b []byte) { b[len(b)-1] = session.MaxSlots },
+				"of another class": func(b []byte) { b[0] = 3 },
+			} {
+				body := bytes.Clone(value[:len(value)-16])
+				edit(body)
+				if got, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, redisstore.Sign(secret, redisstore.KeyOf(7), body)); err == nil {
+					t.Errorf("%s: taken for %+v", name, got)
+				}
+			}
+		}
+	}
+}
+
 // TestForeignValuesAreMisses puts values into Redis that this deployment did not
 // write there. Each is a question to the next tier and never an answer.
 func TestForeignValuesAreMisses(t *testing.T) {
@@ -153,7 +184,7 @@ func TestNoBitMayFlip(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte{}, int64(7))
 	f.Add(make([]byte, 200), int64(0))
-	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7}, {ID: 7, Device: session.DeviceOf("tv", "")}} {
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7}, {ID: 7, Device: session.DeviceOf("tv", "")}, {ID: 7, Slot: 2, Auth: &session.Auth{Method: "sms", At: time.UnixMilli(1)}}} {
 		good := encode(f, secret, s)
 		f.Add(good, int64(7))
 		f.Add(good, int64(8))
@@ -180,7 +211,7 @@ func FuzzDecode(f *testing.F) {
 // to what a newer or broken release with the same key may have written.
 func FuzzDecodeSigned(f *testing.F) {
 	const macLen = 16
-	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7, Device: session.DeviceOf("tv", "")}} {
+	for _, s := range []session.Session{alive(7), gone(7, session.Idle), {ID: 7, Device: session.DeviceOf("tv", "")}, {ID: 7, Slot: 2, Auth: &session.Auth{Method: "sms", At: time.UnixMilli(1)}}} {
 		good := encode(f, secret, s)
 		f.Add(good[:len(good)-macLen])
 	}

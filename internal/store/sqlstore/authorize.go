@@ -45,7 +45,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 		return p, nil
 	case by.Key != 0:
 		return db.authorizeKey(tx, by, need)
-	case !need.Said() || by.ID == 0 || by.Session == 0:
+	case !need.Said() || need == audit.NeedsIssuer || by.ID == 0 || by.Session == 0:
 		return permit{}, errUnstated
 	}
 	row, err := db.actor(tx, by)

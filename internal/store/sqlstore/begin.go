@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -55,14 +56,24 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	err = s.DB.retry(ctx, func() error {
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
+			may := permit{tx: tx}
 			if o.Act != 0 {
 				err = s.mayAct(tx, o) // before the row of the user is locked
 			}
 			if err != nil {
 				return err
 			}
-			if begun, err = s.begin(tx, o); err == nil {
-				err = s.recordBegun(tx, o, begun)
+			if o.Record != nil {
+				may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)
+			}
+			if err == nil {
+				begun, err = s.begin(tx, o)
+			}
+			if err == nil && o.Place.Issued != nil {
+				err = s.keepRequest(tx, &o, begun.Repeats)
+			}
+			if err == nil && o.Record != nil {
+				err = recordBegun(may, &o, begun)
 			}
 			return err
 		})
@@ -77,16 +88,9 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	return begun, err
 }
 
-// recordBegun writes the event of a session that has begun, if there is to be one.
-func (s *Sessions) recordBegun(tx *gorm.DB, o session.Opening, begun session.Begun) error {
-	if o.Record == nil {
-		return nil
-	}
+// recordBegun writes the event of a session that has begun.
+func recordBegun(may permit, o *session.Opening, begun session.Begun) error {
 	e, err := o.Event(begun)
-	if err != nil {
-		return err
-	}
-	may, err := s.DB.authorize(tx, e.By, e.Need)
 	if err != nil {
 		return err
 	}
@@ -118,11 +122,18 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	if err != nil {
 		return session.Begun{}, err
 	}
+	var repeats idworker.ID
+	if o.Place.Issued != nil {
+		if repeats, err = s.opened(tx, &o); err != nil {
+			return session.Begun{}, err
+		}
+		o.Place.Instead = cmp.Or(repeats, o.Place.Instead)
+	}
 	replaced, slot, err := room(rows, now, o, asOf)
 	if err != nil {
 		return session.Begun{}, err
 	}
-	begun := session.Begun{Replaced: replaced, DeletionCancelled: row.DeletionAskedAt.Valid && o.Act == 0, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
+	begun := session.Begun{Replaced: replaced, DeletionCancelled: row.DeletionAskedAt.Valid && o.Act == 0, Repeats: repeats, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
 	// The old logins end before the new one begins, in the same transaction.
 	for i := range replaced {
 		old := &replaced[i]
@@ -151,6 +162,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	into.Slot, into.ActID = slot, sql.NullInt64{Int64: int64(o.Act), Valid: o.Act != 0}
 	begun.Session = into.session(int64(o.ID), o.Hash[:], asOf)
 	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
+	begun.Session.Auth = o.Place.Issued.How()
 	return begun, nil
 }
 
@@ -195,7 +207,9 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 // put writes a new session into a slot, which is empty.
 func (s *Sessions) put(tx *gorm.DB, o session.Opening, rows []tokenRow, slot session.Slot, seen time.Time) error {
 	values := append([]any{int64(o.ID), o.Hash[:], seen.UnixMilli()}, deviceArgs(o)...)
-	values = append(values, int64(o.ID))
+	values = append(append(values, authArgs(&o)...), int64(o.ID))
+	proved, at := s.DB.d.provedAt(&o, rows[0].Role)
+	values = append(values, at...)
 	row := inSlot(rows, slot)
 	if slot != 0 {
 		// What ends all sessions of a user on another server meanwhile changes the row of
@@ -206,14 +220,14 @@ func (s *Sessions) put(tx *gorm.DB, o session.Opening, rows []tokenRow, slot ses
 	}
 	if row == nil {
 		return tx.Exec("INSERT INTO user_slots (id, user_id, slot, token_id, token_hash, token_seen_at, device_token_id, device_class, device_name, device_key, "+
-			"token_proved_id, token_proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "+s.DB.d.now+")",
+			"auth_token_id, auth_method, auth_time, token_proved_id, token_proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "+proved+")",
 			append([]any{int64(o.ID), int64(o.UserID), int64(slot)}, values...)...).Error
 	}
 	stamp := ", " + s.DB.d.stampNow()
 	if row.TokenID.Valid {
 		stamp = "" // the end has it
 	}
-	done := tx.Exec("UPDATE "+row.table()+" SET token_id = ?, token_hash = ?, token_seen_at = ?, "+setDevice+", "+s.DB.d.provedNow()+stamp+" WHERE "+unmoved,
+	done := tx.Exec("UPDATE "+row.table()+" SET token_id = ?, token_hash = ?, token_seen_at = ?, "+setDevice+", "+setAuth+", token_proved_id = ?, token_proved_at = "+proved+stamp+" WHERE "+unmoved,
 		append(values, row.RowID, 0)...)
 	if done.Error == nil && done.RowsAffected != 1 {
 		return errMoved

@@ -141,7 +141,9 @@ func (s *Sessions) cancelDeletion(tx *gorm.DB, o session.Opening, username strin
 		return err
 	}
 	by := o.Cancels.By
-	by.ID, by.Name = o.UserID, username
+	if by.Key == 0 { // not an issuer
+		by.ID, by.Name = o.UserID, username
+	}
 	e, err := audit.WithID(o.Cancels.ID, by, o.Cancels.Need, audit.DeletionOff, audit.AboutUser(o.UserID, username), "", nil, nil)
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"database/sql"
 	"time"
+	"unique"
 
 	"gorm.io/gorm"
 
@@ -79,6 +80,9 @@ type tokenRow struct {
 	DeviceClass     sql.NullString
 	DeviceName      sql.NullString
 	DeviceKey       []byte
+	AuthTokenID     sql.NullInt64
+	AuthMethod      sql.NullString
+	AuthTime        sql.NullInt64
 	GlobalFloor     int64 // of all users, beside the row's own
 
 	// Beside a row that is read to change the account, or to begin a login.
@@ -100,7 +104,7 @@ const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, NULL AS act_id, us
 
 // keptColumns are those that each slot has.
 const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
-	"device_token_id, device_class, device_name, device_key"
+	"device_token_id, device_class, device_name, device_key, auth_token_id, auth_method, auth_time"
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {
@@ -137,6 +141,9 @@ func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Sessio
 	if id != 0 && r.DeviceTokenID.Int64 == id {
 		s.Device = session.DeviceOf(r.DeviceClass.String, r.DeviceName.String).WithKey(string(r.DeviceKey))
 	}
+	if id != 0 && r.AuthTokenID.Int64 == id {
+		s.Auth = &session.Auth{Method: unique.Make(r.AuthMethod.String).Value(), At: fromMillis(r.AuthTime.Int64)}
+	}
 	return s
 }
 
@@ -170,4 +177,29 @@ func (s *Sessions) now() time.Time {
 		return s.Now()
 	}
 	return time.Now()
+}
+
+// setAuth writes how an issuer has authenticated the user of a login, which it names too.
+const setAuth = "auth_token_id = ?, auth_method = ?, auth_time = ?"
+
+func authArgs(o *session.Opening) []any {
+	how := o.Place.Issued.How()
+	if how == nil {
+		return []any{nil, nil, nil}
+	}
+	return []any{int64(o.ID), how.Method, how.At.UnixMilli()}
+}
+
+// provedAt is when password and code were shown in the login that a statement writes: just
+// now, or when an issuer has authenticated the user. For the acts of an admin, or of a service,
+// what another system has checked is not enough.
+func (d *dialect) provedAt(o *session.Opening, role string) (sql string, args []any) {
+	how := o.Place.Issued.How()
+	switch {
+	case how == nil:
+		return d.now, nil
+	case role != string(account.RoleUser):
+		return "?", []any{nil}
+	}
+	return "?", []any{how.At.UnixMilli()}
 }

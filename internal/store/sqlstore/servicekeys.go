@@ -173,11 +173,15 @@ func (k *ServiceKeys) RevokeKey(ctx context.Context, id idworker.ID, e audit.Eve
 	return nil
 }
 
-// authorizeKey is authorize for a service that acts by a key: to revoke a token, and
-// nothing else. The rows of the key and of its account stay as they are found until the
+// byKey are what a service may need when it acts by a key, with the scope of each.
+var byKey = map[audit.Need]servicekey.Scope{audit.NeedsService: servicekey.Revoke, audit.NeedsIssuer: servicekey.Issue}
+
+// authorizeKey is authorize for a service that acts by a key: to revoke a token or to open a
+// login, and nothing else. The rows of the key and of its account stay as they are found until the
 // transaction ends.
 func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
-	if need != audit.NeedsService || by.ID == 0 {
+	scope, ok := byKey[need]
+	if !ok || by.ID == 0 {
 		return permit{}, errUnstated
 	}
 	var rows []keyRow
@@ -190,7 +194,7 @@ func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need) (permit
 		return permit{}, err
 	}
 	held := rows[0].held(time.Time{})
-	if err := held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil {
+	if err := held.May(fromMillis(rows[0].Now), scope); err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	return permit{tx, by, need}, db.lockUser(tx, by.ID)

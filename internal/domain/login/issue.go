@@ -1,0 +1,218 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/secondfactor"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+const (
+	// MaxAuthAge is how long ago an issuer may have authenticated a user: longer than people
+	// stay logged in anywhere, and short enough to find a time in the wrong unit.
+	MaxAuthAge = 90 * 24 * time.Hour
+	// authSlack is how far ahead the clock of an issuer may be.
+	authSlack = time.Minute
+	// issueTries is how often an issued login is tried: again if the account has changed
+	// between the look at it and the login.
+	issueTries = 4
+)
+
+// ErrIssueRole means that the account is of an admin or a service, for which the key of the
+// issuer opens no login.
+var ErrIssueRole = errors.New("the key opens no logins of this role")
+
+// errChanged means that the account has changed since it was read.
+var errChanged = errors.New("login: the account changed meanwhile")
+
+// An Issue is what an issuer asks for: a login of the one user whom exactly one of UserID,
+// Username and ExternalID names.
+type Issue struct {
+	UserID     idworker.ID
+	Username   string // with Create the name of a user who is made; it may be empty
+	ExternalID string
+	// Create makes a user with ExternalID if there is none: without a password, and with the
+	// role user.
+	Create bool
+
+	Method   string    // one of [Service].Methods
+	AuthTime time.Time // when the issuer has authenticated the user; zero: now
+	Code     secondfactor.Code
+	Instead  idworker.ID // a login of the user that ends for this one; 0: none
+	AnyRole  bool        // the key may open logins of admins and services
+	Request  *session.Request
+}
+
+// An IssuedLogin is a login that an issuer has opened.
+type IssuedLogin struct {
+	session.Opened
+	Created bool // the user was made for it
+}
+
+// Issue opens a login of a user whom the caller, a service that acts by a key, has
+// authenticated. From there on it is [Service.Login]: the second factor, the policy, the record
+// and the counts are the same, and it fails as that does. There is no ticket: an issuer that gets
+// a [secondfactor.ErrRequired] or a [*NoRoomError] asks again, with a code or with a login that
+// ends. Only a code can be guessed, so only that is an attempt.
+//
+// It also fails with an [*invalid.Error], [account.ErrNotFound], [account.ErrExists] if the name
+// of a new user is taken, [ErrIssueRole] and [session.ErrRequestReused]; and as the check of the
+// key does, which is made again in the transaction that makes a user, and in the one in which
+// the login begins.
+func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, error) {
+	how, err := s.check(&in)
+	var user account.User
+	var created bool
+	if err == nil {
+		user, created, err = s.named(ctx, c, &in)
+	}
+	if err != nil {
+		s.refused(ctx, c, &loggingIn, err)
+		return IssuedLogin{}, err
+	}
+	guess := ""
+	if user.HasSecondFactor() && in.Code.Given() {
+		guess = user.Username
+	}
+	place := session.Place{Instead: in.Instead, Issued: &session.Issued{Auth: how, Request: in.Request}}
+	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker) (account.User, error) {
+		// What has changed since the last look is found when the login begins, which is tried again then.
+		user, err := s.Users.ByID(ctx, user.ID)
+		switch {
+		case errors.Is(err, account.ErrNotFound):
+			return account.User{}, err
+		case err != nil:
+			return account.User{}, fmt.Errorf("login: issue: %w", account.Undecided(err))
+		case user.Disabled():
+			err = account.ErrDisabled
+		case user.Role != account.RoleUser && !in.AnyRole:
+			err = ErrIssueRole
+		default:
+			err = s.code(ctx, c, &user, in.Code)
+		}
+		if err != nil {
+			return account.User{}, refusedOf(&user, err)
+		}
+		return user, nil
+	}, func(err error) error { return refusedOf(&user, err) })
+	if err == nil && s.Issued != nil {
+		s.Issued(how.Method)
+	}
+	return IssuedLogin{begun.Opened, created}, err
+}
+
+// issuing is err of a login that an issuer opens, which proves no password.
+func issuing(err error) error {
+	if errors.Is(err, account.ErrStale) || errors.Is(err, account.ErrNotFound) {
+		return account.Undecided(errChanged)
+	}
+	if errors.Is(err, account.ErrDisabled) || errors.Is(err, session.ErrRequestReused) {
+		return err
+	}
+	return fmt.Errorf("login: issue: %w", account.Undecided(err))
+}
+
+// check returns an [*invalid.Error] with all that is wrong with in.
+func (s *Service) check(in *Issue) (session.Auth, error) {
+	wrong, now, named := &invalid.Error{}, s.Now(), 0
+	for _, given := range []bool{in.UserID != 0, in.ExternalID != "", in.Username != "" && (!in.Create || in.ExternalID == "")} {
+		if given {
+			named++
+		}
+	}
+	switch {
+	case named != 1:
+		wrong.Add("user_id", "ambiguous", "must name the user, or username or external_id must: exactly one of them; username may stand beside external_id with create")
+	case in.Create && in.ExternalID == "":
+		wrong.Add("external_id", account.CodeRequired, "must name the user who is to be made")
+	}
+	if e, ok := errors.AsType[*invalid.Error](account.CheckExternalID(in.ExternalID)); ok {
+		wrong.Fields = append(wrong.Fields, e.Fields...)
+	}
+	if !slices.Contains(s.Methods, in.Method) {
+		wrong.Add("method", account.CodeUnknown, "must be one of those that the operator allows: "+strings.Join(s.Methods, ", "))
+	}
+	switch at := in.AuthTime; {
+	case at.IsZero():
+	case at.After(now.Add(authSlack)):
+		wrong.Add("auth_time", "out_of_range", "must not be in the future")
+	case at.Before(now.Add(-MaxAuthAge)):
+		wrong.Add("auth_time", "out_of_range", "must not be more than 90 days ago")
+	case at.Before(now):
+		now = at
+	}
+	return session.Auth{Method: in.Method, At: now.UTC().Truncate(time.Millisecond)}, wrong.OrNil()
+}
+
+// named is the user whom in names, who is made if that was asked for and there is none. Of
+// several calls at once one makes the user, and the others find it.
+func (s *Service) named(ctx context.Context, c *Client, in *Issue) (user account.User, created bool, err error) {
+	for try := 1; ; try++ {
+		user, err = s.find(ctx, in)
+		if !errors.Is(err, account.ErrNotFound) || !in.Create {
+			return user, false, err
+		}
+		user, err = s.make(ctx, c, in)
+		if err == nil {
+			s.log(ctx, c, "user made for an issuer", audit.UserCreated, "user_id", user.ID)
+			return user, true, nil
+		}
+		// Another call may have made the user meanwhile, whatever this one failed with.
+		found, again := s.find(ctx, in)
+		if again == nil {
+			return found, false, nil
+		}
+		// A name that is made of an ID is taken only if somebody has guessed it.
+		if !errors.Is(err, account.ErrExists) || in.Username != "" || try == issueTries {
+			return account.User{}, false, err
+		}
+	}
+}
+
+func (s *Service) find(ctx context.Context, in *Issue) (user account.User, err error) {
+	switch {
+	case in.UserID != 0:
+		user, err = s.Users.ByID(ctx, in.UserID)
+	case in.ExternalID != "":
+		user, err = s.Names.ByExternalID(ctx, in.ExternalID)
+	default:
+		var name string
+		if name, err = account.NormalizeUsername(in.Username); err != nil {
+			return account.User{}, account.ErrNotFound // no user has it
+		}
+		user, err = s.Names.ByUsername(ctx, name)
+	}
+	if err != nil {
+		return account.User{}, fmt.Errorf("login: issue: %w", err)
+	}
+	return user, nil
+}
+
+// make makes the user whom in names, with the event that the issuer has.
+func (s *Service) make(ctx context.Context, c *Client, in *Issue) (account.User, error) {
+	user, err := s.Newcomers.NewIssued(ctx, in.Username, in.ExternalID)
+	if err != nil {
+		return account.User{}, err
+	}
+	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsIssuer, audit.UserCreated, audit.AboutUser(user.ID, user.Username), "", nil, struct {
+		Role       account.Role `json:"role"`
+		ExternalID string       `json:"external_id"`
+		Key        idworker.ID  `json:"key_id"`
+	}{user.Role, user.ExternalID, c.By.Key})
+	if err == nil {
+		err = s.Users.Create(ctx, user, e)
+	}
+	if err != nil {
+		return account.User{}, fmt.Errorf("login: issue: make the user: %w", err)
+	}
+	return user, nil
+}

@@ -1,0 +1,440 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/store/sqlstore"
+)
+
+// issuing is the opening of a session of a user by a key, at that time.
+func (w keyWorld) issuing(user idworker.ID, k servicekey.Key, at time.Time) session.Opening {
+	o := w.opening(user)
+	o.Place.Issued = &session.Issued{Auth: session.Auth{Method: "sms", At: at.UTC().Truncate(time.Millisecond)}}
+	rule := policy.Default()
+	o.Record = &session.Record{By: audit.Actor{ID: w.user, Key: k.ID, Name: "billing", Via: audit.ViaAPI}, Need: audit.NeedsIssuer, Policy: &rule, Now: time.Now()}
+	return o
+}
+
+// called is o as a request with that name and body.
+func called(o session.Opening, name, body string) session.Opening {
+	issued := *o.Place.Issued
+	issued.Request = &session.Request{Name: sha256.Sum256([]byte(name)), Body: sha256.Sum256([]byte(body))}
+	o.Place.Issued = &issued
+	return o
+}
+
+// living are the sessions of a user that live, by the rows.
+func (w *world) livingOf(t testing.TB, user idworker.ID) (ids []idworker.ID) {
+	t.Helper()
+	_, held, err := w.users.WithLogins(t.Context(), user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range held {
+		if held[i].Alive() {
+			ids = append(ids, held[i].ID)
+		}
+	}
+	return ids
+}
+
+// TestIssuedSessionKeepsHowItsUserWasAuthenticated: in its row, in any slot, and in the record of the
+// issuer. A login with a password in its place has nothing of it.
+func TestIssuedSessionKeepsHowItsUserWasAuthenticated(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice, at := w.key(t, servicekey.Issue), world.user(t, "alice"), time.Now().Add(-time.Hour)
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 2 })
+		for _, slot := range []session.Slot{0, 1} {
+			begun, err := w.login(t.Context(), w.issuing(alice, k, at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := w.sessions.Get(t.Context(), begun.Session.ID)
+			want := session.Auth{Method: "sms", At: at.UTC().Truncate(time.Millisecond)}
+			if err != nil || got.Slot != slot || got.Auth == nil || *got.Auth != want || begun.Session.Auth == nil || *begun.Session.Auth != want {
+				t.Errorf("slot %d: kept %+v, %v, and answered %+v", slot, got, err, begun.Session)
+			}
+		}
+		list, err := (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginBegan, Limit: 1})
+		if err != nil || len(list) != 1 || list[0].By.ID != w.user || !strings.Contains(string(list[0].New), `"auth_method":"sms"`) ||
+			!strings.Contains(string(list[0].New), `"key_id":"`+k.ID.String()+`"`) || !strings.Contains(string(list[0].New), `"user_id":"`+alice.String()+`"`) {
+			t.Errorf("on record: %+v, %v", list, err)
+		}
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 1 })
+		if s := w.begin(t, alice); s.Auth != nil || s.AuthMethod() != session.PasswordMethod {
+			t.Errorf("a login with a password: %+v", s)
+		}
+		// What an older release does: it changes the token, and leaves these columns.
+		if _, err := w.login(t.Context(), w.issuing(alice, k, at)); err != nil {
+			t.Fatal(err)
+		}
+		id := w.livingOf(t, alice)[0] + 1
+		w.run(t, "UPDATE users SET token_id = ? WHERE id = ?", int64(id), int64(alice))
+		if got, err := w.sessions.Get(t.Context(), id); err != nil || got.Auth != nil {
+			t.Errorf("a login on an older release: %+v, %v", got.Auth, err)
+		}
+	})
+}
+
+// TestOnlyAnIssuerOpens: a session begins by a key with the scope, which is looked at in the
+// transaction, and for no login.
+func TestOnlyAnIssuerOpens(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		alice, good := world.user(t, "alice"), w.key(t, servicekey.Issue)
+		revoked := w.key(t, servicekey.Issue)
+		must(t, w.revoke(t.Context(), revoked.ID))
+		foreign := world.service(t, "orders").key(t, servicekey.Issue)
+		for what, c := range map[string]struct {
+			k    servicekey.Key
+			want error
+		}{
+			"of another scope":   {w.key(t, servicekey.Verify, servicekey.Revoke, servicekey.IssueAnyRole), &servicekey.ScopeError{Needs: servicekey.Issue}},
+			"revoked":            {revoked, flakepass.ErrKeyRevoked},
+			"of another account": {foreign, servicekey.ErrNotFound},
+		} {
+			_, err := w.login(t.Context(), w.issuing(alice, c.k, time.Now()))
+			if scope := new(servicekey.ScopeError); !errors.Is(err, c.want) && !(errors.As(c.want, &scope) && errors.As(err, &scope)) {
+				t.Errorf("a key %s: %v, want %v", what, err, c.want)
+			}
+		}
+		admin := w.begin(t, world.admin(t, "ada"))
+		o := w.issuing(alice, good, time.Now())
+		o.Record.By = acts(admin)
+		if _, err := w.login(t.Context(), o); err == nil {
+			t.Error("the login of an admin has opened one")
+		}
+		if err := w.makes(t, w.issuing(alice, good, time.Now()).Record.By, audit.NeedsService); err == nil {
+			t.Error("a key that opens logins has done what needs the scope revoke")
+		}
+		if n := len(w.livingOf(t, alice)); n != 0 {
+			t.Errorf("alice has %d sessions", n)
+		}
+		if _, err := w.login(t.Context(), w.issuing(alice, good, time.Now())); err != nil {
+			t.Errorf("a good key: %v", err)
+		}
+	})
+}
+
+// TestRepeatedRequestLeavesOneSession: the first ends for the second, whatever the policy says, and
+// the record says so. Another body, or a request that is too old, is none.
+func TestRepeatedRequestLeavesOneSession(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, other, alice, bob := w.key(t, servicekey.Issue), w.key(t, servicekey.Issue), world.user(t, "alice"), world.user(t, "bob")
+		w.set(t, func(p *policy.Policy) { p.MaxSessions, p.Refuse = 3, true })
+		try := func(user idworker.ID, by servicekey.Key, name, body string) (session.Begun, error) {
+			return w.login(t.Context(), called(w.issuing(user, by, time.Now()), name, body))
+		}
+		first, err := try(alice, k, "a", "x")
+		must(t, err)
+		second, err := try(alice, k, "a", "x")
+		if err != nil || second.Repeats != first.Session.ID || len(second.Replaced) != 1 || second.Replaced[0].ID != first.Session.ID {
+			t.Fatalf("again: %+v, %v", second, err)
+		}
+		list, err := (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginBegan, Limit: 1})
+		if err != nil || list[0].Reason != session.RepeatedReason || !strings.Contains(string(list[0].Old), session.RepeatedReason) {
+			t.Errorf("on record: %+v, %v", list, err)
+		}
+		if _, err := try(alice, k, "a", "y"); !errors.Is(err, session.ErrRequestReused) {
+			t.Errorf("another body: %v", err)
+		}
+		if _, err := try(bob, k, "a", "y"); !errors.Is(err, session.ErrRequestReused) {
+			t.Errorf("another body of another user: %v", err)
+		}
+		for _, again := range []struct {
+			by   servicekey.Key
+			name string
+		}{{other, "a"}, {k, "b"}} {
+			if begun, err := try(alice, again.by, again.name, "x"); err != nil || begun.Repeats != 0 || len(begun.Replaced) != 0 {
+				t.Errorf("another request: %+v, %v", begun, err)
+			}
+		}
+		third, err := try(alice, k, "a", "x") // where a third and a fourth would be refused
+		if err != nil || third.Repeats != second.Session.ID || len(w.livingOf(t, alice)) != 3 {
+			t.Errorf("at the limit: %+v, %v, %d live", third, err, len(w.livingOf(t, alice)))
+		}
+		w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", session.RequestLife.Milliseconds())
+		if begun, err := try(bob, k, "a", "y"); err != nil || begun.Repeats != 0 {
+			t.Errorf("after ten minutes: %+v, %v", begun, err)
+		}
+		must(t, w.sessions.ClearRequests(t.Context()))
+		if left := number64(t, w.SQL(), "SELECT COUNT(*) FROM issue_requests"); left != 1 {
+			t.Errorf("%d requests are left, want that of bob", left)
+		}
+	})
+}
+
+// TestRequestsAtTheSameTimeLeaveOneSession: of one user, and of several users that have by
+// mistake one name.
+func TestRequestsAtTheSameTimeLeaveOneSession(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 8 })
+		users := []idworker.ID{world.user(t, "alice"), world.user(t, "bob")}
+		var all sync.WaitGroup
+		ctx := context.WithoutCancel(t.Context())
+		for i := range 8 {
+			all.Go(func() {
+				if _, err := w.login(ctx, called(w.issuing(users[0], k, time.Now()), "a", "x")); err != nil {
+					t.Error(err)
+				}
+			})
+			all.Go(func() {
+				_, err := w.login(ctx, called(w.issuing(users[i%2], k, time.Now()), "b", users[i%2].String()))
+				if err != nil && !errors.Is(err, session.ErrRequestReused) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if n := len(w.livingOf(t, users[0])) + len(w.livingOf(t, users[1])); n != 2 {
+			t.Errorf("%d sessions live, want one of each request", n)
+		}
+	})
+}
+
+// TestNothingIsIssuedAfterTheEnd: issuing races what ends it, and what was acknowledged holds at
+// once: nothing begins by a key that was revoked, nor for a user who was disabled.
+func TestNothingIsIssuedAfterTheEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		for name, end := range map[string]func(servicekey.Key, idworker.ID) error{
+			"the key is revoked": func(k servicekey.Key, _ idworker.ID) error { return w.revoke(t.Context(), k.ID) },
+			"the user is disabled": func(_ servicekey.Key, user idworker.ID) error {
+				_, err := w.users.Disable(t.Context(), user, time.Now())
+				return err
+			},
+		} {
+			k, user := w.key(t, servicekey.Issue), w.someone(t)
+			var all sync.WaitGroup
+			stop, ready := make(chan struct{}), make(chan struct{}, 64)
+			for range 4 {
+				all.Go(func() {
+					for range 60 { // an end does not come first while logins come without a pause
+						select {
+						case <-stop:
+							return
+						default:
+						}
+						_, err := w.login(context.WithoutCancel(t.Context()), w.issuing(user, k, time.Now()))
+						if err == nil {
+							select {
+							case ready <- struct{}{}:
+							default:
+							}
+						} else if !errors.Is(err, flakepass.ErrKeyRevoked) && !errors.Is(err, account.ErrDisabled) {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			for range 8 {
+				<-ready
+			}
+			if err := end(k, user); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			began := number64(t, w.SQL(), "SELECT COUNT(*) FROM audit_events")
+			for range 4 { // and some after it
+				if _, err := w.login(t.Context(), w.issuing(user, k, time.Now())); err == nil {
+					t.Errorf("%s, and a session begins", name)
+				}
+			}
+			close(stop)
+			all.Wait()
+			if after := number64(t, w.SQL(), "SELECT COUNT(*) FROM audit_events"); after != began {
+				t.Errorf("%s, and %d sessions began after that", name, after-began)
+			}
+		}
+	})
+}
+
+// TestIssuedProofIsThatOfTheIssuer: it is as old as the issuer says, and none of an admin.
+func TestIssuedProofIsThatOfTheIssuer(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice, ada := w.key(t, servicekey.Issue, servicekey.IssueAnyRole), world.user(t, "alice"), world.admin(t, "ada")
+		for _, c := range []struct {
+			what string
+			user idworker.ID
+			at   time.Time
+			need audit.Need
+			want error
+		}{
+			{"just now", alice, time.Now(), audit.NeedsOwnProof, nil},
+			{"long ago", alice, time.Now().Add(-time.Hour), audit.NeedsOwnProof, audit.ErrUnproven},
+			{"of an admin", ada, time.Now(), audit.NeedsAdmin, nil},
+			{"of an admin, who needs a proof", ada, time.Now(), audit.NeedsProof, audit.ErrUnproven},
+		} {
+			begun, err := w.login(t.Context(), w.issuing(c.user, k, c.at))
+			must(t, err)
+			if err := w.makes(t, acts(begun.Session), c.need); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.what, err, c.want)
+			}
+		}
+	})
+}
+
+// TestExternalIDIsComparedByteForByte, also where the database would find more the same.
+func TestExternalIDIsComparedByteForByte(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		id := w.ids.next(0)
+		must(t, w.users.Create(t.Context(), account.User{ID: id, Username: "user-1", ExternalID: "crm-1", Role: account.RoleUser, PasswordVersion: 1, CreatedAt: start, UpdatedAt: start}))
+		if u, err := w.users.ByExternalID(t.Context(), "crm-1"); err != nil || u.ID != id || !u.PasswordHash.IsZero() {
+			t.Errorf("%+v, %v", u, err)
+		}
+		for _, other := range []string{"crm-1 ", "CRM-1", "crm-2", ""} {
+			if _, err := w.users.ByExternalID(t.Context(), other); !errors.Is(err, account.ErrNotFound) {
+				t.Errorf("%q: %v", other, err)
+			}
+		}
+	})
+}
+
+// issuers are the use case on an instance of its own, of which the database is that of w.
+func (w keyWorld) issuers(t *testing.T, k servicekey.Key) (*login.Service, *login.Client) {
+	t.Helper()
+	db, err := sqlstore.Open(t.Context(), w.options)
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	users, kept, rule := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}, policy.Default()
+	return &login.Service{
+			Users: users, Names: users, Newcomers: &account.Service{Users: users, IDs: w.ids, Now: time.Now}, Methods: []string{"sms"},
+			Sessions: &session.Service{Store: kept, Rows: kept, Writer: kept, IDs: above{w.ids}, EventIDs: w.ids, Policy: always{&rule}},
+			Attempts: w.limiter(t), Incidents: unnoted{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		}, &login.Client{
+			By: audit.Actor{ID: w.user, Key: k.ID, Name: "billing", Via: audit.ViaAPI},
+		}
+}
+
+type always struct{ rule *policy.Policy }
+
+func (a always) Current() *policy.Policy { return a.rule }
+
+type above struct{ *minter }
+
+func (a above) NextAfter(_ context.Context, floor idworker.ID) (idworker.ID, error) {
+	return a.next(floor), nil
+}
+
+type unnoted struct{}
+
+func (unnoted) Note(audit.Incident) bool { return true }
+
+// TestManyIssuesMakeOneUser: of many that ask at once on three instances one makes the user, and
+// nobody is refused, also if some of them name the user and others do not.
+func TestManyIssuesMakeOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k := w.key(t, servicekey.Issue)
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 31 })
+		ctx := context.WithoutCancel(t.Context())
+		var services []*login.Service
+		var by *login.Client
+		for range 3 {
+			s, c := w.issuers(t, k)
+			services, by = append(services, s), c
+		}
+		for _, id := range []string{"crm-1", "crm-2"} {
+			var mu sync.Mutex
+			users, made := map[flakepass.ID]bool{}, 0
+			atOnce(24, func(i int) {
+				in := login.Issue{ExternalID: id, Create: true, Method: "sms"}
+				if i%2 == 0 {
+					in.Username = "the-user-of-" + id
+				}
+				client := *by
+				got, err := services[i%3].Issue(ctx, &client, in)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				users[got.Identity.UserID] = true
+				if got.Created {
+					made++
+				}
+			})
+			if len(users) != 1 || made != 1 {
+				t.Errorf("%s: %d users, made %d times", id, len(users), made)
+			}
+			if n := number64(t, w.SQL(), "SELECT COUNT(*) FROM users WHERE external_id = '"+id+"'"); n != 1 {
+				t.Errorf("%s: %d rows", id, n)
+			}
+		}
+		if n := w.events(t, audit.UserCreated); n != 2 {
+			t.Errorf("%d events of made users, want 2", n)
+		}
+		must(t, w.revoke(t.Context(), k.ID))
+		client := *by
+		if _, err := services[0].Issue(t.Context(), &client, login.Issue{ExternalID: "crm-3", Create: true, Method: "sms"}); !errors.Is(err, flakepass.ErrKeyRevoked) {
+			t.Errorf("by a key that was revoked: %v", err)
+		}
+		if _, err := services[1].Issue(t.Context(), &client, login.Issue{ExternalID: "crm-1", Method: "sms"}); !errors.Is(err, flakepass.ErrKeyRevoked) {
+			t.Errorf("by a key that was revoked, for a user who is there: %v", err)
+		}
+		if _, err := w.users.ByExternalID(t.Context(), "crm-3"); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("a key that was revoked has made a user: %v", err)
+		}
+	})
+}
+
+// TestIssueBesideANewPassword: what lives after the change began after it, and nobody is refused.
+func TestIssueBesideANewPassword(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice := w.key(t, servicekey.Issue), world.user(t, "alice")
+		s, by := w.issuers(t, k)
+		ctx := context.WithoutCancel(t.Context())
+		for version := int64(1); version <= 3; version++ {
+			var ended []session.Session
+			var before idworker.ID
+			atOnce(4, func(i int) {
+				if i == 0 {
+					var err error
+					before = w.ids.next(0)
+					if ended, err = w.users.ChangePassword(ctx, alice, version, account.NewPHC("$next")); err != nil {
+						t.Error(err)
+					}
+					return
+				}
+				client := *by
+				if _, err := s.Issue(ctx, &client, login.Issue{UserID: alice, Method: "sms"}); err != nil {
+					t.Error(err)
+				}
+			})
+			for _, id := range w.livingOf(t, alice) {
+				if id < before {
+					t.Errorf("session %d lives, and was there before the password at %d", id, before)
+				}
+				for _, e := range ended {
+					if e.ID == id {
+						t.Errorf("session %d has ended with the password, and lives", id)
+					}
+				}
+			}
+		}
+	})
+}
