@@ -113,7 +113,9 @@ func TestOnlyAnIssuerOpens(t *testing.T) {
 			"of another account": {foreign, servicekey.ErrNotFound},
 		} {
 			_, err := w.login(t.Context(), w.issuing(alice, c.k, time.Now()))
-			if scope := new(servicekey.ScopeError); !errors.Is(err, c.want) && !(errors.As(c.want, &scope) && errors.As(err, &scope)) {
+			_, scope := errors.AsType[*servicekey.ScopeError](err)
+			_, wanted := errors.AsType[*servicekey.ScopeError](c.want)
+			if scope != wanted || !wanted && !errors.Is(err, c.want) {
 				t.Errorf("a key %s: %v, want %v", what, err, c.want)
 			}
 		}
