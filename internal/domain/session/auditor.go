@@ -54,10 +54,10 @@ func (a *Auditor) look(ctx context.Context, w Accept) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	truth, err := a.Truth.Get(ctx, w.ID)
-	if err != nil || truth.Alive() || truth.EndedAt.IsZero() {
+	if err != nil || truth.Alive() || truth.EndedAt == 0 {
 		return
 	}
-	if age := w.At.Sub(truth.EndedAt); age > 0 {
+	if age := w.At.Sub(time.UnixMilli(truth.EndedAt)); age > 0 {
 		a.Stale(age)
 	}
 }

@@ -87,43 +87,10 @@ type Session struct {
 	Auth     *Auth       // see [Auth] for nil
 	Seen     time.Time   // when it was last used, as its row says: see [Rows]
 	Ended    Reason      // empty while it lives
-	EndedAt  time.Time   // by the database's clock; zero where that is not known
+	EndedAt  int64       // in Unix milliseconds by the database's clock; 0 where that is not known
 	AsOf     time.Time   // before the database read for this answer was sent
 	// Horizon is what the answer relies on if its as-of is too old: see [Accept].
 	Horizon time.Time
-}
-
-// An Auth is how an issuer has authenticated the user of a session, and when. It does not
-// change. A nil Auth is that of a login with a password: [PasswordMethod], when the session
-// began.
-type Auth struct {
-	Method string
-	At     time.Time
-}
-
-// PasswordMethod is the method of a login with a password, as RFC 8176 calls it.
-const PasswordMethod = "pwd"
-
-// AuthMethod is how the user was authenticated; empty for an impersonation, for which the user was not.
-func (s *Session) AuthMethod() string {
-	switch {
-	case s.Act != 0:
-		return ""
-	case s.Auth == nil:
-		return PasswordMethod
-	}
-	return s.Auth.Method
-}
-
-// AuthTime is when the user was authenticated; zero for an impersonation.
-func (s *Session) AuthTime() time.Time {
-	switch {
-	case s.Act != 0:
-		return time.Time{}
-	case s.Auth == nil:
-		return layout.Time(s.ID)
-	}
-	return s.Auth.At
 }
 
 // A Slot is one of the places in which a user has sessions: one session at a time in

@@ -191,8 +191,9 @@ func (h *house) several() {
 func (h *house) logout(token flakepass.Token, at *place, notify bool) {
 	h.truth.mu.Lock()
 	row := h.truth.rows[session.IDOf(token)]
-	row.Ended, row.EndedAt = session.LoggedOut, time.Now()
-	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Slot: row.Slot, Floor: row.ID, Reason: row.Ended, At: row.EndedAt})
+	now := time.Now()
+	row.Ended, row.EndedAt = session.LoggedOut, now.UnixMilli()
+	h.truth.ends = append(h.truth.ends, session.End{UserID: row.UserID, Slot: row.Slot, Floor: row.ID, Reason: row.Ended, At: now})
 	ended := *row
 	h.truth.mu.Unlock()
 	_ = at.session.Store.Publish(context.Background(), ended)

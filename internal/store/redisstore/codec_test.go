@@ -92,7 +92,7 @@ func TestIssuedSessionIsKept(t *testing.T) {
 			s.Slot, s.Device, s.Auth = slot, on, &session.Auth{Method: "oidc:apple", At: time.UnixMilli(1795252353123).UTC()}
 			value := encode(t, secret, s)
 			got, err := redisstore.Decode(secret, redisstore.KeyOf(7), 7, value)
-			if err != nil || got.Auth == nil || *got.Auth != *s.Auth || got.Slot != slot || got.Device.ClassName() != on.ClassName() || got.Username != s.Username || value[0] != 4 {
+			if err != nil || got.Auth == nil || *got.Auth != *s.Auth || got.Slot != slot || got.Device.ClassName() != on.ClassName() || got.Username != s.Username || value[0] != 5 {
 				t.Errorf("got %+v, %v", got, err)
 			}
 			s.Ended = session.LoggedOut

@@ -49,7 +49,7 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 	defer cancel()
 	var start time.Time
 	if o.Act != 0 {
-		if err := s.readyForActs(ctx); err != nil {
+		if err := s.readyForActs(ctx, &o); err != nil {
 			return begun, err
 		}
 	}
@@ -57,13 +57,7 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 		start = time.Now()
 		err := s.DB.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) (err error) {
 			may := permit{tx: tx}
-			if o.Act != 0 {
-				err = s.mayAct(tx, o) // before the row of the user is locked
-			}
-			if err != nil {
-				return err
-			}
-			if o.Record != nil {
+			if o.Record != nil { // the right comes first, before the row of the user is locked
 				may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)
 			}
 			if err == nil {
@@ -99,23 +93,9 @@ func recordBegun(may permit, o *session.Opening, begun session.Begun) error {
 
 func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) {
 	asOf := s.now()
-	row, err := one(tx, "SELECT "+tokenColumns+", deletion_asked_at FROM users WHERE id = ? AND "+notDeleted+s.DB.d.forRead, int64(o.UserID))
-	switch {
-	case errors.Is(err, session.ErrNotFound):
-		return session.Begun{}, account.ErrNotFound
-	case err != nil:
+	row, err := s.beginner(tx, &o)
+	if err != nil {
 		return session.Begun{}, err
-	case row.DisabledAt.Valid:
-		return session.Begun{}, account.ErrDisabled
-	case o.Act != 0 && row.Role != string(account.RoleUser):
-		return session.Begun{}, session.ErrNotUser
-	case o.Act == 0 && row.PasswordVersion != o.PasswordVersion:
-		return session.Begun{}, account.ErrStale
-	}
-	if row.DeletionAskedAt.Valid && o.Act == 0 { // an admin who acts for the user does not bring the user back
-		if err := s.cancelDeletion(tx, o, row.Username); err != nil {
-			return session.Begun{}, err
-		}
 	}
 	// Read apart: a locking read could lock the settings for all logins.
 	rows, now, err := s.rowsOf(tx, row)
@@ -133,7 +113,7 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	if err != nil {
 		return session.Begun{}, err
 	}
-	begun := session.Begun{Replaced: replaced, DeletionCancelled: row.DeletionAskedAt.Valid && o.Act == 0, Repeats: repeats, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
+	begun := session.Begun{Replaced: replaced, DeletionCancelled: o.Act == 0 && row.DeletionAskedAt.Valid, Repeats: repeats, NewDevice: !o.Place.Known && session.IsNew(lastDevices(rows), o.Device)}
 	// The old logins end before the new one begins, in the same transaction.
 	for i := range replaced {
 		old := &replaced[i]
@@ -164,6 +144,28 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
 	begun.Session.Auth = o.Place.Issued.How()
 	return begun, nil
+}
+
+// beginner is the row of the user of a session that is to begin, which it locks. The login of
+// a user who has asked for a deletion cancels that; an admin who acts for the user does not.
+func (s *Sessions) beginner(tx *gorm.DB, o *session.Opening) (tokenRow, error) {
+	row, err := one(tx, "SELECT "+tokenColumns+", deletion_asked_at FROM users WHERE id = ? AND "+notDeleted+s.DB.d.forRead, int64(o.UserID))
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		err = account.ErrNotFound
+	case err != nil:
+	case row.DisabledAt.Valid:
+		err = account.ErrDisabled
+	case o.Act != 0:
+		if row.Role != string(account.RoleUser) {
+			err = session.ErrNotUser
+		}
+	case row.PasswordVersion != o.PasswordVersion:
+		err = account.ErrStale
+	case row.DeletionAskedAt.Valid:
+		err = s.cancelDeletion(tx, *o, row.Username)
+	}
+	return row, err
 }
 
 // room asks [session.Room] about the sessions of rows by the policy of now. It fails if the
@@ -233,26 +235,6 @@ func (s *Sessions) put(tx *gorm.DB, o session.Opening, rows []tokenRow, slot ses
 		return errMoved
 	}
 	return done.Error
-}
-
-// alone returns [gorm.ErrDuplicatedKey] if another session has the ID of one that has just
-// begun, or had it. Two users with the same one could not both log out, and no index knows
-// the IDs of both tables, nor of those that have ended.
-func (s *Sessions) alone(tx *gorm.DB, id idworker.ID) error {
-	query, args := "SELECT 1 + COUNT(*) FROM users WHERE ended_token_id = ?", []any{int64(id)}
-	if s.DB.further.Load() {
-		query = "SELECT (SELECT COUNT(*) FROM users WHERE token_id = ?) + (SELECT COUNT(*) FROM user_slots WHERE token_id = ?) + " +
-			"(SELECT COUNT(*) FROM users WHERE ended_token_id = ?) + (SELECT COUNT(*) FROM user_slots WHERE ended_token_id = ?)"
-		args = []any{int64(id), int64(id), int64(id), int64(id)}
-	}
-	var n int64
-	if err := tx.Raw(query, args...).Scan(&n).Error; err != nil {
-		return err
-	}
-	if n != 1 {
-		return gorm.ErrDuplicatedKey
-	}
-	return nil
 }
 
 // setDevice writes the device of a login. It names the login: a release that does not

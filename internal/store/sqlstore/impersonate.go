@@ -18,7 +18,10 @@ const neverUsed = 0
 
 // readyForActs notes that there may be further slots, so that whoever looks for a session
 // looks there, too. It fails with a [*policy.OlderInstanceError].
-func (s *Sessions) readyForActs(ctx context.Context) error {
+func (s *Sessions) readyForActs(ctx context.Context, o *session.Opening) error {
+	if o.Record == nil || o.Record.By.ID != o.Act {
+		return errUnstated
+	}
 	if s.DB.further.Load() {
 		return nil
 	}
@@ -29,15 +32,6 @@ func (s *Sessions) readyForActs(ctx context.Context) error {
 		return err
 	}
 	_, err := s.DB.floor(s.DB.gorm.WithContext(ctx), "")
-	return err
-}
-
-// mayAct checks the right to an impersonation.
-func (s *Sessions) mayAct(tx *gorm.DB, o session.Opening) error {
-	if o.Record == nil || o.Record.By.ID != o.Act {
-		return errUnstated
-	}
-	_, err := s.DB.authorize(tx, o.Record.By, o.Record.Need)
 	return err
 }
 

@@ -128,7 +128,7 @@ func (r *tokenRow) ended(asOf time.Time) session.Session {
 	// Whatever else is wrong with it, what has ended is never taken for alive.
 	s.Ended = cmp.Or(session.Reason(r.EndedReason.String), session.Revoked)
 	if s.Ended != session.Expired && s.Ended != session.Idle && r.TokenFloor == r.EndedTokenID.Int64 {
-		s.EndedAt = fromMillis(r.TokenFloorAt) // a sweep leaves no stamp
+		s.EndedAt = r.TokenFloorAt // a sweep leaves no stamp
 	}
 	return s
 }

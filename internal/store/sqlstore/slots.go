@@ -196,3 +196,23 @@ func inSlot(rows []tokenRow, slot session.Slot) *tokenRow {
 	}
 	return nil
 }
+
+// alone returns [gorm.ErrDuplicatedKey] if another session has the ID of one that has just
+// begun, or had it. Two users with the same one could not both log out, and no index knows
+// the IDs of both tables, nor of those that have ended.
+func (s *Sessions) alone(tx *gorm.DB, id idworker.ID) error {
+	query, args := "SELECT 1 + COUNT(*) FROM users WHERE ended_token_id = ?", []any{int64(id)}
+	if s.DB.further.Load() {
+		query = "SELECT (SELECT COUNT(*) FROM users WHERE token_id = ?) + (SELECT COUNT(*) FROM user_slots WHERE token_id = ?) + " +
+			"(SELECT COUNT(*) FROM users WHERE ended_token_id = ?) + (SELECT COUNT(*) FROM user_slots WHERE ended_token_id = ?)"
+		args = []any{int64(id), int64(id), int64(id), int64(id)}
+	}
+	var n int64
+	if err := tx.Raw(query, args...).Scan(&n).Error; err != nil {
+		return err
+	}
+	if n != 1 {
+		return gorm.ErrDuplicatedKey
+	}
+	return nil
+}
