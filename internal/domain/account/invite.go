@@ -29,7 +29,7 @@ func (s *Service) NewInvited(ctx context.Context, username string, role Role) (U
 // make makes an account with a hash that is made once the name is known to be
 // free.
 func (s *Service) make(ctx context.Context, name string, role Role, hash func() (PHC, error)) (User, error) {
-	switch _, err := s.Users.ByUsername(ctx, name); {
+	switch _, err := s.Users.ByName(ctx, name); {
 	case err == nil:
 		return User{}, fmt.Errorf("account: new: %w", ErrExists)
 	case !errors.Is(err, ErrNotFound):
@@ -45,7 +45,7 @@ func (s *Service) make(ctx context.Context, name string, role Role, hash func() 
 	}
 	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
 	return User{
-		ID: id, Username: name, Role: role,
+		ID: id, Username: name, Role: role, CountedByID: true,
 		PasswordHash: phc, PasswordVersion: 1,
 		CreatedAt: now, UpdatedAt: now,
 	}, nil

@@ -23,11 +23,17 @@ import (
 
 // Accounts know people and their passwords. *account.Service is one.
 type Accounts interface {
-	Authenticate(ctx context.Context, by account.Asker, username string, p account.Password) (account.User, error)
+	Authenticate(ctx context.Context, by account.Asker, f account.Found, p account.Password) (account.User, error)
 	VerifyPassword(ctx context.Context, by account.Asker, u account.User, p account.Password) error
 	NewHash(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
 	// NewHashBeside is for a password beside which there is a second factor.
 	NewHashBeside(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
+}
+
+// Names find the account of a name that was typed, a username or an alias, at the same cost
+// for names that no account has. An error is [account.ErrUndecided]. *account.Service is one.
+type Names interface {
+	Find(ctx context.Context, typed string) (account.Found, error)
 }
 
 // Newcomers makes accounts that are not stored yet. *account.Service is one.
@@ -123,6 +129,7 @@ var ErrServiceLogin = errors.New("a service does not log in with a password")
 // before use; all are required.
 type Service struct {
 	Accounts  Accounts
+	Names     Names
 	Newcomers Newcomers
 	Users     Users
 	Proofs    Proofs

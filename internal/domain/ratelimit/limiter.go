@@ -58,21 +58,16 @@ var ErrRace = errors.New("ratelimit: too many attempts at one account at the sam
 // Attempts that these refuse are counted in login-address only.
 func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := l.Limits()
-	t := Taken{Attempt: a, all: make([]taken, 0, 3+limit.MaxPlace)}
-	id, shown := l.deviceID(a)
-	t.query = l.query(a, id)
-	var held *LimitedError
-	if !shown {
-		var here bool
-		if held, here = l.takeAddress(ctx, "login-address", "a:", a.Address, limits.LoginAddress, &t); here {
-			return Taken{}, l.report(held) // only a credential distinguishes the owner from others at one place
-		}
+	t := Taken{all: make([]taken, 0, 3+limit.MaxPlace)}
+	id, shown, held, err := l.arrive(ctx, &a, limits, &t)
+	if err != nil {
+		return Taken{}, err
 	}
+	t.Attempt, t.query = a, l.query(a, id)
 	address := len(t.all)
 	if held == nil && !shown {
 		held = l.takePlace(ctx, a, limits, &t)
 	}
-	var err error
 	if t.record, err = l.Records.Look(ctx, t.query); err != nil {
 		l.Return(ctx, t)
 		return Taken{}, fmt.Errorf("ratelimit: login: %w", err)
@@ -97,6 +92,35 @@ func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 		return Taken{}, l.report(held)
 	}
 	return t, nil
+}
+
+// arrive counts an attempt by its address, finds out whose account it is about, and looks at
+// the credential of the device. Who shows none is refused without I/O where the address has
+// no more attempts. The credential is one of an account: whose, has to be known first.
+func (l *Limiter) arrive(ctx context.Context, a *Attempt, limits *limit.Limits, t *Taken) (id []byte, shown bool, held *LimitedError, err error) {
+	address := func() error {
+		var here bool
+		if held, here = l.takeAddress(ctx, "login-address", "a:", a.Address, limits.LoginAddress, t); here {
+			return l.report(held) // only a credential distinguishes the owner from others at one place
+		}
+		return nil
+	}
+	if a.Credential.IsZero() {
+		err = address()
+	}
+	if err == nil && a.Whose != nil {
+		if a.Account, a.User, err = a.Whose(ctx); err != nil {
+			l.Return(ctx, *t)
+			err = fmt.Errorf("ratelimit: login: %w", err)
+		}
+	}
+	if err != nil || a.Credential.IsZero() {
+		return nil, false, held, err
+	}
+	if id, shown = l.deviceID(*a); !shown {
+		err = address()
+	}
+	return id, shown, held, err
 }
 
 // count adds an attempt to its count.

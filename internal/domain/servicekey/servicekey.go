@@ -130,10 +130,15 @@ const (
 	Verify Scope = "verify"
 	// Revoke is to end the login of a token that the service was shown.
 	Revoke Scope = "revoke"
+	// ReadUsers is to look up a user by a name: GET /v1/users.
+	ReadUsers Scope = "read:users"
+	// WriteUsers is to change the names of users: PATCH /v1/users/{id}. Accounts of admins and
+	// services are not among them.
+	WriteUsers Scope = "write:users"
 )
 
 // Known are all scopes, as they are shown.
-func Known() Scopes { return Scopes{Verify, Revoke} }
+func Known() Scopes { return Scopes{Verify, Revoke, ReadUsers, WriteUsers} }
 
 // Scopes are what a key may do, in the order of [Known].
 type Scopes []Scope

@@ -233,6 +233,8 @@ type News struct {
 	// Lost means that a change which an earlier poll has committed is missing.
 	Lost bool
 	Ends []End
+	// Renames are the users who got another username: see [Renames].
+	Renames []Rename
 }
 
 // Life is how long after its as-of an instance that receives every end may repeat an

@@ -29,6 +29,11 @@ func (s *Users) ByUsername(_ context.Context, username string) (account.User, er
 	return s.byID[id], nil
 }
 
+// ByName implements [account.Users]. No user here has an alias.
+func (s *Users) ByName(ctx context.Context, name string) (account.User, error) {
+	return s.ByUsername(ctx, name)
+}
+
 // ByID implements [account.Users].
 func (s *Users) ByID(_ context.Context, id idworker.ID) (account.User, error) {
 	s.mu.Lock()

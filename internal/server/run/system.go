@@ -162,7 +162,7 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 		},
 	}
 	s.own = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
+		Accounts: accounts, Names: accounts, Newcomers: accounts, Users: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,

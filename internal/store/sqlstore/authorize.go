@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -44,7 +45,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	case need == audit.NeedsNothing || by.Inside():
 		return p, nil
 	case by.Key != 0:
-		return db.authorizeKey(tx, by, need)
+		return db.authorizeKey(tx, by, need, servicekey.Revoke) // to end a login
 	case !need.Said() || by.ID == 0 || by.Session == 0:
 		return permit{}, errUnstated
 	}

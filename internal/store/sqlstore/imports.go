@@ -41,6 +41,7 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 // taken.
 func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, users []account.User, events ...audit.Event) error {
 	statement, args := insertUsers(users)
+	naming, names := insertNames(users)
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	err := u.DB.retryIf(ctx, func(err error) bool { return lost(err) && !errors.Is(err, gorm.ErrDuplicatedKey) }, func() error {
@@ -48,6 +49,9 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 			may, err := u.DB.authorize(tx, by, need)
 			if err == nil {
 				err = tx.Exec(statement, args...).Error
+			}
+			if err == nil && naming != "" {
+				err = tx.Exec(naming, names...).Error
 			}
 			if err != nil {
 				return err
@@ -66,20 +70,20 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 
 // insertUsers adds all with one statement.
 func insertUsers(users []account.User) (statement string, args []any) {
-	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	args = make([]any, 0, 10*len(users))
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	args = make([]any, 0, 11*len(users))
 	for i := range users {
 		r := rowOf(&users[i])
-		args = append(args, r.ID, r.Username, r.ExternalID, r.PasswordHash, r.PasswordVersion, r.ImportedVersion, r.Role, r.DisabledAt, r.CreatedAt, r.UpdatedAt)
+		args = append(args, r.ID, r.Username, r.ExternalID, r.PasswordHash, r.PasswordVersion, r.ImportedVersion, r.Role, r.DisabledAt, r.CreatedAt, r.UpdatedAt, r.CountedByID)
 	}
-	return "INSERT INTO users (id, username, external_id, password_hash, password_version, imported_version, role, disabled_at, created_at, updated_at) VALUES " +
+	return "INSERT INTO users (id, username, external_id, password_hash, password_version, imported_version, role, disabled_at, created_at, updated_at, counted_by_id) VALUES " +
 		strings.Repeat(row+", ", len(users)-1) + row, args
 }
 
 // rowOf is a new user's row.
 func rowOf(u *account.User) userRow {
 	r := userRow{
-		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role),
+		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role), CountedByID: u.CountedByID,
 		CreatedAt: u.CreatedAt.UnixMilli(), UpdatedAt: u.UpdatedAt.UnixMilli(),
 	}
 	if u.ExternalID != "" {

@@ -173,10 +173,10 @@ func (k *ServiceKeys) RevokeKey(ctx context.Context, id idworker.ID, e audit.Eve
 	return nil
 }
 
-// authorizeKey is authorize for a service that acts by a key: to revoke a token, and
-// nothing else. The rows of the key and of its account stay as they are found until the
+// authorizeKey is authorize for a service that acts by a key with that scope, for what needs
+// the role service and nothing more. The rows of the key and of its account stay as they are found until the
 // transaction ends.
-func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
+func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need, scope servicekey.Scope) (permit, error) {
 	if need != audit.NeedsService || by.ID == 0 {
 		return permit{}, errUnstated
 	}
@@ -190,7 +190,7 @@ func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need) (permit
 		return permit{}, err
 	}
 	held := rows[0].held(time.Time{})
-	if err := held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil {
+	if err := held.May(fromMillis(rows[0].Now), scope); err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	return permit{tx, by, need}, db.lockUser(tx, by.ID)
