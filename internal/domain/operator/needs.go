@@ -33,12 +33,14 @@ const (
 	exportHashes
 	createKey
 	revokeKey
+	changeNames
 	verbCount // how many there are
 )
 
 // needs is what each verb needs of the operator, however it is called. A
 // token alone, because it may be stolen, is not enough for what gives power
-// that outlives the login (accounts with a role, the way into an account), for
+// that outlives the login (accounts with a role, the way into an account, a name by which
+// other systems know an account), for
 // what loosens the limits and the times, and for what ends the logins of all. A new
 // service key outlives the login; to revoke one must be fast in an emergency, as to end a
 // login is.
@@ -59,6 +61,7 @@ var needs = [verbCount]audit.Need{
 	exportHashes:     audit.NeedsProof,
 	createKey:        audit.NeedsProof,
 	revokeKey:        audit.NeedsAdmin,
+	changeNames:      audit.NeedsProof,
 }
 
 // create is the verb that makes an account with that role.

@@ -19,6 +19,7 @@ type backend struct {
 	adding   addingVerbs
 	resets   resetVerbs
 	keys     keyVerbs
+	names    nameVerbs
 	sessions sessionVerbs
 	events   eventVerbs
 	policies policyBackend

@@ -101,6 +101,7 @@ func New(o Options) (http.Handler, error) {
 	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)
+	s.nameRoutes(v1)
 
 	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
 	s.policyRoutes(admins)

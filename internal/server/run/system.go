@@ -170,5 +170,6 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	s.operators = NewOperators(s.db, s.tiers.near, s.rule, s.hasher, s.ids, s.events, s.tiers.clock)
 	s.operators.Sessions.Log, s.operators.Sessions.Here = s.log, s.tiers.feed
 	s.operators.Users.Making.Breached, s.operators.Users.Revoked = s.stolen, s.tiers.keys.Forget
+	s.operators.Users.Renamed = s.tiers.feed.Soon
 	return nil
 }

@@ -234,3 +234,13 @@ func (s *Sessions) renames(conn *gorm.DB, since time.Time) ([]session.Rename, er
 	}
 	return all, nil
 }
+
+// ByExternalID finds a user by what another system calls the user, or
+// [account.ErrNotFound].
+func (u *Users) ByExternalID(ctx context.Context, externalID string) (account.User, error) {
+	user, err := u.by(ctx, "external_id = ?", externalID)
+	if err == nil && user.ExternalID != externalID { // MySQL disregards spaces at the end
+		return account.User{}, account.ErrNotFound
+	}
+	return user, err
+}
