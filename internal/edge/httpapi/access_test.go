@@ -45,6 +45,9 @@ var access = map[string]class{
 
 	"POST /v1/verifications": services,
 	"GET /v1/revocations":    services,
+	"GET /v1/users":          keys,
+	"GET /v1/users/{id}":     keys,
+	"PATCH /v1/users/{id}":   keys,
 	"POST /v1/introspect":    services,
 	"POST /v1/revoke":        services,
 
@@ -90,7 +93,9 @@ var (
 	holders  = class{none: 401, tokenMissing: true}
 	people   = class{none: 401, ended: 401, tokenMissing: true}
 	services = class{none: 401, ended: 401, user: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
-	admins   = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
+	// A token opens none of these, whoever holds it: see TestNamesAreForKeys.
+	keys   = class{none: 401, ended: 401, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
+	admins = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 )
 
 // TestEveryRouteIsForWhomTheTableSays: the routes are those of the router.

@@ -77,8 +77,13 @@ func keysOver(row *keyed) *servicekey.Service {
 func withKey(t *testing.T, h http.Handler, method, path, credential string) (status int, body string, header http.Header) {
 	t.Helper()
 	form := "token=" + target
-	if path == "/v1/verifications" {
+	switch path {
+	case "/v1/verifications":
 		form = `{"tokens":["` + target + `"]}`
+	case "/v1/users/41":
+		form = `{"aliases":["alice@example.org"]}`
+	case "/v1/users":
+		path += "?alias=%2B4915112345678"
 	}
 	url, via, stream := "http://x", apitest.Transport(t, direct{h}), path == "/v1/revocations"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -93,7 +98,7 @@ func withKey(t *testing.T, h http.Handler, method, path, credential string) (sta
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if path == "/v1/verifications" {
+	if strings.HasPrefix(form, "{") {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Authorization", credential)
@@ -117,6 +122,9 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 	opens := map[servicekey.Scope][]string{
 		servicekey.Verify: {"POST /v1/introspect", "POST /v1/verifications", "GET /v1/revocations"},
 		servicekey.Revoke: {"POST /v1/revoke"},
+
+		servicekey.ReadUsers:  {"GET /v1/users", "GET /v1/users/{id}"},
+		servicekey.WriteUsers: {"PATCH /v1/users/{id}"},
 	}
 	var services []string
 	for _, list := range opens {
@@ -125,7 +133,7 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 	for scope, mine := range opens {
 		key, row := mintKey(scope)
 		w := &world{}
-		h := handler(t, w, func(o *httpapi.Options) { o.Keys = keysOver(row) })
+		h := handler(t, w, func(o *httpapi.Options) { o.Keys, o.People.Names = keysOver(row), &namesWorld{} })
 		reached := 0
 		for _, r := range httpapi.Routes(h) {
 			name := r[0] + " " + r[1]
