@@ -9,6 +9,7 @@ CREATE TABLE user_names (
     user_id INTEGER NOT NULL,
     kind    TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX user_names_user ON user_names (user_id);
 
 -- +goose Down
 DROP TABLE IF EXISTS user_names;
