@@ -48,6 +48,7 @@ type Options struct {
 	Resets  Resets
 	Open    OpenLinks
 	Keys    Keys
+	Names   Names
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string

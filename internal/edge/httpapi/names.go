@@ -27,7 +27,7 @@ type AdminNames interface {
 func (s *server) nameRoutes(v1 gin.IRouter) {
 	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.byKey, s.do(s.quotaOfOne))
 	read.GET("", s.do(s.findUser))
-	read.GET("/:id", s.do(s.readUser))
+	read.GET("/:id", s.do(s.oneUser))
 	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.byKey, s.do(s.quotaOfOne), s.do(s.changeNames))
 }
 
@@ -81,7 +81,7 @@ func (s *server) changeNames(c *gin.Context) error {
 	return nil
 }
 
-func (s *server) readUser(c *gin.Context) error {
+func (s *server) oneUser(c *gin.Context) error {
 	id, err := pathID(c)
 	if err != nil {
 		return err
