@@ -2,17 +2,18 @@ package wire
 
 // A User is an account.
 type User struct {
-	ID       ID     `json:"id"` // never changes, never reused
-	Username string `json:"username"`
+	ID         ID     `json:"id"` // never changes, never reused
+	Username   string `json:"username"`
+	ExternalID string `json:"external_id,omitempty"` // what another system calls the user; empty if nothing
+	Role       string `json:"role"`                  // user, service or admin
+	HasFactor  bool   `json:"second_factor"`         // a login needs a code beside the password
+	DisabledAt Time   `json:"disabled_at,omitzero"`  // zero for one that is enabled
+	CreatedAt  Time   `json:"created_at"`
+	UpdatedAt  Time   `json:"updated_at"`
+
 	// Aliases are the mail addresses and phone numbers with which the user may log in, too.
 	// Lists of users have none.
-	Aliases    []string `json:"aliases,omitempty"`
-	ExternalID string   `json:"external_id,omitempty"` // what another system calls the user; empty if nothing
-	Role       string   `json:"role"`                  // user, service or admin
-	HasFactor  bool     `json:"second_factor"`         // a login needs a code beside the password
-	DisabledAt Time     `json:"disabled_at,omitzero"`  // zero for one that is enabled
-	CreatedAt  Time     `json:"created_at"`
-	UpdatedAt  Time     `json:"updated_at"`
+	Aliases []string `json:"aliases,omitempty"`
 }
 
 // Complete is documented in the package.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -37,7 +38,9 @@ func TestNamesAreChanged(t *testing.T) {
 	c := w.enter()
 	page := w.see(c, "/console/users/8")
 	wantText(t, page, `value="user001"`, "4915112345678")
-	wantNoText(t, page, "<b>@example.org")
+	if strings.Contains(page.Body.String(), "<b>@") {
+		t.Error("an alias is markup")
+	}
 	w.unproven = true
 	sent := []string{"do", "names", "username", "ada2", "aliases", " ada@example.org\r\n+4915112345678\r\n", "reason", "asked"}
 	page = w.sendForm(c, "/console/users/8", sent...)

@@ -59,7 +59,7 @@ func asvs2() []asvsBreak {
 		breaks("2.3.4", "the step of a code counts again", asvsStore+"/secondfactor.go", "second_factor_step < ?\"", "second_factor_step <= ?\"",
 			asvsStore, "TestOfManyUsesOfOneCodeTheDatabaseLetsOneWin"),
 		breaks("2.3.4", "of many uses of one link all count", asvsStore+"/resets.go", linkOnce, linkOften, asvsStore, "TestResetIsUsedOnce"),
-		breaks("2.4.1", "one address tries as many names as it likes", "internal/domain/ratelimit/limiter.go",
+		breaks("2.4.1", "one address tries as many names as it likes", "internal/domain/ratelimit/source.go",
 			`"login-address", "a:", a.Address,`, `"login-address", "a:"+a.Account, a.Address,`,
 			asvsAttack, "TestFloodOfLoginsIsHeldBack"),
 		breaks("2.4.1", "uses of links are not limited", "internal/domain/ratelimit/source.go", `return l.bySource(ctx, "reset", "s:", from)`, `return Taken{}, nil`,

@@ -28,7 +28,7 @@ func serviceKeys() []Mutant {
 		key("an unproven server says that there is no such key", "internal/store/layer/servicekeys.go", "if !ok {", "if !ok && err == nil {", "internal/store/layer", "^TestKeyIsAsOf"),
 		key("keys take no slot", "internal/store/layer/servicekeys.go", "release, err := acquire(ctx, k.Slots.reads)", "release, err := acquire(ctx, make(chan struct{}, 1))", "internal/store/layer", "^TestKeysTake"),
 		key("a key has the rights of an admin", store+"/servicekeys.go", "if need != audit.NeedsService || by.ID == 0 {", "if by.ID == 0 {", store, "^TestKeyHasNoOtherRight/^SQLite$"),
-		key("a key changes what its row does not allow", store+"/servicekeys.go", "held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil {", "held.May(fromMillis(rows[0].Now), servicekey.Revoke); err != nil && by.ID == 0 {", store, "^TestKeyEndsWithItsRow/^SQLite$"),
+		key("a key changes what its row does not allow", store+"/servicekeys.go", "held.May(fromMillis(rows[0].Now), scope); err != nil {", "held.May(fromMillis(rows[0].Now), scope); err != nil && by.ID == 0 {", store, "^TestKeyEndsWithItsRow/^SQLite$"),
 		key("a key acts for another account", store+"/servicekeys.go", " AND k.user_id = ?\"", " AND k.user_id <> -?\"", store, "^TestKeyHasNoOtherRight/^SQLite$"),
 		key("a user has keys", store+"/servicekeys.go", "case roles[0] != servicekey.Role:", `case roles[0] == "":`, store, "^TestKeysAreForServices/^SQLite$"),
 		key("a key is taken for a token", "api/flakepass/token.go", "if wellFormed(keyPrefix, s) {", "if wellFormed(keyPrefix, s) && s == \"\" {", api, "^TestKeyOpensOnly"),
