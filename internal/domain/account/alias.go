@@ -76,18 +76,6 @@ func NormalizeAliases(all []string) ([]string, error) {
 	return names, nil
 }
 
-// NormalizeLogin returns the form of what is typed to log in: a username or an alias. It
-// fails as [NormalizeUsername] does for a text that is neither.
-func NormalizeLogin(s string) (string, error) {
-	name, err := NormalizeUsername(s)
-	if err != nil {
-		if alias, wrong := NormalizeAlias(s); wrong == nil {
-			return alias, nil
-		}
-	}
-	return name, err
-}
-
 // CouldBeAlias reports whether a normal name has the form of an alias: then it is kept
 // among them, also if it is a username, so that no two users have it.
 func CouldBeAlias(name string) bool { return strings.Contains(name, "@") || IsPhone(name) }
