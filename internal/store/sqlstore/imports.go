@@ -14,6 +14,7 @@ import (
 )
 
 // Known returns the users that have one of the names or of the external IDs, in no order.
+// Those of whom a name is an alias come with that alias.
 func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]account.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -22,6 +23,13 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 	err := conn.Where("username IN ?", names).Find(&rows).Error
 	if err == nil && len(externalIDs) > 0 {
 		err = conn.Where("external_id IN ?", externalIDs).Find(&more).Error
+	}
+	var aliased []struct {
+		User  userRow `gorm:"embedded"`
+		Alias string
+	}
+	if err == nil {
+		err = conn.Raw("SELECT u.*, n.name AS alias FROM user_names n JOIN users u ON u.id = n.user_id WHERE n.name IN ? AND n.kind <> ?", names, kindUsername).Scan(&aliased).Error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
@@ -32,6 +40,11 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 			seen[row.ID] = true
 			users = append(users, row.user())
 		}
+	}
+	for i := range aliased {
+		user := aliased[i].User.user()
+		user.Aliases = []string{aliased[i].Alias}
+		users = append(users, user)
 	}
 	return users, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -299,6 +300,19 @@ func TestRenameKeepsTheBudget(t *testing.T) {
 		must(t, w.users.Create(t.Context(), account.User{ID: w.ids.next(0), Username: "ada", Role: account.RoleUser, PasswordVersion: 1, CountedByID: true}))
 		if taken, err := attempt("ada", phone); err != nil || taken.Known {
 			t.Errorf("the device of who had the name before: %+v, %v", taken.Known, err)
+		}
+	})
+}
+
+// TestImportNamesALineWithAnAlias: of somebody who is here, and loses no other line.
+func TestImportNamesALineWithAnAlias(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.change(t, w.user(t, "ada"), aliases("ada@example.org"))
+		var rejected []string
+		im := w.importing(t, &rejected)
+		done, err := im.Run(t.Context(), shell, slices.Values([]operator.Incoming{{Line: 1, Username: "Ada@example.org"}, {Line: 2, Username: "bob"}}))
+		if err != nil || done.Added != 1 || done.Conflicts != 1 || len(rejected) == 0 || !strings.HasPrefix(rejected[0], "1 username") {
+			t.Errorf("%+v, %v, rejected %v", done, err, rejected)
 		}
 	})
 }
