@@ -32,6 +32,7 @@ var names = []string{
 	"user_slots_act", "user_slots_act_index",
 	"users_deleted", "users_deletions",
 	"users_auth", "user_slots_auth", "issue_requests",
+	"user_names", "user_names_seed", "users_renamed", "users_renamed_at",
 }
 
 // numberOf is the number of the step with that name: numbers may have gaps.

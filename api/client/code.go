@@ -54,6 +54,9 @@ const (
 	ResetTokenInvalid      Code = "reset_token_invalid"
 	RegistrationClosed     Code = "registration_closed"
 	UsernameTaken          Code = "username_taken"
+	AliasTaken             Code = "alias_taken"
+	// AccountProtected: a service key changes no account of an admin or a service.
+	AccountProtected Code = "account_protected"
 	// SessionLimit: [Problem] has the logins of the user, and a ticket for [Credentials].
 	SessionLimit Code = "session_limit"
 	TicketOver   Code = "ticket_over"

@@ -15,7 +15,7 @@ import (
 // A NewServiceKey says what a service key is to be.
 type NewServiceKey struct {
 	Name      string    // for people: where the key is used
-	Scopes    []string  // verify, revoke, issue, issue:any-role; at least one
+	Scopes    []string  // verify, revoke, issue, issue:any-role, read:users, write:users; at least one
 	ExpiresAt time.Time // zero: never
 	Reason    string    // why, for the record; may be empty
 }

@@ -37,7 +37,7 @@ func (r *Remote) believe(ctx context.Context, e *remembered, now instant, mono s
 		return who, false, why
 	}
 	policy, clock := r.known.rule.Load(), r.known.clock.Load()
-	if !fresh || policy == nil || clock == nil {
+	if !fresh || policy == nil || clock == nil || r.known.oldName(e) {
 		return who, false, errUnsure
 	}
 	seen, latest, rule := e.seen, clock.latest(now), policy.of(e.device, e.role)

@@ -85,7 +85,8 @@ type (
 		floor ID
 		why   *Refusal
 	}
-	floorEvent ID
+	renameEvent ID // of the user
+	floorEvent  ID
 	// ignored is an event that is not known here. It does no harm: the server lets a
 	// client repeat only answers whose end the client understands.
 	ignored   struct{}
@@ -114,6 +115,12 @@ func (ev *event) read() (any, error) {
 			return nil, errStream
 		}
 		return endEvent{place{w.UserID, w.Slot}, w.Floor, refusalOf(w.Code)}, nil
+	case "renamed":
+		var w wire.Renamed
+		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 {
+			return nil, errStream
+		}
+		return renameEvent(w.UserID), nil
 	case "floor":
 		var w wire.Floor
 		if json.Unmarshal(ev.data, &w) != nil || w.Floor == 0 {

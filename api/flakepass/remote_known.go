@@ -40,6 +40,7 @@ type knowledge struct {
 	trust atomic.Int64 // how old knowledge may be, in nanoseconds, measured here
 	floor atomic.Int64 // every session with this ID or a smaller one is over
 	doubt atomic.Int64 // the instant when the policy in force was received: see learn
+	named atomic.Bool  // a rename was received
 	tombstones
 }
 
@@ -113,6 +114,29 @@ func (k *knowledge) raise(floor ID) {
 			return
 		}
 	}
+}
+
+// ofRename stands for the slot where it is kept when a rename of a user was received.
+const ofRename wire.Slot = 255
+
+// rename notes that a user was renamed: no answer as of before is repeated, also one that
+// is still under way. It reports false if there are too many to remember. As for an end, the
+// server sends it before a horizon that covers it.
+func (k *knowledge) rename(user ID, now instant) bool {
+	k.named.Store(true)
+	return k.add(place{user, ofRename}, 0, nil, now)
+}
+
+// oldName reports whether an answer may have the name of before a rename.
+func (k *knowledge) oldName(e *remembered) bool {
+	if !k.named.Load() {
+		return false
+	}
+	p := &k.shards[shardOf(e.of.user)]
+	p.mu.RLock()
+	d, ok := p.of[place{e.of.user, ofRename}]
+	p.mu.RUnlock()
+	return ok && e.asOf <= d.until-tombstoneTime
 }
 
 // over refuses what is over by its ID alone, and for good. What else has outlived

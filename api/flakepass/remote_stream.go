@@ -132,6 +132,10 @@ func (s *stream) take(ev *event) error {
 		if !s.known.add(said.of, said.floor, said.why, now) {
 			return s.forget()
 		}
+	case renameEvent:
+		if !s.known.rename(ID(said), now) {
+			return s.forget()
+		}
 	case floorEvent:
 		s.known.raise(ID(said))
 	case *rule:

@@ -146,6 +146,11 @@ type SlotEnd struct {
 	Code   string `json:"code"`
 }
 
+// Renamed is an event of the stream: a user has another username, and goes on.
+type Renamed struct {
+	UserID ID `json:"user_id"`
+}
+
 // A Floor is an event of the stream: all logins up to one are over.
 type Floor struct {
 	Floor ID `json:"floor"`

@@ -10,6 +10,10 @@ type User struct {
 	DisabledAt Time   `json:"disabled_at,omitzero"`  // zero for one that is enabled
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
+
+	// Aliases are the mail addresses and phone numbers with which the user may log in, too.
+	// Lists of users have none.
+	Aliases []string `json:"aliases,omitempty"`
 }
 
 // Complete is documented in the package.

@@ -104,7 +104,7 @@ func TestListIsAskedAboutNewPasswordsOnly(t *testing.T) {
 	if _, err := s.NewHashBeside(t.Context(), account.Asker{}, "alice", account.NewPassword("short")); code(t, err, "password") != account.CodeTooShort {
 		t.Errorf("NewHashBeside: %v", err)
 	}
-	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
+	if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("login: %v", err)
 	}
 	if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword(goodPassword)); err != nil {

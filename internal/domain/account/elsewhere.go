@@ -97,7 +97,8 @@ func knownElsewhere(name string, u *User, p Password) bool {
 	case text == "" || !utf8.ValidString(text): // JSON cannot carry it
 		return false
 	case u.ID == 0:
-		return name != noName
+		_, err := NormalizeUsername(name) // an alias makes no account
+		return err == nil
 	}
 	return u.PasswordHash.IsZero() && u.ExternalID != "" && u.PasswordVersion == 1 && u.Role == RoleUser && !u.Disabled()
 }

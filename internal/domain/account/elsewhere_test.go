@@ -81,7 +81,7 @@ func TestOnlyStrangersAndImportedUsersAreAskedAbout(t *testing.T) {
 	} {
 		e.asked = nil
 		e.passed.Store(0)
-		u, err := s.Authenticate(t.Context(), account.Asker{}, c.name, account.NewPassword(c.password))
+		u, err := authenticate(s, t.Context(), account.Asker{}, c.name, account.NewPassword(c.password))
 		if len(e.asked) != c.asked || e.passed.Load() != int64(1-c.asked) || (err == nil) != (c.asked == 1) || err != nil && !errors.Is(err, account.ErrWrong) {
 			t.Errorf("%q, %q: asked %d times, passed %d times, %v", c.name, c.password, len(e.asked), e.passed.Load(), err)
 		}
@@ -127,7 +127,7 @@ func TestWhatAnotherSystemDecides(t *testing.T) {
 		s, e := withElsewhere(t)
 		outside(t, s, "imported", nil)
 		e.said, e.err = c.said, c.err
-		u, err := s.Authenticate(t.Context(), account.Asker{}, c.user, account.NewPassword(goodPassword))
+		u, err := authenticate(s, t.Context(), account.Asker{}, c.user, account.NewPassword(goodPassword))
 		if !errors.Is(err, c.want) || errors.Is(err, account.ErrUndecided) != c.undecided || (name == "wrong" || name == "wrong here") != errors.Is(err, account.ErrWrong) || u.ID != 0 {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
@@ -144,7 +144,7 @@ func TestRefusalTakesTheTimeOfAnAnswer(t *testing.T) {
 		register(t, s, "alice")
 		full := fmt.Errorf("%w: full", account.ErrElsewhere)
 		e.pass = func(context.Context) error { return full }
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, full) || errors.Is(err, account.ErrWrong) || errors.Is(err, account.ErrUndecided) {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, full) || errors.Is(err, account.ErrWrong) || errors.Is(err, account.ErrUndecided) {
 			t.Errorf("without a place: %v", err)
 		}
 		var left atomic.Int64
@@ -158,11 +158,11 @@ func TestRefusalTakesTheTimeOfAnAnswer(t *testing.T) {
 		}
 		began, refused := time.Now(), make(chan error, 1)
 		go func() {
-			_, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
+			_, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
 			refused <- err
 		}()
 		synctest.Wait() // it has compared, and would hold the only place
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil || time.Since(began) != 0 {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil || time.Since(began) != 0 {
 			t.Errorf("the right password: %v after %v", err, time.Since(began))
 		}
 		synctest.Wait()
@@ -180,7 +180,7 @@ func TestAFirstLoginOfAForeignHashAsksNobody(t *testing.T) {
 	s, e := withElsewhere(t)
 	brought(t, s, "foreign", bcryptOf(t, goodPassword))
 	for range 50 {
-		if u, err := s.Authenticate(t.Context(), account.Asker{}, "foreign", account.NewPassword(goodPassword)); err != nil || u.Arrival != account.ArrivesNot || len(e.asked) != 0 {
+		if u, err := authenticate(s, t.Context(), account.Asker{}, "foreign", account.NewPassword(goodPassword)); err != nil || u.Arrival != account.ArrivesNot || len(e.asked) != 0 {
 			t.Fatalf("%+v, %v", u, err)
 		}
 	}
@@ -193,7 +193,7 @@ func TestBusyEndsTheQuestion(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
 	e.pass = func(ctx context.Context) error { <-ctx.Done(); return nil }
-	if _, err := s.Authenticate(ctx, account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, account.ErrBusy) {
+	if _, err := authenticate(s, ctx, account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, account.ErrBusy) {
 		t.Error(err)
 	}
 }

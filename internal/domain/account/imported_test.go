@@ -67,7 +67,7 @@ func TestFirstLoginMakesTheHashOurs(t *testing.T) {
 		s, users := newService(t)
 		u := brought(t, s, name, hash)
 		for _, wrong := range []string{"", "tinY", "tiny ", "pepper"} {
-			if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(wrong)); !errors.Is(err, account.ErrWrong) {
+			if _, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword(wrong)); !errors.Is(err, account.ErrWrong) {
 				t.Errorf("%s: %q: %v", name, wrong, err)
 			}
 		}
@@ -77,7 +77,7 @@ func TestFirstLoginMakesTheHashOurs(t *testing.T) {
 		if name == "php" && strings.Contains(u.PasswordHash.Reveal(), hash[len(hash)-20:]) {
 			t.Errorf("%s is kept as %s", hash, u.PasswordHash.Reveal())
 		}
-		got, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword("tiny"))
+		got, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword("tiny"))
 		if err != nil || !got.PasswordHash.Ours() || !got.BroughtPassword() {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -85,7 +85,7 @@ func TestFirstLoginMakesTheHashOurs(t *testing.T) {
 		if !row.PasswordHash.Equal(got.PasswordHash) || row.PasswordVersion != 1 {
 			t.Errorf("%s: after the login the row has %s, version %d", name, row.PasswordHash.Reveal(), row.PasswordVersion)
 		}
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword("tiny")); err != nil {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword("tiny")); err != nil {
 			t.Errorf("%s: the second login: %v", name, err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAChangeDuringTheFirstLoginWins(t *testing.T) {
 			users.Change(u.ID, func(u *account.User) { u.PasswordHash, u.PasswordVersion = next, 2 })
 		}
 	})
-	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("old one")); err != nil {
+	if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("old one")); err != nil {
 		t.Fatal(err)
 	}
 	if row, _ := users.ByID(t.Context(), u.ID); !row.PasswordHash.Equal(next) || row.BroughtPassword() {
@@ -117,11 +117,11 @@ func TestForeignHashIsOfWhatWasTyped(t *testing.T) {
 	const typed = "cafe\u0301 au lait"
 	brought(t, s, "alice", bcryptOf(t, typed))
 	for range 2 { // before and after the hash is ours
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(typed)); err != nil {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(typed)); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("caf\u00e9 au lait")); err != nil {
+	if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("caf\u00e9 au lait")); err != nil {
 		t.Errorf("in the normal form, once the hash is ours: %v", err)
 	}
 }
@@ -172,7 +172,7 @@ func TestUnknownNamesCostWhatAccountsDo(t *testing.T) {
 	look := func() (of [names]string, many map[string]int) {
 		many = map[string]int{}
 		for i := range names {
-			_, err := s.Authenticate(t.Context(), account.Asker{}, fmt.Sprintf("nobody%d", i), account.NewPassword("x"))
+			_, err := authenticate(s, t.Context(), account.Asker{}, fmt.Sprintf("nobody%d", i), account.NewPassword("x"))
 			if !errors.Is(err, account.ErrWrong) {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func (s *Service) NewIssued(ctx context.Context, username, externalID string) (U
 		u, err = s.NewInvited(ctx, username, RoleUser)
 	} else if u.ID, err = s.IDs.Next(ctx); err == nil {
 		now := s.Now().UTC().Truncate(time.Millisecond)
-		u = User{ID: u.ID, Username: "user-" + u.ID.String(), Role: RoleUser, PasswordVersion: 1, CreatedAt: now, UpdatedAt: now}
+		u = User{ID: u.ID, Username: "user-" + u.ID.String(), Role: RoleUser, CountedByID: true, PasswordVersion: 1, CreatedAt: now, UpdatedAt: now}
 	}
 	if err != nil {
 		return User{}, err
@@ -47,7 +47,7 @@ func (s *Service) NewIssued(ctx context.Context, username, externalID string) (U
 // make makes an account with a hash that is made once the name is known to be
 // free.
 func (s *Service) make(ctx context.Context, name string, role Role, hash func() (PHC, error)) (User, error) {
-	switch _, err := s.Users.ByUsername(ctx, name); {
+	switch _, err := s.Users.ByName(ctx, name); {
 	case err == nil:
 		return User{}, fmt.Errorf("account: new: %w", ErrExists)
 	case !errors.Is(err, ErrNotFound):
@@ -63,7 +63,7 @@ func (s *Service) make(ctx context.Context, name string, role Role, hash func() 
 	}
 	now := s.Now().UTC().Truncate(time.Millisecond) // as it is stored
 	return User{
-		ID: id, Username: name, Role: role,
+		ID: id, Username: name, Role: role, CountedByID: true,
 		PasswordHash: phc, PasswordVersion: 1,
 		CreatedAt: now, UpdatedAt: now,
 	}, nil

@@ -110,7 +110,7 @@ func TestInvitedAccountHasNoPassword(t *testing.T) {
 	hashed := 0
 	s.Hasher.Observe(true, func(string) { hashed++ })
 	for _, p := range []string{"", "x", goodPassword} {
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
 			t.Errorf("%q: %v, want ErrWrong", p, err)
 		}
 		if err := s.VerifyPassword(t.Context(), account.Asker{}, u, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {

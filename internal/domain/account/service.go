@@ -65,8 +65,41 @@ func (s *Service) checkNew(ctx context.Context, username string, p Password, rol
 	return name, nil
 }
 
-// Authenticate returns the user with that name and password. It returns
-// [ErrWrong] when there is none, after the same lookup and the same hashing
+// A Found is what a name that was typed at a login has found: a user, or the zero User for
+// a name that no account has.
+type Found struct {
+	User User
+	Name string // its normal form; a name that nobody has for a text that is none
+}
+
+// CountedAs is the name under which attempts are counted: that of the account, whichever of
+// its names was typed, so that they share one count.
+func (f Found) CountedAs() string {
+	if f.User.ID == 0 {
+		return f.Name
+	}
+	return f.User.CountedAs()
+}
+
+// Find looks up who has a name: a username, or an alias. Also what is no name is asked for,
+// and takes as long. An error is [ErrUndecided].
+func (s *Service) Find(ctx context.Context, typed string) (Found, error) {
+	name, bad := NormalizeLogin(typed)
+	if bad != nil {
+		name = noName
+	}
+	u, err := s.Users.ByName(ctx, name)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && bad != nil:
+		u = User{}
+	case err != nil:
+		return Found{}, fmt.Errorf("account: find: %w", Undecided(err))
+	}
+	return Found{u, name}, nil
+}
+
+// Authenticate returns the user whom [Service.Find] has found, if that is the password. It
+// returns [ErrWrong] otherwise, after the same hashing
 // whether the name is unknown, is no name at all, has no password, or has
 // another; [ErrDisabled] only to someone who knows the password; and [ErrBusy]
 // as [Hasher.Verify] does. An error from before the comparison is [ErrUndecided],
@@ -82,21 +115,18 @@ func (s *Service) checkNew(ctx context.Context, username string, p Password, rol
 //
 // The answer is about the moment of the lookup. A caller that opens a session for
 // the user compares PasswordVersion, and DisabledAt, in the same statement.
-func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p Password) (User, error) {
+func (s *Service) Authenticate(ctx context.Context, by Asker, f Found, p Password) (User, error) {
 	if overlong(p) {
 		return User{}, fmt.Errorf("account: authenticate: %w", ErrWrong)
 	}
-	u, name, err := s.lookup(ctx, username)
-	if err != nil && !errors.Is(err, ErrNotFound) {
-		return User{}, fmt.Errorf("account: authenticate: %w", Undecided(err))
-	}
+	u := f.User
 	var elsewhere *asked
 	if s.Elsewhere != nil && !by.HereOnly {
-		elsewhere = s.ask(ctx, by, name, &u, p)
+		elsewhere = s.ask(ctx, by, f.Name, &u, p)
 		defer elsewhere.leave()
 	}
 	// The zero User of an unknown name has no password, and is refused as such.
-	rehash, err := s.verify(ctx, by, name, u, p)
+	rehash, err := s.verify(ctx, by, f.Name, u, p)
 	if elsewhere != nil && errors.Is(err, ErrWrong) {
 		u, err = s.said(ctx, by, elsewhere, u, p)
 	}
@@ -120,7 +150,7 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, username string, p
 // longer than any account's, and nil for all others. It asks no store and hashes
 // nothing, so a caller that counts attempts need not count such a one: it is no guess.
 func Impossible(username string, p Password) error {
-	if _, err := NormalizeUsername(username); err != nil || overlong(p) {
+	if _, err := NormalizeLogin(username); err != nil || overlong(p) {
 		return fmt.Errorf("account: impossible name or password: %w", ErrWrong)
 	}
 	return nil
@@ -140,20 +170,6 @@ func Unacceptable(username string, p Password) error {
 		return &all
 	}
 	return nil
-}
-
-// lookup asks the store also for what is no name. No account has it, and the
-// question takes as long as for a name. It returns the name that it has asked for.
-func (s *Service) lookup(ctx context.Context, username string) (u User, name string, err error) {
-	name, err = NormalizeUsername(username)
-	if err != nil {
-		name = noName
-	}
-	u, lookupErr := s.Users.ByUsername(ctx, name)
-	if err != nil && lookupErr == nil {
-		return User{}, name, ErrNotFound
-	}
-	return u, name, lookupErr
 }
 
 // noName is looked up in the place of a text that is no name. It is none

@@ -33,6 +33,15 @@ func register(t *testing.T, s *account.Service, name string) account.User {
 	return u
 }
 
+// authenticate finds the user and checks the password, as a login does.
+func authenticate(s *account.Service, ctx context.Context, by account.Asker, name string, p account.Password) (account.User, error) {
+	found, err := s.Find(ctx, name)
+	if err != nil {
+		return account.User{}, err
+	}
+	return s.Authenticate(ctx, by, found, p)
+}
+
 func TestRegisterThenAuthenticate(t *testing.T) {
 	s, _ := newService(t)
 	made := register(t, s, "Alice")
@@ -43,7 +52,7 @@ func TestRegisterThenAuthenticate(t *testing.T) {
 		t.Errorf("created %v, updated %v, want %v", made.CreatedAt, made.UpdatedAt, want)
 	}
 	for _, name := range []string{"alice", "ALICE", "ａｌｉｃｅ"} {
-		got, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(goodPassword))
+		got, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword(goodPassword))
 		if err != nil || got.ID != made.ID {
 			t.Errorf("Authenticate(%q) = %v, %v", name, got.ID, err)
 		}
@@ -114,7 +123,7 @@ func TestEveryFailureDoesTheSameWork(t *testing.T) {
 	} {
 		work = nil
 		users.lookups.Store(0)
-		u, err := s.Authenticate(t.Context(), account.Asker{}, c.username, account.NewPassword(c.password))
+		u, err := authenticate(s, t.Context(), account.Asker{}, c.username, account.NewPassword(c.password))
 		if !errors.Is(err, c.err) || u.ID != 0 {
 			t.Errorf("%s: %v, %v, want %v", c.name, u.ID, err, c.err)
 		}
@@ -134,7 +143,7 @@ func TestOverlongPasswordIsNotHashed(t *testing.T) {
 	users.lookups.Store(0)
 	for _, p := range []string{strings.Repeat("x", 257), strings.Repeat("é", 257), strings.Repeat("x", 1<<20)} {
 		for _, name := range []string{"alice", "nobody"} {
-			if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
+			if _, err := s.Authenticate(t.Context(), account.Asker{}, account.Found{User: u, Name: name}, account.NewPassword(p)); !errors.Is(err, account.ErrWrong) {
 				t.Errorf("Authenticate: %v, want ErrWrong", err)
 			}
 		}
@@ -154,15 +163,15 @@ func TestRehashOnSuccessOnly(t *testing.T) {
 	users.Change(d.ID, func(u *account.User) { u.DisabledAt = now })
 	s.Hasher = account.NewCheapHasher(t, account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, 1, 0)
 
-	_, _ = s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
-	_, _ = s.Authenticate(t.Context(), account.Asker{}, "carol", account.NewPassword(goodPassword))
+	_, _ = authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
+	_, _ = authenticate(s, t.Context(), account.Asker{}, "carol", account.NewPassword(goodPassword))
 	for _, before := range []account.User{u, d} {
 		if after, _ := users.ByID(t.Context(), before.ID); !after.PasswordHash.Equal(before.PasswordHash) {
 			t.Errorf("%s: a refused login renewed the hash", before.Username)
 		}
 	}
 
-	got, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
+	got, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +179,7 @@ func TestRehashOnSuccessOnly(t *testing.T) {
 	if !strings.Contains(after.PasswordHash.Reveal(), "t=2") || !after.PasswordHash.Equal(got.PasswordHash) || after.PasswordVersion != 1 {
 		t.Errorf("kept %s at version %d", after.PasswordHash.Reveal(), after.PasswordVersion)
 	}
-	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
+	if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil {
 		t.Errorf("login with the renewed hash: %v", err)
 	}
 }
@@ -183,7 +192,7 @@ func TestFailedRehashDoesNotFailTheLogin(t *testing.T) {
 	s.Hasher = account.NewCheapHasher(t, account.Params{MemoryKiB: 64, Iterations: 2, Parallelism: 1}, 1, 0)
 	for _, report := range []func(context.Context, error){nil, func(_ context.Context, err error) { reported = err }} {
 		s.RehashFailed = report
-		got, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
+		got, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword))
 		if err != nil || !got.PasswordHash.Equal(u.PasswordHash) {
 			t.Errorf("Authenticate: %v", err)
 		}
@@ -197,7 +206,7 @@ func TestFailuresOfOthersAreNotWrongPasswords(t *testing.T) {
 	s, users := newService(t)
 	users.lookup = errors.New("connection lost")
 	for _, name := range []string{"alice", "no name"} {
-		if _, err := s.Authenticate(t.Context(), account.Asker{}, name, account.NewPassword(goodPassword)); !errors.Is(err, users.lookup) || errors.Is(err, account.ErrWrong) {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword(goodPassword)); !errors.Is(err, users.lookup) || errors.Is(err, account.ErrWrong) {
 			t.Errorf("%q: %v, want the store's error", name, err)
 		}
 	}
@@ -207,13 +216,13 @@ func TestFailuresOfOthersAreNotWrongPasswords(t *testing.T) {
 	users.lookup = nil
 	u := register(t, s, "alice")
 	users.Change(u.ID, func(u *account.User) { u.PasswordHash = account.NewPHC("garbage") })
-	if _, err := s.Authenticate(t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); !errors.Is(err, account.ErrBadHash) || errors.Is(err, account.ErrWrong) {
+	if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); !errors.Is(err, account.ErrBadHash) || errors.Is(err, account.ErrWrong) {
 		t.Errorf("damaged hash: %v, want ErrBadHash", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, name := range []string{"alice", "nobody"} {
-		if _, err := s.Authenticate(ctx, account.Asker{}, name, account.NewPassword(goodPassword)); errors.Is(err, account.ErrWrong) {
+		if _, err := authenticate(s, ctx, account.Asker{}, name, account.NewPassword(goodPassword)); errors.Is(err, account.ErrWrong) {
 			t.Errorf("%s, context ended: %v", name, err)
 		}
 	}
@@ -258,12 +267,12 @@ type store struct {
 	lookup, rehash error
 }
 
-func (s *store) ByUsername(ctx context.Context, username string) (account.User, error) {
+func (s *store) ByName(ctx context.Context, username string) (account.User, error) {
 	s.lookups.Add(1)
 	if s.lookup != nil {
 		return account.User{}, s.lookup
 	}
-	return s.Users.ByUsername(ctx, username)
+	return s.Users.ByName(ctx, username)
 }
 
 func (s *store) Rehash(ctx context.Context, id idworker.ID, v int64, phc account.PHC) error {

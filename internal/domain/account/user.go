@@ -103,6 +103,12 @@ type User struct {
 	// ExternalID is what another system calls the user; empty if it has no name there. No
 	// two users have the same.
 	ExternalID string
+	// Aliases are the other names with which the user may log in, sorted; nil where they
+	// were not read.
+	Aliases []string
+	// CountedByID says that guesses, devices and places of the account are counted under
+	// its ID; see [User.CountedAs].
+	CountedByID bool
 
 	PasswordHash PHC
 	// PasswordVersion begins at 1 and grows with every change of password, and
@@ -142,6 +148,18 @@ func (u User) BroughtPassword() bool {
 	return u.ImportedVersion != 0 && u.ImportedVersion == u.PasswordVersion
 }
 
+// CountedAs is the name under which guesses, devices and places of the account are counted.
+// It is the ID, which no text that is typed equals: so it stays when the account is
+// renamed, and who takes the old name takes nothing over. Accounts that an earlier release
+// has made are counted under their username until they are renamed, or their devices
+// would be unknown after the upgrade.
+func (u User) CountedAs() string {
+	if u.CountedByID {
+		return "#" + u.ID.String()
+	}
+	return u.Username
+}
+
 // HasSecondFactor reports whether a login needs a code beside the password.
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
@@ -152,6 +170,9 @@ type Users interface {
 	// ByUsername returns ErrNotFound when no account has the name. It answers for
 	// disabled accounts too.
 	ByUsername(ctx context.Context, username string) (User, error)
+	// ByName is ByUsername for a name that may be an alias, too. It costs the same
+	// whether the name is a username, an alias or nobody's.
+	ByName(ctx context.Context, name string) (User, error)
 	// ByID returns ErrNotFound when there is no such user.
 	ByID(ctx context.Context, id idworker.ID) (User, error)
 	// Rehash replaces the hash of a password by a hash of the same password.

@@ -115,6 +115,18 @@ func NormalizeUsername(s string) (string, error) {
 	return name, nil
 }
 
+// NormalizeLogin returns the form of what is typed to log in: a username or an alias. It
+// fails as [NormalizeUsername] does for a text that is neither.
+func NormalizeLogin(s string) (string, error) {
+	name, err := NormalizeUsername(s)
+	if err != nil {
+		if alias, wrong := NormalizeAlias(s); wrong == nil {
+			return alias, nil
+		}
+	}
+	return name, err
+}
+
 func usernameForm(s string) (string, error) {
 	s, err := precis.UsernameCaseMapped.String(s)
 	if err != nil || !strings.ContainsAny(s, "σς") {

@@ -22,6 +22,8 @@ type Action string
 // The actions.
 const (
 	UserCreated     Action = "user.created"
+	UserRenamed     Action = "user.renamed"
+	AliasesChanged  Action = "user.aliases_changed"
 	ImportBegun     Action = "user.import_begun"
 	UsersImported   Action = "user.imported" // with how many; or one, by the import hook
 	HashesExported  Action = "user.hashes_exported"

@@ -40,7 +40,7 @@ const (
 func Actions() []Action {
 	return []Action{
 		LoginBegan, LoginLoggedOut, Reauthenticated, LoginEnded, AllLoginsEnded, LoginExpired, ImpersonationBegan, ImpersonationEnded, LoginFailed, LoginThrottled, LoginNewPlace, LoginAfterMisses,
-		UserCreated, ImportBegun, UsersImported, HashesExported, UserDisabled, UserEnabled, UserDeleted, UserPurged, DeletionAsked, DeletionOff, DataExported, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
+		UserCreated, UserRenamed, AliasesChanged, ImportBegun, UsersImported, HashesExported, UserDisabled, UserEnabled, UserDeleted, UserPurged, DeletionAsked, DeletionOff, DataExported, RoleChanged, PasswordChanged, PasswordReset, ResetStarted, ResetWithdrawn, ResetUsed, ResetRefused,
 		PasswordRefused, RegistrationHeld, RegistrationRefused, SecondFactorEnrolled, SecondFactorRemoved, RecoveryCodeUsed, RecoveryCodesRenewed,
 		TokenReused, TokenOutlived, TokenForged, KeyCreated, KeyRevoked, KeyReused, KeyOutlived, KeyForged, AccessForbidden, AccessAmbiguous,
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, CommitsLost,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -40,18 +41,38 @@ func proving(done, not string, event audit.Action) act {
 	return act{done: done, not: not, event: event, failed: audit.PasswordRefused, limited: audit.LoginThrottled}
 }
 
+// A finder says whose account an attempt is about.
+type finder func(ctx context.Context) (account.Found, error)
+
 // attempt runs do, which tries a password or a code, and counts it as an attempt to log
-// in to the account with that name. do returns the user of the account. An attempt
+// in to the account that find finds: before the attempt is counted by account, so that all
+// names of one share a count. do gets what was found, and returns the user of the account.
+// An attempt
 // with a right proof is forgiven. If the error shows a client nothing about the password,
 // the attempt is given back, also if the client has left. A refusal after the right
 // password is wrapped in [afterProof]. Every other attempt counts.
-func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(account.Asker) (account.User, error)) error {
-	taken, err := s.Attempts.Login(ctx, c.attempt(name))
+func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(account.Asker, account.Found) (account.User, error)) error {
+	var found *account.Found
+	a := c.attempt()
+	a.Whose = func(ctx context.Context) (string, idworker.ID, error) {
+		if found == nil {
+			f, err := find(ctx)
+			if err != nil {
+				return "", 0, err
+			}
+			found = &f
+		}
+		return found.CountedAs(), found.User.ID, nil
+	}
+	taken, err := s.Attempts.Login(ctx, a)
+	if err == nil {
+		_, _, err = a.Whose(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	c.knownDevice = taken.Device
-	user, err := do(c.asker(taken.Known))
+	user, err := do(c.asker(taken.Known), *found)
 	switch {
 	case right(err):
 		s.notice(ctx, c, &user, s.Attempts.LoggedIn(ctx, taken, user.ID))
@@ -59,6 +80,17 @@ func (s *Service) attempt(ctx context.Context, c *Client, name string, do func(a
 		s.Attempts.Return(ctx, taken)
 	}
 	return err
+}
+
+// byID finds the user with that ID. what is for an error.
+func (s *Service) byID(id idworker.ID, what string) finder {
+	return func(ctx context.Context) (account.Found, error) {
+		user, err := s.Users.ByID(ctx, id)
+		if err != nil {
+			return account.Found{}, fmt.Errorf("login: %s: %w", what, account.Undecided(err))
+		}
+		return account.Found{User: user, Name: user.Username}, nil
+	}
 }
 
 // right reports whether the proof was right. It was also right if only the new password
@@ -74,13 +106,9 @@ func right(err error) bool {
 func (s *Service) prove(ctx context.Context, c *Client, a *act, given account.Password, do func(by account.Asker, user *account.User) error) error {
 	err := account.Impossible(c.By.Name, given)
 	if err == nil {
-		err = s.attempt(ctx, c, c.By.Name, func(by account.Asker) (account.User, error) {
-			user, err := s.Users.ByID(ctx, c.By.ID)
-			if err != nil {
-				return account.User{}, fmt.Errorf("login: %s: %w", a.not, account.Undecided(err))
-			}
+		err = s.attempt(ctx, c, s.byID(c.By.ID, a.not), func(by account.Asker, f account.Found) (account.User, error) {
 			by.Known = true // is logged in
-			return user, do(by, &user)
+			return f.User, do(by, &f.User)
 		})
 	}
 	return s.finish(ctx, c, a, audit.Target{}, current(err))

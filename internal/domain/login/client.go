@@ -40,12 +40,15 @@ func (c *Client) Shows(t flakepass.Token) {
 	c.ShownID, c.ShownToken = session.IDOf(t), hash[:]
 }
 
-// attempt is an attempt to log in with that name.
-func (c *Client) attempt(name string) ratelimit.Attempt {
-	a := ratelimit.Attempt{Account: name, Address: c.Address, ShownID: c.ShownID, ShownToken: c.ShownToken, Credential: c.Credential}
-	if normal, err := account.NormalizeUsername(name); err == nil {
-		a.Account = normal // all spellings of one name count together
-	}
+// attempt is an attempt of the client to log in. Whose account it is about is not in it.
+func (c *Client) attempt() ratelimit.Attempt {
+	return ratelimit.Attempt{Address: c.Address, ShownID: c.ShownID, ShownToken: c.ShownToken, Credential: c.Credential}
+}
+
+// attemptOf is an attempt to log in to the account of a user.
+func (c *Client) attemptOf(u *account.User) ratelimit.Attempt {
+	a := c.attempt()
+	a.Account, a.User = u.CountedAs(), u.ID
 	return a
 }
 

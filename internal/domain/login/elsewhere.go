@@ -27,7 +27,11 @@ func (s *Service) arrive(ctx context.Context, c *Client, by account.Asker, u acc
 		err = s.Arrivals.FirstHash(ctx, u, e)
 	}
 	if errors.Is(err, account.ErrExists) {
-		user, err := s.Accounts.Authenticate(ctx, by, in.Username, in.Password)
+		f, err := s.Names.Find(ctx, in.Username)
+		if err != nil {
+			return account.User{}, err
+		}
+		user, err := s.Accounts.Authenticate(ctx, by, f, in.Password)
 		if err == nil && user.Arrival != account.ArrivesNot {
 			err = account.Undecided(fmt.Errorf("login: %w: its external ID is that of another user here", account.ErrElsewhere))
 		}

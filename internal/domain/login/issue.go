@@ -79,12 +79,12 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 		s.refused(ctx, c, &loggingIn, err)
 		return IssuedLogin{}, err
 	}
-	guess := ""
+	var guess finder
 	if user.HasSecondFactor() && in.Code.Given() {
-		guess = user.Username
+		guess = s.byID(user.ID, "issue")
 	}
 	place := session.Place{Instead: in.Instead, Issued: &session.Issued{Auth: how, Request: in.Request}}
-	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker) (account.User, error) {
+	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (account.User, error) {
 		// What has changed since the last look is found when the login begins, which is tried again then.
 		user, err := s.Users.ByID(ctx, user.ID)
 		switch {
@@ -183,13 +183,13 @@ func (s *Service) find(ctx context.Context, in *Issue) (user account.User, err e
 	case in.UserID != 0:
 		user, err = s.Users.ByID(ctx, in.UserID)
 	case in.ExternalID != "":
-		user, err = s.Names.ByExternalID(ctx, in.ExternalID)
+		user, err = s.Known.ByExternalID(ctx, in.ExternalID)
 	default:
 		var name string
 		if name, err = account.NormalizeUsername(in.Username); err != nil {
 			return account.User{}, account.ErrNotFound // no user has it
 		}
-		user, err = s.Names.ByUsername(ctx, name)
+		user, err = s.Known.ByUsername(ctx, name)
 	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: issue: %w", err)

@@ -29,7 +29,7 @@ func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p acco
 		return err
 	})
 	if session.Done(err) {
-		s.Sources.WasReset(ctx, c.attempt(user.Username))
+		s.Sources.WasReset(ctx, c.attemptOf(&user))
 	}
 	return s.finish(ctx, c, &byLink, audit.AboutUser(user.ID, user.Username), err)
 }

@@ -3,7 +3,6 @@ package login
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -49,9 +48,10 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 		s.refused(ctx, c, &loggingIn, err)
 		return Begun{}, err
 	}
-	return s.begin(ctx, c, in.Username, in.Only, session.Place{Instead: in.Instead}, func(by account.Asker) (account.User, error) {
+	find := func(ctx context.Context) (account.Found, error) { return s.Names.Find(ctx, in.Username) }
+	return s.begin(ctx, c, find, in.Only, session.Place{Instead: in.Instead}, func(by account.Asker, f account.Found) (account.User, error) {
 		by.HereOnly = in.Only != "" && in.Only != account.RoleUser // no other system has an admin of ours
-		user, err := s.Accounts.Authenticate(ctx, by, in.Username, in.Password)
+		user, err := s.Accounts.Authenticate(ctx, by, f, in.Password)
 		if err == nil && user.Arrival != account.ArrivesNot {
 			user, err = s.arrive(ctx, c, by, user, in)
 		}
@@ -87,48 +87,50 @@ func (s *Service) byTicket(ctx context.Context, c *Client, only account.Role, ti
 	if proven {
 		c.provenUntil = h.Until
 	}
-	// The name comes from the ticket: a client could send any name.
-	return s.begin(ctx, c, h.Username, only, session.Place{Instead: end, Last: h.Last}, func(account.Asker) (account.User, error) {
-		return s.holder(ctx, c, h, code)
+	// The account comes from the ticket: a client could send any name. Its ID counts, because
+	// the user may have been renamed since.
+	find := func(ctx context.Context) (account.Found, error) {
+		f, err := s.byID(h.UserID, "holder of a ticket")(ctx)
+		if errors.Is(err, account.ErrNotFound) {
+			return account.Found{}, secondfactor.ErrTicket
+		}
+		return f, err
+	}
+	return s.begin(ctx, c, find, only, session.Place{Instead: end, Last: h.Last}, func(_ account.Asker, f account.Found) (account.User, error) {
+		return f.User, s.holds(ctx, c, &f.User, h, code)
 	}, func(err error) error {
-		// A limit refuses before the user is read, so the role is unknown here: the holder
+		// The role is unknown where a limit or a failure comes before the user: the holder
 		// of a ticket counts as a user of the required role.
 		return refusedOf(&account.User{ID: h.UserID, Username: h.Username, Role: only}, err)
 	})
 }
 
-// holder is the user who holds a ticket, with the code that it needs, if it needs one.
-func (s *Service) holder(ctx context.Context, c *Client, h secondfactor.Holder, code secondfactor.Code) (account.User, error) {
-	user, err := s.Users.ByID(ctx, h.UserID)
+// holds returns nil if user holds a ticket, with the code that it needs, if it needs one.
+func (s *Service) holds(ctx context.Context, c *Client, user *account.User, h secondfactor.Holder, code secondfactor.Code) (err error) {
 	switch {
-	case errors.Is(err, account.ErrNotFound):
-		return account.User{}, secondfactor.ErrTicket
-	case err != nil:
-		err = fmt.Errorf("login: holder of a ticket: %w", account.Undecided(err))
-		return account.User{}, refusedOf(&account.User{ID: h.UserID, Username: h.Username}, err)
 	case user.Disabled():
 		err = account.ErrDisabled
 	case user.PasswordVersion != h.PasswordVersion, h.Last == 0 && !user.HasSecondFactor():
 		err = secondfactor.ErrTicket
 	default:
-		err = s.Codes.CheckTicket(ctx, c.By, &user, h, code)
+		err = s.Codes.CheckTicket(ctx, c.By, user, h, code)
 	}
 	if err != nil {
-		return account.User{}, refusedOf(&user, err)
+		return refusedOf(user, err)
 	}
-	return user, nil
+	return nil
 }
 
 // begin begins the login of the user whom show returns after all proofs. That is an attempt at
-// the account with that name; where nothing can be guessed, there is no name. held, if given,
+// the account that find finds; where nothing can be guessed, find is nil. held, if given,
 // returns the user whose attempt a limit has refused.
-func (s *Service) begin(ctx context.Context, c *Client, name string, only account.Role, in session.Place,
-	show func(account.Asker) (account.User, error), held ...func(error) error) (Begun, error) {
+func (s *Service) begin(ctx context.Context, c *Client, find finder, only account.Role, in session.Place,
+	show func(account.Asker, account.Found) (account.User, error), held ...func(error) error) (Begun, error) {
 	var opened session.Opened
-	do := func(by account.Asker) (account.User, error) {
+	var user account.User
+	do := func(by account.Asker, f account.Found) (_ account.User, err error) {
 		for try := 1; ; try++ {
-			user, err := show(by)
-			if err == nil {
+			if user, err = show(by, f); err == nil {
 				opened, err = s.open(ctx, c, &user, only, in)
 			}
 			if !errors.Is(err, errChanged) || try == issueTries {
@@ -137,12 +139,14 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 		}
 	}
 	var err error
-	if name != "" {
-		err = s.attempt(ctx, c, name, do)
+	if find != nil {
+		err = s.attempt(ctx, c, find, do)
 	} else {
-		_, err = do(c.asker(true))
+		_, err = do(c.asker(true), account.Found{})
 	}
-	if _, limited := errors.AsType[*ratelimit.LimitedError](err); limited && len(held) > 0 {
+	_, limited := errors.AsType[*ratelimit.LimitedError](err)
+	_, known := errors.AsType[*account.RefusedError](err)
+	if len(held) > 0 && (limited || !known && errors.Is(err, account.ErrUndecided)) {
 		err = held[0](err)
 	}
 	s.count(err)
@@ -171,7 +175,7 @@ func (s *Service) begin(ctx context.Context, c *Client, name string, only accoun
 		args = append(args, "replaced", opened.Replaced)
 	}
 	s.log(ctx, c, loggingIn.done, loggingIn.event, args...)
-	return Begun{opened, s.Attempts.NewDevice(c.attempt(name))}, nil
+	return Begun{opened, s.Attempts.NewDevice(c.attemptOf(&user))}, nil
 }
 
 // open begins the login of a user after all proofs.

@@ -206,7 +206,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.login = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, Names: w.users, Methods: []string{"sms", "oidc:apple"}, Proofs: w.users, Store: w,
+		Accounts: accounts, Names: accounts, Newcomers: accounts, Sessions: w.sessions, Users: w.users, Known: w.users, Methods: []string{"sms", "oidc:apple"}, Proofs: w.users, Store: w,
 		Attempts: w.limits, Sources: w.limits, Incidents: w, Counts: &activity.Counter{}, IDs: &counter{last: 500}, Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(&w.log, nil)),
 	}

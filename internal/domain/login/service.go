@@ -23,11 +23,17 @@ import (
 
 // Accounts know people and their passwords. *account.Service is one.
 type Accounts interface {
-	Authenticate(ctx context.Context, by account.Asker, username string, p account.Password) (account.User, error)
+	Authenticate(ctx context.Context, by account.Asker, f account.Found, p account.Password) (account.User, error)
 	VerifyPassword(ctx context.Context, by account.Asker, u account.User, p account.Password) error
 	NewHash(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
 	// NewHashBeside is for a password beside which there is a second factor.
 	NewHashBeside(ctx context.Context, by account.Asker, username string, p account.Password) (account.PHC, error)
+}
+
+// Names find the account of a name that was typed, a username or an alias, at the same cost
+// for names that no account has. An error is [account.ErrUndecided]. *account.Service is one.
+type Names interface {
+	Find(ctx context.Context, typed string) (account.Found, error)
 }
 
 // Newcomers makes accounts that are not stored yet. *account.Service is one.
@@ -56,8 +62,8 @@ type Arrivals interface {
 	FirstHash(ctx context.Context, u account.User, e audit.Event) error
 }
 
-// Names find the users whom an issuer names. They fail with [account.ErrNotFound].
-type Names interface {
+// Known finds the users whom an issuer names. It fails with [account.ErrNotFound].
+type Known interface {
 	ByUsername(ctx context.Context, username string) (account.User, error)
 	ByExternalID(ctx context.Context, id string) (account.User, error)
 }
@@ -138,10 +144,11 @@ var ErrServiceLogin = errors.New("a service does not log in with a password")
 // before use; all are required.
 type Service struct {
 	Accounts  Accounts
+	Names     Names
 	Newcomers Newcomers
 	Users     Users
 	Arrivals  Arrivals // needed only where another system is asked about passwords
-	Names     Names
+	Known     Known
 	Proofs    Proofs
 	Links     Links
 

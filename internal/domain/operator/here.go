@@ -28,6 +28,9 @@ func newHere(users []account.User) here {
 
 func (h here) put(k *known) {
 	h.byName[k.Username] = k
+	for _, alias := range k.Aliases {
+		h.byName[alias] = k
+	}
 	if k.ExternalID != "" {
 		h.byExternalID[k.ExternalID] = k
 	}
@@ -58,6 +61,7 @@ func (h here) compare(n *newcomer, rest *dry) (conflicts []invalid.Field, found 
 		}
 		return rest.compare(n)
 	}
+	conflict(k.Username != n.user.Username, "username") // it is an alias of that user
 	conflict(k.ExternalID != n.user.ExternalID, "external_id")
 	conflict(k.Role != n.user.Role, "role")
 	conflict(k.Disabled() != n.user.Disabled(), "disabled")

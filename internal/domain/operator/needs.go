@@ -35,12 +35,14 @@ const (
 	revokeKey
 	impersonate
 	deleteUser
+	changeNames
 	verbCount // how many there are
 )
 
 // needs is what each verb needs of the operator, however it is called. A
 // token alone, because it may be stolen, is not enough for what gives power
-// that outlives the login (accounts with a role, the way into an account, acting for a user), for
+// that outlives the login (accounts with a role, the way into an account, acting for a user, a name by which
+// other systems know an account), for
 // what loosens the limits and the times, and for what ends the logins of all. A new
 // service key outlives the login; to revoke one must be fast in an emergency, as to end a
 // login is.
@@ -63,6 +65,7 @@ var needs = [verbCount]audit.Need{
 	revokeKey:        audit.NeedsAdmin,
 	impersonate:      audit.NeedsProof,
 	deleteUser:       audit.NeedsProof,
+	changeNames:      audit.NeedsProof,
 }
 
 // create is the verb that makes an account with that role.

@@ -70,8 +70,11 @@ type Users struct {
 	Keys    KeyStore
 	// Impersonations, if set, are allowed.
 	Impersonations Impersonations
+	Names          NameStore
 	// Revoked, if set, is called with each service key that was revoked here.
 	Revoked func(key idworker.ID)
+	// Renamed, if set, is called when a user was renamed here. It must not block.
+	Renamed func()
 
 	Sessions *Sessions // ends logins, and knows the policy
 	IDs      audit.IDs
@@ -99,7 +102,7 @@ func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limi
 	}
 	last := ""
 	if after != 0 {
-		// Names do not change and users do not go, so the ID stands for the name.
+		// The ID stands for the name. Who was renamed since the page before may be passed by.
 		user, err := u.Known.ByID(ctx, after)
 		if errors.Is(err, account.ErrNotFound) || err == nil && !strings.HasPrefix(user.Username, prefix) {
 			return nil, invalid.Of("cursor", "malformed", "must be the next_cursor of the page before, of the same list")
@@ -116,6 +119,9 @@ func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limi
 func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
 	user, logins, err := u.Accounts.WithLogins(ctx, id)
 	if err != nil {
+		return Person{}, fmt.Errorf("operator: get user: %w", err)
+	}
+	if user.Aliases, err = u.Names.AliasesOf(ctx, id); err != nil {
 		return Person{}, fmt.Errorf("operator: get user: %w", err)
 	}
 	p := Person{User: user}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -14,10 +15,15 @@ import (
 
 // An Attempt is one attempt to log in.
 type Attempt struct {
-	// Account is the normalised name, whether or not there is such an account. It
-	// leaves this process only as a keyed hash, except to the database: some users type
-	// their password in its place.
+	// Account is the name under which attempts at the account are counted, or the name that
+	// was typed, normalised, if there is no such account. It leaves this process only as a
+	// keyed hash: some users type their password in its place. User is whose account it is; 0
+	// if there is none.
 	Account string
+	User    idworker.ID
+	// Whose, if set, finds out both. [Limiter.Login] calls it before it counts anything by
+	// account, so that guesses over all names of an account share one count.
+	Whose func(ctx context.Context) (account string, user idworker.ID, err error)
 	// Address is where it comes from.
 	Address netip.Addr
 	// ShownToken is the hash of a token that the device got at an earlier login, as the
@@ -103,7 +109,7 @@ func (r *Record) has(token []byte) bool {
 func (l *Limiter) query(a Attempt, id []byte) Query {
 	at := l.hash("place", a.Account, []byte(Place(a.Address)))
 	q := Query{
-		Account: a.Account, Token: a.ShownID, Place: at[:16], PlaceKey: countKey(at[16:]),
+		Account: a.Account, User: a.User, Token: a.ShownID, Place: at[:16], PlaceKey: countKey(at[16:]),
 		Shadow: -1 - int64(binary.BigEndian.Uint32(l.hash("shadow", a.Account, nil))%shadows),
 	}
 	switch {

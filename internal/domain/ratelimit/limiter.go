@@ -58,21 +58,16 @@ var ErrRace = errors.New("ratelimit: too many attempts at one account at the sam
 // Attempts that these refuse are counted in login-address only.
 func (l *Limiter) Login(ctx context.Context, a Attempt) (Taken, error) {
 	limits := l.Limits()
-	t := Taken{Attempt: a, all: make([]taken, 0, 3+limit.MaxPlace)}
-	id, shown := l.deviceID(a)
-	t.query = l.query(a, id)
-	var held *LimitedError
-	if !shown {
-		var here bool
-		if held, here = l.takeAddress(ctx, "login-address", "a:", a.Address, limits.LoginAddress, &t); here {
-			return Taken{}, l.report(held) // only a credential distinguishes the owner from others at one place
-		}
+	t := Taken{all: make([]taken, 0, 3+limit.MaxPlace)}
+	id, shown, held, err := l.arrive(ctx, &a, limits, &t)
+	if err != nil {
+		return Taken{}, err
 	}
+	t.Attempt, t.query = a, l.query(a, id)
 	address := len(t.all)
 	if held == nil && !shown {
 		held = l.takePlace(ctx, a, limits, &t)
 	}
-	var err error
 	if t.record, err = l.Records.Look(ctx, t.query); err != nil {
 		l.Return(ctx, t)
 		return Taken{}, fmt.Errorf("ratelimit: login: %w", err)

@@ -24,7 +24,8 @@ type Records interface {
 // A Query is about one attempt. Without the key of the deployment, its keys reveal
 // nothing.
 type Query struct {
-	Account string      // normalised
+	Account string      // see [Attempt]
+	User    idworker.ID // see [Attempt]
 	Token   idworker.ID // the ID of the token that the device has shown; 0: none
 	Place   []byte      // a keyed hash of account and place
 	// Keys of the counts: of the shadow, which counts if the name has no account, of the

@@ -2,6 +2,7 @@ package ratelimit
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 	"strings"
 
@@ -142,4 +143,33 @@ func around(a netip.Addr) []string {
 		}
 	}
 	return append(all, Place(a))
+}
+
+// arrive counts an attempt by its address, finds out whose account it is about, and looks at
+// the credential of the device. Who shows none is refused without I/O where the address has
+// no more attempts. The credential is one of an account: whose, has to be known first.
+func (l *Limiter) arrive(ctx context.Context, a *Attempt, limits *limit.Limits, t *Taken) (id []byte, shown bool, held *LimitedError, err error) {
+	address := func() error {
+		var here bool
+		if held, here = l.takeAddress(ctx, "login-address", "a:", a.Address, limits.LoginAddress, t); here {
+			return l.report(held) // only a credential distinguishes the owner from others at one place
+		}
+		return nil
+	}
+	if a.Credential.IsZero() {
+		err = address()
+	}
+	if err == nil && a.Whose != nil {
+		if a.Account, a.User, err = a.Whose(ctx); err != nil {
+			l.Return(ctx, *t)
+			err = fmt.Errorf("ratelimit: login: %w", err)
+		}
+	}
+	if err != nil || a.Credential.IsZero() {
+		return nil, false, held, err
+	}
+	if id, shown = l.deviceID(*a); !shown {
+		err = address()
+	}
+	return id, shown, held, err
 }

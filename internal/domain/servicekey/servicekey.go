@@ -135,10 +135,15 @@ const (
 	Issue Scope = "issue"
 	// IssueAnyRole allows a key with the scope Issue to open logins of admins and services, too.
 	IssueAnyRole Scope = "issue:any-role"
+	// ReadUsers is to look up a user by a name: GET /v1/users.
+	ReadUsers Scope = "read:users"
+	// WriteUsers is to change the names of users: PATCH /v1/users/{id}. Accounts of admins and
+	// services are not among them.
+	WriteUsers Scope = "write:users"
 )
 
 // Known are all scopes, as they are shown.
-func Known() Scopes { return Scopes{Verify, Revoke, Issue, IssueAnyRole} }
+func Known() Scopes { return Scopes{Verify, Revoke, Issue, IssueAnyRole, ReadUsers, WriteUsers} }
 
 // Scopes are what a key may do, in the order of [Known].
 type Scopes []Scope

@@ -25,7 +25,7 @@ func TestScopesAreTheKnownOnes(t *testing.T) {
 	for _, names := range [][]string{nil, {}, {""}, {"all"}, {"*"}, {"Verify"}, {"verify", "delete:users"}, {"verify revoke"}} {
 		_, err := servicekey.ParseScopes(names)
 		wrong, ok := errors.AsType[*invalid.Error](err)
-		if !ok || wrong.Fields[0].Field != "scopes" || !strings.HasSuffix(wrong.Fields[0].Message, "verify, revoke, issue, issue:any-role") {
+		if !ok || wrong.Fields[0].Field != "scopes" || !strings.HasSuffix(wrong.Fields[0].Message, ": verify, revoke, issue, issue:any-role, read:users, write:users") {
 			t.Errorf("%v: %v", names, err)
 		}
 	}

@@ -16,13 +16,16 @@ var (
 )
 
 // A Bulletin is what a follower of this instance's knowledge receives at once, in
-// this order: a start, ends, the floor, the policy, a beat. The horizon of a beat
+// this order: a start, renames, ends, the floor, the policy, a beat. The horizon of a beat
 // covers all that was sent before it.
 type Bulletin struct {
 	// Start is set in the first bulletin only.
 	Start *Start
-	// Ends have happened; the last of them has the mark Last, with which a
-	// follower that was cut off goes on.
+	// Renamed are users who got another username: what is remembered of their sessions has
+	// the old one.
+	Renamed []idworker.ID
+	// Ends have happened; the last of them, or of the renames if there is none, has the mark
+	// Last, with which a follower that was cut off goes on.
 	Ends []End
 	Last string
 	// Global, if not 0, is the ID at and below which every session is over.

@@ -14,6 +14,8 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"maps"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -163,32 +165,6 @@ var ErrUnpublished = errors.New("session ended, but other instances could not be
 // wrapping [ErrUnpublished] it did.
 func Done(err error) bool { return err == nil || errors.Is(err, ErrUnpublished) }
 
-// A Store answers for sessions. A tier is a Store in front of another Store.
-// Stores do not share data with their callers.
-//
-// Get returns the session with that ID, alive or ended, or an error wrapping
-// [ErrNotFound]; any other error means that it could not find out.
-//
-// Touch notes that a session was used at that time. If the session does not exist, or
-// has ended, Touch does nothing and returns nil. It must not revive a session, and must
-// not wait for I/O in a tier that a request passes through.
-//
-// Publish takes in the end of a session, after the database has committed it, and
-// passes it on. When it returns, this Store refuses the session for good, and so does
-// every Store behind it; an error wrapping [ErrUnpublished] means that a Store shared
-// with other instances could not be written. An end may come twice, late or out of
-// order: the Store is then in the same state as after one.
-type Store interface {
-	Get(ctx context.Context, id idworker.ID) (Session, error)
-	Touch(ctx context.Context, id idworker.ID, seen time.Time) error
-	Publish(ctx context.Context, ended Session) error
-}
-
-// A Publisher is a [Store] for those who only publish.
-type Publisher interface {
-	Publish(ctx context.Context, ended Session) error
-}
-
 // PublishAll publishes each of the sessions, also if it fails for one.
 func PublishAll(ctx context.Context, to Publisher, ended []Session) error {
 	var errs []error
@@ -197,28 +173,6 @@ func PublishAll(ctx context.Context, to Publisher, ended []Session) error {
 	}
 	return errors.Join(errs...)
 }
-
-// Rows are the Store behind all others, where the sessions themselves are.
-//
-// Settle decides finally whether a session is over by the policy. It waits for a
-// transaction that writes the row, reads the policy in the same transaction, and uses
-// the database's clock. used is the time of a use; zero is no use. If the session lives
-// and used is later than in the row, Settle writes it before it returns. A session that
-// the policy has ended comes back with the reason [Expired] or [Idle].
-// The error wraps [ErrUnsettled] while the answer is unknown, as during a change of the
-// policy.
-//
-// Only the row accepts or refuses a use, when the use is written. So every tier in
-// front of the rows repeats the row's time of last use, and never a time that the row
-// may still refuse.
-type Rows interface {
-	Store
-	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
-}
-
-// ErrUnsettled means that the policy is being changed, so that it is not yet decided
-// whether a session is over.
-var ErrUnsettled = errors.New("the policy is being changed")
 
 // A Basis is what was read in the same statement as a row.
 type Basis struct {
@@ -240,6 +194,74 @@ type News struct {
 	// Lost means that a change which an earlier poll has committed is missing.
 	Lost bool
 	Ends []End
+	// Renames are the users who got another username: see [Renames].
+	Renames []Rename
+}
+
+// A Rename says that a user got another username, and when, by the database's clock.
+type Rename struct {
+	UserID idworker.ID
+	At     time.Time
+}
+
+// Renames are those that a tier has received of late. What a tier remembers of the sessions
+// of such a user, and what it gets from a tier that may not know of the rename, has the old
+// name: only an answer that was read after the rename was received here is certain to have
+// the new one. The session does not end; its row is asked once more.
+//
+// The bound holds as it does for ends: whoever repeats an answer relies on a read or on a
+// poll that is younger than the bound, and either knows of a rename that was acknowledged
+// before. The zero value knows of none.
+type Renames struct {
+	known atomic.Pointer[map[idworker.ID]received]
+}
+
+type received struct {
+	stamp int64     // of the rename: a poll brings it several times
+	at    time.Time // by this machine's clock
+}
+
+// mostRenames is how many are remembered. A tier that receives more doubts all it has.
+const mostRenames = 1 << 14
+
+// Add notes what a poll has brought, at that time of this machine, and forgets what is
+// older than keep. It returns false if there are too many: then it has forgotten all, and
+// the caller believes no answer of before. One goroutine at a time may call it.
+func (r *Renames) Add(list []Rename, now time.Time, keep time.Duration) bool {
+	known := r.known.Load()
+	fresh := false
+	for _, n := range list {
+		fresh = fresh || known == nil || (*known)[n.UserID].stamp < n.At.UnixMilli()
+	}
+	if !fresh {
+		return true
+	}
+	next := map[idworker.ID]received{}
+	if known != nil {
+		maps.Copy(next, *known)
+	}
+	maps.DeleteFunc(next, func(_ idworker.ID, is received) bool { return Age(now, is.at) > keep })
+	for _, n := range list {
+		if ms := n.At.UnixMilli(); next[n.UserID].stamp < ms {
+			next[n.UserID] = received{ms, now}
+		}
+	}
+	if len(next) > mostRenames {
+		r.known.Store(&map[idworker.ID]received{})
+		return false
+	}
+	r.known.Store(&next)
+	return true
+}
+
+// Of is when the last rename of a user was received here; false if none was of late.
+func (r *Renames) Of(user idworker.ID) (time.Time, bool) {
+	known := r.known.Load()
+	if known == nil {
+		return time.Time{}, false
+	}
+	is, ok := (*known)[user]
+	return is.at, ok
 }
 
 // Life is how long after its as-of an instance that receives every end may repeat an

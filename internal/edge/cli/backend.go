@@ -20,6 +20,7 @@ type backend struct {
 	deleting deletingVerbs
 	resets   resetVerbs
 	keys     keyVerbs
+	names    nameVerbs
 	sessions sessionVerbs
 	events   eventVerbs
 	policies policyBackend

@@ -22,7 +22,7 @@ type keyAdd struct {
 	because
 	Account string   `arg:"" help:"The account, which has the role service."`
 	Name    string   `arg:"" help:"Where the key is used, for people."`
-	Scope   []string `help:"What the key may do: verify, revoke, issue, issue:any-role. May be given several times." required:"" placeholder:"SCOPE"`
+	Scope   []string `help:"What the key may do: verify, revoke, issue, issue:any-role, read:users, write:users. May be given several times." required:"" placeholder:"SCOPE"`
 	For     span     `help:"How long it is good, such as 90d; without it, until it is revoked." placeholder:"DURATION"`
 	JSON    bool     `help:"Print JSON."`
 }

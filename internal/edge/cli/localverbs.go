@@ -23,7 +23,7 @@ const pageSize = 500
 func (l *local) backend() backend {
 	p := &localPolicies{verbs: run.PoliciesOf(l.db, nil, nil, l.log)}
 	return backend{
-		users: l, adding: l, deleting: l, resets: l, keys: l, sessions: l, events: l, command: "flakepass",
+		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, command: "flakepass",
 		policies: policyBackend{
 			policyVerbs: p, command: "flakepass", within: fmt.Sprintf("within %v", l.cfg.RevocationBound),
 			// Nothing is opened for a change that is none, or only asked about.

@@ -104,6 +104,8 @@ type remoteUser struct {
 	Add     userAdd       `cmd:"" help:"Add a user."`
 	List    userList      `cmd:"" help:"List all users, in the order in which they came."`
 	Role    userRole      `cmd:"" help:"Give a user another role, and end all logins of the user."`
+	Rename  userRename    `cmd:"" help:"Give a user another username. No login ends."`
+	Alias   userAlias     `cmd:"" help:"Let a user log in with a mail address or phone number, too."`
 	Disable userDisable   `cmd:"" help:"Keep a user from logging in, and end all logins of the user."`
 	Enable  userEnable    `cmd:"" help:"Let a disabled user log in again."`
 	Reset   userReset     `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`

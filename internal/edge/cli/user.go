@@ -24,6 +24,8 @@ type userCommand struct {
 	Role    userRole    `cmd:"" help:"Give a user another role, and end all logins of the user."`
 	Disable userDisable `cmd:"" help:"Keep a user from logging in, and end all logins of the user."`
 	Enable  userEnable  `cmd:"" help:"Let a disabled user log in again."`
+	Rename  userRename  `cmd:"" help:"Give a user another username. No login ends."`
+	Alias   userAlias   `cmd:"" help:"Let a user log in with a mail address or phone number, too."`
 	Passwd  userPasswd  `cmd:"" help:"Set a user's password, and end all logins of the user."`
 	Reset   userReset   `cmd:"" help:"Give a user a one-time link to set a password, or take it back."`
 	Links   userLinks   `cmd:"" help:"List the one-time links that work now, or take back all that a user gave out."`

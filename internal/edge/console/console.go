@@ -53,6 +53,7 @@ type Options struct {
 	Impersonation bool
 	// Deletions deletes users.
 	Deletions Deletions
+	Names     Names
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string

@@ -32,7 +32,7 @@ type people struct{ *world }
 func (w *world) people() *login.Service {
 	p := people{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: p, Factors: p, Store: p,
+		Accounts: p, Names: p, Newcomers: p, Users: p, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: p, Factors: p, Store: p,
 		Attempts: &limiter{left: 1 << 30}, Incidents: &incidents{}, Counts: &activity.Counter{}, IDs: p, Now: w.time,
 	}
 }
@@ -52,7 +52,7 @@ func (p people) NewIssued(context.Context, string, string) (account.User, error)
 func (p people) ByID(context.Context, idworker.ID) (account.User, error) { return p.user(), nil }
 
 // Authenticate knows the passphrase, and no code.
-func (p people) Authenticate(_ context.Context, _ account.Asker, _ string, password account.Password) (account.User, error) {
+func (p people) Authenticate(_ context.Context, _ account.Asker, _ account.Found, password account.Password) (account.User, error) {
 	u := p.user()
 	switch u.SecondFactorAt = (time.Time{}); {
 	case p.loginErr != nil:
@@ -61,6 +61,12 @@ func (p people) Authenticate(_ context.Context, _ account.Asker, _ string, passw
 		return account.User{}, account.ErrWrong
 	}
 	return u, nil
+}
+
+// Find finds everybody, and counts the attempt under the name that was typed.
+func (p people) Find(_ context.Context, typed string) (account.Found, error) {
+	name, err := account.NormalizeLogin(typed)
+	return account.Found{Name: name}, err
 }
 
 func (p people) VerifyPassword(_ context.Context, _ account.Asker, _ account.User, password account.Password) error {

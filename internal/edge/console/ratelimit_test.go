@@ -23,7 +23,10 @@ type limiter struct {
 	err      error
 }
 
-func (g *limiter) Login(_ context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
+func (g *limiter) Login(ctx context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
+	if a.Whose != nil {
+		a.Account, a.User, _ = a.Whose(ctx)
+	}
 	g.attempts = append(g.attempts, a)
 	if g.err != nil {
 		return ratelimit.Taken{}, g.err

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -23,6 +24,8 @@ type userView struct {
 	Problems []string
 	Audit    string
 	RoleName string
+	Username string // as it is, or as it was sent
+	Aliases  string // in lines
 	Open     *openLinks
 	Keys     *serviceKeys
 	acts     bool
@@ -55,6 +58,10 @@ func (q *request) showUser(status int, problems ...string) {
 	view := userView{
 		frame: q.frame(p.Username, usersPath), Person: p, Roles: q.roles(chosen), RoleName: q.t.Name("role", string(p.Role)),
 		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open, acts: q.u.Impersonation,
+	}
+	view.Username, view.Aliases = p.Username, strings.Join(p.Aliases, "\n")
+	if q.asks == "names" {
+		view.Username, view.Aliases = q.sent.Get("username"), q.sent.Get("aliases")
 	}
 	if view.Keys, ok = q.serviceKeys(&p.User, view.frame); !ok {
 		return
@@ -106,6 +113,9 @@ func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 	case "disabled", "enabled":
 		disabled := done == "disabled"
 		c.Disabled = &disabled
+	case "names":
+		u.changeNames(q, id, form)
+		return
 	default:
 		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return
@@ -116,6 +126,18 @@ func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 	})
 	if ok {
 		q.userChanged(id, done, "user changed", err)
+	}
+}
+
+// changeNames changes the username and the aliases, of which there is one in each line.
+func (u *UI) changeNames(q *request, id idworker.ID, form url.Values) {
+	name, aliases := typed(form, "username"), strings.Fields(form.Get("aliases"))
+	ok, err := q.withProof(form, "names", q.showUser, func() error {
+		_, err := u.Names.ChangeNames(q.r.Context(), q.operator(), id, operator.NameChange{Username: &name, Aliases: &aliases, Reason: typed(form, "reason")})
+		return err
+	})
+	if ok {
+		q.userChanged(id, "names", "names not changed", err)
 	}
 }
 
@@ -156,6 +178,8 @@ func (q *request) failed(what string, err error, again again) {
 		again(http.StatusConflict, q.t.Text("users.last_admin"))
 	case errors.Is(err, account.ErrExists):
 		again(http.StatusConflict, q.t.Text("users.taken"))
+	case errors.Is(err, account.ErrAliasTaken):
+		again(http.StatusConflict, q.t.Text("users.alias_taken"))
 	case errors.Is(err, account.ErrBusy):
 		again(http.StatusServiceUnavailable, q.t.Text("login.busy"))
 	default:

@@ -37,6 +37,12 @@ type People interface {
 	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
 }
 
+// Names changes the names of users. It fails with [account.ErrExists],
+// [account.ErrAliasTaken], [account.ErrNotFound] or an [*invalid.Error].
+type Names interface {
+	ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID, c operator.NameChange) (account.User, error)
+}
+
 // Factors removes the second factor of a user who has lost it, and ends the
 // login. It fails with [account.ErrNotFound].
 type Factors interface {

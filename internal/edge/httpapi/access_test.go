@@ -48,6 +48,9 @@ var access = map[string]class{
 
 	"POST /v1/verifications": services,
 	"GET /v1/revocations":    services,
+	"GET /v1/users":          keys,
+	"GET /v1/users/{id}":     keys,
+	"PATCH /v1/users/{id}":   keys,
 	"POST /v1/introspect":    services,
 	"POST /v1/revoke":        services,
 	"POST /v1/issue":         issuers,
@@ -98,7 +101,9 @@ var (
 	leavers  = class{none: 401, ended: 401, tokenMissing: true, forbidden: true} // a service may not
 	issuers  = class{none: 401, ended: 403, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 	services = class{none: 401, ended: 401, user: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
-	admins   = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
+	// A token opens none of these, whoever holds it: see TestNamesAreForKeys.
+	keys   = class{none: 401, ended: 401, user: 403, service: 403, admin: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
+	admins = class{none: 401, ended: 401, user: 403, service: 403, adminWithoutAFactor: 403, tokenMissing: true, forbidden: true}
 )
 
 // TestEveryRouteIsForWhomTheTableSays: the routes are those of the router.

@@ -30,6 +30,7 @@ type People struct {
 	Factors  AdminSecondFactors
 	Keys     AdminKeys
 	Acts     AdminImpersonations
+	Names    AdminNames
 }
 
 // AdminUsers looks at users and changes them.
@@ -131,10 +132,19 @@ func (s *server) changeUser(c *gin.Context) error {
 	var in struct {
 		Role     given[text] `json:"role"`
 		Disabled given[bool] `json:"disabled"`
-		Reason   text        `json:"reason"`
+		namesJSON
 	}
 	if err := bind(c, &in); err != nil {
 		return err
+	}
+	if in.Username.value != nil || in.Aliases.value != nil {
+		if in.Role.value != nil || in.Disabled.value != nil {
+			return errApart
+		}
+		if _, err := s.People.Names.ChangeNames(c.Request.Context(), s.operator(c), id, in.change()); err != nil {
+			return gone(err)
+		}
+		return s.getUser(c)
 	}
 	change := operator.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
 	if in.Role.value != nil {

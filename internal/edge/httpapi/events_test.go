@@ -54,7 +54,7 @@ func TestRefusedLoginNamesTheAccountAndNotTheName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	genuine := func(o *httpapi.Options) { o.Own.Accounts = accounts }
+	genuine := func(o *httpapi.Options) { o.Own.Accounts, o.Own.Names = accounts, accounts }
 	for name, id := range map[string]string{
 		"alice": "user_id=41 ", "ALICE": "user_id=41 ", "a.password.of.somebody": "user_id=42 ", "nobody": "", password: "", "": "",
 	} {

@@ -135,8 +135,14 @@ func (p accountsWorld) ByExternalID(context.Context, string) (account.User, erro
 	return p.user(), p.unread
 }
 
-func (p accountsWorld) Authenticate(context.Context, account.Asker, string, account.Password) (account.User, error) {
+func (p accountsWorld) Authenticate(context.Context, account.Asker, account.Found, account.Password) (account.User, error) {
 	return p.user(), p.verb(p.login)
+}
+
+// Find finds everybody, and counts the attempt under the name that was typed.
+func (p accountsWorld) Find(_ context.Context, typed string) (account.Found, error) {
+	name, err := account.NormalizeLogin(typed)
+	return account.Found{Name: name}, err
 }
 
 func (p accountsWorld) VerifyPassword(context.Context, account.Asker, account.User, account.Password) error {
@@ -239,7 +245,7 @@ func (c codes) Check(ctx context.Context, by audit.Actor, u *account.User, code 
 func (w *world) own() *login.Service {
 	p, g := accountsWorld{w}, limiterWorld{w}
 	return &login.Service{
-		Accounts: p, Newcomers: p, Users: p, Names: p, Methods: []string{"sms"}, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
+		Accounts: p, Names: p, Newcomers: p, Users: p, Known: p, Methods: []string{"sms"}, Proofs: p, Sessions: p, Devices: p, Held: p, Codes: codes{accountsWorld: p},
 		Attempts: g, Sources: g, Counts: &activity.Counter{}, IDs: p, Now: time.Now,
 	}
 }
@@ -251,7 +257,10 @@ func (limiterWorld) NewDevice(a ratelimit.Attempt) ratelimit.DeviceCredential {
 	return (&ratelimit.Limiter{Key: []byte("secret")}).NewDevice(a)
 }
 
-func (w limiterWorld) Login(_ context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
+func (w limiterWorld) Login(ctx context.Context, a ratelimit.Attempt) (ratelimit.Taken, error) {
+	if a.Whose != nil {
+		a.Account, a.User, _ = a.Whose(ctx)
+	}
 	note(w.world, &w.tries, a)
 	return ratelimit.Taken{Attempt: a}, w.limit
 }

@@ -103,6 +103,7 @@ func New(o Options) (http.Handler, error) {
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)
 	s.issueRoutes(v1)
+	s.nameRoutes(v1)
 
 	admins := v1.Group("/admin", s.admit, s.only(account.RoleAdmin))
 	s.policyRoutes(admins)

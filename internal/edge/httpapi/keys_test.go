@@ -82,6 +82,10 @@ func withKey(t *testing.T, h http.Handler, method, path, credential string) (sta
 		form = `{"tokens":["` + target + `"]}`
 	case "/v1/issue":
 		form = `{"username":"zoë","method":"sms"}`
+	case "/v1/users/41":
+		form = `{"aliases":["alice@example.org"]}`
+	case "/v1/users":
+		path += "?alias=%2B4915112345678"
 	}
 	url, via, stream := "http://x", apitest.Transport(t, direct{h}), path == "/v1/revocations"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -96,7 +100,7 @@ func withKey(t *testing.T, h http.Handler, method, path, credential string) (sta
 		t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if form[0] == '{' {
+	if strings.HasPrefix(form, "{") {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Authorization", credential)
@@ -123,6 +127,9 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 		servicekey.Issue:  {"POST /v1/issue"},
 		// It allows something only to a key that has the scope issue as well.
 		servicekey.IssueAnyRole: nil,
+
+		servicekey.ReadUsers:  {"GET /v1/users", "GET /v1/users/{id}"},
+		servicekey.WriteUsers: {"PATCH /v1/users/{id}"},
 	}
 	var services []string
 	for _, list := range opens {
@@ -131,7 +138,7 @@ func TestKeyOpensOnlyWhatItsScopeNames(t *testing.T) {
 	for scope, mine := range opens {
 		key, row := mintKey(scope)
 		w := &world{}
-		h := handler(t, w, func(o *httpapi.Options) { o.Keys = keysOver(row) })
+		h := handler(t, w, func(o *httpapi.Options) { o.Keys, o.People.Names = keysOver(row), &namesWorld{} })
 		reached := 0
 		for _, r := range httpapi.Routes(h) {
 			name := r[0] + " " + r[1]

@@ -86,7 +86,14 @@ func (e *eventStream) send(ctx context.Context, b session.Bulletin) error {
 		e.start(b.Start)
 	}
 	if e.deaf != nil && e.deaf() {
-		b.Ends, b.Horizon = nil, time.Time{}
+		b.Renamed, b.Ends, b.Horizon = nil, nil, time.Time{}
+	}
+	for i, user := range b.Renamed {
+		last := ""
+		if len(b.Ends) == 0 && i == len(b.Renamed)-1 {
+			last = b.Last
+		}
+		e.event(last, "renamed", wire.Renamed{UserID: wire.ID(user)})
 	}
 	for i := range b.Ends {
 		last := ""

@@ -19,7 +19,7 @@ import (
 // User is an account.
 func User(u *account.User) wire.User {
 	return wire.User{
-		ID: wire.ID(u.ID), Username: u.Username, ExternalID: u.ExternalID, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
+		ID: wire.ID(u.ID), Username: u.Username, Aliases: u.Aliases, ExternalID: u.ExternalID, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
 		DisabledAt: wire.AtOrNone(u.DisabledAt, u.Disabled()), CreatedAt: wire.At(u.CreatedAt), UpdatedAt: wire.At(u.UpdatedAt),
 	}
 }

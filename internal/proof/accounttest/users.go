@@ -42,6 +42,11 @@ func (s *Users) ByExternalID(_ context.Context, id string) (account.User, error)
 	return account.User{}, account.ErrNotFound
 }
 
+// ByName implements [account.Users]. No user here has an alias.
+func (s *Users) ByName(ctx context.Context, name string) (account.User, error) {
+	return s.ByUsername(ctx, name)
+}
+
 // ByID implements [account.Users].
 func (s *Users) ByID(_ context.Context, id idworker.ID) (account.User, error) {
 	s.mu.Lock()

@@ -63,6 +63,9 @@ func TestOperationsAreThoseOfTheContract(t *testing.T) {
 		{Method: "POST", Path: "/v1/register"},
 		{Method: "GET", Path: "/v1/revocations"},
 		{Method: "POST", Path: "/v1/revoke"},
+		{Method: "GET", Path: "/v1/users"},
+		{Method: "GET", Path: "/v1/users/{id}"},
+		{Method: "PATCH", Path: "/v1/users/{id}"},
 		{Method: "POST", Path: "/v1/verifications"},
 		{Method: "GET", Path: "/v1/verify"},
 	}

@@ -25,6 +25,9 @@ func bodiedOperations(t *testing.T, user, session string) (all []bodied) {
 	t.Helper()
 	for path, item := range contract(t).Paths.Map() {
 		for method, op := range item.Operations() {
+			if op.OperationID == "changeNames" {
+				continue // it takes service keys only; its body is that of changeUser, read by the same type
+			}
 			if op.RequestBody == nil || op.RequestBody.Value.Content["application/json"] == nil {
 				continue
 			}

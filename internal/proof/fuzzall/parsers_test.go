@@ -105,6 +105,9 @@ var parsers = map[string]string{
 	"internal/server/run.formats.read": "- it reads a table that only this program writes",
 
 	"internal/domain/account.NormalizeUsername": "internal/domain/account.FuzzNormalizeUsername",
+	"internal/domain/account.NormalizeAlias":    "internal/domain/account.FuzzNormalizeAlias",
+	"internal/domain/account.NormalizeAliases":  "internal/domain/account.FuzzNormalizeAlias",
+	"internal/domain/account.NormalizeLogin":    "internal/domain/account.FuzzNormalizeAlias",
 	"internal/domain/account.NormalizePrefix":   "internal/domain/account.FuzzPrefix",
 	"internal/domain/account.NewPassword":       "internal/domain/account.FuzzNewPassword",
 

@@ -30,7 +30,7 @@ func console() []Mutant {
 			`if !strings.EqualFold(`, `if false && !strings.EqualFold(`, "^TestEverybody"),
 		{
 			Name: "console: guesses are not bounded", File: "internal/domain/login/act.go",
-			Old: "taken, err := s.Attempts.Login(ctx, c.attempt(name))\n\tif err != nil {", New: "taken, err := s.Attempts.Login(ctx, c.attempt(name))\n\tif err != nil && false {", Package: ui, Test: "^TestGuesses",
+			Old: "taken, err := s.Attempts.Login(ctx, a)\n\tif err == nil {", New: "taken, err := s.Attempts.Login(ctx, a)\n\tif err = nil; err == nil {", Package: ui, Test: "^TestGuesses",
 		},
 		page("half an export looks whole", "export.go",
 			"panic(http.ErrAbortHandler)", "return", "^TestBrokenExport"),

@@ -18,7 +18,7 @@ func slots() []Mutant {
 		slot("the most recently used goes", domain+"/open.go", "a.Seen.Compare(b.Seen)", "b.Seen.Compare(a.Seen)", domain, "^TestRoom"),
 		slot("a login of the same device stays", domain+"/open.go", " && !s.Device.same(on)", "", domain, "^TestRoom"),
 		slot("an end is of every slot", memory+"/tombstones.go", "return place{user, uint64(slot)}", "return place{user, 0 * uint64(slot)}", memory, "^TestEndOfOneSlot"),
-		slot("followers hear of one end a user", "internal/store/broadcast/broadcast.go", "at := place{e.UserID, e.Slot}", "at := place{e.UserID, 0}",
+		slot("followers hear of one end a user", "internal/store/broadcast/broadcast.go", "h.put(place{e.UserID, e.Slot}, e.Floor, e)", "h.put(place{e.UserID, 0}, e.Floor, e)",
 			"internal/store/broadcast", "^TestEndsOfEachSlot"),
 		slot("the slot of an end is lost in Redis", "internal/store/redisstore/codec.go", "s.Slot, rest = session.Slot(rest[len(rest)-1])", "s.Slot, rest = session.Slot(1)",
 			"internal/store/redisstore", "^TestDecodeIsTheInverse"),

@@ -64,7 +64,7 @@ func (r *Records) Look(_ context.Context, q ratelimit.Query) (ratelimit.Record, 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.looks++
-	id := r.users[q.Account]
+	id := cmp.Or(q.User, r.users[q.Account])
 	return ratelimit.Record{
 		Now: time.Now().UnixMilli(), User: id, Tokens: [][]byte{r.tokens[id]}, PlaceSeen: r.places[id][string(q.Place)], Places: len(r.places[id]) > 0,
 		Strangers: r.guard(cmp.Or(int64(id), q.Shadow)), Place: r.guard(q.PlaceKey), Device: r.guard(q.DeviceKey),

@@ -113,7 +113,18 @@ func TestRemoteReceivesALogout(t *testing.T) {
 
 // TestRemoteHoldsTheBoundWhateverIsLost: with everything lost that can be.
 func TestRemoteHoldsTheBoundWhateverIsLost(t *testing.T) {
-	for name, trouble := range map[string]func(*house, *network){
+	for name, trouble := range troubles() {
+		for _, maxStale := range []time.Duration{0, time.Hour} {
+			t.Run(fmt.Sprintf("%s, %v", name, maxStale), func(t *testing.T) {
+				in(t, 3, func(t *testing.T, h *house) { holdsTheBound(t, h, maxStale, trouble) })
+			})
+		}
+	}
+}
+
+// troubles are what may be in the way of news.
+func troubles() map[string]func(*house, *network) {
+	return map[string]func(*house, *network){
 		"nothing":               func(*house, *network) {},
 		"stream held back":      func(_ *house, n *network) { n.hold() },
 		"all down":              func(_ *house, n *network) { n.set(func(n *network) { n.down = true }); n.cut() },
@@ -134,12 +145,6 @@ func TestRemoteHoldsTheBoundWhateverIsLost(t *testing.T) {
 			n.set(func(n *network) { n.to = h.places[1] })
 			n.cut()
 		},
-	} {
-		for _, maxStale := range []time.Duration{0, time.Hour} {
-			t.Run(fmt.Sprintf("%s, %v", name, maxStale), func(t *testing.T) {
-				in(t, 3, func(t *testing.T, h *house) { holdsTheBound(t, h, maxStale, trouble) })
-			})
-		}
 	}
 }
 

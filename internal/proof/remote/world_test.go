@@ -205,16 +205,26 @@ func (h *house) logout(token flakepass.Token, at *place, notify bool) {
 	}
 }
 
+// rename gives the user of a login another name. When it returns, it is acknowledged.
+func (h *house) rename(token flakepass.Token, name string) {
+	h.truth.mu.Lock()
+	defer h.truth.mu.Unlock()
+	row := h.truth.rows[session.IDOf(token)]
+	row.Username = name
+	h.truth.renames = append(h.truth.renames, session.Rename{UserID: row.UserID, At: time.Now()})
+}
+
 // A truth is what the database holds.
 type truth struct {
-	mu    sync.Mutex
-	rows  map[idworker.ID]*session.Session
-	ends  []session.End
-	rule  policy.Policy
-	floor idworker.ID
-	count int64
-	asked atomic.Int64
-	lost  atomic.Bool // uses that are written behind
+	mu      sync.Mutex
+	rows    map[idworker.ID]*session.Session
+	ends    []session.End
+	renames []session.Rename
+	rule    policy.Policy
+	floor   idworker.ID
+	count   int64
+	asked   atomic.Int64
+	lost    atomic.Bool // uses that are written behind
 }
 
 func (d *truth) LoadPolicy(context.Context) (policy.Policy, error) {
@@ -310,6 +320,11 @@ func (p *place) News(_ context.Context, since time.Time, _ time.Duration) (sessi
 	for _, e := range p.truth.ends {
 		if !e.At.Before(since) {
 			news.Ends = append(news.Ends, e)
+		}
+	}
+	for _, r := range p.truth.renames {
+		if !r.At.Before(since) {
+			news.Renames = append(news.Renames, r)
 		}
 	}
 	return news, nil

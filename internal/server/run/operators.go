@@ -35,7 +35,7 @@ func NewOperators(db *sqlstore.DB, ends session.Publisher, rule *policy.Live, ha
 	}
 	return &Operators{
 		Users: &operator.Users{
-			Accounts: users, Store: users, Resets: users, Open: users, Known: users, Factors: &sqlstore.SecondFactors{DB: db}, Keys: &sqlstore.ServiceKeys{DB: db},
+			Accounts: users, Store: users, Resets: users, Open: users, Known: users, Factors: &sqlstore.SecondFactors{DB: db}, Keys: &sqlstore.ServiceKeys{DB: db}, Names: users,
 			Making: &account.Service{Users: users, Hasher: hasher, IDs: ids, Now: time.Now}, Sessions: sessions, IDs: events, Now: time.Now,
 		},
 		Sessions: sessions,
@@ -45,7 +45,7 @@ func NewOperators(db *sqlstore.DB, ends session.Publisher, rule *policy.Live, ha
 
 // people are the verbs as the API takes them.
 func (o *Operators) people() httpapi.People {
-	return httpapi.People{Users: o.Users, Deletion: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users}
+	return httpapi.People{Users: o.Users, Deletion: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users, Names: o.Users}
 }
 
 // PoliciesOf are the verbs about the policy in that database. ids and rule are

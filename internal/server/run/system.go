@@ -168,7 +168,7 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	}
 	s.openHook(ctx, accounts)
 	s.own = &login.Service{
-		Accounts: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Names: s.users, Proofs: s.kept, Links: s.users,
+		Accounts: accounts, Names: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Known: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
 		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
@@ -183,5 +183,6 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	if s.cfg.Impersonation {
 		s.operators.Users.Impersonations = s.sessions
 	}
+	s.operators.Users.Renamed = s.tiers.feed.Soon
 	return nil
 }

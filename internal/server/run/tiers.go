@@ -75,6 +75,9 @@ func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlsto
 			if t.memory != nil {
 				t.memory.ApplyPoll(news)
 			}
+			if t.common.redis != nil { // after memory, as with a doubt
+				t.common.redis.ApplyPoll(news)
+			}
 			t.news.ApplyPoll(news)
 		},
 	})

@@ -74,10 +74,14 @@ type place struct {
 	slot session.Slot
 }
 
+// An entry is an end, or, without a floor, that its user was renamed.
 type entry struct {
 	session.End
 	at time.Time // by this process's clock, after it was known
 }
+
+// ofRename is the slot under which it is known when a user was renamed: no session is in it.
+const ofRename session.Slot = 255
 
 const (
 	// turn is how long an end is recognised at least, so that followers get once
@@ -111,6 +115,9 @@ func (h *Hub) ApplyPoll(news session.News) {
 	for _, e := range news.Ends {
 		h.add(e)
 	}
+	for _, r := range news.Renames {
+		h.put(place{r.UserID, ofRename}, idworker.ID(r.At.UnixMilli()), session.End{UserID: r.UserID})
+	}
 }
 
 // ApplyEnd adds a session that ended, here or elsewhere.
@@ -118,7 +125,10 @@ func (h *Hub) ApplyEnd(ended session.Session) {
 	h.add(ended.End())
 }
 
-func (h *Hub) add(e session.End) {
+func (h *Hub) add(e session.End) { h.put(place{e.UserID, e.Slot}, e.Floor, e) }
+
+// put adds an event, unless one of that place with that number or a larger one is known.
+func (h *Hub) put(at place, number idworker.ID, e session.End) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
@@ -126,11 +136,10 @@ func (h *Hub) add(e session.End) {
 		h.known = [2]map[place]idworker.ID{make(map[place]idworker.ID), h.known[0]}
 		h.turned = now
 	}
-	at := place{e.UserID, e.Slot}
-	if h.known[0][at] >= e.Floor || h.known[1][at] >= e.Floor {
+	if h.known[0][at] >= number || h.known[1][at] >= number {
 		return
 	}
-	h.known[0][at] = e.Floor
+	h.known[0][at] = number
 	if len(h.ring) < h.Ring {
 		h.ring = append(h.ring, entry{e, now})
 	} else {
@@ -207,16 +216,21 @@ func (h *Hub) enter(account idworker.ID, after string) (*stream, session.Start, 
 }
 
 // read is what happened from the event at on, or [ErrSlow].
-func (h *Hub) read(at uint64) (ends []session.End, next uint64, more <-chan struct{}, err error) {
+func (h *Hub) read(at uint64) (b session.Bulletin, next uint64, more <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if at < h.oldest() {
-		return nil, 0, nil, ErrSlow
+		return b, 0, nil, ErrSlow
 	}
-	for next = at; next < h.next && len(ends) < atOnce; next++ {
-		ends = append(ends, h.ring[h.slot(next)].End)
+	for next = at; next < h.next && next < at+atOnce; next++ {
+		if e := h.ring[h.slot(next)].End; e.Floor == 0 {
+			b.Renamed = append(b.Renamed, e.UserID)
+		} else {
+			b.Ends = append(b.Ends, e)
+		}
 	}
-	return ends, next, h.more, nil
+	b.Last = h.mark(next)
+	return b, next, h.more, nil
 }
 
 // A Publisher is a [session.Store] in front of another that streams every end that it

@@ -64,14 +64,13 @@ func (f *follower) catchUp(beat bool) (more <-chan struct{}, err error) {
 	for {
 		var b session.Bulletin
 		var next uint64
-		if b.Ends, next, more, err = f.read(f.at); err != nil {
+		if b, next, more, err = f.read(f.at); err != nil {
 			return nil, err
 		}
-		if len(b.Ends) == 0 {
+		if next == f.at {
 			break
 		}
 		f.at = next
-		b.Last = f.mark(next)
 		if err := f.tell(b); err != nil {
 			return nil, err
 		}

@@ -64,9 +64,12 @@ func (t *Sessions) ApplySettled(ended session.Session) {
 }
 
 // ApplyPoll refuses the sessions whose ends a poll of the database brought, and does not
-// pass that on.
+// pass that on. Sessions of users who were renamed are asked for anew.
 func (t *Sessions) ApplyPoll(news session.News) {
 	now := t.now()
+	if !t.renames.Add(news.Renames, now, t.life+otherClock) {
+		t.Doubt()
+	}
 	for i := range news.Ends {
 		e := &news.Ends[i]
 		if t.tombstones.add(now, *e) && t.arrived != nil {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/memstore"
 )
@@ -290,6 +291,48 @@ func TestDoubtedAnswersAreReadAgain(t *testing.T) {
 			mustBe(t, tier, 7, "")
 			if asked == again || next.asked() != again {
 				t.Errorf("asked %d times before, %d after and %d in the end", asked, again, next.asked())
+			}
+		})
+	}
+}
+
+// TestRenamedAreReadAgain: whoever brings an answer of before a rename was received here,
+// also a slow reader, it is not given; and the answers about others are.
+func TestRenamedAreReadAgain(t *testing.T) {
+	for _, source := range []session.Source{session.FromDatabase, session.FromRedis} {
+		synctest.Test(t, func(t *testing.T) {
+			next := &fake{}
+			s := alive(7)
+			s.Source = source
+			next.set(s)
+			tier, h := openFed(t, next)
+			h.poll()
+			mustBe(t, tier, 7, "")
+			rename := session.News{Renames: []session.Rename{{UserID: owner, At: time.Now()}}}
+			tier.ApplyPoll(rename)
+			time.Sleep(3 * time.Second)
+			h.poll()
+			if got, err := tier.Get(t.Context(), 7); err == nil {
+				t.Errorf("an answer of before, which the next tier repeats: %+v", got)
+			}
+			s.AsOf, s.Username = time.Now(), "ada2"
+			next.set(s)
+			mustBe(t, tier, 7, "")
+			asked := next.asked()
+			tier.ApplyPoll(rename) // the windows of polls overlap
+			tier.ApplyPoll(session.News{Renames: []session.Rename{{UserID: owner + 1, At: time.Now()}}})
+			if got, err := tier.Get(t.Context(), 7); err != nil || got.Username != "ada2" || next.asked() != asked {
+				t.Errorf("afterwards: %+v, %v, and asked %d times more", got, err, next.asked()-asked)
+			}
+			many := make([]session.Rename, 1<<14+1)
+			for i := range many {
+				many[i] = session.Rename{UserID: owner + 10 + idworker.ID(i), At: time.Now()}
+			}
+			tier.ApplyPoll(session.News{Renames: many})
+			time.Sleep(3 * time.Second)
+			h.poll()
+			if _, err := tier.Get(t.Context(), 7); err == nil {
+				t.Error("more renames than can be remembered, and an answer of before was given")
 			}
 		})
 	}

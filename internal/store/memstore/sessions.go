@@ -53,6 +53,7 @@ type Sessions struct {
 	loader     otter.Loader[idworker.ID, *entry]
 	ahead      chan struct{} // a token for each answer that is renewed ahead of time
 	tombstones tombstones
+	renames    session.Renames
 }
 
 var _ session.Store = (*Sessions)(nil)
@@ -197,6 +198,9 @@ func (t *Sessions) believe(e *entry, now time.Time, s *session.Session) bool {
 	}
 	if d := t.doubt.Load(); d != nil && !t.after(s, *d) {
 		return false
+	}
+	if at, renamed := t.renames.Of(s.UserID); renamed && !t.after(s, at) {
+		return false // it may have the old name
 	}
 	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
 	age := session.Age(now, s.AsOf)

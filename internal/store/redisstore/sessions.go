@@ -80,6 +80,7 @@ type Sessions struct {
 	listening   func(bool)
 	gap         func(time.Time)
 	doubt       atomic.Pointer[time.Time] // see Doubt
+	renames     session.Renames
 	log         *slog.Logger
 }
 
@@ -170,6 +171,9 @@ func (t *Sessions) fresh(s *session.Session) bool {
 	if d := t.doubt.Load(); d != nil && session.Age(now, *d) < t.life+t.skew {
 		return false
 	}
+	if at, renamed := t.renames.Of(s.UserID); renamed && session.Age(now, at) < t.life+t.skew {
+		return false // as with a doubt
+	}
 	return age < t.life && age > -t.skew && (t.feed == nil || t.feed.Fresh())
 }
 
@@ -179,6 +183,14 @@ func (t *Sessions) fresh(s *session.Session) bool {
 func (t *Sessions) Doubt() {
 	now := t.now()
 	t.doubt.Store(&now)
+}
+
+// ApplyPoll lets no value of a user be believed who was renamed, for as long as one with the
+// old name may be there: also one that a slow reader on another instance puts there later.
+func (t *Sessions) ApplyPoll(news session.News) {
+	if !t.renames.Add(news.Renames, t.now(), t.life+t.skew) {
+		t.Doubt()
+	}
 }
 
 // share puts an answer into Redis for as long as it may be believed.

@@ -24,7 +24,7 @@ import (
 // for a struct, name no column of a token.
 func TestGormNeverNamesATokenColumn(t *testing.T) {
 	want := map[string]string{
-		"Create":         "INSERT INTO users (id,username,password_hash,password_version,role,disabled_at,external_id,imported_version,created_at,updated_at) VALUES (?,?,?,?,?,?,?,?,?,?)",
+		"Create":         "INSERT INTO users (id,username,password_hash,password_version,role,disabled_at,external_id,imported_version,counted_by_id,created_at,updated_at) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
 		"Save":           "UPDATE users SET created_at=?,updated_at=? WHERE id = ?",
 		"Updates":        "UPDATE users SET id=?,created_at=?,updated_at=? WHERE id = ?",
 		"Select Updates": "UPDATE users SET created_at=?,updated_at=? WHERE id = ?",

@@ -35,7 +35,7 @@ func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.R
 		PVersion, PFull, PPeriod, PTold int64
 		DVersion, DFull, DPeriod, DTold int64
 	}
-	slots, joins, args := "", "", []any{q.Account, q.Account, q.Place, q.Shadow, q.PlaceKey, q.DeviceKey}
+	slots, joins, args := "", "", []any{int64(q.User), q.Place, q.Shadow, q.PlaceKey, q.DeviceKey}
 	if l.DB.further.Load() {
 		slots = "t.token_hash AS slot_hash, e.ended_token_hash AS ended_slot_hash, "
 		joins = " LEFT JOIN user_slots t ON t.token_id = ? AND t.user_id = u.id AND t.act_id IS NULL LEFT JOIN user_slots e ON e.ended_token_id = ? AND e.user_id = u.id AND e.act_id IS NULL"
@@ -44,7 +44,7 @@ func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.R
 	err := l.DB.gorm.WithContext(ctx).Raw("SELECT "+l.DB.d.now+" AS now, "+noUser+" AS user_id, u.token_hash, u.ended_token_hash, "+slots+
 		"COALESCE(k.seen_at, 0) AS place_seen, EXISTS (SELECT 1 FROM known_places e WHERE e.user_id = "+noUser+") AS places, "+
 		guardColumns("s")+", s.networks AS s_networks, "+guardColumns("p")+", "+guardColumns("d")+
-		" FROM (SELECT 1 AS one) o LEFT JOIN users u ON u.username = ? AND LENGTH(u.username) = LENGTH(?)"+ // MySQL disregards spaces at the end
+		" FROM (SELECT 1 AS one) o LEFT JOIN users u ON u.id = ?"+
 		" LEFT JOIN known_places k ON k.user_id = "+noUser+" AND k.place = ?"+
 		" LEFT JOIN login_guards s ON s.guard = COALESCE(u.id, ?)"+
 		" LEFT JOIN login_guards p ON p.guard = ? LEFT JOIN login_guards d ON d.guard = ?"+joins, args...).Scan(&rows).Error

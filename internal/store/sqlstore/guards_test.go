@@ -5,6 +5,7 @@ package sqlstore_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -25,9 +27,33 @@ func (w *world) limiter(t testing.TB) *ratelimit.Limiter {
 	t.Helper()
 	limits := limit.Default()
 	return &ratelimit.Limiter{
-		Store: &memstore.Buckets{}, Limits: func() *limit.Limits { return &limits }, Records: &sqlstore.LoginRecords{DB: w.DB}, Key: []byte("secret"),
+		Store: &memstore.Buckets{}, Limits: func() *limit.Limits { return &limits }, Records: &byNames{LoginRecords: &sqlstore.LoginRecords{DB: w.DB}, users: w.users}, Key: []byte("secret"),
 		Unremembered: func(_ context.Context, err error) { t.Error(err) },
 	}
+}
+
+// byNames answers for attempts that say a name only.
+type byNames struct {
+	*sqlstore.LoginRecords
+	users *sqlstore.Users
+	known sync.Map
+}
+
+func (r *byNames) Look(ctx context.Context, q ratelimit.Query) (ratelimit.Record, error) {
+	if q.User != 0 {
+		return r.LoginRecords.Look(ctx, q)
+	}
+	id, ok := r.known.Load(q.Account)
+	if !ok {
+		u, err := r.users.ByName(ctx, q.Account)
+		if err != nil && !errors.Is(err, account.ErrNotFound) {
+			return ratelimit.Record{}, err
+		}
+		id = u.ID
+		r.known.Store(q.Account, id)
+	}
+	q.User, _ = id.(idworker.ID)
+	return r.LoginRecords.Look(ctx, q)
 }
 
 func stranger(account string, i int) ratelimit.Attempt {
@@ -166,19 +192,25 @@ func TestParallelGuessesAreCountedInTheDatabase(t *testing.T) {
 func TestNameThatNobodyHasIsAskedAboutAlike(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.user(t, "ada")
+		w.change(t, w.user(t, "carol"), aliases("carol@example.org"))
 		g, spy := w.limiter(t), w.spy(t)
+		g.Records = &sqlstore.LoginRecords{DB: w.DB}
 		asked := map[string][]string{}
-		for _, name := range []string{"ada", "eve"} {
+		for _, name := range []string{"ada", "eve", "carol@example.org", "eve@example.org"} {
 			for i := range 102 {
 				spy.take()
-				_, _ = g.Login(t.Context(), stranger(name, i))
+				a := stranger("", i)
+				a.Whose = w.whose(name)
+				_, _ = g.Login(t.Context(), a)
 				for _, s := range spy.take() {
 					asked[name] = append(asked[name], fmt.Sprint(i, s.text))
 				}
 			}
 		}
-		if !slices.Equal(asked["ada"], asked["eve"]) || len(asked["ada"]) != 202 {
-			t.Errorf("%d and %d statements", len(asked["ada"]), len(asked["eve"]))
+		for name, list := range asked {
+			if !slices.Equal(asked["ada"], list) || len(list) != 202+102 {
+				t.Errorf("%s: %d statements, of ada %d", name, len(list), len(asked["ada"]))
+			}
 		}
 		for i := range 30 {
 			_, _ = g.Login(t.Context(), stranger(fmt.Sprint("nobody", i), i))
@@ -233,9 +265,9 @@ func TestPlacesAreKept(t *testing.T) {
 		if n := w.number(t, "SELECT COUNT(*) FROM known_places"); n != 20 {
 			t.Errorf("%d places are kept, want 20", n)
 		}
-		for name, want := range map[string]idworker.ID{"ada": ada, "ada ": 0, "eve": 0} {
+		for name, want := range map[string]idworker.ID{"ada": ada, "eve": 0} {
 			for place, seen := range map[byte]bool{49: true, 0: false} {
-				got, err := r.Look(t.Context(), ratelimit.Query{Account: name, Place: []byte{place}, Shadow: -1})
+				got, err := r.Look(t.Context(), ratelimit.Query{User: want, Place: []byte{place}, Shadow: -1})
 				if err != nil || got.User != want || (got.PlaceSeen > 0) != (seen && want != 0) || got.Places != (want != 0) {
 					t.Errorf("%q at %d: %+v, %v", name, place, got, err)
 				}

@@ -14,6 +14,7 @@ import (
 )
 
 // Known returns the users that have one of the names or of the external IDs, in no order.
+// Those of whom a name is an alias come with that alias.
 func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]account.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
@@ -22,6 +23,13 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 	err := conn.Where("username IN ?", names).Find(&rows).Error
 	if err == nil && len(externalIDs) > 0 {
 		err = conn.Where("external_id IN ?", externalIDs).Find(&more).Error
+	}
+	var aliased []struct {
+		User  userRow `gorm:"embedded"`
+		Alias string
+	}
+	if err == nil {
+		err = conn.Raw("SELECT u.*, n.name AS alias FROM user_names n JOIN users u ON u.id = n.user_id WHERE n.name IN ? AND n.kind <> ?", names, kindUsername).Scan(&aliased).Error
 	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
@@ -33,6 +41,11 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 			users = append(users, row.user())
 		}
 	}
+	for i := range aliased {
+		user := aliased[i].User.user()
+		user.Aliases = []string{aliased[i].Alias}
+		users = append(users, user)
+	}
 	return users, nil
 }
 
@@ -41,6 +54,7 @@ func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]accou
 // taken.
 func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, users []account.User, events ...audit.Event) error {
 	statement, args := insertUsers(users)
+	naming, names := insertNames(users)
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	err := u.DB.retryIf(ctx, func(err error) bool { return lost(err) && !errors.Is(err, gorm.ErrDuplicatedKey) }, func() error {
@@ -48,6 +62,9 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 			may, err := u.DB.authorize(tx, by, need)
 			if err == nil {
 				err = tx.Exec(statement, args...).Error
+			}
+			if err == nil && naming != "" {
+				err = tx.Exec(naming, names...).Error
 			}
 			if err != nil {
 				return err
@@ -66,20 +83,20 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 
 // insertUsers adds all with one statement.
 func insertUsers(users []account.User) (statement string, args []any) {
-	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	args = make([]any, 0, 10*len(users))
+	const row = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	args = make([]any, 0, 11*len(users))
 	for i := range users {
 		r := rowOf(&users[i])
-		args = append(args, r.ID, r.Username, r.ExternalID, r.PasswordHash, r.PasswordVersion, r.ImportedVersion, r.Role, r.DisabledAt, r.CreatedAt, r.UpdatedAt)
+		args = append(args, r.ID, r.Username, r.ExternalID, r.PasswordHash, r.PasswordVersion, r.ImportedVersion, r.Role, r.DisabledAt, r.CreatedAt, r.UpdatedAt, r.CountedByID)
 	}
-	return "INSERT INTO users (id, username, external_id, password_hash, password_version, imported_version, role, disabled_at, created_at, updated_at) VALUES " +
+	return "INSERT INTO users (id, username, external_id, password_hash, password_version, imported_version, role, disabled_at, created_at, updated_at, counted_by_id) VALUES " +
 		strings.Repeat(row+", ", len(users)-1) + row, args
 }
 
 // rowOf is a new user's row.
 func rowOf(u *account.User) userRow {
 	r := userRow{
-		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role),
+		ID: int64(u.ID), Username: u.Username, PasswordHash: u.PasswordHash.Reveal(), PasswordVersion: u.PasswordVersion, Role: string(u.Role), CountedByID: u.CountedByID,
 		CreatedAt: u.CreatedAt.UnixMilli(), UpdatedAt: u.UpdatedAt.UnixMilli(),
 	}
 	if u.ExternalID != "" {

@@ -8,19 +8,8 @@ import (
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// ByExternalID finds a user by what another system calls the user, or
-// [account.ErrNotFound].
-func (u *Users) ByExternalID(ctx context.Context, id string) (account.User, error) {
-	user, err := u.by(ctx, "external_id = ?", id)
-	if err == nil && user.ExternalID != id { // MySQL disregards spaces at the end
-		return account.User{}, account.ErrNotFound
-	}
-	return user, err
-}
 
 // opened is the session that the request of o has opened before; 0 if it has opened none that
 // is still known, or has no name. The row of the user is locked, so the same request is not

@@ -322,7 +322,7 @@ func (w keyWorld) issuers(t *testing.T, k servicekey.Key) (*login.Service, *logi
 	t.Cleanup(func() { _ = db.Close() })
 	users, kept, rule := &sqlstore.Users{DB: db}, &sqlstore.Sessions{DB: db}, policy.Default()
 	return &login.Service{
-			Users: users, Names: users, Newcomers: &account.Service{Users: users, IDs: w.ids, Now: time.Now}, Methods: []string{"sms"},
+			Users: users, Known: users, Newcomers: &account.Service{Users: users, IDs: w.ids, Now: time.Now}, Methods: []string{"sms"},
 			Sessions: &session.Service{Store: kept, Rows: kept, Writer: kept, IDs: above{w.ids}, EventIDs: w.ids, Policy: always{&rule}},
 			Attempts: w.limiter(t), Incidents: unnoted{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 		}, &login.Client{

@@ -48,6 +48,9 @@ func (s *Sessions) news(ctx context.Context, since time.Time, keep time.Duration
 			since = news.Now.Add(-keep)
 		}
 		if news.Ends, err = s.ends(conn, since); err == nil {
+			news.Renames, err = s.renames(conn, since)
+		}
+		if err == nil {
 			s.poller.lost = false
 			s.decides(now.Server)
 		}

@@ -23,6 +23,7 @@ type userRow struct {
 	DisabledAt      *int64  `gorm:"<-:create"`
 	ExternalID      *string `gorm:"<-:create"`
 	ImportedVersion *int64  `gorm:"<-:create"`
+	CountedByID     bool    `gorm:"<-:create"`
 	SecondFactorAt  *int64  `gorm:"->"` // secondfactor.go writes it
 	DeletedAt       *int64  `gorm:"->"` // deletions.go writes these
 	DeletionAskedAt *int64  `gorm:"->"`
@@ -35,7 +36,7 @@ func (userRow) TableName() string { return "users" }
 func (r *userRow) user() account.User {
 	u := account.User{
 		ID: idworker.ID(r.ID), Username: r.Username, Role: account.Role(r.Role),
-		PasswordHash: account.NewPHC(r.PasswordHash), PasswordVersion: r.PasswordVersion,
+		PasswordHash: account.NewPHC(r.PasswordHash), PasswordVersion: r.PasswordVersion, CountedByID: r.CountedByID,
 		CreatedAt: fromMillis(r.CreatedAt), UpdatedAt: fromMillis(r.UpdatedAt),
 	}
 	if r.DisabledAt != nil {

@@ -173,15 +173,14 @@ func (k *ServiceKeys) RevokeKey(ctx context.Context, id idworker.ID, e audit.Eve
 	return nil
 }
 
-// byKey are what a service may need when it acts by a key, with the scope of each.
+// byKey are the scopes with which a service ends a login, or opens one.
 var byKey = map[audit.Need]servicekey.Scope{audit.NeedsService: servicekey.Revoke, audit.NeedsIssuer: servicekey.Issue}
 
-// authorizeKey is authorize for a service that acts by a key: to revoke a token or to open a
-// login, and nothing else. The rows of the key and of its account stay as they are found until the
+// authorizeKey is authorize for a service that acts by a key with that scope, for what needs
+// the role service and nothing more. The rows of the key and of its account stay as they are found until the
 // transaction ends.
-func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
-	scope, ok := byKey[need]
-	if !ok || by.ID == 0 {
+func (db *DB) authorizeKey(tx *gorm.DB, by audit.Actor, need audit.Need, scope servicekey.Scope) (permit, error) {
+	if _, ok := byKey[need]; !ok || by.ID == 0 {
 		return permit{}, errUnstated
 	}
 	var rows []keyRow

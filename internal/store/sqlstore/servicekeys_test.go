@@ -82,7 +82,7 @@ func TestKeyIsKeptAsItWasMade(t *testing.T) {
 		if err != nil || !got.Hash.Equal(&hash) || got.Username != "billing" || got.Role != "service" || got.Disabled || got.AsOf.Before(before) {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		if got.UserID != w.user || got.Name != made.Name || got.Scopes.Text() != "verify revoke issue issue:any-role" || !got.ExpiresAt.Equal(until) || !got.RevokedAt.IsZero() || !got.UsedAt.IsZero() || got.Creator.ID != maker {
+		if got.UserID != w.user || got.Name != made.Name || got.Scopes.Text() != servicekey.Known().Text() || !got.ExpiresAt.Equal(until) || !got.RevokedAt.IsZero() || !got.UsedAt.IsZero() || got.Creator.ID != maker {
 			t.Errorf("got %+v, want %+v", got.Key, made)
 		}
 		hour := time.Now().Truncate(time.Hour)

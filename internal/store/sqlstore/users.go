@@ -90,6 +90,9 @@ func (u *Users) CreateFirstAdmin(ctx context.Context, user account.User, events 
 func (u *Users) create(db *gorm.DB, user account.User) error {
 	row := rowOf(&user)
 	err := db.Create(&row).Error
+	if err == nil {
+		return claim(db, user.ID, namesOf(&user))
+	}
 	if !errors.Is(err, gorm.ErrDuplicatedKey) {
 		return err
 	}

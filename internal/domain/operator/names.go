@@ -1,0 +1,170 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+)
+
+// ErrProtected means that a service has asked for a change of the account of an admin or of
+// a service, which admins alone change: a name is a way in.
+var ErrProtected = errors.New("only an admin changes the account of an admin or of a service")
+
+// A NameStore changes the names of users, and finds users by them.
+//
+// ChangeNames makes of the names of a user what decide says, which may be called more than
+// once, and writes the events in the same transaction, in which by has what need says. It
+// returns the user as it was and as it is. It fails with
+// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. The others
+// fail with [account.ErrNotFound]; who has no alias gets nil.
+type NameStore interface {
+	ChangeNames(ctx context.Context, by audit.Actor, need audit.Need, id idworker.ID,
+		decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error)
+	AliasesOf(ctx context.Context, id idworker.ID) ([]string, error)
+	ByExternalID(ctx context.Context, externalID string) (account.User, error)
+}
+
+// A NameChange says what is to change of the names of a user. nil means that it stays.
+type NameChange struct {
+	Username *string
+	Aliases  *[]string
+	Reason   string
+}
+
+// ChangeNames gives a user another username, other aliases, or both. No login ends: its
+// identity has the new username within the bound. An alias that becomes the username is one
+// no longer. If all is as requested, nothing is recorded. The old names are free at once.
+//
+// It fails with an [*invalid.Error], [account.ErrNotFound], [account.ErrExists] or
+// [account.ErrAliasTaken] if another user has the name, and with [ErrProtected].
+func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID, c NameChange) (account.User, error) {
+	if err := c.normalize(); err != nil {
+		return account.User{}, err
+	}
+	var ready [2]idworker.ID // minted before any row is locked
+	for i := range ready {
+		var err error
+		if ready[i], err = u.IDs.Next(ctx); err != nil {
+			return account.User{}, fmt.Errorf("operator: change names: %w", err)
+		}
+	}
+	need := needs[changeNames]
+	if by.Key != 0 {
+		need = audit.NeedsService // and the scope, which the store knows
+	}
+	before, after, err := u.Names.ChangeNames(ctx, by, need, id, func(before account.User) (account.User, []audit.Event, error) {
+		if by.Key != 0 && before.Role != account.RoleUser {
+			return before, nil, ErrProtected
+		}
+		after := c.apply(before)
+		events, err := c.events(by, need, ready, &before, &after)
+		return after, events, err
+	})
+	if err != nil {
+		return account.User{}, fmt.Errorf("operator: change names: %w", err)
+	}
+	if before.Username != after.Username && u.Renamed != nil {
+		u.Renamed()
+	}
+	logAct(ctx, u.Sessions.Log, by, nil, "names changed", "user_id", id, "renamed", before.Username != after.Username, "aliases", len(after.Aliases))
+	return u.Find(ctx, NameQuery{ID: id})
+}
+
+// normalize checks all that is requested.
+func (c *NameChange) normalize() error {
+	var all invalid.Error
+	note := func(err error) {
+		if bad, ok := errors.AsType[*invalid.Error](err); ok {
+			all.Fields = append(all.Fields, bad.Fields...)
+		}
+	}
+	if c.Username != nil {
+		name, err := account.NormalizeUsername(*c.Username)
+		c.Username = &name
+		note(err)
+	}
+	if c.Aliases != nil {
+		names, err := account.NormalizeAliases(*c.Aliases)
+		c.Aliases = &names
+		note(err)
+	}
+	note(CheckReason(c.Reason))
+	if len(all.Fields) > 0 {
+		return &all
+	}
+	return nil
+}
+
+func (c *NameChange) apply(u account.User) account.User {
+	if c.Username != nil {
+		u.Username = *c.Username
+	}
+	if c.Aliases != nil {
+		u.Aliases = *c.Aliases
+	}
+	u.Aliases = slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return alias == u.Username })
+	return u
+}
+
+// names are those of a user, as the record has them.
+type names struct {
+	Username string    `json:"username,omitempty"`
+	Aliases  *[]string `json:"aliases,omitempty"`
+}
+
+func (c *NameChange) events(by audit.Actor, need audit.Need, ready [2]idworker.ID, before, after *account.User) (events []audit.Event, err error) {
+	add := func(action audit.Action, was, is names) {
+		if err != nil {
+			return
+		}
+		var e audit.Event
+		e, err = audit.WithID(ready[len(events)], by, need, action, userTarget(before), c.Reason, was, is)
+		events = append(events, e)
+	}
+	if before.Username != after.Username {
+		add(audit.UserRenamed, names{Username: before.Username}, names{Username: after.Username})
+	}
+	if !slices.Equal(before.Aliases, after.Aliases) {
+		was, is := append([]string{}, before.Aliases...), append([]string{}, after.Aliases...)
+		add(audit.AliasesChanged, names{Aliases: &was}, names{Aliases: &is})
+	}
+	return events, err
+}
+
+// A NameQuery names one user by exactly one of its fields.
+type NameQuery struct {
+	ID                          idworker.ID
+	Username, Alias, ExternalID string
+}
+
+// Find returns the user whom q names, with the aliases, or [account.ErrNotFound]. A username
+// is no alias, and an alias no username.
+func (u *Users) Find(ctx context.Context, q NameQuery) (user account.User, err error) {
+	switch {
+	case q.ID != 0:
+		user, err = u.Known.ByID(ctx, q.ID)
+	case q.ExternalID != "":
+		user, err = u.Names.ByExternalID(ctx, q.ExternalID)
+	default:
+		name, bad := account.NormalizeLogin(q.Username + q.Alias)
+		if bad != nil {
+			return account.User{}, account.ErrNotFound // nobody has such a name
+		}
+		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Username == name) != (q.Username != "") {
+			err = account.ErrNotFound
+		}
+	}
+	if err == nil {
+		user.Aliases, err = u.Names.AliasesOf(ctx, user.ID)
+	}
+	if err != nil {
+		return account.User{}, fmt.Errorf("operator: find user: %w", err)
+	}
+	return user, nil
+}

@@ -1,0 +1,66 @@
+package operator_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+)
+
+// A namer is a store that keeps what it was asked for.
+type namer struct {
+	operator.NameStore
+	need   audit.Need
+	events []audit.Event
+}
+
+func (n *namer) ChangeNames(_ context.Context, _ audit.Actor, need audit.Need, id idworker.ID,
+	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error) {
+	n.need = need
+	before = account.User{ID: id, Username: "ada", Role: account.RoleUser, Aliases: []string{"ada@example.org"}}
+	after, n.events, err = decide(before)
+	return before, after, err
+}
+
+func (*namer) AliasesOf(context.Context, idworker.ID) ([]string, error) { return nil, nil }
+
+type knows struct{ account.Users }
+
+func (knows) ByID(_ context.Context, id idworker.ID) (account.User, error) {
+	return account.User{ID: id, Username: "ada"}, nil
+}
+
+type counting struct{ last idworker.ID }
+
+func (c *counting) Next(context.Context) (idworker.ID, error) { c.last++; return c.last, nil }
+
+// TestNamesNeedAProof: of an admin, in every event; a service key has its scope.
+func TestNamesNeedAProof(t *testing.T) {
+	n, told := &namer{}, 0
+	u := &operator.Users{Names: n, Known: knows{}, IDs: &counting{}, Sessions: &operator.Sessions{}, Renamed: func() { told++ }}
+	to := "ada@example.org"
+	admin, key := audit.Actor{ID: 1, Session: 2, Via: audit.ViaAPI}, audit.Actor{ID: 3, Key: 4, Via: audit.ViaAPI}
+	for by, want := range map[audit.Actor]audit.Need{admin: audit.NeedsProof, key: audit.NeedsService} {
+		if _, err := u.ChangeNames(t.Context(), by, 7, operator.NameChange{Username: &to}); err != nil || n.need != want || len(n.events) != 2 {
+			t.Fatalf("%v, need %v, %d events", err, n.need, len(n.events))
+		}
+		for i, action := range []audit.Action{audit.UserRenamed, audit.AliasesChanged} { // the alias is the username now
+			if e := n.events[i]; e.Action != action || e.Need != want || e.Target.Name != "ada" {
+				t.Errorf("event %+v", e)
+			}
+		}
+		if string(n.events[0].Old) != `{"username":"ada"}` || string(n.events[1].New) != `{"aliases":[]}` {
+			t.Errorf("%s, %s", n.events[0].Old, n.events[1].New)
+		}
+	}
+	same := "ADA"
+	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: &same, Aliases: &[]string{"Ada@example.org"}}); err != nil || len(n.events) != 0 || told != 2 {
+		t.Errorf("what is so already: %v, %d events, told %d times", err, len(n.events), told)
+	}
+	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: new("a b"), Aliases: &[]string{"x"}}); err == nil {
+		t.Error("names that are none")
+	}
+}

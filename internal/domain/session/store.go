@@ -1,0 +1,57 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+)
+
+// A Store answers for sessions. A tier is a Store in front of another Store.
+// Stores do not share data with their callers.
+//
+// Get returns the session with that ID, alive or ended, or an error wrapping
+// [ErrNotFound]; any other error means that it could not find out.
+//
+// Touch notes that a session was used at that time. If the session does not exist, or
+// has ended, Touch does nothing and returns nil. It must not revive a session, and must
+// not wait for I/O in a tier that a request passes through.
+//
+// Publish takes in the end of a session, after the database has committed it, and
+// passes it on. When it returns, this Store refuses the session for good, and so does
+// every Store behind it; an error wrapping [ErrUnpublished] means that a Store shared
+// with other instances could not be written. An end may come twice, late or out of
+// order: the Store is then in the same state as after one.
+type Store interface {
+	Get(ctx context.Context, id idworker.ID) (Session, error)
+	Touch(ctx context.Context, id idworker.ID, seen time.Time) error
+	Publish(ctx context.Context, ended Session) error
+}
+
+// A Publisher is a [Store] for those who only publish.
+type Publisher interface {
+	Publish(ctx context.Context, ended Session) error
+}
+
+// Rows are the Store behind all others, where the sessions themselves are.
+//
+// Settle decides finally whether a session is over by the policy. It waits for a
+// transaction that writes the row, reads the policy in the same transaction, and uses
+// the database's clock. used is the time of a use; zero is no use. If the session lives
+// and used is later than in the row, Settle writes it before it returns. A session that
+// the policy has ended comes back with the reason [Expired] or [Idle].
+// The error wraps [ErrUnsettled] while the answer is unknown, as during a change of the
+// policy.
+//
+// Only the row accepts or refuses a use, when the use is written. So every tier in
+// front of the rows repeats the row's time of last use, and never a time that the row
+// may still refuse.
+type Rows interface {
+	Store
+	Settle(ctx context.Context, id idworker.ID, used time.Time) (Session, error)
+}
+
+// ErrUnsettled means that the policy is being changed, so that it is not yet decided
+// whether a session is over.
+var ErrUnsettled = errors.New("the policy is being changed")

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// nameVerbs change the names of users. They return account.ErrExists and
+// account.ErrAliasTaken, or client.UsernameTaken and client.AliasTaken, if another user has one.
+type nameVerbs interface {
+	ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error)
+}
+
+var (
+	_ nameVerbs = (*local)(nil)
+	_ nameVerbs = remoteServer{}
+)
+
+// ChangeNames changes the names of a user.
+func (l *local) ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error) {
+	u, err := l.operators.Users.ChangeNames(ctx, commandActor(), idworker.ID(id), operator.NameChange(to))
+	return render.User(&u), err
+}
+
+type userRename struct {
+	because
+	Name string `arg:"" help:"The username."`
+	New  string `arg:"" help:"The new username."`
+}
+
+func (c userRename) Run(a *app) error {
+	return a.rename(c.Name, func(wire.Person) client.NameChange { return client.NameChange{Username: &c.New, Reason: c.Reason} },
+		func(was, is *wire.User) string {
+			return fmt.Sprintf("user %q is now %q; no login has ended", was.Username, is.Username)
+		})
+}
+
+type userAlias struct {
+	Add    userAliasAdd    `cmd:"" help:"Let a user log in with another mail address or phone number."`
+	Remove userAliasRemove `cmd:"" help:"Take a mail address or phone number from a user."`
+	List   userAliasList   `cmd:"" help:"List the mail addresses and phone numbers with which a user may log in."`
+}
+
+type userAliasAdd struct {
+	because
+	Name  string `arg:"" help:"The username."`
+	Alias string `arg:"" help:"The mail address, or the phone number such as +4915112345678."`
+}
+
+func (c userAliasAdd) Run(a *app) error {
+	return a.rename(c.Name, func(u wire.Person) client.NameChange {
+		all := append(slices.Clone(u.Aliases), c.Alias)
+		return client.NameChange{Aliases: &all, Reason: c.Reason}
+	}, aliased)
+}
+
+type userAliasRemove struct {
+	because
+	Name  string `arg:"" help:"The username."`
+	Alias string `arg:"" help:"The mail address or phone number."`
+}
+
+func (c userAliasRemove) Run(a *app) error {
+	alias, err := account.NormalizeAlias(c.Alias)
+	if err != nil {
+		return err
+	}
+	return a.rename(c.Name, func(u wire.Person) client.NameChange {
+		rest := slices.DeleteFunc(slices.Clone(u.Aliases), func(one string) bool { return one == alias })
+		return client.NameChange{Aliases: &rest, Reason: c.Reason}
+	}, aliased)
+}
+
+func aliased(_, is *wire.User) string { return aliasesOf(is) }
+
+// aliasesOf says with what a user may log in beside the username.
+func aliasesOf(u *wire.User) string {
+	if len(u.Aliases) == 0 {
+		return fmt.Sprintf("user %q has no alias", u.Username)
+	}
+	return fmt.Sprintf("user %q may also log in as %s", u.Username, printable(strings.Join(u.Aliases, ", ")))
+}
+
+// rename changes names of a user and says what came of it.
+func (a *app) rename(name string, to func(wire.Person) client.NameChange, says func(was, is *wire.User) string) error {
+	return a.acts(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		is, err := b.names.ChangeNames(ctx, u.ID, to(u))
+		switch {
+		case either(err, account.ErrExists, client.UsernameTaken):
+			return fmt.Errorf("the username is taken; choose another, or see `%s user list`", b.command)
+		case either(err, account.ErrAliasTaken, client.AliasTaken):
+			return fmt.Errorf("another user has that name; nothing was changed")
+		case err != nil:
+			return err
+		}
+		_, err = fmt.Fprintln(a.out, says(&u.User, &is))
+		return err
+	})
+}
+
+type userAliasList struct {
+	Name string `arg:"" help:"The username."`
+	JSON bool   `help:"Print JSON."`
+}
+
+func (c userAliasList) Run(a *app) error {
+	return a.looks(func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, c.Name)
+		if err != nil {
+			return err
+		}
+		return show(a.out, c.JSON, append([]string{}, u.Aliases...), func(w io.Writer) { _, _ = fmt.Fprintln(w, aliasesOf(&u.User)) })
+	})
+}

@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/edge/render"
+)
+
+// AdminNames finds users by their names, and changes these. *operator.Users is one.
+type AdminNames interface {
+	ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID, c operator.NameChange) (account.User, error)
+	Find(ctx context.Context, q operator.NameQuery) (account.User, error)
+}
+
+// nameRoutes are for back ends with a service key that keep the names of users.
+func (s *server) nameRoutes(v1 gin.IRouter) {
+	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.byKey, s.do(s.quotaOfOne))
+	read.GET("", s.do(s.findUser))
+	read.GET("/:id", s.do(s.oneUser))
+	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.byKey, s.do(s.quotaOfOne), s.do(s.changeNames))
+}
+
+// byKey lets those through who have shown a service key. A token has no scope: the login of
+// a service may do less than its keys, and admins have routes of their own.
+func (s *server) byKey(c *gin.Context) {
+	if keyID(c) == 0 {
+		who, _ := flakepass.FromContext(c.Request.Context())
+		c.Abort()
+		s.forbidden(c, who)
+		s.fail(c, errForbidden)
+	}
+}
+
+// errApart means that one request asks for two changes that are made apart.
+var errApart = invalid.Of("username", "apart", "change username and aliases in a request of their own, without role and disabled")
+
+// namesJSON are the fields of a change of names.
+type namesJSON struct {
+	Username given[text]   `json:"username"`
+	Aliases  given[[]text] `json:"aliases"`
+	Reason   text          `json:"reason"`
+}
+
+func (in *namesJSON) change() operator.NameChange {
+	n := operator.NameChange{Username: (*string)(in.Username.value), Reason: string(in.Reason)}
+	if in.Aliases.value != nil {
+		all := make([]string, 0, len(*in.Aliases.value))
+		for _, alias := range *in.Aliases.value {
+			all = append(all, string(alias))
+		}
+		n.Aliases = &all
+	}
+	return n
+}
+
+func (s *server) changeNames(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	var in namesJSON
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	u, err := s.People.Names.ChangeNames(c.Request.Context(), s.operator(c), id, in.change())
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, render.User(&u))
+	return nil
+}
+
+func (s *server) oneUser(c *gin.Context) error {
+	id, err := pathID(c)
+	if err != nil {
+		return err
+	}
+	return s.found(c, operator.NameQuery{ID: id})
+}
+
+// findUser answers for exactly one name: a list of users is for admins.
+func (s *server) findUser(c *gin.Context) error {
+	values, err := url.ParseQuery(c.Request.URL.RawQuery)
+	var q operator.NameQuery
+	known := map[string]*string{"username": &q.Username, "alias": &q.Alias, "external_id": &q.ExternalID}
+	for name, list := range values {
+		to := known[name]
+		if err != nil || to == nil || len(values) != 1 || len(list) != 1 || list[0] == "" {
+			break
+		}
+		if *to = list[0]; name == "alias" && list[0][0] == ' ' {
+			*to = "+" + list[0][1:] // of a phone number that was not escaped
+		}
+		return s.found(c, q)
+	}
+	return invalid.Of("query", "malformed", "must have exactly one of username, alias and external_id, once")
+}
+
+func (s *server) found(c *gin.Context, q operator.NameQuery) error {
+	u, err := s.People.Names.Find(c.Request.Context(), q)
+	if err != nil {
+		return gone(err)
+	}
+	c.JSON(http.StatusOK, render.User(&u))
+	return nil
+}

@@ -1,0 +1,248 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gorm.io/gorm"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// The kinds of the rows of user_names.
+const (
+	kindUsername = "username"
+	kindMail     = "mail"
+	kindPhone    = "phone"
+)
+
+// ByName finds a user by a normalised username or alias, or [account.ErrNotFound]. It is
+// one statement, which looks in the same indexes for every name. A username comes
+// first: one that an instance of the previous release has made is not among the aliases.
+// It also finds a user who was deleted, as one who is disabled and has no password: the
+// name is taken until the purge.
+func (u *Users) ByName(ctx context.Context, name string) (account.User, error) {
+	var rows []struct {
+		User  userRow `gorm:"embedded"`
+		Alias string
+	}
+	err := u.DB.query(ctx, &rows, "SELECT u.*, COALESCE(a.name, '') AS alias FROM (SELECT 1 AS one) o LEFT JOIN users n ON n.username = ?"+
+		" LEFT JOIN user_names a ON a.name = ? LEFT JOIN users u ON u.id = COALESCE(n.id, a.user_id, 0)", name, name)
+	switch {
+	case err != nil:
+		return account.User{}, fmt.Errorf("sqlstore: user: %w", err)
+	case len(rows) != 1 || rows[0].User.ID == 0 || rows[0].User.Username != name && rows[0].Alias != name: // MySQL disregards spaces at the end
+		return account.User{}, account.ErrNotFound
+	}
+	return rows[0].User.user(), nil
+}
+
+// AliasesOf are the aliases of a user, sorted.
+func (u *Users) AliasesOf(ctx context.Context, id idworker.ID) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	err = u.DB.latest(ctx, func(conn *gorm.DB) error {
+		names, err = aliasesOf(conn, id)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: aliases: %w", err)
+	}
+	return names, nil
+}
+
+func aliasesOf(conn *gorm.DB, id idworker.ID) (names []string, err error) {
+	err = conn.Raw("SELECT name FROM user_names WHERE user_id = ? AND kind <> ?", int64(id), kindUsername).Scan(&names).Error
+	slices.Sort(names)
+	return names, err
+}
+
+// ChangeNames makes the username and the aliases of a user what decide makes of them, and
+// writes the events, in one transaction in which by has what need says, or the scope
+// write:users if by is a service key. It returns the user as it was and as it is. No login
+// ends. decide may be called more than once; if it changes nothing, nothing is written.
+//
+// It fails with [account.ErrNotFound], and with [account.ErrExists] or [account.ErrAliasTaken]
+// if another user has one of the names.
+func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need, id idworker.ID,
+	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error) {
+	var start time.Time
+	err = u.DB.transact(ctx, func(tx *gorm.DB) error {
+		start = time.Now()
+		may, err := u.mayName(tx, by, need)
+		if err != nil {
+			return err
+		}
+		if before, err = u.named(tx, id); err != nil {
+			return err
+		}
+		var events []audit.Event
+		if after, events, err = decide(before); err != nil || len(events) == 0 {
+			return err
+		}
+		if err := u.rename(tx, &before, &after); err != nil {
+			return err
+		}
+		if err := u.DB.lockUser(tx, id); err != nil {
+			return err
+		}
+		return may.record(events...)
+	})
+	if err == nil && before.Username != after.Username && time.Since(start) >= u.DB.late {
+		// The polls of other instances may have passed the stamp by now. A rename of which
+		// that cannot be repaired is not acknowledged.
+		err = u.DB.exec(context.WithoutCancel(ctx), "UPDATE users SET renamed_at = "+u.DB.d.now+" WHERE id = ?", int64(id))
+	}
+	if err != nil {
+		return before, before, fmt.Errorf("sqlstore: change names: %w", err)
+	}
+	return before, after, nil
+}
+
+func (u *Users) mayName(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
+	if by.Key != 0 {
+		return u.DB.authorizeKey(tx, by, need, servicekey.WriteUsers)
+	}
+	return u.DB.authorize(tx, by, need)
+}
+
+// named reads a user with the aliases, and keeps the row as it is.
+func (u *Users) named(tx *gorm.DB, id idworker.ID) (account.User, error) {
+	var rows []userRow
+	if err := tx.Raw("SELECT * FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&rows).Error; err != nil {
+		return account.User{}, err
+	}
+	if len(rows) == 0 {
+		return account.User{}, account.ErrNotFound
+	}
+	user := rows[0].user()
+	var err error
+	user.Aliases, err = aliasesOf(tx, id)
+	return user, err
+}
+
+// rename writes what differs. Rows are deleted before others are written, so that an alias
+// may become the username.
+func (u *Users) rename(tx *gorm.DB, before, after *account.User) error {
+	was, is := namesOf(before), namesOf(after)
+	for name, kind := range was {
+		if is[name] != kind {
+			if err := tx.Exec("DELETE FROM user_names WHERE name = ? AND user_id = ?", name, int64(before.ID)).Error; err != nil {
+				return err
+			}
+		}
+	}
+	if before.Username != after.Username {
+		// A username grows old with its polls: two renames have two stamps.
+		err := tx.Exec("UPDATE users SET username = ?, counted_by_id = 1, renamed_at = "+u.DB.d.max+"(COALESCE(renamed_at, 0) + 1, "+u.DB.d.now+"), "+
+			u.DB.d.changed()+" WHERE id = ?", after.Username, int64(before.ID)).Error
+		if errors.Is(err, gorm.ErrDuplicatedKey) {
+			return account.ErrExists
+		}
+		if err == nil && !before.CountedByID { // places are kept under hashes of the old name
+			err = tx.Exec("DELETE FROM known_places WHERE user_id = ?", int64(before.ID)).Error
+		}
+		if err != nil {
+			return err
+		}
+	}
+	fresh := map[string]string{}
+	for name, kind := range is {
+		if was[name] != kind {
+			fresh[name] = kind
+		}
+	}
+	return claim(tx, after.ID, fresh)
+}
+
+// namesOf are the rows of user_names of a user: the kind of each name.
+func namesOf(u *account.User) map[string]string {
+	kinds := make(map[string]string, 1+len(u.Aliases))
+	for _, alias := range u.Aliases {
+		if kinds[alias] = kindMail; account.IsPhone(alias) {
+			kinds[alias] = kindPhone
+		}
+	}
+	if account.CouldBeAlias(u.Username) {
+		kinds[u.Username] = kindUsername
+	}
+	return kinds
+}
+
+// claim writes names of a user, in the order of the names, so that two who want the same do
+// not wait for each other. It fails with [account.ErrExists] or
+// [account.ErrAliasTaken] if somebody has one. An alias is also looked for among the
+// usernames: an instance of the previous release writes those nowhere else.
+func claim(tx *gorm.DB, id idworker.ID, kinds map[string]string) error {
+	names := make([]string, 0, len(kinds))
+	for name := range kinds {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		taken, kind := account.ErrAliasTaken, kinds[name]
+		if kind == kindUsername {
+			taken = account.ErrExists
+		}
+		var others []int64
+		if err := tx.Raw("SELECT id FROM users WHERE username = ? AND id <> ?", name, int64(id)).Scan(&others).Error; err != nil {
+			return err
+		}
+		if len(others) > 0 {
+			return taken
+		}
+		err := tx.Exec("INSERT INTO user_names (name, user_id, kind) VALUES (?, ?, ?)", name, int64(id), kind).Error
+		if errors.Is(err, gorm.ErrDuplicatedKey) {
+			return taken
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// insertNames adds what new users have in user_names, with one statement; empty if nothing.
+func insertNames(users []account.User) (statement string, args []any) {
+	const row = "(?, ?, ?)"
+	for i := range users {
+		for name, kind := range namesOf(&users[i]) {
+			args = append(args, name, int64(users[i].ID), kind)
+		}
+	}
+	if len(args) == 0 {
+		return "", nil
+	}
+	return "INSERT INTO user_names (name, user_id, kind) VALUES " + strings.Repeat(row+", ", len(args)/3-1) + row, args
+}
+
+// renames are the users who got another username at since or later.
+func (s *Sessions) renames(conn *gorm.DB, since time.Time) ([]session.Rename, error) {
+	var rows []struct{ ID, RenamedAt int64 }
+	if err := conn.Raw("SELECT id, renamed_at FROM users WHERE renamed_at >= ?", since.UnixMilli()).Scan(&rows).Error; err != nil {
+		return nil, err
+	}
+	all := make([]session.Rename, len(rows))
+	for i, r := range rows {
+		all[i] = session.Rename{UserID: idworker.ID(r.ID), At: fromMillis(r.RenamedAt)}
+	}
+	return all, nil
+}
+
+// ByExternalID finds a user by what another system calls the user, or
+// [account.ErrNotFound].
+func (u *Users) ByExternalID(ctx context.Context, externalID string) (account.User, error) {
+	user, err := u.by(ctx, "external_id = ?", externalID)
+	if err == nil && user.ExternalID != externalID { // MySQL disregards spaces at the end
+		return account.User{}, account.ErrNotFound
+	}
+	return user, err
+}

@@ -1,0 +1,318 @@
+//go:build unix
+
+package sqlstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
+)
+
+// names are the verbs about names, by the shell.
+func (w *world) names() *operator.Users {
+	return &operator.Users{Known: w.users, Names: w.users, IDs: freeIDs{w.ids}, Sessions: &operator.Sessions{}}
+}
+
+type freeIDs struct{ *minter }
+
+func (f freeIDs) Next(context.Context) (idworker.ID, error) { return f.next(0), nil }
+
+// whose finds the account of a name, as a login does.
+func (w *world) whose(name string) func(context.Context) (string, idworker.ID, error) {
+	return func(ctx context.Context) (string, idworker.ID, error) {
+		f, err := (&account.Service{Users: w.users}).Find(ctx, name)
+		return f.CountedAs(), f.User.ID, err
+	}
+}
+
+func renamed(to string) operator.NameChange { return operator.NameChange{Username: &to} }
+
+func aliases(all ...string) operator.NameChange { return operator.NameChange{Aliases: &all} }
+
+func (w *world) change(t testing.TB, user idworker.ID, c operator.NameChange) account.User {
+	t.Helper()
+	u, err := w.names().ChangeNames(t.Context(), shell, user, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// agrees reports that each name is of one user, in both tables.
+func (w *world) agrees(t testing.TB) {
+	t.Helper()
+	if n := w.number(t, "SELECT COUNT(*) FROM user_names n JOIN users u ON u.username = n.name WHERE u.id <> n.user_id OR n.kind <> 'username'"); n != 0 {
+		t.Errorf("%d usernames are also aliases", n)
+	}
+	if n := w.number(t, "SELECT COUNT(*) FROM users u LEFT JOIN user_names n ON n.name = u.username AND n.user_id = u.id AND n.kind = 'username' WHERE u.username LIKE '%@%' AND n.name IS NULL"); n != 0 {
+		t.Errorf("%d usernames are missing among the aliases", n)
+	}
+	if n := w.number(t, "SELECT COUNT(*) FROM user_names n LEFT JOIN users u ON u.id = n.user_id WHERE u.id IS NULL OR n.kind = 'username' AND u.username <> n.name"); n != 0 {
+		t.Errorf("%d names are of nobody", n)
+	}
+}
+
+func TestUserIsFoundByEachName(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, bob := w.user(t, "ada"), w.user(t, "bob@example.org")
+		if u := w.change(t, ada, aliases("+4915112345678", "Ada@Example.org", "ada@example.org")); !slices.Equal(u.Aliases, []string{"+4915112345678", "ada@example.org"}) {
+			t.Errorf("aliases %v", u.Aliases)
+		}
+		for name, want := range map[string]idworker.ID{
+			"ada": ada, "ada@example.org": ada, "+4915112345678": ada, "bob@example.org": bob, "bob": 0, "ada@example.or": 0, "ada ": 0, "ada@example.org ": 0, "-": 0,
+		} {
+			u, err := w.users.ByName(t.Context(), name)
+			if u.ID != want || want == 0 && !errors.Is(err, account.ErrNotFound) || want != 0 && err != nil {
+				t.Errorf("%q: %v, %v; want %v", name, u.ID, err, want)
+			}
+		}
+		// An alias that becomes the username is none any more, and the old name is free.
+		if u := w.change(t, ada, renamed("ada@example.org")); !slices.Equal(u.Aliases, []string{"+4915112345678"}) || u.Username != "ada@example.org" || !u.CountedByID {
+			t.Errorf("renamed: %+v", u)
+		}
+		w.change(t, bob, renamed("ada"))
+		w.change(t, bob, aliases("bob@example.org"))
+		w.change(t, ada, renamed("ada2"))
+		w.change(t, ada, aliases())
+		w.agrees(t)
+		if n := w.number(t, "SELECT COUNT(*) FROM user_names"); n != 1 {
+			t.Errorf("%d names are kept, want that of bob", n)
+		}
+		if got := w.recorded(t, audit.UserRenamed) + w.recorded(t, audit.AliasesChanged); got != 7 {
+			t.Errorf("%d events, want 7", got)
+		}
+	})
+}
+
+func TestNamesAreOfOneUser(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, bob := w.user(t, "ada"), w.user(t, "bob@example.org")
+		w.change(t, ada, aliases("ada@example.org"))
+		for name, c := range map[string]struct {
+			user idworker.ID
+			operator.NameChange
+			want error
+		}{
+			"an alias that is an alias":        {bob, aliases("ada@example.org"), account.ErrAliasTaken},
+			"an alias that is a username":      {ada, aliases("bob@example.org"), account.ErrAliasTaken},
+			"a username that is an alias":      {bob, renamed("ada@example.org"), account.ErrExists},
+			"a username that is a username":    {bob, renamed("ada"), account.ErrExists},
+			"a username of nobody, for nobody": {7, renamed("eve"), account.ErrNotFound},
+		} {
+			if _, err := w.names().ChangeNames(t.Context(), shell, c.user, c.NameChange); !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", name, err, c.want)
+			}
+		}
+		e := account.User{ID: w.ids.next(0), Username: "ada@example.org", Role: account.RoleUser, PasswordVersion: 1}
+		if err := w.users.Create(t.Context(), e); !errors.Is(err, account.ErrExists) {
+			t.Errorf("a new user with somebody's alias: %v", err)
+		}
+		if err := w.users.AddAll(t.Context(), shell, audit.NeedsAdmin, []account.User{e}); !errors.Is(err, account.ErrExists) {
+			t.Errorf("an imported user with somebody's alias: %v", err)
+		}
+		// A username that an instance of the previous release has made.
+		w.exec(t, "UPDATE users SET username = 'old@example.org' WHERE id = ?", int64(ada))
+		if _, err := w.names().ChangeNames(t.Context(), shell, bob, aliases("old@example.org")); !errors.Is(err, account.ErrAliasTaken) {
+			t.Errorf("an alias that is such a username: %v", err)
+		}
+	})
+}
+
+// TestOneOfManyGetsAName: whoever asks for it in whatever way at the same time.
+func TestOneOfManyGetsAName(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const name = "a@example.org"
+		var users []idworker.ID
+		for i := range 4 {
+			users = append(users, w.user(t, fmt.Sprint("user", i)))
+		}
+		for round := range 8 {
+			results := make([]error, 8)
+			made := account.User{ID: w.ids.next(0), Username: name, Role: account.RoleUser, PasswordVersion: 1}
+			imported := made
+			imported.ID = w.ids.next(0)
+			atOnce(len(results), func(i int) {
+				switch {
+				case i < 3:
+					_, results[i] = w.names().ChangeNames(t.Context(), shell, users[i], aliases(name, fmt.Sprintf("own%d@example.org", i)))
+				case i < 5:
+					_, results[i] = w.names().ChangeNames(t.Context(), shell, users[i-2], renamed(name))
+				case i == 5:
+					results[i] = w.users.Create(t.Context(), made)
+				case i == 6:
+					results[i] = w.users.AddAll(t.Context(), shell, audit.NeedsAdmin, []account.User{imported})
+				default:
+					_, results[i] = w.names().ChangeNames(t.Context(), shell, users[0], renamed("user0"))
+				}
+			})
+			won := 0
+			for i, err := range results[:7] {
+				switch {
+				case err == nil:
+					won++
+				case !errors.Is(err, account.ErrExists) && !errors.Is(err, account.ErrAliasTaken):
+					t.Errorf("round %d, %d: %v", round, i, err)
+				}
+			}
+			// One user may get it as an alias, and then as the username.
+			both := results[1] == nil && results[3] == nil || results[2] == nil && results[4] == nil
+			if won != 1 && (won != 2 || !both) {
+				t.Errorf("round %d: %d got the name: %v", round, won, results)
+			}
+			w.agrees(t)
+			if u, err := w.users.ByName(t.Context(), name); err == nil && (u.ID == made.ID || u.ID == imported.ID) {
+				w.change(t, u.ID, renamed(fmt.Sprint("made", round)))
+			}
+			for i, user := range users {
+				w.change(t, user, operator.NameChange{Username: new(fmt.Sprint("user", i)), Aliases: &[]string{}})
+			}
+		}
+	})
+}
+
+// TestNamesAreSwapped: two users who want each other's names get them or not, and no name
+// is of both.
+func TestNamesAreSwapped(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, bob := w.user(t, "ada@example.org"), w.user(t, "bob@example.org")
+		for range 10 {
+			atOnce(2, func(i int) {
+				user, name := ada, "bob@example.org"
+				if i == 1 {
+					user, name = bob, "ada@example.org"
+				}
+				if _, err := w.names().ChangeNames(t.Context(), shell, user, renamed(name)); err != nil && !errors.Is(err, account.ErrExists) {
+					t.Errorf("swap: %v", err)
+				}
+			})
+			w.agrees(t)
+		}
+	})
+}
+
+// TestKeyRenamesPeopleOnly: a name of an admin is a way in.
+func TestKeyRenamesPeopleOnly(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		s := w.service(t, "billing")
+		root, ada := w.admin(t, "root"), w.user(t, "ada")
+		by := func(scopes ...servicekey.Scope) audit.Actor {
+			return audit.Actor{ID: s.user, Key: s.key(t, scopes...).ID, Name: "billing", Via: audit.ViaAPI}
+		}
+		try := func(actor audit.Actor, user idworker.ID) error {
+			_, err := w.names().ChangeNames(t.Context(), actor, user, aliases("x@example.org"))
+			return err
+		}
+		writer := by(servicekey.WriteUsers)
+		for name, user := range map[string]idworker.ID{"an admin": root, "a service": s.user} {
+			if err := try(writer, user); !errors.Is(err, operator.ErrProtected) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, ok := errors.AsType[*servicekey.ScopeError](try(by(servicekey.Verify, servicekey.Revoke, servicekey.ReadUsers), ada)); !ok {
+			t.Error("a key without the scope changed a name")
+		}
+		if err := try(writer, ada); err != nil {
+			t.Errorf("a person: %v", err)
+		}
+		must(t, s.revoke(t.Context(), writer.Key))
+		if _, ok := errors.AsType[*servicekey.RefusedError](try(writer, ada)); !ok {
+			t.Error("a key that was revoked: no error, or another")
+		}
+		if n := w.number(t, "SELECT COUNT(*) FROM user_names"); n != 1 {
+			t.Errorf("%d aliases, want 1", n)
+		}
+	})
+}
+
+// TestPollBringsRenames: of logins that go on, in their rows with the new name at once.
+func TestPollBringsRenames(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, start := w.user(t, "ada"), time.Now().Add(-time.Minute)
+		begun := w.begin(t, ada)
+		if news := w.news(t, start); len(news.Renames) != 0 {
+			t.Fatalf("before: %+v", news.Renames)
+		}
+		w.change(t, ada, aliases("ada@example.org"))
+		w.change(t, ada, renamed("ada2"))
+		first := w.news(t, start).Renames
+		if len(first) != 1 || first[0].UserID != ada {
+			t.Fatalf("after a rename: %+v", first)
+		}
+		w.change(t, ada, renamed("ada3"))
+		if again := w.news(t, first[0].At.Add(time.Millisecond)).Renames; len(again) != 1 || !again[0].At.After(first[0].At) {
+			t.Errorf("after another: %+v, the first was %+v", again, first)
+		}
+		if got, err := w.sessions.Get(t.Context(), begun.ID); err != nil || !got.Alive() || got.Username != "ada3" {
+			t.Errorf("the login: %+v, %v", got, err)
+		}
+	})
+}
+
+// TestRenameKeepsTheBudget: nobody gets new guesses by a rename, and who takes the old name
+// takes over no device.
+func TestRenameKeepsTheBudget(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		w.exec(t, "UPDATE users SET counted_by_id = 0 WHERE id = ?", int64(ada)) // of an earlier release
+		g := w.limiter(t)
+		tried := 0
+		attempt := func(name string, credential ratelimit.DeviceCredential) (ratelimit.Taken, error) {
+			tried++
+			a := stranger("", tried)
+			a.Credential = credential
+			a.Whose = w.whose(name)
+			return g.Login(t.Context(), a)
+		}
+		old, err := w.users.ByName(t.Context(), "ada")
+		must(t, err)
+		phone := g.NewDevice(ratelimit.Attempt{Account: old.CountedAs(), User: ada})
+		if taken, err := attempt("ada", phone); err != nil || !taken.Device {
+			t.Fatalf("the device of before: %+v, %v", taken, err)
+		}
+		w.change(t, ada, aliases("ada@example.org", "+4915112345678"))
+		allowed := 0
+		for i := range 120 { // over all names, and over a rename
+			name := []string{"ada", "ada@example.org", "+4915112345678"}[i%3]
+			if i == 50 {
+				w.change(t, ada, renamed("ada2"))
+			}
+			if i >= 50 && name == "ada" {
+				name = "ada2"
+			}
+			if _, err := attempt(name, ratelimit.DeviceCredential{}); err == nil {
+				allowed++
+			}
+		}
+		if allowed != 100 {
+			t.Errorf("%d guesses over all names, want 100", allowed)
+		}
+		must(t, w.users.Create(t.Context(), account.User{ID: w.ids.next(0), Username: "ada", Role: account.RoleUser, PasswordVersion: 1, CountedByID: true}))
+		if taken, err := attempt("ada", phone); err != nil || taken.Known {
+			t.Errorf("the device of who had the name before: %+v, %v", taken.Known, err)
+		}
+	})
+}
+
+// TestImportNamesALineWithAnAlias: of somebody who is here, and loses no other line.
+func TestImportNamesALineWithAnAlias(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.change(t, w.user(t, "ada"), aliases("ada@example.org"))
+		var rejected []string
+		im := w.importing(t, &rejected)
+		done, err := im.Run(t.Context(), shell, slices.Values([]operator.Incoming{{Line: 1, Username: "Ada@example.org"}, {Line: 2, Username: "bob"}}))
+		if err != nil || done.Added != 1 || done.Conflicts != 1 || len(rejected) == 0 || !strings.HasPrefix(rejected[0], "1 username") {
+			t.Errorf("%+v, %v, rejected %v", done, err, rejected)
+		}
+	})
+}
