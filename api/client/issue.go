@@ -32,9 +32,9 @@ type Issue struct {
 	// EndSession is a login of the user that ends for this one, as [SessionLimit] lists them;
 	// 0 is none.
 	EndSession flakepass.ID
-	// ClientIP is the address of the user, by which wrong codes are counted; the zero one: that
+	// Address is the address of the user, by which wrong codes are counted; the zero one: that
 	// of this back end.
-	ClientIP netip.Addr
+	Address netip.Addr
 	// RequestID identifies the request, such as a UUID, so that it may be sent again for ten
 	// minutes: the login of an answer that was lost ends for that of the next one. It may be empty.
 	RequestID string
@@ -62,8 +62,8 @@ type Issued struct {
 // same RequestID.
 func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 	ip := ""
-	if i.ClientIP.IsValid() {
-		ip = i.ClientIP.String()
+	if i.Address.IsValid() {
+		ip = i.Address.String()
 	}
 	v, err := ask[wireIssued](ctx, c, http.MethodPost, "/v1/issue", struct {
 		UserID     wire.ID   `json:"user_id,omitzero"`
@@ -75,7 +75,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		Code       string    `json:"code,omitempty"`
 		Device     ofDevice  `json:"device,omitzero"`
 		End        wire.ID   `json:"end_session,omitzero"`
-		ClientIP   string    `json:"client_ip,omitempty"`
+		Address   string    `json:"client_ip,omitempty"`
 	}{
 		i.UserID, i.Username, i.ExternalID, i.Create, i.Method, wire.AtOrNone(i.AuthTime, !i.AuthTime.IsZero()),
 		i.Code, ofDevice{i.Device, i.DeviceID}, i.EndSession, ip,

@@ -227,6 +227,7 @@ func newDesk(t *testing.T) *desk {
 		Counted: d.CountLogins,
 	}
 	d.users = &operator.Users{
+		Names:    &namer{},
 		Accounts: d, Store: d, Factors: d, Open: d, Known: d.Users, Making: &account.Service{Users: d.Users, Hasher: accounttest.NewHasher(t), IDs: d, Now: clock}, Sessions: d.sessions, IDs: d, Now: clock,
 	}
 	d.stats = &operator.Stats{Counter: d, Policy: d.sessions.Policy, Now: clock}

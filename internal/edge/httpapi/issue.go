@@ -36,7 +36,7 @@ type issueRequest struct {
 	Code       text      `json:"code"`
 	Device     described `json:"device"`
 	End        text      `json:"end_session"`
-	ClientIP   text      `json:"client_ip"`
+	Address   text      `json:"client_ip"`
 }
 
 // issue opens a login of a user whom the service has authenticated.
@@ -98,8 +98,8 @@ func (s *server) readIssue(in *issueRequest) (ask login.Issue, at netip.Addr, on
 			wrong.Add("auth_time", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}
 	}
-	if in.ClientIP != "" {
-		if at, err = netip.ParseAddr(string(in.ClientIP)); err != nil || at.Zone() != "" {
+	if in.Address != "" {
+		if at, err = netip.ParseAddr(string(in.Address)); err != nil || at.Zone() != "" {
 			wrong.Add("client_ip", "malformed", "must be an IP address, or left out")
 		}
 	}

@@ -300,7 +300,7 @@ func callIssue(ctx context.Context, t *testing.T, admin *client.Client, service 
 	if len(mine) != 1 || mine[0].AuthMethod != "sms" || mine[0].AuthTime.UnixMilli() != at.UnixMilli() {
 		t.Errorf("the logins of a person: %+v", mine)
 	}
-	ask.ClientIP = netip.MustParseAddr("192.0.2.9")
+	ask.Address = netip.MustParseAddr("192.0.2.9")
 	_, err = by.Issue(ctx, ask)
 	failsAs(t, "another body", err, client.IdempotencyKeyReused)
 	_, err = by.Issue(ctx, client.Issue{UserID: service, Method: "sms"})
