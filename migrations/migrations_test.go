@@ -29,9 +29,7 @@ var names = []string{
 	"instances", "token_proved", "password_resets_issuer", "login_guards",
 	"polls", "users_lock_version", "settings_lock_version", "devices", "user_slots", "settings_max_sessions", "policies_max_sessions", "instances_slots",
 	"settings_terms", "policies_terms", "users_device_key", "user_slots_device_key", "users_external_id", "users_external_id_unique", "hash_formats", "service_keys",
-	"user_slots_act", "user_slots_act_index",
-	"users_deleted", "users_deletions",
-	"users_auth", "user_slots_auth", "issue_requests",
+	"users_auth", "user_slots_auth", "issue_requests", "user_slots_act", "user_slots_act_index", "users_deleted", "users_deletions",
 	"user_names", "user_names_seed", "users_renamed", "users_renamed_at",
 }
 
