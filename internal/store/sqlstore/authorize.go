@@ -44,11 +44,7 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	case need == audit.NeedsNothing || by.Inside():
 		return p, nil
 	case by.Key != 0:
-		scope, ok := byKey[need]
-		if !ok {
-			return permit{}, errUnstated
-		}
-		return db.authorizeKey(tx, by, need, scope)
+		return db.authorizeKey(tx, by, need, byKey[need])
 	case !need.Said() || need == audit.NeedsIssuer || by.ID == 0 || by.Session == 0:
 		return permit{}, errUnstated
 	}
