@@ -98,6 +98,9 @@ func imports() []Mutant {
 			Name: "hook: a slow answer is waited for", File: hook + "/hook.go",
 			Old: "patience = 2 * time.Second", New: "patience = 200 * time.Second", Package: hook, Test: "^TestSlowAnswerIsNone$",
 		}, {
+			Name: "hook: connections that never begin stay", File: hook + "/hook.go",
+			Old: "TLSHandshakeTimeout: patience, MaxConnsPerHost: most,", New: "", Package: hook, Test: "^TestConnectionsThatNeverBegin",
+		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {

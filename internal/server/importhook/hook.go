@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,7 +83,11 @@ func New(o Options) *Hook {
 	h := &Hook{Options: o, patience: patience, places: newPlaces()}
 	if h.Client == nil {
 		// Of its own: no proxy of the environment sees the passwords, and no request waits for a connection of another one.
-		h.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true}}
+		// A connection that is begun outlives the question that began it, so it has bounds of its own.
+		h.Client = &http.Client{Transport: &http.Transport{
+			DialContext: (&net.Dialer{Timeout: patience}).DialContext, TLSHandshakeTimeout: patience, MaxConnsPerHost: most,
+			MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true,
+		}}
 	}
 	h.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var last error

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -141,6 +142,44 @@ func TestCertificateIsChecked(t *testing.T) {
 	other.Client = New(Options{}).Client
 	if _, err := other.Ask(t.Context(), stranger, account.Question{Username: "ada"}); !errors.Is(err, account.ErrElsewhere) || w.asked.Load() != 0 {
 		t.Errorf("%v, asked %d times", err, w.asked.Load())
+	}
+}
+
+// TestConnectionsThatNeverBeginAreBounded: a system that takes connections and never says a word of TLS holds as many
+// as there are places, and each for as long as a question, whoever has left meanwhile.
+func TestConnectionsThatNeverBeginAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := New(Options{URL: "https://old.example.org/", Now: time.Now, Counted: func(string) {}, Failed: func(error) {}, Left: func(error) {}})
+		kept, ok := h.Client.Transport.(*http.Transport)
+		if !ok {
+			t.Fatal("another transport")
+		}
+		var open, top atomic.Int64
+		kept.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			here, there := net.Pipe()
+			top.Store(max(top.Load(), open.Add(1)))
+			go func() {
+				_, _ = io.Copy(io.Discard, there) // until it is closed here
+				open.Add(-1)
+			}()
+			return here, nil
+		}
+		for range 4 * most {
+			ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+			_, _ = h.Ask(ctx, stranger, account.Question{Username: "ada"})
+			leave()
+		}
+		if top.Load() > most {
+			t.Errorf("%d connections at once", top.Load())
+		}
+		time.Sleep(2 * patience)
+		synctest.Wait()
+		if open.Load() != 0 {
+			t.Errorf("%d connections are left", open.Load())
+		}
+	})
+	if h := New(Options{}); h.Client.Transport.(*http.Transport).DialContext == nil { //nolint:forcetypeassert // as above
+		t.Error("a connection is begun without a bound")
 	}
 }
 
