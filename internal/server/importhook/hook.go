@@ -46,11 +46,11 @@ const (
 )
 
 // The results of a question, for a metric. Unasked is one that was not sent: the other system
-// is left alone, or too many are under way.
-const right, wrong, failed, unasked = "right", "wrong", "failed", "unasked"
+// is left alone, or too many are under way. Cancelled is one whose client left.
+const right, wrong, failed, unasked, cancelled = "right", "wrong", "failed", "unasked", "cancelled"
 
 // Results are the words for what comes of a question.
-func Results() []string { return []string{right, wrong, failed, unasked} }
+func Results() []string { return []string{right, wrong, failed, unasked, cancelled} }
 
 // Options are what a [Hook] is made of.
 type Options struct {
@@ -71,8 +71,6 @@ type Hook struct {
 	Options
 	patience time.Duration
 	places   places
-	times    times // of answers
-	late     times // of passes
 	breaker  *gobreaker.CircuitBreaker[account.Said]
 }
 
@@ -131,8 +129,9 @@ func (h *Hook) Ask(ctx context.Context, by account.Asker, q account.Question) (a
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		h.Counted(unasked)
-		return said, account.Undecided(fmt.Errorf("importhook: %w: it does not answer lately", account.ErrElsewhere))
+		return said, fmt.Errorf("importhook: %w: it does not answer lately", account.ErrElsewhere)
 	case errors.Is(err, context.Canceled):
+		h.Counted(cancelled)
 		return said, fmt.Errorf("importhook: %w", err)
 	case err != nil:
 		h.Counted(failed)
@@ -144,24 +143,6 @@ func (h *Hook) Ask(ctx context.Context, by account.Asker, q account.Question) (a
 		h.Counted(wrong)
 	}
 	return said, nil
-}
-
-// Pass is [account.Elsewhere.Pass]: it takes a place for the time of one of the last answers. A busy machine wakes who
-// waits late, also who waits for an answer, so the time of an answer has that in it already: what the last
-// passes were late is taken off.
-func (h *Hook) Pass(ctx context.Context, by account.Asker) error {
-	leave, err := h.places.take(by.Network)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	wait, began := max(0, h.times.draw()-h.late.draw()), time.Now()
-	select {
-	case <-time.After(wait):
-		h.late.note(time.Since(began) - wait)
-	case <-ctx.Done():
-	}
-	return nil
 }
 
 // A body is what is sent. Nothing but the request may see it.
@@ -176,7 +157,6 @@ type body struct {
 func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
-	began := time.Now()
 	now, id := h.Now().UTC(), "msg_"+rand.Text()
 	text, err := json.Marshal(body{q.Username, q.ExternalID, q.Reveal(), id, now.Format(time.RFC3339)})
 	if err != nil {
@@ -201,11 +181,7 @@ func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error
 		return account.Said{}, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	said, err := read(answer, q.Username)
-	if err == nil && !said.Right {
-		h.times.note(time.Since(began)) // that of a "right" is longer anyway: a hash and a row follow
-	}
-	return said, err
+	return read(answer, q.Username)
 }
 
 // read reads the whole answer, so that the connection is used again.

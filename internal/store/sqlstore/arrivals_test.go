@@ -35,8 +35,6 @@ func (o *oldSystem) Ask(context.Context, account.Asker, account.Question) (accou
 	return account.Said{Right: true, ExternalID: o.externalID}, nil
 }
 
-func (*oldSystem) Pass(context.Context, account.Asker) error { return nil }
-
 // unlimited counts nothing.
 type unlimited struct{ login.Attempts }
 
