@@ -5,11 +5,13 @@ package interop_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
@@ -24,6 +26,7 @@ NOBODY = {"hash": b""}
 def find(username): return USERS.get(username)
 def matches(user, password):
     print("asked", flush=True)
+    if "²" in password: raise ValueError("no hash is of it")
     return user["hash"] == kept(password)
 `
 
@@ -64,7 +67,7 @@ func TestExampleOfAHook(t *testing.T) {
 		err            string
 		asked          int
 	}{
-		{"Ada@old.example.org", password, "<nil>", 1}, {"ada@old.example.org", password, "<nil>", 0}, {"ada@old.example.org", "wrong", "status 401", 0},
+		{"Ada@old.example.org", password, "<nil>", 1}, {"ada@old.example.org", password, "<nil>", 0}, {"ada@old.example.org", "wrong", "status 401", 1},
 		{"bob", "wrong", "status 401", 1}, {"bob", short, "<nil>", 1}, {"bob", short, "<nil>", 0},
 		{"gone", password, "status 403", 1}, {"gone", "wrong", "status 401", 1}, {"nobody", password, "status 401", 1},
 		{"waiting", short, "<nil>", 1}, {"waiting", short, "<nil>", 0}, {"alice", "wrong", "status 401", 1},
@@ -74,6 +77,28 @@ func TestExampleOfAHook(t *testing.T) {
 		if got := asked() - before; got != c.asked || fmt.Sprint(err) != c.err {
 			t.Errorf("%s: %v, asked %d times", c.name, err, got)
 		}
+	}
+	// What a stranger types and sends has it left alone by nobody.
+	for _, name := range []string{"nobody", "alice", "nobody", "alice", "nobody", "alice"} {
+		if _, err := loginWith(t.Context(), s.base, name, "no²password"); fmt.Sprint(err) != "status 401" {
+			t.Errorf("a password that no hash is of, %s: %v", name, err)
+		}
+	}
+	for header, want := range map[string]string{
+		"Content-Length: -1": "411", "Content-Length: x": "411", "X-None: 1": "411", "Content-Length: 0": "401",
+		"Webhook-Timestamp: \xb2\r\nContent-Length: 0":                                                             "401",
+		fmt.Sprintf("Webhook-Timestamp: %d\r\nWebhook-Signature: v1,\xe9\r\nContent-Length: 0", time.Now().Unix()): "401",
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", header)
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want) {
+			t.Errorf("%q: %q, %v", header, answer, err)
+		}
+		_ = conn.Close()
 	}
 	stop()
 	for _, c := range []struct{ name, password, want string }{{"nobody", password, "status 503"}, {"alice", "wrong", "status 503"}, {"ada@old.example.org", password, "<nil>"}} {
