@@ -110,6 +110,12 @@ func imports() []Mutant {
 			Name: "hook: connections that never begin stay", File: hook + "/hook.go",
 			Old: "TLSHandshakeTimeout: patience, MaxConnsPerHost: most,", New: "", Package: hook, Test: "^TestConnectionsThatNeverBegin",
 		}, {
+			Name: "hook: what a stranger types has it left alone", File: hook + "/hook.go",
+			Old: "if broken(err) {", New: "if err != nil {", Package: hook, Test: "^TestOnlyASystemThatDoesNotWork",
+		}, {
+			Name: "hook: errors repeat what it sends", File: hook + "/failure.go",
+			Old: "return f.what }", New: "return f.cause.Error() }", Package: hook, Test: "^TestNoErrorRepeats",
+		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {

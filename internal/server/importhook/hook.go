@@ -19,7 +19,6 @@ import (
 	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -97,10 +96,11 @@ func New(o Options) *Hook {
 		// Who leaves says nothing about the other system.
 		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
 		IsSuccessful: func(err error) bool {
-			if err != nil {
+			if broken(err) {
 				last = err // under the lock of the breaker
+				return false
 			}
-			return err == nil
+			return true
 		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			switch {
@@ -175,10 +175,7 @@ func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error
 	r.Header.Set("Webhook-Signature", sign(h.Secret, id, seconds, text))
 	answer, err := h.Client.Do(r)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL
-		}
-		return account.Said{}, err
+		return account.Said{}, failedBy(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	return read(answer, q.Username)
@@ -190,7 +187,9 @@ func read(answer *http.Response, username string) (account.Said, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
 	switch {
 	case err != nil:
-		return account.Said{}, err
+		return account.Said{}, failedBy(err)
+	case answer.StatusCode >= http.StatusInternalServerError:
+		return account.Said{}, &failure{what: fmt.Sprintf("it answers with status %d", answer.StatusCode)}
 	case answer.StatusCode != http.StatusOK:
 		return account.Said{}, fmt.Errorf("it answers with status %d", answer.StatusCode)
 	case kind != "application/json":

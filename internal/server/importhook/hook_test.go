@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -247,6 +248,63 @@ func TestDeadSystemIsLeftAlone(t *testing.T) {
 			t.Error("one that fails half of the time is asked on")
 		}
 	})
+}
+
+// TestOnlyASystemThatDoesNotWorkIsLeftAlone: an answer that is none says nothing of the next question. It may be one
+// that a stranger has brought about, by what was typed.
+func TestOnlyASystemThatDoesNotWorkIsLeftAlone(t *testing.T) {
+	status := func(code int) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) } }
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		alone  bool
+	}{
+		"400": {status(400), false}, "404": {status(404), false}, "429": {status(429), false}, "garbage": {says("<html>"), false}, "another name": {says(`{"result":"right","username":"bob"}`), false},
+		"huge": {says(strings.Repeat(" ", mostBytes+1)), false},
+		"500":  {status(500), true}, "503": {status(503), true}, "cut off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, true},
+	} {
+		w := newWorld(t, c.answer)
+		for range 4 * trips {
+			if _, err := w.try(t); !errors.Is(err, account.ErrElsewhere) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if w.Answers() == c.alone {
+			t.Errorf("%s: it is left alone: %v", name, !c.alone)
+		}
+	}
+}
+
+// TestNoErrorRepeatsWhatIsReceived: a system that repeats the question, in whatever part of an answer, brings no
+// password into a log.
+func TestNoErrorRepeatsWhatIsReceived(t *testing.T) {
+	const secret = "secret-password"
+	for name, raw := range map[string]string{
+		"header": "HTTP/1.1 200 OK\r\n" + secret + " here\r\n\r\n", "status": secret + "\r\n\r\n", "code": "HTTP/1.1 " + secret + "\r\n\r\n",
+		"place": "HTTP/1.1 307 X\r\nLocation: http://[" + secret + "\r\nContent-Length: 0\r\n\r\n", "length": "HTTP/1.1 200 OK\r\nContent-Length: " + secret + "\r\n\r\n",
+		"coding": "HTTP/1.1 200 OK\r\nTransfer-Encoding: " + secret + "\r\n\r\n", "type": "HTTP/1.1 200 OK\r\nContent-Type: " + secret + "\r\nContent-Length: 0\r\n\r\n",
+		"chunk": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" + secret + "\r\n", "nothing": "",
+	} {
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Read(make([]byte, 4096))
+			_, _ = io.WriteString(conn, raw)
+			_ = conn.Close()
+		}()
+		var why error
+		h := New(Options{URL: "http://" + listener.Addr().String(), Now: time.Now, Counted: func(string) {}, Failed: func(err error) { why = err }, Left: func(error) {}})
+		_, err = h.Ask(t.Context(), stranger, account.Question{Username: "ada"})
+		if err == nil || why == nil || strings.Contains(fmt.Sprint(err, why), secret) {
+			t.Errorf("%s: %v; %v", name, err, why)
+		}
+		_ = listener.Close()
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
