@@ -43,6 +43,10 @@ type Said struct {
 // say so. Trying again later helps.
 var ErrElsewhere = errors.New("another system has to say whether the password is right, and does not")
 
+// ErrOtherPerson is an [ErrElsewhere] that only an operator can mend: the other system says that the
+// password is right, of a person who is another user here than the one of that name.
+var ErrOtherPerson = fmt.Errorf("%w: its external ID is not that of the user with this name here", ErrElsewhere)
+
 // An Arrival says what is to be written of a user whose password another system accepted.
 type Arrival uint8
 
@@ -74,7 +78,7 @@ func (s *Service) elsewhere(ctx context.Context, by Asker, name string, u User, 
 		return u, ErrDisabled
 	case u.ID != 0 && a.ExternalID != u.ExternalID:
 		// The name belongs to one person here and to another there.
-		return u, Undecided(fmt.Errorf("%w: it has another external ID for this name", ErrElsewhere))
+		return u, Undecided(ErrOtherPerson)
 	}
 	phc, err := s.Hasher.Hash(ctx, Asker{Network: by.Network, Known: true}, p)
 	if err != nil {

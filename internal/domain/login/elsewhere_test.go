@@ -108,7 +108,7 @@ func TestNoOtherSystemSeesTheLoginOfAnAdmin(t *testing.T) {
 	}
 }
 
-// TestWhoArrivesTwiceIsOne: somebody has taken the name, or its external ID, while the other system was asked.
+// TestWhoArrivesTwiceIsOne: somebody has taken the name while the other system was asked.
 func TestWhoArrivesTwiceIsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		password string // of the account that was made meanwhile

@@ -116,6 +116,9 @@ func imports() []Mutant {
 			Name: "hook: errors repeat what it sends", File: hook + "/failure.go",
 			Old: "return f.what }", New: "return f.cause.Error() }", Package: hook, Test: "^TestNoErrorRepeats",
 		}, {
+			Name: "hook: a double external ID is a fault of the database", File: "internal/store/sqlstore/users.go",
+			Old: `user.ExternalID != "" && db.Where`, New: "false && db.Where", Package: "internal/store/sqlstore", Test: "^TestAnExternalIDOfAnother",
+		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {
