@@ -119,6 +119,9 @@ func imports() []Mutant {
 			Name: "hook: a double external ID is a fault of the database", File: "internal/store/sqlstore/users.go",
 			Old: `user.ExternalID != "" && db.Where`, New: "false && db.Where", Package: "internal/store/sqlstore", Test: "^TestAnExternalIDOfAnother",
 		}, {
+			Name: "imports: bad first lines lose the file", File: "internal/edge/cli/importlines.go",
+			Old: "for len(lines) < mostSpoilt {", New: "for len(lines) < 1 {", Package: "internal/edge/cli", Test: "^TestLinesOfAFile$",
+		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {
