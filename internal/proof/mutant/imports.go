@@ -122,6 +122,9 @@ func imports() []Mutant {
 			Name: "imports: bad first lines lose the file", File: "internal/edge/cli/importlines.go",
 			Old: "for len(lines) < mostSpoilt {", New: "for len(lines) < 1 {", Package: "internal/edge/cli", Test: "^TestLinesOfAFile$",
 		}, {
+			Name: "hook: null opens an account", File: hook + "/answer.go",
+			Old: "|| hasNull(members)", New: "", Package: hook, Test: "^TestAnswers$",
+		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {

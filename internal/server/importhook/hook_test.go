@@ -397,6 +397,7 @@ func TestAnswers(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `"right"`, `{"result":"Right"}`, `{"Result":"right"}`, `{"result":"wrong","result":"right"}`, `{"result":"right","admin":true}`,
 		`{"result":"right","role":"User"}`, `{"result":"right","username":"!"}`, `{"result":"right","external_id":" 7"}`, `{"result":"right","disabled":"yes"}`,
+		`null`, `{"result":null}`, `{"result":"right","disabled":null}`, `{"result":"right","role":null}`, `{"result":"right","external_id":null}`, `{"result":"right","username":null}`, `{"result":"wrong","disabled":null}`,
 		`{"result":true}`, "{\"result\":\"right\",\"external_id\":\"\xff\"}", `{"result":"right"} x`,
 	} {
 		if got, err := parse([]byte(text), "ada"); err == nil {
