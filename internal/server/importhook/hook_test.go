@@ -253,7 +253,9 @@ func TestDeadSystemIsLeftAlone(t *testing.T) {
 // TestOnlyASystemThatDoesNotWorkIsLeftAlone: an answer that is none says nothing of the next question. It may be one
 // that a stranger has brought about, by what was typed.
 func TestOnlyASystemThatDoesNotWorkIsLeftAlone(t *testing.T) {
-	status := func(code int) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) } }
+	status := func(code int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		alone  bool
