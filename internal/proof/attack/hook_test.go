@@ -88,7 +88,7 @@ func TestALyingHookMakesOnlyUsers(t *testing.T) {
 	}
 	for _, text := range []string{`{"result":"right","role":"admin"}`, `{"result":"right","username":"alice"}`, `{"result":"right","result":"right"}`, `right`} {
 		says(text)
-		if a := try("mallory"); a.status != http.StatusServiceUnavailable {
+		if a := try("mallory"); a.status != http.StatusServiceUnavailable || strings.Contains(a.body, "token") {
 			t.Errorf("%s: %d %s", text, a.status, a.body)
 		}
 	}
