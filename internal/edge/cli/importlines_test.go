@@ -61,7 +61,7 @@ func TestLinesOfAFile(t *testing.T) {
 		"first line not UTF-8": {"{\"username\":\"\xff\"}\n" + `{"username":"bob"}`, []string{"1 bad: must be text in UTF-8", "2 bob||||false|0"}},
 		"first line too long":  {`{"username":"` + long + "\"}\n\n" + `{"username":"bob"}`, []string{"1 bad: must have at most 65536 bytes", "3 bob||||false|0"}},
 		"first line garbage":   {"\"username\": \"ada\"}\n" + `{"username":"bob"}`, []string{"1 bad: is neither an object of JSON nor a header of CSV", "2 bob||||false|0"}},
-		"first lines garbage":  {"\xff\n# users\n\n[]\nname\n" + `{"username":"bob"}` + "\nusername\n", []string{"1 bad: must be text in UTF-8",
+		"first lines garbage": {"\xff\n# users\n\n[]\nname\n" + `{"username":"bob"}` + "\nusername\n", []string{"1 bad: must be text in UTF-8",
 			"2 bad: is not one object of JSON",
 			"4 bad: is not one object of JSON", "5 bad: is not one object of JSON", "6 bob||||false|0",
 			"7 bad: is not one object of JSON"}},
