@@ -2,24 +2,23 @@ package account
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
 // An Elsewhere is another system, which knows passwords of people who have none here.
 //
-// Ask asks it once, for a bounded time. If it was not asked, the error is [ErrUndecided];
-// after any other error it may have compared the password, and the attempt is a guess. Both
-// wrap [ErrElsewhere].
-//
-// Pass takes as long as a question whose answer is "wrong", and asks nothing. It fails with
-// [ErrElsewhere] where a question would because so many are asked at once. Both may be called
-// concurrently, and end early with ctx.
+// Ask asks it once, for a bounded time, and ends early with ctx. An error means that it has not said
+// whether the password is right, and is [ErrElsewhere] unless ctx has ended. The attempt is a guess all the same: the
+// password may have been compared there, and for all names of which it is not asked it was
+// compared here. Ask may be called concurrently.
 type Elsewhere interface {
 	Ask(ctx context.Context, by Asker, q Question) (Said, error)
-	Pass(ctx context.Context, by Asker) error
 }
 
 // A Question is whether a password is that of the user with that name. It cannot print the
@@ -44,6 +43,10 @@ type Said struct {
 // say so. Trying again later helps.
 var ErrElsewhere = errors.New("another system has to say whether the password is right, and does not")
 
+// ErrOtherPerson is an [ErrElsewhere] that only an operator can mend: the other system says that the
+// password is right, of a person who is another user here than the one of that name.
+var ErrOtherPerson = fmt.Errorf("%w: its external ID is not that of the user with this name here", ErrElsewhere)
+
 // An Arrival says what is to be written of a user whose password another system accepted.
 type Arrival uint8
 
@@ -54,35 +57,62 @@ const (
 	ArrivesHere                // the hash, of a row without one
 )
 
-// asked is a question under way, or the time of one.
-type asked struct {
-	name   string
-	leave  context.CancelFunc
-	answer <-chan answered
-}
-
-type answered struct {
-	Said
-	err error
-}
-
-// ask begins to ask about a name beside the comparison of the password, so that an
-// unknown name takes as long as the longer of the two. A name of which nobody is asked
-// takes that time, too: see [Elsewhere.Pass].
-func (s *Service) ask(ctx context.Context, by Asker, name string, u *User, p Password) *asked {
-	ctx, leave := context.WithCancel(ctx)
-	to := make(chan answered, 1)
-	known, q := knownElsewhere(name, u, p), Question{name, u.ExternalID, p} // u changes meanwhile
-	go func() {
-		var a answered
-		if known {
-			a.Said, a.err = s.Elsewhere.Ask(ctx, by, q)
-		} else {
-			a.err = s.Elsewhere.Pass(ctx, by)
+// elsewhere asks another system about a password that is not known here, and returns the
+// user as it is to be written. It asks after the password was compared here, so the right password of an
+// account waits for nobody, and what had no place in the pool was not asked about.
+//
+// Each name that is refused was asked about, or a made-up one in its place. So a refusal has the same time, the
+// same load of the other system and the same failures, whether or not there is an account.
+func (s *Service) elsewhere(ctx context.Context, by Asker, name string, u User, p Password) (User, error) {
+	if u.ID != 0 {
+		name = u.Username // whichever of the names was typed
+	}
+	known, q := knownElsewhere(name, &u, p), Question{name, u.ExternalID, p}
+	if !known {
+		q = madeUp(name, p)
+	}
+	a, err := s.Elsewhere.Ask(ctx, by, q)
+	switch {
+	case err != nil:
+		return u, err
+	case !known || !a.Right:
+		return u, ErrWrong
+	case a.Disabled:
+		return u, ErrDisabled
+	case u.ID != 0 && a.ExternalID != u.ExternalID:
+		// The name belongs to one person here and to another there.
+		return u, Undecided(ErrOtherPerson)
+	}
+	phc, err := s.Hasher.Hash(ctx, Asker{Network: by.Network, Known: true}, p)
+	if err != nil {
+		return u, Undecided(err)
+	}
+	u.Arrival, u.PasswordHash, u.UpdatedAt = ArrivesHere, phc, s.Now().UTC().Truncate(time.Millisecond)
+	u.ImportedVersion = 1 // whatever the rules for new passwords are
+	if u.ID == 0 {
+		u.Arrival, u.Username, u.Role, u.ExternalID, u.PasswordVersion, u.CreatedAt = ArrivesNew, name, RoleUser, a.ExternalID, 1, u.UpdatedAt
+		u.CountedByID = true
+		if u.ID, err = s.IDs.Next(ctx); err != nil {
+			return User{}, Undecided(err)
 		}
-		to <- a
-	}()
-	return &asked{name, leave, to}
+	}
+	return u, nil
+}
+
+// madeUp is a question about a name that nobody has, with nothing of what was typed but how long the characters of the password
+// are, and what is behind the @ of the name: another system may treat these in another way.
+func madeUp(name string, p Password) Question {
+	made := strings.ToLower(rand.Text())
+	if at := strings.LastIndexByte(name, '@'); at >= 0 {
+		made += name[at:]
+	}
+	shape := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return r
+		}
+		return [...]rune{1: 'x', 2: 'é', 3: '中', 4: '🔑'}[utf8.RuneLen(r)]
+	}, p.spelled(true))
+	return Question{Username: made, password: NewPassword(shape)}
 }
 
 // knownElsewhere reports whether another system is asked about a name. It is asked about
@@ -101,34 +131,4 @@ func knownElsewhere(name string, u *User, p Password) bool {
 		return err == nil
 	}
 	return u.PasswordHash.IsZero() && u.ExternalID != "" && u.PasswordVersion == 1 && u.Role == RoleUser && !u.Disabled()
-}
-
-// said waits for what was asked about a password that is not known here, and returns the
-// user as it is to be written. [ErrWrong] is the answer for all names of which nobody was asked.
-func (s *Service) said(ctx context.Context, by Asker, q *asked, u User, p Password) (User, error) {
-	a := <-q.answer
-	switch {
-	case a.err != nil:
-		return u, a.err
-	case !a.Right:
-		return u, ErrWrong
-	case a.Disabled:
-		return u, ErrDisabled
-	case u.ID != 0 && a.ExternalID != u.ExternalID:
-		// The name belongs to one person here and to another there.
-		return u, Undecided(fmt.Errorf("%w: it has another external ID for this name", ErrElsewhere))
-	}
-	phc, err := s.Hasher.Hash(ctx, Asker{Network: by.Network, Known: true}, p)
-	if err != nil {
-		return u, Undecided(err)
-	}
-	u.Arrival, u.PasswordHash, u.UpdatedAt = ArrivesHere, phc, s.Now().UTC().Truncate(time.Millisecond)
-	u.ImportedVersion = 1 // whatever the rules for new passwords are
-	if u.ID == 0 {
-		u.Arrival, u.Username, u.Role, u.ExternalID, u.PasswordVersion, u.CreatedAt = ArrivesNew, q.name, RoleUser, a.ExternalID, 1, u.UpdatedAt
-		if u.ID, err = s.IDs.Next(ctx); err != nil {
-			return User{}, Undecided(err)
-		}
-	}
-	return u, nil
 }

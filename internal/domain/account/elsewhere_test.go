@@ -1,3 +1,4 @@
+//nolint:forbidigo // every Sleep is in a synctest bubble, where time is the test's own
 package account_test
 
 import (
@@ -5,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,24 +16,21 @@ import (
 
 // elsewhere is another system. It notes who was asked about.
 type elsewhere struct {
-	said   account.Said
-	err    error                           // of Ask
-	pass   func(ctx context.Context) error // nil returns at once
-	asked  []account.Question
-	passed atomic.Int64
+	said  account.Said
+	err   error  // of Ask
+	work  func() // before each answer, if set
+	mu    sync.Mutex
+	asked []account.Question
 }
 
 func (e *elsewhere) Ask(_ context.Context, _ account.Asker, q account.Question) (account.Said, error) {
+	e.mu.Lock()
 	e.asked = append(e.asked, q)
-	return e.said, e.err
-}
-
-func (e *elsewhere) Pass(ctx context.Context, _ account.Asker) error {
-	e.passed.Add(1)
-	if e.pass != nil {
-		return e.pass(ctx)
+	e.mu.Unlock()
+	if e.work != nil {
+		e.work()
 	}
-	return nil
+	return e.said, e.err
 }
 
 func withElsewhere(t *testing.T) (*account.Service, *elsewhere) {
@@ -72,7 +70,7 @@ func TestOnlyStrangersAndImportedUsersAreAskedAbout(t *testing.T) {
 	outside(t, s, "gone", func(u *account.User) { u.DisabledAt = now })
 	for _, c := range []struct {
 		name, password string
-		asked          int
+		asked          int // 0: about a made-up name
 	}{
 		{"Nobody", goodPassword, 1}, {"imported", goodPassword, 1}, {"nobody", "tïny", 1},
 		{"native", "not the password", 0}, {"foreign", "not the password", 0}, {"invited", goodPassword, 0}, {"changed", goodPassword, 0},
@@ -80,15 +78,17 @@ func TestOnlyStrangersAndImportedUsersAreAskedAbout(t *testing.T) {
 		{"no such\x00name", goodPassword, 0}, {"nobody", "", 0}, {"nobody", "\xff", 0},
 	} {
 		e.asked = nil
-		e.passed.Store(0)
 		u, err := authenticate(s, t.Context(), account.Asker{}, c.name, account.NewPassword(c.password))
-		if len(e.asked) != c.asked || e.passed.Load() != int64(1-c.asked) || (err == nil) != (c.asked == 1) || err != nil && !errors.Is(err, account.ErrWrong) {
-			t.Errorf("%q, %q: asked %d times, passed %d times, %v", c.name, c.password, len(e.asked), e.passed.Load(), err)
-		}
-		if c.asked == 0 {
-			continue
+		if len(e.asked) != 1 || (err == nil) != (c.asked == 1) || err != nil && !errors.Is(err, account.ErrWrong) {
+			t.Fatalf("%q, %q: asked %d times, %v", c.name, c.password, len(e.asked), err)
 		}
 		q := e.asked[0]
+		if c.asked == 0 {
+			if len(q.Username) < 26 || q.ExternalID != "" || c.password != "" && q.Reveal() == c.password || u.ID != 0 {
+				t.Errorf("%q, %q: asked about %q, %q", c.name, c.password, q.Username, q.Reveal())
+			}
+			continue
+		}
 		if q.Username != strings.ToLower(c.name) || q.Reveal() != c.password || strings.Contains(fmt.Sprintf("%v %+v %#v", q, q, q), c.password) {
 			t.Errorf("asked about %+v", q)
 		}
@@ -118,7 +118,8 @@ func TestWhatAnotherSystemDecides(t *testing.T) {
 		"wrong":              {"nobody", account.Said{ExternalID: "7"}, nil, account.ErrWrong, false},
 		"disabled there":     {"nobody", account.Said{Right: true, Disabled: true}, nil, account.ErrDisabled, false},
 		"no answer":          {"nobody", account.Said{Right: true}, lost, account.ErrElsewhere, false},
-		"not asked":          {"nobody", account.Said{}, account.Undecided(lost), account.ErrElsewhere, true},
+		"no answer, native":  {"native", account.Said{Right: true}, lost, account.ErrElsewhere, false},
+		"right, native":      {"native", account.Said{Right: true, ExternalID: "7"}, nil, account.ErrWrong, false},
 		"wrong here":         {"imported", account.Said{ExternalID: "7"}, nil, account.ErrWrong, false},
 		"another person":     {"imported", account.Said{Right: true, ExternalID: "8"}, nil, account.ErrElsewhere, true},
 		"nobody knows":       {"imported", account.Said{Right: true}, nil, account.ErrElsewhere, true},
@@ -126,53 +127,71 @@ func TestWhatAnotherSystemDecides(t *testing.T) {
 	} {
 		s, e := withElsewhere(t)
 		outside(t, s, "imported", nil)
+		register(t, s, "native")
 		e.said, e.err = c.said, c.err
-		u, err := authenticate(s, t.Context(), account.Asker{}, c.user, account.NewPassword(goodPassword))
-		if !errors.Is(err, c.want) || errors.Is(err, account.ErrUndecided) != c.undecided || (name == "wrong" || name == "wrong here") != errors.Is(err, account.ErrWrong) || u.ID != 0 {
+		u, err := authenticate(s, t.Context(), account.Asker{}, c.user, account.NewPassword("another "+goodPassword))
+		if !errors.Is(err, c.want) || errors.Is(err, account.ErrUndecided) != c.undecided || errors.Is(c.want, account.ErrWrong) != errors.Is(err, account.ErrWrong) || u.ID != 0 {
 			t.Errorf("%s: %+v, %v", name, u, err)
 		}
 	}
 }
 
-// TestRefusalTakesTheTimeOfAnAnswer: a wrong password of an account is refused when a question could have
-// been answered, and in the same way if none could have been asked; nobody else waits, and who
+// TestRefusalTakesTheTimeOfAnAnswer: whatever the load of the other system is at the moment, a wrong password of an account waits as
+// long as that of a name that nobody has, in the same queue. The right one waits for nobody, and who
 // waits takes no hash from others.
 func TestRefusalTakesTheTimeOfAnAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, e := withElsewhere(t)
 		s.Hasher = account.NewCheapHasher(t, account.CheapParams, 1, 0)
 		register(t, s, "alice")
-		full := fmt.Errorf("%w: full", account.ErrElsewhere)
-		e.pass = func(context.Context) error { return full }
-		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, full) || errors.Is(err, account.ErrWrong) || errors.Is(err, account.ErrUndecided) {
-			t.Errorf("without a place: %v", err)
+		queue := make(chan struct{}, 1) // it answers one question after another, each in a second
+		e.work = func() {
+			queue <- struct{}{}
+			time.Sleep(time.Second)
+			<-queue
 		}
-		var left atomic.Int64
-		e.pass = func(ctx context.Context) error {
-			select {
-			case <-time.After(time.Second):
-			case <-ctx.Done():
-				left.Add(1)
+		for _, burst := range []int{0, 7} {
+			var took []time.Duration
+			for _, name := range []string{"alice", "nobody"} {
+				var all sync.WaitGroup
+				for i := range burst {
+					all.Go(func() {
+						_, _ = authenticate(s, t.Context(), account.Asker{}, fmt.Sprint("made.up.", i), account.NewPassword("wrong"))
+					})
+					synctest.Wait()
+				}
+				began := time.Now()
+				if name == "alice" {
+					if _, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword(goodPassword)); err != nil || time.Since(began) != 0 {
+						t.Errorf("the right password: %v after %v", err, time.Since(began))
+					}
+				}
+				if _, err := authenticate(s, t.Context(), account.Asker{}, name, account.NewPassword("wrong")); !errors.Is(err, account.ErrWrong) {
+					t.Error(err)
+				}
+				took = append(took, time.Since(began))
+				all.Wait()
 			}
-			return nil
-		}
-		began, refused := time.Now(), make(chan error, 1)
-		go func() {
-			_, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword("wrong"))
-			refused <- err
-		}()
-		synctest.Wait() // it has compared, and would hold the only place
-		if _, err := authenticate(s, t.Context(), account.Asker{}, "alice", account.NewPassword(goodPassword)); err != nil || time.Since(began) != 0 {
-			t.Errorf("the right password: %v after %v", err, time.Since(began))
-		}
-		synctest.Wait()
-		if left.Load() != 1 {
-			t.Error("the question of the right password is not over")
-		}
-		if err := <-refused; !errors.Is(err, account.ErrWrong) || time.Since(began) != time.Second {
-			t.Errorf("%v after %v", err, time.Since(began))
+			if took[0] != took[1] || took[0] != time.Duration(burst+1)*time.Second {
+				t.Errorf("behind %d questions: %v", burst, took)
+			}
 		}
 	})
+}
+
+// TestMadeUpNameIsLikeTheOther, as far as another system may treat names and passwords in different ways, and is another each time.
+func TestMadeUpNameIsLikeTheOther(t *testing.T) {
+	s, e := withElsewhere(t)
+	register(t, s, "ada@old.example.org")
+	for range 2 {
+		if _, err := authenticate(s, t.Context(), account.Asker{}, "ada@old.example.org", account.NewPassword("p\x00é€😀 7")); !errors.Is(err, account.ErrWrong) {
+			t.Error(err)
+		}
+	}
+	a, b := e.asked[0], e.asked[1]
+	if a.Username == b.Username || !strings.HasSuffix(a.Username, "@old.example.org") || strings.Contains(a.Username, "ada@") || a.Reveal() != "x\x00é中🔑xx" {
+		t.Errorf("%q %q, %q", a.Username, b.Username, a.Reveal())
+	}
 }
 
 // TestAFirstLoginOfAForeignHashAsksNobody, while its hash is replaced. It is for the race detector, too.
@@ -186,14 +205,15 @@ func TestAFirstLoginOfAForeignHashAsksNobody(t *testing.T) {
 	}
 }
 
-// TestBusyEndsTheQuestion: what is not compared here is not waited for there.
-func TestBusyEndsTheQuestion(t *testing.T) {
+// TestWhatHasNoHashAsksNobody: an attempt that is given back because the pool has no place has asked nobody, whoever it is about.
+func TestWhatHasNoHashAsksNobody(t *testing.T) {
 	s, e := withElsewhere(t)
 	register(t, s, "alice")
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	e.pass = func(ctx context.Context) error { <-ctx.Done(); return nil }
-	if _, err := authenticate(s, ctx, account.Asker{}, "alice", account.NewPassword("wrong")); !errors.Is(err, account.ErrBusy) {
-		t.Error(err)
+	for _, name := range []string{"alice", "nobody"} {
+		if _, err := authenticate(s, ctx, account.Asker{}, name, account.NewPassword("wrong")); !errors.Is(err, account.ErrBusy) || !errors.Is(err, account.ErrUndecided) || len(e.asked) != 0 {
+			t.Errorf("%s: %v, asked %d times", name, err, len(e.asked))
+		}
 	}
 }

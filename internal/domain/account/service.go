@@ -120,15 +120,10 @@ func (s *Service) Authenticate(ctx context.Context, by Asker, f Found, p Passwor
 		return User{}, fmt.Errorf("account: authenticate: %w", ErrWrong)
 	}
 	u := f.User
-	var elsewhere *asked
-	if s.Elsewhere != nil && !by.HereOnly {
-		elsewhere = s.ask(ctx, by, f.Name, &u, p)
-		defer elsewhere.leave()
-	}
 	// The zero User of an unknown name has no password, and is refused as such.
 	rehash, err := s.verify(ctx, by, f.Name, u, p)
-	if elsewhere != nil && errors.Is(err, ErrWrong) {
-		u, err = s.said(ctx, by, elsewhere, u, p)
+	if s.Elsewhere != nil && !by.HereOnly && errors.Is(err, ErrWrong) {
+		u, err = s.elsewhere(ctx, by, f.Name, u, p)
 	}
 	if err == nil && u.Disabled() {
 		err = ErrDisabled

@@ -33,7 +33,7 @@ func (s *Service) arrive(ctx context.Context, c *Client, by account.Asker, u acc
 		}
 		user, err := s.Accounts.Authenticate(ctx, by, f, in.Password)
 		if err == nil && user.Arrival != account.ArrivesNot {
-			err = account.Undecided(fmt.Errorf("login: %w: its external ID is that of another user here", account.ErrElsewhere))
+			err = account.Undecided(fmt.Errorf("login: %w: its user has changed meanwhile", account.ErrElsewhere))
 		}
 		return user, err
 	}

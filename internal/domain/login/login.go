@@ -55,6 +55,10 @@ func (s *Service) Login(ctx context.Context, c *Client, in Credentials) (Begun, 
 		if err == nil && user.Arrival != account.ArrivesNot {
 			user, err = s.arrive(ctx, c, by, user, in)
 		}
+		if errors.Is(err, account.ErrOtherPerson) {
+			n, _ := refusal(c, err)
+			s.Log.WarnContext(ctx, "the import hook knows a person by another external ID, or by another name, than here; compare this user with the other system", "user_id", n.Target.ID, "err", err)
+		}
 		if err != nil {
 			return account.User{}, err
 		}

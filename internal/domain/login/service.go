@@ -45,7 +45,8 @@ type Newcomers interface {
 
 // Users are the rows of the accounts. What changes one writes its events in the same
 // transaction. Create and CreateFirstAdmin return [account.ErrExists] if the name is
-// taken, CreateFirstAdmin [account.ErrHasAdmin] if there is an admin. ResetPassword
+// taken, CreateFirstAdmin [account.ErrHasAdmin] if there is an admin. Create returns [account.ErrOtherPerson] if
+// another user has the external ID. ResetPassword
 // sets a new password and ends the login of its user in one step; it returns
 // [account.ErrStale] if the password is not of that version.
 type Users interface {

@@ -75,13 +75,36 @@ func (f *importFile) next() (text []byte, bad error, ok bool) {
 	}
 }
 
+// mostSpoilt is how many bad lines may be before the first that can be read.
+const mostSpoilt = 100
+
+// spoilt are the bad lines at the beginning of a file of JSON, of which the first is bad because of err. It leaves the line
+// after them as the next. A file of CSV with a bad header is none: a field that is an object of JSON has quotes around it.
+func (f *importFile) spoilt(err error) (lines []operator.Incoming, next []byte, ok bool) {
+	for len(lines) < mostSpoilt {
+		lines = append(lines, operator.Incoming{Line: f.line, Bad: err})
+		text, bad, more := f.next()
+		switch {
+		case !more:
+			return nil, nil, false
+		case bad != nil:
+			err = bad
+			continue
+		}
+		if _, err = readJSONLine(text); err == nil {
+			return lines, text, true
+		}
+	}
+	return nil, nil, false
+}
+
 // lines are the users of the file, each with the number of its line. A header that cannot be
-// used is an error, unless an object of JSON is on the next line: then the file is one of JSON, whose first line is
-// bad.
+// used is an error, unless the first line that can be read is an object of JSON: then the file is one of JSON, and the lines
+// before it are bad.
 func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 	first, bad, ok := f.next()
 	read, within := readJSONLine, func() bool { return false }
-	var spoilt *operator.Incoming
+	var spoilt []operator.Incoming
 	switch {
 	case f.err != nil:
 		return nil, f.err
@@ -94,10 +117,10 @@ func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 			header, err = readCSVHeader(first)
 		}
 		if err != nil {
-			if first, bad, ok = f.next(); f.err != nil || !ok || bad != nil || first[0] != '{' {
-				return nil, fmt.Errorf("line %d: %w", line, err)
+			if spoilt, first, ok = f.spoilt(err); !ok {
+				return nil, cmp.Or(f.err, fmt.Errorf("line %d: %w", line, err))
 			}
-			spoilt = &operator.Incoming{Line: line, Bad: err}
+			bad = nil
 			break
 		}
 		// Within a quoted field that has an end of a line stands what somebody has typed in the other
@@ -112,8 +135,10 @@ func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 		first, bad, ok = f.next()
 	}
 	return func(yield func(operator.Incoming) bool) {
-		if spoilt != nil && !yield(*spoilt) {
-			return
+		for _, in := range spoilt {
+			if !yield(in) {
+				return
+			}
 		}
 		for text, bad, ok := first, bad, ok; ok; text, bad, ok = f.next() {
 			if within() {

@@ -61,6 +61,10 @@ func TestLinesOfAFile(t *testing.T) {
 		"first line not UTF-8": {"{\"username\":\"\xff\"}\n" + `{"username":"bob"}`, []string{"1 bad: must be text in UTF-8", "2 bob||||false|0"}},
 		"first line too long":  {`{"username":"` + long + "\"}\n\n" + `{"username":"bob"}`, []string{"1 bad: must have at most 65536 bytes", "3 bob||||false|0"}},
 		"first line garbage":   {"\"username\": \"ada\"}\n" + `{"username":"bob"}`, []string{"1 bad: is neither an object of JSON nor a header of CSV", "2 bob||||false|0"}},
+		"first lines garbage": {"\xff\n# users\n\n[]\nname\n" + `{"username":"bob"}` + "\nusername\n", []string{"1 bad: must be text in UTF-8",
+			"2 bad: is not one object of JSON",
+			"4 bad: is not one object of JSON", "5 bad: is not one object of JSON", "6 bob||||false|0",
+			"7 bad: is not one object of JSON"}},
 		"a record in a quoted field": {"username,hash,disabled\n\"x\n\nevil,h,0\ny\",h,0\nbob,h,0\n\"" + long + "\nevil,h,0\n\",h,0\n\"z\"\"\",h,0",
 			[]string{"2 bad: " + quoted, "4 bad: " + quoted, "5 bad: " + quoted, "6 bob||h||false|0", "7 bad: must have at most 65536 bytes", "8 bad: " + quoted, "9 bad: " + quoted, "10 z\"||h||false|0"}},
 		"bad CSV": {"username,hash,disabled\nada,h\"x\"\nbob,h,0\neve,h\nmal,h,maybe\n" + long + ",h,0\nzoe,h,",
@@ -73,7 +77,7 @@ func TestLinesOfAFile(t *testing.T) {
 			t.Errorf("%s: %v\n got %q\nwant %q", name, err, got, c.want)
 		}
 	}
-	for _, header := range []string{"name\nada", "username,username\nada,bob", "external_id\n1", "[]", "\"\n", "\xff\n", long} {
+	for _, header := range []string{"name\nada", "username,username\nada,bob", "external_id\n1", "[]", "\"\n", "\xff\n", long, "name\n{x\n\"{\"\"username\"\":\"\"ada\"\"}\"", strings.Repeat("x\n", mostSpoilt+1) + `{"username":"ada"}`} {
 		if lines, err := linesOf(t, header); err == nil {
 			t.Errorf("%.20q: %q", header, lines)
 		}

@@ -5,11 +5,13 @@ package interop_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
@@ -24,14 +26,15 @@ NOBODY = {"hash": b""}
 def find(username): return USERS.get(username)
 def matches(user, password):
     print("asked", flush=True)
+    if "²" in password: raise ValueError("no hash is of it")
     return user["hash"] == kept(password)
 `
 
 const hookSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
 // TestExampleOfAHook runs the hook of docs/moving.md beside a real deployment: people move at their
-// first login and are not asked about again, others do not, and without the hook nothing is
-// decided about those who have not moved.
+// first login and are not asked about again, others do not, and without the hook nobody
+// hears that a password is wrong, whoever it is of.
 func TestExampleOfAHook(t *testing.T) {
 	t.Parallel()
 	dir, port := t.TempDir(), testenv.FreePort(t)
@@ -64,10 +67,10 @@ func TestExampleOfAHook(t *testing.T) {
 		err            string
 		asked          int
 	}{
-		{"Ada@old.example.org", password, "<nil>", 1}, {"ada@old.example.org", password, "<nil>", 0}, {"ada@old.example.org", "wrong", "status 401", 0},
+		{"Ada@old.example.org", password, "<nil>", 1}, {"ada@old.example.org", password, "<nil>", 0}, {"ada@old.example.org", "wrong", "status 401", 1},
 		{"bob", "wrong", "status 401", 1}, {"bob", short, "<nil>", 1}, {"bob", short, "<nil>", 0},
 		{"gone", password, "status 403", 1}, {"gone", "wrong", "status 401", 1}, {"nobody", password, "status 401", 1},
-		{"waiting", short, "<nil>", 1}, {"waiting", short, "<nil>", 0}, {"alice", "wrong", "status 401", 0},
+		{"waiting", short, "<nil>", 1}, {"waiting", short, "<nil>", 0}, {"alice", "wrong", "status 401", 1},
 	} {
 		before := asked()
 		_, err := loginWith(t.Context(), s.base, c.name, c.password)
@@ -75,10 +78,32 @@ func TestExampleOfAHook(t *testing.T) {
 			t.Errorf("%s: %v, asked %d times", c.name, err, got)
 		}
 	}
+	// What a stranger types and sends has it left alone by nobody.
+	for _, name := range []string{"nobody", "alice", "nobody", "alice", "nobody", "alice"} {
+		if _, err := loginWith(t.Context(), s.base, name, "no²password"); fmt.Sprint(err) != "status 401" {
+			t.Errorf("a password that no hash is of, %s: %v", name, err)
+		}
+	}
+	for header, want := range map[string]string{
+		"Content-Length: -1": "411", "Content-Length: x": "411", "X-None: 1": "411", "Content-Length: 0": "401",
+		"Webhook-Timestamp: \xb2\r\nContent-Length: 0":                                                             "401",
+		fmt.Sprintf("Webhook-Timestamp: %d\r\nWebhook-Signature: v1,\xe9\r\nContent-Length: 0", time.Now().Unix()): "401",
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n\r\n", header)
+		answer, err := io.ReadAll(conn)
+		if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 "+want) {
+			t.Errorf("%q: %q, %v", header, answer, err)
+		}
+		_ = conn.Close()
+	}
 	stop()
-	for name, want := range map[string]string{"nobody": "status 503", "ada@old.example.org": "<nil>"} {
-		if _, err := loginWith(t.Context(), s.base, name, password); fmt.Sprint(err) != want {
-			t.Errorf("without the hook, %s: %v", name, err)
+	for _, c := range []struct{ name, password, want string }{{"nobody", password, "status 503"}, {"alice", "wrong", "status 503"}, {"ada@old.example.org", password, "<nil>"}} {
+		if _, err := loginWith(t.Context(), s.base, c.name, c.password); fmt.Sprint(err) != c.want {
+			t.Errorf("without the hook, %s: %v", c.name, err)
 		}
 	}
 	kept := s.run(t, "user", "export", "--with-hashes", "--yes")

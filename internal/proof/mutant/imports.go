@@ -69,10 +69,19 @@ func imports() []Mutant {
 			Old: "case u.ID != 0 && a.ExternalID != u.ExternalID:", New: "case false:", Package: account, Test: "^TestWhatAnotherSystemDecides$",
 		}, {
 			Name: "hook: no answer is a wrong password", File: account + "/elsewhere.go",
-			Old: "return u, a.err", New: "return u, ErrWrong", Package: account, Test: "^TestWhatAnotherSystemDecides$",
+			Old: "case err != nil:\n\t\treturn u, err\n\tcase !known", New: "case err != nil:\n\t\treturn u, ErrWrong\n\tcase !known", Package: account, Test: "^TestWhatAnotherSystemDecides$",
 		}, {
 			Name: "hook: a refusal waits for nothing", File: account + "/elsewhere.go",
-			Old: "a.err = s.Elsewhere.Pass(ctx, by)", New: "_ = by", Package: account, Test: "^TestRefusalTakesTheTime",
+			Old: "q = madeUp(name, p)", New: "return u, ErrWrong", Package: account, Test: "^TestRefusalTakesTheTime",
+		}, {
+			Name: "hook: it sees wrong passwords of accounts", File: account + "/elsewhere.go",
+			Old: "if unicode.IsControl(r) {", New: "if unicode.IsControl(r) || true {", Package: account, Test: "^TestOnlyStrangersAndImported",
+		}, {
+			Name: "hook: what is busy has been asked about", File: account + "/service.go",
+			Old: "!by.HereOnly && errors.Is(err, ErrWrong) {", New: "!by.HereOnly && err != nil {", Package: account, Test: "^TestWhatHasNoHashAsksNobody$",
+		}, {
+			Name: "hook: what it has no answer to is no guess", File: account + "/elsewhere.go",
+			Old: "return u, err\n\tcase !known", New: "return u, Undecided(err)\n\tcase !known", Package: "internal/domain/login", Test: "^TestNoAnswerIsAGuess$",
 		}, {
 			Name: "hook: its answer makes an admin", File: hook + "/answer.go",
 			Old: `if a.Role != "" && a.Role != string(account.RoleUser) {`, New: "if false {", Package: hook, Test: "^TestAnswers$",
@@ -86,7 +95,7 @@ func imports() []Mutant {
 			Name: "hook: one network takes all places", File: hook + "/places.go",
 			Old: " || p.taken[network] >= mostOfNetwork", New: "", Package: hook, Test: "^TestFloodReachesTheSystem",
 		}, {
-			Name: "hook: a refusal takes no place", File: hook + "/places.go",
+			Name: "hook: a flood takes more than all places", File: hook + "/places.go",
 			Old: "if *p.all >= most ||", New: "if *p.all > 1<<20 ||", Package: hook, Test: "^TestFloodReachesTheSystem",
 		}, {
 			Name: "hook: a dead system is asked on", File: hook + "/hook.go",
@@ -97,6 +106,24 @@ func imports() []Mutant {
 		}, {
 			Name: "hook: a slow answer is waited for", File: hook + "/hook.go",
 			Old: "patience = 2 * time.Second", New: "patience = 200 * time.Second", Package: hook, Test: "^TestSlowAnswerIsNone$",
+		}, {
+			Name: "hook: connections that never begin stay", File: hook + "/hook.go",
+			Old: "TLSHandshakeTimeout: patience, MaxConnsPerHost: most,", New: "", Package: hook, Test: "^TestConnectionsThatNeverBegin",
+		}, {
+			Name: "hook: what a stranger types has it left alone", File: hook + "/hook.go",
+			Old: "if broken(err) {", New: "if err != nil {", Package: hook, Test: "^TestOnlyASystemThatDoesNotWork",
+		}, {
+			Name: "hook: errors repeat what it sends", File: hook + "/failure.go",
+			Old: "return f.what }", New: "return f.cause.Error() }", Package: hook, Test: "^TestNoErrorRepeats",
+		}, {
+			Name: "hook: a double external ID is a fault of the database", File: "internal/store/sqlstore/users.go",
+			Old: `user.ExternalID != "" && db.Where`, New: "false && db.Where", Package: "internal/store/sqlstore", Test: "^TestAnExternalIDOfAnother",
+		}, {
+			Name: "imports: bad first lines lose the file", File: "internal/edge/cli/importlines.go",
+			Old: "for len(lines) < mostSpoilt {", New: "for len(lines) < 1 {", Package: "internal/edge/cli", Test: "^TestLinesOfAFile$",
+		}, {
+			Name: "hook: null opens an account", File: hook + "/answer.go",
+			Old: "|| hasNull(members)", New: "", Package: hook, Test: "^TestAnswers$",
 		}, {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",

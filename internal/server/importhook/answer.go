@@ -20,13 +20,17 @@ type answer struct {
 // parse reads an answer about that name. Its result is "right", "wrong" or "unknown", which is as
 // wrong. With "right" it may have the external ID of the user, and say that the account is
 // disabled. The name has to be the one that was asked about, in any spelling, and the role
-// user: an answer makes no admin. Members that are not known, or there twice, are refused.
+// user: an answer makes no admin. Members that are not known, there twice, or null, are refused.
 //
 // No error repeats a part of the answer.
 func parse(text []byte, username string) (account.Said, error) {
 	var a answer
 	if err := json.Unmarshal(text, &a, json.RejectUnknownMembers(true)); err != nil {
 		return account.Said{}, errors.New("its answer is not an object of JSON with the members result, username, external_id, role and disabled")
+	}
+	var members map[string]any // of a member that is null nothing is left in a
+	if err := json.Unmarshal(text, &members); err != nil || hasNull(members) {
+		return account.Said{}, errors.New("a member of its answer is null")
 	}
 	switch a.Result {
 	case "wrong", "unknown":
@@ -47,4 +51,13 @@ func parse(text []byte, username string) (account.Said, error) {
 		return account.Said{}, errors.New("the external_id in its answer cannot be one")
 	}
 	return account.Said{Right: true, ExternalID: a.ExternalID, Disabled: a.Disabled}, nil
+}
+
+func hasNull(members map[string]any) bool {
+	for _, value := range members {
+		if value == nil {
+			return true
+		}
+	}
+	return false
 }

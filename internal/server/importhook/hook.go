@@ -17,8 +17,8 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -45,11 +45,11 @@ const (
 )
 
 // The results of a question, for a metric. Unasked is one that was not sent: the other system
-// is left alone, or too many are under way.
-const right, wrong, failed, unasked = "right", "wrong", "failed", "unasked"
+// is left alone, or too many are under way. Cancelled is one whose client left.
+const right, wrong, failed, unasked, cancelled = "right", "wrong", "failed", "unasked", "cancelled"
 
 // Results are the words for what comes of a question.
-func Results() []string { return []string{right, wrong, failed, unasked} }
+func Results() []string { return []string{right, wrong, failed, unasked, cancelled} }
 
 // Options are what a [Hook] is made of.
 type Options struct {
@@ -70,8 +70,6 @@ type Hook struct {
 	Options
 	patience time.Duration
 	places   places
-	times    times // of answers
-	late     times // of passes
 	breaker  *gobreaker.CircuitBreaker[account.Said]
 }
 
@@ -82,7 +80,11 @@ func New(o Options) *Hook {
 	h := &Hook{Options: o, patience: patience, places: newPlaces()}
 	if h.Client == nil {
 		// Of its own: no proxy of the environment sees the passwords, and no request waits for a connection of another one.
-		h.Client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true}}
+		// A connection that is begun outlives the question that began it, so it has bounds of its own.
+		h.Client = &http.Client{Transport: &http.Transport{
+			DialContext: (&net.Dialer{Timeout: patience}).DialContext, TLSHandshakeTimeout: patience, MaxConnsPerHost: most,
+			MaxIdleConnsPerHost: most, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: mostBytes, ForceAttemptHTTP2: true,
+		}}
 	}
 	h.Client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var last error
@@ -94,10 +96,11 @@ func New(o Options) *Hook {
 		// Who leaves says nothing about the other system.
 		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
 		IsSuccessful: func(err error) bool {
-			if err != nil {
+			if broken(err) {
 				last = err // under the lock of the breaker
+				return false
 			}
-			return err == nil
+			return true
 		},
 		OnStateChange: func(_ string, from, to gobreaker.State) {
 			switch {
@@ -126,8 +129,9 @@ func (h *Hook) Ask(ctx context.Context, by account.Asker, q account.Question) (a
 	switch {
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		h.Counted(unasked)
-		return said, account.Undecided(fmt.Errorf("importhook: %w: it does not answer lately", account.ErrElsewhere))
+		return said, fmt.Errorf("importhook: %w: it does not answer lately", account.ErrElsewhere)
 	case errors.Is(err, context.Canceled):
+		h.Counted(cancelled)
 		return said, fmt.Errorf("importhook: %w", err)
 	case err != nil:
 		h.Counted(failed)
@@ -139,24 +143,6 @@ func (h *Hook) Ask(ctx context.Context, by account.Asker, q account.Question) (a
 		h.Counted(wrong)
 	}
 	return said, nil
-}
-
-// Pass is [account.Elsewhere.Pass]: it takes a place for the time of one of the last answers. A busy machine wakes who
-// waits late, also who waits for an answer, so the time of an answer has that in it already: what the last
-// passes were late is taken off.
-func (h *Hook) Pass(ctx context.Context, by account.Asker) error {
-	leave, err := h.places.take(by.Network)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	wait, began := max(0, h.times.draw()-h.late.draw()), time.Now()
-	select {
-	case <-time.After(wait):
-		h.late.note(time.Since(began) - wait)
-	case <-ctx.Done():
-	}
-	return nil
 }
 
 // A body is what is sent. Nothing but the request may see it.
@@ -171,7 +157,6 @@ type body struct {
 func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.patience)
 	defer cancel()
-	began := time.Now()
 	now, id := h.Now().UTC(), "msg_"+rand.Text()
 	text, err := json.Marshal(body{q.Username, q.ExternalID, q.Reveal(), id, now.Format(time.RFC3339)})
 	if err != nil {
@@ -190,17 +175,10 @@ func (h *Hook) ask(ctx context.Context, q account.Question) (account.Said, error
 	r.Header.Set("Webhook-Signature", sign(h.Secret, id, seconds, text))
 	answer, err := h.Client.Do(r)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the URL
-		}
-		return account.Said{}, err
+		return account.Said{}, failedBy(err)
 	}
 	defer func() { _ = answer.Body.Close() }()
-	said, err := read(answer, q.Username)
-	if err == nil && !said.Right {
-		h.times.note(time.Since(began)) // that of a "right" is longer anyway: a hash and a row follow
-	}
-	return said, err
+	return read(answer, q.Username)
 }
 
 // read reads the whole answer, so that the connection is used again.
@@ -209,7 +187,9 @@ func read(answer *http.Response, username string) (account.Said, error) {
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes+1))
 	switch {
 	case err != nil:
-		return account.Said{}, err
+		return account.Said{}, failedBy(err)
+	case answer.StatusCode >= http.StatusInternalServerError:
+		return account.Said{}, &failure{what: fmt.Sprintf("it answers with status %d", answer.StatusCode)}
 	case answer.StatusCode != http.StatusOK:
 		return account.Said{}, fmt.Errorf("it answers with status %d", answer.StatusCode)
 	case kind != "application/json":

@@ -2,15 +2,13 @@ package importhook
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/netip"
 	"sync"
-	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
-// places are those of questions under way, and of what takes as long.
+// places are those of questions under way.
 type places struct {
 	mu    *sync.Mutex
 	taken map[netip.Prefix]int
@@ -21,9 +19,7 @@ func newPlaces() places {
 	return places{mu: new(sync.Mutex), taken: make(map[netip.Prefix]int), all: new(int)}
 }
 
-// take takes a place until leave is called, or fails with [account.ErrElsewhere]. That is not
-// [account.ErrUndecided], although nothing was asked: a name that nobody is asked about is
-// refused in the same way, and its password was compared.
+// take takes a place until leave is called, or fails with [account.ErrElsewhere].
 func (p places) take(network netip.Prefix) (leave func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,28 +36,4 @@ func (p places) take(network netip.Prefix) (leave func(), err error) {
 			delete(p.taken, network)
 		}
 	}, nil
-}
-
-// times are the last ones of a kind.
-type times struct {
-	mu   sync.Mutex
-	last [64]time.Duration
-	n    int
-}
-
-func (t *times) note(took time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.last[t.n%len(t.last)] = took
-	t.n++
-}
-
-// draw is one of them, or 0 if there is none.
-func (t *times) draw() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.n == 0 {
-		return 0
-	}
-	return t.last[rand.IntN(min(t.n, len(t.last)))] //nolint:gosec // a time, and no secret
 }

@@ -172,7 +172,7 @@ func (m *Metrics) ServiceKeys(results, scopes []string) func(result, scope strin
 // is asked at present. Call it once, and only if there is one.
 func (m *Metrics) ImportHook(results []string, answers func() bool) func(result string) {
 	c := m.counters("result", "flakepass_import_hook_questions_total",
-		"Questions to the import hook of this instance, by result: right, wrong, failed (no answer that can be used), or unasked (it is left alone, or too many are under way). Only where there is one.", results...)
+		"Questions to the import hook of this instance, by result: right, wrong, failed (no answer that can be used), unasked (it is left alone, or too many are under way), or cancelled (the client left). Questions about made-up names are among them. Only where there is one.", results...)
 	m.gauge("flakepass_import_hook_answers", "1 while the import hook is asked, 0 while this instance leaves it alone because it did not answer. Only where there is one.", func() float64 {
 		if answers() {
 			return 1

@@ -3,9 +3,11 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -34,8 +36,6 @@ func (o *oldSystem) Ask(context.Context, account.Asker, account.Question) (accou
 	o.together.Wait()
 	return account.Said{Right: true, ExternalID: o.externalID}, nil
 }
-
-func (*oldSystem) Pass(context.Context, account.Asker) error { return nil }
 
 // unlimited counts nothing.
 type unlimited struct{ login.Attempts }
@@ -101,6 +101,41 @@ func TestTenLoginsOfOneNameMakeOneUser(t *testing.T) {
 		}
 		if n := w.number(t, "SELECT COUNT(*) FROM users WHERE username IN ('newcomer', 'imported')"); n != 2 {
 			t.Errorf("%d users", n)
+		}
+	})
+}
+
+// TestAnExternalIDOfAnotherUserIsSaid: the other system calls somebody by another name than this one does, or another
+// person by the same name. Nobody logs in, and the log says whose row an operator has to look at.
+func TestAnExternalIDOfAnotherUserIsSaid(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		var log bytes.Buffer
+		old, began := &oldSystem{}, &opens{ids: map[idworker.ID]int{}}
+		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
+		own := &login.Service{Accounts: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
+			Log: slog.New(slog.NewJSONHandler(&log, nil))}
+		ids := map[string]idworker.ID{}
+		for name, externalID := range map[string]string{"present": "7", "other": "8"} {
+			u := account.User{ID: w.ids.next(0), Username: name, ExternalID: externalID, Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+			if err := w.users.Create(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+			ids[name] = u.ID
+		}
+		old.externalID = "7"
+		old.together.Add(2)
+		old.together.Done() // one asks at a time
+		for name, owner := range map[string]string{"renamed": "present", "other": "other"} {
+			log.Reset()
+			old.asked.Store(0)
+			_, err := own.Login(t.Context(), &login.Client{By: audit.Actor{Via: audit.ViaAPI}}, login.Credentials{Username: name, Password: account.NewPassword("tïny")})
+			old.together.Add(1)
+			if !errors.Is(err, account.ErrOtherPerson) || !errors.Is(err, account.ErrElsewhere) || !errors.Is(err, account.ErrUndecided) || len(began.ids) != 0 || old.asked.Load() != 1 {
+				t.Errorf("%s: %v, asked %d times", name, err, old.asked.Load())
+			}
+			if said := log.String(); !strings.Contains(said, `"level":"WARN"`) || !strings.Contains(said, `"user_id":"`+ids[owner].String()+`"`) {
+				t.Errorf("%s: the log has %s", name, said)
+			}
 		}
 	})
 }

@@ -48,7 +48,8 @@ func (u *Users) by(ctx context.Context, where string, key any) (account.User, er
 }
 
 // Create adds a user with the events of it, in one transaction, or returns
-// [account.ErrExists] if the name is taken.
+// [account.ErrExists] if the name is taken. If another user has the external ID, it is
+// [account.ErrOtherPerson], in an [*account.RefusedError] about that user.
 func (u *Users) Create(ctx context.Context, user account.User, events ...audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error { return u.create(tx, user) }, events...)
 	if err != nil && !errors.Is(err, account.ErrExists) {
@@ -99,6 +100,11 @@ func (u *Users) create(db *gorm.DB, user account.User) error {
 	var ids []int64 // the ID may be the double, and the name free
 	if found := db.Raw("SELECT id FROM users WHERE username = ?", user.Username).Scan(&ids); found.Error == nil && len(ids) > 0 {
 		return account.ErrExists
+	}
+	var other userRow
+	if user.ExternalID != "" && db.Where("external_id = ?", user.ExternalID).Take(&other).Error == nil {
+		held := other.user()
+		return &account.RefusedError{UserID: held.ID, Username: held.Username, Role: held.Role, Err: account.ErrOtherPerson}
 	}
 	return errTaken // not the error of the key: to try again would not help
 }
