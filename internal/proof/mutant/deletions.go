@@ -29,6 +29,10 @@ func deletions() []Mutant {
 		row("values keep the name", "purge.go", "\t\t\tdelete(v, name)\n", "\t\t\t_ = name\n", "^TestPurgeLeaves"),
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
+			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",
+			Package: "internal/domain/audit", Test: "^TestWhatIsTooMuchIsSummedUp$",
+		},
+		{
 			Name: "deletions: the retention may be nothing", File: domain + "/deletions.go", Old: "now.Add(-max(d.Keep, LeastRetention))", New: "now.Add(-d.Keep)",
 			Package: store, Test: "^TestPurgeLeaves.*/^SQLite$",
 		},

@@ -47,22 +47,17 @@ type namedRow struct {
 // where the whole past of the user is. A login is called by its user's name, and no other
 // user has the name before the purge.
 func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, error) {
-	var acted, met, sums []namedRow
+	var acted, met []namedRow
 	name, id := user.Username, int64(user.ID)
 	err := u.DB.query(ctx, &acted, "SELECT id FROM audit_events WHERE actor = ? AND actor_id + 0 = ? ORDER BY id LIMIT ?", name, id, limit)
 	if err == nil {
 		err = u.DB.query(ctx, &met, "SELECT id, old_value, new_value FROM audit_events WHERE target = ? "+
 			"AND (target_kind = 'login' OR target_kind = 'user' AND target_id + 0 = ?) ORDER BY id LIMIT ?", name, id, limit)
 	}
-	if err == nil {
-		text, _ := json.Marshal(name) // a string never fails
-		err = u.DB.query(ctx, &sums, "SELECT id, old_value, new_value FROM audit_events WHERE target_id = 0 AND INSTR(new_value, ?) > 0 ORDER BY id LIMIT ?",
-			append([]byte(`"name":`), text...), limit)
+	if err == nil && len(acted)+len(met) > 0 {
+		err = u.DB.transact(ctx, func(tx *gorm.DB) error { return forget(tx, acted, met) })
 	}
-	if err == nil && len(acted)+len(met)+len(sums) > 0 {
-		err = u.DB.transact(ctx, func(tx *gorm.DB) error { return forget(tx, name, acted, append(met, sums...)) })
-	}
-	found := max(len(acted), len(met), len(sums))
+	found := max(len(acted), len(met))
 	if err == nil && found < limit {
 		err = u.forgetElsewhere(ctx, name)
 	}
@@ -74,7 +69,7 @@ func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, 
 
 // forget blanks the names of actors, with their addresses, and of targets. Each statement
 // names one row by its key: see [Audit.DeleteBefore].
-func forget(tx *gorm.DB, name string, acted, met []namedRow) error {
+func forget(tx *gorm.DB, acted, met []namedRow) error {
 	for i := range acted {
 		if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", acted[i].ID).Error; err != nil {
 			return err
@@ -82,7 +77,7 @@ func forget(tx *gorm.DB, name string, acted, met []namedRow) error {
 	}
 	for i := range met {
 		err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ? WHERE id = ?",
-			nameless(met[i].OldValue, name), nameless(met[i].NewValue, name), met[i].ID).Error
+			nameless(met[i].OldValue), nameless(met[i].NewValue), met[i].ID).Error
 		if err != nil {
 			return err
 		}
@@ -90,12 +85,11 @@ func forget(tx *gorm.DB, name string, acted, met []namedRow) error {
 	return nil
 }
 
-// personal are the members of values in the record that name a person, or a device of one. In
-// a sum, name is that of one of several.
+// personal are the members of values in the record that name a person, or a device of one.
 var personal = []string{"username", "external_id", "device_name"}
 
 // nameless is a value of the record without them. One that cannot be read is dropped.
-func nameless(value []byte, of string) []byte {
+func nameless(value []byte) []byte {
 	if !bytes.Contains(value, []byte(`name"`)) && !bytes.Contains(value, []byte(`external_id"`)) {
 		return notNull(value)
 	}
@@ -105,7 +99,7 @@ func nameless(value []byte, of string) []byte {
 	if d.Decode(&v) != nil {
 		return []byte{}
 	}
-	strip(v, of)
+	strip(v)
 	text, err := json.Marshal(v)
 	if err != nil {
 		return []byte{}
@@ -113,21 +107,18 @@ func nameless(value []byte, of string) []byte {
 	return text
 }
 
-func strip(v any, of string) {
+func strip(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range personal {
 			delete(v, name)
 		}
-		if v["name"] == of {
-			delete(v, "name")
-		}
 		for _, inner := range v {
-			strip(inner, of)
+			strip(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			strip(inner, of)
+			strip(inner)
 		}
 	}
 }
