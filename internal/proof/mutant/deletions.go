@@ -33,6 +33,10 @@ func deletions() []Mutant {
 			Package: "internal/domain/audit", Test: "^TestWhatIsTooMuchIsSummedUp$",
 		},
 		{
+			Name: "deletions: events about others name an issuer", File: "internal/domain/account/reset.go", Old: "if i.ID != 0 {", New: "if i.ID == 1 {",
+			Package: self, Test: "^TestResetSetsThePasswordAndTellsOfTheEnd$",
+		},
+		{
 			Name: "deletions: the retention may be nothing", File: domain + "/deletions.go", Old: "now.Add(-max(d.Keep, LeastRetention))", New: "now.Add(-d.Keep)",
 			Package: store, Test: "^TestPurgeLeaves.*/^SQLite$",
 		},
