@@ -61,6 +61,10 @@ func deletions() []Mutant {
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
+			Name: "deletions: an export has values that name others", File: "internal/edge/render/mydata.go", Old: "if !slices.Contains(own, name) {", New: "if !slices.Contains(own, name) && false {",
+			Package: "internal/edge/render", Test: "^TestMyEventNamesNobodyElse$",
+		},
+		{
 			Name: "deletions: an export has the reasons of operators", File: "internal/edge/render/mydata.go", Old: "if mine && (out.ByMe || e.Action.Coded()) {", New: "if mine {",
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
