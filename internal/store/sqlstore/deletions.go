@@ -39,13 +39,12 @@ func (u *Users) Delete(ctx context.Context, id idworker.ID, username string, e a
 // DeleteAsked is Delete for a user who has asked for it before that time and has not logged
 // in since, or fails with [account.ErrNotFound].
 //
-// A login by a release that does not know of deletions cancels nothing: its ID tells. After
-// the user asked, no session was left, so such a login is in the first slot.
+// A login by a release that does not know of deletions cancels nothing: its ID tells, whatever
+// the clocks say. After the user asked, no session was left, so such a login is in the first
+// slot.
 func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) ([]session.Session, error) {
 	return u.delete(ctx, id, func(row tokenRow) error {
-		asked := fromMillis(row.DeletionAskedAt.Int64)
-		if !row.DeletionAskedAt.Valid || !asked.Before(before) ||
-			layout.Time(max(idworker.ID(row.TokenID.Int64), idworker.ID(row.EndedTokenID.Int64))).After(asked.Add(clockSlack)) {
+		if !row.DeletionAskedAt.Valid || row.DeletionAskedAt.Int64 >= before.UnixMilli() || row.last() != row.DeletionAskedLogin {
 			return account.ErrNotFound
 		}
 		return nil
@@ -98,14 +97,16 @@ func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
 // AskDeletion notes that a user wants the account to be deleted, and ends the logins. It
 // returns the sessions that ended. It fails with [account.ErrNotFound], with
 // [audit.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
-// be left.
+// be left. The version of the password is raised: a login that was decided before finds it
+// stale, and does not cancel what was asked for.
 func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.Role == string(account.RoleService) {
 			return accountChange{}, audit.ErrRole
 		}
 		return accountChange{
-			set: "deletion_asked_at = " + u.DB.d.now, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
+			set:  "deletion_asked_at = " + u.DB.d.now + ", deletion_asked_login = ?, password_version = password_version + 1",
+			args: []any{row.last()}, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
 		}, nil
 	})
 	if err != nil {

@@ -299,6 +299,7 @@ func TestLoginCancelsDeletion(t *testing.T) {
 			}
 		}
 		o := w.opening(users["back"])
+		o.PasswordVersion = 2
 		if _, err := w.login(t.Context(), o); !errors.Is(err, session.ErrDeletionAsked) {
 			t.Errorf("without an event: %v", err)
 		}
@@ -310,7 +311,10 @@ func TestLoginCancelsDeletion(t *testing.T) {
 		w.run(t, "UPDATE users SET deletion_asked_at = deletion_asked_at - 100000000")
 		asked := w.number(t, "SELECT deletion_asked_at FROM users WHERE id = ?", int64(users["older"]))
 		w.run(t, "UPDATE users SET deletion_asked_at = NULL WHERE id = ?", int64(users["older"]))
-		w.begin(t, users["older"])
+		o.UserID, o.Cancels = users["older"], nil
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 		w.run(t, "UPDATE users SET deletion_asked_at = ? WHERE id = ?", asked, int64(users["older"]))
 		for range 2 {
 			w.deletions(time.Hour).AfterSweep(t.Context())
@@ -324,6 +328,41 @@ func TestLoginCancelsDeletion(t *testing.T) {
 		w.wantDeleted(t, users["away"])
 		if w.recorded(t, audit.DeletionOff) != 2 || w.recorded(t, audit.UserDeleted) != 1 {
 			t.Error("the record does not say so")
+		}
+	})
+}
+
+// TestLoginSinceAskingIsKnownByItsID: whatever the clocks say, an account is kept if a release
+// that does not know of deletions has let its user in since, and only then; and a proof of
+// before the person asked begins no login.
+func TestLoginSinceAskingIsKnownByItsID(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		old, away := w.user(t, "ada"), w.user(t, "bob")
+		ticket := w.opening(old)
+		for _, user := range []idworker.ID{old, away} {
+			w.begin(t, user)
+			w.run(t, "UPDATE users SET token_id = token_id + ? WHERE id = ?", int64(1)<<50, int64(user)) // by a clock far ahead
+			if _, err := w.users.AskDeletion(t.Context(), user, w.eventOf(audit.DeletionAsked, user)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ticket.Cancels = &session.Record{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI}, Need: audit.NeedsNothing}
+		if _, err := w.login(t.Context(), ticket); !errors.Is(err, account.ErrStale) {
+			t.Errorf("with a proof of before: %v", err)
+		}
+		asked := w.number(t, "SELECT deletion_asked_at FROM users WHERE id = ?", int64(old))
+		w.run(t, "UPDATE users SET deletion_asked_at = NULL WHERE id = ?", int64(old))
+		o := w.opening(old)
+		o.PasswordVersion = 2
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "UPDATE users SET deletion_asked_at = ? WHERE id = ?", asked, int64(old))
+		for user, want := range map[idworker.ID]error{old: account.ErrNotFound, away: nil} {
+			if _, err := w.users.DeleteAsked(t.Context(), user, time.Now().Add(time.Hour), w.eventOf(audit.UserDeleted, user)); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
 		}
 	})
 }
