@@ -28,6 +28,10 @@ func deletions() []Mutant {
 		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
 		row("the record keeps the name of an actor", "purge.go", "SET actor = '', address = ''", "SET address = ''", "^TestPurgeLeaves"),
 		row("values keep the name", "purge.go", "\t\t\tdelete(v, name)\n", "\t\t\t_ = name\n", "^TestPurgeLeaves"),
+		row("the address of the own login stays", "purge.go", "address = \", address = ''\"", "address = \"\"", "^TestPurgeLeaves"),
+		row("a former name stays", "purge.go", "names = append(names, hadName{renames[i].Target, from, renames[i].ID})", "_ = i", "^TestPurgeLeaves"),
+		row("the next holder of a name is forgotten", "purge.go", "id >= ? AND id < ? OR", "(id >= ? OR id < ?) OR", "^TestPurgeLeaves"),
+		row("what the operator of a shell did is taken for that of a user with that name", "purge.go", "(known || user.Role", "(known && false || user.Role", "^TestPurgeKeeps"),
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
 			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",

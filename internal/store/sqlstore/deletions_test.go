@@ -381,9 +381,17 @@ func TestPurgeLeavesNoName(t *testing.T) {
 		w.run(t, "INSERT INTO login_guards (guard, version, full_at, period, told_at) VALUES (?, 1, 1, 1, 1)", int64(user))
 		w.run(t, "UPDATE policies SET updated_by = ?", name)
 		w.run(t, "UPDATE settings SET updated_by = ?", name)
+		w.run(t, "UPDATE users SET role = 'admin' WHERE id = ?", int64(user))
 		w.run(t, "INSERT INTO sweeps (id, instance, requested_by, started_at, outcome) VALUES (1, 'a', ?, 1, 'done')", name)
 		me := audit.Actor{ID: user, Name: name, Via: audit.ViaConsole, Address: "192.0.2.1"}
 		var events []audit.Event
+		// A name that the person had before, and that another has now.
+		old, other := audit.Actor{ID: user, Name: name + "ette", Via: audit.ViaAPI}, audit.Actor{ID: admin, Name: name + "ette", Via: audit.ViaAPI}
+		events = append(events,
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), old.Name)},
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: "user.renamed", Target: audit.AboutUser(user, old.Name), Old: []byte(`{"username":"zebulonette"}`), New: []byte(`{"username":"zebulon"}`)},
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: "user.aliases_changed", Target: audit.AboutUser(user, name), New: []byte(`{"aliases":["zebulon@example.org"]}`)},
+			audit.Event{ID: w.ids.next(0), By: other, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), other.Name)})
 		for i := range 700 {
 			e := audit.Event{ID: w.ids.next(0), By: me, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), name), New: []byte(`{"device_class":"phone","device_name":"zebulon's phone"}`)}
 			if i%2 == 0 {
@@ -391,6 +399,9 @@ func TestPurgeLeavesNoName(t *testing.T) {
 				e.Old = []byte(`[{"session_id":"7","username":"zebulon","last_seen_at":"x"}]`)
 			}
 			events = append(events, e)
+		}
+		for _, action := range []audit.Action{audit.LoginNewPlace, audit.LoginAfterMisses} { // which have no actor
+			events = append(events, audit.Event{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI, Address: "192.0.2.1"}, Need: audit.NeedsNothing, Action: action, Target: audit.AboutUser(user, name)})
 		}
 		events = append(events, audit.Event{ID: w.ids.next(0), By: me, Need: audit.NeedsNothing, Action: audit.UserDisabled, Target: audit.AboutUser(admin, "root"), Reason: "why"})
 		if err := (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), events); err != nil {
@@ -410,8 +421,15 @@ func TestPurgeLeavesNoName(t *testing.T) {
 		}
 		atOnce(3, func(int) { w.deletions(time.Hour).AfterSweep(t.Context()) })
 		d.AfterSweep(t.Context())
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor = ? AND target = ?", other.Name, other.Name); n != 1 {
+			t.Errorf("%d events of another who has a former name are left, want 1", n)
+		}
+		w.run(t, "DELETE FROM audit_events WHERE actor_id = ? AND actor = ?", int64(admin), other.Name)
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE address <> '' AND address = '192.0.2.1'"); n != 0 {
+			t.Errorf("%d addresses of the person are left", n)
+		}
 		w.wantNowhere(t, name, user)
-		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor_id = ? OR target_id = ?", int64(user), int64(user)); n < 702 {
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor_id = ? OR target_id = ?", int64(user), int64(user)); n < 706 {
 			t.Errorf("the record has %d entries of the ID", n)
 		}
 		if w.number(t, "SELECT COUNT(*) FROM audit_events WHERE target = 'root' AND reason = 'why' AND actor_id = ?", int64(user)) != 1 || w.recorded(t, audit.UserPurged) != 1 {
@@ -419,6 +437,42 @@ func TestPurgeLeavesNoName(t *testing.T) {
 		}
 		if err := w.users.Create(t.Context(), account.User{ID: w.ids.next(0), Username: name, Role: account.RoleUser, PasswordVersion: 1}); err != nil {
 			t.Errorf("the name is not free: %v", err)
+		}
+	})
+}
+
+// TestPurgeKeepsWhatOthersDid under the same name: the operator of a shell has no ID.
+func TestPurgeKeepsWhatOthersDid(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const name = "root@vm"
+		w.admin(t, "root")
+		user := w.user(t, name)
+		for version := range 3 {
+			w.run(t, "INSERT INTO policies (scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by) "+
+				"SELECT scope, version + ?, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, ? FROM policies WHERE version = 1", version+1, name)
+			w.run(t, "INSERT INTO sweeps (id, instance, requested_by, started_at, outcome) VALUES (?, 'a', ?, 1, 'done')", version+2, name)
+		}
+		did := func(by audit.Actor, version int) {
+			policy := audit.Event{ID: w.ids.next(0), By: by, Action: audit.PolicyChanged, Target: audit.Target{Kind: "policy", Name: "global"}, New: fmt.Appendf(nil, `{"version":%d,"x":1}`, version)}
+			sweep := audit.Event{ID: w.ids.next(0), By: by, Action: audit.SweepRequested, Target: audit.Target{Kind: "sweep", ID: idworker.ID(version)}}
+			if err := (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), []audit.Event{policy, sweep}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		did(audit.Actor{Name: name, Via: audit.ViaCLI}, 2)
+		did(audit.Actor{ID: user, Name: name, Via: audit.ViaAPI}, 3)
+		for _, of := range []struct {
+			role account.Role
+			left int64 // version 4 is older than the record
+		}{{account.RoleUser, 2}, {account.RoleAdmin, 1}} {
+			if _, err := w.users.Forget(t.Context(), account.User{ID: user, Username: name, Role: of.role}, 200); err != nil {
+				t.Fatal(err)
+			}
+			for _, from := range []string{"policies WHERE updated_by = ?", "sweeps WHERE requested_by = ?"} {
+				if n := w.number(t, "SELECT COUNT(*) FROM "+from, name); n != of.left {
+					t.Errorf("%s: %d in %s, want %d", of.role, n, from, of.left)
+				}
+			}
 		}
 	})
 }
@@ -502,6 +556,8 @@ func TestPurgeGoesByIndexes(t *testing.T) {
 				want = "audit_events_actor_name"
 			case strings.Contains(s.text, "WHERE target = "):
 				want = "audit_events_target_name"
+			case strings.Contains(s.text, "WHERE action = "):
+				want = "audit_events_action"
 			case strings.Contains(s.text, "deleted_at < "):
 				want = "users_deleted_at"
 			case strings.Contains(s.text, "deletion_asked_at < "):
@@ -513,7 +569,7 @@ func TestPurgeGoesByIndexes(t *testing.T) {
 				t.Errorf("%.120s does not go by %s", s.text, want)
 			}
 		}
-		if looked != 4 {
+		if looked != 5 {
 			t.Errorf("%d statements looked at", looked)
 		}
 	})
