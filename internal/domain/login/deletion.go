@@ -20,11 +20,12 @@ var ErrDeletionOff = errors.New("people do not delete their own accounts here")
 
 // Leaving are the rows of people who leave, or who ask what is kept of them. AskDeletion
 // notes that a user wants the account to be deleted and ends the logins, in one step; it fails
-// with [audit.ErrRole] for a service, and with [account.ErrLastAdmin]. Record writes an event
-// if its actor has what it needs.
+// with [audit.ErrRole] for a service, and with [account.ErrLastAdmin].
+// RecordExport writes an event if its actor has what it needs, unless its target has most of
+// that action since that time; then it returns the ID of the first of these.
 type Leaving interface {
 	AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error)
-	Record(ctx context.Context, events ...audit.Event) error
+	RecordExport(ctx context.Context, e audit.Event, since time.Time, most int) (full idworker.ID, err error)
 }
 
 // Past is the record. *sqlstore.Audit is one.
@@ -80,20 +81,17 @@ type Copy struct {
 func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", err) }
 	now, exports := s.Now(), ratelimit.Exports()
-	done, err := s.Past.List(ctx, audit.Filter{Action: audit.DataExported, Target: c.By.ID, Since: now.Add(-exports.Per), Limit: exports.Count})
-	if err != nil {
-		return failed(err)
-	}
-	if len(done) == exports.Count {
-		wait := max(done[len(done)-1].At().Add(exports.Per).Sub(now), time.Second)
-		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
-	}
+	full := idworker.ID(0)
 	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsOwnProof, audit.DataExported, c.self(), "", nil, nil)
 	if err == nil {
-		err = s.Leaving.Record(ctx, e)
+		full, err = s.Leaving.RecordExport(ctx, e, now.Add(-exports.Per), exports.Count)
 	}
 	if err != nil {
 		return failed(err)
+	}
+	if full != 0 {
+		wait := max(idworker.Default().Time(full).Add(exports.Per).Sub(now), time.Second)
+		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
 	}
 	user, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {

@@ -32,6 +32,7 @@ func deletions() []Mutant {
 		row("a former name stays", "purge.go", "names = append(names, hadName{renames[i].Target, from, renames[i].ID})", "_ = i", "^TestPurgeLeaves"),
 		row("the next holder of a name is forgotten", "purge.go", "id >= ? AND id < ? OR", "(id >= ? OR id < ?) OR", "^TestPurgeLeaves"),
 		row("what the operator of a shell did is taken for that of a user with that name", "purge.go", "(known || user.Role", "(known && false || user.Role", "^TestPurgeKeeps"),
+		row("exports at once have no limit", "deletions.go", "len(done) == most", "len(done) > most", "^TestExportsAreCounted"),
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
 			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",
@@ -62,7 +63,7 @@ func deletions() []Mutant {
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
-			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if len(done) == exports.Count {", New: "if len(done) > exports.Count {",
+			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if full != 0 {", New: "if full == 1 {",
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{

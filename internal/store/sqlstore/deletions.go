@@ -155,3 +155,30 @@ func (s *Sessions) cancelDeletion(tx *gorm.DB, o session.Opening, username strin
 func (u *Users) AskedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
 	return u.page(ctx, "deletion_asked_at < ?", []any{before.UnixMilli()}, "deletion_asked_at", limit)
 }
+
+// RecordExport writes the event that its target has exported the own data, unless most of them
+// are on record since that time: then it writes nothing, and returns the ID of the first of
+// these. Calls for one user come one after the other.
+func (u *Users) RecordExport(ctx context.Context, e audit.Event, since time.Time, most int) (full idworker.ID, err error) {
+	err = u.DB.transact(ctx, func(tx *gorm.DB) error {
+		full = 0
+		// Before the rights are looked at, which keeps the row from changing: two that do both
+		// could not both go on.
+		if _, err := u.lockVersion(tx, e.Target.ID); err != nil {
+			return err
+		}
+		return u.DB.recorded(tx, func(tx *gorm.DB) error {
+			var done []int64
+			err := tx.Raw("SELECT id FROM audit_events WHERE target_id = ? AND action = ? AND id >= ? ORDER BY id DESC LIMIT ?",
+				int64(e.Target.ID), string(e.Action), int64(layout.Smallest(since)), most).Scan(&done).Error
+			if err == nil && len(done) == most {
+				full, err = idworker.ID(done[most-1]), errAlready
+			}
+			return err
+		}, e)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: record an export: %w", err)
+	}
+	return full, nil
+}

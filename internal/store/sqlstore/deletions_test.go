@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -571,6 +572,30 @@ func TestPurgeGoesByIndexes(t *testing.T) {
 		}
 		if looked != 5 {
 			t.Errorf("%d statements looked at", looked)
+		}
+	})
+}
+
+// TestExportsAreCountedOneAfterTheOther: of any number at once, so many are on record.
+func TestExportsAreCountedOneAfterTheOther(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user, other := w.user(t, "ada"), &sqlstore.Users{DB: open(t, w.options)}
+		var done atomic.Int64
+		atOnce(12, func(i int) {
+			on := []*sqlstore.Users{w.users, other}[i%2]
+			full, err := on.RecordExport(t.Context(), w.eventOf(audit.DataExported, user), time.Time{}, 5)
+			switch {
+			case err != nil && !tooLate(err):
+				t.Error(err)
+			case err == nil && full == 0:
+				done.Add(1)
+			}
+		})
+		if n := w.recorded(t, audit.DataExported); n > 5 || int64(n) < done.Load() {
+			t.Errorf("%d on record, %d done", n, done.Load())
+		}
+		if full, err := w.users.RecordExport(t.Context(), w.eventOf(audit.DataExported, user), time.Now().Add(time.Hour), 5); err != nil || full != 0 {
+			t.Errorf("after the hour: %v, %v", full, err)
 		}
 	})
 }
