@@ -102,23 +102,35 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 		return failed(err)
 	}
 	s.log(ctx, c, "own data exported", audit.DataExported, "user_id", user.ID)
-	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, user.ID, with) }}, nil
+	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, &user, with) }}, nil
 }
 
-func (s *Service) past(ctx context.Context, user idworker.ID, with func(audit.Event) error) (more bool, err error) {
+func (s *Service) past(ctx context.Context, user *account.User, with func(audit.Event) error) (more bool, err error) {
+	// A login is called by its user's name, which may have been that of another before.
+	since := idworker.Default().Time(user.ID)
+	renamed, err := s.Past.List(ctx, audit.Filter{Action: "user.renamed", Target: user.ID, Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("login: export the record: %w", err)
+	}
+	if len(renamed) > 0 {
+		since = idworker.Default().Time(renamed[0].ID)
+	}
 	for n, before := 0, idworker.ID(0); ; {
-		page, err := s.pageOf(ctx, user, before)
+		page, err := s.pageOf(ctx, []audit.Filter{{Actor: user.ID}, {Target: user.ID}, {TargetName: user.Username, Since: since}}, before)
 		if err != nil {
 			return false, fmt.Errorf("login: export the record: %w", err)
 		}
 		for _, e := range page {
+			before = e.ID
+			if e.By.ID != user.ID && e.Target.ID != user.ID && e.Target.Kind != "login" {
+				continue // something else has that name
+			}
 			if n++; n > MostEvents {
 				return true, nil
 			}
 			if err := with(e); err != nil {
 				return false, err
 			}
-			before = e.ID
 		}
 		if len(page) < exportPage {
 			return false, nil
@@ -126,17 +138,16 @@ func (s *Service) past(ctx context.Context, user idworker.ID, with func(audit.Ev
 	}
 }
 
-// pageOf is a page of the events by a user and about one, each found by its own index.
-func (s *Service) pageOf(ctx context.Context, user, before idworker.ID) ([]audit.Event, error) {
-	all, err := s.Past.List(ctx, audit.Filter{Actor: user, Before: before, Limit: exportPage})
-	if err != nil {
-		return nil, err
+// pageOf is a page of the events that any of these chooses, each by its own index.
+func (s *Service) pageOf(ctx context.Context, of []audit.Filter, before idworker.ID) (all []audit.Event, err error) {
+	for _, f := range of {
+		f.Before, f.Limit = before, exportPage
+		page, err := s.Past.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
 	}
-	about, err := s.Past.List(ctx, audit.Filter{Target: user, Before: before, Limit: exportPage})
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, about...)
 	slices.SortFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.ID, a.ID) })
 	all = slices.CompactFunc(all, func(a, b audit.Event) bool { return a.ID == b.ID })
 	return all[:min(len(all), exportPage)], nil

@@ -67,6 +67,10 @@ func deletions() []Mutant {
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
+			Name: "deletions: an export lacks what was done to logins", File: self + "/deletion.go", Old: "{TargetName: user.Username, Since: since}", New: "{Target: user.ID, Since: since}",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+		{
 			Name: "deletions: an export has values that name others", File: "internal/edge/render/mydata.go", Old: "if !slices.Contains(own, name) {", New: "if !slices.Contains(own, name) && false {",
 			Package: "internal/edge/render", Test: "^TestMyEventNamesNobodyElse$",
 		},
