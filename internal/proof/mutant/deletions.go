@@ -33,6 +33,7 @@ func deletions() []Mutant {
 		row("the next holder of a name is forgotten", "purge.go", "id >= ? AND id < ? OR", "(id >= ? OR id < ?) OR", "^TestPurgeLeaves"),
 		row("what the operator of a shell did is taken for that of a user with that name", "purge.go", "(known || user.Role", "(known && false || user.Role", "^TestPurgeKeeps"),
 		row("exports at once have no limit", "deletions.go", "len(done) == most", "len(done) > most", "^TestExportsAreCounted"),
+		row("what an older release has enabled stays open", "deletions.go", "row.DeletedAt.Valid && row.DisabledAt.Valid && !row.HasPassword && !row.TokenID.Valid", "row.DeletedAt.Valid", "^TestDeletedAgain"),
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
 		{
 			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",

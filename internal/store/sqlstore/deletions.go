@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -54,7 +53,8 @@ func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Tim
 func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow) error, e audit.Event) ([]session.Session, error) {
 	now, already := u.DB.d.now, false
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
-		already = row.DeletedAt.Valid
+		// A release that does not know of deletions may have enabled the account since.
+		already = row.DeletedAt.Valid && row.DisabledAt.Valid && !row.HasPassword && !row.TokenID.Valid
 		c := accountChange{
 			set:    "deleted_at = " + now + ", disabled_at = COALESCE(disabled_at, " + now + "), deletion_asked_at = NULL, password_hash = '', " + noFactor,
 			reason: session.Revoked, events: []audit.Event{e}, deletes: true,
@@ -81,11 +81,8 @@ func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow)
 // withdrawAll ends the one-time link and the service keys of a user, whose row it locks
 // first, as all do that write these.
 func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
-	_, err := u.lockVersion(tx, id)
-	if errors.Is(err, account.ErrNotFound) {
-		return errMoved // somebody else has deleted it since the row was read
-	}
-	if err != nil {
+	var locked []int64
+	if err := tx.Raw("SELECT id FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&locked).Error; err != nil {
 		return err
 	}
 	if err := tx.Exec("DELETE FROM password_resets WHERE user_id = ?", int64(id)).Error; err != nil {

@@ -599,3 +599,30 @@ func TestExportsAreCountedOneAfterTheOther(t *testing.T) {
 		}
 	})
 }
+
+// TestDeletedAgainAfterAnOldReleaseEnabled: the previous release finds a deleted account, and
+// can enable it; to delete again then closes it again, on record.
+func TestDeletedAgainAfterAnOldReleaseEnabled(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		user := w.user(t, "ada")
+		if _, err := w.delete(t.Context(), user, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		deleted := w.number(t, "SELECT deleted_at FROM users WHERE id = ?", int64(user)) - 1000
+		w.run(t, "UPDATE users SET disabled_at = NULL, deleted_at = NULL, password_hash = '$x' WHERE id = ?", int64(user)) // it does not look at deleted_at
+		o := w.opening(user)
+		o.PasswordVersion = 2
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "UPDATE users SET deleted_at = ? WHERE id = ?", deleted, int64(user))
+		if ended, err := w.delete(t.Context(), user, "ada"); err != nil || len(ended) != 1 || ended[0].Before {
+			t.Errorf("%+v, %v", ended, err)
+		}
+		w.wantDeleted(t, user)
+		if again := w.number(t, "SELECT deleted_at FROM users WHERE id = ?", int64(user)); again <= deleted || w.recorded(t, audit.UserDeleted) != 2 {
+			t.Error("it counts from the first time")
+		}
+	})
+}

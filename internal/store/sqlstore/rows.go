@@ -84,6 +84,7 @@ type tokenRow struct {
 	DeletedAt          sql.NullInt64
 	DeletionAskedAt    sql.NullInt64
 	DeletionAskedLogin int64
+	HasPassword        bool
 
 	// Beside a row that Sessions.find has read.
 	PolicyVersion int64
