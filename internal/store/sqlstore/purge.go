@@ -57,7 +57,8 @@ const renamed = "user.renamed"
 // all that were ever renamed: nobody floods the record with these.
 func (u *Users) names(ctx context.Context, user *account.User) (names []hadName, renames []namedRow, err error) {
 	id := int64(user.ID)
-	err = u.DB.query(ctx, &renames, namedColumns+"action = ? AND id >= ? AND target_id + 0 = ? AND target <> '' ORDER BY id", renamed, id, id)
+	err = u.DB.query(ctx, &renames, namedColumns+"action = ? AND target_id + 0 = ? ORDER BY id", renamed, id)
+	renames = slices.DeleteFunc(renames, func(r namedRow) bool { return r.Target == "" }) // done before
 	from := id
 	for i := range renames {
 		names = append(names, hadName{renames[i].Target, from, renames[i].ID})
