@@ -22,7 +22,7 @@ func deletions() []Mutant {
 		row("a deleted user is found", "users.go", "Where(where, key).Where(\"COALESCE(deleted_at, 0) = 0\")", "Where(where, key)", "^TestDeletedIsNotFound"),
 		row("what was done before is answered to anybody", "deletions.go", "if err == nil && already {", "if err == nil && already && false {", "^TestDeletionAgain"),
 		row("the last admin is deleted", "deletions.go", "\t\t\tlosesAdmin: serves(row.user()),\n\t\t\tfirst:", "\t\t\tfirst:", "^TestLastAdminIs"),
-		row("a login of an older release cancels nothing", "deletions.go", " || row.last() != row.DeletionAskedLogin {", " {", "^TestLogin(Cancels|SinceAsking)"),
+		row("a login of an older release cancels nothing", "deletions.go", " || row.last() != row.DeletionAskedLogin {", " {", "^TestLoginSinceAsking"),
 		row("a proof of before cancels", "deletions.go", ", deletion_asked_login = ?, password_version = password_version + 1\"", ", deletion_asked_login = ?\"", "^TestLoginSinceAsking"),
 		row("a login without an event cancels", "deletions.go", "if o.Cancels == nil {\n\t\treturn session.ErrDeletionAsked", "if o.Cancels == nil {\n\t\treturn nil", "^TestLoginCancels"),
 		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
