@@ -3,6 +3,7 @@ package account
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -99,8 +100,17 @@ type Reset struct {
 // An Issuer is who started a reset, as the record has it. ID is 0 for the operator
 // of a shell, who is no user.
 type Issuer struct {
-	ID   idworker.ID `json:"issued_by,omitempty"`
-	Name string      `json:"issuer"`
+	ID   idworker.ID
+	Name string
+}
+
+// MarshalJSON is for the record, in events about others: a user is there by the ID only, so
+// that no name is left when the user is deleted.
+func (i Issuer) MarshalJSON() ([]byte, error) {
+	if i.ID != 0 {
+		return json.Marshal(map[string]idworker.ID{"issued_by": i.ID})
+	}
+	return json.Marshal(map[string]string{"issuer": i.Name})
 }
 
 // An OpenReset is a reset that can be used, without the token, which only those have

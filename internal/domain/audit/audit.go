@@ -112,7 +112,6 @@ type Event struct {
 	Reason string          // what the actor gave as one
 	Old    json.RawMessage // nil where there is none
 	New    json.RawMessage
-	Sum    bool // New names several people: the store finds such events. It is not read back
 }
 
 // Limits of an event, in characters and bytes, as the schema has them.

@@ -167,7 +167,7 @@ func (c *counts) events() (all []Event) {
 			all = append(all, Event{By: s.By, Action: k.action, Target: s.Target, Reason: s.Reason, New: value})
 		}
 		for of, s := range r.sums {
-			all = append(all, Event{By: Actor{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value(), Sum: true})
+			all = append(all, Event{By: Actor{Via: of.via, RequestID: s.request}, Action: k.action, Reason: of.reason, New: s.value()})
 		}
 	}
 	slices.SortFunc(all, func(a, b Event) int {
@@ -199,7 +199,7 @@ type sumJSON struct {
 type subjectJSON struct {
 	Kind  string `json:"kind"`
 	ID    string `json:"id"`
-	Name  string `json:"name"`
+	Name  string `json:"name,omitempty"` // of what has no ID: a purge does not read sums
 	Count int64  `json:"count"`
 }
 
@@ -219,6 +219,9 @@ func (s *sum) value() json.RawMessage {
 	left := MaxValue - len(text) - len(`"targets":[],"actors":[],`)
 	for _, p := range all {
 		entry := subjectJSON{p.Kind, p.ID.String(), p.Name, s.subjects[p]}
+		if p.ID != 0 {
+			entry.Name = ""
+		}
 		text, _ := json.Marshal(entry)
 		if left -= len(text) + len(","); left < 0 {
 			break

@@ -128,6 +128,9 @@ func TestWhatIsTooMuchIsSummedUp(t *testing.T) {
 		named := *v.Others
 		for _, target := range v.Targets {
 			named += target.Count
+			if target.Name != "" {
+				t.Errorf("the sum has the name %s", target.Name)
+			}
 			if want := map[bool]int64{true: 7, false: 2}[target.ID == "700"]; target.Kind != "user" || target.Count != want {
 				t.Errorf("the sum has %+v, want the count %d", target, want)
 			}

@@ -59,6 +59,10 @@ func (a Action) Coded() bool {
 	return false
 }
 
+// ByTarget reports whether the user whom an event of that action is about caused it, by a
+// login, although the event has no ID of an actor: the address is that of the user.
+func (a Action) ByTarget() bool { return a == LoginNewPlace || a == LoginAfterMisses }
+
 // An Incident is something that may come in floods, and changed nothing: a
 // refusal, or a hint that an account is under attack.
 type Incident struct {

@@ -20,11 +20,12 @@ var ErrDeletionOff = errors.New("people do not delete their own accounts here")
 
 // Leaving are the rows of people who leave, or who ask what is kept of them. AskDeletion
 // notes that a user wants the account to be deleted and ends the logins, in one step; it fails
-// with [audit.ErrRole] for a service, and with [account.ErrLastAdmin]. Record writes an event
-// if its actor has what it needs.
+// with [audit.ErrRole] for a service, and with [account.ErrLastAdmin].
+// RecordExport writes an event if its actor has what it needs, unless its target has most of
+// that action since that time; then it returns the ID of the first of these.
 type Leaving interface {
 	AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error)
-	Record(ctx context.Context, events ...audit.Event) error
+	RecordExport(ctx context.Context, e audit.Event, since time.Time, most int) (full idworker.ID, err error)
 }
 
 // Past is the record. *sqlstore.Audit is one.
@@ -80,20 +81,17 @@ type Copy struct {
 func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	failed := func(err error) (Copy, error) { return Copy{}, fmt.Errorf("login: export: %w", err) }
 	now, exports := s.Now(), ratelimit.Exports()
-	done, err := s.Past.List(ctx, audit.Filter{Action: audit.DataExported, Target: c.By.ID, Since: now.Add(-exports.Per), Limit: exports.Count})
-	if err != nil {
-		return failed(err)
-	}
-	if len(done) == exports.Count {
-		wait := max(done[len(done)-1].At().Add(exports.Per).Sub(now), time.Second)
-		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
-	}
+	full := idworker.ID(0)
 	e, err := audit.New(ctx, s.IDs, c.By, audit.NeedsOwnProof, audit.DataExported, c.self(), "", nil, nil)
 	if err == nil {
-		err = s.Leaving.Record(ctx, e)
+		full, err = s.Leaving.RecordExport(ctx, e, now.Add(-exports.Per), exports.Count)
 	}
 	if err != nil {
 		return failed(err)
+	}
+	if full != 0 {
+		wait := max(idworker.Default().Time(full).Add(exports.Per).Sub(now), time.Second)
+		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
 	}
 	user, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {
@@ -104,23 +102,35 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 		return failed(err)
 	}
 	s.log(ctx, c, "own data exported", audit.DataExported, "user_id", user.ID)
-	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, user.ID, with) }}, nil
+	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, &user, with) }}, nil
 }
 
-func (s *Service) past(ctx context.Context, user idworker.ID, with func(audit.Event) error) (more bool, err error) {
+func (s *Service) past(ctx context.Context, user *account.User, with func(audit.Event) error) (more bool, err error) {
+	// A login is called by its user's name, which may have been that of another before.
+	since := idworker.Default().Time(user.ID)
+	renamed, err := s.Past.List(ctx, audit.Filter{Action: "user.renamed", Target: user.ID, Limit: 1})
+	if err != nil {
+		return false, fmt.Errorf("login: export the record: %w", err)
+	}
+	if len(renamed) > 0 {
+		since = idworker.Default().Time(renamed[0].ID)
+	}
 	for n, before := 0, idworker.ID(0); ; {
-		page, err := s.pageOf(ctx, user, before)
+		page, err := s.pageOf(ctx, []audit.Filter{{Actor: user.ID}, {Target: user.ID}, {TargetName: user.Username, Since: since}}, before)
 		if err != nil {
 			return false, fmt.Errorf("login: export the record: %w", err)
 		}
 		for _, e := range page {
+			before = e.ID
+			if e.By.ID != user.ID && e.Target.ID != user.ID && e.Target.Kind != "login" {
+				continue // something else has that name
+			}
 			if n++; n > MostEvents {
 				return true, nil
 			}
 			if err := with(e); err != nil {
 				return false, err
 			}
-			before = e.ID
 		}
 		if len(page) < exportPage {
 			return false, nil
@@ -128,17 +138,16 @@ func (s *Service) past(ctx context.Context, user idworker.ID, with func(audit.Ev
 	}
 }
 
-// pageOf is a page of the events by a user and about one, each found by its own index.
-func (s *Service) pageOf(ctx context.Context, user, before idworker.ID) ([]audit.Event, error) {
-	all, err := s.Past.List(ctx, audit.Filter{Actor: user, Before: before, Limit: exportPage})
-	if err != nil {
-		return nil, err
+// pageOf is a page of the events that any of these chooses, each by its own index.
+func (s *Service) pageOf(ctx context.Context, of []audit.Filter, before idworker.ID) (all []audit.Event, err error) {
+	for _, f := range of {
+		f.Before, f.Limit = before, exportPage
+		page, err := s.Past.List(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
 	}
-	about, err := s.Past.List(ctx, audit.Filter{Target: user, Before: before, Limit: exportPage})
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, about...)
 	slices.SortFunc(all, func(a, b audit.Event) int { return cmp.Compare(b.ID, a.ID) })
 	all = slices.CompactFunc(all, func(a, b audit.Event) bool { return a.ID == b.ID })
 	return all[:min(len(all), exportPage)], nil

@@ -123,7 +123,8 @@ func (t *texts) reason(code string) string {
 	return t.Name("reason", code) + limit
 }
 
-// parties are those that a sum in the record names, each with its count.
+// parties are those that a sum in the record has, each with its count. It has names only where
+// there is no ID, or if an earlier release wrote it.
 func parties(list []any) string {
 	var all []string
 	for _, e := range list {

@@ -99,6 +99,9 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 		list, _ := c.Want(c.Do("GET", "/v1/admin/users?name=ada", "", e2e.Bearer(root)), 200, "").Fields["users"].([]any)
 		one, _ := list[0].(map[string]any)
 		c.Want(c.Do("POST", fmt.Sprint("/v1/admin/users/", one["id"], "/logout"), `{"reason":"root said so"}`, e2e.Bearer(root)), 204, "")
+		seen := c.Want(c.Do("GET", "/v1/me/sessions", "", e2e.Bearer(c.Login("ada", password))), 200, "").Fields["sessions"].([]any)
+		mine, _ := seen[0].(map[string]any)
+		c.Want(c.Do("DELETE", fmt.Sprint("/v1/admin/sessions/", mine["id"]), `{"reason":"root said so"}`, e2e.Bearer(root)), 204, "")
 		token := c.Login("ada", password)
 
 		api, err := client.New(client.Options{URL: "http://" + strings.TrimPrefix(a.Public, "http://"), Token: own(token)})
@@ -112,6 +115,9 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 		var data wire.MyData
 		if err := json.Unmarshal(out.Bytes(), &data); err != nil || !data.Complete() || data.Account.Username != "ada" || len(data.Sessions) != 1 || len(data.Events) < 3 {
 			t.Fatalf("%v: %s", err, out.Bytes())
+		}
+		if n := strings.Count(out.String(), `"action":"login.ended"`); n != 2 { // by the user, and by the login
+			t.Errorf("the export has %d of 2 ends by an operator: %s", n, out.String())
 		}
 		for _, secret := range []string{"root", "billing", "argon2", token, password, "said so"} {
 			if strings.Contains(out.String(), secret) {

@@ -22,12 +22,27 @@ func deletions() []Mutant {
 		row("a deleted user is found", "users.go", "Where(where, key).Where(\"COALESCE(deleted_at, 0) = 0\")", "Where(where, key)", "^TestDeletedIsNotFound"),
 		row("what was done before is answered to anybody", "deletions.go", "if err == nil && already {", "if err == nil && already && false {", "^TestDeletionAgain"),
 		row("the last admin is deleted", "deletions.go", "\t\t\tlosesAdmin: serves(row.user()),\n\t\t\tfirst:", "\t\t\tfirst:", "^TestLastAdminIs"),
-		row("a login of an older release cancels nothing", "deletions.go", ".After(asked.Add(clockSlack))", ".After(asked.Add(1 << 62))", "^TestLoginCancels"),
+		row("a login of an older release cancels nothing", "deletions.go", " || row.last() != row.DeletionAskedLogin {", " {", "^TestLoginSinceAsking"),
+		row("a proof of before cancels", "deletions.go", ", deletion_asked_login = ?, password_version = password_version + 1\"", ", deletion_asked_login = ?\"", "^TestLoginSinceAsking"),
 		row("a login without an event cancels", "deletions.go", "if o.Cancels == nil {\n\t\treturn session.ErrDeletionAsked", "if o.Cancels == nil {\n\t\treturn nil", "^TestLoginCancels"),
 		row("a purge comes at once", "purge.go", "WHERE id = ? AND deleted_at < ?\"+u.DB.d.forRead, int64(id), before.UnixMilli()", "WHERE id = ?\"+u.DB.d.forRead, int64(id)", "^TestPurgeIsNotEarly"),
 		row("the record keeps the name of an actor", "purge.go", "SET actor = '', address = ''", "SET address = ''", "^TestPurgeLeaves"),
 		row("values keep the name", "purge.go", "\t\t\tdelete(v, name)\n", "\t\t\t_ = name\n", "^TestPurgeLeaves"),
+		row("the address of the own login stays", "purge.go", "address = \", address = ''\"", "address = \"\"", "^TestPurgeLeaves"),
+		row("a former name stays", "purge.go", "names = append(names, hadName{renames[i].Target, from, renames[i].ID})", "_ = i", "^TestPurgeLeaves"),
+		row("the next holder of a name is forgotten", "purge.go", "id >= ? AND id < ? OR", "(id >= ? OR id < ?) OR", "^TestPurgeLeaves"),
+		row("what the operator of a shell did is taken for that of a user with that name", "purge.go", "(known || user.Role", "(known && false || user.Role", "^TestPurgeKeeps"),
+		row("exports at once have no limit", "deletions.go", "len(done) == most", "len(done) > most", "^TestExportsAreCounted"),
+		row("what an older release has enabled stays open", "deletions.go", "row.DeletedAt.Valid && row.DisabledAt.Valid && !row.HasPassword && !row.TokenID.Valid", "row.DeletedAt.Valid", "^TestDeletedAgain"),
 		row("a table is left out of the purge", "purge.go", "{\"login_guards\", \"guard\"}, ", "", "^TestPurgeLeaves"),
+		{
+			Name: "deletions: sums have names, which no purge finds", File: "internal/domain/audit/counts.go", Old: "entry.Name = \"\"", New: "entry.Name += \"\"",
+			Package: "internal/domain/audit", Test: "^TestWhatIsTooMuchIsSummedUp$",
+		},
+		{
+			Name: "deletions: events about others name an issuer", File: "internal/domain/account/reset.go", Old: "if i.ID != 0 {", New: "if i.ID == 1 {",
+			Package: self, Test: "^TestResetSetsThePasswordAndTellsOfTheEnd$",
+		},
 		{
 			Name: "deletions: the retention may be nothing", File: domain + "/deletions.go", Old: "now.Add(-max(d.Keep, LeastRetention))", New: "now.Add(-d.Keep)",
 			Package: store, Test: "^TestPurgeLeaves.*/^SQLite$",
@@ -49,8 +64,16 @@ func deletions() []Mutant {
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
 		},
 		{
-			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if len(done) == exports.Count {", New: "if len(done) > exports.Count {",
+			Name: "deletions: exports have no limit", File: self + "/deletion.go", Old: "if full != 0 {", New: "if full == 1 {",
 			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+		{
+			Name: "deletions: an export lacks what was done to logins", File: self + "/deletion.go", Old: "{TargetName: user.Username, Since: since}", New: "{Target: user.ID, Since: since}",
+			Package: life, Test: "^TestPeopleLeave.*/^sqlite$",
+		},
+		{
+			Name: "deletions: an export has values that name others", File: "internal/edge/render/mydata.go", Old: "if !slices.Contains(own, name) {", New: "if !slices.Contains(own, name) && false {",
+			Package: "internal/edge/render", Test: "^TestMyEventNamesNobodyElse$",
 		},
 		{
 			Name: "deletions: an export has the reasons of operators", File: "internal/edge/render/mydata.go", Old: "if mine && (out.ByMe || e.Action.Coded()) {", New: "if mine {",

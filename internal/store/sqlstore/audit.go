@@ -47,12 +47,8 @@ func insertEvents(tx *gorm.DB, events []audit.Event) error {
 func insertOf(e audit.Event) (insert string, args []any) {
 	insert = "INSERT INTO audit_events (id, actor_id, actor, via, action, target_kind, target_id, target, reason, " +
 		"old_value, new_value, request_id, address) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	target := orNull(e.Target.ID)
-	if e.Sum {
-		target = 0 // none, as NULL is; by the index of IDs the purge of a user finds it
-	}
 	return insert, []any{
-		int64(e.ID), orNull(e.By.ID), cut(e.By.Name, 255), e.By.Via, string(e.Action), e.Target.Kind, target,
+		int64(e.ID), orNull(e.By.ID), cut(e.By.Name, 255), e.By.Via, string(e.Action), e.Target.Kind, orNull(e.Target.ID),
 		cut(e.Target.Name, 255), cut(e.Reason, audit.MaxReason), notNull(e.Old), notNull(e.New),
 		cut(e.By.RequestID, 64), cut(e.By.Address, 64),
 	}

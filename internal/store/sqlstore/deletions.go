@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -39,13 +38,12 @@ func (u *Users) Delete(ctx context.Context, id idworker.ID, username string, e a
 // DeleteAsked is Delete for a user who has asked for it before that time and has not logged
 // in since, or fails with [account.ErrNotFound].
 //
-// A login by a release that does not know of deletions cancels nothing: its ID tells. After
-// the user asked, no session was left, so such a login is in the first slot.
+// A login by a release that does not know of deletions cancels nothing: its ID tells, whatever
+// the clocks say. After the user asked, no session was left, so such a login is in the first
+// slot.
 func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) ([]session.Session, error) {
 	return u.delete(ctx, id, func(row tokenRow) error {
-		asked := fromMillis(row.DeletionAskedAt.Int64)
-		if !row.DeletionAskedAt.Valid || !asked.Before(before) ||
-			layout.Time(max(idworker.ID(row.TokenID.Int64), idworker.ID(row.EndedTokenID.Int64))).After(asked.Add(clockSlack)) {
+		if !row.DeletionAskedAt.Valid || row.DeletionAskedAt.Int64 >= before.UnixMilli() || row.last() != row.DeletionAskedLogin {
 			return account.ErrNotFound
 		}
 		return nil
@@ -55,7 +53,8 @@ func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Tim
 func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow) error, e audit.Event) ([]session.Session, error) {
 	now, already := u.DB.d.now, false
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
-		already = row.DeletedAt.Valid
+		// A release that does not know of deletions may have enabled the account since.
+		already = row.DeletedAt.Valid && row.DisabledAt.Valid && !row.HasPassword && !row.TokenID.Valid
 		c := accountChange{
 			set:    "deleted_at = " + now + ", disabled_at = COALESCE(disabled_at, " + now + "), deletion_asked_at = NULL, password_hash = '', " + noFactor,
 			reason: session.Revoked, events: []audit.Event{e}, deletes: true,
@@ -82,11 +81,8 @@ func (u *Users) delete(ctx context.Context, id idworker.ID, check func(tokenRow)
 // withdrawAll ends the one-time link and the service keys of a user, whose row it locks
 // first, as all do that write these.
 func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
-	_, err := u.lockVersion(tx, id)
-	if errors.Is(err, account.ErrNotFound) {
-		return errMoved // somebody else has deleted it since the row was read
-	}
-	if err != nil {
+	var locked []int64
+	if err := tx.Raw("SELECT id FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&locked).Error; err != nil {
 		return err
 	}
 	if err := tx.Exec("DELETE FROM password_resets WHERE user_id = ?", int64(id)).Error; err != nil {
@@ -98,14 +94,16 @@ func (u *Users) withdrawAll(tx *gorm.DB, id idworker.ID) error {
 // AskDeletion notes that a user wants the account to be deleted, and ends the logins. It
 // returns the sessions that ended. It fails with [account.ErrNotFound], with
 // [audit.ErrRole] for a service, and with [account.ErrLastAdmin] if no enabled admin would
-// be left.
+// be left. The version of the password is raised: a login that was decided before finds it
+// stale, and does not cancel what was asked for.
 func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) ([]session.Session, error) {
 	ended, err := u.DB.change(ctx, id, func(row tokenRow) (accountChange, error) {
 		if row.Role == string(account.RoleService) {
 			return accountChange{}, audit.ErrRole
 		}
 		return accountChange{
-			set: "deletion_asked_at = " + u.DB.d.now, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
+			set:  "deletion_asked_at = " + u.DB.d.now + ", deletion_asked_login = ?, password_version = password_version + 1",
+			args: []any{row.last()}, reason: session.LoggedOut, events: []audit.Event{e}, losesAdmin: serves(row.user()),
 		}, nil
 	})
 	if err != nil {
@@ -155,4 +153,31 @@ func (s *Sessions) cancelDeletion(tx *gorm.DB, o session.Opening, username strin
 // deleted, the earliest first.
 func (u *Users) AskedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
 	return u.page(ctx, "deletion_asked_at < ?", []any{before.UnixMilli()}, "deletion_asked_at", limit)
+}
+
+// RecordExport writes the event that its target has exported the own data, unless most of them
+// are on record since that time: then it writes nothing, and returns the ID of the first of
+// these. Calls for one user come one after the other.
+func (u *Users) RecordExport(ctx context.Context, e audit.Event, since time.Time, most int) (full idworker.ID, err error) {
+	err = u.DB.transact(ctx, func(tx *gorm.DB) error {
+		full = 0
+		// Before the rights are looked at, which keeps the row from changing: two that do both
+		// could not both go on.
+		if _, err := u.lockVersion(tx, e.Target.ID); err != nil {
+			return err
+		}
+		return u.DB.recorded(tx, func(tx *gorm.DB) error {
+			var done []int64
+			err := tx.Raw("SELECT id FROM audit_events WHERE target_id = ? AND action = ? AND id >= ? ORDER BY id DESC LIMIT ?",
+				int64(e.Target.ID), string(e.Action), int64(layout.Smallest(since)), most).Scan(&done).Error
+			if err == nil && len(done) == most {
+				full, err = idworker.ID(done[most-1]), errAlready
+			}
+			return err
+		}, e)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("sqlstore: record an export: %w", err)
+	}
+	return full, nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -299,6 +300,7 @@ func TestLoginCancelsDeletion(t *testing.T) {
 			}
 		}
 		o := w.opening(users["back"])
+		o.PasswordVersion = 2
 		if _, err := w.login(t.Context(), o); !errors.Is(err, session.ErrDeletionAsked) {
 			t.Errorf("without an event: %v", err)
 		}
@@ -310,7 +312,10 @@ func TestLoginCancelsDeletion(t *testing.T) {
 		w.run(t, "UPDATE users SET deletion_asked_at = deletion_asked_at - 100000000")
 		asked := w.number(t, "SELECT deletion_asked_at FROM users WHERE id = ?", int64(users["older"]))
 		w.run(t, "UPDATE users SET deletion_asked_at = NULL WHERE id = ?", int64(users["older"]))
-		w.begin(t, users["older"])
+		o.UserID, o.Cancels = users["older"], nil
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
 		w.run(t, "UPDATE users SET deletion_asked_at = ? WHERE id = ?", asked, int64(users["older"]))
 		for range 2 {
 			w.deletions(time.Hour).AfterSweep(t.Context())
@@ -324,6 +329,41 @@ func TestLoginCancelsDeletion(t *testing.T) {
 		w.wantDeleted(t, users["away"])
 		if w.recorded(t, audit.DeletionOff) != 2 || w.recorded(t, audit.UserDeleted) != 1 {
 			t.Error("the record does not say so")
+		}
+	})
+}
+
+// TestLoginSinceAskingIsKnownByItsID: whatever the clocks say, an account is kept if a release
+// that does not know of deletions has let its user in since, and only then; and a proof of
+// before the person asked begins no login.
+func TestLoginSinceAskingIsKnownByItsID(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		old, away := w.user(t, "ada"), w.user(t, "bob")
+		ticket := w.opening(old)
+		for _, user := range []idworker.ID{old, away} {
+			w.begin(t, user)
+			w.run(t, "UPDATE users SET token_id = token_id + ? WHERE id = ?", int64(1)<<50, int64(user)) // by a clock far ahead
+			if _, err := w.users.AskDeletion(t.Context(), user, w.eventOf(audit.DeletionAsked, user)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ticket.Cancels = &session.Record{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI}, Need: audit.NeedsNothing}
+		if _, err := w.login(t.Context(), ticket); !errors.Is(err, account.ErrStale) {
+			t.Errorf("with a proof of before: %v", err)
+		}
+		asked := w.number(t, "SELECT deletion_asked_at FROM users WHERE id = ?", int64(old))
+		w.run(t, "UPDATE users SET deletion_asked_at = NULL WHERE id = ?", int64(old))
+		o := w.opening(old)
+		o.PasswordVersion = 2
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "UPDATE users SET deletion_asked_at = ? WHERE id = ?", asked, int64(old))
+		for user, want := range map[idworker.ID]error{old: account.ErrNotFound, away: nil} {
+			if _, err := w.users.DeleteAsked(t.Context(), user, time.Now().Add(time.Hour), w.eventOf(audit.UserDeleted, user)); !errors.Is(err, want) {
+				t.Errorf("%v, want %v", err, want)
+			}
 		}
 	})
 }
@@ -342,9 +382,17 @@ func TestPurgeLeavesNoName(t *testing.T) {
 		w.run(t, "INSERT INTO login_guards (guard, version, full_at, period, told_at) VALUES (?, 1, 1, 1, 1)", int64(user))
 		w.run(t, "UPDATE policies SET updated_by = ?", name)
 		w.run(t, "UPDATE settings SET updated_by = ?", name)
+		w.run(t, "UPDATE users SET role = 'admin' WHERE id = ?", int64(user))
 		w.run(t, "INSERT INTO sweeps (id, instance, requested_by, started_at, outcome) VALUES (1, 'a', ?, 1, 'done')", name)
 		me := audit.Actor{ID: user, Name: name, Via: audit.ViaConsole, Address: "192.0.2.1"}
 		var events []audit.Event
+		// A name that the person had before, and that another has now.
+		old, other := audit.Actor{ID: user, Name: name + "ette", Via: audit.ViaAPI}, audit.Actor{ID: admin, Name: name + "ette", Via: audit.ViaAPI}
+		events = append(events,
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), old.Name)},
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: "user.renamed", Target: audit.AboutUser(user, old.Name), Old: []byte(`{"username":"zebulonette"}`), New: []byte(`{"username":"zebulon"}`)},
+			audit.Event{ID: w.ids.next(0), By: old, Need: audit.NeedsNothing, Action: "user.aliases_changed", Target: audit.AboutUser(user, name), New: []byte(`{"aliases":["zebulon@example.org"]}`)},
+			audit.Event{ID: w.ids.next(0), By: other, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), other.Name)})
 		for i := range 700 {
 			e := audit.Event{ID: w.ids.next(0), By: me, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutLogin(w.ids.next(0), name), New: []byte(`{"device_class":"phone","device_name":"zebulon's phone"}`)}
 			if i%2 == 0 {
@@ -353,9 +401,10 @@ func TestPurgeLeavesNoName(t *testing.T) {
 			}
 			events = append(events, e)
 		}
+		for _, action := range []audit.Action{audit.LoginNewPlace, audit.LoginAfterMisses} { // which have no actor
+			events = append(events, audit.Event{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI, Address: "192.0.2.1"}, Need: audit.NeedsNothing, Action: action, Target: audit.AboutUser(user, name)})
+		}
 		events = append(events, audit.Event{ID: w.ids.next(0), By: me, Need: audit.NeedsNothing, Action: audit.UserDisabled, Target: audit.AboutUser(admin, "root"), Reason: "why"})
-		events = append(events, audit.Event{ID: w.ids.next(0), Action: audit.LoginFailed, Sum: true,
-			New: []byte(`{"count":9,"targets":[{"kind":"user","id":"1","name":"zebulon","count":4},{"kind":"user","id":"2","name":"root","count":4}],"others":1}`)})
 		if err := (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), events); err != nil {
 			t.Fatal(err)
 		}
@@ -373,16 +422,58 @@ func TestPurgeLeavesNoName(t *testing.T) {
 		}
 		atOnce(3, func(int) { w.deletions(time.Hour).AfterSweep(t.Context()) })
 		d.AfterSweep(t.Context())
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor = ? AND target = ?", other.Name, other.Name); n != 1 {
+			t.Errorf("%d events of another who has a former name are left, want 1", n)
+		}
+		w.run(t, "DELETE FROM audit_events WHERE actor_id = ? AND actor = ?", int64(admin), other.Name)
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE address <> '' AND address = '192.0.2.1'"); n != 0 {
+			t.Errorf("%d addresses of the person are left", n)
+		}
 		w.wantNowhere(t, name, user)
-		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor_id = ? OR target_id = ?", int64(user), int64(user)); n < 702 {
+		if n := w.number(t, "SELECT COUNT(*) FROM audit_events WHERE actor_id = ? OR target_id = ?", int64(user), int64(user)); n < 706 {
 			t.Errorf("the record has %d entries of the ID", n)
 		}
-		if w.number(t, "SELECT COUNT(*) FROM audit_events WHERE target = 'root' AND reason = 'why' AND actor_id = ?", int64(user)) != 1 || w.recorded(t, audit.UserPurged) != 1 ||
-			w.number(t, `SELECT COUNT(*) FROM audit_events WHERE action = 'login.failed' AND target_id = 0 AND INSTR(new_value, ?) > 0`, []byte(`"name":"root"`)) != 1 {
+		if w.number(t, "SELECT COUNT(*) FROM audit_events WHERE target = 'root' AND reason = 'why' AND actor_id = ?", int64(user)) != 1 || w.recorded(t, audit.UserPurged) != 1 {
 			t.Error("what happened is not on record")
 		}
 		if err := w.users.Create(t.Context(), account.User{ID: w.ids.next(0), Username: name, Role: account.RoleUser, PasswordVersion: 1}); err != nil {
 			t.Errorf("the name is not free: %v", err)
+		}
+	})
+}
+
+// TestPurgeKeepsWhatOthersDid under the same name: the operator of a shell has no ID.
+func TestPurgeKeepsWhatOthersDid(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		const name = "root@vm"
+		w.admin(t, "root")
+		user := w.user(t, name)
+		for version := range 3 {
+			w.run(t, "INSERT INTO policies (scope, version, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, updated_by) "+
+				"SELECT scope, version + ?, idle_timeout_ms, absolute_lifetime_ms, touch_interval_ms, sweep_schedule, updated_at, ? FROM policies WHERE version = 1", version+1, name)
+			w.run(t, "INSERT INTO sweeps (id, instance, requested_by, started_at, outcome) VALUES (?, 'a', ?, 1, 'done')", version+2, name)
+		}
+		did := func(by audit.Actor, version int) {
+			policy := audit.Event{ID: w.ids.next(0), By: by, Action: audit.PolicyChanged, Target: audit.Target{Kind: "policy", Name: "global"}, New: fmt.Appendf(nil, `{"version":%d,"x":1}`, version)}
+			sweep := audit.Event{ID: w.ids.next(0), By: by, Action: audit.SweepRequested, Target: audit.Target{Kind: "sweep", ID: idworker.ID(version)}}
+			if err := (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), []audit.Event{policy, sweep}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		did(audit.Actor{Name: name, Via: audit.ViaCLI}, 2)
+		did(audit.Actor{ID: user, Name: name, Via: audit.ViaAPI}, 3)
+		for _, of := range []struct {
+			role account.Role
+			left int64 // version 4 is older than the record
+		}{{account.RoleUser, 2}, {account.RoleAdmin, 1}} {
+			if _, err := w.users.Forget(t.Context(), account.User{ID: user, Username: name, Role: of.role}, 200); err != nil {
+				t.Fatal(err)
+			}
+			for _, from := range []string{"policies WHERE updated_by = ?", "sweeps WHERE requested_by = ?"} {
+				if n := w.number(t, "SELECT COUNT(*) FROM "+from, name); n != of.left {
+					t.Errorf("%s: %d in %s, want %d", of.role, n, from, of.left)
+				}
+			}
 		}
 	})
 }
@@ -466,8 +557,8 @@ func TestPurgeGoesByIndexes(t *testing.T) {
 				want = "audit_events_actor_name"
 			case strings.Contains(s.text, "WHERE target = "):
 				want = "audit_events_target_name"
-			case strings.Contains(s.text, "target_id = 0"):
-				want = "audit_events_target"
+			case strings.Contains(s.text, "WHERE action = "):
+				want = "audit_events_action"
 			case strings.Contains(s.text, "deleted_at < "):
 				want = "users_deleted_at"
 			case strings.Contains(s.text, "deletion_asked_at < "):
@@ -481,6 +572,57 @@ func TestPurgeGoesByIndexes(t *testing.T) {
 		}
 		if looked != 5 {
 			t.Errorf("%d statements looked at", looked)
+		}
+	})
+}
+
+// TestExportsAreCountedOneAfterTheOther: of any number at once, so many are on record.
+func TestExportsAreCountedOneAfterTheOther(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user, other := w.user(t, "ada"), &sqlstore.Users{DB: open(t, w.options)}
+		var done atomic.Int64
+		atOnce(12, func(i int) {
+			on := []*sqlstore.Users{w.users, other}[i%2]
+			full, err := on.RecordExport(t.Context(), w.eventOf(audit.DataExported, user), time.Time{}, 5)
+			switch {
+			case err != nil && !tooLate(err):
+				t.Error(err)
+			case err == nil && full == 0:
+				done.Add(1)
+			}
+		})
+		if n := w.recorded(t, audit.DataExported); n > 5 || int64(n) < done.Load() {
+			t.Errorf("%d on record, %d done", n, done.Load())
+		}
+		if full, err := w.users.RecordExport(t.Context(), w.eventOf(audit.DataExported, user), time.Now().Add(time.Hour), 5); err != nil || full != 0 {
+			t.Errorf("after the hour: %v, %v", full, err)
+		}
+	})
+}
+
+// TestDeletedAgainAfterAnOldReleaseEnabled: the previous release finds a deleted account, and
+// can enable it; to delete again then closes it again, on record.
+func TestDeletedAgainAfterAnOldReleaseEnabled(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		user := w.user(t, "ada")
+		if _, err := w.delete(t.Context(), user, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		deleted := w.number(t, "SELECT deleted_at FROM users WHERE id = ?", int64(user)) - 1000
+		w.run(t, "UPDATE users SET disabled_at = NULL, deleted_at = NULL, password_hash = '$x' WHERE id = ?", int64(user)) // it does not look at deleted_at
+		o := w.opening(user)
+		o.PasswordVersion = 2
+		if _, err := w.login(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, "UPDATE users SET deleted_at = ? WHERE id = ?", deleted, int64(user))
+		if ended, err := w.delete(t.Context(), user, "ada"); err != nil || len(ended) != 1 || ended[0].Before {
+			t.Errorf("%+v, %v", ended, err)
+		}
+		w.wantDeleted(t, user)
+		if again := w.number(t, "SELECT deleted_at FROM users WHERE id = ?", int64(user)); again <= deleted || w.recorded(t, audit.UserDeleted) != 2 {
+			t.Error("it counts from the first time")
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -35,36 +37,57 @@ func (u *Users) Clock(ctx context.Context) (time.Time, error) { return u.DB.Cloc
 // A namedRow is what an entry of the record has of a person.
 type namedRow struct {
 	ID                 int64
+	Action, Target     string
 	OldValue, NewValue []byte
 }
 
-// Forget takes the name of a user out of at most limit entries of the record, and returns
-// how many it found. Fewer than limit means that none is left; then the name is out of the
-// history of the policy and of the sweeps as well. The IDs stay.
+const namedColumns = "SELECT id, action, target, old_value, new_value FROM audit_events WHERE "
+
+// A hadName is a name of a user, from one entry of the record until before another.
+type hadName struct {
+	name        string
+	from, until int64
+}
+
+// renamed is the action of an entry that says, by its target, which name a user had until
+// then: so it is the last that is blanked.
+const renamed = "user.renamed"
+
+// names are those that a user has had, and the entries that say so. They are found among
+// all that were ever renamed: nobody floods the record with these.
+func (u *Users) names(ctx context.Context, user *account.User) (names []hadName, renames []namedRow, err error) {
+	id := int64(user.ID)
+	err = u.DB.query(ctx, &renames, namedColumns+"action = ? AND target_id + 0 = ? ORDER BY id", renamed, id)
+	renames = slices.DeleteFunc(renames, func(r namedRow) bool { return r.Target == "" }) // done before
+	from := id
+	for i := range renames {
+		names = append(names, hadName{renames[i].Target, from, renames[i].ID})
+		from = renames[i].ID
+	}
+	return append(names, hadName{user.Username, from, math.MaxInt64}), renames, err
+}
+
+// Forget takes the names of a user out of at most limit entries of the record for each name,
+// and returns how many it found of one. Fewer than limit means that none is left; then the
+// names are out of the history of the policy and of the sweeps as well. The IDs stay.
 //
 // The indexes of names find the entries: those without the name are not looked at again,
 // so a call costs what limit says, however long the record is. "+ 0" hides the index of IDs,
-// where the whole past of the user is. A login is called by its user's name, and no other
-// user has the name before the purge.
+// where the whole past of the user is. A login is called by its user's name: nobody else has
+// it at the same time, and before the purge.
 func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, error) {
-	var acted, met, sums []namedRow
-	name, id := user.Username, int64(user.ID)
-	err := u.DB.query(ctx, &acted, "SELECT id FROM audit_events WHERE actor = ? AND actor_id + 0 = ? ORDER BY id LIMIT ?", name, id, limit)
-	if err == nil {
-		err = u.DB.query(ctx, &met, "SELECT id, old_value, new_value FROM audit_events WHERE target = ? "+
-			"AND (target_kind = 'login' OR target_kind = 'user' AND target_id + 0 = ?) ORDER BY id LIMIT ?", name, id, limit)
+	names, renames, err := u.names(ctx, &user)
+	found := 0
+	for i := 0; err == nil && i < len(names); i++ {
+		var n int
+		n, err = u.forgetName(ctx, &user, &names[i], limit)
+		found = max(found, n)
 	}
-	if err == nil {
-		text, _ := json.Marshal(name) // a string never fails
-		err = u.DB.query(ctx, &sums, "SELECT id, old_value, new_value FROM audit_events WHERE target_id = 0 AND INSTR(new_value, ?) > 0 ORDER BY id LIMIT ?",
-			append([]byte(`"name":`), text...), limit)
+	for i := 0; err == nil && found < limit && i < len(names); i++ {
+		err = u.forgetElsewhere(ctx, &user, names[i].name)
 	}
-	if err == nil && len(acted)+len(met)+len(sums) > 0 {
-		err = u.DB.transact(ctx, func(tx *gorm.DB) error { return forget(tx, name, acted, append(met, sums...)) })
-	}
-	found := max(len(acted), len(met), len(sums))
 	if err == nil && found < limit {
-		err = u.forgetElsewhere(ctx, name)
+		err = u.forget(ctx, nil, renames)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("sqlstore: take a name out of the record: %w", err)
@@ -72,31 +95,53 @@ func (u *Users) Forget(ctx context.Context, user account.User, limit int) (int, 
 	return found, nil
 }
 
-// forget blanks the names of actors, with their addresses, and of targets. Each statement
-// names one row by its key: see [Audit.DeleteBefore].
-func forget(tx *gorm.DB, name string, acted, met []namedRow) error {
-	for i := range acted {
-		if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", acted[i].ID).Error; err != nil {
-			return err
-		}
+func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName, limit int) (int, error) {
+	var acted, met []namedRow
+	id := int64(user.ID)
+	err := u.DB.query(ctx, &acted, "SELECT id FROM audit_events WHERE actor = ? AND actor_id + 0 = ? ORDER BY id LIMIT ?", had.name, id, limit)
+	if err == nil {
+		err = u.DB.query(ctx, &met, namedColumns+"target = ? AND action <> ? AND (target_kind = 'login' AND id >= ? AND id < ? OR target_kind = 'user' AND target_id + 0 = ?) "+
+			"ORDER BY id LIMIT ?", had.name, renamed, had.from, had.until, id, limit)
 	}
-	for i := range met {
-		err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ? WHERE id = ?",
-			nameless(met[i].OldValue, name), nameless(met[i].NewValue, name), met[i].ID).Error
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		err = u.forget(ctx, acted, met)
 	}
-	return nil
+	return max(len(acted), len(met)), err
 }
 
-// personal are the members of values in the record that name a person, or a device of one. In
-// a sum, name is that of one of several.
-var personal = []string{"username", "external_id", "device_name"}
+// forget blanks the names of actors, with their addresses, and of targets. Each statement
+// names one row by its key: see [Audit.DeleteBefore].
+func (u *Users) forget(ctx context.Context, acted, met []namedRow) error {
+	if len(acted)+len(met) == 0 {
+		return nil
+	}
+	return u.DB.transact(ctx, func(tx *gorm.DB) error {
+		for i := range acted {
+			if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", acted[i].ID).Error; err != nil {
+				return err
+			}
+		}
+		for i := range met {
+			address := ""
+			if audit.Action(met[i].Action).ByTarget() {
+				address = ", address = ''"
+			}
+			err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ?"+address+" WHERE id = ?",
+				nameless(met[i].OldValue), nameless(met[i].NewValue), met[i].ID).Error
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// personal are the members of values in the record that name a person, or a device of one.
+var personal = []string{"username", "alias", "aliases", "external_id", "device_name"}
 
 // nameless is a value of the record without them. One that cannot be read is dropped.
-func nameless(value []byte, of string) []byte {
-	if !bytes.Contains(value, []byte(`name"`)) && !bytes.Contains(value, []byte(`external_id"`)) {
+func nameless(value []byte) []byte {
+	if !slices.ContainsFunc(personal, func(name string) bool { return bytes.Contains(value, []byte(`"`+name+`"`)) }) {
 		return notNull(value)
 	}
 	var v any
@@ -105,7 +150,7 @@ func nameless(value []byte, of string) []byte {
 	if d.Decode(&v) != nil {
 		return []byte{}
 	}
-	strip(v, of)
+	strip(v)
 	text, err := json.Marshal(v)
 	if err != nil {
 		return []byte{}
@@ -113,21 +158,18 @@ func nameless(value []byte, of string) []byte {
 	return text
 }
 
-func strip(v any, of string) {
+func strip(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range personal {
 			delete(v, name)
 		}
-		if v["name"] == of {
-			delete(v, "name")
-		}
 		for _, inner := range v {
-			strip(inner, of)
+			strip(inner)
 		}
 	case []any:
 		for _, inner := range v {
-			strip(inner, of)
+			strip(inner)
 		}
 	}
 }
@@ -135,13 +177,25 @@ func strip(v any, of string) {
 // gone stands for a name in the history of the policy and of the sweeps, which have no ID.
 const gone = "deleted user"
 
-// forgetElsewhere looks first, and names each row by its key: what it does not change, it
+// forgetElsewhere takes a name out of these where the record says that the user did it, and for
+// an admin also where the record does not go back so far: the operator of a shell may have
+// the same name. It looks first, and names each row by its key: what it does not change, it
 // does not lock.
-func (u *Users) forgetElsewhere(ctx context.Context, name string) error {
-	for _, at := range [][3]string{{"settings", "version", "updated_by"}, {"policies", "version", "updated_by"}, {"sweeps", "id", "requested_by"}} {
+func (u *Users) forgetElsewhere(ctx context.Context, user *account.User, name string) error {
+	for _, at := range [][4]string{
+		{"settings", "version", "updated_by", string(audit.PolicyChanged)}, {"policies", "version", "updated_by", string(audit.PolicyChanged)},
+		{"sweeps", "id", "requested_by", string(audit.SweepRequested)},
+	} {
 		table, key, column := at[0], at[1], at[2]
 		var keys []int64
-		if err := u.DB.query(ctx, &keys, "SELECT "+key+" FROM "+table+" WHERE "+column+" = ?", name); err != nil {
+		if err := u.DB.query(ctx, &keys, "SELECT "+key+" FROM "+table+" WHERE "+column+" = ?", name); err != nil || len(keys) == 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		by, err := u.doers(ctx, at[3])
+		if err != nil {
 			return err
 		}
 		scope := ""
@@ -149,12 +203,32 @@ func (u *Users) forgetElsewhere(ctx context.Context, name string) error {
 			scope = "scope = 'global' AND "
 		}
 		for _, k := range keys {
+			if id, known := by[k]; id != int64(user.ID) && (known || user.Role != account.RoleAdmin) {
+				continue
+			}
 			if err := u.DB.exec(ctx, "UPDATE "+table+" SET "+column+" = ? WHERE "+scope+key+" = ?", gone, k); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// doers are the IDs of those who have changed the policy, by version, or who have asked for a
+// sweep, by its ID; 0 for who has none.
+func (u *Users) doers(ctx context.Context, action string) (map[int64]int64, error) {
+	var rows []struct {
+		ActorID, TargetID int64
+		NewValue          []byte
+	}
+	err := u.DB.query(ctx, &rows, "SELECT COALESCE(actor_id, 0) AS actor_id, COALESCE(target_id, 0) AS target_id, new_value FROM audit_events WHERE action = ?", action)
+	by := map[int64]int64{}
+	for _, row := range rows {
+		of := struct{ Version int64 }{row.TargetID}
+		_ = json.Unmarshal(row.NewValue, &of) // a sweep has no value
+		by[of.Version] = row.ActorID
+	}
+	return by, err
 }
 
 // ofPeople are the tables with rows of one person, and the column that says whose. The row

@@ -87,8 +87,10 @@ type tokenRow struct {
 	GlobalFloor     int64 // of all users, beside the row's own
 
 	// Beside a row that is read to change the account, or to begin a login.
-	DeletedAt       sql.NullInt64
-	DeletionAskedAt sql.NullInt64
+	DeletedAt          sql.NullInt64
+	DeletionAskedAt    sql.NullInt64
+	DeletionAskedLogin int64
+	HasPassword        bool
 
 	// Beside a row that Sessions.find has read.
 	PolicyVersion int64
@@ -106,6 +108,9 @@ const tokenColumns = "id AS row_id, 0 AS slot, id AS user_id, NULL AS act_id, us
 // keptColumns are those that each slot has.
 const keptColumns = "token_id, token_hash, token_seen_at, token_floor, token_floor_at, ended_token_id, ended_token_hash, ended_reason, " +
 	"device_token_id, device_class, device_name, device_key, auth_token_id, auth_method, auth_time"
+
+// last is the ID of the last session that began in the slot; 0 if there was none.
+func (r *tokenRow) last() int64 { return max(r.TokenID.Int64, r.EndedTokenID.Int64) }
 
 // current is the session that the row holds; its ID is 0 if there is none.
 func (r *tokenRow) current(asOf time.Time) session.Session {

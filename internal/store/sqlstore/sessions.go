@@ -107,7 +107,7 @@ func (db *DB) findToken(on *gorm.DB, column string, id idworker.ID) (tokenRow, e
 // version of the policy and the clock. It fails if the server takes no writes: it may have
 // been the primary once, and then even "there is no such row" is no answer.
 func (db *DB) find(on *gorm.DB, user idworker.ID) (tokenRow, error) {
-	return db.found(on, db.beside(usersTable, ", deleted_at, deletion_asked_at", "LEFT JOIN", "id = ?"), int64(user))
+	return db.found(on, db.beside(usersTable, ", deleted_at, deletion_asked_at, COALESCE(deletion_asked_login, 0) AS deletion_asked_login, password_hash <> '' AS has_password", "LEFT JOIN", "id = ?"), int64(user))
 }
 
 // beside is the query for the rows of a table, each beside what holds for all, and also.
