@@ -108,7 +108,7 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 func (s *Service) past(ctx context.Context, user *account.User, with func(audit.Event) error) (more bool, err error) {
 	// A login is called by its user's name, which may have been that of another before.
 	since := idworker.Default().Time(user.ID)
-	renamed, err := s.Past.List(ctx, audit.Filter{Action: "user.renamed", Target: user.ID, Limit: 1})
+	renamed, err := s.Past.List(ctx, audit.Filter{Action: audit.UserRenamed, Target: user.ID, Limit: 1})
 	if err != nil {
 		return false, fmt.Errorf("login: export the record: %w", err)
 	}

@@ -51,7 +51,7 @@ type hadName struct {
 
 // renamed is the action of an entry that says, by its target, which name a user had until
 // then: so it is the last that is blanked.
-const renamed = "user.renamed"
+const renamed = string(audit.UserRenamed)
 
 // names are those that a user has had, and the entries that say so. They are found among
 // all that were ever renamed: nobody floods the record with these.
@@ -235,7 +235,7 @@ func (u *Users) doers(ctx context.Context, action string) (map[int64]int64, erro
 // of users goes last. A guard of login_guards is the ID of an account, or a keyed hash.
 var ofPeople = [][2]string{
 	{"known_places", "user_id"}, {"login_guards", "guard"}, {"password_resets", "user_id"}, {"password_resets", "issued_by"},
-	{"user_slots", "user_id"}, {"service_keys", "user_id"}, {usersTable, "id"},
+	{"user_slots", "user_id"}, {"service_keys", "user_id"}, {"user_names", "user_id"}, {usersTable, "id"},
 }
 
 // Purge deletes the rows of a user who was deleted before that time, and writes the event,
