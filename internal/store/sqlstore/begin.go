@@ -23,7 +23,7 @@ import (
 // and whichever clock they come from. Beside an [*session.IDError] and
 // a [*session.LimitError] it fails with [account.ErrNotFound], [account.ErrDisabled],
 // [account.ErrStale] or [session.ErrMoved], and begins nothing then. An impersonation fails
-// with [session.ErrNotUser] and with what the right of its admin is refused for, too.
+// with [session.ErrNotUser], [session.ErrManyActs] and with what the right of its admin is refused for, too.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
 	begun, err := s.tryBegin(ctx, o)
 	if errors.Is(err, errBeyond) {

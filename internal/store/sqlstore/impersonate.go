@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // An impersonation is in the last slot of its user: see [session.SlotOfAct]. Its row says
@@ -32,12 +33,28 @@ func (s *Sessions) readyForActs(ctx context.Context) error {
 	return err
 }
 
-// mayAct checks the right to an impersonation.
+// mayAct checks the right to an impersonation, and that its admin has not too many. It holds
+// the row of the admin: no other of that admin begins meanwhile.
 func (s *Sessions) mayAct(tx *gorm.DB, o session.Opening) error {
 	if o.Record == nil || o.Record.By.ID != o.Act {
 		return errUnstated
 	}
-	_, err := s.DB.authorize(tx, o.Record.By, o.Record.Need)
+	if _, err := s.DB.authorize(tx, o.Record.By, o.Record.Need); err != nil {
+		return err
+	}
+	over, err := s.DB.floor(tx, "")
+	if err != nil {
+		return err
+	}
+	one := session.Session{Act: o.Act, Role: string(account.RoleUser)}
+	issued := one.Expiry(o.Record.Policy).OldestIssued(o.Record.Now)
+	over = max(over, int64(sweep.MarksOf(issued, time.Time{}, 0).Issued))
+	var n int
+	err = tx.Raw("SELECT COUNT(*) FROM user_slots WHERE act_id = ? AND user_id <> ? AND token_id + 0 > ?"+s.DB.d.forRead,
+		int64(o.Act), int64(o.UserID), over).Scan(&n).Error
+	if err == nil && n >= session.MostActs {
+		err = session.ErrManyActs
+	}
 	return err
 }
 

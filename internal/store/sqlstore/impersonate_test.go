@@ -356,3 +356,40 @@ func TestNoImpersonationSurvivesARace(t *testing.T) {
 		})
 	}
 }
+
+// TestAnAdminActsForEight users at once: one that ended, that is over or that is replaced counts
+// no more. All end with the logins of the admin.
+func TestAnAdminActsForEight(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root, other := w.begin(t, w.admin(t, "root")), w.begin(t, w.admin(t, "other"))
+		name := func(i int) string { return "user-" + strings.Repeat("x", 40) + string(rune('a'+i)) }
+		users := make([]idworker.ID, session.MostActs)
+		var last session.Session
+		for i := range users {
+			users[i] = w.user(t, name(i))
+			last = w.impersonates(t, root, users[i]).Session
+		}
+		more := w.user(t, "more")
+		refused := func(what string) {
+			t.Helper()
+			if _, err := w.login(t.Context(), acting(acts(root), more)); !errors.Is(err, session.ErrManyActs) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		refused("one more")
+		w.impersonates(t, other, more) // who has none
+		last = w.impersonates(t, root, last.UserID).Session
+		refused("after one that was replaced")
+		_, err := w.sessions.End(t.Context(), logout(last))
+		must(t, err)
+		last = w.impersonates(t, root, more).Session
+		old := idworker.Default().Smallest(start.Add(-session.ActLife - time.Minute))
+		w.exec(t, "UPDATE user_slots SET token_id = ? WHERE user_id = ?", int64(old), int64(users[0]))
+		w.impersonates(t, root, users[session.MostActs-1])
+		ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: root.UserID, Reason: session.Revoked, Record: w.byShell()}, 0)
+		if err != nil || len(ended) != session.MostActs+2 {
+			t.Errorf("the end of the admin: %d, %v", len(ended), err)
+		}
+		w.wantEnded(t, "the last", session.Revoked, last)
+	})
+}
