@@ -104,7 +104,7 @@ func TestEveryAnswerSaysWhoActs(t *testing.T) {
 	r.URL.Path = "/v1/verify"
 	w = httptest.NewRecorder()
 	acted(t, nil).ServeHTTP(w, r)
-	if got := w.Header().Get("X-Auth-Act"); got != "4711" {
-		t.Errorf("verify: %q", got)
+	if got := w.Header().Get("X-Auth-Act"); got != "4711;"+me.Session.ID.String() || w.Header().Get("X-Auth-Session-Id") != "" {
+		t.Errorf("verify: %q", w.Header())
 	}
 }
