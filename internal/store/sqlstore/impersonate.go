@@ -90,23 +90,51 @@ func (s *Sessions) putAct(tx *gorm.DB, o session.Opening, rows []tokenRow, slot 
 	return done.Error
 }
 
-// endActs ends the impersonations of a user who was an admin, and returns them as they are
-// then. The transaction has changed or locked the row of that user: no other begins
-// meanwhile, because each needs the right of its admin in its own transaction.
-func (s *Sessions) endActs(tx *gorm.DB, admin tokenRow, asOf time.Time) ([]session.Session, error) {
-	if admin.Role != string(account.RoleAdmin) || !s.DB.further.Load() {
-		return nil, nil
-	}
-	var rows []tokenRow
-	err := tx.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND token_id IS NOT NULL ORDER BY id"+s.DB.d.forRead, admin.UserID).Scan(&rows).Error
+// endActs ends the impersonations of a user who may have been an admin, and returns them as they
+// are then. The transaction has changed or locked the row of that user: no other begins
+// meanwhile, because each needs the right of its admin in its own transaction. Those that
+// endedActs would return are stamped anew and are in again: the act that ended them may have been
+// committed so late that the feeds have passed its stamp.
+func (s *Sessions) endActs(tx *gorm.DB, admin int64, asOf time.Time) (ended, again []session.Session, err error) {
+	rows, err := s.actsOf(tx, admin, s.DB.d.forRead)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ended, err := s.endSlots(tx, rows, session.Ending{Reason: session.Revoked}, 0, asOf)
+	ended, err = s.endSlots(tx, rows, session.Ending{Reason: session.Revoked}, 0, asOf)
 	for i := range ended {
 		ended[i].Ended = session.Revoked
 	}
-	return ended, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return ended, revokedActs(rows, asOf), s.stamp(tx, rows)
+}
+
+// actsOf are the rows of the impersonations of a user that live, and of those that ended so lately
+// that an instance may still believe in them: older ones are over by their age.
+func (s *Sessions) actsOf(on *gorm.DB, admin int64, lock string) (rows []tokenRow, err error) {
+	if !s.DB.further.Load() {
+		return nil, nil
+	}
+	since := layout.Smallest(s.now().Add(-2 * session.ActLife))
+	err = on.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND (token_id IS NOT NULL OR ended_token_id + 0 > ?) ORDER BY id"+lock, admin, int64(since)).Scan(&rows).Error
+	return rows, err
+}
+
+// endedActs are the impersonations of a user that ended lately with the right of that user.
+func (s *Sessions) endedActs(on *gorm.DB, admin int64, asOf time.Time) ([]session.Session, error) {
+	rows, err := s.actsOf(on, admin, "")
+	return revokedActs(rows, asOf), err
+}
+
+func revokedActs(rows []tokenRow, asOf time.Time) (ended []session.Session) {
+	for i := range rows {
+		if was := rows[i].ended(asOf); !rows[i].TokenID.Valid && was.Ended == session.Revoked {
+			was.Before = true
+			ended = append(ended, was)
+		}
+	}
+	return ended
 }
 
 // restampAll is restamp for a user, and for those for whom the user acted.

@@ -393,3 +393,65 @@ func TestAnAdminActsForEight(t *testing.T) {
 		w.wantEnded(t, "the last", session.Revoked, last)
 	})
 }
+
+// TestARepeatedEndOfAnAdminStampsItsImpersonations: the first call was cut off, and its commit
+// came long after its stamp. A different act that ends nothing stamps them, too.
+func TestARepeatedEndOfAnAdminStampsItsImpersonations(t *testing.T) {
+	acts := map[string]func(t *testing.T, w *world, admin idworker.ID) []session.Session{
+		"disable": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			_, _, ended, err := w.users.Change(t.Context(), admin, w.disabled())
+			must(t, err)
+			return ended
+		},
+		"demote": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			_, _, ended, err := w.users.Change(t.Context(), admin, w.become(account.RoleUser))
+			must(t, err)
+			return ended
+		},
+		"logout": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: admin, Reason: session.Revoked, Record: w.byShell()}, 0)
+			must(t, err)
+			return ended
+		},
+		"reset": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			version := int64(w.number(t, "SELECT password_version FROM users WHERE id = ?", int64(admin)))
+			ended, err := w.users.ResetPassword(t.Context(), admin, version, account.NewPHC("$second"), w.eventOf(audit.PasswordReset, admin))
+			must(t, err)
+			return ended
+		},
+	}
+	for _, c := range [][2]string{{"disable", "disable"}, {"demote", "demote"}, {"logout", "logout"}, {"reset", "reset"}, {"demote", "disable"}, {"demote", "logout"}, {"reset", "disable"}, {"logout", "demote"}} {
+		t.Run(c[0]+"_"+c[1], func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				root, _ := w.begin(t, w.admin(t, "root")), w.begin(t, w.admin(t, "other"))
+				user, earlier := w.user(t, "ada"), w.user(t, "bob")
+				of, long := w.impersonates(t, root, user).Session, w.impersonates(t, root, earlier).Session
+				acts[c[0]](t, w, root.UserID)
+				w.exec(t, "UPDATE user_slots SET token_floor_at = token_floor_at - 60000")
+				w.exec(t, "UPDATE users SET token_floor_at = token_floor_at - 60000 WHERE token_floor > 0")
+				old := idworker.Default().Smallest(time.Now().Add(-3 * session.ActLife))
+				w.exec(t, "UPDATE user_slots SET ended_token_id = ? WHERE user_id = ?", int64(old), int64(earlier))
+				since := w.news(t, time.Time{}).Now
+				ended := acts[c[1]](t, w, root.UserID)
+				if last := len(ended) - 1; (c[0] == c[1] && c[0] != "reset" || c[1] == "logout") && (last < 0 || ended[last].ID != of.ID || !ended[last].Before) {
+					t.Errorf("returned %+v", ended)
+				}
+				fed := false
+				for _, e := range w.news(t, since).Ends {
+					fed = fed || e.UserID == user && e.Slot == session.SlotOfAct && e.Floor == of.ID
+					if e.UserID == earlier {
+						t.Errorf("one that is over by its age: %+v, %v", e, long.ID)
+					}
+				}
+				if !fed {
+					t.Error("no feed has its end")
+				}
+				w.sound(t)
+			})
+		})
+	}
+}
