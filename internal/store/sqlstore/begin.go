@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -143,9 +142,9 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 		return session.Begun{}, err
 	}
 	into := row
-	into.Slot, into.ActID = slot, sql.NullInt64{Int64: int64(o.Act), Valid: o.Act != 0}
+	into.Slot = slot
 	begun.Session = into.session(int64(o.ID), o.Hash[:], asOf)
-	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
+	begun.Session.Act, begun.Session.Seen, begun.Session.Device = o.Act, fromMillis(seen.UnixMilli()), o.Device
 	return begun, nil
 }
 
@@ -155,7 +154,7 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 	var last, own idworker.ID // own is the newest that is no impersonation
 	for i := range rows {
 		last = max(last, rows[i].highest())
-		if !rows[i].ActID.Valid {
+		if rows[i].act() == 0 {
 			own = max(own, rows[i].highest())
 		}
 	}

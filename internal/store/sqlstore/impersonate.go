@@ -50,7 +50,7 @@ func (s *Sessions) mayAct(tx *gorm.DB, o session.Opening) error {
 	issued := one.Expiry(o.Record.Policy).OldestIssued(o.Record.Now)
 	over = max(over, int64(sweep.MarksOf(issued, time.Time{}, 0).Issued))
 	var n int
-	err = tx.Raw("SELECT COUNT(*) FROM user_slots WHERE act_id = ? AND user_id <> ? AND token_id + 0 > ?"+s.DB.d.forRead,
+	err = tx.Raw("SELECT COUNT(*) FROM user_slots WHERE act_id = ? AND token_seen_at = 0 AND user_id <> ? AND token_id + 0 > ?"+s.DB.d.forRead,
 		int64(o.Act), int64(o.UserID), over).Scan(&n).Error
 	if err == nil && n >= session.MostActs {
 		err = session.ErrManyActs
@@ -117,7 +117,7 @@ func (s *Sessions) actsOf(on *gorm.DB, admin int64, lock string) (rows []tokenRo
 		return nil, nil
 	}
 	since := layout.Smallest(s.now().Add(-2 * session.ActLife))
-	err = on.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND (token_id IS NOT NULL OR ended_token_id + 0 > ?) ORDER BY id"+lock, admin, int64(since)).Scan(&rows).Error
+	err = on.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND (token_seen_at = 0 OR token_id IS NULL AND ended_token_id + 0 > ?) ORDER BY id"+lock, admin, int64(since)).Scan(&rows).Error
 	return rows, err
 }
 

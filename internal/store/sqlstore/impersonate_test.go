@@ -455,3 +455,34 @@ func TestARepeatedEndOfAnAdminStampsItsImpersonations(t *testing.T) {
 		})
 	}
 }
+
+// TestALoginOfAnEarlierReleaseIsNoImpersonation: where the policy allowed 32, it takes the row of
+// an impersonation that is over, and leaves the admin in it. It lives, and counts, until an
+// impersonation needs the slot.
+func TestALoginOfAnEarlierReleaseIsNoImpersonation(t *testing.T) {
+	onSlots(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 3 })
+		root := w.begin(t, w.admin(t, "root"))
+		user := w.user(t, "ada")
+		first := w.begin(t, user)
+		of := w.impersonates(t, root, user).Session
+		_, err := w.sessions.End(t.Context(), logout(of))
+		must(t, err)
+		id := w.ids.next(0)
+		w.exec(t, "UPDATE user_slots SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE user_id = ? AND slot = ?", int64(id), make([]byte, 33), time.Now().UnixMilli(), int64(user), int(session.SlotOfAct))
+		own, err := w.sessions.Get(t.Context(), id)
+		if err != nil || !own.Alive() || own.Act != 0 {
+			t.Fatalf("it is %+v, %v", own, err)
+		}
+		must(t, w.makes(t, acts(own), audit.NeedsLogin))
+		_, err = w.sessions.EndUser(t.Context(), session.Ending{UserID: root.UserID, Reason: session.Revoked, Record: w.byShell()}, 0)
+		must(t, err)
+		second, third := w.begin(t, user), w.begin(t, user)
+		w.wantEnded(t, "the end of the admin, and a third login", "", own, second, third)
+		w.wantEnded(t, "the least recently used", session.Replaced, first)
+		again := w.impersonates(t, w.begin(t, root.UserID), user)
+		if len(again.Replaced) != 1 || again.Replaced[0].ID != id || again.Replaced[0].Act != 0 {
+			t.Errorf("an impersonation ended %+v", again.Replaced)
+		}
+	})
+}
