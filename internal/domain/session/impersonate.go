@@ -44,7 +44,7 @@ type Act struct {
 // Impersonate begins a session in which the admin acts for the user, and ends the one before
 // of that user, whoever acts in it. It is always on record, as the act of the admin. It fails with
 // [account.ErrNotFound], [account.ErrDisabled], [ErrNotUser], [ErrManyActs], a [*policy.OlderInstanceError]
-// while an instance runs that knows one session a user, and as what the right of an actor is
+// while an instance runs that knows no impersonations, and as what the right of an actor is
 // checked for does.
 func (s *Service) Impersonate(ctx context.Context, a Act) (Opened, error) {
 	now, err := s.clock()

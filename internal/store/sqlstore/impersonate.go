@@ -20,10 +20,7 @@ const neverUsed = 0
 // readyForActs notes that there may be further slots, so that whoever looks for a session
 // looks there, too. It fails with a [*policy.OlderInstanceError].
 func (s *Sessions) readyForActs(ctx context.Context) error {
-	if s.DB.further.Load() {
-		return nil
-	}
-	if err := (&Settings{DB: s.DB}).older(ctx); err != nil {
+	if err := (&Settings{DB: s.DB}).older(ctx, knowsActs); err != nil || s.DB.further.Load() {
 		return err
 	}
 	if err := s.DB.exec(ctx, "UPDATE settings SET slots = "+s.DB.d.max+"(slots, 1) WHERE scope = 'global'"); err != nil {

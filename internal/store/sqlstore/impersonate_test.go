@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -484,5 +485,25 @@ func TestALoginOfAnEarlierReleaseIsNoImpersonation(t *testing.T) {
 		if len(again.Replaced) != 1 || again.Replaced[0].ID != id || again.Replaced[0].Act != 0 {
 			t.Errorf("an impersonation ended %+v", again.Replaced)
 		}
+	})
+}
+
+// TestNobodyActsBesideAnOlderInstance: one that knows further slots only would not end the
+// impersonations of an admin whom it disables. It may start at any time.
+func TestNobodyActsBesideAnOlderInstance(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root, user := w.begin(t, w.admin(t, "root")), w.user(t, "ada")
+		must(t, (&sqlstore.Instances{DB: w.DB}).Tell(t.Context(), fleet.Report{ID: "new", Name: "b", Version: "2"}))
+		of := w.impersonates(t, root, user).Session
+		for _, knows := range []int{0, 1} {
+			w.exec(t, "UPDATE instances SET slots = ?", knows)
+			_, err := w.login(t.Context(), acting(acts(root), user))
+			if old, ok := errors.AsType[*policy.OlderInstanceError](err); !ok || old.Name != "b" {
+				t.Errorf("beside an instance that knows %d: %v", knows, err)
+			}
+		}
+		w.wantEnded(t, "the one before", "", of)
+		w.exec(t, "UPDATE instances SET seen_at = seen_at - 60000")
+		w.impersonates(t, root, user)
 	})
 }
