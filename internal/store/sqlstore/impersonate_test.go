@@ -507,3 +507,27 @@ func TestNobodyActsBesideAnOlderInstance(t *testing.T) {
 		w.impersonates(t, root, user)
 	})
 }
+
+// TestAPolicyOfAnEarlierReleaseAllowsAsManyAsThisOne: 32 in the row is 31, so the next change is
+// not refused for what it does not touch.
+func TestAPolicyOfAnEarlierReleaseAllowsAsManyAsThisOne(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = policy.MostSessions })
+		w.exec(t, "UPDATE settings SET max_sessions = 32")
+		p, err := w.settings().LoadPolicy(t.Context())
+		if err != nil || p.MaxSessions != policy.MostSessions || p.Check() != nil {
+			t.Fatalf("%d sessions, %v, %v", p.MaxSessions, err, p.Check())
+		}
+		old := policy.Default()
+		old.MaxSessions, old.Overrides = 32, []policy.Override{{Scope: policy.Scope{Class: policy.OtherClass}, MaxSessions: 32}}
+		text, err := old.EncodeTerms()
+		must(t, err)
+		must(t, p.DecodeTerms(text))
+		if p.Overrides[0].MaxSessions != policy.MostSessions || p.Check() != nil {
+			t.Errorf("an override: %+v, %v", p.Overrides, p.Check())
+		}
+		if set := w.set(t, func(p *policy.Policy) { p.Idle = time.Hour }); set.MaxSessions != policy.MostSessions {
+			t.Errorf("another change: %+v", set)
+		}
+	})
+}
