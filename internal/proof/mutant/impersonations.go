@@ -32,6 +32,7 @@ func impersonations() []Mutant {
 		act("an instance that does not know it runs beside", store+"/impersonate.go", "older(ctx, knowsActs)", "older(ctx, knowsSlots)", store, "^TestNobodyActsBeside.*/^SQLite$"),
 		act("what it tries is the user's", api+"/roles.go", "if who.Act != 0 {", "if who.Act < 0 {", api, "^TestAnAttemptToChange"),
 		act("a policy with 32 blocks the next", store+"/settings.go", "min(r.MaxSessions, policy.MostSessions)", "r.MaxSessions", store, "^TestAPolicyOfAnEarlier.*/^SQLite$"),
+		act("the end of a class takes it", domain+"/device.go", "s.Act == 0 && s.Device", "s.Device", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it is swept while it lives", store+"/sweep.go", "if table == slotsTable && stage == sweep.Idle {", "if table == slotsTable && stage < sweep.Idle {", store, "^TestImpersonationIsSwept.*/^SQLite$"),
 		act("a Remote is told to repeat it", api+"/verifications.go", "if who.Act != 0 {", "if who.Act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
 		act("a Remote takes it for a login", "api/flakepass/remote_call.go", "if v.act != 0 {", "if v.act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),

@@ -73,6 +73,12 @@ func TestAnImpersonationIsNoneOfTheUsersSessions(t *testing.T) {
 		}
 		w.wantEnded(t, "the own one", "", own, of)
 
+		for _, class := range []string{"phone", policy.OtherClass} {
+			ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Class: class, Reason: session.Revoked, Record: w.byShell()}, own.ID)
+			if err != nil || len(ended) != 0 {
+				t.Errorf("the end of those on %s: %+v, %v", class, ended, err)
+			}
+		}
 		// A login takes the place of the login, in its slot, and the impersonation goes on.
 		again, err := w.login(t.Context(), w.opening(user))
 		if err != nil || again.Session.Slot != 0 || len(again.Replaced) != 1 || again.Replaced[0].ID != own.ID || again.NewDevice {
