@@ -45,6 +45,7 @@ const (
 	Impersonated         Code = "impersonated"
 	ImpersonationOff     Code = "impersonation_off"
 	ImpersonationRefused Code = "impersonation_refused"
+	ImpersonationLimit   Code = "impersonation_limit"
 
 	// Of an account.
 	// ServiceLoginRefused: a service uses a key, and logs in with no password.

@@ -26,7 +26,7 @@ func (i wireImpersonation) Complete() bool { return !i.Token.IsZero() && i.Imper
 // Impersonate opens a session in which this client's user, an admin, acts for a user, for an
 // hour at most, and ends the one before of that user. It changes nothing of the account.
 // reason is for the record, and the user may ask for it; it must not be empty. It fails with
-// [ImpersonationOff], [ImpersonationRefused], [AccountDisabled], [ReauthenticationRequired],
+// [ImpersonationOff], [ImpersonationRefused], [ImpersonationLimit], [AccountDisabled], [ReauthenticationRequired],
 // [NotFound] or [ValidationFailed]. After a 5xx or no answer it may have begun without
 // a token: begin another.
 func (c *Client) Impersonate(ctx context.Context, user flakepass.ID, reason string) (Impersonation, error) {

@@ -55,12 +55,15 @@ const (
 	usernameHeader  = "X-Auth-Username"
 	roleHeader      = "X-Auth-Role"
 	sessionIDHeader = "X-Auth-Session-Id"
-	actHeader       = "X-Auth-Act" // the ID of the admin who acts for the user; there only if one does
+	// actHeader is there if an admin acts for the user, in place of sessionIDHeader: the ID of
+	// the admin, a semicolon and the ID of the session. So an identity that has lost it on the
+	// way is not complete, and no release that does not know it takes it for the user.
+	actHeader       = "X-Auth-Act"
 	signatureHeader = "X-Auth-Signature"
 )
 
-// identityHeaders are the four that every answer has, first, and those that
-// belong to them.
+// identityHeaders are the four that every answer about a login of the user has, first, and
+// those that belong to them.
 var identityHeaders = [...]string{
 	userIDHeader, usernameHeader, roleHeader, sessionIDHeader,
 	ExpiresInHeader, IdleExpiresInHeader, actHeader, signatureHeader,
@@ -154,14 +157,21 @@ func (c *claims) value(i int) string {
 
 // identity reads the claims as they are written by [ForwardKey.Forward].
 func (c *claims) identity(now time.Time) (who Identity, err error) {
+	wrong := func(name string) error { return fmt.Errorf("%s is not what /v1/verify answers", name) }
+	if text := c.value(actClaim); text != "" {
+		admin, session, _ := strings.Cut(text, ";")
+		if who.Act, err = ParseID(admin); err != nil || c.value(3) != "" {
+			return Identity{}, wrong(actHeader)
+		}
+		c[3] = []string{session}
+	}
 	for i := range always {
 		if c.value(i) == "" {
 			// Such as the client's "Connection: X-Auth-Role", by which the next hop
 			// takes it out (RFC 9110 section 7.6.1).
-			return who, fmt.Errorf("%s is missing; let the proxy copy it, and drop the Connection header of clients", identityHeaders[i])
+			return Identity{}, fmt.Errorf("%s is missing; let the proxy copy it, and drop the Connection header of clients", identityHeaders[i])
 		}
 	}
-	wrong := func(name string) error { return fmt.Errorf("%s is not what /v1/verify answers", name) }
 	if who.UserID, err = ParseID(c.value(0)); err != nil {
 		return Identity{}, wrong(userIDHeader)
 	}
@@ -173,11 +183,6 @@ func (c *claims) identity(now time.Time) (who Identity, err error) {
 	}
 	if who.SessionID, err = ParseID(c.value(3)); err != nil {
 		return Identity{}, wrong(sessionIDHeader)
-	}
-	if act := c.value(actClaim); act != "" {
-		if who.Act, err = ParseID(act); err != nil {
-			return Identity{}, wrong(actHeader)
-		}
 	}
 	who.IssuedAt = who.SessionID.Time()
 	for i, at := range map[int]*time.Time{4: &who.ExpiresAt, 5: &who.IdleExpiresAt} {

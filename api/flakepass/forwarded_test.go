@@ -323,13 +323,18 @@ func FuzzForwarded(f *testing.F) {
 	good := forwardedHeader(f, forwardKey(f, keyText), "GET", "/orders")
 	f.Add(good.Get("X-Auth-User-Id"), good.Get("X-Auth-Username"), good.Get("X-Auth-Role"), good.Get("X-Auth-Session-Id"),
 		good.Get("X-Auth-Expires-In"), good.Get("X-Auth-Idle-Expires-In"), good.Get("X-Auth-Signature"), "X_Auth_Role")
+	f.Add("7", "ada", "user", "4;9", "5", "", "", "x.auth.act")
 	f.Add("7", "%61", "a\nb", "9", "-1", "", "1.", "x.auth.user-id")
 	f.Fuzz(func(t *testing.T, user, name, role, session, expires, idle, signature, alias string) {
 		key := forwardKey(t, keyText)
+		in := "X-Auth-Session-Id"
+		if strings.Contains(session, ";") {
+			in = "X-Auth-Act"
+		}
 		header := func() http.Header {
 			h := http.Header{alias: {"forged"}}
 			for n, v := range map[string]string{"X-Auth-User-Id": user, "X-Auth-Username": name, "X-Auth-Role": role,
-				"X-Auth-Session-Id": session, "X-Auth-Expires-In": expires, "X-Auth-Idle-Expires-In": idle, "X-Auth-Signature": signature} {
+				in: session, "X-Auth-Expires-In": expires, "X-Auth-Idle-Expires-In": idle, "X-Auth-Signature": signature} {
 				h[n] = []string{v}
 			}
 			return h
@@ -351,7 +356,7 @@ func FuzzForwarded(f *testing.F) {
 			// What was believed is what Forward writes.
 			again := http.Header{}
 			flakepass.ForwardKey{}.Forward(again, &who, "", "")
-			if again.Get("X-Auth-User-Id") != user || again.Get("X-Auth-Username") != name || again.Get("X-Auth-Role") != role || again.Get("X-Auth-Session-Id") != session {
+			if again.Get("X-Auth-User-Id") != user || again.Get("X-Auth-Username") != name || again.Get("X-Auth-Role") != role || again.Get(in) != session {
 				t.Errorf("believed %v as %+v", h, who)
 			}
 		}

@@ -85,7 +85,8 @@ func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string)
 	setTimes(h, who)
 	delete(h, actHeader)
 	if who.Act != 0 {
-		h[actHeader] = []string{who.Act.String()}
+		h[actHeader] = []string{who.Act.String() + ";" + v[3]}
+		delete(h, sessionIDHeader)
 	}
 	delete(h, signatureHeader)
 	if k.IsZero() || method == "" || target == "" {

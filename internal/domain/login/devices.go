@@ -49,7 +49,7 @@ func (s *Service) LogoutDevice(ctx context.Context, c *Client, id idworker.ID) e
 }
 
 // LogoutOthers ends all logins of the user who is logged in but the one that asks, and
-// returns how many lived until then. It fails as [Service.LogoutDevice] of another does.
+// returns how many lived until then, but for impersonations. It fails as [Service.LogoutDevice] of another does.
 func (s *Service) LogoutOthers(ctx context.Context, c *Client) (int, error) {
 	ended, err := s.Devices.EndOthers(ctx, c.By)
 	return s.left(ctx, c, "logout of the other devices", ended, err), err
@@ -63,21 +63,20 @@ func (s *Service) LogoutEverywhere(ctx context.Context, c *Client) error {
 	return err
 }
 
-// left counts and logs the logins that a user has ended, and returns how many they were.
+// left counts and logs the logins that a user has ended, and returns how many they were. It logs
+// impersonations, and does not count them.
 func (s *Service) left(ctx context.Context, c *Client, what string, ended []session.Session, err error) (n int) {
-	counted := 0
 	for i := range ended {
 		if !endedNow(&ended[i], err) {
 			continue
 		}
-		n++
-		counted += own(&ended[i])
+		n += own(&ended[i])
 		args := []any{"user_id", ended[i].UserID, "session_id", ended[i].ID, "by_session", c.By.Session}
 		if err != nil {
 			args = append(args, "err", err)
 		}
-		s.log(ctx, c, what, audit.LoginLoggedOut, args...)
+		s.log(ctx, c, what, endOf(&ended[i]), args...)
 	}
-	s.Counts.Add(activity.Logout, counted)
+	s.Counts.Add(activity.Logout, n)
 	return n
 }

@@ -24,7 +24,7 @@ func (s *Service) Logout(ctx context.Context, c *Client, t flakepass.Token) erro
 			args = append(args, "err", err)
 		}
 		s.Counts.Add(activity.Logout, own(&ended))
-		s.log(ctx, c, "logout", audit.LoginLoggedOut, args...)
+		s.log(ctx, c, "logout", endOf(&ended), args...)
 	case err == nil:
 		s.log(ctx, c, "logout of a login that was over", "", append(args, "reason", ended.Ended)...)
 	}
@@ -60,6 +60,14 @@ func own(was *session.Session) int {
 		return 0
 	}
 	return 1
+}
+
+// endOf is the action in the record that ended a login.
+func endOf(was *session.Session) audit.Action {
+	if was.Act != 0 {
+		return audit.ImpersonationEnded
+	}
+	return audit.LoginLoggedOut
 }
 
 // endedNow reports whether this call ended the login.

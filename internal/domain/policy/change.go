@@ -79,12 +79,13 @@ func (p *Policy) NeedsFurther() bool {
 }
 
 // An OlderInstanceError means that no policy may allow a second session a user yet, or have
-// overrides: that instance would refuse tokens that live, or accept some that do not.
+// overrides, or that nobody may act for a user: that instance would refuse tokens that live, or
+// accept some that do not.
 type OlderInstanceError struct{ Name, Version string }
 
 // Error names the instance.
 func (e *OlderInstanceError) Error() string {
-	return fmt.Sprintf("instance %s runs version %s, which knows one session a user, and no overrides; upgrade it first", e.Name, e.Version)
+	return fmt.Sprintf("instance %s runs version %s, which does not know this; upgrade it first", e.Name, e.Version)
 }
 
 // Invalid is what is wrong with next, which that instance does not know.

@@ -190,6 +190,9 @@ func (p *Policy) DecodeTerms(text []byte) error {
 		return fmt.Errorf("policy: what it says of devices and roles cannot be read: %w", err)
 	}
 	p.Refuse, p.Overrides = doc.Refuse, FromOverrides(doc.Overrides)
+	for i := range p.Overrides {
+		p.Overrides[i].MaxSessions = min(p.Overrides[i].MaxSessions, MostSessions) // an earlier release allowed 32
+	}
 	if doc.LoweredIn != 0 {
 		p.LoweredIn, p.LoweredAt = doc.LoweredIn, time.UnixMilli(doc.LoweredAt).UTC()
 	}

@@ -23,6 +23,13 @@ const ActLife = time.Hour
 // SlotOfAct is the slot of an impersonation. No login has it.
 const SlotOfAct Slot = policy.MostSessions
 
+// MostActs is for how many users an admin acts at once. What takes the right of the admin ends
+// them all in one transaction.
+const MostActs = 8
+
+// ErrManyActs means that the admin acts for [MostActs] other users.
+var ErrManyActs = errors.New("the admin acts for as many users as are allowed")
+
 // ErrNotUser means that the account is that of an admin or of a service. Nobody acts for these.
 var ErrNotUser = errors.New("nobody acts for an account of this role")
 
@@ -36,8 +43,8 @@ type Act struct {
 
 // Impersonate begins a session in which the admin acts for the user, and ends the one before
 // of that user, whoever acts in it. It is always on record, as the act of the admin. It fails with
-// [account.ErrNotFound], [account.ErrDisabled], [ErrNotUser], a [*policy.OlderInstanceError]
-// while an instance runs that knows one session a user, and as what the right of an actor is
+// [account.ErrNotFound], [account.ErrDisabled], [ErrNotUser], [ErrManyActs], a [*policy.OlderInstanceError]
+// while an instance runs that knows no impersonations, and as what the right of an actor is
 // checked for does.
 func (s *Service) Impersonate(ctx context.Context, a Act) (Opened, error) {
 	now, err := s.clock()

@@ -102,3 +102,19 @@ func TestAnImpersonationIsEndedWithoutAProof(t *testing.T) {
 		t.Errorf("%+v, %v, %+v", ended, err, o.endings)
 	}
 }
+
+// TestAnOverrideIsNamedWhereItEndsAnImpersonation: one of less than an hour does, and no other.
+func TestAnOverrideIsNamedWhereItEndsAnImpersonation(t *testing.T) {
+	now := time.Now()
+	id := idworker.Default().Smallest(now)
+	for lifetime, want := range map[time.Duration]policy.Scope{10 * time.Minute: {Role: "user"}, 2 * time.Hour: {}} {
+		next := policy.Default()
+		next.Overrides = []policy.Override{{Scope: policy.Scope{Role: "user"}, Idle: 5 * time.Minute, Absolute: lifetime}}
+		inForce := policy.Default()
+		rule := inForce.Succeed(next, now.Add(-time.Hour))
+		l, lives := session.LoginOf(session.Session{ID: id, UserID: 7, Role: "user", Act: 5, Slot: session.SlotOfAct, Seen: idworker.Default().Time(id)}, &rule, now)
+		if !lives || l.ExpiresBy != want || l.IdleBy != (policy.Scope{}) || !l.ExpiresAt.Equal(l.IssuedAt.Add(min(lifetime, session.ActLife))) || !l.IdleExpiresAt.Equal(l.ExpiresAt) {
+			t.Errorf("%v: lives %v, %+v", lifetime, lives, l)
+		}
+	}
+}

@@ -35,7 +35,10 @@ func LoginOf(s Session, rule *policy.Policy, now time.Time) (Login, bool) {
 	e := s.Expiry(rule)
 	idle, absolute := rule.By(s.Device.ClassName(), s.Role)
 	if s.Act != 0 {
-		idle, absolute = policy.Scope{}, policy.Scope{}
+		idle = policy.Scope{}
+		if e.Absolute == ActLife { // by the policy, and by no override
+			absolute = policy.Scope{}
+		}
 	}
 	return Login{s, issued, e.ExpiresAt(issued), e.IdleExpiresAt(issued, s.Seen), idle, absolute}, lives
 }

@@ -67,17 +67,18 @@ func (d *Device) entry(isNew bool) any {
 
 // endedEntry is a session in the record that was ended without its token.
 type endedEntry struct {
-	ID       idworker.ID `json:"session_id"`
+	ID       idworker.ID `json:"session_id,omitzero"`
 	UserID   idworker.ID `json:"user_id,omitzero"`
 	Username string      `json:"username,omitempty"`
-	Seen     time.Time   `json:"last_seen_at"`
-	Class    string      `json:"device_class"`
+	Seen     time.Time   `json:"last_seen_at,omitzero"`
+	Class    string      `json:"device_class,omitempty"`
 	Name     string      `json:"device_name,omitempty"`
 	Act      idworker.ID `json:"act,omitzero"`
+	More     int         `json:"more,omitempty"` // sessions that are not listed
 }
 
 func endedEntryOf(was *Session) endedEntry {
-	return endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label(), was.Act}
+	return endedEntry{was.ID, was.UserID, was.Username, was.Seen, was.Device.ClassName(), was.Device.Label(), was.Act, 0}
 }
 
 // Event returns the event of the new session of o, whose Record is set. The sessions that
@@ -116,10 +117,13 @@ func alone[T any](list []T) any {
 	return list
 }
 
+// mostListed entries of two IDs each fit into a value of an event, with a number.
+const mostListed = 50
+
 // endedEntries are several sessions of one user, who is the target of the event, and those
 // in which the user acts for others. If they are
-// too long for the record, the names of the devices are left out: an end must not fail for
-// what a phone is called.
+// too long for the record, the names of the devices are left out, then all but the IDs, then
+// those above mostListed: an end must not fail for what a phone is called, or for its number.
 func endedEntries(user idworker.ID, was []Session) any {
 	list := make([]endedEntry, len(was))
 	for i := range was {
@@ -128,10 +132,19 @@ func endedEntries(user idworker.ID, was []Session) any {
 			list[i].UserID, list[i].Username = 0, ""
 		}
 	}
-	if text, err := json.Marshal(list); err == nil && len(text) > audit.MaxValue {
-		for i := range list {
-			list[i].Name = ""
+	for _, shorten := range []func(*endedEntry){
+		func(e *endedEntry) { e.Name = "" },
+		func(e *endedEntry) { *e = endedEntry{ID: e.ID, UserID: e.UserID} },
+	} {
+		if text, err := json.Marshal(list); err != nil || len(text) <= audit.MaxValue {
+			return alone(list)
 		}
+		for i := range list {
+			shorten(&list[i])
+		}
+	}
+	if more := len(list) - mostListed; more > 0 {
+		list = append(list[:mostListed], endedEntry{More: more})
 	}
 	return alone(list)
 }

@@ -1,12 +1,14 @@
 package session_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -83,3 +85,28 @@ func TestALogoutThatIsNotRecordedNeedsNoIDOfItsOwn(t *testing.T) {
 
 // with is text with that ID in the place of %.
 func with(text string, id idworker.ID) string { return strings.ReplaceAll(text, "%", id.String()) }
+
+// TestNoEndFailsForItsRecord: however many sessions end, and whatever their devices are called.
+func TestNoEndFailsForItsRecord(t *testing.T) {
+	p := policy.Default()
+	for _, n := range []int{1, 2, 8, 31, 40, 60, 5000} {
+		was := make([]session.Session, n)
+		for i := range was {
+			id := idworker.ID(1<<62 + i)
+			was[i] = session.Session{
+				ID: id, UserID: id, Username: strings.Repeat("n", 64), Act: 7, Slot: session.SlotOfAct, Seen: time.Now(),
+				Device: session.DeviceOf("abcdefghijklmnop", strings.Repeat("d", 64)),
+			}
+		}
+		e := session.Ending{UserID: 7, Reason: session.Revoked, Record: &session.Record{ID: 9, By: audit.Actor{Via: audit.ViaCLI}, Need: audit.NeedsNothing, Policy: &p}}
+		event, err := e.EventOfUser(was)
+		if err != nil {
+			t.Errorf("%d sessions: %v", n, err)
+			continue
+		}
+		listed := strings.Count(string(event.Old), "session_id")
+		if want := min(n, 50); listed != want || (n > 50) != strings.Contains(string(event.Old), fmt.Sprintf(`{"more":%d}`, n-50)) {
+			t.Errorf("%d sessions: %d listed, %s", n, listed, event.Old[max(0, len(event.Old)-60):])
+		}
+	}
+}

@@ -15,7 +15,7 @@ import (
 
 // Impersonations begins sessions in which an admin acts for a user. Impersonate fails with
 // [operator.ErrImpersonationOff], [account.ErrNotFound], [account.ErrDisabled],
-// [session.ErrNotUser] or an [*invalid.Error].
+// [session.ErrNotUser], [session.ErrManyActs] or an [*invalid.Error].
 type Impersonations interface {
 	Impersonate(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Opened, error)
 }
@@ -48,6 +48,8 @@ func (u *UI) impersonate(q *request, id idworker.ID, form url.Values) {
 	case !ok:
 	case errors.Is(err, operator.ErrImpersonationOff), errors.Is(err, session.ErrNotUser), errors.Is(err, account.ErrDisabled):
 		q.showUser(http.StatusForbidden, q.t.Text("act.refused"))
+	case errors.Is(err, session.ErrManyActs):
+		q.showUser(http.StatusConflict, q.t.Text("act.many"))
 	case err != nil:
 		q.failed("impersonation begun", err, q.showUser)
 	default:

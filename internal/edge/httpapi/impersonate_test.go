@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
@@ -71,14 +72,20 @@ func TestImpersonationWritesNothing(t *testing.T) {
 	}
 }
 
-// TestAnAttemptToChangeIsOnRecord as access that was forbidden.
+// TestAnAttemptToChangeIsOnRecord as access that was forbidden, of the admin and not of the user.
 func TestAnAttemptToChangeIsOnRecord(t *testing.T) {
-	noted := &incidents{}
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/v1/me/password", strings.NewReader(`{}`))
-	r.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
-	acted(t, noted).ServeHTTP(httptest.NewRecorder(), r)
-	if len(noted.list) != 1 || noted.list[0].Action != audit.AccessForbidden {
-		t.Errorf("noted %+v", noted.list)
+	for path, body := range map[string]string{"PUT /v1/me/password": `{}`, "POST /v1/logout": `{"everywhere":true}`, "GET /v1/admin/users": "", "DELETE /v1/me/sessions/41": ""} {
+		noted := &incidents{}
+		method, target, _ := strings.Cut(path, " ")
+		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		acted(t, noted).ServeHTTP(w, r)
+		if w.Code != 403 || len(noted.list) != 1 || noted.list[0].Action != audit.AccessForbidden || noted.list[0].By.ID != 4711 || noted.list[0].By.Name != "" ||
+			!noted.list[0].Admin || noted.list[0].Target.ID != idworker.ID(who.UserID) || noted.list[0].By.Session != idworker.ID(who.SessionID) {
+			t.Errorf("%s: %d, noted %+v", path, w.Code, noted.list)
+		}
 	}
 }
 
@@ -104,7 +111,7 @@ func TestEveryAnswerSaysWhoActs(t *testing.T) {
 	r.URL.Path = "/v1/verify"
 	w = httptest.NewRecorder()
 	acted(t, nil).ServeHTTP(w, r)
-	if got := w.Header().Get("X-Auth-Act"); got != "4711" {
-		t.Errorf("verify: %q", got)
+	if got := w.Header().Get("X-Auth-Act"); got != "4711;"+me.Session.ID.String() || w.Header().Get("X-Auth-Session-Id") != "" {
+		t.Errorf("verify: %q", w.Header())
 	}
 }

@@ -106,6 +106,8 @@ var problems = append([]knownProblem{
 		Detail: "an administrator of the server has to set FLAKEPASS_IMPERSONATION"}},
 	{session.ErrNotUser, problem.Problem{Status: 403, Code: "impersonation_refused", Title: "nobody acts for an admin or a service",
 		Detail: "only an account of the role user can be acted for"}},
+	{session.ErrManyActs, problem.Problem{Status: 409, Code: "impersonation_limit", Title: "the admin acts for as many users as are allowed",
+		Detail: "end one of them at POST /v1/logout, or wait until one is over"}},
 	{audit.ErrUnproven, problem.Problem{Status: 403, Code: "reauthentication_required", Title: "password and code are needed once more",
 		Detail: "show them at POST /v1/me/reauthenticate, and send this again within ten minutes"}},
 	{errForm, problem.Problem{Status: 400, Code: "body_malformed", Title: "body malformed",

@@ -147,7 +147,10 @@ func (s *server) logout(c *gin.Context) error {
 	case err != nil:
 		return err
 	case everywhere:
-		if s.admitTo(c, s.leaving); c.IsAborted() {
+		if s.admitTo(c, s.leaving); !c.IsAborted() {
+			s.unchanging(c)
+		}
+		if c.IsAborted() {
 			return nil
 		}
 		err = s.Own.LogoutEverywhere(c.Request.Context(), s.client(c))

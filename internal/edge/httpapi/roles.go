@@ -38,7 +38,14 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 
 // forbidden records and logs a caller without the role (OWASP ASVS 5.0, 16.3.2).
 func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
-	s.logIncident(c, "forbidden", audit.Incident{By: actor(c, who), Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}, "user_id", who.UserID, "role", who.Role)
+	n := audit.Incident{By: actor(c, who), Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}
+	args := []any{"user_id", who.UserID, "role", who.Role}
+	if who.Act != 0 { // the admin tries it, and not the user
+		n.Target, n.Admin = audit.AboutUser(n.By.ID, n.By.Name), true
+		n.By.ID, n.By.Name = idworker.ID(who.Act), ""
+		args = append(args, "act", who.Act)
+	}
+	s.logIncident(c, "forbidden", n, args...)
 }
 
 // actor is the caller, for the record. The addresses of people who act on their own

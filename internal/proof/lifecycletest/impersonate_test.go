@@ -38,7 +38,7 @@ func TestSupportActsForAUser(t *testing.T) {
 			if !strings.Contains(string(me.Body), `"act":{"sub":"`+rootID+`"}`) || me.Field("username") != "ada" {
 				t.Errorf("me: %s", me.Body)
 			}
-			if got := at.Want(at.Do("GET", "/v1/verify", "", e2e.Bearer(support)), 200, "").Header.Get("X-Auth-Act"); got != rootID {
+			if got := at.Want(at.Do("GET", "/v1/verify", "", e2e.Bearer(support)), 200, "").Header.Get("X-Auth-Act"); got != rootID+";"+made.Field("session_id") {
 				t.Errorf("verify: %q", got)
 			}
 		}

@@ -90,6 +90,19 @@ func TestSpoofedIdentityDoesNotGetThroughTheProxy(t *testing.T) {
 func TestHopByHopTricksMakeNoOtherUser(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, w *world, _ string) {
+		support := w.support()
+		for _, connection := range []string{"close", "X-Auth-Act", "keep-alive, x-auth-act", "X-Auth-Act, X-Auth-Session-Id", "X-Auth-Signature", "X_Auth_Act"} {
+			status, body := w.raw("GET /orders HTTP/1.1\r\nHost: PROXY\r\nAuthorization: Bearer " + support + "\r\nConnection: " + connection + "\r\n\r\n")
+			marked := strings.Contains(body, `"Username":"alice"`) && !strings.Contains(body, `"Act":"0"`)
+			if status != 400 && !(status == 200 && marked) || connection == "close" && status != 200 {
+				t.Errorf("Connection: %s: an impersonation got %d %s", connection, status, body)
+			}
+			for _, h := range first(w.service.arrived()) {
+				if len(h["X-Auth-Act"]) != 1 || h["X-Auth-Session-Id"] != nil {
+					t.Errorf("Connection: %s: the service saw %v", connection, h)
+				}
+			}
+		}
 		for _, connection := range []string{
 			"X-Auth-Role", "close, X-Auth-Role", "keep-alive, x-auth-user-id, x-auth-role", "X-Auth-Signature", "X-Auth-Expires-In",
 			"Authorization", "X-Forwarded-Uri", "X-Forwarded-Method", "x-auth-role ,", "X_Auth_Role",
@@ -118,6 +131,8 @@ func TestHopByHopTricksMakeNoOtherUser(t *testing.T) {
 		}
 	})
 }
+
+func first(seen []http.Header, _ []error) []http.Header { return seen }
 
 // raw sends bytes, in which PROXY is its address, to the proxy and returns the first answer; 0 if there is none.
 func (w *world) raw(request string) (status int, body string) {

@@ -5,6 +5,7 @@ package proxies
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	_ "modernc.org/sqlite"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
@@ -90,7 +93,7 @@ func newService(t testing.TB) *service {
 	answer := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		who, _ := flakepass.FromContext(r.Context())
-		_ = json.NewEncoder(w).Encode(reply{who.Username, who.Role, who.SessionID.String(), r.Method, r.RequestURI, string(body)})
+		_ = json.NewEncoder(w).Encode(reply{who.Username, who.Role, who.SessionID.String(), who.Act.String(), r.Method, r.RequestURI, string(body)})
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/open/", guard.Optional().Handler(answer))
@@ -120,7 +123,7 @@ func (s *service) arrived() (seen []http.Header, said []error) {
 }
 
 // A reply is what the service answers.
-type reply struct{ Username, Role, Session, Method, Target, Body string }
+type reply struct{ Username, Role, Session, Act, Method, Target, Body string }
 
 // A world is a flakepass, a service, and a proxy between it and the client.
 type world struct {
@@ -130,6 +133,7 @@ type world struct {
 	service   *service
 	proxy     string // host:port
 	token     string // of alice, a user
+	data      string // the folder of flakepass
 }
 
 // newWorld starts a proxy with one of the files of docs/proxies, in which the
@@ -137,10 +141,10 @@ type world struct {
 func newWorld(t testing.TB, start func(t testing.TB, w *world)) *world {
 	t.Helper()
 	program := testenv.Flakepass(t)
-	w := &world{t: t, service: newService(t)}
+	w := &world{t: t, service: newService(t), data: t.TempDir()}
 	w.api = fmt.Sprintf("127.0.0.1:%d", testenv.FreePort(t))
 	file := filepath.Join(t.TempDir(), "flakepass.yaml")
-	settings := fmt.Sprintf("listen: %s\nops_listen: 127.0.0.1:0\ndata_dir: %s\nforward_key: %s\ntoken_header: X-Auth-Token\ntrusted_proxies: 127.0.0.1/32\nthrottle: off\n", w.api, t.TempDir(), keyText)
+	settings := fmt.Sprintf("listen: %s\nops_listen: 127.0.0.1:0\ndata_dir: %s\nforward_key: %s\ntoken_header: X-Auth-Token\ntrusted_proxies: 127.0.0.1/32\nthrottle: off\nimpersonation: on\n", w.api, w.data, keyText)
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -164,6 +168,34 @@ func (w *world) post(path, token string, status int) []byte {
 	if token == "" {
 		body = `{"username":"alice","password":"` + password + `"}`
 	}
+	return w.send(path, token, body, status)
+}
+
+// support is a token by which an admin acts for alice.
+func (w *world) support() string {
+	w.t.Helper()
+	root := `{"username":"root","password":"` + password + `"}`
+	w.send("/v1/register", "", root, 201)
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(w.data, "flakepass.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(w.t.Context(), "UPDATE users SET role = 'admin' WHERE username = 'root'"); err != nil {
+		w.t.Fatal(err)
+	}
+	var id string
+	if err := db.QueryRowContext(w.t.Context(), "SELECT id FROM users WHERE username = 'alice'").Scan(&id); err != nil {
+		w.t.Fatal(err)
+	}
+	var begun struct{ Token string }
+	_ = json.Unmarshal(w.send("/v1/login", "", root, 200), &begun)
+	_ = json.Unmarshal(w.send("/v1/admin/users/"+id+"/impersonate", begun.Token, `{"reason":"ticket 7"}`, 201), &begun)
+	return begun.Token
+}
+
+func (w *world) send(path, token, body string, status int) []byte {
+	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://"+w.api+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)

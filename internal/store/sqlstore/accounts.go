@@ -44,10 +44,10 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	s := &Sessions{DB: db}
-	var ended []session.Session
+	var ended, again []session.Session
 	var start time.Time
 	err := db.retry(ctx, func() error {
-		ended, start = nil, time.Now()
+		ended, again, start = nil, nil, time.Now()
 		asOf := s.now()
 		row, err := db.find(db.gorm.WithContext(ctx), id)
 		if errors.Is(err, session.ErrNotFound) {
@@ -62,7 +62,11 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		}
 		if errors.Is(err, errAlready) {
 			start = time.Time{} // the first call may have been cut off
-			ended, err = s.endedWith(ctx, row, c.reason, asOf)
+			if ended, err = s.endedWith(ctx, row, c.reason, asOf); err != nil {
+				return err
+			}
+			again, err = s.endedActs(db.gorm.WithContext(ctx), row.UserID, asOf)
+			ended = append(ended, again...)
 			return err
 		}
 		if err != nil {
@@ -87,14 +91,15 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 				if err != nil {
 					return err
 				}
-				acts, err := s.endActs(tx, row, asOf)
+				var acts []session.Session
+				acts, again, err = s.endActs(tx, row.UserID, asOf)
 				ended = append(append(ended, further...), acts...)
 				return err
 			}, c.events...)
 		})
 	})
 	if err == nil {
-		err = s.restampAll(ctx, id, ended, start)
+		err = s.restampAll(ctx, id, append(again, ended...), start)
 	}
 	return ended, err
 }

@@ -198,7 +198,7 @@ func (r *actorRow) may(login idworker.ID, need audit.Need) error {
 		return session.RefusalOf(session.Replaced) // by one that has ended since, or not
 	}
 	switch {
-	case r.Row.ActID.Valid:
+	case r.Row.act() != 0:
 		return audit.ErrImpersonated
 	case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),
 		need == audit.NeedsService && r.Row.Role != string(account.RoleAdmin) && r.Row.Role != string(account.RoleService):

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,7 +23,7 @@ import (
 // and whichever clock they come from. Beside an [*session.IDError] and
 // a [*session.LimitError] it fails with [account.ErrNotFound], [account.ErrDisabled],
 // [account.ErrStale] or [session.ErrMoved], and begins nothing then. An impersonation fails
-// with [session.ErrNotUser] and with what the right of its admin is refused for, too.
+// with [session.ErrNotUser], [session.ErrManyActs] and with what the right of its admin is refused for, too.
 func (s *Sessions) Begin(ctx context.Context, o session.Opening) (session.Begun, error) {
 	begun, err := s.tryBegin(ctx, o)
 	if errors.Is(err, errBeyond) {
@@ -59,6 +58,9 @@ func (s *Sessions) tryBegin(ctx context.Context, o session.Opening) (begun sessi
 			may := permit{tx: tx}
 			if o.Record != nil { // the right comes first, before the row of the user is locked
 				may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)
+			}
+			if err == nil && o.Act != 0 {
+				err = s.fewActs(tx, &o)
 			}
 			if err == nil {
 				begun, err = s.begin(tx, o)
@@ -139,9 +141,9 @@ func (s *Sessions) begin(tx *gorm.DB, o session.Opening) (session.Begun, error) 
 		return session.Begun{}, err
 	}
 	into := row
-	into.Slot, into.ActID = slot, sql.NullInt64{Int64: int64(o.Act), Valid: o.Act != 0}
+	into.Slot = slot
 	begun.Session = into.session(int64(o.ID), o.Hash[:], asOf)
-	begun.Session.Seen, begun.Session.Device = fromMillis(seen.UnixMilli()), o.Device
+	begun.Session.Act, begun.Session.Seen, begun.Session.Device = o.Act, fromMillis(seen.UnixMilli()), o.Device
 	begun.Session.Auth = o.Place.Issued.How()
 	return begun, nil
 }
@@ -174,7 +176,7 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 	var last, own idworker.ID // own is the newest that is no impersonation
 	for i := range rows {
 		last = max(last, rows[i].highest())
-		if !rows[i].ActID.Valid {
+		if rows[i].act() == 0 {
 			own = max(own, rows[i].highest())
 		}
 	}

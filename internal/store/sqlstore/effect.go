@@ -34,7 +34,7 @@ func (s *Settings) effect(ctx context.Context, inForce, next policy.Policy, now 
 	}
 	after := inForce.Succeed(next, now)
 	if next.NeedsFurther() {
-		if err := s.older(ctx); err != nil {
+		if err := s.older(ctx, knowsSlots); err != nil {
 			return effect, err
 		}
 	}

@@ -73,6 +73,7 @@ func (s *Sessions) endUser(ctx context.Context, e session.Ending, keep idworker.
 // endSlotsOf is endUser where there may be further slots.
 func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep idworker.ID, asOf time.Time) (was []session.Session, err error) {
 	var rows []tokenRow
+	var again []session.Session
 	err = db.Transaction(func(tx *gorm.DB) error {
 		may := permit{tx: tx}
 		if e.Record != nil {
@@ -94,8 +95,8 @@ func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep 
 			return err
 		}
 		if e.Class == "" {
-			acts, err := s.endActs(tx, row, asOf)
-			if err != nil {
+			var acts []session.Session
+			if acts, again, err = s.endActs(tx, row.UserID, asOf); err != nil {
 				return err
 			}
 			was = append(was, acts...)
@@ -116,14 +117,17 @@ func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep 
 	case err != nil:
 		return nil, err
 	case len(was) == 0 && keep == 0:
-		return endedBefore(rows, e, asOf)
+		if was, err = endedBefore(rows, e, asOf); len(again) > 0 {
+			err = nil
+		}
+		return append(was, again...), err
 	}
 	for i := range was {
 		if was[i].Alive() { // else it was one of another user
 			was[i].Ended = e.Reason
 		}
 	}
-	return was, nil
+	return append(was, again...), nil
 }
 
 // endedBefore are the last sessions in rows of which none lives that e is about, as far as

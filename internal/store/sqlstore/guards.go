@@ -38,7 +38,7 @@ func (l *LoginRecords) Look(ctx context.Context, q ratelimit.Query) (ratelimit.R
 	slots, joins, args := "", "", []any{int64(q.User), q.Place, q.Shadow, q.PlaceKey, q.DeviceKey}
 	if l.DB.further.Load() {
 		slots = "t.token_hash AS slot_hash, e.ended_token_hash AS ended_slot_hash, "
-		joins = " LEFT JOIN user_slots t ON t.token_id = ? AND t.user_id = u.id AND t.act_id IS NULL LEFT JOIN user_slots e ON e.ended_token_id = ? AND e.user_id = u.id AND e.act_id IS NULL"
+		joins = " LEFT JOIN user_slots t ON t.token_id = ? AND t.user_id = u.id AND t.token_seen_at > 0 LEFT JOIN user_slots e ON e.ended_token_id = ? AND e.user_id = u.id AND e.act_id IS NULL"
 		args = append(args, int64(q.Token), int64(q.Token))
 	}
 	err := l.DB.gorm.WithContext(ctx).Raw("SELECT "+l.DB.d.now+" AS now, "+noUser+" AS user_id, u.token_hash, u.ended_token_hash, "+slots+

@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/session"
+	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
 
 // An impersonation is in the last slot of its user: see [session.SlotOfAct]. Its row says
@@ -22,16 +23,32 @@ func (s *Sessions) readyForActs(ctx context.Context, o *session.Opening) error {
 	if o.Record == nil || o.Record.By.ID != o.Act {
 		return errUnstated
 	}
-	if s.DB.further.Load() {
-		return nil
-	}
-	if err := (&Settings{DB: s.DB}).older(ctx); err != nil {
+	if err := (&Settings{DB: s.DB}).older(ctx, knowsActs); err != nil || s.DB.further.Load() {
 		return err
 	}
 	if err := s.DB.exec(ctx, "UPDATE settings SET slots = "+s.DB.d.max+"(slots, 1) WHERE scope = 'global'"); err != nil {
 		return err
 	}
 	_, err := s.DB.floor(s.DB.gorm.WithContext(ctx), "")
+	return err
+}
+
+// fewActs checks that the admin of an impersonation has not too many. The row of the admin is
+// held, because the right was checked: no other of that admin begins meanwhile.
+func (s *Sessions) fewActs(tx *gorm.DB, o *session.Opening) error {
+	over, err := s.DB.floor(tx, "")
+	if err != nil {
+		return err
+	}
+	one := session.Session{Act: o.Act, Role: string(account.RoleUser)}
+	issued := one.Expiry(o.Record.Policy).OldestIssued(o.Record.Now)
+	over = max(over, int64(sweep.MarksOf(issued, time.Time{}, 0).Issued))
+	var n int
+	err = tx.Raw("SELECT COUNT(*) FROM user_slots WHERE act_id = ? AND token_seen_at = 0 AND user_id <> ? AND token_id + 0 > ?"+s.DB.d.forRead,
+		int64(o.Act), int64(o.UserID), over).Scan(&n).Error
+	if err == nil && n >= session.MostActs {
+		err = session.ErrManyActs
+	}
 	return err
 }
 
@@ -67,23 +84,51 @@ func (s *Sessions) putAct(tx *gorm.DB, o session.Opening, rows []tokenRow, slot 
 	return done.Error
 }
 
-// endActs ends the impersonations of a user who was an admin, and returns them as they are
-// then. The transaction has changed or locked the row of that user: no other begins
-// meanwhile, because each needs the right of its admin in its own transaction.
-func (s *Sessions) endActs(tx *gorm.DB, admin tokenRow, asOf time.Time) ([]session.Session, error) {
-	if admin.Role != string(account.RoleAdmin) || !s.DB.further.Load() {
-		return nil, nil
-	}
-	var rows []tokenRow
-	err := tx.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND token_id IS NOT NULL ORDER BY id"+s.DB.d.forRead, admin.UserID).Scan(&rows).Error
+// endActs ends the impersonations of a user who may have been an admin, and returns them as they
+// are then. The transaction has changed or locked the row of that user: no other begins
+// meanwhile, because each needs the right of its admin in its own transaction. Those that
+// endedActs would return are stamped anew and are in again: the act that ended them may have been
+// committed so late that the feeds have passed its stamp.
+func (s *Sessions) endActs(tx *gorm.DB, admin int64, asOf time.Time) (ended, again []session.Session, err error) {
+	rows, err := s.actsOf(tx, admin, s.DB.d.forRead)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ended, err := s.endSlots(tx, rows, session.Ending{Reason: session.Revoked}, 0, asOf)
+	ended, err = s.endSlots(tx, rows, session.Ending{Reason: session.Revoked}, 0, asOf)
 	for i := range ended {
 		ended[i].Ended = session.Revoked
 	}
-	return ended, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return ended, revokedActs(rows, asOf), s.stamp(tx, rows)
+}
+
+// actsOf are the rows of the impersonations of a user that live, and of those that ended so lately
+// that an instance may still believe in them: older ones are over by their age.
+func (s *Sessions) actsOf(on *gorm.DB, admin int64, lock string) (rows []tokenRow, err error) {
+	if !s.DB.further.Load() {
+		return nil, nil
+	}
+	since := layout.Smallest(s.now().Add(-2 * session.ActLife))
+	err = on.Raw("SELECT "+slotColumns+" FROM user_slots WHERE act_id = ? AND (token_seen_at = 0 OR token_id IS NULL AND ended_token_id + 0 > ?) ORDER BY id"+lock, admin, int64(since)).Scan(&rows).Error
+	return rows, err
+}
+
+// endedActs are the impersonations of a user that ended lately with the right of that user.
+func (s *Sessions) endedActs(on *gorm.DB, admin int64, asOf time.Time) ([]session.Session, error) {
+	rows, err := s.actsOf(on, admin, "")
+	return revokedActs(rows, asOf), err
+}
+
+func revokedActs(rows []tokenRow, asOf time.Time) (ended []session.Session) {
+	for i := range rows {
+		if was := rows[i].ended(asOf); !rows[i].TokenID.Valid && was.Ended == session.Revoked {
+			was.Before = true
+			ended = append(ended, was)
+		}
+	}
+	return ended
 }
 
 // restampAll is restamp for a user, and for those for whom the user acted.

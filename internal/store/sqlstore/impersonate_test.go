@@ -13,6 +13,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -72,6 +73,12 @@ func TestAnImpersonationIsNoneOfTheUsersSessions(t *testing.T) {
 		}
 		w.wantEnded(t, "the own one", "", own, of)
 
+		for _, class := range []string{"phone", policy.OtherClass} {
+			ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Class: class, Reason: session.Revoked, Record: w.byShell()}, own.ID)
+			if err != nil || len(ended) != 0 {
+				t.Errorf("the end of those on %s: %+v, %v", class, ended, err)
+			}
+		}
 		// A login takes the place of the login, in its slot, and the impersonation goes on.
 		again, err := w.login(t.Context(), w.opening(user))
 		if err != nil || again.Session.Slot != 0 || len(again.Replaced) != 1 || again.Replaced[0].ID != own.ID || again.NewDevice {
@@ -355,4 +362,178 @@ func TestNoImpersonationSurvivesARace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAnAdminActsForEight users at once: one that ended, that is over or that is replaced counts
+// no more. All end with the logins of the admin.
+func TestAnAdminActsForEight(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root, other := w.begin(t, w.admin(t, "root")), w.begin(t, w.admin(t, "other"))
+		name := func(i int) string { return "user-" + strings.Repeat("x", 40) + string(rune('a'+i)) }
+		users := make([]idworker.ID, session.MostActs)
+		var last session.Session
+		for i := range users {
+			users[i] = w.user(t, name(i))
+			last = w.impersonates(t, root, users[i]).Session
+		}
+		more := w.user(t, "more")
+		refused := func(what string) {
+			t.Helper()
+			if _, err := w.login(t.Context(), acting(acts(root), more)); !errors.Is(err, session.ErrManyActs) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		refused("one more")
+		w.impersonates(t, other, more) // who has none
+		last = w.impersonates(t, root, last.UserID).Session
+		refused("after one that was replaced")
+		_, err := w.sessions.End(t.Context(), logout(last))
+		must(t, err)
+		last = w.impersonates(t, root, more).Session
+		old := idworker.Default().Smallest(start.Add(-session.ActLife - time.Minute))
+		w.exec(t, "UPDATE user_slots SET token_id = ? WHERE user_id = ?", int64(old), int64(users[0]))
+		w.impersonates(t, root, users[session.MostActs-1])
+		ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: root.UserID, Reason: session.Revoked, Record: w.byShell()}, 0)
+		if err != nil || len(ended) != session.MostActs+2 {
+			t.Errorf("the end of the admin: %d, %v", len(ended), err)
+		}
+		w.wantEnded(t, "the last", session.Revoked, last)
+	})
+}
+
+// TestARepeatedEndOfAnAdminStampsItsImpersonations: the first call was cut off, and its commit
+// came long after its stamp. A different act that ends nothing stamps them, too.
+func TestARepeatedEndOfAnAdminStampsItsImpersonations(t *testing.T) {
+	acts := map[string]func(t *testing.T, w *world, admin idworker.ID) []session.Session{
+		"disable": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			_, _, ended, err := w.users.Change(t.Context(), admin, w.disabled())
+			must(t, err)
+			return ended
+		},
+		"demote": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			_, _, ended, err := w.users.Change(t.Context(), admin, w.become(account.RoleUser))
+			must(t, err)
+			return ended
+		},
+		"logout": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			ended, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: admin, Reason: session.Revoked, Record: w.byShell()}, 0)
+			must(t, err)
+			return ended
+		},
+		"reset": func(t *testing.T, w *world, admin idworker.ID) []session.Session {
+			t.Helper()
+			version := int64(w.number(t, "SELECT password_version FROM users WHERE id = ?", int64(admin)))
+			ended, err := w.users.ResetPassword(t.Context(), admin, version, account.NewPHC("$second"), w.eventOf(audit.PasswordReset, admin))
+			must(t, err)
+			return ended
+		},
+	}
+	for _, c := range [][2]string{{"disable", "disable"}, {"demote", "demote"}, {"logout", "logout"}, {"reset", "reset"}, {"demote", "disable"}, {"demote", "logout"}, {"reset", "disable"}, {"logout", "demote"}} {
+		t.Run(c[0]+"_"+c[1], func(t *testing.T) {
+			onEach(t, func(t *testing.T, w *world) {
+				root, _ := w.begin(t, w.admin(t, "root")), w.begin(t, w.admin(t, "other"))
+				user, earlier := w.user(t, "ada"), w.user(t, "bob")
+				of, long := w.impersonates(t, root, user).Session, w.impersonates(t, root, earlier).Session
+				acts[c[0]](t, w, root.UserID)
+				w.exec(t, "UPDATE user_slots SET token_floor_at = token_floor_at - 60000")
+				w.exec(t, "UPDATE users SET token_floor_at = token_floor_at - 60000 WHERE token_floor > 0")
+				old := idworker.Default().Smallest(time.Now().Add(-3 * session.ActLife))
+				w.exec(t, "UPDATE user_slots SET ended_token_id = ? WHERE user_id = ?", int64(old), int64(earlier))
+				since := w.news(t, time.Time{}).Now
+				ended := acts[c[1]](t, w, root.UserID)
+				if last := len(ended) - 1; (c[0] == c[1] && c[0] != "reset" || c[1] == "logout") && (last < 0 || ended[last].ID != of.ID || !ended[last].Before) {
+					t.Errorf("returned %+v", ended)
+				}
+				fed := false
+				for _, e := range w.news(t, since).Ends {
+					fed = fed || e.UserID == user && e.Slot == session.SlotOfAct && e.Floor == of.ID
+					if e.UserID == earlier {
+						t.Errorf("one that is over by its age: %+v, %v", e, long.ID)
+					}
+				}
+				if !fed {
+					t.Error("no feed has its end")
+				}
+				w.sound(t)
+			})
+		})
+	}
+}
+
+// TestALoginOfAnEarlierReleaseIsNoImpersonation: where the policy allowed 32, it takes the row of
+// an impersonation that is over, and leaves the admin in it. It lives, and counts, until an
+// impersonation needs the slot.
+func TestALoginOfAnEarlierReleaseIsNoImpersonation(t *testing.T) {
+	onSlots(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = 3 })
+		root := w.begin(t, w.admin(t, "root"))
+		user := w.user(t, "ada")
+		first := w.begin(t, user)
+		of := w.impersonates(t, root, user).Session
+		_, err := w.sessions.End(t.Context(), logout(of))
+		must(t, err)
+		id := w.ids.next(0)
+		w.exec(t, "UPDATE user_slots SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE user_id = ? AND slot = ?", int64(id), make([]byte, 33), time.Now().UnixMilli(), int64(user), int(session.SlotOfAct))
+		own, err := w.sessions.Get(t.Context(), id)
+		if err != nil || !own.Alive() || own.Act != 0 {
+			t.Fatalf("it is %+v, %v", own, err)
+		}
+		must(t, w.makes(t, acts(own), audit.NeedsLogin))
+		_, err = w.sessions.EndUser(t.Context(), session.Ending{UserID: root.UserID, Reason: session.Revoked, Record: w.byShell()}, 0)
+		must(t, err)
+		second, third := w.begin(t, user), w.begin(t, user)
+		w.wantEnded(t, "the end of the admin, and a third login", "", own, second, third)
+		w.wantEnded(t, "the least recently used", session.Replaced, first)
+		again := w.impersonates(t, w.begin(t, root.UserID), user)
+		if len(again.Replaced) != 1 || again.Replaced[0].ID != id || again.Replaced[0].Act != 0 {
+			t.Errorf("an impersonation ended %+v", again.Replaced)
+		}
+	})
+}
+
+// TestNobodyActsBesideAnOlderInstance: one that knows further slots only would not end the
+// impersonations of an admin whom it disables. It may start at any time.
+func TestNobodyActsBesideAnOlderInstance(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root, user := w.begin(t, w.admin(t, "root")), w.user(t, "ada")
+		must(t, (&sqlstore.Instances{DB: w.DB}).Tell(t.Context(), fleet.Report{ID: "new", Name: "b", Version: "2"}))
+		of := w.impersonates(t, root, user).Session
+		for _, knows := range []int{0, 1} {
+			w.exec(t, "UPDATE instances SET slots = ?", knows)
+			_, err := w.login(t.Context(), acting(acts(root), user))
+			if old, ok := errors.AsType[*policy.OlderInstanceError](err); !ok || old.Name != "b" {
+				t.Errorf("beside an instance that knows %d: %v", knows, err)
+			}
+		}
+		w.wantEnded(t, "the one before", "", of)
+		w.exec(t, "UPDATE instances SET seen_at = seen_at - 60000")
+		w.impersonates(t, root, user)
+	})
+}
+
+// TestAPolicyOfAnEarlierReleaseAllowsAsManyAsThisOne: 32 in the row is 31, so the next change is
+// not refused for what it does not touch.
+func TestAPolicyOfAnEarlierReleaseAllowsAsManyAsThisOne(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.set(t, func(p *policy.Policy) { p.MaxSessions = policy.MostSessions })
+		w.exec(t, "UPDATE settings SET max_sessions = 32")
+		p, err := w.settings().LoadPolicy(t.Context())
+		if err != nil || p.MaxSessions != policy.MostSessions || p.Check() != nil {
+			t.Fatalf("%d sessions, %v, %v", p.MaxSessions, err, p.Check())
+		}
+		old := policy.Default()
+		old.MaxSessions, old.Overrides = 32, []policy.Override{{Scope: policy.Scope{Class: policy.OtherClass}, MaxSessions: 32}}
+		text, err := old.EncodeTerms()
+		must(t, err)
+		must(t, p.DecodeTerms(text))
+		if p.Overrides[0].MaxSessions != policy.MostSessions || p.Check() != nil {
+			t.Errorf("an override: %+v, %v", p.Overrides, p.Check())
+		}
+		if set := w.set(t, func(p *policy.Policy) { p.Idle = time.Hour }); set.MaxSessions != policy.MostSessions {
+			t.Errorf("another change: %+v", set)
+		}
+	})
 }

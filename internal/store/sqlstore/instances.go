@@ -33,7 +33,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		{"remembered", r.Remembered}, {"database_us", r.DatabaseTook.Microseconds()}, {"database_failed", r.DatabaseFailed},
 		{"redis", cut(string(r.Redis), 255)}, {"redis_us", r.RedisTook.Microseconds()}, {"clock_ms", r.Clock.Milliseconds()},
 		{"troubles", cut(joined(r.Troubles), 1000)},
-		{"slots", 1}, // it knows them: see Settings.older
+		{"slots", knowsActs}, // see Settings.older
 	}
 	now := i.DB.d.now
 	columns, values, args := "id, started_at, seen_at", "?, "+now+" - ?, "+now, []any{cut(r.ID, 32), r.Up.Milliseconds()}
@@ -57,11 +57,18 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 	return nil
 }
 
-// older returns a [*policy.OlderInstanceError] if an instance runs that knows no further slots: one of
-// an earlier release, which would refuse their tokens.
-func (s *Settings) older(ctx context.Context) error {
+// What an instance knows, as it reports it.
+const (
+	knowsSlots = 1
+	knowsActs  = 2 // impersonations, too
+)
+
+// older returns a [*policy.OlderInstanceError] if an instance runs that does not know that: one of
+// an earlier release, which would refuse the tokens of further slots, and would not end the
+// impersonations of an admin who loses the right to them.
+func (s *Settings) older(ctx context.Context, what int) error {
 	var old []struct{ Name, Version string }
-	err := s.DB.query(ctx, &old, "SELECT name, version FROM instances WHERE slots = 0 AND seen_at >= "+s.DB.d.now+" - ? LIMIT 1", fleet.Late.Milliseconds())
+	err := s.DB.query(ctx, &old, "SELECT name, version FROM instances WHERE slots < ? AND seen_at >= "+s.DB.d.now+" - ? LIMIT 1", what, fleet.Late.Milliseconds())
 	if err != nil || len(old) == 0 {
 		return err
 	}

@@ -222,11 +222,11 @@ func (s *Sessions) reduceThose(ctx context.Context, rule *policy.Policy, where s
 // tooMany are the users who have more sessions than the policy allows, of all or on one
 // class of devices, of those of user_slots of whom that is true.
 func (db *DB) tooMany(ctx context.Context, rule *policy.Policy, where string, of []any) (users []int64, err error) {
-	query := "SELECT user_id FROM (SELECT user_id, COUNT(token_id) AS n FROM user_slots WHERE act_id IS NULL AND (" + where + ") GROUP BY user_id) f " +
+	query := "SELECT user_id FROM (SELECT user_id, COUNT(token_id) AS n FROM user_slots WHERE token_seen_at > 0 AND (" + where + ") GROUP BY user_id) f " +
 		"WHERE n + (SELECT COUNT(token_id) FROM users WHERE users.id = f.user_id) > ?"
 	args := append(slices.Clone(of), rule.MaxSessions)
 	if rule.LimitsClasses() {
-		query += " UNION SELECT user_id FROM (SELECT user_id, class, COUNT(*) AS n FROM (SELECT user_id, token_id, " + classOf + " AS class FROM user_slots WHERE act_id IS NULL AND (" + where +
+		query += " UNION SELECT user_id FROM (SELECT user_id, class, COUNT(*) AS n FROM (SELECT user_id, token_id, " + classOf + " AS class FROM user_slots WHERE token_seen_at > 0 AND (" + where +
 			") UNION ALL SELECT id, token_id, " + classOf + " FROM users WHERE id IN (SELECT user_id FROM user_slots WHERE " + where + ")) h " +
 			"WHERE token_id IS NOT NULL GROUP BY user_id, class) t WHERE 1 = 0"
 		args = append(append(args, of...), of...)

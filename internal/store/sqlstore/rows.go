@@ -139,9 +139,19 @@ func (r *tokenRow) ended(asOf time.Time) session.Session {
 	return s
 }
 
+// act is the admin of an impersonation; 0 for a login. One that lives in a row that has an admin
+// is a login if it was ever used: a release that does not know impersonations leaves the admin
+// where it is.
+func (r *tokenRow) act() idworker.ID {
+	if r.TokenID.Valid && r.TokenSeenAt.Int64 != neverUsed {
+		return 0
+	}
+	return idworker.ID(r.ActID.Int64)
+}
+
 func (r *tokenRow) session(id int64, hash []byte, asOf time.Time) session.Session {
 	s := session.Session{
-		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf, Slot: r.Slot, Act: idworker.ID(r.ActID.Int64),
+		ID: idworker.ID(id), UserID: idworker.ID(r.UserID), Username: r.Username, Role: r.Role, AsOf: asOf, Slot: r.Slot, Act: r.act(),
 	}
 	copy(s.Hash[:], hash)
 	if id != 0 && r.DeviceTokenID.Int64 == id {

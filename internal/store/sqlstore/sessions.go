@@ -119,7 +119,7 @@ func (db *DB) beside(table, also, join, where string) string {
 // heldBeside says how many sessions that user has, beside how many are allowed.
 func heldBeside(user string) string {
 	return ", s.max_sessions AS allowed, s.reduced_to, (SELECT COUNT(u.token_id) FROM users u WHERE u.id = " + user + ") + " +
-		"(SELECT COUNT(f.token_id) FROM user_slots f WHERE f.user_id = " + user + " AND f.act_id IS NULL) AS held"
+		"(SELECT COUNT(f.token_id) FROM user_slots f WHERE f.user_id = " + user + " AND f.token_seen_at > 0) AS held"
 }
 
 // found reads the one row that there is. The query has a row also if there is none.

@@ -62,7 +62,7 @@ func (r *settingsRow) times() policy.Policy {
 	return policy.Policy{
 		Limits: limits, LimitsErr: err, Further: r.Terms != nil,
 		Idle: ms(r.IdleTimeoutMs), Absolute: ms(r.AbsoluteLifetimeMs), Touch: ms(r.TouchIntervalMs), Schedule: r.SweepSchedule,
-		MaxSessions: r.MaxSessions,
+		MaxSessions: min(r.MaxSessions, policy.MostSessions), // an earlier release allowed 32
 		IdleBase:    fromMillis(r.IdleBase), AbsoluteBase: fromMillis(r.AbsoluteBase),
 		Version: r.Version, UpdatedAt: fromMillis(r.UpdatedAt), UpdatedBy: r.UpdatedBy, Note: r.Note,
 	}

@@ -158,7 +158,7 @@ func lastDevices(rows []tokenRow) []*session.Device {
 	last := make([]*session.Device, 0, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		if id := max(r.TokenID.Int64, r.EndedTokenID.Int64); id != 0 && !r.ActID.Valid {
+		if id := max(r.TokenID.Int64, r.EndedTokenID.Int64); id != 0 && r.act() == 0 {
 			last = append(last, r.session(id, nil, time.Time{}).Device)
 		}
 	}
@@ -169,7 +169,7 @@ func lastDevices(rows []tokenRow) []*session.Device {
 func held(rows []tokenRow, asOf time.Time) []session.Session {
 	list := make([]session.Session, 0, len(rows))
 	for i := range rows {
-		if rows[i].TokenID.Valid && !rows[i].ActID.Valid {
+		if rows[i].TokenID.Valid && rows[i].act() == 0 {
 			list = append(list, rows[i].current(asOf))
 		}
 	}
