@@ -16,19 +16,34 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// busyUser is a user who logs in all the time, from several loops, by a password and by an
-// issuer.
+// TestNobodyHoldsUpAnOperatorByLoggingIn: what changes an account, or ends all sessions of it,
+// gets through in the time that it has, whoever logs in to that account meanwhile.
+func TestNobodyHoldsUpAnOperatorByLoggingIn(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		root := w.user(t, "root")
+		w.run(t, "UPDATE users SET role = 'admin' WHERE id = ?", int64(root))
+		admin := audit.Actor{ID: root, Session: w.begin(t, root).ID, Name: "root", Via: audit.ViaAPI}
+		w.holdUp(t, "ada", admin)
+		w.allow(t, 2, 2)
+		w.holdUp(t, "grace", admin)
+		w.sound(t)
+	})
+}
+
+// A busyUser logs in all the time, from several loops, by a password and by an issuer.
 type busyUser struct {
 	id      idworker.ID
+	name    string
 	version atomic.Int64  // of the password, as the loops believe
 	began   chan struct{} // a login has begun
 }
 
-func (w *world) busyUser(t *testing.T, loops int) *busyUser {
+func (w *world) busyUser(t *testing.T, name string) (_ *busyUser, stop func()) {
 	t.Helper()
-	b := &busyUser{id: w.user(t, "ada"), began: make(chan struct{})}
+	const loops = 4
+	b := &busyUser{id: w.user(t, name), name: name, began: make(chan struct{})}
 	b.version.Store(1)
-	issuer := w.service(t, "issuer")
+	issuer := w.service(t, "issuer of "+name)
 	key := issuer.key(t, servicekey.Issue, servicekey.IssueAnyRole)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -40,6 +55,7 @@ func (w *world) busyUser(t *testing.T, loops int) *busyUser {
 					o = issuer.issuing(b.id, key, time.Now())
 				}
 				o.PasswordVersion = b.version.Load()
+				o.Cancels = &session.Record{ID: w.ids.next(0), By: shell, Need: audit.NeedsNothing}
 				if _, err := w.login(ctx, o); err != nil {
 					continue // disabled, or another password
 				}
@@ -50,72 +66,91 @@ func (w *world) busyUser(t *testing.T, loops int) *busyUser {
 			}
 		})
 	}
-	t.Cleanup(func() { cancel(); all.Wait() })
-	return b
+	return b, func() { cancel(); all.Wait() }
 }
 
-// TestNobodyHoldsUpAnOperatorByLoggingIn: what changes an account, or ends all sessions of it,
-// gets through in the time that it has, whoever logs in to that account meanwhile.
-func TestNobodyHoldsUpAnOperatorByLoggingIn(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		b := w.busyUser(t, 4)
-		w.run(t, "UPDATE users SET role = 'admin' WHERE id = ?", int64(w.user(t, "root"))) // so that the busy user is not the last one
-		role := func(to account.Role) func(context.Context) error {
-			return func(ctx context.Context) error {
-				_, _, _, err := w.users.Change(ctx, b.id, func(u account.User) (account.User, []audit.Event, error) {
-					u.Role = to
-					return u, []audit.Event{w.eventOf(audit.RoleChanged, b.id)}, nil
-				})
-				return err
+// holdUp does to a busy user whatever loses to a login that begins meanwhile, or could.
+func (w *world) holdUp(t *testing.T, name string, admin audit.Actor) {
+	t.Helper()
+	b, stop := w.busyUser(t, name)
+	defer stop()
+	event := func(action audit.Action) audit.Event {
+		e := w.eventOf(action, b.id)
+		e.By, e.Need = admin, audit.NeedsAdmin
+		return e
+	}
+	change := func(action audit.Action, to func(*account.User)) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, _, _, err := w.users.Change(ctx, b.id, func(u account.User) (account.User, []audit.Event, error) {
+				to(&u)
+				return u, []audit.Event{event(action)}, nil
+			})
+			return err
+		}
+	}
+	enable := func(ctx context.Context) error { return w.users.Enable(ctx, b.id) }
+	steps := []struct {
+		name  string
+		do    func(context.Context) error
+		quiet bool // no login begins meanwhile
+	}{
+		{"disable", func(ctx context.Context) error { _, err := w.users.Disable(ctx, b.id, start); return err }, false},
+		{"enable", enable, true},
+		{"disable by an admin", change(audit.UserDisabled, func(u *account.User) { u.DisabledAt = start }), false},
+		{"enable once more", enable, true},
+		{"new role", change(audit.RoleChanged, func(u *account.User) { u.Role = account.RoleAdmin }), false},
+		{"old role", change(audit.RoleChanged, func(u *account.User) { u.Role = account.RoleUser }), false},
+		{"end all", func(ctx context.Context) error {
+			_, err := w.sessions.EndUser(ctx, session.Ending{UserID: b.id, Reason: session.Revoked}, 0)
+			return err
+		}, false},
+		{"end all by an admin", func(ctx context.Context) error {
+			_, err := w.sessions.EndUser(ctx, session.Ending{UserID: b.id, Reason: session.Revoked, Record: &session.Record{ID: w.ids.next(0), By: admin, Need: audit.NeedsAdmin}}, 0)
+			return err
+		}, false},
+		{"own new password", func(ctx context.Context) error {
+			_, err := w.users.ChangePassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"))
+			return err
+		}, false},
+		{"new password", func(ctx context.Context) error {
+			_, err := w.users.ResetPassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"), event(audit.PasswordReset))
+			return err
+		}, false},
+		{"no second factor", func(ctx context.Context) error {
+			_, err := w.factors().RemoveAndEnd(ctx, b.id, b.version.Load(), event(audit.SecondFactorRemoved))
+			return err
+		}, false},
+		{"one-time link", func(context.Context) error {
+			_, err := w.useAt(t, w.reset(t, b.id), b.version.Load(), "$next", start)
+			return err
+		}, false},
+		{"ask for deletion", func(ctx context.Context) error {
+			_, err := w.users.AskDeletion(ctx, b.id, w.eventOf(audit.DeletionAsked, b.id))
+			return err
+		}, false},
+		{"rename", func(ctx context.Context) error {
+			_, err := w.names().ChangeNames(ctx, shell, b.id, renamed("dr."+b.name))
+			return err
+		}, false},
+		{"aliases", func(ctx context.Context) error {
+			_, err := w.names().ChangeNames(ctx, shell, b.id, aliases(b.name+"@example.com"))
+			return err
+		}, false},
+		{"delete", func(ctx context.Context) error { _, err := w.delete(ctx, b.id, "dr."+b.name); return err }, false},
+	}
+	for _, s := range steps {
+		if !s.quiet {
+			<-b.began
+		}
+		if err := s.do(t.Context()); err != nil {
+			t.Errorf("%s, %s: %v", b.name, s.name, err)
+			if s.quiet {
+				return // nobody can log in
 			}
 		}
-		steps := []struct {
-			name string
-			do   func(context.Context) error
-			busy bool // logins begin meanwhile
-		}{
-			{"disable", func(ctx context.Context) error { _, err := w.users.Disable(ctx, b.id, start); return err }, true},
-			{"enable", func(ctx context.Context) error { return w.users.Enable(ctx, b.id) }, false},
-			{"new role", role(account.RoleAdmin), true},
-			{"old role", role(account.RoleUser), true},
-			{"end all", func(ctx context.Context) error {
-				_, err := w.sessions.EndUser(ctx, session.Ending{UserID: b.id, Reason: session.Revoked}, 0)
-				return err
-			}, true},
-			{"own new password", func(ctx context.Context) error {
-				_, err := w.users.ChangePassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"))
-				return err
-			}, true},
-			{"new password", func(ctx context.Context) error {
-				_, err := w.users.ResetPassword(ctx, b.id, b.version.Load(), account.NewPHC("$next"), w.eventOf(audit.PasswordReset, b.id))
-				return err
-			}, true},
-			{"no second factor", func(ctx context.Context) error {
-				_, err := w.factors().RemoveAndEnd(ctx, b.id, b.version.Load(), w.eventOf(audit.SecondFactorRemoved, b.id))
-				return err
-			}, true},
-			{"rename", func(ctx context.Context) error {
-				_, err := w.names().ChangeNames(ctx, shell, b.id, renamed("grace"))
-				return err
-			}, true},
-			{"aliases", func(ctx context.Context) error {
-				_, err := w.names().ChangeNames(ctx, shell, b.id, aliases("grace@example.com"))
-				return err
-			}, true},
-			{"delete", func(ctx context.Context) error { _, err := w.delete(ctx, b.id, "grace"); return err }, true},
-		}
-		for _, s := range steps {
-			if s.busy {
-				<-b.began
-			}
-			if err := s.do(t.Context()); err != nil {
-				t.Errorf("%s: %v", s.name, err)
-			}
-			b.version.Store(w.row(t, b.id).Version)
-		}
-		if r := w.row(t, b.id); r.Token.Valid {
-			t.Errorf("login %d lives after the user was deleted", r.Token.Int64)
-		}
-		w.sound(t)
-	})
+		b.version.Store(w.row(t, b.id).Version)
+	}
+	if n := w.number(t, "SELECT COUNT(*) FROM users WHERE id = ? AND token_id IS NULL", int64(b.id)); n != 1 || w.number(t, "SELECT COUNT(*) FROM user_slots WHERE user_id = ? AND token_id IS NOT NULL", int64(b.id)) != 0 {
+		t.Errorf("a login of %s lives after the deletion", b.name)
+	}
 }
