@@ -22,10 +22,9 @@ func TestNobodyHoldsUpAnOperatorByLoggingIn(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		root := w.user(t, "root")
 		w.run(t, "UPDATE users SET role = 'admin' WHERE id = ?", int64(root))
-		admin := audit.Actor{ID: root, Session: w.begin(t, root).ID, Name: "root", Via: audit.ViaAPI}
-		w.holdUp(t, "ada", admin)
+		w.holdUp(t, "ada", root)
 		w.allow(t, 2, 2)
-		w.holdUp(t, "grace", admin)
+		w.holdUp(t, "grace", root)
 		w.sound(t)
 	})
 }
@@ -34,6 +33,8 @@ func TestNobodyHoldsUpAnOperatorByLoggingIn(t *testing.T) {
 type busyUser struct {
 	id      idworker.ID
 	name    string
+	issuer  keyWorld
+	key     servicekey.Key
 	version atomic.Int64  // of the password, as the loops believe
 	began   chan struct{} // a login has begun
 }
@@ -43,8 +44,8 @@ func (w *world) busyUser(t *testing.T, name string) (_ *busyUser, stop func()) {
 	const loops = 4
 	b := &busyUser{id: w.user(t, name), name: name, began: make(chan struct{})}
 	b.version.Store(1)
-	issuer := w.service(t, "issuer of "+name)
-	key := issuer.key(t, servicekey.Issue, servicekey.IssueAnyRole)
+	b.issuer = w.service(t, "issuer of "+name)
+	b.key = b.issuer.key(t, servicekey.Issue, servicekey.IssueAnyRole)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range loops {
@@ -52,7 +53,7 @@ func (w *world) busyUser(t *testing.T, name string) (_ *busyUser, stop func()) {
 			for ctx.Err() == nil {
 				o := w.opening(b.id)
 				if i%2 == 1 {
-					o = issuer.issuing(b.id, key, time.Now())
+					o = b.issuer.issuing(b.id, b.key, time.Now())
 				}
 				o.PasswordVersion = b.version.Load()
 				o.Cancels = &session.Record{ID: w.ids.next(0), By: shell, Need: audit.NeedsNothing}
@@ -70,8 +71,9 @@ func (w *world) busyUser(t *testing.T, name string) (_ *busyUser, stop func()) {
 }
 
 // holdUp does to a busy user whatever loses to a login that begins meanwhile, or could.
-func (w *world) holdUp(t *testing.T, name string, admin audit.Actor) {
+func (w *world) holdUp(t *testing.T, name string, root idworker.ID) {
 	t.Helper()
+	admin := audit.Actor{ID: root, Session: w.begin(t, root).ID, Name: "root", Via: audit.ViaAPI}
 	b, stop := w.busyUser(t, name)
 	defer stop()
 	event := func(action audit.Action) audit.Event {
@@ -135,6 +137,12 @@ func (w *world) holdUp(t *testing.T, name string, admin audit.Actor) {
 		{"aliases", func(ctx context.Context) error {
 			_, err := w.names().ChangeNames(ctx, shell, b.id, aliases(b.name+"@example.com"))
 			return err
+		}, false},
+		{"end all of everybody", func(ctx context.Context) error { _, err := w.settings().EndAll(ctx, time.Now()); return err }, false},
+		{"disable the issuer", func(ctx context.Context) error { _, err := w.users.Disable(ctx, b.issuer.user, start); return err }, false},
+		{"enable the issuer", func(ctx context.Context) error { return w.users.Enable(ctx, b.issuer.user) }, false},
+		{"revoke the key", func(ctx context.Context) error {
+			return b.issuer.keys.RevokeKey(ctx, b.key.ID, w.eventOf(audit.KeyRevoked, b.issuer.user))
 		}, false},
 		{"delete", func(ctx context.Context) error { _, err := w.delete(ctx, b.id, "dr."+b.name); return err }, false},
 	}
