@@ -40,14 +40,19 @@ type accountChange struct {
 // called more than once; it returns errAlready to leave the row as it is. Sessions
 // that ended when this was asked for the first time are returned again
 // then, with Before, for the first answer may have been lost.
+//
+// The first try compares the row with what was read without a lock. If it has lost to a login,
+// further tries lock the row: somebody who logs in all the time would win against each of them.
 func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) (accountChange, error)) ([]session.Session, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	s := &Sessions{DB: db}
 	var ended, again []session.Session
 	var start time.Time
+	tries := 0
 	err := db.retry(ctx, func() error {
 		ended, again, start = nil, nil, time.Now()
+		tries++
 		asOf := s.now()
 		row, err := db.find(db.gorm.WithContext(ctx), id)
 		if errors.Is(err, session.ErrNotFound) {
@@ -72,28 +77,21 @@ func (db *DB) change(ctx context.Context, id idworker.ID, decide func(tokenRow) 
 		if err != nil {
 			return err
 		}
-		if row.Slots == 0 && len(c.events) == 0 && !c.losesAdmin {
+		if tries == 1 && row.Slots == 0 && len(c.events) == 0 && !c.losesAdmin {
 			ended = c.ends(row, asOf)
 			return c.write(db.gorm.WithContext(ctx), &db.d, row)
 		}
 		return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-			if c.losesAdmin {
-				if err := db.lockSettings(tx); err != nil {
-					return err
-				}
+			if err := db.holdSettings(tx, c.losesAdmin, tries > 1 && row.Slots == 0); err != nil {
+				return err
 			}
-			ended = c.ends(row, asOf)
-			return db.recorded(tx, func(tx *gorm.DB) error {
-				if err := c.make(tx, db, row); err != nil || row.Slots == 0 {
-					return err
+			return db.recorded(tx, func(tx *gorm.DB) (err error) {
+				if tries > 1 {
+					if row, err = db.hold(tx, row, decide); err != nil {
+						return err
+					}
 				}
-				further, err := s.endFurther(tx, row, c.reason, asOf)
-				if err != nil {
-					return err
-				}
-				var acts []session.Session
-				acts, again, err = s.endActs(tx, row.UserID, asOf)
-				ended = append(append(ended, further...), acts...)
+				ended, again, err = s.make(tx, &c, row, asOf)
 				return err
 			}, c.events...)
 		})
@@ -157,19 +155,29 @@ func (d *dialect) changed() string {
 	return "updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"
 }
 
-// make changes the row, after what has to be done or looked at first.
-func (c *accountChange) make(tx *gorm.DB, db *DB, row tokenRow) error {
+// make changes the row, after what has to be done or looked at first, and ends the sessions
+// that are not on it. It returns what ended, and what had ended with an earlier call.
+func (s *Sessions) make(tx *gorm.DB, c *accountChange, row tokenRow, asOf time.Time) (ended, again []session.Session, err error) {
 	if c.losesAdmin {
-		if err := db.otherAdmin(tx, row.UserID); err != nil {
-			return err
+		if err := s.DB.otherAdmin(tx, row.UserID); err != nil {
+			return nil, nil, err
 		}
 	}
 	if c.first != nil {
 		if err := c.first(tx); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
-	return c.write(tx, &db.d, row)
+	ended = c.ends(row, asOf)
+	if err := c.write(tx, &s.DB.d, row); err != nil || row.Slots == 0 {
+		return ended, nil, err
+	}
+	further, err := s.endFurther(tx, row, c.reason, asOf)
+	if err != nil {
+		return nil, nil, err
+	}
+	acts, again, err := s.endActs(tx, row.UserID, asOf)
+	return append(append(ended, further...), acts...), again, err
 }
 
 // write changes the row if it is as it was read.

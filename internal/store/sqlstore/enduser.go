@@ -25,9 +25,11 @@ func (s *Sessions) EndUser(ctx context.Context, e session.Ending, keep idworker.
 	defer cancel()
 	var ended []session.Session
 	var start time.Time
+	again := false
 	err := s.DB.retry(ctx, func() (err error) {
 		start = time.Now()
-		ended, err = s.endUser(ctx, e, keep)
+		ended, err = s.endUser(ctx, e, keep, again)
+		again = true
 		return err
 	})
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
@@ -47,13 +49,15 @@ func (s *Sessions) EndUser(ctx context.Context, e session.Ending, keep idworker.
 	return ended, nil
 }
 
-func (s *Sessions) endUser(ctx context.Context, e session.Ending, keep idworker.ID) ([]session.Session, error) {
+// endUser compares the row with what was read without a lock, if there is no further slot.
+// Somebody who logs in all the time would win against each such try: again locks the row.
+func (s *Sessions) endUser(ctx context.Context, e session.Ending, keep idworker.ID, again bool) ([]session.Session, error) {
 	asOf, db := s.now(), s.DB.gorm.WithContext(ctx)
 	row, err := s.DB.find(db, e.UserID)
 	if err != nil {
 		return nil, err
 	}
-	if row.Slots > 0 {
+	if row.Slots > 0 || again {
 		return s.endSlotsOf(db, row, e, keep, asOf)
 	}
 	now := row.current(asOf)
@@ -70,7 +74,7 @@ func (s *Sessions) endUser(ctx context.Context, e session.Ending, keep idworker.
 	return []session.Session{now}, nil
 }
 
-// endSlotsOf is endUser where there may be further slots.
+// endSlotsOf is endUser where there may be further slots, and wherever the row has to be locked.
 func (s *Sessions) endSlotsOf(db *gorm.DB, row tokenRow, e session.Ending, keep idworker.ID, asOf time.Time) (was []session.Session, err error) {
 	var rows []tokenRow
 	var again []session.Session
