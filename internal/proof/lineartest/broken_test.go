@@ -40,8 +40,8 @@ var breakages = []breakage{
 	}}},
 	{"a new password ends slot 0 alone", 4, []testenv.Edit{{
 		File: "internal/store/sqlstore/accounts.go",
-		Old:  "err != nil || row.Slots == 0 {\n\t\treturn ended, err",
-		New:  "err != nil || row.Slots >= 0 {\n\t\treturn ended, err",
+		Old:  "err != nil || row.Slots == 0 {\n\t\treturn ended, nil, err",
+		New:  "err != nil || row.Slots >= 0 {\n\t\treturn ended, nil, err",
 	}}},
 	{"neither ends nor logins have a stamp, and uses tell no end", 1, []testenv.Edit{
 		{

@@ -26,7 +26,7 @@ func slots() []Mutant {
 		slot("polls leave further slots out", store+"/news.go", "if s.DB.further.Load() { // the rules", "if s.DB == nil { // the rules", store, "^TestSessionsLiveSideBySide$/^SQLite$"),
 		slot("an instance that has not heard of slots finds none", store+"/sessions.go", "!asked && db.further.Load()", "!asked && db == nil", store, "^TestSlotsAreUsed.*/^SQLite$"),
 		slot("an instance that has not heard of slots drops uses", store+"/touch.go", "\tif len(asked) != len(s.DB.tables()) {", "\tif s.DB == nil {", store, "^TestSlotsAreUsed.*/^SQLite$"),
-		slot("a change of an account ends slot 0 alone", store+"/accounts.go", "err != nil || row.Slots == 0 {\n\t\treturn ended, err", "err != nil || row.Slots >= 0 {\n\t\treturn ended, err",
+		slot("a change of an account ends slot 0 alone", store+"/accounts.go", "err != nil || row.Slots == 0 {\n\t\treturn ended, nil, err", "err != nil || row.Slots >= 0 {\n\t\treturn ended, nil, err",
 			store, "^TestWhatEndsAUser.*/another_password/^SQLite$"),
 		slot("a disabled user keeps further slots", store+"/slots.go", "\t\trow.DisabledAt.Valid = false // the change that ends them may have disabled the user\n", "",
 			store, "^TestWhatEndsAUser.*/disabled/^SQLite$"),
