@@ -75,7 +75,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		Code       string    `json:"code,omitempty"`
 		Device     ofDevice  `json:"device,omitzero"`
 		End        wire.ID   `json:"end_session,omitzero"`
-		Address   string    `json:"client_ip,omitempty"`
+		Address    string    `json:"client_ip,omitempty"`
 	}{
 		i.UserID, i.Username, i.ExternalID, i.Create, i.Method, wire.AtOrNone(i.AuthTime, !i.AuthTime.IsZero()),
 		i.Code, ofDevice{i.Device, i.DeviceID}, i.EndSession, ip,

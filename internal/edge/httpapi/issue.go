@@ -36,7 +36,7 @@ type issueRequest struct {
 	Code       text      `json:"code"`
 	Device     described `json:"device"`
 	End        text      `json:"end_session"`
-	Address   text      `json:"client_ip"`
+	Address    text      `json:"client_ip"`
 }
 
 // issue opens a login of a user whom the service has authenticated.

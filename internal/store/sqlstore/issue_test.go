@@ -186,6 +186,45 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 	})
 }
 
+// TestRequestIsKnownWithItsUser, and with the second factor of which a code was accepted, for ten minutes
+// from the first one.
+func TestRequestIsKnownWithItsUser(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice, since := w.key(t, servicekey.Issue), world.user(t, "alice"), time.Now().UTC().Truncate(time.Millisecond)
+		for _, factor := range []time.Time{{}, since} {
+			name := factor.String()
+			o := called(w.issuing(alice, k, time.Now()), name, "x")
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID, o.Place.Issued.Request); user != 0 || err != nil {
+				t.Errorf("before: %v, %v", user, err)
+			}
+			o.Place.Issued.Factor = factor
+			if _, err := w.login(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			r := o.Place.Issued.Request
+			user, got, err := w.users.ByRequest(t.Context(), k.ID, r)
+			if user != alice || !got.Equal(factor) || err != nil {
+				t.Errorf("user %v, factor %v, %v; want %v, %v", user, got, err, alice, factor)
+			}
+			if _, _, err := w.users.ByRequest(t.Context(), k.ID, &session.Request{Name: r.Name}); !errors.Is(err, session.ErrRequestReused) {
+				t.Errorf("with another body: %v", err)
+			}
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID+1, r); user != 0 || err != nil {
+				t.Errorf("by another key: %v, %v", user, err)
+			}
+			w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", session.RequestLife.Milliseconds()-60_000)
+			if _, err := w.login(t.Context(), o); err != nil { // again, and the time runs on
+				t.Fatal(err)
+			}
+			w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", 60_000)
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID, r); user != 0 || err != nil {
+				t.Errorf("after ten minutes: %v, %v", user, err)
+			}
+		}
+	})
+}
+
 // TestRequestsAtTheSameTimeLeaveOneSession: of one user, and of several users that have by
 // mistake one name.
 func TestRequestsAtTheSameTimeLeaveOneSession(t *testing.T) {
