@@ -54,7 +54,7 @@ type Issue struct {
 
 // An IssuedLogin is a login that an issuer has opened.
 type IssuedLogin struct {
-	session.Opened
+	Begun
 	Created bool // the user was made for it
 }
 
@@ -111,7 +111,7 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 	if err == nil && s.Issued != nil {
 		s.Issued(how.Method)
 	}
-	return IssuedLogin{begun.Opened, created}, err
+	return IssuedLogin{begun, created}, err
 }
 
 // issuing is err of a login that an issuer opens, which proves no password.

@@ -53,6 +53,7 @@ func serviceKeys() []Mutant {
 		key("an old proof of an issuer is one of now", store+"/rows.go", "return \"?\", []any{how.At.UnixMilli()}", "return d.now, nil", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),
 		key("an issuer proves the password of an admin", store+"/rows.go", "case role != string(account.RoleUser):", "case role == \"\":", store, "^TestIssuedProofIsThatOfTheIssuer/^SQLite$"),
 		key("a login with a password has the method of the one before", store+"/rows.go", "if id != 0 && r.AuthTokenID.Int64 == id {", "if id != 0 && r.AuthTokenID.Valid {", store, "^TestIssuedSessionKeepsHow/^SQLite$"),
+		key("an issuer shows no device", api+"/issue.go", "by.Credential, _ =", "_, _ =", api, "^TestIssueKnowsTheDevice"),
 		key("a token issues", api+"/caller.go", "err == nil && key.IsZero() {", "err == nil && key.IsZero() && needs == \"\" {", api, "^TestOnlyAKeyIssues"),
 	}
 }
