@@ -98,7 +98,7 @@ func (s *server) readIssue(in *issueRequest) (ask login.Issue, at netip.Addr, on
 		}
 	}
 	if in.AuthTime != "" {
-		if ask.AuthTime, err = time.Parse(time.RFC3339, string(in.AuthTime)); err != nil {
+		if ask.AuthTime, err = time.Parse(time.RFC3339, string(in.AuthTime)); err != nil || ask.AuthTime.IsZero() {
 			wrong.Add("auth_time", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}
 	}

@@ -40,6 +40,7 @@ func TestIssueAnswersWithTheToken(t *testing.T) {
 		{`{"user_id":"seven","method":"sms"}`, "user_id"},
 		{`{"user_id":"7","method":"sms","auth_time":"yesterday"}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","auth_time":"2031-01-01T00:00:00Z"}`, "auth_time"},
+		{`{"user_id":"7","method":"sms","auth_time":"0001-01-01T00:00:00Z"}`, "auth_time"}, // a zero time of Go
 		{`{"user_id":"7","method":"sms","client_ip":"home"}`, "client_ip"},
 		{`{"user_id":"7","method":"sms","client_ip":"fe80::1%eth0"}`, "client_ip"},
 		{`{"user_id":"7","method":"sms","end_session":"x"}`, "end_session"},
