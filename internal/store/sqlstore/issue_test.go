@@ -157,6 +157,14 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 		if err != nil || list[0].Reason != session.RepeatedReason || !strings.Contains(string(list[0].Old), session.RepeatedReason) {
 			t.Errorf("on record: %+v, %v", list, err)
 		}
+		_, err = w.sessions.End(t.Context(), logout(second.Session)) // what the retry does not find
+		must(t, err)
+		second, err = try(alice, k, "a", "x")
+		must(t, err)
+		list, err = (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginBegan, Limit: 1})
+		if err != nil || list[0].Reason != session.RepeatedReason {
+			t.Errorf("on record after the end of the first: %+v, %v", list, err)
+		}
 		if _, err := try(alice, k, "a", "y"); !errors.Is(err, session.ErrRequestReused) {
 			t.Errorf("another body: %v", err)
 		}
