@@ -79,12 +79,9 @@ func run(ctx context.Context) error {
 			http.Error(w, "wrong code", http.StatusUnauthorized)
 			return
 		}
-		if in.RequestID != "" { // two people may have one: it is of this person
-			in.RequestID = in.Phone + ":" + in.RequestID
-		}
 		login, err := flake.Issue(r.Context(), client.Issue{
 			ExternalID: in.Phone, Create: true, Method: "sms", AuthTime: proven, Code: in.Factor,
-			Device: wire.Device{Class: "phone"}, RequestID: in.RequestID,
+			Device: wire.Device{Class: "phone"}, RequestID: requestOf(in.Phone, in.RequestID),
 		})
 		answer(w, login, err)
 	})
@@ -96,6 +93,14 @@ func run(ctx context.Context) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	return server.Serve(l)
+}
+
+// requestOf is what a request is called: two people may have one id, and no id is no request.
+func requestOf(phone, id string) string {
+	if id == "" {
+		return ""
+	}
+	return phone + ":" + id
 }
 
 // answer is that of a login: the token for the app, or what the app can do about an error.
