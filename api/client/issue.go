@@ -57,7 +57,7 @@ type Issued struct {
 // Issue begins a login of a user whom this back end has authenticated: see [Client.AsService]
 // for its key, which needs the scope issue. From there on it is like [Client.Login], and fails as
 // that does. After [SecondFactorRequired] send it again with Code, and after [SessionLimit], whose
-// problem lists the logins of the user, with EndSession.
+// problem lists the logins of the user, with EndSession: each time with another RequestID.
 //
 // It also fails with [NotFound] if there is no such user; [UsernameTaken] if the name of a new user is;
 // [RoleNotIssuable] for an admin or a service; [ScopeMissing]; and [IdempotencyKeyReused] if another
