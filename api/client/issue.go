@@ -29,6 +29,9 @@ type Issue struct {
 	// [Credentials].
 	Device   wire.Device
 	DeviceID string
+	// DeviceCredential is what the last login to this account on this device has brought: as in
+	// [Credentials].
+	DeviceCredential DeviceCredential
 	// EndSession is a login of the user that ends for this one, as [SessionLimit] lists them;
 	// 0 is none.
 	EndSession flakepass.ID
@@ -54,7 +57,7 @@ type Issued struct {
 // Issue begins a login of a user whom this back end has authenticated: see [Client.AsService]
 // for its key, which needs the scope issue. From there on it is like [Client.Login], and fails as
 // that does. After [SecondFactorRequired] send it again with Code, and after [SessionLimit], whose
-// problem lists the logins of the user, with EndSession.
+// problem lists the logins of the user, with EndSession: each time with another RequestID.
 //
 // It also fails with [NotFound] if there is no such user; [UsernameTaken] if the name of a new user is;
 // [RoleNotIssuable] for an admin or a service; [ScopeMissing]; and [IdempotencyKeyReused] if another
@@ -76,9 +79,10 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		Device     ofDevice  `json:"device,omitzero"`
 		End        wire.ID   `json:"end_session,omitzero"`
 		Address    string    `json:"client_ip,omitempty"`
+		Credential string    `json:"device_credential,omitempty"`
 	}{
 		i.UserID, i.Username, i.ExternalID, i.Create, i.Method, wire.AtOrNone(i.AuthTime, !i.AuthTime.IsZero()),
-		i.Code, ofDevice{i.Device, i.DeviceID}, i.EndSession, ip,
+		i.Code, ofDevice{i.Device, i.DeviceID}, i.EndSession, ip, i.DeviceCredential.Reveal(),
 	}, func(r *call) {
 		if i.RequestID != "" {
 			r.header, r.again = http.Header{"Idempotency-Key": {i.RequestID}}, true
@@ -88,7 +92,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		return Issued{}, err
 	}
 	return Issued{
-		Login:  Login{Token: v.Token.Token, SessionID: v.SessionID, Device: v.Device, ExpiresAt: v.ExpiresAt, IdleExpiresAt: v.IdleExpiresAt},
+		Login:  Login{v.Token.Token, v.SessionID, v.Device, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Credential)},
 		UserID: v.UserID, Username: v.Username, Created: v.Created, AuthMethod: v.AuthMethod, AuthTime: v.AuthTime,
 	}, nil
 }

@@ -43,3 +43,35 @@ func TestCodeIsGoodForFiveTriesAndFiveMinutes(t *testing.T) {
 		t.Errorf("%d codes are kept", len(c.sent))
 	}
 }
+
+// TestGuessesOfANumberAreCountedForADay: new codes give no new guesses, and who asks for one does not
+// take the code away that was sent before.
+func TestGuessesOfANumberAreCountedForADay(t *testing.T) {
+	now, tries := time.Unix(1_800_000_000, 0), 0
+	c := newCodes(func() time.Time { return now })
+	const phone = "+8613800138000"
+	first, _ := c.make(phone)
+	now = now.Add(codePause)
+	if again, ok := c.make(phone); !ok || again != first {
+		t.Errorf("the code is replaced while it lives: %v", ok)
+	}
+	for range 24 * 60 * 2 {
+		if now = now.Add(codePause); now.After(time.Unix(1_800_000_000, 0).Add(23 * time.Hour)) {
+			break
+		}
+		if _, ok := c.make(phone); ok {
+			for range codeTries {
+				tries++
+				c.check(phone, "x")
+			}
+		}
+	}
+	if tries > 2*dayTries {
+		t.Errorf("%d guesses in a day", tries)
+	}
+	now = now.Add(25 * time.Hour)
+	text, _ := c.make(phone)
+	if _, ok := c.check(phone, text); !ok {
+		t.Error("on the next day")
+	}
+}

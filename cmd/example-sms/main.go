@@ -81,7 +81,7 @@ func run(ctx context.Context) error {
 		}
 		login, err := flake.Issue(r.Context(), client.Issue{
 			ExternalID: in.Phone, Create: true, Method: "sms", AuthTime: proven, Code: in.Factor,
-			Device: wire.Device{Class: "phone"}, RequestID: in.RequestID,
+			Device: wire.Device{Class: "phone"}, RequestID: requestOf(in.Phone, in.RequestID),
 		})
 		answer(w, login, err)
 	})
@@ -95,8 +95,17 @@ func run(ctx context.Context) error {
 	return server.Serve(l)
 }
 
+// requestOf is what a request is called: two people may have one id, and no id is no request.
+func requestOf(phone, id string) string {
+	if id == "" {
+		return ""
+	}
+	return phone + ":" + id
+}
+
 // answer is that of a login: the token for the app, or what the app can do about an error.
 func answer(w http.ResponseWriter, login client.Issued, err error) {
+	p, _ := errors.AsType[*client.Problem](err)
 	switch {
 	case err == nil:
 		w.Header().Set("Content-Type", "application/json")
@@ -104,7 +113,8 @@ func answer(w http.ResponseWriter, login client.Issued, err error) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"token": login.Token.Reveal()})
 	case errors.Is(err, client.SecondFactorRequired), errors.Is(err, client.SecondFactorInvalid):
 		http.Error(w, "send the code of your authenticator app as second_factor", http.StatusUnauthorized)
-	case errors.Is(err, client.AccountDisabled), errors.Is(err, client.RoleNotIssuable):
+	case errors.Is(err, client.AccountDisabled) && p.Status == http.StatusForbidden, // 401: the account of this back end is
+		errors.Is(err, client.RoleNotIssuable):
 		http.Error(w, "this account cannot log in here", http.StatusForbidden)
 	default: // the code stays good, and the app tries again with the same request_id
 		log.Println("login:", err)

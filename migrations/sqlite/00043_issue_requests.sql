@@ -6,6 +6,8 @@ CREATE TABLE issue_requests (
     request    BLOB    NOT NULL CONSTRAINT issue_requests_request_length CHECK (length(request) <= 32),
     body       BLOB    NOT NULL CONSTRAINT issue_requests_body_length CHECK (length(body) <= 32),
     token_id   INTEGER NOT NULL,
+    user_id    INTEGER NOT NULL,
+    factor_at  INTEGER NOT NULL,
     created_at INTEGER NOT NULL,
     PRIMARY KEY (key_id, request)
 ) STRICT;

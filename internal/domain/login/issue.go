@@ -54,7 +54,7 @@ type Issue struct {
 
 // An IssuedLogin is a login that an issuer has opened.
 type IssuedLogin struct {
-	session.Opened
+	Begun
 	Created bool // the user was made for it
 }
 
@@ -70,20 +70,21 @@ type IssuedLogin struct {
 // the login begins.
 func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, error) {
 	how, err := s.check(&in)
+	place := session.Place{Instead: in.Instead, Issued: &session.Issued{Auth: how, Request: in.Request}}
 	var user account.User
 	var created bool
 	if err == nil {
-		user, created, err = s.named(ctx, c, &in)
+		user, created, err = s.named(ctx, c, &in, place.Issued)
 	}
 	if err != nil {
 		s.refused(ctx, c, &loggingIn, err)
 		return IssuedLogin{}, err
 	}
 	var guess finder
-	if user.HasSecondFactor() && in.Code.Given() {
+	accepted := &place.Issued.Factor
+	if !user.SecondFactorAt.Equal(*accepted) && in.Code.Given() {
 		guess = s.byID(user.ID, "issue")
 	}
-	place := session.Place{Instead: in.Instead, Issued: &session.Issued{Auth: how, Request: in.Request}}
 	begun, err := s.begin(ctx, c, guess, "", place, func(account.Asker, account.Found) (account.User, error) {
 		// What has changed since the last look is found when the login begins, which is tried again then.
 		user, err := s.Users.ByID(ctx, user.ID)
@@ -96,8 +97,11 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 			err = account.ErrDisabled
 		case user.Role != account.RoleUser && !in.AnyRole:
 			err = ErrIssueRole
+		case user.SecondFactorAt.Equal(*accepted): // none, or its code is used up: by this request before, or by an earlier try
 		default:
-			err = s.code(ctx, c, &user, in.Code)
+			if err = s.code(ctx, c, &user, in.Code); err == nil {
+				*accepted = user.SecondFactorAt
+			}
 		}
 		if err != nil {
 			return account.User{}, refusedOf(&user, err)
@@ -107,7 +111,7 @@ func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, 
 	if err == nil && s.Issued != nil {
 		s.Issued(how.Method)
 	}
-	return IssuedLogin{begun.Opened, created}, err
+	return IssuedLogin{begun, created}, err
 }
 
 // issuing is err of a login that an issuer opens, which proves no password.
@@ -153,9 +157,19 @@ func (s *Service) check(in *Issue) (session.Auth, error) {
 	return session.Auth{Method: in.Method, At: now.UTC().Truncate(time.Millisecond)}, wrong.OrNil()
 }
 
-// named is the user whom in names, who is made if that was asked for and there is none. Of
-// several calls at once one makes the user, and the others find it.
-func (s *Service) named(ctx context.Context, c *Client, in *Issue) (user account.User, created bool, err error) {
+// named is the user for whom the request of in has opened a login already, with what is known of
+// that in known; else the one whom in names, who is made if that was asked for and there is none.
+// Of several calls at once one makes the user, and the others find it.
+func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *session.Issued) (user account.User, created bool, err error) {
+	if in.Request != nil {
+		var id idworker.ID
+		if id, known.Factor, err = s.Known.ByRequest(ctx, c.By.Key, in.Request); err == nil && id != 0 {
+			user, err = s.Users.ByID(ctx, id)
+		}
+		if err != nil || id != 0 {
+			return user, false, err
+		}
+	}
 	for try := 1; ; try++ {
 		user, err = s.find(ctx, in)
 		if !errors.Is(err, account.ErrNotFound) || !in.Create {

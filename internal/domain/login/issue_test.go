@@ -129,6 +129,83 @@ func TestIssueNeedsTheSecondFactor(t *testing.T) {
 	}
 }
 
+// onceOnly accepts the good code once, as a second factor does.
+type onceOnly struct {
+	*factors
+	used bool
+}
+
+func (o *onceOnly) Check(ctx context.Context, by audit.Actor, u *account.User, code secondfactor.Code) error {
+	err := o.factors.Check(ctx, by, u, code)
+	if err == nil && o.used {
+		return secondfactor.ErrInvalid
+	}
+	o.used = o.used || err == nil
+	return err
+}
+
+// TestRepeatedIssueNeedsNoSecondCode: the same request with the same code, which is used up, begins
+// the login again and counts as no guess; but not for a factor that was added since. With another
+// body it does nothing, and makes no user.
+func TestRepeatedIssueNeedsNoSecondCode(t *testing.T) {
+	w, f := newGuarded(t)
+	w.login.Codes = &onceOnly{factors: f}
+	in := login.Issue{UserID: w.user.ID, Code: good, Request: &session.Request{Name: [32]byte{1}, Body: [32]byte{1}}}
+	if _, err := w.issue(in); err != nil {
+		t.Fatal(err)
+	}
+	kept := w.sessions.in.Issued
+	u, _ := w.users.ByID(t.Context(), w.user.ID)
+	if !kept.Factor.Equal(u.SecondFactorAt) {
+		t.Errorf("the login is opened with a factor of %v, want %v", kept.Factor, u.SecondFactorAt)
+	}
+	w.users.request, w.users.requestOf = in.Request, u
+	tried := w.limits.tried
+	if _, err := w.issue(in); err != nil || w.sessions.opened != 2 || w.limits.tried != tried {
+		t.Errorf("again: %v, %d opened, %d tried", err, w.sessions.opened, w.limits.tried-tried)
+	}
+	other := login.Issue{ExternalID: "crm-20", Create: true, Request: &session.Request{Name: in.Request.Name, Body: [32]byte{2}}}
+	if _, err := w.issue(other); !errors.Is(err, session.ErrRequestReused) {
+		t.Errorf("another body: %v", err)
+	}
+	if _, err := w.users.ByExternalID(t.Context(), "crm-20"); !errors.Is(err, account.ErrNotFound) {
+		t.Errorf("a request that was refused has made a user: %v", err)
+	}
+	w.users.Change(w.user.ID, func(u *account.User) { u.SecondFactorAt = u.SecondFactorAt.Add(time.Millisecond) })
+	if _, err := w.issue(in); !errors.Is(err, secondfactor.ErrInvalid) || w.limits.tried == tried {
+		t.Errorf("with another factor: %v", err)
+	}
+}
+
+// TestIssueTakesACodeOnce: if the account changes after the code was accepted, the code is not
+// looked at again, where it would be refused as used. One of another factor is.
+func TestIssueTakesACodeOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*account.User)
+		want   error
+	}{
+		"a new password": {func(u *account.User) { u.PasswordVersion++ }, nil},
+		"another factor": {func(u *account.User) {
+			u.PasswordVersion++
+			u.SecondFactorAt = u.SecondFactorAt.Add(time.Millisecond)
+		}, secondfactor.ErrInvalid},
+	} {
+		w, f := newGuarded(t)
+		w.login.Codes = &onceOnly{factors: f}
+		tries := 0
+		w.sessions.before = func() error {
+			if tries++; tries > 1 {
+				return nil
+			}
+			w.users.Change(w.user.ID, c.change)
+			return account.ErrStale
+		}
+		if _, err := w.issue(login.Issue{UserID: w.user.ID, Code: good}); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+}
+
 // TestIssueMakesAUserOnce: with a name of its own, if the issuer gives none, and without a
 // password. Who comes too late finds the one that was made.
 func TestIssueMakesAUserOnce(t *testing.T) {

@@ -233,6 +233,19 @@ type users struct {
 	events  []audit.Event
 	changed int
 	proved  int64 // the version of the password of the last proof
+	// request, if set, is the one that has opened a login of the user requestOf with that factor.
+	request   *session.Request
+	requestOf account.User
+}
+
+func (u *users) ByRequest(_ context.Context, _ idworker.ID, r *session.Request) (idworker.ID, time.Time, error) {
+	switch {
+	case u.request == nil || u.request.Name != r.Name:
+		return 0, time.Time{}, nil
+	case u.request.Body != r.Body:
+		return 0, time.Time{}, session.ErrRequestReused
+	}
+	return u.requestOf.ID, u.requestOf.SecondFactorAt, nil
 }
 
 func (u *users) Create(ctx context.Context, user account.User, events ...audit.Event) error {

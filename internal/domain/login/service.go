@@ -67,6 +67,10 @@ type Arrivals interface {
 type Known interface {
 	ByUsername(ctx context.Context, username string) (account.User, error)
 	ByExternalID(ctx context.Context, id string) (account.User, error)
+	// ByRequest is the user for whom a request by that key has opened a login within
+	// [session.RequestLife], and the [session.Issued].Factor of that; 0 if it has opened none.
+	// It fails with [session.ErrRequestReused].
+	ByRequest(ctx context.Context, key idworker.ID, r *session.Request) (user idworker.ID, factor time.Time, err error)
 }
 
 // Proofs stores in the login of the event's actor that password and code were right, and

@@ -22,6 +22,7 @@ type memory struct {
 	kept    secondfactor.Factor
 	version int64
 	events  []audit.Action
+	used    audit.Actor // of the last recovery code
 }
 
 func (m *memory) Factor(context.Context, idworker.ID) (secondfactor.Factor, error) {
@@ -54,7 +55,7 @@ func (m *memory) UseRecovery(_ context.Context, _ idworker.ID, had, left []byte,
 	defer m.mu.Unlock()
 	ok := bytes.Equal(had, m.kept.Recovery)
 	if ok {
-		m.kept.Recovery, m.events = left, append(m.events, e.Action)
+		m.kept.Recovery, m.events, m.used = left, append(m.events, e.Action), e.By
 	}
 	return ok, nil
 }

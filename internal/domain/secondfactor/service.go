@@ -234,9 +234,10 @@ func (s *Service) event(ctx context.Context, by audit.Actor, need audit.Need, ac
 	return audit.New(ctx, s.IDs, byUser(by, user), need, action, audit.Target{Kind: "user", ID: user.ID, Name: user.Username}, "", nil, after)
 }
 
-// byUser is by as that user, who need not be logged in yet.
+// byUser is by as that user, who need not be logged in yet: without key and address of an issuer
+// that brings the code.
 func byUser(by audit.Actor, user *account.User) audit.Actor {
-	by.ID, by.Name = user.ID, user.Username
+	by.ID, by.Name, by.Key, by.Address = user.ID, user.Username, 0, ""
 	return by
 }
 

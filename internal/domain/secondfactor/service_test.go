@@ -142,6 +142,19 @@ func TestARecoveryCodeStandsForTheAppOnce(t *testing.T) {
 	}
 }
 
+// TestARecoveryCodeThroughAnIssuerIsOfTheUser: the record has neither the key nor the address of
+// the back end as the user's.
+func TestARecoveryCodeThroughAnIssuerIsOfTheUser(t *testing.T) {
+	w, _, codes := enrolled(t)
+	issuer := audit.Actor{ID: 77, Key: 78, Name: "sms-backend", Via: audit.ViaAPI, RequestID: "r", Address: "198.51.100.1"}
+	if err := w.Check(t.Context(), issuer, &w.user, secondfactor.NewCode(codes[0].Reveal())); err != nil {
+		t.Fatal(err)
+	}
+	if want := (audit.Actor{ID: w.user.ID, Name: w.user.Username, Via: audit.ViaAPI, RequestID: "r"}); w.kept.used != want {
+		t.Errorf("on record by %+v, want %+v", w.kept.used, want)
+	}
+}
+
 // Without its key a secret is not readable, and no code of it is accepted. A
 // recovery code is.
 func TestALostKeyLeavesTheRecoveryCodes(t *testing.T) {

@@ -47,6 +47,9 @@ type Issued struct {
 	// that the same request has opened within [RequestLife] ends for the new one, whatever the
 	// policy says. Begin fails with [ErrRequestReused] if it had another body.
 	Request *Request
+	// Factor is since when the user has the second factor of which a code was accepted; zero
+	// if none was needed. It is kept with Request, for which the code is not looked at again.
+	Factor time.Time
 }
 
 // A Request is hashes of what an issuer calls its request and of the body.

@@ -38,7 +38,7 @@ type overEntry struct {
 }
 
 // RepeatedReason is the reason, in the record, of a login that an issuer has asked for again,
-// and of the end of the one that its first request had opened.
+// and of the end of the one that its first request had opened, if that was there.
 const RepeatedReason = "issue_repeated"
 
 // issuedEntry is a login that an issuer has opened, in the record.
@@ -97,8 +97,11 @@ func (o *Opening) Event(b Begun) (audit.Event, error) {
 		was := OverBefore(old, r.Policy, r.Now)
 		before[i] = overEntry{was.ID, was.Ended}
 		if was.ID == b.Repeats {
-			reason, before[i].Reason = RepeatedReason, RepeatedReason
+			before[i].Reason = RepeatedReason
 		}
+	}
+	if b.Repeats != 0 { // also if that login has ended meanwhile
+		reason = RepeatedReason
 	}
 	if o.Act != 0 {
 		return o.eventOfAct(now, alone(before))

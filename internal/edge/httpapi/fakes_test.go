@@ -135,6 +135,10 @@ func (p accountsWorld) ByExternalID(context.Context, string) (account.User, erro
 	return p.user(), p.unread
 }
 
+func (p accountsWorld) ByRequest(context.Context, idworker.ID, *session.Request) (idworker.ID, time.Time, error) {
+	return 0, time.Time{}, nil
+}
+
 func (p accountsWorld) Authenticate(context.Context, account.Asker, account.Found, account.Password) (account.User, error) {
 	return p.user(), p.verb(p.login)
 }

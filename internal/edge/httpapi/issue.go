@@ -14,6 +14,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -36,7 +37,8 @@ type issueRequest struct {
 	Code       text      `json:"code"`
 	Device     described `json:"device"`
 	End        text      `json:"end_session"`
-	Address   text      `json:"client_ip"`
+	Address    text      `json:"client_ip"`
+	Credential text      `json:"device_credential"`
 }
 
 // issue opens a login of a user whom the service has authenticated.
@@ -57,6 +59,7 @@ func (s *server) issue(c *gin.Context) error {
 	ask.AnyRole = scopes.Has(servicekey.IssueAnyRole)
 	by := s.client(c)
 	by.By.Address, by.Device = clientaddr.Text(by.Address), device
+	by.Credential, _ = ratelimit.ParseDeviceCredential(string(in.Credential)) // as at a login
 	if at.IsValid() {
 		by.Address = at
 	}
@@ -76,7 +79,8 @@ func (s *server) issue(c *gin.Context) error {
 		Created    bool      `json:"created"`
 		AuthMethod string    `json:"auth_method"`
 		AuthTime   wire.Time `json:"auth_time"`
-	}{opened(&begun.Opened, device), who.UserID, who.Username, begun.Created, who.AuthMethod, wire.At(who.AuthTime)})
+		Credential string    `json:"device_credential"`
+	}{opened(&begun.Opened, device), who.UserID, who.Username, begun.Created, who.AuthMethod, wire.At(who.AuthTime), begun.DeviceCredential.Reveal()})
 	return nil
 }
 
@@ -94,7 +98,7 @@ func (s *server) readIssue(in *issueRequest) (ask login.Issue, at netip.Addr, on
 		}
 	}
 	if in.AuthTime != "" {
-		if ask.AuthTime, err = time.Parse(time.RFC3339, string(in.AuthTime)); err != nil {
+		if ask.AuthTime, err = time.Parse(time.RFC3339, string(in.AuthTime)); err != nil || ask.AuthTime.IsZero() {
 			wrong.Add("auth_time", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}
 	}

@@ -113,7 +113,7 @@ func opened(o *session.Opened, on *session.Device) openedLogin {
 func noRoom(c *gin.Context, full *login.NoRoomError) {
 	p, _ := lookup(full)
 	if p.Ticket = full.Ticket.Reveal(); p.Ticket == "" {
-		p.Detail = "choose one of sessions, and send this again with its id as end_session"
+		p.Detail = "choose one of sessions, and send this again with its id as end_session, and with a new Idempotency-Key"
 	}
 	p.Sessions = render.All(full.Logins, func(l *session.Login) wire.MySession { return render.MySession(l, 0) })
 	writeProblem(c, p)

@@ -44,23 +44,27 @@ func TestSMSBackEndLogsIn(t *testing.T) {
 	k := newKeyring(t, d, i.Public)
 	e := startExampleOf(t, "example-sms", i.Public, k.make("issue").Key.Reveal())
 	const phone = "+8613800138000"
-	if status, body := e.post("/code", `{"phone":"`+phone+`"}`); status != http.StatusNoContent {
-		t.Fatalf("ask for a code: %d %s", status, body)
-	}
-	var code string
-	testenv.Eventually(t, e2e.Patience, func() bool {
-		if found := regexp.MustCompile(`your code is ([0-9]{6})`).FindStringSubmatch(e.out.String()); found != nil {
-			code = found[1]
+	ask := func(phone string) (code string) {
+		if status, body := e.post("/code", `{"phone":"`+phone+`"}`); status != http.StatusNoContent {
+			t.Fatalf("ask for a code: %d %s", status, body)
 		}
-		return code != ""
-	}, "the code is sent")
-	login := func(code string) (int, flakepass.Token) {
-		status, body := e.post("/login", `{"phone":"`+phone+`","code":"`+code+`","request_id":"of-this-screen"}`)
+		testenv.Eventually(t, e2e.Patience, func() bool {
+			if found := regexp.MustCompile(regexp.QuoteMeta(phone) + `: your code is ([0-9]{6})`).FindStringSubmatch(e.out.String()); found != nil {
+				code = found[1]
+			}
+			return code != ""
+		}, "the code is sent")
+		return code
+	}
+	of := func(phone, code string) (int, flakepass.Token) {
+		status, body := e.post("/login", `{"phone":"`+phone+`","code":"`+code+`","request_id":"8e03978e-40d5-43e8-bc93-6894a57f9324"}`)
 		var in struct{ Token string }
 		_ = json.Unmarshal([]byte(body), &in) // an error has none
 		token, _ := flakepass.ParseToken(in.Token)
 		return status, token
 	}
+	code := ask(phone)
+	login := func(code string) (int, flakepass.Token) { return of(phone, code) }
 	wrong := strings.Map(func(r rune) rune { return '0' + ('9' - r) }, code)
 	if status, _ := login(wrong); status != http.StatusUnauthorized {
 		t.Errorf("a wrong code: %d", status)
@@ -81,6 +85,11 @@ func TestSMSBackEndLogsIn(t *testing.T) {
 	users := all(t, "users", k.Users(t.Context(), me.Username))
 	if len(users) != 1 || users[0].ExternalID != phone || users[0].Role != "user" {
 		t.Errorf("users: %+v", users)
+	}
+	// Another person, whose app calls its request the same.
+	const other = "+8613800138001"
+	if status, token := of(other, ask(other)); status != http.StatusOK || token.IsZero() {
+		t.Errorf("another person with the same request_id: %d", status)
 	}
 }
 

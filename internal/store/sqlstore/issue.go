@@ -4,12 +4,57 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
+
+// A keptRequest is a request that has opened a session.
+type keptRequest struct {
+	Body            []byte
+	TokenID, UserID int64
+	FactorAt        int64 // 0: no code was accepted
+	Age             int64
+}
+
+// request is what is kept of a request by a key, also if that is too old; nil if nothing is. It
+// fails with [session.ErrRequestReused].
+func (db *DB) request(tx *gorm.DB, by idworker.ID, r *session.Request) (*keptRequest, error) {
+	var rows []keptRequest
+	err := tx.Raw("SELECT body, token_id, user_id, factor_at, "+db.d.now+" - created_at AS age FROM issue_requests WHERE key_id = ? AND request = ?", int64(by), r.Name[:]).Scan(&rows).Error
+	switch {
+	case err != nil || len(rows) == 0:
+		return nil, err
+	case !rows[0].old() && !bytes.Equal(rows[0].Body, r.Body[:]):
+		return nil, session.ErrRequestReused
+	}
+	return &rows[0], nil
+}
+
+// old reports whether the request is not known again any more.
+func (k *keptRequest) old() bool { return k.Age >= session.RequestLife.Milliseconds() }
+
+// ByRequest finds the user for whom a request by a key has opened a session, and since when the
+// user had the second factor of which a code was accepted for it, if one was; 0 if it has opened
+// none that is still known. It fails with [session.ErrRequestReused] if that had another body.
+func (u *Users) ByRequest(ctx context.Context, by idworker.ID, r *session.Request) (user idworker.ID, factor time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, tau)
+	defer cancel()
+	kept, err := u.DB.request(u.DB.gorm.WithContext(ctx), by, r)
+	if err != nil {
+		return 0, factor, fmt.Errorf("sqlstore: request of an issuer: %w", err)
+	}
+	if kept == nil || kept.old() {
+		return 0, factor, nil
+	}
+	if kept.FactorAt != 0 {
+		factor = fromMillis(kept.FactorAt)
+	}
+	return idworker.ID(kept.UserID), factor, nil
+}
 
 // opened is the session that the request of o has opened before; 0 if it has opened none that
 // is still known, or has no name. The row of the user is locked, so the same request is not
@@ -19,22 +64,14 @@ func (s *Sessions) opened(tx *gorm.DB, o *session.Opening) (idworker.ID, error) 
 	if r == nil {
 		return 0, nil
 	}
-	var rows []struct {
-		Body    []byte
-		TokenID int64
-		Age     int64
-	}
-	key, name := int64(o.Record.By.Key), r.Name[:]
-	err := tx.Raw("SELECT body, token_id, "+s.DB.d.now+" - created_at AS age FROM issue_requests WHERE key_id = ? AND request = ?", key, name).Scan(&rows).Error
+	kept, err := s.DB.request(tx, o.Record.By.Key, r)
 	switch {
-	case err != nil || len(rows) == 0:
+	case err != nil || kept == nil:
 		return 0, err
-	case rows[0].Age >= session.RequestLife.Milliseconds():
-		return 0, tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ?", key, name).Error
-	case !bytes.Equal(rows[0].Body, r.Body[:]):
-		return 0, session.ErrRequestReused
+	case kept.old():
+		return 0, tx.Exec("DELETE FROM issue_requests WHERE key_id = ? AND request = ?", int64(o.Record.By.Key), r.Name[:]).Error
 	}
-	return idworker.ID(rows[0].TokenID), nil
+	return idworker.ID(kept.TokenID), nil
 }
 
 // keepRequest keeps that the request of o has opened its session, and before that the one with
@@ -45,11 +82,15 @@ func (s *Sessions) keepRequest(tx *gorm.DB, o *session.Opening, repeats idworker
 	if r == nil {
 		return nil
 	}
-	key, name := int64(o.Record.By.Key), r.Name[:]
+	key, name, factor := int64(o.Record.By.Key), r.Name[:], int64(0)
 	if repeats != 0 {
-		return tx.Exec("UPDATE issue_requests SET token_id = ?, created_at = "+s.DB.d.now+" WHERE key_id = ? AND request = ?", int64(o.ID), key, name).Error
+		return tx.Exec("UPDATE issue_requests SET token_id = ? WHERE key_id = ? AND request = ?", int64(o.ID), key, name).Error
 	}
-	return tx.Exec("INSERT INTO issue_requests (key_id, request, body, token_id, created_at) VALUES (?, ?, ?, ?, "+s.DB.d.now+")", key, name, r.Body[:], int64(o.ID)).Error
+	if at := o.Place.Issued.Factor; !at.IsZero() {
+		factor = at.UnixMilli()
+	}
+	return tx.Exec("INSERT INTO issue_requests (key_id, request, body, token_id, user_id, factor_at, created_at) VALUES (?, ?, ?, ?, ?, ?, "+s.DB.d.now+")",
+		key, name, r.Body[:], int64(o.ID), int64(o.UserID), factor).Error
 }
 
 // requestsPage is how many requests of issuers are deleted with one transaction.

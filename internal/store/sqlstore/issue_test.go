@@ -157,6 +157,14 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 		if err != nil || list[0].Reason != session.RepeatedReason || !strings.Contains(string(list[0].Old), session.RepeatedReason) {
 			t.Errorf("on record: %+v, %v", list, err)
 		}
+		_, err = w.sessions.End(t.Context(), logout(second.Session)) // what the retry does not find
+		must(t, err)
+		second, err = try(alice, k, "a", "x")
+		must(t, err)
+		list, err = (&sqlstore.Audit{DB: w.DB}).List(t.Context(), audit.Filter{Action: audit.LoginBegan, Limit: 1})
+		if err != nil || list[0].Reason != session.RepeatedReason {
+			t.Errorf("on record after the end of the first: %+v, %v", list, err)
+		}
 		if _, err := try(alice, k, "a", "y"); !errors.Is(err, session.ErrRequestReused) {
 			t.Errorf("another body: %v", err)
 		}
@@ -182,6 +190,45 @@ func TestRepeatedRequestLeavesOneSession(t *testing.T) {
 		must(t, w.sessions.ClearRequests(t.Context()))
 		if left := number64(t, w.SQL(), "SELECT COUNT(*) FROM issue_requests"); left != 1 {
 			t.Errorf("%d requests are left, want that of bob", left)
+		}
+	})
+}
+
+// TestRequestIsKnownWithItsUser, and with the second factor of which a code was accepted, for ten minutes
+// from the first one.
+func TestRequestIsKnownWithItsUser(t *testing.T) {
+	onEach(t, func(t *testing.T, world *world) {
+		w := world.service(t, "billing")
+		k, alice, since := w.key(t, servicekey.Issue), world.user(t, "alice"), time.Now().UTC().Truncate(time.Millisecond)
+		for _, factor := range []time.Time{{}, since} {
+			name := factor.String()
+			o := called(w.issuing(alice, k, time.Now()), name, "x")
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID, o.Place.Issued.Request); user != 0 || err != nil {
+				t.Errorf("before: %v, %v", user, err)
+			}
+			o.Place.Issued.Factor = factor
+			if _, err := w.login(t.Context(), o); err != nil {
+				t.Fatal(err)
+			}
+			r := o.Place.Issued.Request
+			user, got, err := w.users.ByRequest(t.Context(), k.ID, r)
+			if user != alice || !got.Equal(factor) || err != nil {
+				t.Errorf("user %v, factor %v, %v; want %v, %v", user, got, err, alice, factor)
+			}
+			if _, _, err := w.users.ByRequest(t.Context(), k.ID, &session.Request{Name: r.Name}); !errors.Is(err, session.ErrRequestReused) {
+				t.Errorf("with another body: %v", err)
+			}
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID+1, r); user != 0 || err != nil {
+				t.Errorf("by another key: %v, %v", user, err)
+			}
+			w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", session.RequestLife.Milliseconds()-60_000)
+			if _, err := w.login(t.Context(), o); err != nil { // again, and the time runs on
+				t.Fatal(err)
+			}
+			w.run(t, "UPDATE issue_requests SET created_at = created_at - ?", 60_000)
+			if user, _, err := w.users.ByRequest(t.Context(), k.ID, r); user != 0 || err != nil {
+				t.Errorf("after ten minutes: %v, %v", user, err)
+			}
 		}
 	})
 }
