@@ -21,11 +21,13 @@ var ErrProtected = errors.New("only an admin changes the account of an admin or 
 // ChangeNames makes of the names of a user what decide says, which may be called more than
 // once, and writes the events in the same transaction, in which by has what need says. It
 // returns the user as it was and as it is. It fails with
-// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. The others
+// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. RenamedAgain has all
+// instances hear once more of the rename of a user, if there was one. The others
 // fail with [account.ErrNotFound]; who has no alias gets nil.
 type NameStore interface {
 	ChangeNames(ctx context.Context, by audit.Actor, need audit.Need, id idworker.ID,
 		decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error)
+	RenamedAgain(ctx context.Context, id idworker.ID) error
 	AliasesOf(ctx context.Context, id idworker.ID) ([]string, error)
 	ByExternalID(ctx context.Context, externalID string) (account.User, error)
 }
@@ -39,7 +41,8 @@ type NameChange struct {
 
 // ChangeNames gives a user another username, other aliases, or both. No login ends: its
 // identity has the new username within the bound. An alias that becomes the username is one
-// no longer. If all is as requested, nothing is recorded. The old names are free at once.
+// no longer. If all is as requested, nothing is recorded, and a rename of before is
+// told again. The old names are free at once.
 //
 // It fails with an [*invalid.Error], [account.ErrNotFound], [account.ErrExists] or
 // [account.ErrAliasTaken] if another user has the name, and with [ErrProtected].
@@ -66,10 +69,15 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 		events, err := c.events(by, need, ready, &before, &after)
 		return after, events, err
 	})
+	if err == nil && c.Username != nil && before.Username == after.Username {
+		// A rename that was not acknowledged may have been committed after the polls had passed
+		// its stamp. This is its repeat.
+		err = u.Names.RenamedAgain(ctx, id)
+	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("operator: change names: %w", err)
 	}
-	if before.Username != after.Username && u.Renamed != nil {
+	if c.Username != nil && u.Renamed != nil {
 		u.Renamed()
 	}
 	logAct(ctx, u.Sessions.Log, by, nil, "names changed", "user_id", id, "renamed", before.Username != after.Username, "aliases", len(after.Aliases))
@@ -156,7 +164,7 @@ func (u *Users) Find(ctx context.Context, q NameQuery) (user account.User, err e
 		if bad != nil {
 			return account.User{}, account.ErrNotFound // nobody has such a name
 		}
-		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Username == name) != (q.Username != "") {
+		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Deleted || (user.Username == name) != (q.Username != "")) {
 			err = account.ErrNotFound
 		}
 	}
