@@ -92,6 +92,9 @@ func (c *NameChange) normalize() error {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
 	}
+	if c.Username == nil && c.Aliases == nil { // it would only read the user
+		note(invalid.Of("username", account.CodeRequired, "or aliases must be given"))
+	}
 	if c.Username != nil {
 		name, err := account.NormalizeUsername(*c.Username)
 		c.Username = &name

@@ -63,6 +63,9 @@ func TestNamesNeedAProof(t *testing.T) {
 	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: &same, Aliases: &[]string{"Ada@example.org"}}); err != nil || len(n.events) != 0 || told != 3 || n.again != 1 {
 		t.Errorf("what is so already: %v, %d events, told %d times", err, len(n.events), told)
 	}
+	if _, err := u.ChangeNames(t.Context(), key, 7, operator.NameChange{Reason: "none"}); err == nil {
+		t.Error("a key reads a user by changing nothing")
+	}
 	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: new("a b"), Aliases: &[]string{"x"}}); err == nil {
 		t.Error("names that are none")
 	}

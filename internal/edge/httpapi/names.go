@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -101,6 +102,9 @@ func (s *server) findUser(c *gin.Context) error {
 		}
 		if *to = list[0]; name == "alias" && list[0][0] == ' ' {
 			*to = "+" + list[0][1:] // of a phone number that was not escaped
+		}
+		if name != "external_id" && strings.Contains(*to, " ") {
+			return invalid.Of("query", "malformed", "a name has no space; write a plus sign as %2B")
 		}
 		return s.found(c, q)
 	}

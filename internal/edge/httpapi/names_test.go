@@ -68,7 +68,7 @@ func TestUserIsFoundByExactlyOneName(t *testing.T) {
 		"?alias=+4915112345678":      "{ID:0 Username: Alias:+4915112345678 ExternalID:}",
 		"?external_id=7":             "{ID:0 Username: Alias: ExternalID:7}",
 		"/41":                        "{ID:41 Username: Alias: ExternalID:}",
-		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "",
+		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "", "?alias=alice+tag%40example.org": "", "?username=alice+tag": "",
 	} {
 		w := &namesWorld{}
 		status, body := namesBy(t, w, servicekey.ReadUsers, "GET", "/v1/users"+query, "")

@@ -394,3 +394,22 @@ func TestNextHolderTakesNoDeviceOver(t *testing.T) {
 		}
 	})
 }
+
+// TestPlaceOfANewcomerIsKnown: a login that makes the account was counted under the name that
+// was typed; its place belongs to the account.
+func TestPlaceOfANewcomerIsKnown(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		g := w.limiter(t)
+		a := stranger("", 7)
+		a.Whose = w.whose("ada")
+		taken, err := g.Login(t.Context(), a)
+		must(t, err)
+		u := account.User{ID: w.ids.next(0), Username: "ada", Role: account.RoleUser, PasswordVersion: 1, CountedByID: true}
+		must(t, w.users.Create(t.Context(), u))
+		taken.Attempt.Account = u.CountedAs()
+		g.LoggedIn(t.Context(), taken, u.ID)
+		if taken, err = g.Login(t.Context(), a); err != nil || !taken.Known {
+			t.Errorf("%+v, %v", taken, err)
+		}
+	})
+}
