@@ -69,6 +69,9 @@ func TestUserIsFoundByEachName(t *testing.T) {
 		if u := w.change(t, ada, aliases("+4915112345678", "Ada@Example.org", "ada@example.org")); !slices.Equal(u.Aliases, []string{"+4915112345678", "ada@example.org"}) {
 			t.Errorf("aliases %v", u.Aliases)
 		}
+		if u, _, err := w.users.WithLogins(t.Context(), ada); err != nil || len(u.Aliases) != 2 {
+			t.Errorf("with logins: aliases %v, %v", u.Aliases, err)
+		}
 		for name, want := range map[string]idworker.ID{
 			"ada": ada, "ada@example.org": ada, "+4915112345678": ada, "bob@example.org": bob, "bob": 0, "ada@example.or": 0, "ada ": 0, "ada@example.org ": 0, "-": 0,
 		} {
