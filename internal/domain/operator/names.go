@@ -35,8 +35,11 @@ type NameStore interface {
 // A NameChange says what is to change of the names of a user. nil means that it stays.
 type NameChange struct {
 	Username *string
-	Aliases  *[]string
-	Reason   string
+	Aliases  *[]string // all from now on
+	// What is added to and taken from the aliases that the user has, also if others change them
+	// meanwhile.
+	AddAliases, RemoveAliases []string
+	Reason                    string
 }
 
 // ChangeNames gives a user another username, other aliases, or both. No login ends: its
@@ -65,7 +68,10 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 		if by.Key != 0 && before.Role != account.RoleUser {
 			return before, nil, ErrProtected
 		}
-		after := c.apply(before)
+		after, err := c.apply(before)
+		if err != nil {
+			return before, nil, err
+		}
 		events, err := c.events(by, need, ready, &before, &after)
 		return after, events, err
 	})
@@ -92,7 +98,7 @@ func (c *NameChange) normalize() error {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
 	}
-	if c.Username == nil && c.Aliases == nil { // it would only read the user
+	if c.Username == nil && c.Aliases == nil && len(c.AddAliases)+len(c.RemoveAliases) == 0 { // it would only read the user
 		note(invalid.Of("username", account.CodeRequired, "or aliases must be given"))
 	}
 	if c.Username != nil {
@@ -105,6 +111,11 @@ func (c *NameChange) normalize() error {
 		c.Aliases = &names
 		note(err)
 	}
+	for _, some := range []*[]string{&c.AddAliases, &c.RemoveAliases} {
+		names, err := account.NormalizeAliases(*some)
+		*some = names
+		note(err)
+	}
 	note(CheckReason(c.Reason))
 	if len(all.Fields) > 0 {
 		return &all
@@ -112,15 +123,17 @@ func (c *NameChange) normalize() error {
 	return nil
 }
 
-func (c *NameChange) apply(u account.User) account.User {
+func (c *NameChange) apply(u account.User) (account.User, error) {
 	if c.Username != nil {
 		u.Username = *c.Username
 	}
 	if c.Aliases != nil {
 		u.Aliases = *c.Aliases
 	}
-	u.Aliases = slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return alias == u.Username })
-	return u
+	rest := slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return slices.Contains(c.RemoveAliases, alias) })
+	all, err := account.NormalizeAliases(append(rest, c.AddAliases...))
+	u.Aliases = slices.DeleteFunc(all, func(alias string) bool { return alias == u.Username })
+	return u, err
 }
 
 // names are those of a user, as the record has them.

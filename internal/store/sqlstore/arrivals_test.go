@@ -69,7 +69,7 @@ func TestTenLoginsOfOneNameMakeOneUser(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		old, began := &oldSystem{externalID: "7"}, &opens{ids: map[idworker.ID]int{}}
 		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
-		own := &login.Service{Accounts: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
+		own := &login.Service{Accounts: accounts, Names: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
 			Log: slog.New(slog.DiscardHandler)}
 		here := account.User{ID: w.ids.next(0), Username: "imported", ExternalID: "7b", Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
 		if err := w.users.Create(t.Context(), here); err != nil {
@@ -112,7 +112,7 @@ func TestAnExternalIDOfAnotherUserIsSaid(t *testing.T) {
 		var log bytes.Buffer
 		old, began := &oldSystem{}, &opens{ids: map[idworker.ID]int{}}
 		accounts := &account.Service{Users: w.users, Hasher: accounttest.NewHasher(t), IDs: w.ids, Now: time.Now, Elsewhere: old}
-		own := &login.Service{Accounts: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
+		own := &login.Service{Accounts: accounts, Names: accounts, Users: w.users, Arrivals: w.users, Sessions: began, Attempts: unlimited{}, Counts: &activity.Counter{}, IDs: w.ids, Now: time.Now,
 			Log: slog.New(slog.NewJSONHandler(&log, nil))}
 		ids := map[string]idworker.ID{}
 		for name, externalID := range map[string]string{"present": "7", "other": "8"} {

@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
@@ -413,6 +415,32 @@ func TestPlaceOfANewcomerIsKnown(t *testing.T) {
 		g.LoggedIn(t.Context(), taken, u.ID)
 		if taken, err = g.Login(t.Context(), a); err != nil || !taken.Known {
 			t.Errorf("%+v, %v", taken, err)
+		}
+	})
+}
+
+// TestAliasesOfTwoAreKept: each adds one to the list that the other has not seen.
+func TestAliasesOfTwoAreKept(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		w.change(t, ada, aliases("old@example.org"))
+		var done sync.WaitGroup
+		for i := range 2 {
+			done.Go(func() {
+				c := operator.NameChange{AddAliases: []string{fmt.Sprint("A", i, "@example.org")}, RemoveAliases: []string{"Old@example.org", "never@example.org"}}
+				if _, err := w.names().ChangeNames(t.Context(), shell, ada, c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		if all, err := w.users.AliasesOf(t.Context(), ada); err != nil || !slices.Equal(all, []string{"a0@example.org", "a1@example.org"}) {
+			t.Errorf("%v, %v", all, err)
+		}
+		w.change(t, ada, operator.NameChange{AddAliases: []string{"b@example.org", "c@example.org", "d@example.org"}})
+		_, err := w.names().ChangeNames(t.Context(), shell, ada, operator.NameChange{AddAliases: []string{"e@example.org"}})
+		if _, bad := errors.AsType[*invalid.Error](err); !bad {
+			t.Errorf("a sixth: %v", err)
 		}
 	})
 }
