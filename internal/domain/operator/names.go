@@ -99,7 +99,7 @@ func (c *NameChange) normalize() error {
 		}
 	}
 	if c.Username == nil && c.Aliases == nil && len(c.AddAliases)+len(c.RemoveAliases) == 0 { // it would only read the user
-		note(invalid.Of("username", account.CodeRequired, "or aliases must be given"))
+		note(invalid.Of("aliases", account.CodeRequired, "must be given, or something else of the names"))
 	}
 	if c.Username != nil {
 		name, err := account.NormalizeUsername(*c.Username)
