@@ -15,7 +15,11 @@ type NameChange struct {
 	// Aliases are all mail addresses and phone numbers (E.164) with which the user may log in
 	// beside the username: at most 5, and none for an empty list.
 	Aliases *[]string `json:"aliases,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // why, for the record
+	// AddAliases are added to those that the user has, and RemoveAliases are taken from them,
+	// also if somebody else changes them meanwhile.
+	AddAliases    []string `json:"add_aliases,omitempty"`
+	RemoveAliases []string `json:"remove_aliases,omitempty"`
+	Reason        string   `json:"reason,omitempty"` // why, for the record
 }
 
 // ChangeNames changes the names of a user, as an admin. No login ends; its identity has the

@@ -47,7 +47,7 @@ func NormalizeAlias(s string) (string, error) {
 	}
 	local, domain, _ := strings.Cut(name, "@")
 	switch {
-	case local == "" || domain == "" || strings.Contains(domain, "@"):
+	case local == "" || strings.Contains("."+domain+".", "..") || strings.Contains(domain, "@"): // a dot at the end would make two aliases of one address
 		return bad(CodeInvalidCharacters, charset)
 	case len(name) > maxAliasBytes || len(local) > maxLocalBytes:
 		return bad(CodeTooLong, "a mail address must have at most 254 bytes, and 64 before the @")

@@ -14,7 +14,7 @@ func TestNormalizeAlias(t *testing.T) {
 		"ada+tag@example.org": "ada+tag@example.org", "用户@例子.广告": "用户@例子.广告", long + "@example.org": long + "@example.org", "root@localhost": "root@localhost",
 		"+4915112345678": "+4915112345678", "+1234567": "+1234567", "+123456789012345": "+123456789012345",
 
-		"": "", "ada": "", "@": "", "ada@": "", "@example.org": "", "a@b@c": "", "ada @example.org": "", "ada@exa mple.org": "", " ada@example.org": "", "<ada@example.org>": "",
+		"": "", "ada": "", "@": "", "ada@": "", "ada@example.org.": "", "ada@.org": "", "ada@example..org": "", "@example.org": "", "a@b@c": "", "ada @example.org": "", "ada@exa mple.org": "", " ada@example.org": "", "<ada@example.org>": "",
 		long + "a@example.org": "", "a@" + strings.Repeat("b", 253): "", "ада@example.org": "", "=ada@example.org": "", "-ada@example.org": "", "ada@example.org\n": "", "\xff@example.org": "",
 		"+": "", "+49 151 12345678": "", "+0123456789": "", "+123456": "", "+1234567890123456": "", "004915112345678": "", "15112345678": "", "+49(151)12345678": "", "++4915112345678": "", "+49151a12345678": "",
 	} {

@@ -75,6 +75,7 @@ func (s *Service) attempt(ctx context.Context, c *Client, find finder, do func(a
 	user, err := do(c.asker(taken.Known), *found)
 	switch {
 	case right(err):
+		taken.Attempt.Account = user.CountedAs() // the account may have been made meanwhile
 		s.notice(ctx, c, &user, s.Attempts.LoggedIn(ctx, taken, user.ID))
 	case errors.Is(err, account.ErrUndecided):
 		s.Attempts.Return(ctx, taken)

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// Held are the rows of the logins. WithLogins returns a user and the logins that are kept,
+// Held are the rows of the logins. WithLogins returns a user with the aliases, and the logins that are kept,
 // the newest first.
 type Held interface {
 	WithLogins(ctx context.Context, id idworker.ID) (account.User, []session.Session, error)

@@ -66,6 +66,9 @@ func TestWhoArrivesIsOursFromThenOn(t *testing.T) {
 		if err != nil || e.asked != 1 || w.sessions.opened != 2 || u.ExternalID != "7" || u.Role != account.RoleUser || !u.BroughtPassword() {
 			t.Errorf("%+v, %v; asked %d times, %d sessions", u, err, e.asked, w.sessions.opened)
 		}
+		if want := "#" + u.ID.String(); w.limits.provedAs != want {
+			t.Errorf("the place is one of %q, want %q", w.limits.provedAs, want)
+		}
 		if len(w.users.events) != 1 {
 			t.Fatalf("%d events", len(w.users.events))
 		}

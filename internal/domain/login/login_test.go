@@ -175,6 +175,7 @@ type limits struct {
 	tried, returned, proved int
 	notice                  ratelimit.Notice
 	forgotten               []string
+	provedAs                string
 }
 
 func (l *limits) Login(context.Context, ratelimit.Attempt) (ratelimit.Taken, error) {
@@ -182,8 +183,9 @@ func (l *limits) Login(context.Context, ratelimit.Attempt) (ratelimit.Taken, err
 	return ratelimit.Taken{}, l.err
 }
 
-func (l *limits) LoggedIn(context.Context, ratelimit.Taken, idworker.ID) ratelimit.Notice {
+func (l *limits) LoggedIn(_ context.Context, t ratelimit.Taken, _ idworker.ID) ratelimit.Notice {
 	l.proved++
+	l.provedAs = t.Attempt.Account
 	return l.notice
 }
 func (l *limits) Return(context.Context, ratelimit.Taken)                  { l.returned++ }

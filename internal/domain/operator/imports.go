@@ -185,7 +185,7 @@ func (im *Import) check(in Incoming) (n newcomer, fields []invalid.Field) {
 	n.line, n.said = in.Line, !in.Created.IsZero()
 	n.user.Username, err = account.NormalizeUsername(in.Username)
 	note(err)
-	n.user.ExternalID = in.ExternalID
+	n.user.ExternalID, n.user.CountedByID = in.ExternalID, true
 	note(account.CheckExternalID(in.ExternalID))
 	n.hash, err = account.ReadImportedHash(in.Hash, im.Firebase)
 	note(err)

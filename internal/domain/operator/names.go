@@ -21,11 +21,13 @@ var ErrProtected = errors.New("only an admin changes the account of an admin or 
 // ChangeNames makes of the names of a user what decide says, which may be called more than
 // once, and writes the events in the same transaction, in which by has what need says. It
 // returns the user as it was and as it is. It fails with
-// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. The others
+// [account.ErrNotFound], [account.ErrExists] or [account.ErrAliasTaken]. RenamedAgain has all
+// instances hear once more of the rename of a user, if there was one. The others
 // fail with [account.ErrNotFound]; who has no alias gets nil.
 type NameStore interface {
 	ChangeNames(ctx context.Context, by audit.Actor, need audit.Need, id idworker.ID,
 		decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error)
+	RenamedAgain(ctx context.Context, id idworker.ID) error
 	AliasesOf(ctx context.Context, id idworker.ID) ([]string, error)
 	ByExternalID(ctx context.Context, externalID string) (account.User, error)
 }
@@ -33,13 +35,17 @@ type NameStore interface {
 // A NameChange says what is to change of the names of a user. nil means that it stays.
 type NameChange struct {
 	Username *string
-	Aliases  *[]string
-	Reason   string
+	Aliases  *[]string // all from now on
+	// What is added to and taken from the aliases that the user has, also if others change them
+	// meanwhile.
+	AddAliases, RemoveAliases []string
+	Reason                    string
 }
 
 // ChangeNames gives a user another username, other aliases, or both. No login ends: its
 // identity has the new username within the bound. An alias that becomes the username is one
-// no longer. If all is as requested, nothing is recorded. The old names are free at once.
+// no longer. If all is as requested, nothing is recorded, and a rename of before is
+// told again. The old names are free at once.
 //
 // It fails with an [*invalid.Error], [account.ErrNotFound], [account.ErrExists] or
 // [account.ErrAliasTaken] if another user has the name, and with [ErrProtected].
@@ -62,14 +68,22 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID,
 		if by.Key != 0 && before.Role != account.RoleUser {
 			return before, nil, ErrProtected
 		}
-		after := c.apply(before)
+		after, err := c.apply(before)
+		if err != nil {
+			return before, nil, err
+		}
 		events, err := c.events(by, need, ready, &before, &after)
 		return after, events, err
 	})
+	if err == nil && c.Username != nil && before.Username == after.Username {
+		// A rename that was not acknowledged may have been committed after the polls had passed
+		// its stamp. This is its repeat.
+		err = u.Names.RenamedAgain(ctx, id)
+	}
 	if err != nil {
 		return account.User{}, fmt.Errorf("operator: change names: %w", err)
 	}
-	if before.Username != after.Username && u.Renamed != nil {
+	if c.Username != nil && u.Renamed != nil {
 		u.Renamed()
 	}
 	logAct(ctx, u.Sessions.Log, by, nil, "names changed", "user_id", id, "renamed", before.Username != after.Username, "aliases", len(after.Aliases))
@@ -84,6 +98,9 @@ func (c *NameChange) normalize() error {
 			all.Fields = append(all.Fields, bad.Fields...)
 		}
 	}
+	if c.Username == nil && c.Aliases == nil && len(c.AddAliases)+len(c.RemoveAliases) == 0 { // it would only read the user
+		note(invalid.Of("aliases", account.CodeRequired, "must be given, or something else of the names"))
+	}
 	if c.Username != nil {
 		name, err := account.NormalizeUsername(*c.Username)
 		c.Username = &name
@@ -94,6 +111,11 @@ func (c *NameChange) normalize() error {
 		c.Aliases = &names
 		note(err)
 	}
+	for _, some := range []*[]string{&c.AddAliases, &c.RemoveAliases} {
+		names, err := account.NormalizeAliases(*some)
+		*some = names
+		note(err)
+	}
 	note(CheckReason(c.Reason))
 	if len(all.Fields) > 0 {
 		return &all
@@ -101,15 +123,17 @@ func (c *NameChange) normalize() error {
 	return nil
 }
 
-func (c *NameChange) apply(u account.User) account.User {
+func (c *NameChange) apply(u account.User) (account.User, error) {
 	if c.Username != nil {
 		u.Username = *c.Username
 	}
 	if c.Aliases != nil {
 		u.Aliases = *c.Aliases
 	}
-	u.Aliases = slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return alias == u.Username })
-	return u
+	rest := slices.DeleteFunc(slices.Clone(u.Aliases), func(alias string) bool { return slices.Contains(c.RemoveAliases, alias) })
+	all, err := account.NormalizeAliases(append(rest, c.AddAliases...))
+	u.Aliases = slices.DeleteFunc(all, func(alias string) bool { return alias == u.Username })
+	return u, err
 }
 
 // names are those of a user, as the record has them.
@@ -156,7 +180,7 @@ func (u *Users) Find(ctx context.Context, q NameQuery) (user account.User, err e
 		if bad != nil {
 			return account.User{}, account.ErrNotFound // nobody has such a name
 		}
-		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Username == name) != (q.Username != "") {
+		if user, err = u.Known.ByName(ctx, name); err == nil && (user.Deleted || (user.Username == name) != (q.Username != "")) {
 			err = account.ErrNotFound
 		}
 	}

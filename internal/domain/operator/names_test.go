@@ -15,7 +15,10 @@ type namer struct {
 	operator.NameStore
 	need   audit.Need
 	events []audit.Event
+	again  int
 }
+
+func (n *namer) RenamedAgain(context.Context, idworker.ID) error { n.again++; return nil }
 
 func (n *namer) ChangeNames(_ context.Context, _ audit.Actor, need audit.Need, id idworker.ID,
 	decide func(account.User) (account.User, []audit.Event, error)) (before, after account.User, err error) {
@@ -57,8 +60,11 @@ func TestNamesNeedAProof(t *testing.T) {
 		}
 	}
 	same := "ADA"
-	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: &same, Aliases: &[]string{"Ada@example.org"}}); err != nil || len(n.events) != 0 || told != 2 {
+	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: &same, Aliases: &[]string{"Ada@example.org"}}); err != nil || len(n.events) != 0 || told != 3 || n.again != 1 {
 		t.Errorf("what is so already: %v, %d events, told %d times", err, len(n.events), told)
+	}
+	if _, err := u.ChangeNames(t.Context(), key, 7, operator.NameChange{Reason: "none"}); err == nil {
+		t.Error("a key reads a user by changing nothing")
 	}
 	if _, err := u.ChangeNames(t.Context(), admin, 7, operator.NameChange{Username: new("a b"), Aliases: &[]string{"x"}}); err == nil {
 		t.Error("names that are none")

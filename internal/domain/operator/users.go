@@ -121,9 +121,6 @@ func (u *Users) Get(ctx context.Context, id idworker.ID) (Person, error) {
 	if err != nil {
 		return Person{}, fmt.Errorf("operator: get user: %w", err)
 	}
-	if user.Aliases, err = u.Names.AliasesOf(ctx, id); err != nil {
-		return Person{}, fmt.Errorf("operator: get user: %w", err)
-	}
 	p := Person{User: user}
 	rule, now := u.Sessions.Policy.Current(), u.Sessions.clock()
 	for i := range logins {

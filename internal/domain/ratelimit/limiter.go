@@ -118,7 +118,7 @@ func (l *Limiter) count(ctx context.Context, t *Taken, limits *limit.Limits) (*L
 
 // LoggedIn records that the password of an attempt was right. It gives back what the
 // attempt has taken, or empties the count of the device or the place, and remembers
-// the place. The count of strangers stays: a login of the owner must not give
+// the place, as one of the account that t.Attempt names. The count of strangers stays: a login of the owner must not give
 // an attacker new attempts. The login succeeds also if this cannot be written. LoggedIn
 // returns what was unusual about it.
 func (l *Limiter) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notice {
@@ -131,7 +131,7 @@ func (l *Limiter) LoggedIn(ctx context.Context, t Taken, user idworker.ID) Notic
 		l.change(ctx, &t, t.subject, Count.cleared)
 	}
 	if t.record.PlaceSeen <= t.record.Now-placeFresh || t.record.PlaceSeen == 0 {
-		if err := l.Records.Remember(ctx, user, t.query.Place); err != nil {
+		if err := l.Records.Remember(ctx, user, l.query(t.Attempt, nil).Place); err != nil {
 			l.unwritten(ctx, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/flakepass/flakepass/api/client"
@@ -39,7 +38,7 @@ type userRename struct {
 }
 
 func (c userRename) Run(a *app) error {
-	return a.rename(c.Name, func(wire.Person) client.NameChange { return client.NameChange{Username: &c.New, Reason: c.Reason} },
+	return a.rename(c.Name, client.NameChange{Username: &c.New, Reason: c.Reason},
 		func(was, is *wire.User) string {
 			return fmt.Sprintf("user %q is now %q; no login has ended", was.Username, is.Username)
 		})
@@ -58,10 +57,7 @@ type userAliasAdd struct {
 }
 
 func (c userAliasAdd) Run(a *app) error {
-	return a.rename(c.Name, func(u wire.Person) client.NameChange {
-		all := append(slices.Clone(u.Aliases), c.Alias)
-		return client.NameChange{Aliases: &all, Reason: c.Reason}
-	}, aliased)
+	return a.rename(c.Name, client.NameChange{AddAliases: []string{c.Alias}, Reason: c.Reason}, aliased)
 }
 
 type userAliasRemove struct {
@@ -71,14 +67,7 @@ type userAliasRemove struct {
 }
 
 func (c userAliasRemove) Run(a *app) error {
-	alias, err := account.NormalizeAlias(c.Alias)
-	if err != nil {
-		return err
-	}
-	return a.rename(c.Name, func(u wire.Person) client.NameChange {
-		rest := slices.DeleteFunc(slices.Clone(u.Aliases), func(one string) bool { return one == alias })
-		return client.NameChange{Aliases: &rest, Reason: c.Reason}
-	}, aliased)
+	return a.rename(c.Name, client.NameChange{RemoveAliases: []string{c.Alias}, Reason: c.Reason}, aliased)
 }
 
 func aliased(_, is *wire.User) string { return aliasesOf(is) }
@@ -92,13 +81,13 @@ func aliasesOf(u *wire.User) string {
 }
 
 // rename changes names of a user and says what came of it.
-func (a *app) rename(name string, to func(wire.Person) client.NameChange, says func(was, is *wire.User) string) error {
+func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.User) string) error {
 	return a.acts(func(ctx context.Context, b backend) error {
 		u, err := b.users.find(ctx, name)
 		if err != nil {
 			return err
 		}
-		is, err := b.names.ChangeNames(ctx, u.ID, to(u))
+		is, err := b.names.ChangeNames(ctx, u.ID, to)
 		switch {
 		case either(err, account.ErrExists, client.UsernameTaken):
 			return fmt.Errorf("the username is taken; choose another, or see `%s user list`", b.command)

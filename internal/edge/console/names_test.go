@@ -24,7 +24,7 @@ func (n *namer) ChangeNames(_ context.Context, by audit.Actor, id idworker.ID, c
 	if err := errors.Join(n.err, n.w.proof()); err != nil {
 		return account.User{}, err
 	}
-	n.calls = append(n.calls, fmt.Sprint(id, " ", *c.Username, " ", *c.Aliases, " ", c.Reason, " by ", by.Name))
+	n.calls = append(n.calls, fmt.Sprint(id, " ", c.Username != nil && *c.Username == "ada2", " ", c.AddAliases, " ", c.RemoveAliases, " ", c.Reason, " by ", by.Name))
 	return account.User{}, nil
 }
 
@@ -42,15 +42,20 @@ func TestNamesAreChanged(t *testing.T) {
 		t.Error("an alias is markup")
 	}
 	w.unproven = true
-	sent := []string{"do", "names", "username", "ada2", "aliases", " ada@example.org\r\n+4915112345678\r\n", "reason", "asked"}
+	sent := []string{"do", "names", "username", "ada2", "aliases", " ada@example.org\r\n+4915112345678\r\n", "was", "user001", "had", "+4915112345678\n<b>@example.org", "reason", "asked"}
 	page = w.sendForm(c, "/console/users/8", sent...)
 	wantStatus(t, page, 403)
-	wantText(t, page, `value="ada2"`, "ada@example.org", `name="confirm_password"`, `value="asked"`)
+	wantText(t, page, `value="ada2"`, `name="was" value="user001"`, "ada@example.org", `name="confirm_password"`, `value="asked"`)
 	page = w.sendForm(c, "/console/users/8", append(sent, "confirm_password", passphrase)...)
-	if page.Code != 303 || page.Header().Get("Location") != "/console/users/8?done=names" || len(n.calls) != 1 || n.calls[0] != "8 ada2 [ada@example.org +4915112345678] asked by ada" {
+	if page.Code != 303 || page.Header().Get("Location") != "/console/users/8?done=names" || len(n.calls) != 1 || n.calls[0] != "8 true [ada@example.org] [<b>@example.org] asked by ada" {
 		t.Fatalf("%d to %s, %v", page.Code, page.Header().Get("Location"), n.calls)
 	}
 	wantText(t, w.see(c, "/console/users/8?done=names"), "The names are changed.")
+	// What the page shows stays, also if it is old.
+	w.sendForm(c, "/console/users/8", "do", "names", "username", "user001", "was", "user001", "aliases", "x@y.org", "had", "x@y.org z@y.org", "confirm_password", passphrase)
+	if want := "8 false [] [z@y.org]  by ada"; len(n.calls) != 2 || n.calls[1] != want {
+		t.Errorf("%v, want %q", n.calls, want)
+	}
 	for err, says := range map[error]string{account.ErrAliasTaken: "Another user has one of these aliases.", account.ErrExists: "taken"} {
 		n.err = err
 		page := w.sendForm(c, "/console/users/8", sent...)

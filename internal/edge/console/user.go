@@ -26,6 +26,7 @@ type userView struct {
 	RoleName string
 	Username string // as it is, or as it was sent
 	Aliases  string // in lines
+	Was, Had string // what the page has shown of both
 	Open     *openLinks
 	Keys     *serviceKeys
 	acts     bool
@@ -60,8 +61,9 @@ func (q *request) showUser(status int, problems ...string) {
 		Problems: problems, Audit: auditPath + "?target=" + id.String(), Open: open, acts: q.u.Impersonation,
 	}
 	view.Username, view.Aliases = p.Username, strings.Join(p.Aliases, "\n")
+	view.Was, view.Had = view.Username, view.Aliases
 	if q.asks == "names" {
-		view.Username, view.Aliases = q.sent.Get("username"), q.sent.Get("aliases")
+		view.Username, view.Aliases, view.Was, view.Had = q.sent.Get("username"), q.sent.Get("aliases"), q.sent.Get("was"), q.sent.Get("had")
 	}
 	if view.Keys, ok = q.serviceKeys(&p.User, view.frame); !ok {
 		return
@@ -131,9 +133,16 @@ func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 
 // changeNames changes the username and the aliases, of which there is one in each line.
 func (u *UI) changeNames(q *request, id idworker.ID, form url.Values) {
-	name, aliases := typed(form, "username"), strings.Fields(form.Get("aliases"))
+	name, c := typed(form, "username"), operator.NameChange{Reason: typed(form, "reason")}
+	// What the page has shown may be old: only what was changed there is asked for.
+	if name != form.Get("was") {
+		c.Username = &name
+	}
+	had, has := strings.Fields(form.Get("had")), strings.Fields(form.Get("aliases"))
+	in := func(list []string) func(string) bool { return func(s string) bool { return slices.Contains(list, s) } }
+	c.AddAliases, c.RemoveAliases = slices.DeleteFunc(slices.Clone(has), in(had)), slices.DeleteFunc(had, in(has))
 	ok, err := q.withProof(form, "names", q.showUser, func() error {
-		_, err := u.Names.ChangeNames(q.r.Context(), q.operator(), id, operator.NameChange{Username: &name, Aliases: &aliases, Reason: typed(form, "reason")})
+		_, err := u.Names.ChangeNames(q.r.Context(), q.operator(), id, c)
 		return err
 	})
 	if ok {

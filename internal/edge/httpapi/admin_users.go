@@ -137,7 +137,7 @@ func (s *server) changeUser(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	if in.Username.value != nil || in.Aliases.value != nil {
+	if in.any() {
 		if in.Role.value != nil || in.Disabled.value != nil {
 			return errApart
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -49,16 +50,21 @@ var errApart = invalid.Of("username", "apart", "change username and aliases in a
 type namesJSON struct {
 	Username given[text]   `json:"username"`
 	Aliases  given[[]text] `json:"aliases"`
+	Add      []text        `json:"add_aliases"`
+	Remove   []text        `json:"remove_aliases"`
 	Reason   text          `json:"reason"`
 }
 
+// any reports whether a name is to change.
+func (in *namesJSON) any() bool {
+	return in.Username.value != nil || in.Aliases.value != nil || len(in.Add)+len(in.Remove) > 0
+}
+
 func (in *namesJSON) change() operator.NameChange {
-	n := operator.NameChange{Username: (*string)(in.Username.value), Reason: string(in.Reason)}
+	each := func(list []text) []string { return render.All(list, func(t *text) string { return string(*t) }) }
+	n := operator.NameChange{Username: (*string)(in.Username.value), AddAliases: each(in.Add), RemoveAliases: each(in.Remove), Reason: string(in.Reason)}
 	if in.Aliases.value != nil {
-		all := make([]string, 0, len(*in.Aliases.value))
-		for _, alias := range *in.Aliases.value {
-			all = append(all, string(alias))
-		}
+		all := each(*in.Aliases.value)
 		n.Aliases = &all
 	}
 	return n
@@ -101,6 +107,9 @@ func (s *server) findUser(c *gin.Context) error {
 		}
 		if *to = list[0]; name == "alias" && list[0][0] == ' ' {
 			*to = "+" + list[0][1:] // of a phone number that was not escaped
+		}
+		if name != "external_id" && strings.Contains(*to, " ") {
+			return invalid.Of("query", "malformed", "a name has no space; write a plus sign as %2B")
 		}
 		return s.found(c, q)
 	}

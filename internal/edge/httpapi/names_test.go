@@ -32,7 +32,7 @@ func (w *namesWorld) ChangeNames(_ context.Context, by audit.Actor, id idworker.
 	if c.Aliases != nil {
 		u.Aliases = *c.Aliases
 	}
-	w.asked = append(w.asked, fmt.Sprint(id, " ", u.Username, u.Aliases, c.Reason))
+	w.asked = append(w.asked, fmt.Sprint(id, " ", u.Username, u.Aliases, c.AddAliases, c.RemoveAliases, c.Reason))
 	return u, w.err
 }
 
@@ -68,7 +68,7 @@ func TestUserIsFoundByExactlyOneName(t *testing.T) {
 		"?alias=+4915112345678":      "{ID:0 Username: Alias:+4915112345678 ExternalID:}",
 		"?external_id=7":             "{ID:0 Username: Alias: ExternalID:7}",
 		"/41":                        "{ID:41 Username: Alias: ExternalID:}",
-		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "",
+		"":                           "", "?": "", "?username=": "", "?username=a&username=b": "", "?username=alice&alias=x": "", "?name=alice": "", "?id=41": "", "?username=%zz": "", "?alias=alice+tag%40example.org": "", "?username=alice+tag": "",
 	} {
 		w := &namesWorld{}
 		status, body := namesBy(t, w, servicekey.ReadUsers, "GET", "/v1/users"+query, "")
@@ -89,8 +89,8 @@ func TestUserIsFoundByExactlyOneName(t *testing.T) {
 
 func TestNamesAreChangedByKey(t *testing.T) {
 	w := &namesWorld{}
-	status, body := namesBy(t, w, servicekey.WriteUsers, "PATCH", "/v1/users/41", `{"username":"ada","aliases":[],"reason":"asked"}`)
-	if status != 200 || !slices.Equal(w.asked, []string{"41 ada[]asked"}) || w.by.Key == 0 || w.by.Session != 0 {
+	status, body := namesBy(t, w, servicekey.WriteUsers, "PATCH", "/v1/users/41", `{"username":"ada","aliases":[],"add_aliases":["a@b.org"],"remove_aliases":["c@d.org"],"reason":"asked"}`)
+	if status != 200 || !slices.Equal(w.asked, []string{"41 ada[] [a@b.org] [c@d.org]asked"}) || w.by.Key == 0 || w.by.Session != 0 {
 		t.Errorf("%d %s, asked %v by %+v", status, body, w.asked, w.by)
 	}
 	for err, want := range map[error]string{
@@ -109,7 +109,7 @@ func TestNamesAreChangedByKey(t *testing.T) {
 func TestNamesAndRoleAreChangedApart(t *testing.T) {
 	w := &namesWorld{}
 	h := handler(t, &world{}, func(o *httpapi.Options) { o.Sessions, o.People.Names = holder{role: "admin"}, w })
-	for _, body := range []string{`{"username":"ada","role":"admin"}`, `{"aliases":[],"disabled":true}`} {
+	for _, body := range []string{`{"username":"ada","role":"admin"}`, `{"aliases":[],"disabled":true}`, `{"add_aliases":["a@b.org"],"disabled":true}`} {
 		if status, answer := ask(t, h, "PATCH", "/v1/admin/users/41", body); status != 422 || !strings.Contains(answer, `"apart"`) || len(w.asked) != 0 {
 			t.Errorf("%s: %d %s", body, status, answer)
 		}

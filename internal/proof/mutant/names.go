@@ -29,6 +29,11 @@ func names() []Mutant {
 		name("Redis goes on with the old name", redis+"/sessions.go", "renamed && session.Age(now, at) < t.life+t.skew {", "renamed && at.IsZero() {", redis, "^TestRenamedValues"),
 		name("a Remote goes on with the old name", "api/flakepass/remote_cache.go", " || r.known.oldName(e) {", " {", remote, "^TestRenameIsKnown"),
 		name("followers hear of no rename", "internal/store/broadcast/broadcast.go", "for _, r := range news.Renames {", "for _, r := range news.Renames[:0] {", remote, "^TestRenameIsKnown"),
+		name("a deleted user is renamed", names, "WHERE id = ? AND \"+notDeleted+u.DB.d.forRead", "WHERE id = ?\"+u.DB.d.forRead", store, "^TestDeletedUserHasNoNames/^SQLite$"),
+		name("a deleted user is found", "internal/domain/operator/names.go", "(user.Deleted || (user.Username == name)", "(user.Deleted && (user.Username == name)", store, "^TestDeletedUserHasNoNames/^SQLite$"),
+		name("a repeated rename is not told", "internal/domain/operator/names.go", "c.Username != nil && before.Username == after.Username {", "c.Username != nil && by.Key == 1 {", store, "^TestRepeatedRenameIsStampedAnew/^SQLite$"),
+		name("an imported account is counted by its name", "internal/domain/operator/imports.go", "n.user.CountedByID = in.ExternalID, true", "n.user.CountedByID = in.ExternalID, false", store, "^TestNextHolderTakesNoDeviceOver/^SQLite$"),
+		name("an alias is added to an old list", "internal/domain/operator/names.go", "append(rest, c.AddAliases...)", "append(rest[:0], c.AddAliases...)", store, "^TestAliasesOfTwoAreKept/^SQLite$"),
 		name("a token alone renames", "internal/domain/operator/needs.go", "changeNames:      audit.NeedsProof", "changeNames:      audit.NeedsAdmin", "internal/domain/operator", "^TestNamesNeedAProof"),
 	}
 }

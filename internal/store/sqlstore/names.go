@@ -99,12 +99,21 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need
 	if err == nil && before.Username != after.Username && time.Since(start) >= u.DB.late {
 		// The polls of other instances may have passed the stamp by now. A rename of which
 		// that cannot be repaired is not acknowledged.
-		err = u.DB.exec(context.WithoutCancel(ctx), "UPDATE users SET renamed_at = "+u.DB.d.now+" WHERE id = ?", int64(id))
+		err = u.RenamedAgain(context.WithoutCancel(ctx), id)
 	}
 	if err != nil {
 		return before, before, fmt.Errorf("sqlstore: change names: %w", err)
 	}
 	return before, after, nil
+}
+
+// RenamedAgain stamps the rename of a user anew, if there was one.
+func (u *Users) RenamedAgain(ctx context.Context, id idworker.ID) error {
+	err := u.DB.exec(ctx, "UPDATE users SET renamed_at = "+u.DB.d.now+" WHERE id = ? AND renamed_at IS NOT NULL", int64(id))
+	if err != nil {
+		return fmt.Errorf("sqlstore: stamp a rename: %w", err)
+	}
+	return nil
 }
 
 func (u *Users) mayName(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
@@ -117,7 +126,7 @@ func (u *Users) mayName(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 // named reads a user with the aliases, and keeps the row as it is.
 func (u *Users) named(tx *gorm.DB, id idworker.ID) (account.User, error) {
 	var rows []userRow
-	if err := tx.Raw("SELECT * FROM users WHERE id = ?"+u.DB.d.forRead, int64(id)).Scan(&rows).Error; err != nil {
+	if err := tx.Raw("SELECT * FROM users WHERE id = ? AND "+notDeleted+u.DB.d.forRead, int64(id)).Scan(&rows).Error; err != nil {
 		return account.User{}, err
 	}
 	if len(rows) == 0 {

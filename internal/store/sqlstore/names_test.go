@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
@@ -68,6 +70,9 @@ func TestUserIsFoundByEachName(t *testing.T) {
 		ada, bob := w.user(t, "ada"), w.user(t, "bob@example.org")
 		if u := w.change(t, ada, aliases("+4915112345678", "Ada@Example.org", "ada@example.org")); !slices.Equal(u.Aliases, []string{"+4915112345678", "ada@example.org"}) {
 			t.Errorf("aliases %v", u.Aliases)
+		}
+		if u, _, err := w.users.WithLogins(t.Context(), ada); err != nil || len(u.Aliases) != 2 {
+			t.Errorf("with logins: aliases %v, %v", u.Aliases, err)
 		}
 		for name, want := range map[string]idworker.ID{
 			"ada": ada, "ada@example.org": ada, "+4915112345678": ada, "bob@example.org": bob, "bob": 0, "ada@example.or": 0, "ada ": 0, "ada@example.org ": 0, "-": 0,
@@ -313,6 +318,129 @@ func TestImportNamesALineWithAnAlias(t *testing.T) {
 		done, err := im.Run(t.Context(), shell, slices.Values([]operator.Incoming{{Line: 1, Username: "Ada@example.org"}, {Line: 2, Username: "bob"}}))
 		if err != nil || done.Added != 1 || done.Conflicts != 1 || len(rejected) == 0 || !strings.HasPrefix(rejected[0], "1 username") {
 			t.Errorf("%+v, %v, rejected %v", done, err, rejected)
+		}
+	})
+}
+
+// TestDeletedUserHasNoNames: a login finds the row of one who was deleted until the purge; a
+// service does not, and nobody renames it.
+func TestDeletedUserHasNoNames(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		ada := w.user(t, "ada")
+		w.change(t, ada, aliases("ada@example.org"))
+		if _, err := w.delete(t.Context(), ada, "ada"); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []operator.NameQuery{{Username: "ada"}, {Alias: "ada@example.org"}, {ID: ada}} {
+			if u, err := w.names().Find(t.Context(), q); !errors.Is(err, account.ErrNotFound) {
+				t.Errorf("%+v: %+v, %v", q, u, err)
+			}
+		}
+		before := w.recorded(t, audit.UserRenamed)
+		if _, err := w.names().ChangeNames(t.Context(), shell, ada, renamed("ada2")); !errors.Is(err, account.ErrNotFound) {
+			t.Errorf("renamed: %v", err)
+		}
+		if w.number(t, "SELECT COUNT(*) FROM users WHERE username = 'ada'") != 1 || w.recorded(t, audit.UserRenamed) != before {
+			t.Error("the name is free before the purge")
+		}
+	})
+}
+
+// TestRepeatedRenameIsStampedAnew: the answer to the first was an error, and it may have been
+// committed after the polls had passed its stamp.
+func TestRepeatedRenameIsStampedAnew(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada, bob := w.user(t, "ada"), w.user(t, "bob")
+		w.change(t, ada, renamed("ada2"))
+		w.exec(t, "UPDATE users SET renamed_at = renamed_at - 8000 WHERE id = ?", int64(ada))
+		since, events := time.Now().Add(-6*time.Second), w.recorded(t, audit.UserRenamed)
+		w.change(t, ada, aliases("ada@example.org")) // is no repeat
+		w.change(t, bob, renamed("bob"))             // was never renamed
+		if news, err := w.sessions.News(t.Context(), since, time.Minute); err != nil || len(news.Renames) != 0 {
+			t.Errorf("%+v, %v, want no rename", news.Renames, err)
+		}
+		w.change(t, ada, renamed("ada2"))
+		if news, err := w.sessions.News(t.Context(), since, time.Minute); err != nil || len(news.Renames) != 1 || news.Renames[0].UserID != ada {
+			t.Errorf("%+v, %v, want the rename of ada", news.Renames, err)
+		}
+		if n := w.recorded(t, audit.UserRenamed); n != events {
+			t.Errorf("%d events, want %d", n, events)
+		}
+	})
+}
+
+// TestNextHolderTakesNoDeviceOver: whichever way the accounts were made.
+func TestNextHolderTakesNoDeviceOver(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		g := w.limiter(t)
+		create := func(name, _ string) {
+			must(t, w.users.Create(t.Context(), account.User{ID: w.ids.next(0), Username: name, Role: account.RoleUser, PasswordVersion: 1, CountedByID: true}))
+		}
+		imported := func(name, external string) {
+			var rejected []string
+			done, err := w.importing(t, &rejected).Run(t.Context(), shell, slices.Values([]operator.Incoming{{Line: 1, Username: name, ExternalID: external}}))
+			if err != nil || done.Added != 1 {
+				t.Fatal(done, err, rejected)
+			}
+		}
+		for name, make := range map[string]func(name, external string){"created": create, "imported": imported} {
+			make(name, name+"1")
+			first, err := w.users.ByName(t.Context(), name)
+			must(t, err)
+			phone := g.NewDevice(ratelimit.Attempt{Account: first.CountedAs(), User: first.ID})
+			w.change(t, first.ID, renamed(name+".smith"))
+			make(name, name+"2")
+			a := stranger("", 7)
+			a.Credential, a.Whose = phone, w.whose(name)
+			if taken, err := g.Login(t.Context(), a); err != nil || taken.Device || taken.Known {
+				t.Errorf("%s: the device of the first is one of the second: %+v, %v", name, taken, err)
+			}
+		}
+	})
+}
+
+// TestPlaceOfANewcomerIsKnown: a login that makes the account was counted under the name that
+// was typed; its place belongs to the account.
+func TestPlaceOfANewcomerIsKnown(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		g := w.limiter(t)
+		a := stranger("", 7)
+		a.Whose = w.whose("ada")
+		taken, err := g.Login(t.Context(), a)
+		must(t, err)
+		u := account.User{ID: w.ids.next(0), Username: "ada", Role: account.RoleUser, PasswordVersion: 1, CountedByID: true}
+		must(t, w.users.Create(t.Context(), u))
+		taken.Attempt.Account = u.CountedAs()
+		g.LoggedIn(t.Context(), taken, u.ID)
+		if taken, err = g.Login(t.Context(), a); err != nil || !taken.Known {
+			t.Errorf("%+v, %v", taken, err)
+		}
+	})
+}
+
+// TestAliasesOfTwoAreKept: each adds one to the list that the other has not seen.
+func TestAliasesOfTwoAreKept(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		ada := w.user(t, "ada")
+		w.change(t, ada, aliases("old@example.org"))
+		var done sync.WaitGroup
+		for i := range 2 {
+			done.Go(func() {
+				c := operator.NameChange{AddAliases: []string{fmt.Sprint("A", i, "@example.org")}, RemoveAliases: []string{"Old@example.org", "never@example.org"}}
+				if _, err := w.names().ChangeNames(t.Context(), shell, ada, c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		if all, err := w.users.AliasesOf(t.Context(), ada); err != nil || !slices.Equal(all, []string{"a0@example.org", "a1@example.org"}) {
+			t.Errorf("%v, %v", all, err)
+		}
+		w.change(t, ada, operator.NameChange{AddAliases: []string{"b@example.org", "c@example.org", "d@example.org"}})
+		_, err := w.names().ChangeNames(t.Context(), shell, ada, operator.NameChange{AddAliases: []string{"e@example.org"}})
+		if _, bad := errors.AsType[*invalid.Error](err); !bad {
+			t.Errorf("a sixth: %v", err)
 		}
 	})
 }

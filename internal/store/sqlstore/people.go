@@ -54,6 +54,9 @@ func (u *Users) page(ctx context.Context, where string, args []any, order string
 // that are too many end.
 func (u *Users) WithLogins(ctx context.Context, id idworker.ID) (account.User, []session.Session, error) {
 	user, err := u.ByID(ctx, id)
+	if err == nil {
+		user.Aliases, err = u.AliasesOf(ctx, id)
+	}
 	if err != nil {
 		return account.User{}, nil, err
 	}
