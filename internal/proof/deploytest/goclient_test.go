@@ -1,6 +1,7 @@
 package deploytest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ var notInClient = map[string]string{
 func TestGoClientHasTheWholeContract(t *testing.T) {
 	t.Parallel()
 	d := e2e.OnSQLite(t)
+	d.Vars["FLAKEPASS_SELF_DELETION"] = "on"
 	i := d.Start(t)
 	rec := apitest.Record(t, &http.Transport{DisableKeepAlives: true})
 	c := goClient(t, i, rec)
@@ -67,7 +69,8 @@ func TestGoClientKnowsEveryCode(t *testing.T) {
 	for _, c := range []client.Code{
 		client.TokenMissing, client.TokenMalformed, client.TokenInvalid, client.TokenExpired, client.TokenIdleTimeout, client.TokenLoggedOut,
 		client.TokenReplaced, client.TokenRevoked, client.AccountDisabled, client.CredentialsAmbiguous, client.TokenInURL, client.Forbidden,
-		client.KeyNotAccepted, client.KeyMalformed, client.KeyInvalid, client.KeyExpired, client.KeyRevoked, client.ScopeMissing, client.ServiceLoginRefused, client.ServiceKeyRequired, client.RoleNotIssuable, client.IdempotencyKeyReused,
+		client.KeyNotAccepted, client.KeyMalformed, client.KeyInvalid, client.KeyExpired, client.KeyRevoked, client.ScopeMissing, client.ServiceLoginRefused, client.ServiceKeyRequired, client.RoleNotIssuable, client.IdempotencyKeyReused, client.Impersonated, client.ImpersonationOff, client.ImpersonationRefused, client.ImpersonationLimit,
+		client.AccountProtected, client.AliasTaken, client.SelfDeletionOff,
 		client.CredentialsInvalid, client.CurrentPasswordInvalid, client.ResetTokenInvalid, client.RegistrationClosed, client.UsernameTaken, client.SessionLimit, client.TicketOver, client.LastAdmin,
 		client.SecondFactorRequired, client.SecondFactorInvalid, client.SecondFactorEnrolled, client.SecondFactorNotEnrolled, client.SecondFactorOff,
 		client.SecondFactorMissing, client.ReauthenticationRequired, client.CurrentCodeInvalid, client.PasswordTooShort, client.PasswordResetRequired,
@@ -191,6 +194,7 @@ func callEverything(t *testing.T, d *e2e.Deployment, c *client.Client) {
 	callResets(ctx, t, admin)
 	callSweeps(ctx, t, admin)
 	callInstances(ctx, t, admin)
+	callPeople(ctx, t, c, admin)
 	callSecondFactors(ctx, t, admin)
 	if gone := step[client.LoggedOutAll](t, "logout all")(admin.LogoutAll(ctx, "a leak")); gone.Ended == nil || gone.Ended.Count != 1 || gone.Within != wire.Millis(e2e.Bound) {
 		t.Errorf("logged out: %+v", gone)
@@ -308,6 +312,39 @@ func callIssue(ctx context.Context, t *testing.T, admin *client.Client, service 
 	_, err = admin.Issue(ctx, client.Issue{UserID: service, Method: "sms"})
 	failsAs(t, "by a token", err, client.ServiceKeyRequired)
 	step[time.Duration](t, "logout")(admin.As(again.Token).Logout(ctx))
+}
+
+// callPeople names a person, acts for the person, and deletes two.
+func callPeople(ctx context.Context, t *testing.T, c, admin *client.Client) {
+	password := client.NewPassword(e2e.NewPassword())
+	made := func(name, role string) wire.User {
+		return step[wire.User](t, "create")(admin.CreateUser(ctx, client.NewUser{Username: name, Password: password, Role: role}))
+	}
+	mary, nora, service := made("mary", "user"), made("nora", "user"), made("directory", "service")
+	key := step[client.MadeServiceKey](t, "key")(admin.CreateServiceKey(ctx, service.ID, client.NewServiceKey{Name: "names", Scopes: []string{"read:users", "write:users"}}))
+	by, name := admin.AsService(key.Key), "mary.jones"
+	step[wire.User](t, "rename")(admin.ChangeNames(ctx, mary.ID, client.NameChange{Username: &name}))
+	step[wire.User](t, "alias")(by.ChangeNamesByKey(ctx, mary.ID, client.NameChange{Aliases: &[]string{"mary@example.org"}}))
+	for _, q := range []client.UserQuery{{Alias: "mary@example.org"}, {ID: mary.ID}} {
+		if u := step[wire.User](t, "find")(by.FindUser(ctx, q)); u.ID != mary.ID || u.Username != name || len(u.Aliases) != 1 {
+			t.Errorf("found %+v", u)
+		}
+	}
+	_, err := by.ChangeNamesByKey(ctx, nora.ID, client.NameChange{Aliases: &[]string{"mary@example.org"}})
+	failsAs(t, "an alias of another", err, client.AliasTaken)
+	_, err = by.ChangeNamesByKey(ctx, service.ID, client.NameChange{Aliases: &[]string{"x@example.org"}})
+	failsAs(t, "a name of a service", err, client.AccountProtected)
+	act := step[client.Impersonation](t, "impersonate")(admin.Impersonate(ctx, mary.ID, "ticket 7"))
+	failsAs(t, "a change by who acts", admin.As(act.Token).ChangePassword(ctx, password, password), client.Impersonated)
+	own := c.As(step[client.Login](t, "login by an alias")(c.Login(ctx, client.Credentials{Username: "Mary@example.org", Password: password})).Token)
+	var data bytes.Buffer
+	if err := own.ExportMe(ctx, &data); err != nil || !bytes.Contains(data.Bytes(), []byte(name)) {
+		t.Errorf("exported %s, %v", &data, err)
+	}
+	step[wire.DeletionAsked](t, "delete me")(own.DeleteMe(ctx))
+	step[time.Duration](t, "delete")(admin.DeleteUser(ctx, nora.ID, "nora", "asked for it"))
+	_, err = admin.User(ctx, nora.ID)
+	failsAs(t, "a deleted user", err, client.NotFound)
 }
 
 func callUsers(ctx context.Context, t *testing.T, admin *client.Client, second client.Password) {

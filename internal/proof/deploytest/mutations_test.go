@@ -63,6 +63,9 @@ func mutations() []mutation {
 		{name: "logout", method: "POST", route: "/v1/logout", needs: byNothing},
 		{name: "introspect", method: "POST", route: "/v1/introspect", needs: byNothing},
 		{name: "verify many", method: "POST", route: "/v1/verifications", needs: byNothing},
+		// These take service keys only: TestKeyOpensOnlyWhatItsScopeNames and the tests of each.
+		{name: "issue", method: "POST", route: "/v1/issue", needs: byNothing},
+		{name: "change names by key", method: "PATCH", route: "/v1/users/{id}", needs: byNothing},
 
 		{name: "change the own password", method: "PUT", route: "/v1/me/password", needs: byLogin, do: func(f *rightsTest, a *actor, ready func()) e2e.Answer {
 			ready()

@@ -79,7 +79,7 @@ func badRoutesRefused(t *testing.T, i *e2e.Instance, token string) {
 	c := e2e.NewClient(t, i.Public)
 	for _, method := range []string{"TRACE", "OPTIONS", "HEAD", "DELETE", "PATCH", "PROPFIND", "get", "X"} {
 		for _, path := range []string{"/v1/me", "/v1/login", "/v1/logout", "/healthz"} {
-			if method == "HEAD" && path == "/healthz" {
+			if method == "HEAD" && path == "/healthz" || method == "DELETE" && path == "/v1/me" {
 				continue // which has it
 			}
 			a := c.Do(method, path, "", e2e.Bearer(token))

@@ -46,8 +46,8 @@ func (d *deployment) polls(t testing.TB, logouts int, rate int) {
 	}
 	after, lookedAt := d.asked(t)
 	d.mustGoBy(t, "SELECT id AS user_id, 0 AS slot, token_floor", "range", "users_token_floor_at")
-	if after-before != 2*times || lookedAt-looked > 2*times {
-		t.Errorf("%d polls: %d questions, %d rows looked at; want 2 questions, and the rows of the settings and of the limits", times, after-before, lookedAt-looked)
+	if after-before != 3*times || lookedAt-looked > 2*times {
+		t.Errorf("%d polls: %d questions, %d rows looked at; want 3 questions, and the rows of the settings and of the limits", times, after-before, lookedAt-looked)
 	}
 	d.quantiles("poll, nothing ends", &idle)
 
