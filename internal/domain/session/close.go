@@ -90,3 +90,21 @@ func (s *Service) endCached(ctx context.Context, id idworker.ID, hash *Hash) (Se
 	}
 	return cached, nil
 }
+
+// RefusalOf is the refusal for the token of a session that ended so.
+func RefusalOf(why Reason) *flakepass.Refusal {
+	switch why {
+	case LoggedOut:
+		return flakepass.ErrLoggedOut
+	case Replaced:
+		return flakepass.ErrReplaced
+	case Disabled:
+		return flakepass.ErrAccountDisabled
+	case Expired:
+		return flakepass.ErrExpired
+	case Idle:
+		return flakepass.ErrIdle
+	default:
+		return flakepass.ErrRevoked
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"golang.org/x/text/secure/precis"
@@ -138,3 +139,14 @@ func (d *Device) WithoutName() *Device {
 	}
 	return DeviceOf(d.Class, "")
 }
+
+// An Auth is how an issuer has authenticated the user of a session, and when. It does not
+// change. A nil Auth is that of a login with a password: [PasswordMethod], when the session
+// began.
+type Auth struct {
+	Method string
+	At     time.Time
+}
+
+// PasswordMethod is the method of a login with a password, as RFC 8176 calls it.
+const PasswordMethod = "pwd"

@@ -6,39 +6,6 @@ import (
 	"time"
 )
 
-// An Auth is how an issuer has authenticated the user of a session, and when. It does not
-// change. A nil Auth is that of a login with a password: [PasswordMethod], when the session
-// began.
-type Auth struct {
-	Method string
-	At     time.Time
-}
-
-// PasswordMethod is the method of a login with a password, as RFC 8176 calls it.
-const PasswordMethod = "pwd"
-
-// AuthMethod is how the user was authenticated; empty for an impersonation, for which the user was not.
-func (s *Session) AuthMethod() string {
-	switch {
-	case s.Act != 0:
-		return ""
-	case s.Auth == nil:
-		return PasswordMethod
-	}
-	return s.Auth.Method
-}
-
-// AuthTime is when the user was authenticated; zero for an impersonation.
-func (s *Session) AuthTime() time.Time {
-	switch {
-	case s.Act != 0:
-		return time.Time{}
-	case s.Auth == nil:
-		return layout.Time(s.ID)
-	}
-	return s.Auth.At
-}
-
 // An Issued says how an issuer opens a session. Then by is the issuer, who has a service key,
 // and the right of that is checked in the transaction in which the session begins.
 type Issued struct {

@@ -244,22 +244,26 @@ func identity(s *Session, issued time.Time, rule *policy.Expiry) flakepass.Ident
 	}
 }
 
-// RefusalOf is the refusal for the token of a session that ended so.
-func RefusalOf(why Reason) *flakepass.Refusal {
-	switch why {
-	case LoggedOut:
-		return flakepass.ErrLoggedOut
-	case Replaced:
-		return flakepass.ErrReplaced
-	case Disabled:
-		return flakepass.ErrAccountDisabled
-	case Expired:
-		return flakepass.ErrExpired
-	case Idle:
-		return flakepass.ErrIdle
-	default:
-		return flakepass.ErrRevoked
+// AuthMethod is how the user was authenticated; empty for an impersonation, for which the user was not.
+func (s *Session) AuthMethod() string {
+	switch {
+	case s.Act != 0:
+		return ""
+	case s.Auth == nil:
+		return PasswordMethod
 	}
+	return s.Auth.Method
+}
+
+// AuthTime is when the user was authenticated; zero for an impersonation.
+func (s *Session) AuthTime() time.Time {
+	switch {
+	case s.Act != 0:
+		return time.Time{}
+	case s.Auth == nil:
+		return layout.Time(s.ID)
+	}
+	return s.Auth.At
 }
 
 // refused reports whether err is an answer: the token is not accepted.
