@@ -53,7 +53,7 @@ func (s *scene) each(f func(*instance)) {
 // many unknown names log in at once, and none is looked up before all have
 // asked.
 func (s *scene) connect(i *instance, many int) {
-	i.mysql.HoldReplies(faultproxy.Matching("FROM `users`", "username = "))
+	i.mysql.HoldReplies(faultproxy.Matching("n.username = "))
 	var all sync.WaitGroup
 	for n := range many {
 		all.Go(func() {

@@ -74,6 +74,8 @@ func TestExampleOfAHook(t *testing.T) {
 	} {
 		before := asked()
 		_, err := loginWith(t.Context(), s.base, c.name, c.password)
+		// What the hook has printed comes through a pipe, maybe after its answer.
+		testenv.Eventually(t, patience, func() bool { return asked()-before >= c.asked }, "the hook says that it was asked")
 		if got := asked() - before; got != c.asked || fmt.Sprint(err) != c.err {
 			t.Errorf("%s: %v, asked %d times", c.name, err, got)
 		}
