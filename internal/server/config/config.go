@@ -81,7 +81,7 @@ type Config struct {
 // Values of [Config.Registration].
 const (
 	RegistrationOpen   = "open"   // every client may register
-	RegistrationClosed = "closed" // only operators add users
+	RegistrationClosed = "closed" // only operators, issuers and the import hook add users
 )
 
 // Values of [Config.ServicePasswordLogin].

@@ -94,7 +94,7 @@ func settings(c *Config) []setting {
 				"ZooKeeper is down. SECURITY.md lists the failures of each.",
 		}, {
 			key: "registration", def: RegistrationOpen, value: choice(&c.Registration, RegistrationOpen, RegistrationClosed),
-			doc: "`open`: registration is public. `closed`: only operators add users.",
+			doc: "`open`: registration is public. `closed`: only operators, issuers and the import hook add users.",
 		}, {
 			key: "service_password_login", def: ServicePasswordsExisting,
 			value: choice(&c.ServicePasswordLogin, ServicePasswordsExisting, ServicePasswordsOn, ServicePasswordsOff),
