@@ -35,11 +35,8 @@ func NormalizeAlias(s string) (string, error) {
 	if len(s) > 4*maxUsernameBytes || !utf8.ValidString(s) {
 		return bad(CodeInvalidCharacters, charset)
 	}
-	name, err := usernameForm(s)
-	if err != nil {
-		return bad(CodeInvalidCharacters, charset)
-	}
-	if again, err := usernameForm(name); err != nil || again != name {
+	name, ok := stableForm(s)
+	if !ok {
 		return bad(CodeInvalidCharacters, charset)
 	}
 	if phone.MatchString(name) {

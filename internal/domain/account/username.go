@@ -79,12 +79,8 @@ func NormalizeUsername(s string) (string, error) {
 	case !utf8.ValidString(s):
 		return bad(CodeInvalidCharacters, charset)
 	}
-	name, err := usernameForm(s)
-	if err != nil {
-		return bad(CodeInvalidCharacters, charset)
-	}
-	// RFC 8264 section 7 warns that a profile need not be idempotent.
-	if again, err := usernameForm(name); err != nil || again != name {
+	name, ok := stableForm(s)
+	if !ok {
 		return bad(CodeInvalidCharacters, charset)
 	}
 	if code := checkLetters(name); code != "" {
@@ -125,6 +121,17 @@ func NormalizeLogin(s string) (string, error) {
 		}
 	}
 	return name, err
+}
+
+// stableForm is the form of a name, if it has one that maps to itself: RFC 8264 section 7
+// warns that a profile need not be idempotent.
+func stableForm(s string) (name string, ok bool) {
+	name, err := usernameForm(s)
+	if err != nil {
+		return "", false
+	}
+	again, err := usernameForm(name)
+	return name, err == nil && again == name
 }
 
 func usernameForm(s string) (string, error) {
