@@ -16,6 +16,7 @@ import (
 // notDeleted is the condition of whatever finds an account. The row of one that was deleted
 // stays until the purge, and keeps its name and its external ID. The COALESCE hides the column
 // from the planner, which could otherwise go by its index, where almost all are NULL.
+// Conditions of GORM's Where repeat it, because they have to be literals.
 const notDeleted = "COALESCE(deleted_at, 0) = 0"
 
 // Delete marks a user as deleted, who has to have that name, ends the logins, and removes

@@ -113,7 +113,7 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 	if err != nil {
 		return err
 	}
-	if event.By.ID == now.Act && event.By.Name == "" { // who acts has shown the token, which has no name
+	if now.Act != 0 && event.By.ID == now.Act && event.By.Name == "" { // who acts has shown the token, which has no name
 		if err := db.Raw("SELECT username FROM users WHERE id = ?", int64(now.Act)).Scan(&event.By.Name).Error; err != nil {
 			return err
 		}

@@ -42,11 +42,7 @@ func (u *Users) page(ctx context.Context, where string, args []any, order string
 	if err := u.DB.gorm.WithContext(ctx).Where(where, args...).Where("COALESCE(deleted_at, 0) = 0").Order(order).Limit(limit).Find(&rows).Error; err != nil {
 		return nil, fmt.Errorf("sqlstore: list users: %w", err)
 	}
-	users := make([]account.User, len(rows))
-	for i := range rows {
-		users[i] = rows[i].user()
-	}
-	return users, nil
+	return usersOf(rows), nil
 }
 
 // WithLogins finds a user and the logins that are kept, the newest first, or

@@ -24,11 +24,7 @@ func (u *Users) DeletedBefore(ctx context.Context, before time.Time, limit int) 
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list deleted users: %w", err)
 	}
-	users := make([]account.User, len(rows))
-	for i := range rows {
-		users[i] = rows[i].user()
-	}
-	return users, nil
+	return usersOf(rows), nil
 }
 
 // Clock is the clock of the database.

@@ -58,6 +58,14 @@ func (r *userRow) user() account.User {
 	return u
 }
 
+func usersOf(rows []userRow) []account.User {
+	users := make([]account.User, len(rows))
+	for i := range rows {
+		users[i] = rows[i].user()
+	}
+	return users
+}
+
 // A tokenRow is the token half, with what is needed beside it to answer for a
 // login.
 type tokenRow struct {

@@ -184,11 +184,7 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list users: %w", err)
 	}
-	users := make([]account.User, len(rows))
-	for i := range rows {
-		users[i] = rows[i].user()
-	}
-	return users, nil
+	return usersOf(rows), nil
 }
 
 // HasAdmin reports whether any user is an admin.
