@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -524,6 +525,35 @@ func (w *world) wantNowhere(t *testing.T, name string, user idworker.ID) {
 			}
 		}
 	}
+}
+
+// TestPurgeWritesInShortTransactions: an entry costs a statement, and all of a transaction have
+// to end within tau, also on a slow database.
+func TestPurgeWritesInShortTransactions(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		user := w.user(t, "zebulon")
+		me := audit.Actor{ID: user, Name: "zebulon", Via: audit.ViaAPI}
+		events := make([]audit.Event, 150)
+		for i := range events {
+			events[i] = audit.Event{ID: w.ids.next(0), By: me, Need: audit.NeedsNothing, Action: audit.LoginBegan, Target: audit.AboutUser(user, me.Name)}
+		}
+		if err := (&sqlstore.Audit{DB: w.DB}).AppendAll(t.Context(), events); err != nil {
+			t.Fatal(err)
+		}
+		spy := w.spy(t)
+		if n, err := w.users.Forget(t.Context(), account.User{ID: user, Username: me.Name}, len(events)); err != nil || n != len(events) {
+			t.Fatalf("%d, %v", n, err)
+		}
+		together := map[any]int{}
+		for _, s := range spy.take() {
+			if strings.HasPrefix(s.text, "UPDATE audit_events") {
+				together[s.in]++
+			}
+		}
+		if n := slices.Max(slices.Collect(maps.Values(together))); n > 20 || len(together) < 2*len(events)/20 {
+			t.Errorf("%d rows in one transaction, %d transactions", n, len(together))
+		}
+	})
 }
 
 // TestPurgeGoesByIndexes: in a long record, what names a person is found by the name, and who

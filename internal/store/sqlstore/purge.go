@@ -105,31 +105,48 @@ func (u *Users) forgetName(ctx context.Context, user *account.User, had *hadName
 	return max(len(acted), len(met)), err
 }
 
+// forgetTogether is how many rows one transaction of forget writes, a statement each: few enough
+// that a slow database ends them within tau, and that others do not wait long for their locks.
+const forgetTogether = 20
+
 // forget blanks the names of actors, with their addresses, and of targets. Each statement
-// names one row by its key: see [Audit.DeleteBefore].
+// names one row by its key: see [Audit.DeleteBefore]. What a call wrote before an error stays
+// written, and the next call goes on from there.
 func (u *Users) forget(ctx context.Context, acted, met []namedRow) error {
-	if len(acted)+len(met) == 0 {
-		return nil
+	for rows := range slices.Chunk(acted, forgetTogether) {
+		err := u.DB.transact(ctx, func(tx *gorm.DB) error {
+			for i := range rows {
+				if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", rows[i].ID).Error; err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return u.DB.transact(ctx, func(tx *gorm.DB) error {
-		for i := range acted {
-			if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", acted[i].ID).Error; err != nil {
-				return err
-			}
+	for rows := range slices.Chunk(met, forgetTogether) {
+		if err := u.DB.transact(ctx, func(tx *gorm.DB) error { return forgetTargets(tx, rows) }); err != nil {
+			return err
 		}
-		for i := range met {
-			address := ""
-			if audit.Action(met[i].Action).ByTarget() {
-				address = ", address = ''"
-			}
-			err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ?"+address+" WHERE id = ?",
-				nameless(met[i].OldValue), nameless(met[i].NewValue), met[i].ID).Error
-			if err != nil {
-				return err
-			}
+	}
+	return nil
+}
+
+func forgetTargets(tx *gorm.DB, rows []namedRow) error {
+	for i := range rows {
+		row, address := &rows[i], ""
+		if audit.Action(row.Action).ByTarget() {
+			address = ", address = ''"
 		}
-		return nil
-	})
+		err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ?"+address+" WHERE id = ?",
+			nameless(row.OldValue), nameless(row.NewValue), row.ID).Error
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // personal are the members of values in the record that name a person, or a device of one.

@@ -20,6 +20,7 @@ type statement struct {
 	text string
 	args []any
 	rows int64 // that it wrote, or 0 if it read
+	in   any   // the transaction, or what else it went through
 }
 
 // A spy notes the statements that go through GORM.
@@ -34,7 +35,7 @@ func (w *world) spy(t testing.TB) *spy {
 	note := func(db *gorm.DB) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.sent = append(s.sent, statement{db.Statement.SQL.String(), slices.Clone(db.Statement.Vars), db.Statement.RowsAffected})
+		s.sent = append(s.sent, statement{db.Statement.SQL.String(), slices.Clone(db.Statement.Vars), db.Statement.RowsAffected, db.Statement.ConnPool})
 	}
 	all := w.Gorm().Callback()
 	for _, err := range []error{
