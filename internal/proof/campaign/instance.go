@@ -71,7 +71,7 @@ func (w *world) addInstance(ctx context.Context, n int, program, data string) (e
 // people come from one address.
 func environment(bound time.Duration, database, redis, data string) []string {
 	// A setting of the shell that runs the campaign is none of its deployments.
-	all := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FLAKEPASS_") })
+	all := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "FLAKEPASS_") || strings.HasPrefix(v, "GOGC=") })
 	all = append(all, "FLAKEPASS_DATA_DIR="+data, "FLAKEPASS_DATABASE="+database, "FLAKEPASS_THROTTLE=off", "FLAKEPASS_SERVICE_PASSWORD_LOGIN=on",
 		"FLAKEPASS_REVOCATION_BOUND="+bound.String(), "FLAKEPASS_LOG_LEVEL=warn")
 	if redis != "" {

@@ -36,13 +36,19 @@ func Run(m interface{ Run() int }) int {
 	return m.Run()
 }
 
-// Flakepass returns the path of the command, built as people run it, once in a test
-// process. The package needs [Main]. It ends the test if it cannot be built.
+// Flakepass returns the path of the command, built as people run it: the file that
+// FLAKEPASS_TEST_PROGRAM names, which "make test" builds once for all packages, or else one
+// that is built once in a test process. The package needs [Main]. It ends the test if the
+// command cannot be built.
 func Flakepass(t testing.TB) string {
 	t.Helper()
 	built.Do(func() {
 		if built.dir == "" {
 			built.err = fmt.Errorf("the package has no func TestMain(m *testing.M) { testenv.Main(m) }")
+			return
+		}
+		if built.path = os.Getenv("FLAKEPASS_TEST_PROGRAM"); built.path != "" {
+			_, built.err = os.Stat(built.path) // so that a new program is a new test for "go test", too
 			return
 		}
 		built.path = filepath.Join(built.dir, "flakepass")
