@@ -156,6 +156,17 @@ func (u *Users) AskedBefore(ctx context.Context, before time.Time, limit int) ([
 	return u.page(ctx, "deletion_asked_at < ?", []any{before.UnixMilli()}, "deletion_asked_at", limit)
 }
 
+// DeletedBefore are at most limit users who were deleted before that time, the earliest
+// first.
+func (u *Users) DeletedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
+	var rows []userRow
+	err := u.DB.query(ctx, &rows, "SELECT * FROM users WHERE deleted_at < ? ORDER BY deleted_at LIMIT ?", before.UnixMilli(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: list deleted users: %w", err)
+	}
+	return usersOf(rows), nil
+}
+
 // RecordExport writes the event that its target has exported the own data, unless most of them
 // are on record since that time: then it writes nothing, and returns the ID of the first of
 // these. Calls for one user come one after the other.

@@ -16,17 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
-// DeletedBefore are at most limit users who were deleted before that time, the earliest
-// first.
-func (u *Users) DeletedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error) {
-	var rows []userRow
-	err := u.DB.query(ctx, &rows, "SELECT * FROM users WHERE deleted_at < ? ORDER BY deleted_at LIMIT ?", before.UnixMilli(), limit)
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: list deleted users: %w", err)
-	}
-	return usersOf(rows), nil
-}
-
 // Clock is the clock of the database.
 func (u *Users) Clock(ctx context.Context) (time.Time, error) { return u.DB.Clock(ctx) }
 
@@ -113,35 +102,33 @@ const forgetTogether = 20
 // names one row by its key: see [Audit.DeleteBefore]. What a call wrote before an error stays
 // written, and the next call goes on from there.
 func (u *Users) forget(ctx context.Context, acted, met []namedRow) error {
-	for rows := range slices.Chunk(acted, forgetTogether) {
+	err := u.each(ctx, acted, func(tx *gorm.DB, row *namedRow) error {
+		return tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", row.ID).Error
+	})
+	if err != nil {
+		return err
+	}
+	return u.each(ctx, met, func(tx *gorm.DB, row *namedRow) error {
+		address := ""
+		if audit.Action(row.Action).ByTarget() {
+			address = ", address = ''"
+		}
+		return tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ?"+address+" WHERE id = ?",
+			nameless(row.OldValue), nameless(row.NewValue), row.ID).Error
+	})
+}
+
+// each writes rows by f, forgetTogether in a transaction.
+func (u *Users) each(ctx context.Context, rows []namedRow, f func(tx *gorm.DB, row *namedRow) error) error {
+	for together := range slices.Chunk(rows, forgetTogether) {
 		err := u.DB.transact(ctx, func(tx *gorm.DB) error {
-			for i := range rows {
-				if err := tx.Exec("UPDATE audit_events SET actor = '', address = '' WHERE id = ?", rows[i].ID).Error; err != nil {
+			for i := range together {
+				if err := f(tx, &together[i]); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		if err != nil {
-			return err
-		}
-	}
-	for rows := range slices.Chunk(met, forgetTogether) {
-		if err := u.DB.transact(ctx, func(tx *gorm.DB) error { return forgetTargets(tx, rows) }); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func forgetTargets(tx *gorm.DB, rows []namedRow) error {
-	for i := range rows {
-		row, address := &rows[i], ""
-		if audit.Action(row.Action).ByTarget() {
-			address = ", address = ''"
-		}
-		err := tx.Exec("UPDATE audit_events SET target = '', old_value = ?, new_value = ?"+address+" WHERE id = ?",
-			nameless(row.OldValue), nameless(row.NewValue), row.ID).Error
 		if err != nil {
 			return err
 		}
