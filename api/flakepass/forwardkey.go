@@ -77,12 +77,22 @@ func (k ForwardKey) MarshalText() ([]byte, error) { return []byte(k.String()), n
 // own. Headers that it does not set it deletes; other spellings of theirs are the
 // caller's to strip.
 func (k ForwardKey) Forward(h http.Header, who *Identity, method, target string) {
-	// A header holds ASCII only. One array for all; no caller can append to a part.
-	v := []string{who.UserID.String(), url.PathEscape(who.Username), who.Role, who.SessionID.String()}
-	h[userIDHeader], h[usernameHeader], h[roleHeader], h[sessionIDHeader] = v[0:1:1], v[1:2:2], v[2:3:3], v[3:4:4]
-	delete(h, ExpiresInHeader)
-	delete(h, IdleExpiresInHeader)
-	setTimes(h, who)
+	// One text for all numbers, and one array for all values; no caller can append to a part.
+	var room [80]byte // four numbers of 64 bits
+	ids := strconv.AppendInt(room[:0], int64(who.UserID), 10)
+	user := len(ids)
+	ids = strconv.AppendInt(ids, int64(who.SessionID), 10)
+	session := len(ids)
+	digits, first := appendTimes(ids, who, time.Now())
+	text := string(digits)
+	v := []string{text[:user], url.PathEscape(who.Username), who.Role, text[user:session], text[session:first], text[first:]} // a header holds ASCII only
+	for i := range v {
+		if name := identityHeaders[i]; v[i] != "" || i < always {
+			h[name] = v[i : i+1 : i+1]
+		} else {
+			delete(h, name)
+		}
+	}
 	delete(h, actHeader)
 	if who.Act != 0 {
 		h[actHeader] = []string{who.Act.String() + ";" + v[3]}

@@ -104,7 +104,7 @@ func (g *Guard) Check(w http.ResponseWriter, r *http.Request) (*http.Request, er
 	if !g.HideTimes {
 		setTimes(w.Header(), &who)
 	}
-	return r.WithContext(NewContext(r.Context(), who)), nil
+	return with(r, &who), nil
 }
 
 // ask finds out who sent r. It is anonymous, and an error, if r does not say.

@@ -191,3 +191,48 @@ func TestAnswersSayHowMuchTimeIsLeft(t *testing.T) {
 		t.Error("a refusal has times")
 	}
 }
+
+// roomy is a context of a server with room for who sent the request.
+type roomy struct {
+	context.Context
+	room flakepass.Room
+}
+
+func (r *roomy) Value(key any) any {
+	if v := r.room.Value(key); v != nil {
+		return v
+	}
+	return r.Context.Value(key)
+}
+
+// A Guard uses the room of a context once: the request goes on as it is, and what another
+// Guard finds later counts without a change of what the first has said.
+func TestRoomTakesOneIdentity(t *testing.T) {
+	r := request(t, withToken())
+	r = r.WithContext(&roomy{Context: r.Context()})
+	if who, ok := flakepass.FromContext(r.Context()); ok {
+		t.Fatalf("an empty room has %v", who)
+	}
+	if _, err := (&flakepass.Guard{Verifier: saying(flakepass.ErrLoggedOut)}).Check(httptest.NewRecorder(), r); err == nil {
+		t.Fatal("a dead token is let through")
+	}
+	if who, ok := flakepass.FromContext(r.Context()); ok {
+		t.Fatalf("after a refusal the room has %v", who)
+	}
+	first, err := (&flakepass.Guard{Verifier: flakepass.VerifierFunc(toAlice)}).Check(httptest.NewRecorder(), r)
+	if err != nil || first != r {
+		t.Fatalf("%v; another request: %t", err, first != r)
+	}
+	bob := &flakepass.Guard{Verifier: flakepass.VerifierFunc(func(context.Context, flakepass.Token) (flakepass.Identity, error) {
+		return flakepass.Identity{UserID: 2, Username: "bob", Role: "user"}, nil
+	})}
+	second, err := bob.Check(httptest.NewRecorder(), first)
+	if err != nil || second == first {
+		t.Fatalf("%v; the same request: %t", err, second == first)
+	}
+	for request, want := range map[*http.Request]string{first: "alice", second: "bob"} {
+		if who, ok := flakepass.FromContext(request.Context()); !ok || who.Username != want {
+			t.Errorf("%v, want %s", who, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 )
 
@@ -53,6 +54,50 @@ func NewContext(ctx context.Context, who Identity) context.Context {
 	return context.WithValue(ctx, identityKey{}, &who)
 }
 
+// A Room is a place in a context for the Identity that a [Guard] finds. A server that makes a
+// context of its own for each request may have one in it, and answer for it in Value: then
+// the Guard needs no further context, and no copy of the request. The zero Room is empty. A
+// Room takes one Identity; a second Guard makes a context as always.
+type Room struct {
+	who   Identity
+	state atomic.Int32 // 1: somebody fills it; 2: who is there
+}
+
+type roomKey struct{}
+
+// Value is what the context with the room has for that key; nil if the key is not of this
+// package. It is safe for concurrent use.
+func (r *Room) Value(key any) any {
+	switch key {
+	case identityKey{}:
+		if r.state.Load() == 2 {
+			return &r.who
+		}
+	case roomKey{}:
+		return r
+	}
+	return nil
+}
+
+// take reports whether it has kept who.
+func (r *Room) take(who *Identity) bool {
+	if !r.state.CompareAndSwap(0, 1) {
+		return false
+	}
+	r.who = *who
+	r.state.Store(2)
+	return true
+}
+
+// with is r with who in its context.
+func with(r *http.Request, who *Identity) *http.Request {
+	ctx := r.Context()
+	if room, ok := ctx.Value(roomKey{}).(*Room); ok && room.take(who) {
+		return r
+	}
+	return r.WithContext(NewContext(ctx, *who))
+}
+
 // FromContext is the identity that a [Guard] put into the context of a request
 // that it let through; false if the request passed no Guard.
 func FromContext(ctx context.Context) (Identity, bool) {
@@ -74,27 +119,29 @@ const (
 // setTimes sets the headers that say how long who stays. A time that is not
 // known has none. Both values share two allocations.
 func setTimes(h http.Header, who *Identity) {
-	if who.ExpiresAt.IsZero() || who.IdleExpiresAt.IsZero() {
-		setTime(h, ExpiresInHeader, who.ExpiresAt)
-		setTime(h, IdleExpiresInHeader, who.IdleExpiresAt)
-		return
-	}
-	now := time.Now()
 	var room [40]byte // two numbers of 64 bits
-	digits := strconv.AppendInt(room[:0], secondsLeft(who.ExpiresAt, now), 10)
-	first := len(digits)
-	text := string(strconv.AppendInt(digits, secondsLeft(who.IdleExpiresAt, now), 10))
-	values := [...]string{text[:first], text[first:]}
-	both := values[:]
+	digits, first := appendTimes(room[:0], who, time.Now())
+	text := string(digits)
+	values := []string{text[:first], text[first:]}
 	// No room behind either, so that an Add copies.
-	h[ExpiresInHeader], h[IdleExpiresInHeader] = both[0:1:1], both[1:2:2]
+	for i, name := range [...]string{ExpiresInHeader, IdleExpiresInHeader} {
+		if values[i] != "" {
+			h[name] = values[i : i+1 : i+1]
+		}
+	}
 }
 
-func setTime(h http.Header, name string, at time.Time) {
-	if at.IsZero() {
-		return
+// appendTimes appends the seconds that who stays: up to first those of the absolute lifetime,
+// then those of the idle timeout. A time that is not known has no digits.
+func appendTimes(b []byte, who *Identity, now time.Time) (digits []byte, first int) {
+	if !who.ExpiresAt.IsZero() {
+		b = strconv.AppendInt(b, secondsLeft(who.ExpiresAt, now), 10)
 	}
-	h[name] = []string{strconv.FormatInt(secondsLeft(at, time.Now()), 10)}
+	first = len(b)
+	if !who.IdleExpiresAt.IsZero() {
+		b = strconv.AppendInt(b, secondsLeft(who.IdleExpiresAt, now), 10)
+	}
+	return b, first
 }
 
 // secondsLeft is the whole seconds from now to at, or 0 if at has passed.

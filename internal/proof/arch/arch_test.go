@@ -69,7 +69,7 @@ var arrows = []arrow{
 	{"internal/edge/console", "api/wire internal/edge/render internal/domain/invalid api/flakepass idworker internal/domain/account internal/domain/activity internal/domain/operator internal/domain/audit internal/domain/duration internal/domain/limit internal/domain/fleet internal/edge/clientaddr internal/edge/requestid internal/domain/login internal/domain/policy internal/domain/secondfactor internal/domain/session internal/domain/sweep internal/domain/ratelimit internal/domain/servicekey", "the edge speaks to the domain, never to a store or a tier"},
 	{"internal/store/breached", "", "a file of hashes, for any caller"},
 	{"internal/server/connlimit", "", "it counts connections of any kind"},
-	{"internal/edge/requestid", "", "the name of a request is a text in a context"},
+	{"internal/edge/requestid", "api/flakepass", "the name of a request is a text in a context, which has room for who sent it"},
 	{"internal/edge/render", "api/wire idworker internal/domain/account internal/domain/audit internal/domain/fleet internal/domain/operator internal/domain/policy internal/domain/session internal/domain/sweep internal/domain/servicekey", "it makes documents of what the domain knows, for every edge"},
 	{"internal/edge/clientaddr", "", "who is connected is a question about one request"},
 	{"internal/server/keypair", "", "a certificate and its key, for any use"},
