@@ -92,7 +92,7 @@ func (c *Client) Issue(ctx context.Context, i Issue) (Issued, error) {
 		return Issued{}, err
 	}
 	return Issued{
-		Login:  Login{v.Token.Token, v.SessionID, v.Device, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Credential)},
+		Login:  v.login(),
 		UserID: v.UserID, Username: v.Username, Created: v.Created, AuthMethod: v.AuthMethod, AuthTime: v.AuthTime,
 	}, nil
 }

@@ -70,6 +70,9 @@ type Login struct {
 	// DeviceCredential is to be kept, also after a logout, for [Credentials]. It is the
 	// zero one if the server gives none.
 	DeviceCredential DeviceCredential
+	// DeletionCancelled means that the user had asked for the account to be deleted, and
+	// that this login has cancelled that.
+	DeletionCancelled bool
 }
 
 // Login begins a login of a user, and ends those for which the policy leaves no room. It fails
@@ -97,7 +100,7 @@ func (c *Client) Login(ctx context.Context, who Credentials) (Login, error) {
 	if err != nil {
 		return Login{}, err
 	}
-	return Login{v.Token.Token, v.SessionID, v.Device, v.ExpiresAt, v.IdleExpiresAt, NewDeviceCredential(v.Credential)}, nil
+	return v.login(), nil
 }
 
 type ofDevice struct {
@@ -112,6 +115,14 @@ type wireLogin struct {
 	ExpiresAt     wire.Time    `json:"expires_at"`
 	IdleExpiresAt wire.Time    `json:"idle_expires_at"`
 	Credential    string       `json:"device_credential"`
+	Cancelled     bool         `json:"deletion_cancelled"`
+}
+
+func (l *wireLogin) login() Login {
+	return Login{
+		Token: l.Token.Token, SessionID: l.SessionID, Device: l.Device, ExpiresAt: l.ExpiresAt, IdleExpiresAt: l.IdleExpiresAt,
+		DeviceCredential: NewDeviceCredential(l.Credential), DeletionCancelled: l.Cancelled,
+	}
 }
 
 // Complete reports whether all is there.
@@ -122,7 +133,8 @@ func (l wireLogin) Complete() bool {
 // Logout ends the login of this client's token. A login that is over already is
 // no error. The server that answered refuses the token from then on, and every
 // instance does within the revocation bound; within is that time if the server
-// says that the server could not notify its other instances, and 0 if it could. After an error
+// says that the server could not notify its other instances, and 0 if it could, or if it has
+// no Redis; then they read the end within the bound. After an error
 // other than a 401 assume that the token still lives, and try again.
 func (c *Client) Logout(ctx context.Context) (within time.Duration, err error) {
 	return c.act(ctx, http.MethodPost, "/v1/logout", nil, repeatable)

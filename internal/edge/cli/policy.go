@@ -36,7 +36,7 @@ type policySet struct {
 	Absolute  *span          `help:"A login this old ends, used or not." placeholder:"DURATION"`
 	Touch     *span          `help:"The time of last use is written at most this often." placeholder:"DURATION"`
 	Schedule  *string        `help:"When rows of logins that are over are cleared: a cron expression in UTC, or @every and a duration." placeholder:"CRON"`
-	Sessions  *int           `name:"max-sessions" help:"How many sessions a user has at once, 1 to 32. One more login ends the session that was least recently used." placeholder:"NUMBER"`
+	Sessions  *int           `name:"max-sessions" help:"How many sessions a user has at once, 1 to 31. One more login ends the session that was least recently used." placeholder:"NUMBER"`
 	OverLimit string         `name:"over-limit" help:"What a login above the number of sessions does: replace_oldest or refuse." placeholder:"WHAT"`
 	Classes   []string       `name:"device-classes" help:"The classes of devices that an app may name at a login, with commas between them; one is other." placeholder:"CLASSES"`
 	Override  []overrideText `help:"What differs by device class or role: class:phone=idle:90d,absolute:180d,touch:5m,sessions:1 or role:admin=absolute:12h; class:phone=none takes it away. Once for each." placeholder:"SCOPE=TIMES" sep:"none"`

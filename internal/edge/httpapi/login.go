@@ -93,20 +93,24 @@ func (s *server) login(c *gin.Context) error {
 	return nil
 }
 
-// openedLogin is a login that has begun, with its token.
+// openedLogin is a login that has begun, with its token: what the answers to a login and to an
+// issue have in common.
 type openedLogin struct {
-	Token         string      `json:"token"`
-	TokenType     string      `json:"token_type"`
-	SessionID     wire.ID     `json:"session_id"`
-	Device        wire.Device `json:"device"`
-	ExpiresAt     wire.Time   `json:"expires_at"`
-	IdleExpiresAt wire.Time   `json:"idle_expires_at"`
-	Cancelled     bool        `json:"deletion_cancelled,omitempty"`
+	Token             string      `json:"token"`
+	TokenType         string      `json:"token_type"`
+	SessionID         wire.ID     `json:"session_id"`
+	Device            wire.Device `json:"device"`
+	ExpiresAt         wire.Time   `json:"expires_at"`
+	IdleExpiresAt     wire.Time   `json:"idle_expires_at"`
+	DeletionCancelled bool        `json:"deletion_cancelled,omitempty"`
 }
 
 func opened(o *session.Opened, on *session.Device) openedLogin {
 	who := &o.Identity
-	return openedLogin{o.Token.Reveal(), "Bearer", who.SessionID, wire.Device{Class: on.ClassName(), Name: on.Label()}, wire.At(who.ExpiresAt), wire.At(who.IdleExpiresAt), o.DeletionCancelled}
+	return openedLogin{
+		Token: o.Token.Reveal(), TokenType: "Bearer", SessionID: who.SessionID, Device: wire.Device{Class: on.ClassName(), Name: on.Label()},
+		ExpiresAt: wire.At(who.ExpiresAt), IdleExpiresAt: wire.At(who.IdleExpiresAt), DeletionCancelled: o.DeletionCancelled,
+	}
 }
 
 // noRoom answers for a login that the policy refuses. An issuer gets no ticket.
@@ -131,8 +135,8 @@ func endSession(text text) (idworker.ID, error) {
 	return id, nil
 }
 
-// logout succeeds also for a token that is dead already, or was never alive:
-// it is no way to find out. To log out everywhere takes a token that lives: one that is
+// logout succeeds also for a token that is dead already, or was never alive,
+// so that nobody can test tokens with it. To log out everywhere takes a token that lives: one that is
 // over may be in the hands of somebody else by now.
 func (s *server) logout(c *gin.Context) error {
 	noStore(c)
