@@ -21,7 +21,7 @@ import (
 type Hasher struct {
 	params Params
 	decoy  PHC
-	// decoyFormat is that of decoy, and mix what other decoys there are.
+	// decoyFormat is the format of decoy. mix has the decoys of other formats.
 	decoyFormat string
 	mix         atomic.Pointer[mix]
 
@@ -63,10 +63,9 @@ func newDecoy(p Params) PHC {
 	return NewPHC(encode(p.argon2id(), b[:saltLength], b[saltLength:]))
 }
 
-// Hash hashes p with a new salt. It returns [ErrBusy] without waiting when the
-// queue has no place for by, when another network gets that place, after 5 s in
-// the queue, and ErrBusy together with the error of ctx when ctx ends in the
-// queue. It does not ask whether p is a good password; [CheckPassword] does. A
+// Hash hashes p with a new salt. It returns [ErrBusy] at once if the queue has no place
+// for by, when another network takes its place, and after 5 s in the queue. If ctx ends in
+// the queue, it returns ErrBusy together with the error of ctx. It does not ask whether p is a good password; [CheckPassword] does. A
 // hash that has begun is not interrupted.
 func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 	var phc string
@@ -81,8 +80,8 @@ func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 }
 
 // Verify reports whether phc is a hash of p, in constant time, and, if it is,
-// whether it should be replaced: since the parameters have risen, or since another
-// system has made it. The empty password is none, whatever the hash says. It returns
+// whether it should be replaced: because it is weaker than a new one, or comes from another
+// system. An empty password never matches. It returns
 // [ErrBadHash] for a malformed hash or one that asks for too much memory or
 // time, without computing it, and [ErrBusy] as [Hasher.Hash] does.
 func (h *Hasher) Verify(ctx context.Context, by Asker, p Password, phc PHC) (ok, rehash bool, err error) {

@@ -35,8 +35,8 @@ var (
 	ErrNotNamed = errors.New("another user than the one that is named")
 	// ErrLastAdmin means that no enabled admin would be left.
 	ErrLastAdmin = errors.New("the last enabled admin")
-	// ErrWrong means no such name, or not its password. The two are not kept
-	// apart, on purpose.
+	// ErrWrong means that the name does not exist or that the password is wrong. Callers
+	// must not learn which.
 	ErrWrong = errors.New("wrong name or password")
 	// ErrDisabled means that the password is right, and the account is disabled.
 	ErrDisabled = errors.New("account disabled")
@@ -54,9 +54,9 @@ var (
 	ErrRole = errors.New("no such role")
 )
 
-// A RefusedError is any of these, or a failure, where the name belongs to an
-// account: it says to whose, for the log. It is not for the one who was refused,
-// who must not learn that the name exists.
+// A RefusedError wraps one of the errors above, or another failure, when the account is
+// known: the log names the account by it. It is not for the client that was refused, which
+// must not learn that the name exists.
 type RefusedError struct {
 	UserID   idworker.ID
 	Username string // as it is kept; not for the log, since a name may be a password
@@ -111,9 +111,9 @@ type User struct {
 	CountedByID bool
 
 	PasswordHash PHC
-	// PasswordVersion begins at 1 and grows with every change of password, and
-	// when a second factor begins or ceases to count or the role changes, but not
-	// when the same password is hashed anew. A login that verified version 3 must not open when
+	// PasswordVersion begins at 1. It grows with each new password, with each change of the
+	// role, and when a second factor is switched on or off. A new hash of the same password
+	// does not change it. A login that verified version 3 must not open when
 	// the row is at 4.
 	PasswordVersion int64
 	// ImportedVersion is the version of the password with which the user was imported;
@@ -134,7 +134,7 @@ type User struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 
-	// Arrival is not kept. It says that another system has just accepted the password, and
+	// Arrival is not stored in the database. It says that another system has just accepted the password, and
 	// that the row is not written yet.
 	Arrival Arrival
 }
@@ -164,8 +164,8 @@ func (u User) CountedAs() string {
 func (u User) HasSecondFactor() bool { return !u.SecondFactorAt.IsZero() }
 
 // Users keeps accounts. Names given to it have gone through
-// [NormalizeUsername] and are compared byte for byte: a collation that finds
-// more names equal than that hands out other people's accounts.
+// [NormalizeUsername] and are compared byte for byte: a collation that treats
+// different names as equal would give one person the account of another.
 type Users interface {
 	// ByUsername returns ErrNotFound when no account has the name. It answers for
 	// disabled accounts too.
@@ -198,9 +198,9 @@ const (
 )
 
 // NormalizePrefix returns the form in which names that begin with s are kept,
-// and whether there can be any. s is taken as a name is: a Greek sigma at its end
-// for the last letter of a word, and a text that could not be one, such as one
-// with a space, begins none.
+// and whether there can be any. s is normalised like a name: a Greek sigma at its end
+// counts as the end of a word. If s cannot be part of a name, for example because it has a
+// space, ok is false.
 func NormalizePrefix(s string) (prefix string, ok bool) {
 	if s == "" || len(s) > 4*maxUsernameBytes || !utf8.ValidString(s) {
 		return "", false

@@ -38,8 +38,8 @@ type Collector struct {
 	// Place is an address as far as the record distinguishes them; nil leaves
 	// it as it is.
 	Place func(address string) string
-	// Summed, if set, counts each incident that is on record as part of a sum
-	// only. It must not block.
+	// Summed, if set, is called with the number of incidents that have no event of their
+	// own, but are in a sum. It must not block.
 	Summed func(n int64)
 
 	mu      sync.Mutex
@@ -65,9 +65,9 @@ func (t *Collector) Note(s Incident) (first bool) {
 	return first
 }
 
-// Flush writes what was seen since the last time. What cannot be written is
-// kept, and is tried again with what comes until then.
-// If the answer of the database got lost, what it has written is written twice.
+// Flush writes what was seen since the last time. If the write fails, the
+// incidents stay for the next Flush. If only the answer of the database is lost, they are
+// recorded twice.
 // It waits for a write that is under way, as far as ctx lets it.
 func (t *Collector) Flush(ctx context.Context) error {
 	t.mu.Lock()
@@ -137,8 +137,8 @@ func (t *Collector) Run(ctx context.Context) {
 	}
 }
 
-// Close writes what is left, when no more incidents come, within two
-// seconds. The IDs must still be there.
+// Close writes the rest, within two seconds. Call it after the last incident, while IDs
+// can still be made.
 func (t *Collector) Close(ctx context.Context) {
 	last, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

@@ -25,8 +25,8 @@ type Devices interface {
 	EndEverywhere(ctx context.Context, by audit.Actor) ([]session.Session, error)
 }
 
-// Logins are those of the user who is logged in that live, the newest first. The rows are
-// asked, and no cache: who looks for a stranger's login has to see every one.
+// Logins returns the living logins of the user who asks, the newest first. It reads the rows,
+// and no cache: a user who looks for a stranger's login has to see every one.
 func (s *Service) Logins(ctx context.Context, c *Client) ([]session.Login, error) {
 	_, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {
@@ -48,8 +48,9 @@ func (s *Service) LogoutDevice(ctx context.Context, c *Client, id idworker.ID) e
 	return err
 }
 
-// LogoutOthers ends all logins of the user who is logged in but the one that asks, and
-// returns how many lived until then, but for impersonations. It fails as [Service.LogoutDevice] of another does.
+// LogoutOthers ends all logins of the user who is logged in except the one that asks, and
+// returns how many it ended, without impersonations. It fails as [Service.LogoutDevice] does for
+// another login.
 func (s *Service) LogoutOthers(ctx context.Context, c *Client) (int, error) {
 	ended, err := s.Devices.EndOthers(ctx, c.By)
 	return s.left(ctx, c, "logout of the other devices", ended, err), err

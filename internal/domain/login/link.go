@@ -12,13 +12,14 @@ import (
 )
 
 // SetByLink sets the password of the user for whom a reset was started, by the text
-// of its token, and ends the login; it begins no login. It fails with
-// [account.ErrReset] for a token that cannot be used, or no longer;
-// [account.ErrDisabled] for a token that works after the account is enabled; an
-// [*invalid.Error] about the password, [account.ErrBusy], and a
-// [*ratelimit.LimitedError]: each attempt counts, also one with an invalid token,
-// because a valid one costs a hash. None of these errors changes anything, and a valid
-// token stays valid.
+// of its token, and ends the login; it begins no login. Its errors
+// change nothing, and a valid token stays valid:
+//   - [account.ErrReset]: the token is not valid, or not any more
+//   - [account.ErrDisabled]: the account is disabled; the token works when it is enabled
+//   - an [*invalid.Error] about the password
+//   - [account.ErrBusy]
+//   - a [*ratelimit.LimitedError]: each attempt counts, also one with an invalid token,
+//     because a valid one costs a hash
 func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p account.Password) error {
 	var user account.User
 	err := s.fromSource(ctx, c, s.Sources.Reset, func() error {
@@ -37,8 +38,8 @@ func (s *Service) SetByLink(ctx context.Context, c *Client, token string, p acco
 // spend sets the password of the user to whom the reset of t belongs. If the reset is
 // known, an [*account.RefusedError] names that user and who started it, for the record.
 func (s *Service) spend(ctx context.Context, c *Client, t account.ResetToken, p account.Password) (account.User, error) {
-	// The token first: a client without one does not learn whose name a password
-	// contains, and costs no hash.
+	// The token comes first. Without a valid one a client must not learn the username from
+	// the check of the password, nor make the server hash.
 	user, issuer, err := s.Links.ByReset(ctx, t.Hash(), s.Now())
 	if err != nil {
 		return account.User{}, fmt.Errorf("login: reset: %w", unanswered(ctx, err))

@@ -31,11 +31,11 @@ func (s *Service) Reauthenticate(ctx context.Context, c *Client, p account.Passw
 	})
 }
 
-// ChangePassword replaces the password of the user who is logged in, who has to know
-// the old one, and to show the second factor if there is one, and ends the login. It
-// fails as [Service.Reauthenticate] does, and with an [*invalid.Error] about
-// the new one, which is checked before the code, so that a correction does not need
-// another code; that error wraps [secondfactor.ErrUnchecked] as well.
+// ChangePassword replaces the password of the user who is logged in, and ends the login.
+// The user must know the old password and, if there is one, show the second factor. It
+// fails as [Service.Reauthenticate] does, and with an [*invalid.Error] about the new
+// password. That is checked before the code, so that a corrected one needs no new code;
+// the error wraps [secondfactor.ErrUnchecked] as well.
 func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next account.Password, code secondfactor.Code) error {
 	return s.prove(ctx, c, &changingPassword, given, func(by account.Asker, user *account.User) error {
 		if err := s.Accounts.VerifyPassword(ctx, by, *user, given); err != nil {
@@ -68,8 +68,8 @@ func (s *Service) ChangePassword(ctx context.Context, c *Client, given, next acc
 	})
 }
 
-// afterProof returns err, which came after the password was right. It counts as a guess
-// only if the account has changed since the check. Otherwise it is an error that does
+// afterProof returns err, which came after the password was right. Only if the
+// account changed meanwhile does it count as a guess. Otherwise it is an error that does
 // not show a client that a password is wrong.
 func afterProof(what string, err error) error {
 	switch {

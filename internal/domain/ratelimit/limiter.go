@@ -10,8 +10,8 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/limit"
 )
 
-// A Limiter bounds what clients may try before they have proved who they are. Set the
-// fields once, before use.
+// A Limiter bounds what clients may do, most of it before they have proved who they are. Set
+// the fields once, before use.
 type Limiter struct {
 	Store Store
 	// Limits returns the rules in force. It is called at each attempt; what it returns is

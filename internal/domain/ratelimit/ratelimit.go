@@ -86,17 +86,17 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("ratelimit: %s: more than %d at once", e.Policy, e.Most)
 }
 
-// Exports is how often a user may have the own data. It is no limit of the policy: it guards
+// Exports is how often a user may have the own data: see login.Service.Export. It is no limit of the policy: it guards
 // the database, and the record counts it.
 func Exports() limit.Rule { return limit.Rule{Count: 5, Per: time.Hour} }
 
 // A LimitedError says that an attempt was not made. It is the same whether or
 // not there is such an account.
 type LimitedError struct {
-	Policy string        // which limit, by the name that clients see
+	Policy string        // which limit, by the name that clients see: login_place of the policy is login there
 	Rule   limit.Rule    // what it allows
-	Retry  time.Duration // after that, as many more as were asked for
-	Reset  time.Duration // after that, all of them
+	Retry  time.Duration // until the same number of attempts is allowed
+	Reset  time.Duration // until all are allowed again
 }
 
 // Error names the limit, and no account.

@@ -54,7 +54,7 @@ func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (
 		c.Next.Overrides = policy.FromOverrides(*to.Overrides)
 	}
 	if to.Limits != nil {
-		// Some of those that cannot be read are not enough: what is left would be guessed.
+		// If the stored limits cannot be read, the change must name all: none is guessed.
 		limits, wrong := limit.FromDoc(to.Limits)
 		if len(wrong) == 0 || now.LimitsErr == nil {
 			c.Next.Limits, c.Next.LimitsErr = limits, nil
@@ -72,8 +72,8 @@ func changeOf(how client.PolicyHow) operator.PolicyChange {
 	return operator.PolicyChange{Version: how.Version, Note: how.Note, DryRun: how.DryRun, Confirmed: how.Confirm}
 }
 
-// changed is a change as a server answers it. The effect is there too if it was not
-// confirmed.
+// changed converts a result to the document that the API returns. The effect is also set
+// when a confirmation is missing.
 func changed(p policy.Policy, e policy.Effect, err error) (wire.PolicyChanged, error) {
 	effect := render.Effect(&e)
 	return wire.PolicyChanged{Policy: render.Policy(&p), Effect: &effect}, err

@@ -36,7 +36,7 @@ func (s *server) quota(c *gin.Context, tokens int) error {
 	return s.Quota.Introspect(c.Request.Context(), caller, tokens)
 }
 
-// quotaOfOne is quota for the routes of which each request is about one token.
+// quotaOfOne is quota for the routes of which each request counts as one token.
 func (s *server) quotaOfOne(c *gin.Context) error {
 	err := s.quota(c, 1)
 	if err != nil {

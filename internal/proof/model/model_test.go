@@ -87,7 +87,7 @@ func named(t *testing.T, name string) World {
 }
 
 // Each rule that is taken out breaks the promise that it is for.
-func TestEachRuleIsNeeded(t *testing.T) {
+func TestEachRuleOfTheModelIsNeeded(t *testing.T) {
 	seen := map[string]bool{superfluous: true}
 	for _, n := range needs {
 		seen[n.rule] = true

@@ -48,8 +48,8 @@ func (t *tiers) close() {
 	t.common.Close()
 }
 
-// stack puts the tiers together: the read slots nearest to the rows, memory nearest
-// to the request. Without Redis that tier is absent; with no room for entries
+// stack puts the tiers together, from the request to the rows: Publisher (the streams of
+// services), memory, Redis, WriteBehind, ReadSlots, FreshPolicy, the rows. Without Redis that tier is absent; with no room for entries
 // nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics, collector *audit.Collector) (*tiers, error) {

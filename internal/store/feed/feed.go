@@ -48,7 +48,7 @@ type Options struct {
 	Bound time.Duration
 	// Now is the clock. nil means time.Now.
 	Now func() time.Time
-	// Log gets a line when polls fail for so long that they are not relied on.
+	// Log gets a line when polls have failed for longer than Bound.
 	Log *slog.Logger
 	// Lost, if set, is called when the database may have lost commits. It must not wait.
 	Lost func()

@@ -1,6 +1,7 @@
 // Package layer has what stands between a request and the rows, in front of the next
-// [session.Store] or [session.Rows]: [Publisher], [WriteBehind], [ReadSlots] and
-// [FreshPolicy], from the one nearest to the request to the one nearest to the rows.
+// [session.Store] or [session.Rows]: [WriteBehind], [ReadSlots] and [FreshPolicy], from the one
+// nearest to the request to the one nearest to the rows. [ServiceKeys] reads keys through the
+// same slots.
 package layer
 
 import (

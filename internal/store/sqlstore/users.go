@@ -97,7 +97,7 @@ func (u *Users) create(db *gorm.DB, user account.User) error {
 	if !errors.Is(err, gorm.ErrDuplicatedKey) {
 		return err
 	}
-	var ids []int64 // the ID may be the double, and the name free
+	var ids []int64 // the duplicate key may be the ID, and not the name
 	if found := db.Raw("SELECT id FROM users WHERE username = ?", user.Username).Scan(&ids); found.Error == nil && len(ids) > 0 {
 		return account.ErrExists
 	}
@@ -126,7 +126,7 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 	return nil
 }
 
-// FirstHash gives u, who is a user without a hash, the one that it has, as one that was imported, with
+// FirstHash stores the hash of user, marked as imported, for a user without a hash, with
 // the event in the same transaction. It returns [account.ErrExists], and changes nothing, if
 // the row is not that of an enabled user without a hash whose password has that version.
 func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event) error {
@@ -152,8 +152,7 @@ func (u *Users) ChangePassword(ctx context.Context, id idworker.ID, version int6
 	return u.setPassword(ctx, id, version, hash)
 }
 
-// ResetPassword is ChangePassword by another actor than the user, with the event
-// of it in the same transaction.
+// ResetPassword is ChangePassword with an event in the same transaction.
 func (u *Users) ResetPassword(ctx context.Context, id idworker.ID, version int64, hash account.PHC, e audit.Event) ([]session.Session, error) {
 	return u.setPassword(ctx, id, version, hash, e)
 }
