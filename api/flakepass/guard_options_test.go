@@ -194,8 +194,8 @@ func TestAnswersSayHowMuchTimeIsLeft(t *testing.T) {
 
 // roomy is a context of a server with room for who sent the request.
 type roomy struct {
-	context.Context
-	room flakepass.Room
+	context.Context //nolint:containedctx // it is one
+	room            flakepass.Room
 }
 
 func (r *roomy) Value(key any) any {
