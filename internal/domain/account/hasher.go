@@ -65,8 +65,8 @@ func newDecoy(p Params) PHC {
 
 // Hash hashes p with a new salt. It returns [ErrBusy] at once if the queue has no place
 // for by, when another network takes its place, and after 5 s in the queue. If ctx ends in
-// the queue, it returns ErrBusy together with the error of ctx. It does not ask whether p is a good password; [CheckPassword] does. A
-// hash that has begun is not interrupted.
+// the queue, it returns ErrBusy together with the error of ctx. It does not ask whether p is
+// a good password; [CheckPassword] does. A hash that has begun is not interrupted.
 func (h *Hasher) Hash(ctx context.Context, by Asker, p Password) (PHC, error) {
 	var phc string
 	err := h.run(ctx, by, h.params.MemoryKiB, func() (err error) {

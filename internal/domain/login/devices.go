@@ -49,7 +49,7 @@ func (s *Service) LogoutDevice(ctx context.Context, c *Client, id idworker.ID) e
 }
 
 // LogoutOthers ends all logins of the user who is logged in except the one that asks, and
-// returns how many it ended, without impersonations. It fails as [Service.LogoutDevice] does for
+// returns how many of them lived, without impersonations. It fails as [Service.LogoutDevice] does for
 // another login.
 func (s *Service) LogoutOthers(ctx context.Context, c *Client) (int, error) {
 	ended, err := s.Devices.EndOthers(ctx, c.By)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -151,14 +150,10 @@ func (s *server) changeUser(c *gin.Context) error {
 		change.Role = &role
 	}
 	p, _, err := s.People.Users.Change(c.Request.Context(), s.operator(c), id, change)
-	switch {
-	case errors.Is(err, session.ErrUnpublished):
-		s.pending(c)
-	case err != nil:
-		return gone(err)
-	default:
-		c.JSON(http.StatusOK, render.Person(&p))
+	if err != nil {
+		return s.ended(c, err)
 	}
+	c.JSON(http.StatusOK, render.Person(&p))
 	return nil
 }
 

@@ -10,14 +10,6 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 )
 
-// A sink takes answers without keeping them. Like net/http, it has a new map of headers
-// for each.
-type sink struct{ header http.Header }
-
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) Write(b []byte) (int, error) { return len(b), nil }
-func (s *sink) WriteHeader(int)             {}
-
 // TestHotRoutesAllocateLittle: what a request allocates is collected again while others
 // wait. The counts are those of all code between the server of net/http and the verifier,
 // with the map of headers, and with the race detector, which makes two or three more.
@@ -41,10 +33,10 @@ func TestHotRoutesAllocateLittle(t *testing.T) {
 		if h.ServeHTTP(answer, r.Clone(t.Context())); answer.Code != c.status {
 			t.Fatalf("%s: %d, want %d", c.path, answer.Code, c.status)
 		}
-		w := &sink{}
+		w := &discard{}
 		if n := testing.AllocsPerRun(200, func() {
 			delete(r.Header, "X-Request-Id")
-			w.header = http.Header{}
+			w.h = http.Header{} // as net/http makes one for each request
 			h.ServeHTTP(w, r)
 		}); n > c.most {
 			t.Errorf("%s, %d: %v allocations, want at most %v", c.path, c.status, n, c.most)

@@ -11,7 +11,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// ended answers for a login that was ended.
+// ended answers for what has ended logins, and has no document to answer with.
 func (s *server) ended(c *gin.Context, err error) error {
 	switch {
 	case errors.Is(err, session.ErrUnpublished):

@@ -49,8 +49,8 @@ func (t *tiers) close() {
 }
 
 // stack puts the tiers together, from the request to the rows: Publisher (the streams of
-// services), memory, Redis, WriteBehind, ReadSlots, FreshPolicy, the rows. Without Redis that tier is absent; with no room for entries
-// nothing is cached at all.
+// services), memory, Redis, WriteBehind, ReadSlots, FreshPolicy, the rows. Without Redis
+// that tier is absent; with no room for entries nothing is cached at all.
 func stack(ctx context.Context, cfg config.Config, db *sqlstore.DB, kept *sqlstore.Sessions, rule *policy.Live,
 	log *slog.Logger, metrics *telemetry.Metrics, collector *audit.Collector) (*tiers, error) {
 	t := &tiers{repair: session.NewRepair()}

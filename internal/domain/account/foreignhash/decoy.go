@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Decoy returns a random hash in that [Hash.Format], as it is stored, that belongs to no password. Comparing with it
-// costs what comparing with any hash of the format does. It fails with [ErrUnknown] for a
+// Decoy returns a random hash in that [Hash.Format], as it is stored, that belongs to no
+// password. Comparing with it costs what comparing with any hash of the format does. It fails with [ErrUnknown] for a
 // text that is no Format.
 func Decoy(of string) (string, error) {
 	text := ""
