@@ -392,7 +392,8 @@ type unnoted struct{}
 func (unnoted) Note(audit.Incident) bool { return true }
 
 // TestManyIssuesMakeOneUser: of many that ask at once on three instances one makes the user, and
-// nobody is refused, also if some of them name the user and others do not.
+// nobody is refused, also if some of them name the user and others do not. On a busy machine the
+// lock of the row may not be free in time: that is no answer, and the issuer asks again.
 func TestManyIssuesMakeOneUser(t *testing.T) {
 	onEach(t, func(t *testing.T, world *world) {
 		w := world.service(t, "billing")
@@ -407,26 +408,32 @@ func TestManyIssuesMakeOneUser(t *testing.T) {
 		}
 		for _, id := range []string{"crm-1", "crm-2"} {
 			var mu sync.Mutex
-			users, made := map[flakepass.ID]bool{}, 0
-			atOnce(24, func(i int) {
+			users, made, unsure := map[flakepass.ID]bool{}, 0, false
+			atOnce(9, func(i int) {
 				in := login.Issue{ExternalID: id, Create: true, Method: "sms"}
 				if i%2 == 0 {
 					in.Username = "the-user-of-" + id
 				}
+				late := false
 				client := *by
 				got, err := services[i%3].Issue(ctx, &client, in)
+				for tooLate(err) && t.Context().Err() == nil {
+					late, client = true, *by
+					got, err = services[i%3].Issue(ctx, &client, in)
+				}
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				mu.Lock()
 				defer mu.Unlock()
+				unsure = unsure || late // what came too late may have made the user
 				users[got.Identity.UserID] = true
 				if got.Created {
 					made++
 				}
 			})
-			if len(users) != 1 || made != 1 {
+			if len(users) != 1 || made > 1 || made == 0 && !unsure {
 				t.Errorf("%s: %d users, made %d times", id, len(users), made)
 			}
 			if n := number64(t, w.SQL(), "SELECT COUNT(*) FROM users WHERE external_id = '"+id+"'"); n != 1 {

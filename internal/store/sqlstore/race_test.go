@@ -153,7 +153,7 @@ func TestPasswordChangesOnceForEachVersion(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")
 		var won atomic.Int32
-		atOnce(16, func(i int) {
+		atOnce(9, func(i int) {
 			_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$second"))
 			switch {
 			case err == nil:

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -202,10 +203,16 @@ func TestSessionsLiveSideBySide(t *testing.T) {
 func TestLimitHoldsInARace(t *testing.T) {
 	onSlots(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")
-		var begun [24]session.Begun
+		var begun [12]session.Begun
+		var unsure atomic.Int64
 		atOnce(len(begun), func(i int) {
-			var err error
-			if begun[i], err = w.login(t.Context(), w.opening(user)); err != nil {
+			err := context.DeadlineExceeded
+			for tooLate(err) && t.Context().Err() == nil { // on a busy machine
+				if begun[i], err = w.login(t.Context(), w.opening(user)); tooLate(err) {
+					unsure.Add(1) // it may be committed all the same
+				}
+			}
+			if err != nil {
 				t.Errorf("login %d: %v", i, err)
 			}
 		})
@@ -219,7 +226,7 @@ func TestLimitHoldsInARace(t *testing.T) {
 			got, err := w.sessions.Get(t.Context(), b.Session.ID)
 			switch {
 			case errors.Is(err, session.ErrNotFound), err == nil && got.Ended == session.Replaced:
-				if !told[b.Session.ID] {
+				if !told[b.Session.ID] && unsure.Add(-1) < 0 {
 					t.Errorf("%v has ended, and no login says so", b.Session.ID)
 				}
 			case err != nil || !got.Alive() || slots[got.Slot]:
