@@ -128,6 +128,8 @@ func promises() []Mutant {
 			"return s.poller.poll(conn, &s.DB.d, s.Instance)", "return s.poller.look(conn, s.Instance)", cluster, "^TestGroupWithOnePrimary$/^a_store_on_a_primary"),
 		rule("the answer of a server that was replaced counts", store+"/mysqlconn.go",
 			"err == nil && c.replaced(ctx)", "err == nil && c.replaced(ctx) && false", store, "^TestServerThatIsNotThatOfTheLastPoll"),
+		rule("the answer of a prepared check counts, also of a server that was replaced", store+"/mysqlconn.go",
+			"return s.on.answer(ctx, rows, err)", "return rows, err", store, "^TestServerThatIsNotThatOfTheLastPoll"),
 		rule("a list is answered by a server that was replaced", store+"/polls.go",
 			"if db.Several() && !db.galera() {", "if db.Several() && db.galera() {", cluster, "^TestGroupWithOnePrimary$/^a_list_of"),
 		rule("a login has the device of another one", store+"/rows.go",

@@ -24,7 +24,7 @@ func slots() []Mutant {
 			"internal/store/redisstore", "^TestDecodeIsTheInverse"),
 		slot("everybody asks for further slots", store+"/slots.go", "if db.further.Load() {\n\t\treturn []string{", "if db != nil {\n\t\treturn []string{", store, "^TestOneSessionAUser.*/^SQLite$"),
 		slot("polls leave further slots out", store+"/news.go", "if s.DB.further.Load() { // the rules", "if s.DB == nil { // the rules", store, "^TestSessionsLiveSideBySide$/^SQLite$"),
-		slot("an instance that has not heard of slots finds none", store+"/sessions.go", "!asked && db.further.Load()", "!asked && db == nil", store, "^TestSlotsAreUsed.*/^SQLite$"),
+		slot("an instance that has not heard of slots finds none", store+"/sessions.go", "!query.further && db.further.Load()", "!query.further && db == nil", store, "^TestSlotsAreUsed.*/^SQLite$"),
 		slot("an instance that has not heard of slots drops uses", store+"/touch.go", "\tif len(asked) != len(s.DB.tables()) {", "\tif s.DB == nil {", store, "^TestSlotsAreUsed.*/^SQLite$"),
 		slot("a change of an account ends slot 0 alone", store+"/accounts.go", "err != nil || row.Slots == 0 {\n\t\treturn ended, nil, err", "err != nil || row.Slots >= 0 {\n\t\treturn ended, nil, err",
 			store, "^TestWhatEndsAUser.*/another_password/^SQLite$"),

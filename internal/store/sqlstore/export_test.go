@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"strconv"
 	"time"
 
@@ -119,3 +120,38 @@ func SeveralOf(variables map[string]string) bool { return server(variables).seve
 
 // SetDecides says on which server the last poll was.
 func (db *DB) SetDecides(server string) { db.from.decides.Store(&server) }
+
+// Check is the statement that a check asks first.
+func (db *DB) Check() string { return db.lookup(byToken).text }
+
+// BareScan reads a row of Check.
+func BareScan(rows *sql.Rows) error {
+	var (
+		n                                     [9]int64
+		name, role                            string
+		hash                                  []byte
+		act, disabled, token, seen, ended     sql.NullInt64
+		endedHash, key                        []byte
+		device, auth, at                      sql.NullInt64
+		reason, class, deviceName, authMethod sql.NullString
+		readOnly                              bool
+	)
+	return rows.Scan(&n[0], &n[1], &n[2], &act, &name, &role, &n[3], &disabled, &token, &hash, &seen, &n[4], &n[5], &ended, &endedHash, &reason,
+		&device, &class, &deviceName, &key, &auth, &authMethod, &at, &n[6], &n[7], &n[8], new(int64), &readOnly)
+}
+
+// Prepared is the prepared statement of a check; nil before the first check.
+func (db *DB) Prepared() *sql.Stmt { return db.lookup(byToken).prepared.Load() }
+
+// QueryLookup asks a lookup of a pool.
+func QueryLookup(ctx context.Context, pool *sql.DB) (*sql.Rows, error) {
+	return (&lookup{text: "SELECT 1"}).query(ctx, pool, nil)
+}
+
+// CheckUnprepared asks what a check asks, through GORM.
+func (db *DB) CheckUnprepared(ctx context.Context, id idworker.ID) error {
+	return db.gorm.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
+		_, _, err := db.findLogin(tx, id)
+		return err
+	})
+}

@@ -41,4 +41,8 @@ func TestWhatAChangeMaySaveIsNotCertain(t *testing.T) {
 }
 
 // SetReadOnly makes every read say that of its server.
-func (db *DB) SetReadOnly(says string) { db.d.readOnly = says }
+func (db *DB) SetReadOnly(says string) {
+	db.d.readOnly = says
+	db.lookups = [2][2]lookup{}
+	db.prepareLookups()
+}

@@ -57,6 +57,11 @@ func (c *mysqlConn) ExecContext(ctx context.Context, query string, args []driver
 // replaced is none: database/sql asks again on another connection, if it may.
 func (c *mysqlConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.statements.QueryContext(ctx, query, args)
+	return c.answer(ctx, rows, err)
+}
+
+// answer is what a question has brought, unless another server has replaced this one.
+func (c *mysqlConn) answer(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
 	c.look(err)
 	if err == nil && c.replaced(ctx) {
 		return nil, errors.Join(driver.ErrBadConn, rows.Close())
@@ -99,6 +104,49 @@ func (c *mysqlConn) ResetSession(ctx context.Context) error {
 		return driver.ErrBadConn
 	}
 	return c.pooled.ResetSession(ctx)
+}
+
+// PrepareContext prepares a statement on the connection. What it answers is looked at as that
+// of a statement that is not prepared.
+func (c *mysqlConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
+	s, err := c.statements.PrepareContext(ctx, query)
+	c.look(err)
+	if err != nil {
+		return nil, err
+	}
+	run, ok := s.(bound)
+	if !ok {
+		return nil, errors.Join(errors.New("a statement that is not one of go-sql-driver"), s.Close())
+	}
+	return mysqlStmt{s, run, c}, nil
+}
+
+// bound is what database/sql asks of a statement of go-sql-driver, beside [driver.Stmt].
+type bound interface {
+	driver.StmtExecContext
+	driver.StmtQueryContext
+	driver.NamedValueChecker
+}
+
+// A mysqlStmt is a statement that is prepared on a [mysqlConn].
+type mysqlStmt struct {
+	driver.Stmt
+	bound
+
+	on *mysqlConn
+}
+
+// ExecContext runs the statement as that of the connection does.
+func (s mysqlStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	result, err := s.bound.ExecContext(ctx, args)
+	s.on.look(err)
+	return result, err
+}
+
+// QueryContext asks as that of the connection does.
+func (s mysqlStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (driver.Rows, error) {
+	rows, err := s.bound.QueryContext(ctx, args)
+	return s.on.answer(ctx, rows, err)
 }
 
 // BeginTx begins a transaction that has the deadline of ctx.

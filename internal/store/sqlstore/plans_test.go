@@ -43,8 +43,8 @@ func goByIndexes(t *testing.T, w *world) {
 		by   string // the index that its first UPDATE goes by, or its first SELECT
 		do   func() error
 	}{
-		{"Get the living", "users_token_id", func() error { _, err := w.sessions.Get(t.Context(), user); return err }},
-		{"Get the ended", "users_ended_token_id", func() error { _, err := w.sessions.Get(t.Context(), user-1<<22); return err }},
+		{"Get the living", "users_token_id", func() error { return w.CheckUnprepared(t.Context(), user) }},
+		{"Get the ended", "users_ended_token_id", func() error { return w.CheckUnprepared(t.Context(), user-1<<22) }},
 		{"Begin again", "PRIMARY", func() error { _, err := w.login(t.Context(), w.opening(user)); return err }},
 		{"Begin", "PRIMARY", func() error { _, err := w.login(t.Context(), w.opening(user-1<<22)); return err }},
 		{"End", "PRIMARY", func() error {

@@ -75,9 +75,9 @@ func (s *Sessions) loginOf(ctx context.Context, id idworker.ID, with func(read f
 
 // findLogin finds the row that has a login, or that had it last; then it has ended.
 func (db *DB) findLogin(on *gorm.DB, id idworker.ID) (row tokenRow, ended bool, err error) {
-	row, err = db.findToken(on, "token_id", id)
+	row, err = db.findToken(on, byToken, id)
 	if errors.Is(err, session.ErrNotFound) {
-		row, err = db.findToken(on, "ended_token_id", id)
+		row, err = db.findToken(on, byEnded, id)
 		return row, true, err
 	}
 	return row, false, err
@@ -88,16 +88,10 @@ func (r *tokenRow) basis() session.Basis {
 }
 
 // findToken reads the row that has that ID in that column, as find does.
-func (db *DB) findToken(on *gorm.DB, column string, id idworker.ID) (tokenRow, error) {
-	asked := db.further.Load()
-	query, args := db.beside(usersTable, "", "LEFT JOIN", column+" = ?"), []any{int64(id)}
-	if asked {
-		query = db.beside(usersTable, heldBeside("users.id"), "LEFT JOIN", column+" = ?") + " UNION ALL " +
-			db.beside(slotsTable, heldBeside("user_slots.user_id"), "JOIN", column+" = ?")
-		args = append(args, int64(id))
-	}
-	row, err := db.found(on, query, args...)
-	if errors.Is(err, session.ErrNotFound) && !asked && db.further.Load() {
+func (db *DB) findToken(on *gorm.DB, column int, id idworker.ID) (tokenRow, error) {
+	query := db.lookup(column)
+	row, err := db.found(query.rows(on, id))
+	if errors.Is(err, session.ErrNotFound) && !query.further && db.further.Load() {
 		return db.findToken(on, column, id) // there may be further slots
 	}
 	return row, err
@@ -107,7 +101,9 @@ func (db *DB) findToken(on *gorm.DB, column string, id idworker.ID) (tokenRow, e
 // version of the policy and the clock. It fails if the server takes no writes: it may have
 // been the primary once, and then even "there is no such row" is no answer.
 func (db *DB) find(on *gorm.DB, user idworker.ID) (tokenRow, error) {
-	return db.found(on, db.beside(usersTable, ", deleted_at, deletion_asked_at, COALESCE(deletion_asked_login, 0) AS deletion_asked_login, password_hash <> '' AS has_password", "LEFT JOIN", "id = ?"), int64(user))
+	var rows []tokenRow
+	err := on.Raw(db.beside(usersTable, ", deleted_at, deletion_asked_at, COALESCE(deletion_asked_login, 0) AS deletion_asked_login, password_hash <> '' AS has_password", "LEFT JOIN", "id = ?"), int64(user)).Scan(&rows).Error
+	return db.found(rows, err)
 }
 
 // beside is the query for the rows of a table, each beside what holds for all, and also.
@@ -122,10 +118,10 @@ func heldBeside(user string) string {
 		"(SELECT COUNT(f.token_id) FROM user_slots f WHERE f.user_id = " + user + " AND f.token_seen_at > 0) AS held"
 }
 
-// found reads the one row that there is. The query has a row also if there is none.
-func (db *DB) found(on *gorm.DB, query string, args ...any) (tokenRow, error) {
-	var rows []tokenRow
-	switch err := on.Raw(query, args...).Scan(&rows).Error; {
+// found is the one of the rows of a query that is of a user. The query has a row also if there
+// is no user.
+func (db *DB) found(rows []tokenRow, err error) (tokenRow, error) {
+	switch {
 	case err != nil:
 		return tokenRow{}, err
 	case len(rows) == 0:

@@ -54,6 +54,7 @@ type DB struct {
 	further atomic.Bool   // a policy has allowed further slots: see tables
 	late    time.Duration // what a change may take before it is stamped anew
 	from    *connector    // of a MySQL; nil for SQLite
+	lookups [2][2]lookup  // by the column, and whether there may be further slots
 	// conns is the most connections there are, in use or idle.
 	conns int
 
@@ -116,6 +117,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if from != nil && from.server.Load().mariaDB() {
 		db.d.shareNow = mariaDBShareNow
 	}
+	db.prepareLookups()
 	return db, nil
 }
 
