@@ -9,6 +9,7 @@ VULNDB       ?=
 LIN          ?= 60s
 SCALE        ?= 1000000,10000000
 IMPORT       ?= 1000000
+INSTANCES    ?= 1,4,16,64
 CHAOS        ?= .
 CAMPAIGN     ?= 20m
 CLUSTERS     ?= galera,galera-one,group,semisync
@@ -178,6 +179,10 @@ scale: servers ## build 1 and then 10 million users in a MySQL of its own and me
 	FLAKEPASS_SCALE_USERS=$(SCALE) $(WITHSERVERS) -only mysql -durable -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScale$$' -timeout 2h ./internal/proof/scale
 
+scale-instances: servers ## let 1, 4, 16 and 64 instances poll one MySQL, and measure (docs/performance.md); INSTANCES=n,n chooses
+	FLAKEPASS_SCALE_INSTANCES=$(INSTANCES) $(WITHSERVERS) -only mysql -durable -- \
+		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestScaleOfInstances$$' -timeout 30m ./internal/proof/scale
+
 scale-import: servers ## import a million users into a MySQL of its own (docs/performance.md); IMPORT=n chooses
 	FLAKEPASS_SCALE_IMPORT=$(IMPORT) $(WITHSERVERS) -only mysql -durable -- \
 		$(GO) test -tags $(TAGS) -v -count 1 -run '^TestImportIsFlatAndResumable$$' -timeout 2h ./internal/proof/scale
@@ -200,4 +205,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale scale-import fuzz stats install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale scale-import scale-instances fuzz stats install-servers clean servers

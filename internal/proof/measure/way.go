@@ -41,7 +41,7 @@ const (
 // POST /v1/login. The program counts what runs (go build -cover); its counters are
 // cleared before each request and read after it.
 func Ways(ctx context.Context, root, dir string) (me, login Way, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Minute)
 	defer cancel()
 	program, err := buildCounting(ctx, root, dir)
 	if err != nil {

@@ -56,7 +56,7 @@ func (d *deployment) polls(t testing.TB, logouts int, rate int) {
 	other := d.instance(t).sessions
 	most, start := 0, time.Now()
 	done := make(chan struct{})
-	go func() { defer close(done); d.logout(t, other, &ends, logouts, rate) }()
+	go func() { defer close(done); d.logout(t, other, &ends, logouts, rate, 0) }()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for going := true; going; {
@@ -88,9 +88,9 @@ func (d *deployment) polls(t testing.TB, logouts int, rate int) {
 	}
 }
 
-// logout ends logins at a steady rate, as far as the server keeps up, through
-// another instance: who polls does not wait for its connections.
-func (d *deployment) logout(t testing.TB, other *sqlstore.Sessions, w *stopwatch, n, rate int) {
+// logout ends n logins, those after the first from, at a steady rate, as far as the server keeps
+// up, through another instance: who polls does not wait for its connections.
+func (d *deployment) logout(t testing.TB, other *sqlstore.Sessions, w *stopwatch, n, rate, from int) {
 	who := make(chan int, n)
 	var all sync.WaitGroup
 	for range 32 {
@@ -108,7 +108,7 @@ func (d *deployment) logout(t testing.TB, other *sqlstore.Sessions, w *stopwatch
 	defer tick.Stop()
 	each := max(1, rate*int(step/time.Millisecond)/1000)
 	for k := range n {
-		who <- k*7_919%(d.n/10)*10 + 1 // living, and not of the sample
+		who <- (from+k)*7_919%(d.n/10)*10 + 1 // living, and not of the sample
 		if k%each == each-1 {
 			<-tick.C
 		}

@@ -112,6 +112,13 @@ func (w *stopwatch) lap(t testing.TB, do func() error) {
 	must(t, err)
 }
 
+// count is how many were noted.
+func (w *stopwatch) count() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.took)
+}
+
 // quantile is the time that a share q of all did not exceed.
 func (w *stopwatch) quantile(q float64) time.Duration {
 	w.mu.Lock()

@@ -17,12 +17,15 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 const sizes = "FLAKEPASS_SCALE_USERS"
 
 // TestNothingGrowsWithTheUsers: with 200,000 users, a poll reads what ended and
-// nothing else, the sweep clears what is stale and nothing else, and a global
-// floor ends every login with no question to the database.
+// nothing else, also beside those of other instances, the sweep clears what is stale and nothing
+// else, and a global floor ends every login with no question to the database.
 func TestNothingGrowsWithTheUsers(t *testing.T) {
 	r := &report{t: t}
 	r.size("200000")
 	d := build(t, 200_000, 0, false, r)
+	for _, n := range []int{1, 5} {
+		d.fleet(t, n, 2*time.Second, 0)
+	}
 	d.polls(t, 1_000, 1_000)
 	d.previews(t)
 	d.lists(t)
