@@ -1,6 +1,8 @@
 package scale
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -52,7 +54,9 @@ func (d *deployment) fleet(t testing.TB, n int, span time.Duration, rate int, fr
 	for range n {
 		var first sync.Once
 		f := d.follow(t, func(took time.Duration, _ int, err error) {
-			polls.note(took, err)
+			if !errors.Is(err, context.Canceled) { // the end of this measurement
+				polls.note(took, err)
+			}
 			first.Do(func() { began <- struct{}{} })
 		})
 		ctx, cancel := withStop(t, stop)
