@@ -1,49 +1,48 @@
 package bench
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"io"
+	"maps"
 	"net/http"
+	"os"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/redis/go-redis/v9"
-
-	"github.com/flakepass/flakepass/idworker"
 )
 
-// An instant and the two structs below it are what GET /v1/me answers with, so
-// that both sides spend the same on encoding JSON.
-type instant time.Time
-
-func (t instant) MarshalText() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(nil, "2006-01-02T15:04:05.000Z"), nil
-}
-
-type mySession struct {
-	ID            string  `json:"id"`
-	IssuedAt      instant `json:"issued_at"`
-	LastSeenAt    instant `json:"last_seen_at"`
-	ExpiresAt     instant `json:"expires_at"`
-	IdleExpiresAt instant `json:"idle_expires_at"`
-}
-
-type me struct {
-	Username string    `json:"username"`
-	Role     string    `json:"role"`
-	Session  mySession `json:"session"`
-}
-
-// serveBare is the least that gin can do for GET /v1/me: one route, no
-// middleware, no header beside gin's Content-Type, no look at the request, and
-// the plainest http.Server. The answer has the product's types and length.
+// serveBare is the least that gin can do for a route: one handler, no middleware, no
+// look at the request, on the plainest http.Server. It answers every request with the
+// status, the headers and the body of the answer in a file, which is one of the
+// product's: what is left between the two is what the product does for it.
 func serveBare(args []string) error {
+	path, file := args[1], args[2]
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	for _, own := range []string{"Date", "Content-Length"} { // net/http writes them for both
+		answer.Header.Del(own)
+	}
 	e := bareEngine()
-	e.GET("/v1/me", func(c *gin.Context) {
-		now := time.Now()
-		c.JSON(http.StatusOK, me{"person.000000", "user", mySession{
-			idworker.ID(1574318000000000000).String(), instant(now), instant(now), instant(now), instant(now),
-		}})
+	e.GET(path, func(c *gin.Context) {
+		maps.Copy(c.Writer.Header(), answer.Header)
+		c.Status(answer.StatusCode)
+		if len(body) > 0 {
+			_, _ = c.Writer.Write(body)
+		}
 	})
 	return http.ListenAndServe(args[0], e)
 }

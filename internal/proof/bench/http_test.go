@@ -1,9 +1,14 @@
 package bench
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,22 +23,72 @@ var httpRounds = testenv.Brief(5, 1)
 // BenchmarkHTTP compares servers that run as processes of their own.
 func BenchmarkHTTP(b *testing.B) {
 	program := buildFlakepass(b)
-	b.Run("me", func(b *testing.B) { benchmarkMe(b, program) })
+	b.Run("me", func(b *testing.B) { benchmarkWarm(b, program, "/v1/me") })
+	b.Run("verify", func(b *testing.B) { benchmarkWarm(b, program, "/v1/verify") })
 	b.Run("verify-redis", func(b *testing.B) { benchmarkVerifyRedis(b, program) })
 	b.Run("login", func(b *testing.B) { benchmarkLogin(b, program) })
 }
 
-// benchmarkMe compares GET /v1/me, for people whom memory knows, with the same
-// JSON from a handler that checks no token.
-func benchmarkMe(b *testing.B, program string) {
+// benchmarkWarm compares a route, for people whom memory knows, with a handler that
+// checks no token and writes the same answer.
+func benchmarkWarm(b *testing.B, program, path string) {
 	data := b.TempDir()
 	tokens, _ := seed(b, data)
-	ours, bare := startFlakepass(b, program, data), startSelf(b, "serve-bare", "/v1/me")
+	ours := startFlakepass(b, program, data)
+	token := firstLine(b, tokens)
+	answer := ask(b, ours, path, token)
+	bare := startSelf(b, "serve-bare", path, path, writeLines(b, []string{answer}))
+	if got := ask(b, bare, path, token); alike(got) != alike(answer) {
+		b.Fatalf("the bare handler answers\n%s\nand the product\n%s", got, answer)
+	}
 	with := newLoader(b)
 	c := compare(b, httpRounds,
-		func() sample { return with.run(b, ours, "/v1/me", tokens) },
-		func() sample { return with.run(b, bare, "/v1/me", tokens) })
+		func() sample { return with.run(b, ours, path, tokens) },
+		func() sample { return with.run(b, bare, path, tokens) })
 	reportHTTP(b, c, with.name, "bare gin")
+}
+
+// ask returns the whole answer to a GET, as it came.
+func ask(tb testing.TB, s *httpServer, path, token string) string {
+	tb.Helper()
+	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", s.addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	var raw bytes.Buffer
+	if err := roundTrip(conn, bufio.NewReader(io.TeeReader(conn, &raw)), s.addr, path, token); err != nil {
+		tb.Fatal(err)
+	}
+	return raw.String()
+}
+
+// changing are the headers whose values are others in each answer or each second.
+var changing = regexp.MustCompile(`(?m)^(Date|X-Request-Id|X-Auth-Expires-In|X-Auth-Idle-Expires-In): [^\r]*`)
+
+// alike is an answer with no more than the lengths of what changes.
+func alike(answer string) string {
+	return changing.ReplaceAllStringFunc(answer, func(line string) string {
+		name, value, _ := strings.Cut(line, ": ")
+		return name + ": " + strings.Repeat("?", len(value))
+	})
+}
+
+func TestAlikeSeesAllButWhatChanges(t *testing.T) {
+	const answer = "HTTP/1.1 200 OK\r\nX-Auth-Expires-In: 2591995\r\nX-Request-Id: 2gerp7a2gwf69\r\nX-Role: user\r\n\r\n{}"
+	for other, same := range map[string]bool{
+		strings.Replace(answer, "2591995", "2591994", 1):                  true,
+		strings.Replace(answer, "2gerp", "3aaaa", 1):                      true,
+		strings.Replace(answer, "2gerp", "2ger", 1):                       false,
+		strings.Replace(answer, "X-Request-Id: 2gerp7a2gwf69\r\n", "", 1): false,
+		strings.Replace(answer, "200 OK", "204 No Content", 1):            false,
+		strings.Replace(answer, "user", "root", 1):                        false,
+		answer + " ": false,
+	} {
+		if got := alike(other) == alike(answer); got != same {
+			t.Errorf("%q: got %v, want %v", other, got, same)
+		}
+	}
 }
 
 // benchmarkVerifyRedis compares GET /v1/verify, for tokens that the instance
@@ -86,12 +141,17 @@ func reportHTTP(b *testing.B, c contest, with, baseline string) {
 	b.Helper()
 	rate, bareRate := each(c.ours, sample.rate), each(c.base, sample.rate)
 	cost, bareCost := each(c.ours, sample.cost), each(c.base, sample.cost)
+	tail, bareTail := each(c.ours, sample.tail), each(c.base, sample.tail)
 	b.ReportMetric(rate.median, "ours-req/s")
 	b.ReportMetric(bareRate.median, "base-req/s")
 	b.ReportMetric(cost.median/1000, "ours-cpu-us")
 	b.ReportMetric(bareCost.median/1000, "base-cpu-us")
+	b.ReportMetric(tail.median/1e6, "ours-p99-ms")
+	b.ReportMetric(bareTail.median/1e6, "base-p99-ms")
 	report(b, c.faster(), "rate-ratio")
 	report(b, c.dearer(), "cpu-ratio")
-	b.Logf("%s, %d connections: flakepass %.0f/s and %.1f us of CPU each; %s %.0f/s and %.1f us; rate %s, CPU %s",
-		with, connections, rate.median, cost.median/1000, baseline, bareRate.median, bareCost.median/1000, c.faster(), c.dearer())
+	report(b, c.later(), "p99-ratio")
+	b.Logf("%s, %d connections: flakepass %.0f/s, %.1f us of CPU each, p99 %.2f ms; %s %.0f/s, %.1f us, %.2f ms; rate %s, CPU %s, p99 %s",
+		with, connections, rate.median, cost.median/1000, tail.median/1e6, baseline, bareRate.median, bareCost.median/1000, bareTail.median/1e6,
+		c.faster(), c.dearer(), c.later())
 }

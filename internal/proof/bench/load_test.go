@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -72,11 +73,7 @@ func (l loader) run(tb testing.TB, s *httpServer, path, tokens string) sample {
 // awaitCalm returns once a second has passed in which no request failed.
 func (l loader) awaitCalm(tb testing.TB, s *httpServer, path, tokens string) {
 	tb.Helper()
-	text, err := os.ReadFile(tokens)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	token, _, _ := strings.Cut(string(text), "\n")
+	token := firstLine(tb, tokens)
 	since := time.Now()
 	testenv.Eventually(tb, 30*time.Second, func() bool {
 		conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", s.addr)
@@ -91,6 +88,16 @@ func (l loader) awaitCalm(tb testing.TB, s *httpServer, path, tokens string) {
 	}, "a second without a failure")
 }
 
+func firstLine(tb testing.TB, file string) string {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return line
+}
+
 func (l loader) once(tb testing.TB, s *httpServer, path, tokens string) (got sample, failed int) {
 	tb.Helper()
 	args := l.args("http://"+s.addr+path, tokens)
@@ -101,11 +108,13 @@ func (l loader) once(tb testing.TB, s *httpServer, path, tokens string) (got sam
 	}
 	cpu := s.cpu(tb) - before
 	_, line, _ := bytes.Cut(out, []byte("BENCH "))
-	var requests, micros int
-	if _, err := fmt.Sscan(string(line), &requests, &micros, &failed); err != nil || requests == 0 {
+	var requests, micros, tail int
+	if _, err := fmt.Sscan(string(line), &requests, &micros, &failed, &tail); err != nil || requests == 0 {
 		tb.Fatalf("%s: not understood: %v\n%s", l.name, err, out)
 	}
-	return sample{ops: requests, wall: time.Duration(micros) * time.Microsecond, cpu: cpu}, failed
+	return sample{
+		ops: requests, wall: time.Duration(micros) * time.Microsecond, cpu: cpu, p99: time.Duration(tail) * time.Microsecond,
+	}, failed
 }
 
 // load is the loader in Go. It writes whole requests and reads answers without
@@ -123,10 +132,11 @@ func loadTo(w io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	var next, done, failed atomic.Int64
+	var next, failed atomic.Int64
 	var all sync.WaitGroup
+	var took [connections][]time.Duration
 	start := time.Now()
-	for range connections {
+	for i := range connections {
 		all.Go(func() {
 			var d net.Dialer
 			conn, err := d.DialContext(context.Background(), "tcp", host)
@@ -138,15 +148,22 @@ func loadTo(w io.Writer, args []string) error {
 			answers := bufio.NewReader(conn)
 			for time.Since(start) < long {
 				token := tokens[int(next.Add(1))%len(tokens)]
+				begun := time.Now()
 				if err := roundTrip(conn, answers, host, "/"+path, token); err != nil {
 					failed.Add(1)
 				}
-				done.Add(1)
+				took[i] = append(took[i], time.Since(begun))
 			}
 		})
 	}
 	all.Wait()
-	_, err = fmt.Fprintln(w, "BENCH", done.Load(), time.Since(start).Microseconds(), failed.Load())
+	wall, each := time.Since(start), slices.Concat(took[:]...)
+	slices.Sort(each)
+	var tail time.Duration
+	if len(each) > 0 {
+		tail = each[len(each)*99/100]
+	}
+	_, err = fmt.Fprintln(w, "BENCH", len(each), wall.Microseconds(), failed.Load(), tail.Microseconds())
 	return err
 }
 
@@ -186,12 +203,12 @@ func TestLoadSpreadsTheTokensAndCountsFailures(t *testing.T) {
 	if err := loadTo(&out, []string{s.URL + "/v1/me", writeLines(t, []string{"a", "b", "c"}), "50ms"}); err != nil {
 		t.Fatal(err)
 	}
-	var requests, micros, failed int
-	if _, err := fmt.Sscanf(out.String(), "BENCH %d %d %d\n", &requests, &micros, &failed); err != nil {
+	var requests, micros, failed, tail int
+	if _, err := fmt.Sscanf(out.String(), "BENCH %d %d %d %d\n", &requests, &micros, &failed, &tail); err != nil {
 		t.Fatalf("got %q: %v", &out, err)
 	}
 	a, b, c := seen["Bearer a"], seen["Bearer b"], seen["Bearer c"]
-	if requests < connections || requests != a+b+c || failed != b || max(a, b, c)-min(a, b, c) > 1 || micros < 50_000 {
+	if requests < connections || requests != a+b+c || failed != b || max(a, b, c)-min(a, b, c) > 1 || micros < 50_000 || tail <= 0 || tail > micros {
 		t.Errorf("got %q for %v", &out, seen)
 	}
 }

@@ -15,10 +15,12 @@ type sample struct {
 	ops  int
 	wall time.Duration
 	cpu  time.Duration // of the process that did it
+	p99  time.Duration // 99 of 100 operations took less; 0 where nobody looked
 }
 
 func (s sample) rate() float64 { return float64(s.ops) / s.wall.Seconds() }             // operations per second
 func (s sample) cost() float64 { return float64(s.cpu.Nanoseconds()) / float64(s.ops) } // CPU ns per operation
+func (s sample) tail() float64 { return float64(s.p99) }                                // ns
 
 // A contest is the samples of all rounds; the two of a round stand at the same
 // index.
@@ -86,6 +88,11 @@ func (c contest) faster() spread {
 	return c.ratio(func(o, p sample) float64 { return o.rate() / p.rate() })
 }
 
+// later is how many times longer 99 of 100 operations of ours take at most.
+func (c contest) later() spread {
+	return c.ratio(func(o, p sample) float64 { return o.tail() / p.tail() })
+}
+
 func report(b *testing.B, s spread, unit string) {
 	b.Helper()
 	b.ReportMetric(s.median, unit)
@@ -129,7 +136,8 @@ func ownCPU(tb testing.TB) time.Duration {
 
 func TestRatioIsTakenWithinRounds(t *testing.T) {
 	at := func(ms int) sample {
-		return sample{ops: 100, wall: time.Duration(ms) * time.Millisecond, cpu: time.Duration(2*ms) * time.Millisecond}
+		d := time.Duration(ms) * time.Millisecond
+		return sample{ops: 100, wall: d, cpu: 2 * d, p99: d}
 	}
 	// A neighbour that slows one round down by ten slows both of its halves.
 	c := contest{ours: []sample{at(10), at(100), at(20)}, base: []sample{at(20), at(200), at(30)}}
@@ -141,6 +149,9 @@ func TestRatioIsTakenWithinRounds(t *testing.T) {
 	}
 	if got, want := c.dearer().String(), "0.50 (0.50 to 0.67)"; got != want {
 		t.Errorf("dearer: got %s, want %s", got, want)
+	}
+	if got, want := c.later(), c.dearer(); got != want {
+		t.Errorf("later: got %s, want %s", got, want)
 	}
 	if got, want := spreadOf([]float64{4, 1, 3, 2}), (spread{2.5, 1, 4}); got != want {
 		t.Errorf("spread: got %v, want %v", got, want)
