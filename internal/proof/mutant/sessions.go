@@ -12,7 +12,7 @@ func sessions() []Mutant {
 	}
 	return []Mutant{
 		session("an answer's age counts from its arrival", "internal/store/memstore/sessions.go",
-			"\te := &entry{Session: s}\n", "\ts.AsOf = time.Now()\n\te := &entry{Session: s}\n", "internal/store/memstore", "^TestAliveIsBelievedByItsAsOf"),
+			"asOf: s.AsOf, hash", "asOf: time.Now(), hash", "internal/store/memstore", "^TestAliveIsBelievedByItsAsOf"),
 		session("no as-of", "internal/store/memstore/sessions.go",
 			"return age < t.life && !horizon", "return !horizon", "internal/store/memstore", "^TestStaleHorizon|^TestFreshHorizon"),
 		session("no horizon", "internal/store/memstore/sessions.go",

@@ -3,6 +3,8 @@ package memstore
 import (
 	"time"
 	"unsafe"
+
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // EntrySize is what a cached session takes, beside its texts and the cache's own node.
@@ -22,3 +24,9 @@ func (t *Sessions) Tombstones() int {
 
 // Keep is how long an end is remembered.
 func (t *Sessions) Keep() time.Duration { return t.tombstones.keep }
+
+// Remembered is what an entry of s gives back.
+func Remembered(s session.Session) (back session.Session) {
+	(&kinds{}).entry(s).session(s.ID, &back)
+	return back
+}

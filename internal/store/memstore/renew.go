@@ -9,23 +9,19 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 )
 
-const (
-	// renewals is how many answers are renewed ahead of time at once.
-	renewals = 16
-
-	// renewPause is how long an answer is not renewed again after one attempt.
-	renewPause = time.Second
-)
+// renewals is how many answers are renewed ahead of time at once.
+const renewals = 16
 
 // renewAhead asks anew for what is in use and past half of its life, while it
 // still answers: no caller waits for it, and when the database goes away, what was
 // in use has at least half of its life left.
 func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
-	if now.Sub(e.AsOf) < t.life/2 {
+	if now.Sub(e.asOf) < t.life/2 {
 		return
 	}
-	due := e.renew.Load()
-	if now.UnixMilli() < due || !e.renew.CompareAndSwap(due, now.Add(renewPause).UnixMilli()) {
+	// Once a second, also if that fails. 32 bits are enough until the year 2106.
+	last, second := e.renewed.Load(), uint32(now.Unix()) //nolint:gosec // no clock shows less than 0
+	if last >= second || !e.renewed.CompareAndSwap(last, second) {
 		return
 	}
 	select {
@@ -40,7 +36,7 @@ func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
 			return // it answers on, for as long as it may
 		}
 		t.cache.ComputeIfPresent(id, func(held *entry) (*entry, otter.ComputeOp) {
-			if held != e || (fresh.Alive() && !fresh.AsOf.After(e.AsOf)) {
+			if held != e || (fresh.kind.ended == "" && !fresh.asOf.After(e.asOf)) {
 				return held, otter.CancelOp
 			}
 			if seen := e.seen.Load(); seen > fresh.seen.Load() {

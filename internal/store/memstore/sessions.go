@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 
 // Options says how large the memory is and how long it is believed.
 type Options struct {
-	// Entries is how many sessions are remembered at most; about 400 bytes each.
+	// Entries is how many sessions are remembered at most; about 220 bytes each.
 	Entries int
 	// Bound is how old the knowledge may be that an alive answer relies on.
 	Bound time.Duration
@@ -50,6 +51,7 @@ type Sessions struct {
 	now        func() time.Time
 	doubt      atomic.Pointer[time.Time] // no alive answer as of then or before is believed
 	cache      *otter.Cache[idworker.ID, *entry]
+	kinds      kinds
 	loader     otter.Loader[idworker.ID, *entry]
 	ahead      chan struct{} // a token for each answer that is renewed ahead of time
 	tombstones tombstones
@@ -58,20 +60,65 @@ type Sessions struct {
 
 var _ session.Store = (*Sessions)(nil)
 
-// An entry is a session, and what its row says of its last use, which moves on
-// without the session being read anew.
+// An entry is a session without its ID, under which it is kept, and what its row says of its
+// last use, which moves on without the session being read anew. There may be a million: what
+// many have in common is in their kind. The order of the fields leaves no gaps.
 type entry struct {
-	session.Session
-	seen  atomic.Int64 // Unix milliseconds
-	used  atomic.Int64 // Unix milliseconds of the last use that was passed on
-	renew atomic.Int64 // Unix milliseconds before which it is not renewed
+	user     idworker.ID
+	username string
+	kind     *kind
+	asOf     time.Time    // whole: its age counts by both clocks
+	seen     atomic.Int64 // Unix milliseconds
+	used     atomic.Int64 // Unix milliseconds of the last use that was passed on
+	hash     session.Hash
+	slot     session.Slot
+	source   session.Source
+	before   bool
+	renewed  atomic.Uint32 // the Unix second of the last attempt to renew it
 }
 
-func newEntry(s session.Session) *entry {
-	e := &entry{Session: s}
-	e.Device = s.Device.WithoutName() // a name is for lists, and no list asks here
+// A kind is what most sessions have in common.
+type kind struct {
+	role    string
+	device  *session.Device
+	ended   session.Reason
+	act     idworker.ID
+	auth    *session.Auth
+	endedAt int64
+	horizon time.Time
+}
+
+// kinds are those that were seen. There are few, as there are of roles and of classes of devices;
+// a kind that is one session's alone is not among them.
+type kinds struct{ known sync.Map }
+
+func (k *kinds) entry(s session.Session) *entry {
+	// A name is for lists, and no list asks here.
+	is := kind{s.Role, s.Device.WithoutName(), s.Ended, s.Act, s.Auth, s.EndedAt, s.Horizon}
+	e := &entry{
+		user: s.UserID, username: s.Username, asOf: s.AsOf, hash: s.Hash, slot: s.Slot, source: s.Source, before: s.Before,
+	}
 	e.seen.Store(s.Seen.UnixMilli())
+	if (is != kind{role: is.role, device: is.device, ended: is.ended}) {
+		e.kind = &is
+		return e
+	}
+	held, ok := k.known.Load(is)
+	if !ok {
+		held, _ = k.known.LoadOrStore(is, &is)
+	}
+	e.kind, _ = held.(*kind) // nothing else is stored
 	return e
+}
+
+// session puts what e remembers of id into s.
+func (e *entry) session(id idworker.ID, s *session.Session) {
+	k := e.kind
+	*s = session.Session{
+		ID: id, UserID: e.user, Username: e.username, Role: k.role, Hash: e.hash, Before: e.before, Slot: e.slot,
+		Source: e.source, Act: k.act, Device: k.device, Auth: k.auth, Seen: time.UnixMilli(e.seen.Load()).UTC(),
+		Ended: k.ended, EndedAt: k.endedAt, AsOf: e.asOf, Horizon: k.horizon,
+	}
 }
 
 var errStale = errors.New("the answer took longer than it may be believed")
@@ -122,7 +169,7 @@ func (t *Sessions) ask(ctx context.Context, id idworker.ID) (*entry, error) {
 	if !s.Alive() {
 		t.tombstones.add(t.now(), s.End())
 	}
-	return newEntry(s), nil
+	return t.kinds.entry(s), nil
 }
 
 // Size is about how many sessions are remembered now. It waits for nothing, and
@@ -138,7 +185,7 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 	var s session.Session
 	if e, ok := t.cache.GetIfPresent(id); ok {
 		now := t.now()
-		if t.believe(e, now, &s) {
+		if t.believe(id, e, now, &s) {
 			if s.Source = session.FromMemory; !s.Horizon.IsZero() {
 				t.renewAhead(id, e, now) //nolint:contextcheck // nobody waits for it
 			}
@@ -153,7 +200,7 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 		if err != nil {
 			return session.Session{}, err
 		}
-		if t.believe(e, t.now(), &s) {
+		if t.believe(id, e, t.now(), &s) {
 			return s, nil
 		}
 		t.drop(id, e)
@@ -173,16 +220,16 @@ func (t *Sessions) drop(id idworker.ID, e *entry) {
 	})
 }
 
-// believe puts the session that e remembers into s, and reports whether e is young enough at
-// now, which was read after e was, to say so.
+// believe puts the session that e remembers of id into s, and reports whether e is young enough
+// at now, which was read after e was, to say so.
 // Every answer passes here: nothing is accepted whose end is known.
 //
 // An answer that this process got from the database itself is as good as its
 // as-of. Any other, or an older one, is alive if no end of it is known up to a
 // horizon that is young enough; its as-of may not be so old that the end has
 // been forgotten again.
-func (t *Sessions) believe(e *entry, now time.Time, s *session.Session) bool {
-	*s = e.Session
+func (t *Sessions) believe(id idworker.ID, e *entry, now time.Time, s *session.Session) bool {
+	e.session(id, s)
 	if !s.Alive() {
 		return true
 	}
@@ -202,7 +249,6 @@ func (t *Sessions) believe(e *entry, now time.Time, s *session.Session) bool {
 	if at, renamed := t.renames.Of(s.UserID); renamed && !t.after(s, at) {
 		return false // it may have the old name
 	}
-	s.Seen = time.UnixMilli(e.seen.Load()).UTC()
 	age := session.Age(now, s.AsOf)
 	if age < t.bound && (s.Source == session.FromDatabase || t.feed == nil) {
 		return true

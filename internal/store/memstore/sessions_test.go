@@ -4,6 +4,7 @@ package memstore_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -367,10 +368,70 @@ func TestHitAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestCachedSessionIsSmall: the pointer to its device made it 8 bytes larger, and the slot nothing. The
-// allocator has a size of 240 bytes, and the next one is 256.
+// TestCachedSessionIsSmall: the allocator has a size of 112 bytes, and the next one is 128.
 func TestCachedSessionIsSmall(t *testing.T) {
-	if memstore.EntrySize > 240 {
-		t.Errorf("a cached session takes %d bytes, want 240 at most", memstore.EntrySize)
+	if memstore.EntrySize > 112 {
+		t.Errorf("a cached session takes %d bytes, want 112 at most", memstore.EntrySize)
+	}
+}
+
+// An entry holds every field of a session, also those that are added later: each alone, and
+// all at once.
+func TestEntryHoldsEveryField(t *testing.T) {
+	check := func(name string, s session.Session) {
+		want := s
+		want.Device = s.Device.WithoutName()
+		if got := memstore.Remembered(s); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: remembered\n%+v, want\n%+v", name, got, want)
+		}
+	}
+	var all session.Session
+	zero := time.UnixMilli(0).UTC()
+	for i := range reflect.TypeFor[session.Session]().NumField() {
+		one := session.Session{Seen: zero}
+		fill(t, reflect.ValueOf(&one).Elem().Field(i))
+		check(reflect.TypeFor[session.Session]().Field(i).Name, one)
+		fill(t, reflect.ValueOf(&all).Elem().Field(i))
+	}
+	check("all", all)
+}
+
+// fill makes v something other than zero.
+func fill(t *testing.T, v reflect.Value) {
+	t.Helper()
+	if at, ok := v.Addr().Interface().(*time.Time); ok {
+		*at = time.Now().Truncate(time.Millisecond).UTC() // as rows have it
+		return
+	}
+	switch v.Kind() { //nolint:exhaustive // what a session has
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1<<62 + 7)
+	case reflect.Uint8:
+		v.SetUint(201)
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Array:
+		for i := range v.Len() {
+			fill(t, v.Index(i))
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Field(i))
+		}
+	default:
+		t.Fatalf("a session has a field of the kind %v: say here how to fill it", v.Kind())
+	}
+}
+
+// The monotonic clock is a part of an as-of: an answer ages by it when the wall clock is set.
+func TestEntryKeepsBothClocks(t *testing.T) {
+	s := alive(7)
+	if got := memstore.Remembered(s); got.AsOf != s.AsOf { //nolint:revive // both clocks, not only the instant
+		t.Errorf("as of %v, want %v", got.AsOf, s.AsOf)
 	}
 }
