@@ -4,6 +4,7 @@ package sqlstore_test
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -72,7 +73,7 @@ func bareCheck(t testing.TB, prepared *sql.Stmt, id idworker.ID) {
 			t.Fatal(err)
 		}
 	}
-	if err := rows.Close(); err != nil {
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -149,9 +151,17 @@ func BareScan(rows *sql.Rows) error {
 // Prepared is the prepared statement of a check; nil before the first check.
 func (db *DB) Prepared() *sql.Stmt { return db.lookup(byToken).prepared.Load() }
 
-// QueryLookup asks a lookup of a pool.
-func QueryLookup(ctx context.Context, pool *sql.DB) (*sql.Rows, error) {
-	return (&lookup{text: "SELECT 1"}).query(ctx, pool, nil)
+// QueryLookup asks a lookup of a pool several times, until that fails.
+func QueryLookup(ctx context.Context, pool *sql.DB, log *slog.Logger, times int) (err error) {
+	l := &lookup{text: "SELECT 1", asText: sayOnce(log)}
+	for range times {
+		rows, asked := l.query(ctx, pool, nil)
+		if asked != nil {
+			return asked
+		}
+		err = errors.Join(err, rows.Err(), rows.Close())
+	}
+	return err
 }
 
 // CheckUnprepared asks what a check asks, through GORM.

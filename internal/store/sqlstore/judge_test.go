@@ -44,5 +44,5 @@ func TestWhatAChangeMaySaveIsNotCertain(t *testing.T) {
 func (db *DB) SetReadOnly(says string) {
 	db.d.readOnly = says
 	db.lookups = [2][2]lookup{}
-	db.prepareLookups()
+	db.prepareLookups(nil)
 }

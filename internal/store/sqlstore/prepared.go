@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -21,6 +23,7 @@ type lookup struct {
 	text     string
 	further  bool // it asks for further slots too
 	prepared atomic.Pointer[sql.Stmt]
+	asText   func(why error) // the text was sent, and answered
 }
 
 // The columns of a lookup.
@@ -30,12 +33,25 @@ const (
 )
 
 // prepareLookups makes the texts of the lookups, for each column without and with further slots.
-func (db *DB) prepareLookups() {
+func (db *DB) prepareLookups(log *slog.Logger) {
+	asText := sayOnce(log)
 	for i, where := range [...]string{byToken: "token_id = ?", byEnded: "ended_token_id = ?"} {
 		db.lookups[i][0].text = db.beside(usersTable, "", "LEFT JOIN", where)
 		db.lookups[i][1].text = db.beside(usersTable, heldBeside("users.id"), "LEFT JOIN", where) + " UNION ALL " +
 			db.beside(slotsTable, heldBeside("user_slots.user_id"), "JOIN", where)
 		db.lookups[i][1].further = true
+		db.lookups[i][0].asText, db.lookups[i][1].asText = asText, asText
+	}
+}
+
+// sayOnce tells an operator that checks cost more than they need to. It would be a line for each
+// check otherwise.
+func sayOnce(log *slog.Logger) func(error) {
+	var once sync.Once
+	return func(why error) {
+		if log != nil {
+			once.Do(func() { log.Warn("the database prepares no statement: checks send the text", "error", why) })
+		}
 	}
 }
 
@@ -75,7 +91,7 @@ func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows
 	if s == nil {
 		made, err := pool.PrepareContext(ctx, l.text)
 		if unprepared(err) {
-			return pool.QueryContext(ctx, l.text, args...)
+			return l.queryText(ctx, pool, args, err)
 		}
 		if err != nil {
 			return nil, err
@@ -87,7 +103,17 @@ func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows
 	}
 	found, err := s.QueryContext(ctx, args...)
 	if unprepared(err) {
-		return pool.QueryContext(ctx, l.text, args...)
+		return l.queryText(ctx, pool, args, err)
+	}
+	return found, err
+}
+
+// queryText asks by the text. A server that refuses that too has another reason than why it did
+// not prepare.
+func (l *lookup) queryText(ctx context.Context, pool *sql.DB, args []any, why error) (*sql.Rows, error) {
+	found, err := pool.QueryContext(ctx, l.text, args...)
+	if err == nil {
+		l.asText(why)
 	}
 	return found, err
 }

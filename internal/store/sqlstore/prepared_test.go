@@ -3,11 +3,13 @@
 package sqlstore_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
+	"log/slog"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -84,38 +86,47 @@ func counts(db *sqlstore.DB) int {
 }
 
 // TestCheckThatCannotBePreparedIsAskedByItsText: max_prepared_stmt_count may be used up, and a
-// proxy may know no prepared statements or lead one to a server that does not have it. Any
-// other error is an error.
+// proxy may know no prepared statements or lead one to a server that does not have it. That is
+// said once. Any other error is an error. Where all is well a connection prepares once.
 func TestCheckThatCannotBePreparedIsAskedByItsText(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		prepare, run error
-		text         bool
+		prepare, run, plain error
+		text                bool
 	}{
-		"all is well":                 {nil, nil, false},
-		"no room for one more":        {&mysql.MySQLError{Number: 1461}, nil, true},
-		"no such command":             {&mysql.MySQLError{Number: 1047}, nil, true},
-		"no such statement there":     {nil, &mysql.MySQLError{Number: 1243}, true},
-		"no room on this connection":  {nil, &mysql.MySQLError{Number: 1461}, true},
-		"prepared too often":          {nil, &mysql.MySQLError{Number: 1615}, true},
-		"another error when prepared": {&mysql.MySQLError{Number: 1146}, nil, false},
-		"another error when run":      {nil, &mysql.MySQLError{Number: 1317}, false},
+		"all is well":                 {},
+		"no room for one more":        {prepare: &mysql.MySQLError{Number: 1461}, text: true},
+		"no such command":             {prepare: &mysql.MySQLError{Number: 1047}, text: true},
+		"a node that decides nothing": {prepare: &mysql.MySQLError{Number: 1047}, plain: &mysql.MySQLError{Number: 1047}, text: true},
+		"no such statement there":     {run: &mysql.MySQLError{Number: 1243}, text: true},
+		"no room on this connection":  {run: &mysql.MySQLError{Number: 1461}, text: true},
+		"prepared too often":          {run: &mysql.MySQLError{Number: 1615}, text: true},
+		"another error when prepared": {prepare: &mysql.MySQLError{Number: 1146}},
+		"another error when run":      {run: &mysql.MySQLError{Number: 1317}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := &reluctant{prepare: c.prepare, run: c.run}
+			server := &reluctant{prepare: c.prepare, run: c.run, plain: c.plain}
 			pool := sql.OpenDB(server)
 			defer func() { _ = pool.Close() }()
-			rows, err := sqlstore.QueryLookup(t.Context(), pool)
-			if err == nil {
-				err = errors.Join(rows.Err(), rows.Close())
-			}
-			want := errors.Join(c.prepare, c.run)
+			pool.SetMaxOpenConns(1)
+			var log bytes.Buffer
+			err := sqlstore.QueryLookup(t.Context(), pool, slog.New(slog.NewTextHandler(&log, nil)), 3)
+			want, lines := errors.Join(c.prepare, c.run), 0
 			if c.text {
-				want = nil
+				want = c.plain
+			}
+			if c.text && want == nil {
+				lines = 1
 			}
 			if (err == nil) != (want == nil) || server.texts > 0 != c.text {
 				t.Errorf("%v, %d texts; want %v, and the text %v", err, server.texts, want, c.text)
+			}
+			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines {
+				t.Errorf("said %d times, want %d: %s", n, lines, &log)
+			}
+			if c.prepare == nil && server.prepared != 1 {
+				t.Errorf("prepared %d times on one connection", server.prepared)
 			}
 		})
 	}
@@ -123,21 +134,25 @@ func TestCheckThatCannotBePreparedIsAskedByItsText(t *testing.T) {
 
 // A reluctant server fails to prepare a statement or to run it, but runs any text.
 type reluctant struct {
-	prepare, run error
-	texts        int
+	prepare, run, plain error
+	texts, prepared     int
 }
 
 func (r *reluctant) Connect(context.Context) (driver.Conn, error) { return r, nil }
 func (r *reluctant) Driver() driver.Driver                        { return nil }
-func (r *reluctant) Prepare(string) (driver.Stmt, error)          { return r, r.prepare }
 func (r *reluctant) Begin() (driver.Tx, error)                    { return nil, errors.ErrUnsupported }
 func (r *reluctant) NumInput() int                                { return -1 }
 func (r *reluctant) Close() error                                 { return nil }
 func (r *reluctant) Exec([]driver.Value) (driver.Result, error)   { return nil, errors.ErrUnsupported }
 func (r *reluctant) Query([]driver.Value) (driver.Rows, error)    { return noRows{}, r.run }
+func (r *reluctant) Prepare(string) (driver.Stmt, error) {
+	r.prepared++
+	return r, r.prepare
+}
+
 func (r *reluctant) QueryContext(context.Context, string, []driver.NamedValue) (driver.Rows, error) {
 	r.texts++
-	return noRows{}, nil
+	return noRows{}, r.plain
 }
 
 type noRows struct{}

@@ -117,7 +117,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	if from != nil && from.server.Load().mariaDB() {
 		db.d.shareNow = mariaDBShareNow
 	}
-	db.prepareLookups()
+	db.prepareLookups(o.Log)
 	return db, nil
 }
 
