@@ -20,7 +20,7 @@ type many struct{ fake }
 func (*many) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 	s := alive(id)
 	s.UserID, s.Username, s.Role = id+1, fmt.Sprintf("user%08d", id), string([]byte("user"))
-	binary.BigEndian.PutUint64(s.Hash[1:], uint64(id)) //nolint:gosec // no ID is negative
+	binary.BigEndian.PutUint64(s.Hash[1:], uint64(id))
 	return s, nil
 }
 

@@ -20,7 +20,7 @@ func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
 		return
 	}
 	// Once a second, also if that fails. 32 bits are enough until the year 2106.
-	last, second := e.renewed.Load(), uint32(now.Unix()) //nolint:gosec // no clock shows less than 0
+	last, second := e.renewed.Load(), uint32(now.Unix())
 	if last >= second || !e.renewed.CompareAndSwap(last, second) {
 		return
 	}

@@ -431,7 +431,7 @@ func fill(t *testing.T, v reflect.Value) {
 // The monotonic clock is a part of an as-of: an answer ages by it when the wall clock is set.
 func TestEntryKeepsBothClocks(t *testing.T) {
 	s := alive(7)
-	if got := memstore.Remembered(s); got.AsOf != s.AsOf { //nolint:revive // both clocks, not only the instant
+	if got := memstore.Remembered(s); got.AsOf != s.AsOf {
 		t.Errorf("as of %v, want %v", got.AsOf, s.AsOf)
 	}
 }

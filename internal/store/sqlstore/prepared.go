@@ -87,7 +87,7 @@ func (l *lookup) rows(on *gorm.DB, id idworker.ID) (rows []tokenRow, err error) 
 // query asks by the prepared statement. A server that has no room for one more, and a proxy that
 // knows none, get the text.
 func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows, error) {
-	s := l.prepared.Load()
+	s := l.prepared.Load() //nolint:sqlclosecheck // it lives as long as the pool
 	if s == nil {
 		made, err := pool.PrepareContext(ctx, l.text)
 		if unprepared(err) {
@@ -97,8 +97,8 @@ func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows
 			return nil, err
 		}
 		if s = made; !l.prepared.CompareAndSwap(nil, made) {
-			_ = made.Close() // another check was first
-			s = l.prepared.Load()
+			_ = made.Close()      //nolint:sqlclosecheck // another check was first
+			s = l.prepared.Load() //nolint:sqlclosecheck // as above
 		}
 	}
 	found, err := s.QueryContext(ctx, args...)
