@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"net"
 	"net/url"
@@ -82,15 +83,52 @@ func (p *sqlProxy) serve(ctx context.Context, running *sync.WaitGroup) {
 			continue
 		}
 		context.AfterFunc(ctx, func() { _ = client.Close(); _ = server.Close() })
-		var reply atomic.Int32
-		running.Go(func() { p.statements(server, client, &reply) })
-		running.Go(func() { p.replies(client, server, &reply) })
+		l := &sqlLink{prepared: map[uint32]string{}}
+		running.Go(func() { p.statements(server, client, l) })
+		running.Go(func() { p.replies(client, server, l) })
 	}
+}
+
+// A sqlLink is one connection through the proxy.
+type sqlLink struct {
+	reply atomic.Int32 // the Fate of what the server says next
+
+	mu        sync.Mutex
+	preparing string            // the text that is being prepared
+	prepared  map[uint32]string // texts by the server's number of the statement
+}
+
+// asks is the statement that a packet of a client runs: a text, or one that was prepared.
+func (l *sqlLink) asks(packet []byte) (statement string, ok bool) {
+	const query, prepare, execute = 3, 22, 23
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case packet[3] != 0 || len(packet) < 6:
+	case packet[4] == query:
+		return string(packet[5:]), true
+	case packet[4] == prepare:
+		l.preparing = string(packet[5:])
+	case packet[4] == execute && len(packet) >= 9:
+		statement, ok = l.prepared[binary.LittleEndian.Uint32(packet[5:])]
+		return statement, ok
+	}
+	return "", false
+}
+
+// says notes the number that the server gives to a statement which it has prepared.
+func (l *sqlLink) says(packet []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.preparing != "" && len(packet) >= 9 && packet[4] == 0 {
+		l.prepared[binary.LittleEndian.Uint32(packet[5:])] = l.preparing
+	}
+	l.preparing = ""
 }
 
 // statements passes on the packets of the client: three bytes of length, one of
 // sequence, and, in a packet that begins something, the command.
-func (p *sqlProxy) statements(server, client net.Conn, reply *atomic.Int32) {
+func (p *sqlProxy) statements(server, client net.Conn, l *sqlLink) {
 	defer server.Close()
 	defer client.Close()
 	head := make([]byte, 4)
@@ -104,13 +142,12 @@ func (p *sqlProxy) statements(server, client net.Conn, reply *atomic.Int32) {
 		if _, err := io.ReadFull(client, packet[4:]); err != nil {
 			return
 		}
-		const query = 3
-		if head[3] == 0 && length > 1 && packet[4] == query {
-			what := (*p.judge.Load())(string(packet[5:]))
+		if statement, ok := l.asks(packet); ok {
+			what := (*p.judge.Load())(statement)
 			if what == NeverSent {
 				return
 			}
-			reply.Store(int32(what))
+			l.reply.Store(int32(what))
 		}
 		if _, err := server.Write(packet); err != nil {
 			return
@@ -119,7 +156,7 @@ func (p *sqlProxy) statements(server, client net.Conn, reply *atomic.Int32) {
 }
 
 // replies passes on what the server says, when and as long as it may.
-func (p *sqlProxy) replies(client, server net.Conn, reply *atomic.Int32) {
+func (p *sqlProxy) replies(client, server net.Conn, l *sqlLink) {
 	defer server.Close()
 	defer client.Close()
 	buffer := make([]byte, 32<<10)
@@ -128,7 +165,8 @@ func (p *sqlProxy) replies(client, server net.Conn, reply *atomic.Int32) {
 		if err != nil {
 			return
 		}
-		switch Fate(reply.Load()) {
+		l.says(buffer[:n])
+		switch Fate(l.reply.Load()) {
 		case NoReply:
 			return // whatever it was about has happened
 		case LateReply:
