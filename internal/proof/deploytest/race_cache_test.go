@@ -124,7 +124,11 @@ func TestSetNXAppliedLate(t *testing.T) {
 	})
 	answer := make(chan e2e.Answer, 1)
 	go func() { answer <- slow.Me(token) }()
-	<-asked // Redis had nothing
+	select {
+	case <-asked: // Redis had nothing
+	case <-time.After(e2e.Patience):
+		t.Fatal("the slow one does not ask")
+	}
 	d.Redis.Pause()
 	close(hold)
 	slow.Want(<-answer, 200, "") // it has read the row, and had not answered
