@@ -52,7 +52,7 @@ func (d *deployment) lookups(t testing.TB) {
 	for column, id := range map[string]int64{"token_id": d.at(2).token, "ended_token_id": d.at(8).ended} {
 		_, err := d.sessions.Get(t.Context(), idworker.ID(id))
 		must(t, err)
-		d.mustGoBy(t, "SELECT id AS row_id%users ON "+column+" =", "const", "users_"+column)
+		d.mustGoBy(t, "SELECT id AS row_id%users ON "+column+" =", "const", "users_"+column, id)
 	}
 
 	var first, deep stopwatch

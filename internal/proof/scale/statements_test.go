@@ -41,8 +41,8 @@ func (d *deployment) counted(t testing.TB) (statements, rows int) {
 }
 
 // plan is how the server goes about the last statement of the store that begins
-// with that: the kind of access and the index.
-func (d *deployment) plan(t testing.TB, beginning string) (access, index string) {
+// with that: the kind of access and the index. args are the values of a prepared one.
+func (d *deployment) plan(t testing.TB, beginning string, args ...any) (access, index string) {
 	t.Helper()
 	d.settle(t)
 	var text string
@@ -52,7 +52,7 @@ func (d *deployment) plan(t testing.TB, beginning string) (access, index string)
 	if err != nil {
 		t.Fatalf("%s: %v", beginning, err)
 	}
-	rows, err := d.root.QueryContext(t.Context(), "EXPLAIN FORMAT=TRADITIONAL "+text)
+	rows, err := d.root.QueryContext(t.Context(), "EXPLAIN FORMAT=TRADITIONAL "+text, args...)
 	must(t, err)
 	defer func() { must(t, rows.Close()) }()
 	names, err := rows.Columns()
@@ -83,12 +83,12 @@ func (d *deployment) plan(t testing.TB, beginning string) (access, index string)
 
 // mustGoBy fails unless the last statement that begins with that went straight
 // to its rows, by that index.
-func (d *deployment) mustGoBy(t testing.TB, beginning, access, index string) {
+func (d *deployment) mustGoBy(t testing.TB, beginning, access, index string, args ...any) {
 	t.Helper()
 	if d.further > 0 {
 		return // the last table is another
 	}
-	if a, i := d.plan(t, beginning); a != access || i != index {
+	if a, i := d.plan(t, beginning, args...); a != access || i != index {
 		t.Errorf("%s...: goes by %s of index %q, want %s of %s", beginning, a, i, access, index)
 	}
 }
