@@ -77,12 +77,6 @@ func (db *DB) SetHurry(d time.Duration) { db.hurry = d }
 // SetNow stops the clock by which this instance has the database stamp.
 func (db *DB) SetNow(at time.Time) { db.d.now = strconv.FormatInt(at.UnixMilli(), 10) }
 
-// Prepare has a statement parsed once for each connection, and not each time.
-func (db *DB) Prepare() {
-	db.gorm.PrepareStmtMaxSize = 200 // some texts have the time in them
-	db.gorm = db.gorm.Session(&gorm.Session{PrepareStmt: true})
-}
-
 // Record writes e by a permit for by, who needs that.
 func (db *DB) Record(by audit.Actor, need audit.Need, e audit.Event) error {
 	return permit{db.gorm, by, need}.record(e)

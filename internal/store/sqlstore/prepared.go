@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
 	"gorm.io/gorm"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -90,7 +89,7 @@ func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows
 	s := l.prepared.Load() //nolint:sqlclosecheck // it lives as long as the pool
 	if s == nil {
 		made, err := pool.PrepareContext(ctx, l.text)
-		if unprepared(err) {
+		if means(err, unprepared) {
 			return l.queryText(ctx, pool, args, err)
 		}
 		if err != nil {
@@ -102,7 +101,7 @@ func (l *lookup) query(ctx context.Context, pool *sql.DB, args []any) (*sql.Rows
 		}
 	}
 	found, err := s.QueryContext(ctx, args...)
-	if unprepared(err) {
+	if means(err, unprepared) {
 		return l.queryText(ctx, pool, args, err)
 	}
 	return found, err
@@ -116,26 +115,6 @@ func (l *lookup) queryText(ctx context.Context, pool *sql.DB, args []any, why er
 		l.asText(why)
 	}
 	return found, err
-}
-
-// unprepared reports that a statement was not run because it cannot be prepared here.
-func unprepared(err error) bool {
-	const (
-		unknownCommand = 1047 // also of a node of Galera that decides nothing: then the text fails too
-		unknownHandler = 1243 // a proxy has led the statement to another server than its preparation
-		unsupported    = 1295
-		tooMany        = 1461 // max_prepared_stmt_count
-		outdated       = 1615 // the tables change too often
-	)
-	e, ok := errors.AsType[*mysql.MySQLError](err)
-	if !ok {
-		return false
-	}
-	switch e.Number {
-	case unknownCommand, unknownHandler, unsupported, tooMany, outdated:
-		return true
-	}
-	return false
 }
 
 // scanTokens reads the rows of a lookup, whose columns stand in its text. Where no user was

@@ -16,44 +16,49 @@ import (
 type refusal uint8
 
 const (
-	passes    refusal = 1 << iota // it ends by itself
-	lostRace                      // the transaction was undone because of another one
-	decidesNo                     // the server takes no part in the decisions of its cluster, or takes no writes
-	badRow                        // what is in a row, or in a trigger on it
+	passes     refusal = 1 << iota // it ends by itself
+	lostRace                       // the transaction was undone because of another one
+	decidesNo                      // the server takes no part in the decisions of its cluster, or takes no writes
+	badRow                         // what is in a row, or in a trigger on it
+	unprepared                     // a prepared statement was not run, and its text may be
 )
 
 // refusals has the numbers. SQLSTATE has too few classes to tell these apart.
 var refusals = map[uint16]refusal{
-	1020: lostRace,           // MariaDB: the row changed since it was read
-	1040: passes,             // too many connections
-	1047: passes | decidesNo, // a node of Galera that has lost the others, or has not caught up
-	1053: passes | decidesNo, // shutting down
-	1054: badRow,             // no such column
-	1077: passes,             // shutting down
-	1079: passes,             // shut down
-	1146: badRow,             // no such table
-	1180: passes | lostRace,  // not committed: Group Replication, or a node of Galera that loses the others
-	1203: passes,             // too many connections of the user
-	1205: passes | badRow,    // waited too long for the lock of a row
-	1213: passes | lostRace,  // deadlock; in Galera also at COMMIT
-	1226: passes,             // too many connections of the account
-	1290: passes | decidesNo, // read-only
-	1305: badRow,             // no such function
-	1317: passes,             // the statement was killed
-	1792: passes,             // a read-only transaction
-	1836: passes,             // read-only
-	1927: passes,             // MariaDB: the connection was killed
-	2002: passes,             // a proxy finds no server
-	2003: passes,             // a proxy cannot connect
-	2006: passes,             // a proxy has lost its server
-	2013: passes,             // a proxy has lost its server
-	3032: passes,             // offline
-	3100: passes | decidesNo, // a primary of Group Replication that is one no more
-	3101: passes | lostRace,  // Group Replication, at COMMIT
-	3169: passes | decidesNo, // the session was killed
-	3819: badRow,             // a check, in MySQL
-	4025: badRow,             // a check, in MariaDB
-	9001: passes,             // ProxySQL has no server
+	1020: lostRace,                        // MariaDB: the row changed since it was read
+	1040: passes,                          // too many connections
+	1047: passes | decidesNo | unprepared, // a node of Galera that has lost the others, or has not caught up; a proxy that does not know the command
+	1053: passes | decidesNo,              // shutting down
+	1054: badRow,                          // no such column
+	1077: passes,                          // shutting down
+	1079: passes,                          // shut down
+	1146: badRow,                          // no such table
+	1180: passes | lostRace,               // not committed: Group Replication, or a node of Galera that loses the others
+	1203: passes,                          // too many connections of the user
+	1205: passes | badRow,                 // waited too long for the lock of a row
+	1213: passes | lostRace,               // deadlock; in Galera also at COMMIT
+	1226: passes,                          // too many connections of the account
+	1243: unprepared,                      // a proxy has led the statement to another server than its preparation
+	1290: passes | decidesNo,              // read-only
+	1295: unprepared,                      // it cannot be prepared
+	1305: badRow,                          // no such function
+	1317: passes,                          // the statement was killed
+	1461: unprepared,                      // max_prepared_stmt_count
+	1615: unprepared,                      // the tables change too often
+	1792: passes,                          // a read-only transaction
+	1836: passes,                          // read-only
+	1927: passes,                          // MariaDB: the connection was killed
+	2002: passes,                          // a proxy finds no server
+	2003: passes,                          // a proxy cannot connect
+	2006: passes,                          // a proxy has lost its server
+	2013: passes,                          // a proxy has lost its server
+	3032: passes,                          // offline
+	3100: passes | decidesNo,              // a primary of Group Replication that is one no more
+	3101: passes | lostRace,               // Group Replication, at COMMIT
+	3169: passes | decidesNo,              // the session was killed
+	3819: badRow,                          // a check, in MySQL
+	4025: badRow,                          // a check, in MariaDB
+	9001: passes,                          // ProxySQL has no server
 }
 
 // means reports whether err is of a server, and means that.

@@ -53,8 +53,6 @@ func TestNothingThatIsOverReturns(t *testing.T) {
 		n := 1
 		if w.Dialect() == migrations.SQLite {
 			n = rounds
-			w.Prepare() // most of its time would be for parsing the same few statements
-			other.Prepare()
 		}
 		for range n {
 			rapid.Check(t, func(rt *rapid.T) {
