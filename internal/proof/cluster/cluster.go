@@ -37,7 +37,7 @@ type nodes struct {
 
 // in makes the folder of a cluster.
 func in() (nodes, error) {
-	dir, err := os.MkdirTemp(server.Memory(), "flakepass-cluster-")
+	dir, err := os.MkdirTemp(server.Memory(server.RoomForServers), "flakepass-cluster-")
 	if err == nil {
 		err = os.Chmod(dir, 0o755) //nolint:gosec // a server may run as another user
 	}

@@ -11,7 +11,10 @@
 // interrupted. Its exit status is the command's.
 //
 // No test kills these servers and none reads their data once they have ended,
-// so they keep it in memory and wait for no disk, unless -durable is given.
+// so they keep it in memory and wait for no disk, unless -durable is given. The
+// command's temporary files lie in memory too, if there is room: a disk that is
+// busy with the output of a compiler makes a commit of SQLite, or of a server of a
+// test's own, take seconds, and flakepass gives a statement two.
 //
 // The second form starts nothing: see printCommand. A server started so is for a
 // test that may kill it, and is always durable.
@@ -74,7 +77,7 @@ func run(names []string, durable bool, command []string) (status int, err error)
 	}
 	folder := ""
 	if !durable {
-		folder = server.Memory()
+		folder = server.Memory(server.RoomForServers)
 	}
 	dir, err := os.MkdirTemp(folder, "flakepass-test-")
 	if err != nil {
@@ -92,6 +95,17 @@ func run(names []string, durable bool, command []string) (status int, err error)
 	if program, err := os.Executable(); err == nil {
 		environment = append(environment, self+"="+program)
 	}
+	if memory := server.Memory(server.RoomForTests); !durable && memory != "" {
+		temporary, err := folderIn(memory)
+		if err != nil {
+			return 1, err
+		}
+		defer func() { _ = os.RemoveAll(temporary) }()
+		if os.Getenv("GOTMPDIR") == "" { // what is compiled would fill the memory
+			environment = append(environment, "GOTMPDIR="+os.TempDir())
+		}
+		environment = append(environment, "TMPDIR="+temporary)
+	}
 	for _, u := range up {
 		environment = append(environment, u.kind.variable+"="+u.address)
 		fmt.Fprintf(os.Stderr, "withservers: %s is ready, process %d\n", u.version, u.process.PID())
@@ -108,6 +122,16 @@ func run(names []string, durable bool, command []string) (status int, err error)
 		status = max(status, 1)
 	}
 	return status, err
+}
+
+// folderIn makes a folder for temporary files of any user. Its name is short: a
+// socket's path has 107 characters at most.
+func folderIn(parent string) (string, error) {
+	dir, err := os.MkdirTemp(parent, "fp-")
+	if err != nil {
+		return "", err
+	}
+	return dir, os.Chmod(dir, 0o1777) //nolint:gosec // as /tmp is
 }
 
 // stopAll ends all servers at the same time.

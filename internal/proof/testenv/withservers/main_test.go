@@ -68,6 +68,23 @@ func TestCommandReceivesTheAddressesOfTheServers(t *testing.T) {
 	}
 }
 
+// TestTemporaryFilesLieInMemory: but for those of the compiler, and not with -durable.
+func TestTemporaryFilesLieInMemory(t *testing.T) {
+	testenv.Program(t, "redis-server")
+	memory, disk := server.Memory(server.RoomForTests), t.TempDir()
+	if memory == "" {
+		t.Skip("no folder in memory has the room")
+	}
+	for durable, want := range map[bool]string{false: memory + "/fp-", true: disk + " "} {
+		cmd := withservers(t, "-only", "redis", "-durable="+strconv.FormatBool(durable), "--", "sh", "-c", `echo "$TMPDIR $GOTMPDIR"`)
+		cmd.Env = append(cmd.Env, "FLAKEPASS_TEST_MEMORY="+memory, "TMPDIR="+disk, "GOTMPDIR=")
+		out, err := cmd.Output()
+		if err != nil || !strings.HasPrefix(string(out), want) || !durable && !strings.HasSuffix(string(out), " "+disk+"\n") {
+			t.Errorf("durable %v: %q, %v, want %s...", durable, out, err, want)
+		}
+	}
+}
+
 func TestPrepareSaysHowToStartOne(t *testing.T) {
 	testenv.Program(t, "redis-server")
 	out, err := withservers(t, "-prepare", "redis", "-dir", t.TempDir(), "-port", "15001").Output()
