@@ -17,15 +17,35 @@ import (
 func enter(t *testing.T, i *instance, name string) (credentials, string) {
 	t.Helper()
 	who := credentials{name, "a lantern above the harbour"}
-	if a, text := i.ask(t.Context(), "POST", "/v1/register", "", who); a.status != 201 {
-		t.Fatalf("register: %d %s %v", a.status, text, a.err)
-	}
-	a, text := i.ask(t.Context(), "POST", "/v1/login", "", who)
+	register(t, i, who)
+	return who, open(t, i, who)
+}
+
+// register makes a user. Nothing is broken yet, but the machine may be busy: what is
+// undecided is asked again, and may have happened.
+func register(t *testing.T, i *instance, who credentials) {
+	t.Helper()
+	testenv.Eventually(t, patience, func() bool {
+		a, text := i.ask(t.Context(), "POST", "/v1/register", "", who)
+		if a.status != 201 && a.status != 409 && a.status != 503 {
+			t.Fatalf("register: %d %s %v", a.status, text, a.err)
+		}
+		return a.status != 503
+	}, who.Username+" is registered")
+}
+
+// open logs a user in, as register does.
+func open(t *testing.T, i *instance, who credentials) (token string) {
+	t.Helper()
 	var opened struct{ Token string }
-	if err := json.Unmarshal(text, &opened); err != nil || a.status != 200 {
-		t.Fatalf("login: %d %s %v", a.status, text, a.err)
-	}
-	return who, opened.Token
+	testenv.Eventually(t, patience, func() bool {
+		a, text := i.ask(t.Context(), "POST", "/v1/login", "", who)
+		if err := json.Unmarshal(text, &opened); err != nil || a.status != 200 && a.status != 503 {
+			t.Fatalf("login: %d %s %v", a.status, text, a.err)
+		}
+		return a.status == 200
+	}, who.Username+" is logged in")
+	return opened.Token
 }
 
 // verify returns the status of the answer to whether that token is good. That
@@ -96,13 +116,14 @@ func TestForgottenConnectionsAreFoundOutByThePoll(t *testing.T) {
 	t.Error("no request was answered")
 }
 
-// TestStampedeLeavesRoomForLogins: with Redis gone and nothing in memory, 2,000
-// tokens at once are 2,000 questions to the database. Of half of an instance's 32
+// TestStampedeLeavesRoomForLogins: with Redis gone and nothing in memory, 500
+// tokens at once are 500 questions to the database. Of half of an instance's 32
 // connections, three quarters carry such questions at a time, and the rest settles.
-// So a login gets through although none of them is answered.
+// So a login gets through although none of them is answered. More of them would
+// starve this process, which sends them all, before they starve the instance.
 func TestStampedeLeavesRoomForLogins(t *testing.T) {
 	t.Parallel()
-	const many, most, half = 2000, 12, 16
+	const many, most, half = 500, 12, 16
 	w := newWorld(t, recipe{instances: 1, bound: time.Second})
 	i := w.instances[0]
 	who, _ := enter(t, i, "alice")

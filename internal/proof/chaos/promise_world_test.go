@@ -4,7 +4,6 @@ package chaos
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -72,16 +71,9 @@ func (w *world) logins(t *testing.T, n int, age, unused time.Duration) (all []us
 func (w *world) admin(t *testing.T) (token string) {
 	t.Helper()
 	i, who := w.instances[0], credentials{"admin", password}
-	if a, text := i.ask(t.Context(), "POST", "/v1/register", "", who); a.status != 201 {
-		t.Fatalf("register: %d %s %v", a.status, text, a.err)
-	}
+	register(t, i, who)
 	w.exec(t, "UPDATE users SET role = 'admin' WHERE username = 'admin'")
-	var opened struct{ Token string }
-	a, text := i.ask(t.Context(), "POST", "/v1/login", "", who)
-	if err := json.Unmarshal(text, &opened); err != nil || a.status != 200 {
-		t.Fatalf("login: %d %s %v", a.status, text, a.err)
-	}
-	return opened.Token
+	return open(t, i, who)
 }
 
 const databaseNow = "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)"
