@@ -75,7 +75,7 @@ func (l loader) awaitCalm(tb testing.TB, s *httpServer, path, tokens string) {
 	tb.Helper()
 	token := firstLine(tb, tokens)
 	since := time.Now()
-	testenv.Eventually(tb, 30*time.Second, func() bool {
+	testenv.Eventually(tb, 2*time.Minute, func() bool {
 		conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", s.addr)
 		if err != nil {
 			return false

@@ -98,7 +98,7 @@ func TestMissingProtectionIsFound(t *testing.T) {
 	}
 	for _, m := range try {
 		t.Run(m.name, func(t *testing.T) {
-			p := plan{bound: time.Second, length: patience / 4, people: 8, want: m.want}
+			p := plan{bound: time.Second, length: 15 * time.Second, people: 8, want: m.want}
 			w := newWorld(t, recipe{instances: 2, bound: p.bound, program: testenv.EditedFlakepass(t, root, m.edits...)})
 			crowd, leave := gather(t, w, seed, p.people, p.pardon)
 			defer leave()

@@ -14,7 +14,7 @@ import (
 
 // patience is how long a test waits for what has to come. Nothing that works
 // takes nearly as long; it is the limit on a machine that stands still.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // A world is a deployment: a database, a Redis, and instances that reach both
 // through links of their own.

@@ -19,7 +19,7 @@ import (
 )
 
 // soon ends what a test waits for that never comes.
-const soon = time.Minute
+const soon = 3 * time.Minute
 
 // pool is a pool of connections to the schema at that address.
 func pool(t *testing.T, addr string) *sql.DB { t.Helper(); return poolAs(t, "root", addr) }

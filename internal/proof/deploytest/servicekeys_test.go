@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
@@ -113,19 +115,27 @@ func (k *keyring) change(disabled bool, role string) error {
 	return err
 }
 
-// endedBy reads a stream to its end. An event that was sent after that time is one too many;
-// half a second is for this machine.
+// endedBy reads a stream to its end. A beat that the instance stamped after that time is
+// one too many; half a second is for a machine that stands between the look at the key
+// and the stamp.
 func endedBy(t *testing.T, events <-chan event, at time.Time, what string) {
 	t.Helper()
 	limit := time.After(e2e.Patience)
 	for {
 		select {
-		case _, ok := <-events:
+		case e, ok := <-events:
 			if !ok {
 				return
 			}
-			if late := time.Since(at); late > 500*time.Millisecond {
-				t.Fatalf("%s: an event %v after the bound", what, late)
+			if e.kind != "beat" {
+				continue
+			}
+			var beat wire.Beat
+			if err := json.Unmarshal([]byte(e.data), &beat); err != nil || !beat.Complete() {
+				t.Fatalf("%s: a beat %q, %v", what, e.data, err)
+			}
+			if late := beat.Now.Sub(at); late > 500*time.Millisecond {
+				t.Fatalf("%s: a beat %v after the bound", what, late)
 			}
 		case <-limit:
 			t.Fatalf("%s: the stream goes on", what)

@@ -20,7 +20,7 @@ import (
 
 // Patience is how long a test waits for what has to come. Nothing that works
 // takes nearly as long; it is the limit on a machine that stands still.
-const Patience = 30 * time.Second
+const Patience = 2 * time.Minute
 
 // A Deployment is one database, with or without a Redis, on which any number of
 // instances run.

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	patience = time.Minute
+	patience = 2 * time.Minute
 	password = "violet tram sings at noon"
 )
 

@@ -27,7 +27,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second
+	patience = 2 * time.Minute
 	keyText  = "0123456789abcdef0123456789abcdef"
 	password = "correct horse battery"
 )

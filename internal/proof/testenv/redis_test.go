@@ -46,7 +46,7 @@ func TestRedisEndsWithItsProcess(t *testing.T) {
 			if scanErr != nil || pid == 0 {
 				t.Fatalf("no process ID: %v", scanErr)
 			}
-			testenv.Eventually(t, 30*time.Second, func() bool {
+			testenv.Eventually(t, 2*time.Minute, func() bool {
 				return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 			}, fmt.Sprintf("Redis, process %d, ends", pid))
 		})

@@ -25,7 +25,7 @@ func TestZooKeeperKeepsWhatItAcknowledged(t *testing.T) {
 	}
 	z.Kill()
 	z.Start()
-	testenv.Eventually(t, 30*time.Second, func() bool {
+	testenv.Eventually(t, 2*time.Minute, func() bool {
 		b, _, err := conn.Get("/kept")
 		return err == nil && string(b) == "v"
 	}, "the node is there after kill -9")

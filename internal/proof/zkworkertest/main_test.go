@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a test waits for what has to come.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // connect is a process' own connection; sessions end a second after it.
 func connect(t testing.TB, addr string) *zkworker.Client {

@@ -101,9 +101,6 @@ func run(names []string, durable bool, command []string) (status int, err error)
 			return 1, err
 		}
 		defer func() { _ = os.RemoveAll(temporary) }()
-		if os.Getenv("GOTMPDIR") == "" { // what is compiled would fill the memory
-			environment = append(environment, "GOTMPDIR="+os.TempDir())
-		}
 		environment = append(environment, "TMPDIR="+temporary)
 	}
 	for _, u := range up {
