@@ -93,7 +93,7 @@ func Exports() limit.Rule { return limit.Rule{Count: 5, Per: time.Hour} }
 // A LimitedError says that an attempt was not made. It is the same whether or
 // not there is such an account.
 type LimitedError struct {
-	Policy string        // which limit, by the name that clients see: login_place of the policy is login there
+	Policy string        // which limit, by the name that clients see
 	Rule   limit.Rule    // what it allows
 	Retry  time.Duration // until the same number of attempts is allowed
 	Reset  time.Duration // until all are allowed again

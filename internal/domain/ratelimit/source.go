@@ -65,7 +65,7 @@ func (l *Limiter) takeAddress(ctx context.Context, policy, kind string, from net
 func (l *Limiter) takePlace(ctx context.Context, a Attempt, limits *limit.Limits, t *Taken) *LimitedError {
 	rules, key, before := limits.LoginPlace[:limits.Place()], l.placeKey(a), len(t.all)
 	for _, r := range rules {
-		if err := l.take(ctx, "login", Bucket{Key: key, Rule: r, Beside: rules}, t); err != nil {
+		if err := l.take(ctx, "login-place", Bucket{Key: key, Rule: r, Beside: rules}, t); err != nil {
 			l.giveBack(ctx, t, before)
 			return err
 		}
