@@ -50,7 +50,7 @@ func TestOwnActsAreOnRecordWithoutAPlace(t *testing.T) {
 // it is of.
 func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 	w, _ := newGuarded(t)
-	w.limits.err = &ratelimit.LimitedError{Policy: "login-place", Retry: time.Second}
+	w.limits.err = &ratelimit.LimitedError{Limit: "login-place", Retry: time.Second}
 	c := w.client()
 	p := account.NewPassword(oldPassword)
 	for name, act := range map[string]func() error{

@@ -91,7 +91,7 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	}
 	if full != 0 {
 		wait := max(idworker.Default().Time(full).Add(exports.Per).Sub(now), time.Second)
-		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
+		return failed(&ratelimit.LimitedError{Limit: "export", Rule: exports, Retry: wait, Reset: exports.Per})
 	}
 	user, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {

@@ -67,7 +67,7 @@ func (r *resets) Register(context.Context, netip.Addr) (ratelimit.Taken, error) 
 
 func (r *resets) Reset(_ context.Context, from netip.Addr) (ratelimit.Taken, error) {
 	if r.from = from; r.wait > 0 {
-		return ratelimit.Taken{}, &ratelimit.LimitedError{Policy: "reset", Retry: r.wait}
+		return ratelimit.Taken{}, &ratelimit.LimitedError{Limit: "reset", Retry: r.wait}
 	}
 	return ratelimit.Taken{}, nil
 }
