@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/limit"
@@ -30,6 +31,13 @@ func (l *Limiter) bySource(ctx context.Context, name, kind string, from netip.Ad
 		return Taken{}, l.report(err)
 	}
 	return t, nil
+}
+
+// RefuseExport is the [*LimitedError] for an export beyond [Exports], of which the record
+// has as many until that time is over.
+func (l *Limiter) RefuseExport(wait time.Duration) error {
+	rule := Exports()
+	return l.report(&LimitedError{Limit: "export", Rule: rule, Retry: wait, Reset: rule.Per})
 }
 
 // Introspect counts questions about that many tokens of others, at least one, or

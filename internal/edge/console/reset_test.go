@@ -73,6 +73,7 @@ func (r *resets) Reset(_ context.Context, from netip.Addr) (ratelimit.Taken, err
 }
 
 func (*resets) WasReset(context.Context, ratelimit.Attempt) {}
+func (*resets) RefuseExport(time.Duration) error            { return nil }
 
 func (r *resets) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
 	for id, live := range r.live {
