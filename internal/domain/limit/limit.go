@@ -54,7 +54,8 @@ type Limits struct {
 	LoginAddress Rule
 	// Register is for new accounts from one address.
 	Register Rule
-	// Introspect is for what one service asks of introspection and revocation.
+	// Introspect is for what one service asks: tokens that it sends to be looked at or
+	// revoked, logins that it opens, and its requests about users.
 	Introspect Rule
 }
 

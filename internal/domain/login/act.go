@@ -28,6 +28,8 @@ var (
 	makingFirst = act{done: "first admin created", not: "first admin not created", event: audit.UserCreated}
 	registering = act{done: "registered", not: "registration refused", event: audit.UserCreated, failed: audit.RegistrationRefused, limited: audit.RegistrationHeld, quiet: true}
 	byLink      = act{done: "password reset", not: "password not reset", event: audit.ResetUsed, failed: audit.ResetRefused, limited: audit.ResetRefused}
+	// The record has the exports that fill the limit, so it has no event for what that refuses.
+	exporting = act{done: "own data exported", not: "own data not exported", event: audit.DataExported}
 
 	reauthenticating = proving("reauthenticated", "not reauthenticated", audit.Reauthenticated)
 	changingPassword = proving("password changed", "password not changed", audit.PasswordChanged)

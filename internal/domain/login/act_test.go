@@ -50,7 +50,7 @@ func TestOwnActsAreOnRecordWithoutAPlace(t *testing.T) {
 // it is of.
 func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 	w, _ := newGuarded(t)
-	w.limits.err = &ratelimit.LimitedError{Policy: "login", Retry: time.Second}
+	w.limits.err = &ratelimit.LimitedError{Limit: "login-place", Retry: time.Second}
 	c := w.client()
 	p := account.NewPassword(oldPassword)
 	for name, act := range map[string]func() error{
@@ -66,7 +66,7 @@ func TestWhatALimitRefusesIsCalledByItsName(t *testing.T) {
 		if _, limited := errors.AsType[*ratelimit.LimitedError](act()); !limited {
 			t.Errorf("%s: not refused", name)
 		}
-		if len(w.refusals) != 1 || w.refusals[0].Action != audit.LoginThrottled || w.refusals[0].Reason != "rate_limited: login" || w.refusals[0].Target.ID != w.user.ID ||
+		if len(w.refusals) != 1 || w.refusals[0].Action != audit.LoginThrottled || w.refusals[0].Reason != "rate_limited: login-place" || w.refusals[0].Target.ID != w.user.ID ||
 			!strings.Contains(w.log.String(), "event=login.throttled") {
 			t.Errorf("%s: on record %+v, in the log %s", name, w.refusals, &w.log)
 		}

@@ -91,7 +91,9 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	}
 	if full != 0 {
 		wait := max(idworker.Default().Time(full).Add(exports.Per).Sub(now), time.Second)
-		return failed(&ratelimit.LimitedError{Policy: "export", Rule: exports, Retry: wait, Reset: exports.Per})
+		err = s.Sources.RefuseExport(wait)
+		s.refused(ctx, c, &exporting, err)
+		return failed(err)
 	}
 	user, held, err := s.Held.WithLogins(ctx, c.By.ID)
 	if err != nil {
@@ -101,7 +103,7 @@ func (s *Service) Export(ctx context.Context, c *Client) (Copy, error) {
 	if err != nil {
 		return failed(err)
 	}
-	s.log(ctx, c, "own data exported", audit.DataExported, "user_id", user.ID)
+	s.log(ctx, c, exporting.done, exporting.event, "user_id", user.ID)
 	return Copy{user, logins, func(with func(audit.Event) error) (bool, error) { return s.past(ctx, &user, with) }}, nil
 }
 

@@ -122,7 +122,7 @@ func TestIssueNeedsTheSecondFactor(t *testing.T) {
 	if _, err := w.issue(login.Issue{UserID: w.user.ID, Code: good}); err != nil || w.sessions.opened != 1 || w.limits.proved != 1 {
 		t.Errorf("a right code: %v", err)
 	}
-	w.refusals, w.limits.err = nil, &ratelimit.LimitedError{Policy: "login", Retry: time.Second}
+	w.refusals, w.limits.err = nil, &ratelimit.LimitedError{Limit: "login-place", Retry: time.Second}
 	if _, err := w.issue(login.Issue{UserID: w.user.ID, Code: good}); !errors.As(err, new(*ratelimit.LimitedError)) || w.sessions.opened != 1 ||
 		len(w.refusals) != 1 || w.refusals[0].Action != audit.LoginThrottled || w.refusals[0].Target.ID != w.user.ID {
 		t.Errorf("at the limit: %v, on record %+v", err, w.refusals)

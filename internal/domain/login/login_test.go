@@ -199,6 +199,9 @@ func (l *limits) Reset(ctx context.Context, _ netip.Addr) (ratelimit.Taken, erro
 func (l *limits) WasReset(_ context.Context, a ratelimit.Attempt) {
 	l.forgotten = append(l.forgotten, a.Account)
 }
+func (*limits) RefuseExport(wait time.Duration) error {
+	return (&ratelimit.Limiter{}).RefuseExport(wait)
+}
 
 func newWorld(t *testing.T) *world {
 	w := &world{t: t, users: &users{Users: &accounttest.Users{}}, sessions: &sessions{}, limits: &limits{}}

@@ -74,7 +74,7 @@ var reasons = []struct {
 // server, and not the content of the request.
 func Reason(err error) (code string, failed bool) {
 	if e, ok := errors.AsType[*ratelimit.LimitedError](err); ok {
-		return "rate_limited: " + e.Policy, true
+		return "rate_limited: " + e.Limit, true
 	}
 	if _, ok := errors.AsType[*invalid.Error](err); ok {
 		return "validation_failed", false

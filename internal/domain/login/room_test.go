@@ -67,7 +67,7 @@ func TestTicketOfARefusalOpensTheLogin(t *testing.T) {
 	}
 	f.Now = time.Now
 	w.sessions.err = nil
-	w.limits.err = &ratelimit.LimitedError{Policy: "login"}
+	w.limits.err = &ratelimit.LimitedError{Limit: "login-place"}
 	var known *account.RefusedError
 	if err := instead(refused.Ticket); !errors.As(err, &known) || known.UserID != w.user.ID {
 		t.Errorf("refused by a limit: %v; want it about the holder of the ticket", err)

@@ -131,10 +131,12 @@ type Attempts interface {
 // Sources bounds what may come from one address. *ratelimit.Limiter is one. Register and
 // Reset fail as [Attempts.Login] does, and what they took can be given back there.
 // WasReset forgets what was counted against an account whose password was set anew.
+// RefuseExport is the refusal of an export, which the record has counted, for that time.
 type Sources interface {
 	Register(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
 	Reset(ctx context.Context, from netip.Addr) (ratelimit.Taken, error)
 	WasReset(ctx context.Context, a ratelimit.Attempt)
+	RefuseExport(wait time.Duration) error
 }
 
 // ErrRole means that the password is right, and that the account has another role

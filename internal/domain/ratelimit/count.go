@@ -145,13 +145,13 @@ func scaled(list []byte, now int64, scale func(int64) int64) []byte {
 }
 
 // over says why a bucket that would be full at that moment allows no more.
-func over(policy string, r limit.Rule, full, now int64) *LimitedError {
+func over(name string, r limit.Rule, full, now int64) *LimitedError {
 	wait := full - now - r.Per.Milliseconds()
 	if wait <= min(1000, r.Interval().Milliseconds()/100) { // rounding
 		return nil
 	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-	return &LimitedError{Policy: policy, Rule: r, Retry: ms(wait), Reset: ms(full-now) - r.Interval()}
+	return &LimitedError{Limit: name, Rule: r, Retry: ms(wait), Reset: ms(full-now) - r.Interval()}
 }
 
 func seconds(ms int64) uint32 { return uint32((ms + 999) / 1000) } // until the year 2106

@@ -55,7 +55,7 @@ func roughly(d time.Duration) string {
 }
 
 // TestDocumentedLimits holds the tables in SECURITY.md and docs/throttling.md to
-// the code.
+// the code, and to the names of the limits in the policy.
 func TestDocumentedLimits(t *testing.T) {
 	l := limit.Default()
 	words := func(rules ...limit.Rule) string {
@@ -75,7 +75,7 @@ func TestDocumentedLimits(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, row := range []string{
-			"| `login` | attempts for one name from one place | " + words(l.LoginPlace[:l.Place()]...) + " |",
+			"| `login-place` | attempts for one name from one place | " + words(l.LoginPlace[:l.Place()]...) + " |",
 			"| `login-network` | attempts for one name from one network | a fifth of `login-account`: " + words(l.LoginNetwork()) + " |",
 			"| `login-account` | attempts for one name from everywhere | " + words(l.LoginAccount) + " |",
 			"| `login-address` | attempts from one place, whatever the name | " + words(l.LoginAddress) + " |",
@@ -84,6 +84,11 @@ func TestDocumentedLimits(t *testing.T) {
 		} {
 			if !strings.Contains(string(page), row) {
 				t.Errorf("%s lacks %q", file, row)
+			}
+		}
+		for _, name := range limit.Names() {
+			if shown := strings.ReplaceAll(name, "_", "-"); !strings.Contains(string(page), "\n| `"+shown+"` | ") {
+				t.Errorf("%s lacks the limit %s", file, shown)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestFloodErasesNoGuard(t *testing.T) {
 		}
 		g.Store = &memstore.Buckets{} // a restart
 		limited, _ := errors.AsType[*ratelimit.LimitedError](login(t, g, guess("ada", 1001)))
-		if limited == nil || limited.Policy != "login-account" {
+		if limited == nil || limited.Limit != "login-account" {
 			t.Errorf("after a restart: %v", limited)
 		}
 		if rows := records(g).Guards(); rows > 1<<20+1 {

@@ -25,7 +25,7 @@ type Limiter struct {
 	// Unremembered, if set, is called when what a login leaves could not be written.
 	Unremembered func(ctx context.Context, err error)
 	// Refused, if set, is called with the name of each limit that has refused an attempt.
-	Refused func(policy string)
+	Refused func(name string)
 }
 
 const (

@@ -196,7 +196,7 @@ func TestOneNetworkCannotSpendTheAccount(t *testing.T) {
 					held, _ = errors.AsType[*ratelimit.LimitedError](err)
 					time.Sleep(time.Second)
 				}
-				if through != 20 || held == nil || held.Policy != "login-network" {
+				if through != 20 || held == nil || held.Limit != "login-network" {
 					t.Errorf("%d guesses got through, want 20; then %v", through, held)
 				}
 				for i := range 5 {

@@ -77,13 +77,13 @@ type Store interface {
 // A TooManyError says that more was asked for at once than a limit ever allows.
 // Waiting does not help.
 type TooManyError struct {
-	Policy string // which limit
-	Most   int    // at once
+	Limit string // which
+	Most  int    // at once
 }
 
 // Error names the limit.
 func (e *TooManyError) Error() string {
-	return fmt.Sprintf("ratelimit: %s: more than %d at once", e.Policy, e.Most)
+	return fmt.Sprintf("ratelimit: %s: more than %d at once", e.Limit, e.Most)
 }
 
 // Exports is how often a user may have the own data: see login.Service.Export. It is no limit of the policy: it guards
@@ -93,15 +93,15 @@ func Exports() limit.Rule { return limit.Rule{Count: 5, Per: time.Hour} }
 // A LimitedError says that an attempt was not made. It is the same whether or
 // not there is such an account.
 type LimitedError struct {
-	Policy string        // which limit, by the name that clients see: login_place of the policy is login there
-	Rule   limit.Rule    // what it allows
-	Retry  time.Duration // until the same number of attempts is allowed
-	Reset  time.Duration // until all are allowed again
+	Limit string        // which, by the name that clients see
+	Rule  limit.Rule    // what it allows
+	Retry time.Duration // until the same number of attempts is allowed
+	Reset time.Duration // until all are allowed again
 }
 
 // Error names the limit, and no account.
 func (e *LimitedError) Error() string {
-	return fmt.Sprintf("ratelimit: %s: more than %v; again in %v", e.Policy, e.Rule, e.Retry.Round(time.Second))
+	return fmt.Sprintf("ratelimit: %s: more than %v; again in %v", e.Limit, e.Rule, e.Retry.Round(time.Second))
 }
 
 // SketchRows is in how many cells of a [Store] each bucket counts.

@@ -20,7 +20,7 @@ func TestResetsAreLimitedByAddress(t *testing.T) {
 	}
 	_, err := g.Reset(t.Context(), here)
 	limited, ok := errors.AsType[*ratelimit.LimitedError](err)
-	if !ok || limited.Policy != "reset" || limited.Retry <= 0 {
+	if !ok || limited.Limit != "reset" || limited.Retry <= 0 {
 		t.Errorf("one more: %+v", limited)
 	}
 	if _, err := g.Reset(t.Context(), there); err != nil {

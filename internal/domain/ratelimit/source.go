@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/limit"
@@ -24,12 +25,19 @@ func (l *Limiter) Reset(ctx context.Context, from netip.Addr) (Taken, error) {
 	return l.bySource(ctx, "reset", "s:", from)
 }
 
-func (l *Limiter) bySource(ctx context.Context, policy, kind string, from netip.Addr) (Taken, error) {
+func (l *Limiter) bySource(ctx context.Context, name, kind string, from netip.Addr) (Taken, error) {
 	var t Taken
-	if err, _ := l.takeAddress(ctx, policy, kind, from, l.Limits().Register, &t); err != nil {
+	if err, _ := l.takeAddress(ctx, name, kind, from, l.Limits().Register, &t); err != nil {
 		return Taken{}, l.report(err)
 	}
 	return t, nil
+}
+
+// RefuseExport is the [*LimitedError] for an export beyond [Exports], of which the record
+// has as many until that time is over.
+func (l *Limiter) RefuseExport(wait time.Duration) error {
+	rule := Exports()
+	return l.report(&LimitedError{Limit: "export", Rule: rule, Retry: wait, Reset: rule.Per})
 }
 
 // Introspect counts questions about that many tokens of others, at least one, or
@@ -39,7 +47,7 @@ func (l *Limiter) bySource(ctx context.Context, policy, kind string, from netip.
 func (l *Limiter) Introspect(ctx context.Context, caller idworker.ID, tokens int) error {
 	rule := l.Limits().Introspect
 	if !rule.None() && tokens > rule.Count {
-		return &TooManyError{Policy: "introspect", Most: rule.Count}
+		return &TooManyError{Limit: "introspect", Most: rule.Count}
 	}
 	if err := l.take(ctx, "introspect", Bucket{Key: "i:" + caller.String(), Rule: rule, N: tokens}, nil); err != nil {
 		return l.report(err)
@@ -49,10 +57,10 @@ func (l *Limiter) Introspect(ctx context.Context, caller idworker.ID, tokens int
 
 // takeAddress counts an attempt by its place and by the networks around that, or
 // takes nothing. here reports that the place itself has no more.
-func (l *Limiter) takeAddress(ctx context.Context, policy, kind string, from netip.Addr, r limit.Rule, t *Taken) (err *LimitedError, here bool) {
+func (l *Limiter) takeAddress(ctx context.Context, name, kind string, from netip.Addr, r limit.Rule, t *Taken) (err *LimitedError, here bool) {
 	all := around(from)
 	for i, network := range all {
-		if err := l.take(ctx, policy, Bucket{Key: kind + network, Rule: r}, t); err != nil {
+		if err := l.take(ctx, name, Bucket{Key: kind + network, Rule: r}, t); err != nil {
 			l.giveBack(ctx, t, 0)
 			return err, i == len(all)-1
 		}
@@ -65,7 +73,7 @@ func (l *Limiter) takeAddress(ctx context.Context, policy, kind string, from net
 func (l *Limiter) takePlace(ctx context.Context, a Attempt, limits *limit.Limits, t *Taken) *LimitedError {
 	rules, key, before := limits.LoginPlace[:limits.Place()], l.placeKey(a), len(t.all)
 	for _, r := range rules {
-		if err := l.take(ctx, "login", Bucket{Key: key, Rule: r, Beside: rules}, t); err != nil {
+		if err := l.take(ctx, "login-place", Bucket{Key: key, Rule: r, Beside: rules}, t); err != nil {
 			l.giveBack(ctx, t, before)
 			return err
 		}
@@ -74,7 +82,7 @@ func (l *Limiter) takePlace(ctx context.Context, a Attempt, limits *limit.Limits
 }
 
 // take takes one attempt and adds it to t, unless t is nil.
-func (l *Limiter) take(ctx context.Context, policy string, b Bucket, t *Taken) *LimitedError {
+func (l *Limiter) take(ctx context.Context, name string, b Bucket, t *Taken) *LimitedError {
 	if b.Rule.None() {
 		return nil
 	}
@@ -85,12 +93,12 @@ func (l *Limiter) take(ctx context.Context, policy string, b Bucket, t *Taken) *
 		}
 		return nil
 	}
-	return &LimitedError{Policy: policy, Rule: b.Rule, Retry: v.Retry, Reset: v.Reset}
+	return &LimitedError{Limit: name, Rule: b.Rule, Retry: v.Retry, Reset: v.Reset}
 }
 
 func (l *Limiter) report(err *LimitedError) error {
 	if l.Refused != nil {
-		l.Refused(err.Policy)
+		l.Refused(err.Limit)
 	}
 	return err
 }

@@ -134,7 +134,7 @@ func TestAttemptThatALimitRefusesIsOnRecordWithWhose(t *testing.T) {
 		g.left, *s = 0, nil
 		w.log.Reset()
 		c.send()
-		if got, want := fmt.Sprint(*s), "[login.throttled rate_limited: login "+c.whom+"]"; got != want ||
+		if got, want := fmt.Sprint(*s), "[login.throttled rate_limited: login-place "+c.whom+"]"; got != want ||
 			!strings.Contains(w.log.String(), `"event":"login.throttled"`) || strings.Contains(w.log.String(), `"user_id":"7"`) != (c.whom == "7") {
 			t.Errorf("%s: %s, want %s\n%s", name, got, want, &w.log)
 		}

@@ -160,7 +160,7 @@ func TestWrongLimitsAreSaidAtTheirFields(t *testing.T) {
 	wantStatus(t, page, 422)
 	wantText(t, page, "<title>Error: Limits", "Each rule needs a longer time, more attempts and a lower rate than the one before",
 		"Attempts for one account from new places: this is not allowed. Allowed: 10 to 100",
-		"Attempts from one address cannot be read.", "New accounts from one address must have a rule", "Tokens in requests of one service: this is not allowed",
+		"Attempts from one address cannot be read.", "New accounts from one address must have a rule", "Questions of one service: this is not allowed",
 		`href="#login_place_2_count"`, `href="#introspect_1_count"`, `value="soon"`, `value="101"`, "Shown when that is corrected.")
 	for _, name := range []string{"login_place", "login_account", "login_address", "register", "introspect"} {
 		if !ids(page.Body.String())[name+"-error"] {

@@ -32,7 +32,7 @@ func (g *limiter) Login(ctx context.Context, a ratelimit.Attempt) (ratelimit.Tak
 		return ratelimit.Taken{}, g.err
 	}
 	if g.left--; g.left < 0 {
-		return ratelimit.Taken{}, &ratelimit.LimitedError{Policy: "login", Retry: 1500 * time.Millisecond}
+		return ratelimit.Taken{}, &ratelimit.LimitedError{Limit: "login-place", Retry: 1500 * time.Millisecond}
 	}
 	return ratelimit.Taken{Attempt: a}, nil
 }

@@ -67,12 +67,13 @@ func (r *resets) Register(context.Context, netip.Addr) (ratelimit.Taken, error) 
 
 func (r *resets) Reset(_ context.Context, from netip.Addr) (ratelimit.Taken, error) {
 	if r.from = from; r.wait > 0 {
-		return ratelimit.Taken{}, &ratelimit.LimitedError{Policy: "reset", Retry: r.wait}
+		return ratelimit.Taken{}, &ratelimit.LimitedError{Limit: "reset", Retry: r.wait}
 	}
 	return ratelimit.Taken{}, nil
 }
 
 func (*resets) WasReset(context.Context, ratelimit.Attempt) {}
+func (*resets) RefuseExport(time.Duration) error            { return nil }
 
 func (r *resets) ByReset(_ context.Context, hash account.ResetHash, _ time.Time) (account.User, account.Issuer, error) {
 	for id, live := range r.live {

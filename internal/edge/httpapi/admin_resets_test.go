@@ -133,7 +133,7 @@ func TestUseOfAReset(t *testing.T) {
 		{"bad password", good, wrong, nil, 422, `"field":"new_password"`, true},
 		{"busy", good, account.ErrBusy, nil, 503, `"code":"busy"`, true},
 		{"database away", good, context.DeadlineExceeded, nil, 503, `"code":"unavailable"`, true},
-		{"too many", good, nil, &ratelimit.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, 429, `"code":"rate_limited"`, false},
+		{"too many", good, nil, &ratelimit.LimitedError{Limit: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, 429, `"code":"rate_limited"`, false},
 		{"another field", `{"reset_token":"x","new_password":"x","username":"alice"}`, nil, nil, 400, `"code":"body_malformed"`, false},
 	} {
 		s := &staff{err: c.err}

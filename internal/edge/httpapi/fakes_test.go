@@ -291,6 +291,7 @@ func (w limiterWorld) Reset(context.Context, netip.Addr) (ratelimit.Taken, error
 }
 
 func (w limiterWorld) WasReset(_ context.Context, a ratelimit.Attempt) { note(w.world, &w.known, a) }
+func (w limiterWorld) RefuseExport(time.Duration) error                { return w.limit }
 
 func (w *world) Examine(ctx context.Context, t flakepass.Token) (flakepass.Identity, session.Accept, error) {
 	who, err := w.Verify(ctx, t)

@@ -25,7 +25,7 @@ func TestWhatCostsNoHashTakesNoBucket(t *testing.T) {
 		`POST /v1/register {"username":"nobody.has.it","password":"violet tram sings at noon, nobody.has.it"}`: "422 validation_failed",
 		`POST /v1/register {"username":"alice","password":"violet tram sings at noon"}`:                        "429 rate_limited",
 	} {
-		w := &world{limit: &ratelimit.LimitedError{Policy: "register"}}
+		w := &world{limit: &ratelimit.LimitedError{Limit: "register"}}
 		part := strings.SplitN(call, " ", 3)
 		status, body := ask(t, handler(t, w, nil), part[0], part[1], part[2])
 		code, name, _ := strings.Cut(want, " ")

@@ -63,8 +63,8 @@ func (s *server) address(c *gin.Context) netip.Addr {
 func limited(c *gin.Context, e *ratelimit.LimitedError) {
 	seconds := func(d time.Duration) int64 { return max(1, int64(math.Ceil(d.Seconds()))) }
 	h := c.Writer.Header()
-	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", e.Policy, e.Rule.Count, seconds(e.Rule.Per)))
-	h.Set("RateLimit", fmt.Sprintf("%q;r=0;t=%d", e.Policy, seconds(e.Reset)))
+	h.Set("RateLimit-Policy", fmt.Sprintf("%q;q=%d;w=%d", e.Limit, e.Rule.Count, seconds(e.Rule.Per)))
+	h.Set("RateLimit", fmt.Sprintf("%q;r=0;t=%d", e.Limit, seconds(e.Reset)))
 	writeProblem(c, problem.Problem{
 		Status: http.StatusTooManyRequests, Code: "rate_limited", Title: "too many attempts",
 		Detail: "wait as long as Retry-After says", RetryAfter: time.Duration(seconds(e.Retry)) * time.Second,

@@ -33,7 +33,7 @@ func TestRefusedResetsAreIncidents(t *testing.T) {
 		"disabled":               {body, disabled, nil, "account_disabled", "zoë"},
 		"its issuer is no admin": {body, over, nil, "reset_token_invalid: issued by user 5", "zoë"},
 		"of a shell, and over":   {body, shell, nil, "reset_token_invalid: issued by root@host, in a shell", "zoë"},
-		"too many":               {body, nil, &ratelimit.LimitedError{Policy: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, "rate_limited: reset", ""},
+		"too many":               {body, nil, &ratelimit.LimitedError{Limit: "reset", Rule: limit.Rule{Count: 30, Per: time.Minute}}, "rate_limited: reset", ""},
 		"good":                   {body, nil, nil, "", ""},
 		"away":                   {body, errors.New("away"), nil, "", ""},
 		"no count":               {body, nil, errors.New("away"), "", ""},

@@ -102,7 +102,7 @@ func TestEveryProofOfASecondFactorIsAnAttempt(t *testing.T) {
 		"DELETE /v1/me/second-factor":              `{"current_password":"x","code":"123456"}`,
 	} {
 		method, path, _ := strings.Cut(path, " ")
-		w := &world{limit: &ratelimit.LimitedError{Policy: "login", Retry: time.Second}}
+		w := &world{limit: &ratelimit.LimitedError{Limit: "login-place", Retry: time.Second}}
 		if status, _ := ask(t, handler(t, w, withFactors(&factors{})), method, path, body); status != 429 || len(w.tries) != 1 || w.tries[0].Account != who.Username {
 			t.Errorf("%s %s: %d after %d attempts", method, path, status, len(w.tries))
 		}

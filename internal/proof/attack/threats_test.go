@@ -36,7 +36,7 @@ func TestEveryThreatNamesItsTests(t *testing.T) {
 			t.Errorf("%s names %d tests", heading, len(names))
 		}
 		for _, name := range names {
-			if !exists[name[1]] {
+			if exists[name[1]] == nil {
 				t.Errorf("%s: there is no %s", heading, name[1])
 			}
 		}

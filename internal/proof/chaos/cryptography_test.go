@@ -105,7 +105,7 @@ func testsExist(t *testing.T, page string) {
 		if !testLike.MatchString(m[1]) {
 			continue
 		}
-		if n++; !exists[m[1]] {
+		if n++; exists[m[1]] == nil {
 			t.Errorf("docs/%s: there is no %s", page, m[1])
 		}
 	}

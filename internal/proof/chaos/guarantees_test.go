@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,13 +17,14 @@ const root = "../../.."
 var (
 	testName  = regexp.MustCompile("`(Test[A-Za-z]+)((?:/[a-z_]+)*)`")
 	faultName = regexp.MustCompile(`\{name: "([a-z_]+)"`)
+	goTest    = regexp.MustCompile("`go test (?:-run ([A-Za-z]+) )?([^`]+)`")
 )
 
 // TestEveryGuaranteeNamesATestThatExists: docs/guarantees.md says which test
 // shows each of its rows, every fault of TestFaults is in it, and it says so
-// where no test shows anything.
+// where no test shows anything. Its commands run what they stand beside.
 func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
-	exists, named := testenv.Tests(t, root), map[string]bool{}
+	folders, named := testenv.Tests(t, root), map[string]bool{}
 	faults, err := os.ReadFile("faults_test.go")
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +42,7 @@ func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
 	rows := 0
 	for line := range strings.Lines(string(text)) {
 		names := testName.FindAllStringSubmatch(line, -1)
+		wantRun(t, line, names, folders)
 		if cells := strings.Split(strings.Trim(line, "|\n "), "|"); len(cells) == 5 && !strings.Contains(line, "---") {
 			head := strings.TrimSpace(cells[0]) == "failure"
 			if rows++; !head && len(names) == 0 && strings.TrimSpace(cells[4]) != "none" {
@@ -47,8 +50,8 @@ func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
 			}
 		}
 		for _, name := range names {
-			if !exists[name[1]] {
-				t.Errorf("there is no %s", name[1])
+			if in := folders[name[1]]; len(in) != 1 {
+				t.Errorf("%s is in %q: the command that finds its package needs one", name[1], in)
 			}
 			if name[1] == "TestFaults" && name[2] != "" {
 				fault := name[2][strings.LastIndex(name[2], "/")+1:]
@@ -59,12 +62,43 @@ func TestEveryGuaranteeNamesATestThatExists(t *testing.T) {
 			}
 		}
 	}
+	if !strings.Contains(string(text), `-run "$test" "./$(dirname "$(git grep -l "func ${test%%/*}(" -- '*_test.go')")"`) {
+		t.Error("the page does not say how to run one of the tests that it names")
+	}
 	if rows < 15 {
 		t.Errorf("%d rows found: the table is not what this test reads", rows)
 	}
 	for fault, ok := range named {
 		if !ok {
 			t.Errorf("docs/guarantees.md says nothing of the fault %q", fault)
+		}
+	}
+}
+
+// wantRun: if a line has commands of go test, they run the tests that it names: each command one of
+// them at least, chosen with -run, and each test is run by one.
+func wantRun(t *testing.T, line string, names [][]string, folders map[string][]string) {
+	t.Helper()
+	commands := goTest.FindAllStringSubmatch(line, -1)
+	ran := map[string]bool{}
+	for _, c := range commands {
+		some := false
+		for _, name := range names {
+			if c[1] != "" && strings.Contains(name[1], c[1]) && slices.ContainsFunc(strings.Fields(c[2]), func(packages string) bool {
+				below, all := strings.CutSuffix(packages, "...")
+				in := "./" + strings.Join(folders[name[1]], " ")
+				return in == packages || all && strings.HasPrefix(in, below)
+			}) {
+				some, ran[name[1]] = true, true
+			}
+		}
+		if !some {
+			t.Errorf("%s runs none of the tests beside it by its name", c[0])
+		}
+	}
+	for _, name := range names {
+		if len(commands) > 0 && !ran[name[1]] {
+			t.Errorf("no command runs %s:\n%s", name[1], line)
 		}
 	}
 }

@@ -546,7 +546,7 @@ func TestConsoleAndAPIRecordTheSameLimits(t *testing.T) {
 		console.form(0, "/console/password", "reset_token", "x", "password", e2e.Passphrase, "password_again", e2e.Passphrase)
 	}
 	sameRecord(t, api, console, func(e string) bool { return strings.HasPrefix(e, "user.created") })
-	for action, want := range map[string]string{"login.throttled": "rate_limited: login", "user.reset_refused": "rate_limited: reset"} {
+	for action, want := range map[string]string{"login.throttled": "rate_limited: login-place", "user.reset_refused": "rate_limited: reset"} {
 		got := e2e.Recorded(t, console.d.SQL(t), action)
 		if !slices.ContainsFunc(got, func(e string) bool { return strings.HasPrefix(e, want) }) {
 			t.Errorf("%s is on record as %q, and not as %s", action, got, want)

@@ -41,8 +41,8 @@ func TestGuessesAreCountedByAllInstances(t *testing.T) {
 				return false
 			}
 			wait, err := strconv.Atoi(c.Want(got, 429, "rate_limited").Header.Get("Retry-After"))
-			if err != nil || wait < 1 || wait > 60 || got.Header.Get("RateLimit-Policy") != `"login";q=5;w=60` ||
-				!strings.HasPrefix(got.Header.Get("RateLimit"), `"login";r=0;t=`) {
+			if err != nil || wait < 1 || wait > 60 || got.Header.Get("RateLimit-Policy") != `"login-place";q=5;w=60` ||
+				!strings.HasPrefix(got.Header.Get("RateLimit"), `"login-place";r=0;t=`) {
 				t.Errorf("instance %d, %s: %v", i, name, got.Header)
 			}
 		}
@@ -86,7 +86,7 @@ func TestGuessesAreCountedByAllInstances(t *testing.T) {
 	if !strings.Contains(a.Log.String()+b.Log.String(), `reason="rate_limited: login-account"`) {
 		t.Error("the log does not report the limit")
 	}
-	if !bytes.Contains(e2e.Metrics(t, a.Ops), []byte(`flakepass_throttled_total{policy="login"}`)) {
+	if !bytes.Contains(e2e.Metrics(t, a.Ops), []byte(`flakepass_throttled_total{policy="login-place"}`)) {
 		t.Error("no metric counts the limit")
 	}
 }

@@ -132,6 +132,9 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 			c.Want(c.Do("GET", "/v1/me/export", "", e2e.Bearer(token)), 200, "")
 		}
 		c.Want(c.Do("GET", "/v1/me/export", "", e2e.Bearer(token)), 429, "rate_limited")
+		if counted := []byte(`flakepass_throttled_total{policy="export"} 1`); !bytes.Contains(e2e.Metrics(t, a.Ops), counted) || !strings.Contains(a.Log.String(), `reason="rate_limited: export"`) {
+			t.Error("the refused export is not counted, or not in the log")
+		}
 
 		c.Want(c.Do("DELETE", "/v1/me", "", e2e.Bearer(service)), 403, "forbidden")
 		c.Want(c.Do("DELETE", "/v1/me", "", e2e.Bearer(root)), 409, "last_admin")

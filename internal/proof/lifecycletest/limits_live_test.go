@@ -55,7 +55,7 @@ func TestLimitsActAtOnceOnEveryProcess(t *testing.T) {
 			}
 			limited := func(a e2e.Answer) {
 				t.Helper()
-				if got := a.Header.Get("RateLimit-Policy"); got != `"login";q=6;w=3600` {
+				if got := a.Header.Get("RateLimit-Policy"); got != `"login-place";q=6;w=3600` {
 					t.Errorf("refused by %s", got)
 				}
 			}

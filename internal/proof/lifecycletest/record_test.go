@@ -148,7 +148,7 @@ func TestGuessedPasswordIsOnRecord(t *testing.T) {
 			db := d.SQL(t)
 			e2e.MustRecord(t, db, "login.new_place", `ada new_place {"count":1,`)
 			e2e.MustRecord(t, db, "login.after_failures", `ada after_failures {"count":1,`)
-			e2e.MustRecord(t, db, "login.throttled", `rate_limited: login {"count":1,`)
+			e2e.MustRecord(t, db, "login.throttled", `rate_limited: login-place {"count":1,`)
 			e2e.MustRecord(t, db, "login.failed", `ada credentials_invalid {"count":4,`, `ada credentials_invalid {"count":4,`, `ada credentials_invalid {"count":4,`, `ada credentials_invalid {"count":5,`)
 			if n := e2e.Count(t, db, "SELECT COUNT(*) FROM audit_events WHERE address = '2001:db8:1:2::'"); n != 1 {
 				t.Errorf("%d events have the subscriber's network and not the host in it", n)

@@ -128,9 +128,9 @@ type limit struct {
 func (l *limit) Introspect(_ context.Context, _ idworker.ID, tokens int) error {
 	switch most := int(l.most.Load()); {
 	case most > 0 && tokens > most:
-		return &ratelimit.TooManyError{Policy: "introspect", Most: most}
+		return &ratelimit.TooManyError{Limit: "introspect", Most: most}
 	case l.closed.Load():
-		return &ratelimit.LimitedError{Policy: "introspect", Retry: time.Second, Reset: time.Second}
+		return &ratelimit.LimitedError{Limit: "introspect", Retry: time.Second, Reset: time.Second}
 	}
 	l.asked.Store(max(l.asked.Load(), int64(tokens)))
 	return nil

@@ -183,8 +183,8 @@ func (m *Metrics) ImportHook(results []string, answers func() bool) func(result 
 }
 
 // Throttled counts the attempts that a limit has refused. Call it once.
-func (m *Metrics) Throttled() func(policy string) {
+func (m *Metrics) Throttled() func(limit string) {
 	c := m.counters("policy", "flakepass_throttled_total", "Attempts that a rate limit refused before any check, by the limit.",
-		"login", "login-account", "login-network", "login-address", "register", "introspect", "reset")
-	return func(policy string) { c.WithLabelValues(policy).Inc() }
+		"login-place", "login-account", "login-network", "login-address", "register", "introspect", "reset", "export")
+	return func(limit string) { c.WithLabelValues(limit).Inc() }
 }

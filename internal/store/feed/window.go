@@ -3,18 +3,22 @@ package feed
 import "time"
 
 const (
-	// overlap is how far a window reaches back into the one before. It makes up
-	// for ends that become visible up to a second after they were stamped
-	// (what takes longer is stamped anew), and for a clock that was set back by
-	// less than setBack notices: slack and the time of two polls.
+	// overlap is how much a poll reads again of the time that an earlier one has read:
+	// its window begins that long before the time which the earlier poll showed. An end
+	// that was stamped there, and committed after that poll, is found only so. It is
+	// longer than the second from stamp to commit (what takes longer is stamped
+	// anew), and than a clock can be set back unnoticed by setBack: slack and the time
+	// of two polls.
 	overlap = 6 * time.Second
 
 	// slack is by how much the database's clock may lag behind this one between
 	// two polls before it counts as set back.
 	slack = 500 * time.Millisecond
 
-	// settled is longer than an end takes from its stamp to its commit.
-	settled = 2 * time.Second
+	// commitWithin is longer than an end takes from its stamp to its commit: an end that
+	// the last poll did not see was stamped less than this before it. A window begins at
+	// a poll that was over earlier, so no such end has a stamp of before that poll.
+	commitWithin = 2 * time.Second
 )
 
 // A poll that was applied.
@@ -26,7 +30,7 @@ type poll struct {
 // since is where the window of the next poll begins, or zero if no poll was over long
 // enough before the last one. Polls that no later window can begin at are forgotten.
 func (f *Feed) since() time.Time {
-	before := f.last().start.Add(-settled)
+	before := f.last().start.Add(-commitWithin)
 	n := 0
 	for n < len(f.polls) && f.polls[n].read.Before(before) {
 		n++

@@ -16,15 +16,6 @@ import (
 // Audit is the record of what was done.
 type Audit struct{ DB *DB }
 
-// Append writes an event by itself: one that reports no change in this database.
-func (a *Audit) Append(ctx context.Context, e audit.Event) error {
-	insert, args := insertOf(e)
-	if err := a.DB.exec(ctx, insert, args...); err != nil {
-		return fmt.Errorf("sqlstore: audit: %w", err)
-	}
-	return nil
-}
-
 // insertEvents writes events, a hundred with each statement. One that reports a
 // change needs a permit.
 func insertEvents(tx *gorm.DB, events []audit.Event) error {

@@ -24,12 +24,12 @@ func TestEventsAreChosen(t *testing.T) {
 			return idworker.Default().Smallest(start.Add(time.Duration(i)*time.Minute)) + 5
 		}
 		for i := range 24 {
-			e := audit.Event{ID: id(i), Action: actions[i%2], By: audit.Actor{ID: idworker.ID(7 + i%3), Name: fmt.Sprint("admin", i%3), Via: audit.ViaAPI},
+			e := audit.Event{ID: id(i), Need: audit.NeedsNothing, Action: actions[i%2], By: audit.Actor{ID: idworker.ID(7 + i%3), Name: fmt.Sprint("admin", i%3), Via: audit.ViaAPI},
 				Target: audit.Target{Kind: "user", ID: idworker.ID(100 + i%4), Name: fmt.Sprint("User", i%4)}}
 			if i%3 == 2 {
 				e.By.ID, e.By.Name, e.By.Via = 0, "root@box", audit.ViaCLI
 			}
-			if err := record.Append(t.Context(), e); err != nil {
+			if err := w.users.Record(t.Context(), e); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,8 +84,8 @@ func TestEventFitsWhateverItSays(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		record := &sqlstore.Audit{DB: w.DB}
 		long := strings.Repeat("é", 2000)
-		e := audit.Event{ID: 9, Action: audit.PolicyChanged, By: audit.Actor{Name: long, RequestID: long, Address: long}, Target: audit.Target{Name: long}, Reason: long}
-		if err := record.Append(t.Context(), e); err != nil {
+		e := audit.Event{ID: 9, Need: audit.NeedsNothing, Action: audit.PolicyChanged, By: audit.Actor{Name: long, RequestID: long, Address: long}, Target: audit.Target{Name: long}, Reason: long}
+		if err := w.users.Record(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}
 		got, err := record.List(t.Context(), audit.Filter{Limit: 1})

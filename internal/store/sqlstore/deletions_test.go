@@ -248,13 +248,8 @@ func TestDeleteRaces(t *testing.T) {
 					_ = acts[i]() // it comes before the deletion, or finds nothing
 					return
 				}
-				for {
-					if _, err := w.delete(t.Context(), user, name); err == nil || t.Context().Err() != nil {
-						return
-					} else if !tooLate(err) {
-						t.Error(err)
-						return
-					}
+				if _, err := untilInTime(t, func() error { _, err := w.delete(t.Context(), user, name); return err }); err != nil {
+					t.Error(err)
 				}
 			})
 			w.wantDeleted(t, user)

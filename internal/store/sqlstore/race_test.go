@@ -34,13 +34,8 @@ func TestLoginVsLogin(t *testing.T) {
 		var unsure atomic.Int64
 		atOnce(len(begun), func(i int) {
 			on := instances[i%len(instances)]
-			err := context.DeadlineExceeded
-			for tooLate(err) && t.Context().Err() == nil { // on a busy machine, the last ones wait long
-				if begun[i], err = on.login(t.Context(), on.opening(user)); tooLate(err) {
-					unsure.Add(1) // it may be committed all the same
-				}
-			}
-			if err != nil {
+			late, err := untilInTime(t, func() (err error) { begun[i], err = on.login(t.Context(), on.opening(user)); return err })
+			if unsure.Add(late); err != nil {
 				t.Errorf("login %d: %v", i, err)
 			}
 		})
@@ -76,6 +71,15 @@ func TestLoginVsLogin(t *testing.T) {
 			}
 		}
 	})
+}
+
+// untilInTime calls act again while it is too late, as on a busy machine where the last ones
+// wait long, and counts how often it was: each of these may be committed all the same.
+func untilInTime(t *testing.T, act func() error) (late int64, err error) {
+	for err = act(); tooLate(err) && t.Context().Err() == nil; err = act() {
+		late++
+	}
+	return late, err
 }
 
 // tooLate: the lock was not to be had in time.

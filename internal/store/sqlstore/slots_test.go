@@ -206,13 +206,8 @@ func TestLimitHoldsInARace(t *testing.T) {
 		var begun [12]session.Begun
 		var unsure atomic.Int64
 		atOnce(len(begun), func(i int) {
-			err := context.DeadlineExceeded
-			for tooLate(err) && t.Context().Err() == nil { // on a busy machine
-				if begun[i], err = w.login(t.Context(), w.opening(user)); tooLate(err) {
-					unsure.Add(1) // it may be committed all the same
-				}
-			}
-			if err != nil {
+			late, err := untilInTime(t, func() (err error) { begun[i], err = w.login(t.Context(), w.opening(user)); return err })
+			if unsure.Add(late); err != nil {
 				t.Errorf("login %d: %v", i, err)
 			}
 		})

@@ -167,7 +167,7 @@ func TestNoTextOfACallerIsInAStatement(t *testing.T) {
 		next.Note, next.UpdatedBy = hostile, hostile
 		for name, verb := range map[string]func(context.Context) error{
 			"create": func(ctx context.Context) error { return w.users.Create(ctx, user, event()) },
-			"append": func(ctx context.Context) error { return (&sqlstore.Audit{DB: w.DB}).Append(ctx, event()) },
+			"record": func(ctx context.Context) error { return w.users.Record(ctx, event()) },
 			"policy": func(ctx context.Context) error {
 				_, err := settings.SetPolicy(ctx, inForce.Version, next, event())
 				return err
