@@ -397,8 +397,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.5.2", "an error of Redis is a refusal", "internal/store/redisstore/sessions.go",
-				"\ts, missing := t.next.Get(ctx, id)\n",
-				"\tif err != nil && !absent(err) {\n\t\treturn session.Session{}, session.ErrNotFound\n\t}\n\ts, missing := t.next.Get(ctx, id)\n",
+				"\ts, missing := t.next.Get(ctx, id, shown)\n",
+				"\tif err != nil && !absent(err) {\n\t\treturn session.Session{}, session.ErrNotFound\n\t}\n\ts, missing := t.next.Get(ctx, id, shown)\n",
 				"internal/proof/simulation", "TestRevocationHolds", "",
 			},
 			{
