@@ -14,7 +14,14 @@ import (
 // A Verifier gives a reason other than [ErrInvalid] and [ErrExpired] only to a
 // caller whose secret is the token's own; a caller that merely guessed an ID learns
 // nothing.
-type Refusal struct{ code, title string }
+type Refusal struct {
+	code, title string
+	challenge   []string // its header, made once: strangers have it written as often as they like
+}
+
+func refusal(code, title string) *Refusal {
+	return &Refusal{code, title, []string{problem.Bearer(problem.InvalidToken, title)}}
+}
 
 // Code is the stable name of the reason, such as token_expired.
 func (r *Refusal) Code() string { return r.code }
@@ -25,46 +32,49 @@ func (r *Refusal) Error() string { return r.title }
 // The refusals. Each becomes a 401 whose problem document has the code.
 var (
 	// ErrMissing: the request brings no token.
-	ErrMissing = &Refusal{"token_missing", "no token in the request"}
+	ErrMissing = refusal("token_missing", "no token in the request")
 	// ErrMalformed: the text was never a token. Found without asking a server.
-	ErrMalformed = &Refusal{"token_malformed", "not a token"}
+	ErrMalformed = refusal("token_malformed", "not a token")
 	// ErrInvalid: there is no such token, or its secret is wrong. The two are
 	// not distinguished, on purpose.
-	ErrInvalid = &Refusal{"token_invalid", "token not valid"}
+	ErrInvalid = refusal("token_invalid", "token not valid")
 	// ErrExpired: the absolute lifetime is over. The token's own ID proves it.
-	ErrExpired = &Refusal{"token_expired", "login expired"}
+	ErrExpired = refusal("token_expired", "login expired")
 	// ErrIdle: the token went unused for longer than the idle timeout.
-	ErrIdle = &Refusal{"token_idle_timeout", "login ended after inactivity"}
+	ErrIdle = refusal("token_idle_timeout", "login ended after inactivity")
 	// ErrLoggedOut: its owner logged out.
-	ErrLoggedOut = &Refusal{"token_logged_out", "logged out"}
+	ErrLoggedOut = refusal("token_logged_out", "logged out")
 	// ErrReplaced: its owner has logged in again since.
-	ErrReplaced = &Refusal{"token_replaced", "replaced by a newer login"}
+	ErrReplaced = refusal("token_replaced", "replaced by a newer login")
 	// ErrRevoked: an operator or a change of password ended the login.
-	ErrRevoked = &Refusal{"token_revoked", "login revoked"}
+	ErrRevoked = refusal("token_revoked", "login revoked")
 	// ErrAccountDisabled: the account was disabled.
-	ErrAccountDisabled = &Refusal{"account_disabled", "account disabled"}
+	ErrAccountDisabled = refusal("account_disabled", "account disabled")
 )
 
 // The refusals of service keys. Each becomes a 401 as well. Beside them a key gets
 // [ErrAccountDisabled] if its account is.
 var (
 	// ErrKeyNotAccepted: a service key, where the token of a login is expected.
-	ErrKeyNotAccepted = &Refusal{"key_not_accepted", "a service key is not accepted here"}
+	ErrKeyNotAccepted = refusal("key_not_accepted", "a service key is not accepted here")
 	// ErrKeyMalformed: the text was never a service key. Found without asking a server.
-	ErrKeyMalformed = &Refusal{"key_malformed", "not a service key"}
+	ErrKeyMalformed = refusal("key_malformed", "not a service key")
 	// ErrKeyInvalid: there is no such key, or its secret is wrong. The two are not
 	// distinguished, on purpose.
-	ErrKeyInvalid = &Refusal{"key_invalid", "service key not valid"}
+	ErrKeyInvalid = refusal("key_invalid", "service key not valid")
 	// ErrKeyExpired: the time is over for which the key was made.
-	ErrKeyExpired = &Refusal{"key_expired", "service key expired"}
+	ErrKeyExpired = refusal("key_expired", "service key expired")
 	// ErrKeyRevoked: an operator revoked the key.
-	ErrKeyRevoked = &Refusal{"key_revoked", "service key revoked"}
+	ErrKeyRevoked = refusal("key_revoked", "service key revoked")
 )
 
 // ErrForbidden means that the token is good, and its holder may not do this. A [Guard]
 // with [Guard.Only] finds it by the role; a handler with finer rules hands it to
 // [Guard.Refuse]. It becomes a 403, which says nothing against the token.
 var ErrForbidden = errors.New("role not allowed here")
+
+// challengeKey is how maps of headers spell the name.
+var challengeKey = http.CanonicalHeaderKey(problem.ChallengeHeader)
 
 // retryAfter is how long a client is asked to wait when the answer is unknown.
 const retryAfter = time.Second
@@ -83,7 +93,7 @@ func (g *Guard) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 			challenge(problem.NoError, "")
 			p.Detail = "send the header Authorization: Bearer <token>; a token in the URL or the body is not read"
 		} else {
-			challenge(problem.InvalidToken, refusal.title)
+			w.Header()[challengeKey] = refusal.challenge
 		}
 		problem.Write(w, p)
 		return

@@ -58,9 +58,9 @@ func Write(w http.ResponseWriter, p Problem) {
 		RequestID: h.Get(RequestIDHeader), RetryAfter: seconds, Errors: p.Errors, Reasons: p.Reasons,
 		Effect: p.Effect, Sessions: p.Sessions, Ticket: p.Ticket, Scope: p.Scope,
 	}
-	media := "application/problem+json"
+	media := mediaType
 	if p.OAuth != "" {
-		media, d.OAuthError, d.OAuthDescription = "application/json", p.OAuth, p.Title
+		media, d.OAuthError, d.OAuthDescription = oauthMediaType, p.OAuth, p.Title
 		if p.Detail != "" {
 			d.OAuthDescription += "; " + p.Detail
 		}
@@ -69,8 +69,8 @@ func Write(w http.ResponseWriter, p Problem) {
 	if err != nil { // strings and numbers always marshal
 		panic(err)
 	}
-	h.Set("Content-Type", media)
-	h.Set("Cache-Control", "no-store")
+	h["Content-Type"] = media
+	h["Cache-Control"] = nostore
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if seconds > 0 {
 		h.Set("Retry-After", strconv.Itoa(seconds))
@@ -78,6 +78,14 @@ func Write(w http.ResponseWriter, p Problem) {
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(body)
 }
+
+// Values of headers, made once. They are shared safely: a slice without spare capacity is copied
+// by Add.
+var (
+	mediaType      = []string{"application/problem+json"}
+	oauthMediaType = []string{"application/json"}
+	nostore        = []string{"no-store"}
+)
 
 // The errors of a challenge (RFC 6750 section 3.1).
 const (

@@ -53,7 +53,7 @@ func (a *Auditor) Run(ctx context.Context) {
 func (a *Auditor) look(ctx context.Context, w Accept) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	truth, err := a.Truth.Get(ctx, w.ID)
+	truth, err := a.Truth.Get(ctx, w.ID, Hash{})
 	if err != nil || truth.Alive() || truth.EndedAt == 0 {
 		return
 	}

@@ -75,7 +75,7 @@ func (s *Service) Used(ctx context.Context, u Use) (bool, error) {
 	if s.over(u.ID, issued) != nil {
 		return false, nil
 	}
-	got, err := s.Store.Get(ctx, u.ID)
+	got, err := s.Store.Get(ctx, u.ID, u.Hash)
 	err = held(&got, err, &u.Hash)
 	rule := got.Expiry(s.Policy.Current())
 	if err == nil && got.Act != 0 {

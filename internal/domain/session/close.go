@@ -75,7 +75,7 @@ func (s *Service) complete(ctx context.Context, r *Record) (err error) {
 // of it after two later logins of the user. After the answer says that it is over, no
 // request may find it alive here. It returns the session, if there was one.
 func (s *Service) endCached(ctx context.Context, id idworker.ID, hash *Hash) (Session, error) {
-	cached, err := s.Store.Get(ctx, id)
+	cached, err := s.Store.Get(ctx, id, *hash)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return Session{}, nil

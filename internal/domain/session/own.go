@@ -71,7 +71,7 @@ func (s *Service) EndOwn(ctx context.Context, by audit.Actor, id idworker.ID) (S
 	}
 	ended, err := s.endOwn(ctx, Ending{ID: id, Reason: LoggedOut, Record: r}, func(e Ending) ([]Session, error) {
 		// A login never changes its user: what is read here is still so in the transaction.
-		held, err := s.Rows.Get(ctx, id)
+		held, err := s.Rows.Get(ctx, id, Hash{})
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,7 @@ func newOwner() (*owner, *session.Service) {
 	}
 }
 
-func (o *owner) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (o *owner) Get(_ context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	for _, s := range o.held {
 		if s.ID == id {
 			return s, nil

@@ -110,7 +110,7 @@ func (s *Service) Examine(ctx context.Context, t flakepass.Token) (flakepass.Ide
 		return flakepass.Identity{}, Accept{}, err
 	}
 	hash := HashOf(t)
-	got, err := s.Store.Get(ctx, id)
+	got, err := s.Store.Get(ctx, id, hash)
 	err = held(&got, err, &hash)
 	// Once more, because the answer relies on what this instance knows now: rules and
 	// floors that are at least as new as the horizon of the answer.

@@ -12,7 +12,10 @@ import (
 // Stores do not share data with their callers.
 //
 // Get returns the session with that ID, alive or ended, or an error wrapping
-// [ErrNotFound]; any other error means that it could not find out.
+// [ErrNotFound]; any other error means that it could not find out. shown is the hash of the
+// token that is asked about. Whoever knows an ID may ask without the token: then the Hash of the
+// session is another, and the answer is good for a refusal only. A tier keeps nothing of such an
+// answer, so that strangers take no room from those who have a token.
 //
 // Touch notes that a session was used at that time. If the session does not exist, or
 // has ended, Touch does nothing and returns nil. It must not revive a session, and must
@@ -24,7 +27,7 @@ import (
 // with other instances could not be written. An end may come twice, late or out of
 // order: the Store is then in the same state as after one.
 type Store interface {
-	Get(ctx context.Context, id idworker.ID) (Session, error)
+	Get(ctx context.Context, id idworker.ID, shown Hash) (Session, error)
 	Touch(ctx context.Context, id idworker.ID, seen time.Time) error
 	Publish(ctx context.Context, ended Session) error
 }

@@ -118,7 +118,7 @@ type store struct {
 
 func (s *store) change(f func(*session.Session)) { f(&s.s) }
 
-func (s *store) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (s *store) Get(_ context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	s.calls.WriteString(s.name + ".Get ")
 	if s.err != nil {
 		return session.Session{}, s.err

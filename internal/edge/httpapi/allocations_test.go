@@ -25,7 +25,7 @@ func TestHotRoutesAllocateLittle(t *testing.T) {
 	}{
 		{"/v1/me", token, 200, 13},
 		{"/v1/verify", token, 200, 13},
-		{"/v1/verify", token[:30], 401, 21},
+		{"/v1/verify", token[:30], 401, 15},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil)
 		r.Header.Set("Authorization", "Bearer "+c.token)

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -67,6 +68,9 @@ type server struct {
 	leaving *flakepass.Guard // of who logs out: no use, and no time that is left
 
 	doubted map[error]*sync.Once // what is wrong with the headers of proxies, logged once each
+
+	undecidedAt   atomic.Int64 // the second of the last line about tokens that could not be judged
+	undecidedMore atomic.Int64 // how many there were since
 }
 
 // New returns the handler of all routes.
@@ -175,11 +179,20 @@ func (s *server) admitTo(c *gin.Context, g *flakepass.Guard) {
 	c.Request = r
 }
 
+// undecided logs why a token could not be judged: one line a second at most. While the database is
+// slow, or away, everybody who asks about a token would write one, and who made it up as well.
 func (s *server) undecided(r *http.Request, err error) {
-	if ctx := r.Context(); ctx.Err() == nil { // else the client has gone
-		s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err,
-			"request_id", r.Header.Get(problem.RequestIDHeader))
+	ctx := r.Context()
+	if ctx.Err() != nil { // the client has gone
+		return
 	}
+	last, second := s.undecidedAt.Load(), time.Now().Unix()
+	if last == second || !s.undecidedAt.CompareAndSwap(last, second) {
+		s.undecidedMore.Add(1)
+		return
+	}
+	s.Log.ErrorContext(ctx, "cannot tell whether a token is good", "err", err,
+		"request_id", r.Header.Get(problem.RequestIDHeader), "unlogged_before", s.undecidedMore.Swap(0))
 }
 
 // noStore keeps what was said to one caller out of every cache.

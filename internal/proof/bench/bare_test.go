@@ -33,8 +33,9 @@ func serveBare(args []string) error {
 	if err != nil {
 		return err
 	}
-	for _, own := range []string{"Date", "Content-Length"} { // net/http writes them for both
-		answer.Header.Del(own)
+	answer.Header.Del("Date") // net/http writes it for both
+	if answer.StatusCode == http.StatusOK {
+		answer.Header.Del("Content-Length") // as well; with a problem it stands among the others
 	}
 	e := bareEngine()
 	e.GET(path, func(c *gin.Context) {

@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -25,6 +27,8 @@ func BenchmarkHTTP(b *testing.B) {
 	program := buildFlakepass(b)
 	b.Run("me", func(b *testing.B) { benchmarkWarm(b, program, "/v1/me") })
 	b.Run("verify", func(b *testing.B) { benchmarkWarm(b, program, "/v1/verify") })
+	b.Run("malformed", func(b *testing.B) { benchmarkBogus(b, program, false) })
+	b.Run("of-nobody", func(b *testing.B) { benchmarkBogus(b, program, true) })
 	b.Run("verify-redis", func(b *testing.B) { benchmarkVerifyRedis(b, program) })
 	b.Run("login", func(b *testing.B) { benchmarkLogin(b, program) })
 }
@@ -35,13 +39,36 @@ func benchmarkWarm(b *testing.B, program, path string) {
 	data := b.TempDir()
 	tokens, _ := seed(b, data)
 	ours := startFlakepass(b, program, data)
+	compareBare(b, ours, path, tokens, http.StatusOK)
+}
+
+// benchmarkBogus compares the refusal of tokens that were never given out with a handler that answers
+// all requests with the same 401: of texts with one wrong character, or of well-formed tokens whose IDs
+// are of the last hour. No cache knows of these, so the database is asked about each.
+func benchmarkBogus(b *testing.B, program string, wellFormed bool) {
+	data := b.TempDir()
+	seed(b, data)
+	texts := make([]string, 20_000)
+	for i := range texts {
+		token, _ := mint(b, time.Now().Add(-time.Hour), rand.IntN(1<<30))
+		if texts[i] = token.Reveal(); !wellFormed {
+			texts[i] = texts[i][:30] + flip(texts[i][30]) + texts[i][31:]
+		}
+	}
+	compareBare(b, startFlakepass(b, program, data), "/v1/verify", writeLines(b, texts), http.StatusUnauthorized)
+}
+
+// compareBare compares a server with a handler that checks nothing, and writes what the server answers to
+// the first of the tokens.
+func compareBare(b *testing.B, ours *httpServer, path, tokens string, status int) {
+	b.Helper()
 	token := firstLine(b, tokens)
-	answer := ask(b, ours, path, token)
+	answer := ask(b, ours, path, token, status)
 	bare := startSelf(b, "serve-bare", path, path, writeLines(b, []string{answer}))
-	if got := ask(b, bare, path, token); alike(got) != alike(answer) {
+	if got := ask(b, bare, path, token, status); alike(got) != alike(answer) {
 		b.Fatalf("the bare handler answers\n%s\nand the product\n%s", got, answer)
 	}
-	with := newLoader(b)
+	with := newLoader(b, status)
 	c := compare(b, httpRounds,
 		func() sample { return with.run(b, ours, path, tokens) },
 		func() sample { return with.run(b, bare, path, tokens) })
@@ -49,7 +76,7 @@ func benchmarkWarm(b *testing.B, program, path string) {
 }
 
 // ask returns the whole answer to a GET, as it came.
-func ask(tb testing.TB, s *httpServer, path, token string) string {
+func ask(tb testing.TB, s *httpServer, path, token string, status int) string {
 	tb.Helper()
 	conn, err := new(net.Dialer).DialContext(tb.Context(), "tcp", s.addr)
 	if err != nil {
@@ -57,20 +84,20 @@ func ask(tb testing.TB, s *httpServer, path, token string) string {
 	}
 	defer conn.Close()
 	var raw bytes.Buffer
-	if err := roundTrip(conn, bufio.NewReader(io.TeeReader(conn, &raw)), s.addr, path, token); err != nil {
+	if err := roundTrip(conn, bufio.NewReader(io.TeeReader(conn, &raw)), s.addr, path, token, status); err != nil {
 		tb.Fatal(err)
 	}
 	return raw.String()
 }
 
 // changing are the headers whose values are others in each answer or each second.
-var changing = regexp.MustCompile(`(?m)^(Date|X-Request-Id|X-Auth-Expires-In|X-Auth-Idle-Expires-In): [^\r]*`)
+var changing = regexp.MustCompile(`(?m)(^(?:Date|X-Request-Id|X-Auth-Expires-In|X-Auth-Idle-Expires-In): |"request_id":")([^\r"]*)`)
 
 // alike is an answer with no more than the lengths of what changes.
 func alike(answer string) string {
 	return changing.ReplaceAllStringFunc(answer, func(line string) string {
-		name, value, _ := strings.Cut(line, ": ")
-		return name + ": " + strings.Repeat("?", len(value))
+		of := changing.FindStringSubmatch(line)
+		return of[1] + strings.Repeat("?", len(of[2]))
 	})
 }
 
@@ -83,7 +110,8 @@ func TestAlikeSeesAllButWhatChanges(t *testing.T) {
 		strings.Replace(answer, "X-Request-Id: 2gerp7a2gwf69\r\n", "", 1): false,
 		strings.Replace(answer, "200 OK", "204 No Content", 1):            false,
 		strings.Replace(answer, "user", "root", 1):                        false,
-		answer + " ": false,
+		answer + " ":                  false,
+		answer + `{"request_id":"a"}`: false,
 	} {
 		if got := alike(other) == alike(answer); got != same {
 			t.Errorf("%q: got %v, want %v", other, got, same)
@@ -103,7 +131,7 @@ func benchmarkVerifyRedis(b *testing.B, program string) {
 	tokens := strangers(b, shared.Addr, key, bound, testenv.Brief(20_000, 1000))
 	ours := startFlakepass(b, program, data, "redis: "+shared.URL(), "revocation_bound: "+bound.String(), "cache_entries: 100")
 	bare := startSelf(b, "serve-redis", "/v1/verify", shared.Addr)
-	with := newLoader(b)
+	with := newLoader(b, http.StatusOK)
 	var requests, hits int
 	c := compare(b, httpRounds,
 		func() sample {

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,7 +25,7 @@ func BenchmarkNginx(b *testing.B) {
 	tokens, _ := seed(b, data)
 	api := startFlakepass(b, buildFlakepass(b), data)
 	front := startNginx(b, program, api.addr)
-	with := newLoader(b)
+	with := newLoader(b, http.StatusOK)
 	for _, guarded := range []struct{ name, path string }{
 		{"flakepass", "/files/file.txt"}, {"204", "/nothing/file.txt"},
 	} {

@@ -90,7 +90,7 @@ func strangers(tb testing.TB, addr string, key []byte, bound time.Duration, n in
 	for range 8 * runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for i := int(at.Add(1)) - 1; i < n; i = int(at.Add(1)) - 1 {
-				if _, err := tier.Get(tb.Context(), ids[i]); err != nil {
+				if _, err := tier.Get(tb.Context(), ids[i], behind.sessions[ids[i]].Hash); err != nil {
 					tb.Error(err)
 					return
 				}

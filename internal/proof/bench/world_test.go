@@ -29,7 +29,7 @@ type ledger struct {
 	asked    atomic.Int64
 }
 
-func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (l *ledger) Get(_ context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	l.asked.Add(1)
 	s, ok := l.sessions[id]
 	if !ok {
@@ -41,7 +41,7 @@ func (l *ledger) Get(_ context.Context, id idworker.ID) (session.Session, error)
 
 // Settle is Get: no login is near its end.
 func (l *ledger) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
-	return l.Get(ctx, id)
+	return l.Get(ctx, id, session.Hash{})
 }
 
 func (l *ledger) Touch(context.Context, idworker.ID, time.Time) error { return nil }

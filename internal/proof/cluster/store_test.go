@@ -152,7 +152,7 @@ func (g *galera) storeLate(t *testing.T) {
 	made := here.begin(t, 2)
 	for name, id := range map[string]idworker.ID{"ended elsewhere": old.ID, "begun elsewhere": made.ID} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		if got, err := late.sessions.Get(ctx, id); err == nil || errors.Is(err, session.ErrNotFound) {
+		if got, err := late.sessions.Get(ctx, id, session.Hash{}); err == nil || errors.Is(err, session.ErrNotFound) {
 			t.Errorf("a session that has %s: a late node decides: alive %v, %v", name, got.Alive(), err)
 		}
 		cancel()
@@ -165,7 +165,7 @@ func (g *galera) storeLate(t *testing.T) {
 	if !f.ends[1] {
 		t.Error("the poll after it has not brought the end")
 	}
-	if got, err := late.sessions.Get(t.Context(), old.ID); err != nil || got.Alive() {
+	if got, err := late.sessions.Get(t.Context(), old.ID, session.Hash{}); err != nil || got.Alive() {
 		t.Errorf("the ended session, when the node has caught up: alive %v, %v", got.Alive(), err)
 	}
 }
@@ -395,7 +395,7 @@ func (p *pair) storeLost(t *testing.T) {
 	must(t, p.Promote(within(t)))
 
 	next := openStore(t, p.Replica)
-	if got, err := next.sessions.Get(t.Context(), one.ID); err != nil || !got.Alive() {
+	if got, err := next.sessions.Get(t.Context(), one.ID, session.Hash{}); err != nil || !got.Alive() {
 		t.Fatalf("the new server has the logout: alive %v, %v", got.Alive(), err)
 	}
 	f.from = next.sessions
@@ -409,7 +409,7 @@ func (p *pair) storeLost(t *testing.T) {
 	if err != nil || lost.Ends != 1 {
 		t.Errorf("ended again: %+v, %v", lost, err)
 	}
-	if got, err := next.sessions.Get(t.Context(), one.ID); err != nil || got.Ended != session.LoggedOut {
+	if got, err := next.sessions.Get(t.Context(), one.ID, session.Hash{}); err != nil || got.Ended != session.LoggedOut {
 		t.Errorf("the session after that: %q, %v", got.Ended, err)
 	}
 }

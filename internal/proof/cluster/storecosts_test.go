@@ -48,7 +48,7 @@ func (s *store) costs(t *testing.T) map[string]time.Duration {
 			do   func() error
 		}{
 			{"login", func() error { _, err := s.sessions.Begin(t.Context(), one); return err }},
-			{"check of a row", func() error { _, err := s.sessions.Get(t.Context(), one.ID); return err }},
+			{"check of a row", func() error { _, err := s.sessions.Get(t.Context(), one.ID, session.Hash{}); return err }},
 			{"logout", func() error { _, err := s.sessions.End(t.Context(), end); return err }},
 			{"poll", func() error { return f.Poll(t.Context()) }},
 		} {

@@ -289,8 +289,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.2.1", "the log does not say which request", "internal/edge/httpapi/httpapi.go",
-				"\t\t\t\"request_id\", r.Header.Get(problem.RequestIDHeader))",
-				"\t\t\t\"request\", r.Header.Get(problem.RequestIDHeader))",
+				"\t\t\"request_id\", r.Header.Get(problem.RequestIDHeader), \"unlogged_before\"",
+				"\t\t\"request\", r.Header.Get(problem.RequestIDHeader), \"unlogged_before\"",
 				"internal/edge/httpapi", "TestUndecidedIsLoggedUnderTheRequestsName", "",
 			},
 			{
@@ -367,8 +367,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.3.4", "an outage is not in the log", "internal/edge/httpapi/httpapi.go",
-				"\t\ts.Log.ErrorContext(ctx, \"cannot tell whether",
-				"\t\ts.Log.DebugContext(ctx, \"cannot tell whether",
+				"\ts.Log.ErrorContext(ctx, \"cannot tell whether",
+				"\ts.Log.DebugContext(ctx, \"cannot tell whether",
 				"internal/edge/httpapi", "TestUndecidedIsLoggedUnderTheRequestsName", "",
 			},
 			{
@@ -397,8 +397,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"16.5.2", "an error of Redis is a refusal", "internal/store/redisstore/sessions.go",
-				"\ts, missing := t.next.Get(ctx, id)\n",
-				"\tif err != nil && !absent(err) {\n\t\treturn session.Session{}, session.ErrNotFound\n\t}\n\ts, missing := t.next.Get(ctx, id)\n",
+				"\ts, missing := t.next.Get(ctx, id, shown)\n",
+				"\tif err != nil && !absent(err) {\n\t\treturn session.Session{}, session.ErrNotFound\n\t}\n\ts, missing := t.next.Get(ctx, id, shown)\n",
 				"internal/proof/simulation", "TestRevocationHolds", "",
 			},
 			{

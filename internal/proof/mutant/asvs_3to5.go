@@ -7,7 +7,7 @@ func asvs3() []asvsBreak {
 	const headers = asvsAPI + "/middleware.go"
 	return slices.Concat(
 		breaks("3.2.1", "a browser guesses what an answer is", headers, "\th[\"X-Content-Type-Options\"] = nosniff\n", "\t_ = nosniff\n", asvsAttack, "TestEveryAnswerIsHardened"),
-		breaks("3.2.1", "a problem has the type that a page had", "api/problem/problem.go", "\th.Set(\"Content-Type\", media)\n", "\t_ = media\n", "api/problem", "TestHeadersAreThese"),
+		breaks("3.2.1", "a problem has the type that a page had", "api/problem/problem.go", "\th[\"Content-Type\"] = media\n", "\t_ = media\n", "api/problem", "TestHeadersAreThese"),
 		breaks("3.2.2", "pages are written as they are", asvsUI+"/request.go", pageMade, rawPages, asvsUI, "TestNameCannotBreakOut"),
 		breaks("3.2.2", "a script may make markup", asvsUI+"/assets.go", "; require-trusted-types-for 'script'; trusted-types 'none'", "", asvsUI, "TestEveryAnswerIsHardened"),
 		breaks("3.3.2", "other sites send the cookie along", asvsUI+"/cookie.go", "http.SameSiteStrictMode", "http.SameSiteNoneMode", asvsUI, "TestCookieIsLocked"),
@@ -47,7 +47,7 @@ func asvs3() []asvsBreak {
 // asvs4to5 is the API, and files.
 func asvs4to5() []asvsBreak {
 	return slices.Concat(
-		breaks("4.1.1", "a problem is not said to be one", "api/problem/problem.go", `media := "application/problem+json"`, `media := "application/json"`, "api/problem", "TestHeadersAreThese"),
+		breaks("4.1.1", "a problem is not said to be one", "api/problem/problem.go", `media := mediaType`, `media := oauthMediaType`, "api/problem", "TestHeadersAreThese"),
 		breaks("4.1.1", "every answer is said to be a page", asvsAPI+"/middleware.go", "\th[\"Referrer-Policy\"] = noReferrer\n", "\th[\"Referrer-Policy\"] = noReferrer\n\th[\"Content-Type\"] = []string{\"text/html\"}\n",
 			asvsAPI, "TestOperatorsRequestsReachTheirVerb"),
 		breaks("4.1.3", "every peer is believed", "internal/edge/clientaddr/clientaddr.go", "if !within(trusted, peer) {", "if false {", asvsAttack, "TestAClientChoosesNoAddress"),

@@ -248,7 +248,7 @@ func (d *truth) seen(id idworker.ID) time.Time {
 
 var errAway = errors.New("the database is away")
 
-func (p *place) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (p *place) Get(_ context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	if p.away.Load() {
 		return session.Session{}, errAway
 	}
@@ -270,7 +270,7 @@ func (p *place) Get(_ context.Context, id idworker.ID) (session.Session, error) 
 
 // Settle decides by the policy of the moment, and writes the use.
 func (p *place) Settle(ctx context.Context, id idworker.ID, used time.Time) (session.Session, error) {
-	s, err := p.Get(ctx, id)
+	s, err := p.Get(ctx, id, session.Hash{})
 	if err != nil || !s.Alive() {
 		return s, err
 	}

@@ -40,7 +40,7 @@ func (d *deployment) lookups(t testing.TB) {
 				var got session.Session
 				var err error
 				id := idworker.ID(kind.id(k))
-				w.lap(t, func() error { got, err = d.sessions.Get(t.Context(), id); return nil })
+				w.lap(t, func() error { got, err = d.sessions.Get(t.Context(), id, session.Hash{}); return nil })
 				if !kind.good(got, err) {
 					t.Fatalf("get of a token that is %s: %q, %v", kind.name, got.Ended, err)
 				}
@@ -50,7 +50,7 @@ func (d *deployment) lookups(t testing.TB) {
 	}
 	d.uses(t, times)
 	for column, id := range map[string]int64{"token_id": d.at(2).token, "ended_token_id": d.at(8).ended} {
-		_, err := d.sessions.Get(t.Context(), idworker.ID(id))
+		_, err := d.sessions.Get(t.Context(), idworker.ID(id), session.Hash{})
 		must(t, err)
 		d.mustGoBy(t, "SELECT id AS row_id%users ON "+column+" =", "const", "users_"+column, id)
 	}

@@ -48,7 +48,7 @@ func (m *Memory) AddUser(*testing.T) (idworker.ID, string) {
 }
 
 // Get implements [session.Store].
-func (m *Memory) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (m *Memory) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	asOf := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -93,7 +93,7 @@ func (m *Memory) Settle(ctx context.Context, id idworker.ID, used time.Time) (se
 	if err := m.Touch(ctx, id, used); err != nil {
 		return session.Session{}, err
 	}
-	return m.Get(ctx, id)
+	return m.Get(ctx, id, session.Hash{})
 }
 
 // Publish does nothing: the end was committed here.

@@ -20,7 +20,7 @@ func unknown(t *testing.T, w *world) {
 	user, _ := w.AddUser(t)
 	id := w.mint(0)
 	for range 3 {
-		if _, err := w.Store.Get(t.Context(), id); !errors.Is(err, session.ErrNotFound) {
+		if _, err := w.Store.Get(t.Context(), id, session.Hash{}); !errors.Is(err, session.ErrNotFound) {
 			t.Fatalf("Get of an unknown session: %v, want ErrNotFound", err)
 		}
 	}
@@ -32,7 +32,7 @@ func unknown(t *testing.T, w *world) {
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
-	if got, err := w.Store.Get(t.Context(), id); err != nil || !got.Alive() {
+	if got, err := w.Store.Get(t.Context(), id, session.HashOf(token)); err != nil || !got.Alive() {
 		t.Errorf("Get once it began: ended %q, error %v; want it alive", got.Ended, err)
 	}
 }
@@ -74,7 +74,7 @@ func begun(t *testing.T, w *world) {
 		t.Errorf("the first login replaced %v, want none", l.Replaced)
 	}
 	for _, what := range []string{"first Get", "second Get", "third Get"} {
-		got, err := w.Store.Get(t.Context(), l.id())
+		got, err := w.Store.Get(t.Context(), l.id(), l.hash())
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}

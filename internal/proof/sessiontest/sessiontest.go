@@ -79,7 +79,8 @@ type login struct {
 	from  time.Time // before it began
 }
 
-func (l *login) id() idworker.ID { return l.Session.ID }
+func (l *login) id() idworker.ID    { return l.Session.ID }
+func (l *login) hash() session.Hash { return session.HashOf(l.token) }
 
 // bySMS is how the user of each session was authenticated, as an issuer says.
 var bySMS = session.Auth{Method: "sms", At: time.UnixMilli(1795252353123).UTC()}
@@ -137,7 +138,7 @@ func (w *world) hear(t *testing.T, ended ...session.Session) {
 func (w *world) wantEnded(t *testing.T, l login, why session.Reason) {
 	t.Helper()
 	for range 3 {
-		got, err := w.Store.Get(t.Context(), l.id())
+		got, err := w.Store.Get(t.Context(), l.id(), l.hash())
 		if err != nil || got.Ended != why {
 			t.Fatalf("Get of an ended session: ended %q, error %v; want ended %q", got.Ended, err, why)
 		}
@@ -150,7 +151,7 @@ func (w *world) wantEnded(t *testing.T, l login, why session.Reason) {
 // wantDead allows for a store that has forgotten why.
 func (w *world) wantDead(t *testing.T, l login) {
 	t.Helper()
-	got, err := w.Store.Get(t.Context(), l.id())
+	got, err := w.Store.Get(t.Context(), l.id(), l.hash())
 	if (err != nil && !errors.Is(err, session.ErrNotFound)) || (err == nil && got.Alive()) {
 		t.Fatalf("Get: ended %q, error %v; want it dead", got.Ended, err)
 	}
@@ -161,7 +162,7 @@ func (w *world) wantAlive(t *testing.T, l login) session.Session {
 	var got session.Session
 	for range 3 {
 		var err error
-		if got, err = w.Store.Get(t.Context(), l.id()); err != nil || !got.Alive() {
+		if got, err = w.Store.Get(t.Context(), l.id(), l.hash()); err != nil || !got.Alive() {
 			t.Fatalf("Get of a living session: ended %q, error %v", got.Ended, err)
 		}
 	}

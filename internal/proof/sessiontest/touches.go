@@ -23,7 +23,7 @@ func touchNothing(t *testing.T, w *world) {
 		t.Errorf("Touch of an unknown session: %v", err)
 	}
 	w.settle(t)
-	if _, err := w.Store.Get(t.Context(), id); !errors.Is(err, session.ErrNotFound) {
+	if _, err := w.Store.Get(t.Context(), id, session.Hash{}); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("Get of an unknown session that was touched: %v, want ErrNotFound", err)
 	}
 	l := w.user(t)
@@ -62,7 +62,7 @@ func cancelled(t *testing.T, w *world) {
 	l := w.user(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	got, err := w.Store.Get(ctx, l.id())
+	got, err := w.Store.Get(ctx, l.id(), l.hash())
 	if errors.Is(err, session.ErrNotFound) || (err == nil && !got.Alive()) {
 		t.Errorf("Get of a living session by a caller who left: ended %q, error %v; want it alive, or undecided", got.Ended, err)
 	}
@@ -129,7 +129,8 @@ func concurrent(t *testing.T, w *world) {
 					if l.id() == 0 {
 						continue
 					}
-					got, err := w.Store.Get(t.Context(), l.id())
+					_, _ = w.Store.Get(t.Context(), l.id(), session.Hash{}) // a stranger, whose question others may join
+					got, err := w.Store.Get(t.Context(), l.id(), l.hash())
 					if err != nil && !errors.Is(err, session.ErrNotFound) {
 						t.Errorf("Get: %v", err)
 					}
@@ -143,7 +144,7 @@ func concurrent(t *testing.T, w *world) {
 						continue
 					}
 					last := dead[len(dead)-1]
-					if got, err := w.Store.Get(t.Context(), last.ID); err == nil && got.Alive() {
+					if got, err := w.Store.Get(t.Context(), last.ID, last.Hash); err == nil && got.Alive() {
 						t.Errorf("Get of %v: alive after its end was passed on", last.ID)
 					}
 					if err := w.Store.Publish(t.Context(), dead[0]); err != nil {

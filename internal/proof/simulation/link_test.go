@@ -36,7 +36,7 @@ func again[T any](ctx context.Context, l *link, tries int, f func() (T, error)) 
 	}
 }
 
-func (l *link) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (l *link) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	s, _, err := l.Read(ctx, id)
 	return s, err
 }

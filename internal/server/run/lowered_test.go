@@ -41,7 +41,7 @@ func TestInstanceThatStartsAfterALowerLimit(t *testing.T) {
 		}
 		// A slow Redis may miss the first answer, and has one that is read later.
 		testenv.Eventually(t, time.Minute, func() bool {
-			got, err := before.common.Get(t.Context(), session.IDOf(opened.Token))
+			got, err := before.common.Get(t.Context(), session.IDOf(opened.Token), session.HashOf(opened.Token))
 			return err == nil && got.Source == session.FromRedis
 		}, "Redis has the session")
 	}

@@ -60,7 +60,7 @@ func (r *FreshPolicy) Settle(ctx context.Context, id idworker.ID, used time.Time
 }
 
 // Get fails if the policy has to be read and cannot be, and with [ErrUnproven].
-func (r *FreshPolicy) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (r *FreshPolicy) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	asked := time.Now()
 	if r.Now != nil {
 		asked = r.Now()

@@ -20,7 +20,7 @@ func TestRowIsAnsweredWithAPolicyAsNewAsItself(t *testing.T) {
 	rack := &shelf{version: 2}
 	rule := liveOf(t, rack, 1)
 	rows := &layer.FreshPolicy{Judged: rack, Policy: rule}
-	if s, err := rows.Get(t.Context(), 7); err != nil || s.ID != 7 {
+	if s, err := rows.Get(t.Context(), 7, session.Hash{}); err != nil || s.ID != 7 {
 		t.Fatalf("got %+v, %v", s, err)
 	}
 	if v := rule.Current().Version; v != 2 {
@@ -35,7 +35,7 @@ func TestRowOfTheKnownPolicyNeedsNoOtherQuestion(t *testing.T) {
 	rows := &layer.FreshPolicy{Judged: rack, Policy: rule}
 	for _, version := range []int64{1, 0} { // 0 is a row that was read late
 		rack.version = version
-		if _, err := rows.Get(t.Context(), 7); err != nil || rack.loaded != 0 {
+		if _, err := rows.Get(t.Context(), 7, session.Hash{}); err != nil || rack.loaded != 0 {
 			t.Errorf("version %d: %v, the policy was read %d times, want none", version, err, rack.loaded)
 		}
 	}
@@ -54,7 +54,7 @@ func TestRowOfAServerThatMayBeReplacedIsNoAnswer(t *testing.T) {
 			if !proven {
 				want = layer.ErrUnproven
 			}
-			if s, err := rows.Get(t.Context(), 7); !errors.Is(err, want) || !proven && s.ID != 0 {
+			if s, err := rows.Get(t.Context(), 7, session.Hash{}); !errors.Is(err, want) || !proven && s.ID != 0 {
 				t.Errorf("a row (%v), proven %v: %+v, %v", found, proven, s, err)
 			}
 			if s, err := rows.Settle(t.Context(), 7, time.Time{}); !errors.Is(err, want) || !proven && s.ID != 0 {
@@ -70,7 +70,7 @@ func TestRowIsNotAnsweredWithoutItsPolicy(t *testing.T) {
 	rule := liveOf(t, rack, 1)
 	rack.noPolicy = errors.New("no route")
 	rows := &layer.FreshPolicy{Judged: rack, Policy: rule}
-	if s, err := rows.Get(t.Context(), 7); !errors.Is(err, rack.noPolicy) || s.ID != 0 {
+	if s, err := rows.Get(t.Context(), 7, session.Hash{}); !errors.Is(err, rack.noPolicy) || s.ID != 0 {
 		t.Errorf("got %+v, %v; want no session, and why the policy was not read", s, err)
 	}
 }
@@ -80,7 +80,7 @@ func TestRowIsNotAnsweredByAnOlderPolicy(t *testing.T) {
 	rack := &shelf{version: 1}
 	rule := liveOf(t, rack, 1)
 	rows := &layer.FreshPolicy{Judged: newer{rack}, Policy: rule}
-	if s, err := rows.Get(t.Context(), 7); err == nil || s.ID != 0 {
+	if s, err := rows.Get(t.Context(), 7, session.Hash{}); err == nil || s.ID != 0 {
 		t.Errorf("got %+v, %v; want no session", s, err)
 	}
 }
@@ -107,14 +107,14 @@ func TestRowMovesTheClockForward(t *testing.T) {
 		before, _ := f.Clock()
 		rack := &shelf{version: 1, now: before.Add(-time.Hour)}
 		rows := &layer.FreshPolicy{Judged: rack, Policy: liveOf(t, rack, 1), Clock: f}
-		if _, err := rows.Get(t.Context(), 7); err != nil {
+		if _, err := rows.Get(t.Context(), 7, session.Hash{}); err != nil {
 			t.Fatal(err)
 		}
 		if now, _ := f.Clock(); !now.Equal(before) {
 			t.Errorf("the clock went back by %v", before.Sub(now))
 		}
 		rack.now = before.Add(time.Hour)
-		if _, err := rows.Get(t.Context(), 7); err != nil {
+		if _, err := rows.Get(t.Context(), 7, session.Hash{}); err != nil {
 			t.Fatal(err)
 		}
 		if now, _ := f.Clock(); !now.Equal(rack.now) {

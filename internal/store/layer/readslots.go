@@ -43,13 +43,13 @@ func NewReadSlots(next session.Rows, most int) *ReadSlots {
 func (l *ReadSlots) Reads() int { return cap(l.reads) }
 
 // Get asks the rows once there is a slot, or fails with the error of ctx.
-func (l *ReadSlots) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (l *ReadSlots) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	release, err := acquire(ctx, l.reads)
 	if err != nil {
 		return session.Session{}, err
 	}
 	defer release()
-	return l.Rows.Get(ctx, id)
+	return l.Rows.Get(ctx, id, shown)
 }
 
 // Settle is as Get, with slots of its own.

@@ -24,11 +24,11 @@ func TestNoMoreThanTheLimitAtATime(t *testing.T) {
 				// Deciding takes a connection as reading does.
 				ask := slots.Get
 				if id%2 == 1 {
-					ask = func(ctx context.Context, id idworker.ID) (session.Session, error) {
+					ask = func(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 						return slots.Settle(ctx, id, time.Time{})
 					}
 				}
-				if s, err := ask(t.Context(), id); err != nil || s.ID != id {
+				if s, err := ask(t.Context(), id, session.Hash{}); err != nil || s.ID != id {
 					t.Errorf("asked for %v: %v, %v", id, s.ID, err)
 				}
 			})
@@ -54,11 +54,11 @@ func TestWhatWaitsTooLongIsUndecidedAndLeavesItsSlot(t *testing.T) {
 		next := &slow{answer: make(chan struct{})}
 		slots := layer.NewReadSlots(next, 1)
 		first := make(chan error, 1)
-		go func() { _, err := slots.Get(context.Background(), 1); first <- err }()
+		go func() { _, err := slots.Get(context.Background(), 1, session.Hash{}); first <- err }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := slots.Get(ctx, 2)
+		_, err := slots.Get(ctx, 2, session.Hash{})
 		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, session.ErrNotFound) {
 			t.Errorf("Get without a slot: %v, want the error of its context", err)
 		}
@@ -75,7 +75,7 @@ func TestWhatWaitsTooLongIsUndecidedAndLeavesItsSlot(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Error(err)
 		}
-		if _, err := slots.Get(t.Context(), 3); err != nil {
+		if _, err := slots.Get(t.Context(), 3, session.Hash{}); err != nil {
 			t.Errorf("Get once there is a slot: %v", err)
 		}
 	})
@@ -87,7 +87,7 @@ type slow struct {
 	inside, most atomic.Int64
 }
 
-func (s *slow) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (s *slow) Get(_ context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	n := s.inside.Add(1)
 	defer s.inside.Add(-1)
 	for at := s.most.Load(); n > at && !s.most.CompareAndSwap(at, n); at = s.most.Load() {
@@ -98,7 +98,7 @@ func (s *slow) Get(_ context.Context, id idworker.ID) (session.Session, error) {
 
 // Settle is Get, and takes the same time.
 func (s *slow) Settle(ctx context.Context, id idworker.ID, _ time.Time) (session.Session, error) {
-	return s.Get(ctx, id)
+	return s.Get(ctx, id, session.Hash{})
 }
 
 func (*slow) Touch(context.Context, idworker.ID, time.Time) error { return nil }

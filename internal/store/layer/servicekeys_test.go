@@ -9,6 +9,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/store/layer"
 )
 
@@ -85,7 +86,7 @@ func TestKeysTakeTheSlotsOfSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &slow{answer: make(chan struct{})}
 		slots := layer.NewReadSlots(next, 1)
-		go func() { _, _ = slots.Get(context.Background(), 1) }()
+		go func() { _, _ = slots.Get(context.Background(), 1, session.Hash{}) }()
 		synctest.Wait()
 		k := &layer.ServiceKeys{Rows: keyRows{}, Slots: slots, Decided: func() (time.Time, bool) { return time.Now(), true }}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

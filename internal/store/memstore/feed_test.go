@@ -42,7 +42,7 @@ func TestFreshHorizonCarriesAnAnswerToTheEndOfItsLife(t *testing.T) {
 		for time.Since(start) < session.Life(bound)-time.Second {
 			time.Sleep(time.Second)
 			h.poll()
-			got, err := tier.Get(t.Context(), 7)
+			got, err := tier.Get(t.Context(), 7, session.Hash{})
 			if err != nil || !got.Alive() || got.Source != session.FromMemory {
 				t.Fatalf("after %v: ended %q, from %v, %v; want it from memory", time.Since(start), got.Ended, got.Source, err)
 			}
@@ -52,7 +52,7 @@ func TestFreshHorizonCarriesAnAnswerToTheEndOfItsLife(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		h.poll()
-		if got, err := tier.Get(t.Context(), 7); err == nil {
+		if got, err := tier.Get(t.Context(), 7, session.Hash{}); err == nil {
 			t.Errorf("at the end of its life: %+v", got)
 		}
 	})
@@ -87,7 +87,7 @@ func TestStaleHorizonIsNotReliedOn(t *testing.T) {
 			s := alive(7)
 			s.Source, s.AsOf = c.source, time.Now().Add(-c.asOf)
 			next.set(s)
-			got, err := tier.Get(t.Context(), 7)
+			got, err := tier.Get(t.Context(), 7, session.Hash{})
 			if believed := err == nil && got.Alive(); believed != c.want {
 				t.Errorf("%s: believed %v, error %v; want believed %v", c.name, believed, err, c.want)
 			}
@@ -259,7 +259,7 @@ func TestRenewalKeepsTheLaterTimeOfUse(t *testing.T) {
 		tier.Written(7, used)
 		mustBe(t, tier, 7, "")
 		synctest.Wait()
-		if got, err := tier.Get(t.Context(), 7); err != nil || !got.Seen.Equal(used) {
+		if got, err := tier.Get(t.Context(), 7, session.Hash{}); err != nil || !got.Seen.Equal(used) {
 			t.Errorf("seen %v, %v; want %v", got.Seen, err, used)
 		}
 	})
@@ -281,7 +281,7 @@ func TestDoubtedAnswersAreReadAgain(t *testing.T) {
 			tier.Doubt()
 			time.Sleep(3 * time.Second)
 			h.poll()
-			if got, err := tier.Get(t.Context(), 7); err == nil {
+			if got, err := tier.Get(t.Context(), 7, session.Hash{}); err == nil {
 				t.Errorf("an answer of before, which the next tier repeats: %+v", got)
 			}
 			s.AsOf = time.Now()
@@ -312,7 +312,7 @@ func TestRenamedAreReadAgain(t *testing.T) {
 			tier.ApplyPoll(rename)
 			time.Sleep(3 * time.Second)
 			h.poll()
-			if got, err := tier.Get(t.Context(), 7); err == nil {
+			if got, err := tier.Get(t.Context(), 7, session.Hash{}); err == nil {
 				t.Errorf("an answer of before, which the next tier repeats: %+v", got)
 			}
 			s.AsOf, s.Username = time.Now(), "ada2"
@@ -321,7 +321,7 @@ func TestRenamedAreReadAgain(t *testing.T) {
 			asked := next.asked()
 			tier.ApplyPoll(rename) // the windows of polls overlap
 			tier.ApplyPoll(session.News{Renames: []session.Rename{{UserID: owner + 1, At: time.Now()}}})
-			if got, err := tier.Get(t.Context(), 7); err != nil || got.Username != "ada2" || next.asked() != asked {
+			if got, err := tier.Get(t.Context(), 7, session.Hash{}); err != nil || got.Username != "ada2" || next.asked() != asked {
 				t.Errorf("afterwards: %+v, %v, and asked %d times more", got, err, next.asked()-asked)
 			}
 			many := make([]session.Rename, 1<<14+1)
@@ -331,7 +331,7 @@ func TestRenamedAreReadAgain(t *testing.T) {
 			tier.ApplyPoll(session.News{Renames: many})
 			time.Sleep(3 * time.Second)
 			h.poll()
-			if _, err := tier.Get(t.Context(), 7); err == nil {
+			if _, err := tier.Get(t.Context(), 7, session.Hash{}); err == nil {
 				t.Error("more renames than can be remembered, and an answer of before was given")
 			}
 		})

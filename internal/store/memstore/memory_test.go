@@ -17,10 +17,10 @@ import (
 // many answers as a database does: each session with texts of its own.
 type many struct{ fake }
 
-func (*many) Get(_ context.Context, id idworker.ID) (session.Session, error) {
+func (*many) Get(_ context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	s := alive(id)
 	s.UserID, s.Username, s.Role = id+1, fmt.Sprintf("user%08d", id), string([]byte("user"))
-	binary.BigEndian.PutUint64(s.Hash[1:], uint64(id))
+	s.Hash = shown
 	return s, nil
 }
 
@@ -43,7 +43,9 @@ func bytesEach(t testing.TB, n int) float64 {
 	}
 	defer tier.Close()
 	for i := range n {
-		if _, err := tier.Get(t.Context(), idworker.ID(i+1)); err != nil {
+		var shown session.Hash
+		binary.BigEndian.PutUint64(shown[1:], uint64(i+1))
+		if _, err := tier.Get(t.Context(), idworker.ID(i+1), shown); err != nil {
 			t.Fatal(err)
 		}
 	}

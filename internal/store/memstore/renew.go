@@ -31,7 +31,7 @@ func (t *Sessions) renewAhead(id idworker.ID, e *entry, now time.Time) {
 	}
 	go func() {
 		defer func() { <-t.ahead }()
-		fresh, err := t.ask(context.Background(), id)
+		fresh, err := t.ask(context.Background(), id, e.hash)
 		if err != nil {
 			return // it answers on, for as long as it may
 		}

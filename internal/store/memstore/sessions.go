@@ -52,7 +52,6 @@ type Sessions struct {
 	doubt      atomic.Pointer[time.Time] // no alive answer as of then or before is believed
 	cache      *otter.Cache[idworker.ID, *entry]
 	kinds      kinds
-	loader     otter.Loader[idworker.ID, *entry]
 	ahead      chan struct{} // a token for each answer that is renewed ahead of time
 	tombstones tombstones
 	renames    session.Renames
@@ -152,24 +151,7 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 	// A slow load may return after the end of its session became known. The end is
 	// remembered until the as-of of such a load is too old, and some longer.
 	t.tombstones.keep = 2*t.life + 2*o.Load + 30*time.Second
-	t.loader = otter.LoaderFunc[idworker.ID, *entry](t.ask)
 	return t, nil
-}
-
-// ask is one question to the next tier. An end that comes with the answer stays known
-// here after the entry has been forgotten: Redis may still hold an answer from before
-// the end, which was fresh enough to be believed.
-func (t *Sessions) ask(ctx context.Context, id idworker.ID) (*entry, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.load)
-	defer cancel()
-	s, err := t.next.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	if !s.Alive() {
-		t.tombstones.add(t.now(), s.End())
-	}
-	return t.kinds.entry(s), nil
 }
 
 // Size is about how many sessions are remembered now. It waits for nothing, and
@@ -181,7 +163,10 @@ func (t *Sessions) Close() { t.cache.StopAllGoroutines() }
 
 // Get answers from memory, or asks the next tier: once for all who ask at the
 // same time.
-func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+//
+// To a stranger it says what it has, however old that is: the hash of a session never changes. So
+// no stranger has it ask anew, and forget what others will ask for.
+func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	var s session.Session
 	if e, ok := t.cache.GetIfPresent(id); ok {
 		now := t.now()
@@ -191,16 +176,19 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 			}
 			return s, nil
 		}
+		if !e.hash.Equal(&shown) {
+			return s, nil
+		}
 		t.drop(id, e)
 	}
 	// Twice: what the next tier remembered, too, may be believed for a moment
 	// more when it answers and no longer when the answer is here.
 	for range 2 {
-		e, err := t.cache.Get(ctx, id, t.loader)
+		e, err := t.loaded(ctx, id, shown)
 		if err != nil {
 			return session.Session{}, err
 		}
-		if t.believe(id, e, t.now(), &s) {
+		if t.believe(id, e, t.now(), &s) || !e.hash.Equal(&shown) {
 			return s, nil
 		}
 		t.drop(id, e)

@@ -36,7 +36,7 @@ func TestFillDoesNotRevive(t *testing.T) {
 				var got session.Session
 				go func() {
 					var err error
-					got, err = tier.Get(context.Background(), 7)
+					got, err = tier.Get(context.Background(), 7, session.Hash{})
 					answer <- err
 				}()
 				synctest.Wait() // the next tier has read "alive" and is slow to say so
@@ -50,7 +50,7 @@ func TestFillDoesNotRevive(t *testing.T) {
 					t.Errorf("after %s, a read that began before and came back %v later was accepted", received.while, late)
 				}
 				for range 3 {
-					if got, err := tier.Get(t.Context(), 7); err == nil && got.Alive() {
+					if got, err := tier.Get(t.Context(), 7, session.Hash{}); err == nil && got.Alive() {
 						t.Errorf("after %s, %v late: the fill revived it", received.while, late)
 					}
 				}
@@ -102,7 +102,7 @@ func TestAnswerThatIsAlwaysTooOldIsUndecided(t *testing.T) {
 			s.AsOf = time.Now().Add(-bound)
 			return s, nil
 		}
-		got, err := open(t, next).Get(t.Context(), 7)
+		got, err := open(t, next).Get(t.Context(), 7, session.Hash{})
 		if err == nil || errors.Is(err, session.ErrNotFound) {
 			t.Errorf("Get: %v, ended %q; want an error that is not ErrNotFound", err, got.Ended)
 		}
@@ -126,7 +126,7 @@ func TestNextTierDownIsUndecidedNotUnknown(t *testing.T) {
 		mustBe(t, tier, 9, session.Disabled)
 		time.Sleep(time.Nanosecond)
 		for range 2 {
-			if _, err := tier.Get(t.Context(), 7); !errors.Is(err, down) || errors.Is(err, session.ErrNotFound) {
+			if _, err := tier.Get(t.Context(), 7, session.Hash{}); !errors.Is(err, down) || errors.Is(err, session.ErrNotFound) {
 				t.Errorf("Get past the bound: %v, want what the next tier said", err)
 			}
 		}
@@ -142,7 +142,7 @@ func TestUnknownIsNotRemembered(t *testing.T) {
 		next := &fake{}
 		tier := open(t, next)
 		for range 2 {
-			if _, err := tier.Get(t.Context(), 7); !errors.Is(err, session.ErrNotFound) {
+			if _, err := tier.Get(t.Context(), 7, session.Hash{}); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("Get: %v, want ErrNotFound", err)
 			}
 		}
@@ -223,7 +223,7 @@ func TestCancelledFirstCallerDoesNotFailTheOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan error, 1)
 		go func() {
-			_, err := tier.Get(ctx, 7)
+			_, err := tier.Get(ctx, 7, session.Hash{})
 			first <- err
 		}()
 		synctest.Wait()
@@ -249,12 +249,12 @@ func TestCallerDoesNotWaitLongerThanItsContext(t *testing.T) {
 		next.hold = make(chan struct{})
 		defer close(next.hold)
 		tier := open(t, next)
-		go func() { _, _ = tier.Get(context.Background(), 7) }()
+		go func() { _, _ = tier.Get(context.Background(), 7, session.Hash{}) }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err := tier.Get(ctx, 7)
+		_, err := tier.Get(ctx, 7, session.Hash{})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
 			t.Errorf("Get: %v after %v, want its deadline after 1s", err, time.Since(began))
 		}
@@ -268,7 +268,7 @@ func TestSlowNextTierIsGivenUp(t *testing.T) {
 		next.hold = make(chan struct{})
 		defer close(next.hold)
 		began := time.Now()
-		_, err := open(t, next).Get(t.Context(), 7)
+		_, err := open(t, next).Get(t.Context(), 7, session.Hash{})
 		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
 			t.Errorf("Get: %v after %v, want a deadline after 3s", err, time.Since(began))
 		}
@@ -303,7 +303,7 @@ func TestUseIsPassedOnAndNotRemembered(t *testing.T) {
 			if err := tier.Touch(t.Context(), id, before.Add(after)); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := tier.Get(t.Context(), 7); err != nil || got.Seen.After(before) {
+			if got, err := tier.Get(t.Context(), 7, session.Hash{}); err != nil || got.Seen.After(before) {
 				t.Errorf("seen %v, %v; want what the row said", got.Seen, err)
 			}
 			if n := next.touched(); n != want {
@@ -315,7 +315,7 @@ func TestUseIsPassedOnAndNotRemembered(t *testing.T) {
 		touch(7, time.Minute+time.Second, 2)
 		touch(7, -time.Hour, 3) // the database's clock was set back
 		touch(99, time.Minute, 4)
-		if _, err := tier.Get(t.Context(), 99); !errors.Is(err, session.ErrNotFound) { // it makes nothing
+		if _, err := tier.Get(t.Context(), 99, session.Hash{}); !errors.Is(err, session.ErrNotFound) { // it makes nothing
 			t.Errorf("Get of a touched unknown: %v", err)
 		}
 	})
@@ -330,7 +330,7 @@ func TestWhatTheRowSaysOfAUseIsRemembered(t *testing.T) {
 		later := time.Now().Add(time.Minute).Truncate(time.Millisecond)
 		for _, at := range []time.Time{later, later.Add(-time.Hour)} { // the row only moves forward
 			tier.Written(7, at)
-			if got, err := tier.Get(t.Context(), 7); err != nil || !got.Seen.Equal(later) || got.Seen.Location() != time.UTC {
+			if got, err := tier.Get(t.Context(), 7, session.Hash{}); err != nil || !got.Seen.Equal(later) || got.Seen.Location() != time.UTC {
 				t.Errorf("seen %v (%v), want %v in UTC", got.Seen, err, later)
 			}
 		}
@@ -360,7 +360,7 @@ func TestHitAllocatesNothing(t *testing.T) {
 	tier.ApplyEnd(gone(6, session.LoggedOut)) // a tombstone of its user, to be passed
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := tier.Get(ctx, 7); err != nil {
+		if _, err := tier.Get(ctx, 7, session.Hash{}); err != nil {
 			t.Fatal(err)
 		}
 	}); n != 0 {

@@ -166,7 +166,7 @@ func TestConcurrentUse(t *testing.T) {
 			for i := range 500 {
 				id := idworker.ID((i*7+w)%50 + 1)
 				dead := floor.Load() >= int64(id)
-				got, err := tier.Get(t.Context(), id)
+				got, err := tier.Get(t.Context(), id, session.Hash{})
 				if err == nil && dead && got.Alive() {
 					t.Errorf("%v: alive after its end was received", id)
 				}

@@ -41,7 +41,7 @@ func openWith(t *testing.T, next session.Store, o memstore.Options) *memstore.Se
 
 func mustBe(t *testing.T, tier *memstore.Sessions, id idworker.ID, why session.Reason) {
 	t.Helper()
-	if got, err := tier.Get(t.Context(), id); err != nil || got.Ended != why || got.ID != id {
+	if got, err := tier.Get(t.Context(), id, session.Hash{}); err != nil || got.Ended != why || got.ID != id {
 		t.Errorf("Get of %v: %v, ended %q, error %v; want ended %q", id, got.ID, got.Ended, err, why)
 	}
 }
@@ -73,7 +73,7 @@ func (f *fake) fail(err error)           { f.mu.Lock(); f.err = err; f.mu.Unlock
 func (f *fake) asked() int               { f.mu.Lock(); defer f.mu.Unlock(); return f.gets }
 func (f *fake) touched() int             { f.mu.Lock(); defer f.mu.Unlock(); return f.touches }
 
-func (f *fake) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (f *fake) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	f.mu.Lock()
 	f.gets++
 	call, hold, err := f.gets, f.hold, f.err

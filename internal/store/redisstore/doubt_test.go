@@ -113,14 +113,14 @@ func TestRenamedValuesAreNotBelieved(t *testing.T) {
 		for since := time.Duration(0); since < 2*time.Minute; since += time.Second {
 			now.AsOf = time.Now()
 			next.set(now)
-			if got, err := reader.Get(t.Context(), 7); err != nil || got.Username != "ada2" {
+			if got, err := reader.Get(t.Context(), 7, hashOf(7)); err != nil || got.Username != "ada2" {
 				t.Fatalf("%v after the rename: %q, %v", since, got.Username, err)
 			}
 			time.Sleep(time.Second) //nolint:forbidigo // in a bubble
 		}
 		before := next.asked()
-		_, _ = reader.Get(t.Context(), 7)
-		_, _ = reader.Get(t.Context(), 7)
+		_, _ = reader.Get(t.Context(), 7, hashOf(7))
+		_, _ = reader.Get(t.Context(), 7, hashOf(7))
 		if n := next.asked() - before; n > 1 {
 			t.Errorf("%d questions behind Redis in the end", n)
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/sessiontest"
@@ -150,7 +149,7 @@ func (w *people) life(t *testing.T, near session.Store) {
 	user, _ := w.truth.AddUser(t)
 	id := idworker.Default().Smallest(time.Now()) + user%(1<<22)
 	begun, err := w.truth.Begin(ctx, session.Opening{
-		ID: id, Hash: session.HashOf(flakepass.NewToken(flakepass.ID(id))), UserID: user, PasswordVersion: 1, Seen: time.Now(),
+		ID: id, Hash: hashOf(id), UserID: user, PasswordVersion: 1, Seen: time.Now(),
 	})
 	if err != nil {
 		t.Errorf("Begin: %v", err)
@@ -159,7 +158,7 @@ func (w *people) life(t *testing.T, near session.Store) {
 	w.mu.Lock()
 	w.ids = append(w.ids, id)
 	w.mu.Unlock()
-	if got, err := near.Get(ctx, id); err != nil || !got.Alive() {
+	if got, err := near.Get(ctx, id, hashOf(id)); err != nil || !got.Alive() {
 		t.Errorf("a new session: ended %q, error %v", got.Ended, err)
 	}
 
@@ -178,7 +177,7 @@ func (w *people) life(t *testing.T, near session.Store) {
 		t.Errorf("Publish: %v", err)
 	}
 	// Who answered the logout accepts the session never again.
-	if got, err := near.Get(ctx, id); err != nil || got.Alive() {
+	if got, err := near.Get(ctx, id, hashOf(id)); err != nil || got.Alive() {
 		t.Errorf("after the logout: ended %q, error %v", got.Ended, err)
 	}
 }
@@ -195,7 +194,7 @@ func (w *people) ask(t *testing.T, instance session.Store) {
 	id := w.ids[newest+rand.IntN(len(w.ids)-newest)]
 	w.asked++
 	w.mu.Unlock()
-	got, err := instance.Get(t.Context(), id)
+	got, err := instance.Get(t.Context(), id, hashOf(id))
 	if err != nil {
 		t.Errorf("session %v: %v", id, err)
 		return

@@ -93,7 +93,7 @@ func TestLateFillAfterTombstoneTTL(t *testing.T) {
 	slow, other := open(t, server, truth, fed(feed, now)), open(t, server, &fake{}, fed(feed, now))
 	filled := make(chan session.Session)
 	go func() {
-		got, _ := slow.Get(t.Context(), 7)
+		got, _ := slow.Get(t.Context(), 7, hashOf(7))
 		filled <- got
 	}()
 	<-truth.read

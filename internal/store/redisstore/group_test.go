@@ -97,13 +97,13 @@ func (g *group) share(t *testing.T, one *redisstore.Sessions, next *fake, other 
 		var asks sync.WaitGroup
 		for _, id := range ids {
 			next.set(alive(id)) // as of now
-			asks.Go(func() { _, _ = one.Get(t.Context(), id) })
+			asks.Go(func() { _, _ = one.Get(t.Context(), id, hashOf(id)) })
 		}
 		asks.Wait()
 		missing := make(chan idworker.ID, len(ids))
 		for _, id := range ids {
 			asks.Go(func() {
-				if got, err := other.Get(t.Context(), id); err != nil || !got.Alive() || got.ID != id {
+				if got, err := other.Get(t.Context(), id, hashOf(id)); err != nil || !got.Alive() || got.ID != id {
 					missing <- id
 				}
 			})
@@ -118,7 +118,7 @@ func (g *group) share(t *testing.T, one *redisstore.Sessions, next *fake, other 
 func ended(t *testing.T, silent *redisstore.Sessions, id idworker.ID, why session.Reason) {
 	t.Helper()
 	testenv.Eventually(t, soon, func() bool {
-		got, err := silent.Get(t.Context(), id)
+		got, err := silent.Get(t.Context(), id, hashOf(id))
 		if err == nil && got.Alive() {
 			t.Fatalf("session %v has ended, and is alive in Redis", id)
 		}
@@ -193,7 +193,7 @@ func (g *group) lateFill(t *testing.T) {
 		filled := make(chan struct{})
 		go func() {
 			defer close(filled)
-			_, _ = slow.Get(t.Context(), id)
+			_, _ = slow.Get(t.Context(), id, hashOf(id))
 		}()
 		<-next.read // it was told "alive"
 		testenv.Eventually(t, soon, func() bool {

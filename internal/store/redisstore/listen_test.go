@@ -20,14 +20,14 @@ func TestEndReachesTheMemoryOfAnotherInstance(t *testing.T) {
 	truth.set(alive(7))
 	here := open(t, server, truth)
 	there := instance(t, server, truth)
-	if got, err := there.Get(t.Context(), 7); err != nil || !got.Alive() {
+	if got, err := there.Get(t.Context(), 7, hashOf(7)); err != nil || !got.Alive() {
 		t.Fatalf("Get there: ended %q, error %v", got.Ended, err)
 	}
 	if err := here.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
 		t.Fatal(err)
 	}
 	testenv.Eventually(t, soon, func() bool {
-		got, err := there.Get(t.Context(), 7)
+		got, err := there.Get(t.Context(), 7, hashOf(7))
 		return err == nil && got.Ended == session.LoggedOut
 	}, "the other instance refuses, though its memory is good for an hour")
 }

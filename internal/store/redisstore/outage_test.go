@@ -48,7 +48,7 @@ func TestOutageCostsNoAnswer(t *testing.T) {
 				t.Errorf("the tiers behind received %d ends, %d counted as unpublished; want 1 and 1", len(next.received), unpublished)
 			}
 			mustGet(t, tier, 2, session.LoggedOut)
-			if _, err := tier.Get(t.Context(), 99); !errors.Is(err, session.ErrNotFound) {
+			if _, err := tier.Get(t.Context(), 99, hashOf(99)); !errors.Is(err, session.ErrNotFound) {
 				t.Errorf("Get of an unknown session: %v, want ErrNotFound", err)
 			}
 
@@ -121,7 +121,7 @@ func TestCallerWhoLeavesIsNoFailureOfRedis(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for range 20 {
-		_, _ = tier.Get(ctx, 7)
+		_, _ = tier.Get(ctx, 7, hashOf(7))
 	}
 	if log.Count("does not answer") != 0 {
 		t.Error("callers who left made Redis count as down")
@@ -142,7 +142,7 @@ func TestNothingRunsOnAfterTheClientIsClosed(t *testing.T) {
 		defer close(done)
 		tier.Listen(ctx, func(session.Session) {})
 	}()
-	_, _ = tier.Get(ctx, 7)
+	_, _ = tier.Get(ctx, 7, hashOf(7))
 	cancel()
 	<-done
 	if err := rdb.Close(); err != nil {

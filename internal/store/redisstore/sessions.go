@@ -135,8 +135,9 @@ func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) 
 	return t, nil
 }
 
-// Get answers from Redis, or asks the next tier and shares the answer.
-func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+// Get answers from Redis, or asks the next tier and shares the answer with the other instances, if
+// it is asked about by the token.
+func (t *Sessions) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
 	key := keyOf(id)
 	value, err := t.redis.Get(ctx, key)
 	if err == nil {
@@ -151,13 +152,15 @@ func (t *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, er
 			return s, nil
 		}
 	}
-	s, missing := t.next.Get(ctx, id)
+	s, missing := t.next.Get(ctx, id, shown)
 	if missing != nil || !absent(err) {
 		// Nothing is shared that was not known to be absent: Redis is down, or
 		// holds what SET NX would not replace.
 		return s, missing
 	}
-	t.share(ctx, key, &s)
+	if s.Hash.Equal(&shown) {
+		t.share(ctx, key, &s)
+	}
 	return s, nil
 }
 

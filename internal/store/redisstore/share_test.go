@@ -42,7 +42,7 @@ func TestTombstoneIsNotOverwrittenByALateFill(t *testing.T) {
 	filled := make(chan struct{})
 	go func() {
 		defer close(filled)
-		_, _ = slow.Get(t.Context(), 7)
+		_, _ = slow.Get(t.Context(), 7, hashOf(7))
 	}()
 	<-next.read // it knows that Redis has nothing, and was told "alive"
 	if err := other.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
@@ -130,7 +130,7 @@ func TestUnknownIsNotRemembered(t *testing.T) {
 	next := &fake{}
 	tier := open(t, server, next)
 	for range 2 {
-		if _, err := tier.Get(t.Context(), 7); err == nil {
+		if _, err := tier.Get(t.Context(), 7, hashOf(7)); err == nil {
 			t.Fatal("Get of an unknown session: no error")
 		}
 	}

@@ -85,7 +85,7 @@ func (g *group) stalledShard(t *testing.T, c *testenv.Cluster) {
 	for _, id := range there[:20] {
 		asks.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = other.Get(ctx, id)
+				_, _ = other.Get(ctx, id, hashOf(id))
 				select {
 				case <-ctx.Done():
 				case <-time.After(10 * time.Millisecond):
@@ -96,7 +96,7 @@ func (g *group) stalledShard(t *testing.T, c *testenv.Cluster) {
 	told, rounds := 0, 0
 	for ; log.Count("does not answer") == 0 || rounds < 20; rounds++ {
 		for _, id := range elsewhere[:20] {
-			if got, err := other.Get(t.Context(), id); err == nil && got.Alive() {
+			if got, err := other.Get(t.Context(), id, hashOf(id)); err == nil && got.Alive() {
 				told++
 			}
 		}

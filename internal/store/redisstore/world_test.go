@@ -59,11 +59,15 @@ func admin(t *testing.T, server *testenv.RedisServer) *redis.Client {
 	return rdb
 }
 
-func alive(id idworker.ID) session.Session {
-	var h session.Hash
+// hashOf is that of the token of a session.
+func hashOf(id idworker.ID) (h session.Hash) {
 	copy(h[:], fmt.Sprintf("\x01hash of %v", id))
+	return h
+}
+
+func alive(id idworker.ID) session.Session {
 	return session.Session{
-		ID: id, UserID: id + 1000, Username: "ada", Role: "user", Hash: h, AsOf: time.Now(),
+		ID: id, UserID: id + 1000, Username: "ada", Role: "user", Hash: hashOf(id), AsOf: time.Now(),
 		Seen: time.UnixMilli(1_800_000_000_123).UTC(),
 	}
 }
@@ -76,7 +80,7 @@ func gone(id idworker.ID, why session.Reason) session.Session {
 
 func mustGet(t *testing.T, tier *redisstore.Sessions, id idworker.ID, why session.Reason) session.Session {
 	t.Helper()
-	got, err := tier.Get(t.Context(), id)
+	got, err := tier.Get(t.Context(), id, hashOf(id))
 	if err != nil || got.Ended != why || got.ID != id {
 		t.Fatalf("Get of %v: %v, ended %q, error %v; want ended %q", id, got.ID, got.Ended, err, why)
 	}
@@ -114,7 +118,7 @@ func (f *fake) asked() int {
 	return f.gets
 }
 
-func (f *fake) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (f *fake) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	f.mu.Lock()
 	f.gets++
 	s, ok := f.of[id]

@@ -96,7 +96,7 @@ func TestRecordedBeginIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		if begun, err := w.login(t.Context(), opening); err == nil {
 			t.Errorf("an event that cannot be written: begun %+v", begun)
 		}
-		if got, err := w.sessions.Get(t.Context(), before.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), before.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Fatalf("after an event that could not be written: %+v, %v; want the login before alive", got, err)
 		}
 		opening.Record.By = shell

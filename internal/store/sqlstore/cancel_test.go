@@ -98,7 +98,7 @@ func TestHeldRowIsAnErrorInTime(t *testing.T) {
 				}
 			})
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("Get of a held row: %v, %v; want what is committed", got.Ended, err)
 		}
 		all.Wait()
@@ -158,7 +158,7 @@ func TestBusyFileIsLeftWhenTheContextEnds(t *testing.T) {
 			t.Error(err)
 		}
 		<-waited
-		if _, err := w.sessions.Get(t.Context(), s.ID); err != nil {
+		if _, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil {
 			t.Error(err)
 		}
 	})

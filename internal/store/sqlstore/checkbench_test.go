@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -47,7 +48,7 @@ func BenchmarkCheck(b *testing.B) {
 			var ratios []float64
 			for b.Loop() {
 				check := round(func(id idworker.ID) {
-					if got, err := w.sessions.Get(b.Context(), id); err != nil || !got.Alive() {
+					if got, err := w.sessions.Get(b.Context(), id, session.Hash{}); err != nil || !got.Alive() {
 						b.Fatal(got, err)
 					}
 				})

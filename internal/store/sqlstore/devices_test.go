@@ -33,7 +33,7 @@ func TestDeviceIsThatOfItsLogin(t *testing.T) {
 		longest := strings.Repeat("😀", session.MaxDeviceName)
 		phone := begin(session.DeviceOf("phone", longest))
 		is("Begin", phone.Session, "phone", longest)
-		got, err := w.sessions.Get(t.Context(), phone.Session.ID)
+		got, err := w.sessions.Get(t.Context(), phone.Session.ID, session.Hash{})
 		must(t, err)
 		is("Get", got, "phone", longest)
 		lists := sqlstore.Logins{Sessions: w.sessions}
@@ -46,7 +46,7 @@ func TestDeviceIsThatOfItsLogin(t *testing.T) {
 
 		none := begin(nil)
 		is("the login that was replaced", sqlstore.One(none.Replaced), "phone", longest)
-		got, err = w.sessions.Get(t.Context(), none.Session.ID)
+		got, err = w.sessions.Get(t.Context(), none.Session.ID, session.Hash{})
 		must(t, err)
 		is("a login that said nothing", got, session.OtherDevice, "")
 

@@ -98,7 +98,7 @@ func TestEndOfTheUnknown(t *testing.T) {
 		if _, err := w.sessions.End(t.Context(), e); err == nil {
 			t.Error("End without a reason: no error; what it ended would look alive")
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("End without a reason: %+v, %v", got, err)
 		}
 	})
@@ -113,7 +113,7 @@ func TestEndingWithoutAReasonIsNotAlive(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.exec(t, "UPDATE users SET ended_reason = '' WHERE id = ?", int64(user))
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Alive() {
 			t.Errorf("Get: alive, or %v", err)
 		}
 	})
@@ -137,7 +137,7 @@ func TestChangesOfAccountEndTheLogin(t *testing.T) {
 		if diff := cmp.Diff(w.row(t, user), before); diff != "" {
 			t.Errorf("what was refused changed the row:\n%s", diff)
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Ended != session.PasswordChanged {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Ended != session.PasswordChanged {
 			t.Errorf("Get: %q, %v", got.Ended, err)
 		}
 	})
@@ -166,7 +166,7 @@ func TestEnableDoesNotRevive(t *testing.T) {
 		if err := w.users.Enable(t.Context(), user); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Ended != session.Disabled {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Ended != session.Disabled {
 			t.Errorf("after Enable, the old login: %q, %v", got.Ended, err)
 		}
 		if newer := w.begin(t, user); newer.ID <= s.ID {
@@ -182,13 +182,13 @@ func TestDisabledByHand(t *testing.T) {
 		user := w.user(t, "ada")
 		s := w.begin(t, user)
 		w.exec(t, "UPDATE users SET disabled_at = 1 WHERE id = ?", int64(user))
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Ended != session.Disabled {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Ended != session.Disabled {
 			t.Errorf("disabled by hand: %q, %v", got.Ended, err)
 		}
 		if err := w.users.Enable(t.Context(), user); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Alive() {
 			t.Errorf("enabled: alive, or %v", err)
 		}
 	})
@@ -201,7 +201,7 @@ func TestEnableLeavesALoginOfTheEnabledAlone(t *testing.T) {
 		if err := w.users.Enable(t.Context(), user); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("enabling who is enabled ended the login: %q, %v", got.Ended, err)
 		}
 	})

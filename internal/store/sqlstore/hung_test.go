@@ -14,6 +14,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -39,7 +40,7 @@ func TestHungDatabaseTakesOneLimit(t *testing.T) {
 		},
 		"List":          func(ctx context.Context) error { _, err := w.users.List(ctx, 0, 10); return err },
 		"HasAdmin":      func(ctx context.Context) error { _, err := w.users.HasAdmin(ctx); return err },
-		"Get":           func(ctx context.Context) error { _, err := w.sessions.Get(ctx, s.ID); return err },
+		"Get":           func(ctx context.Context) error { _, err := w.sessions.Get(ctx, s.ID, session.Hash{}); return err },
 		"LoadPolicy":    func(ctx context.Context) error { _, err := settings.LoadPolicy(ctx); return err },
 		"PolicyHistory": func(ctx context.Context) error { _, err := settings.PolicyHistory(ctx, 0, 10); return err },
 		"Audit": func(ctx context.Context) error {

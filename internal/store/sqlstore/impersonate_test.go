@@ -52,8 +52,8 @@ func TestAnImpersonationIsNoneOfTheUsersSessions(t *testing.T) {
 			t.Errorf("begun %+v", begun)
 		}
 		for what, read := range map[string]func() (session.Session, error){
-			"here":   func() (session.Session, error) { return w.sessions.Get(t.Context(), of.ID) },
-			"deaf":   func() (session.Session, error) { return deaf.Get(t.Context(), of.ID) },
+			"here":   func() (session.Session, error) { return w.sessions.Get(t.Context(), of.ID, session.Hash{}) },
+			"deaf":   func() (session.Session, error) { return deaf.Get(t.Context(), of.ID, session.Hash{}) },
 			"settle": func() (session.Session, error) { return deaf.Settle(t.Context(), of.ID, time.Now()) },
 		} {
 			got, err := read()
@@ -255,7 +255,7 @@ func TestImpersonationsEndWithTheRightOfTheirAdmin(t *testing.T) {
 				for _, s := range ended {
 					found = found || s.ID == of.ID && !s.Alive() && s.Slot == session.SlotOfAct && s.UserID == user
 				}
-				if got, err := w.sessions.Get(t.Context(), of.ID); err != nil || got.Alive() || !found {
+				if got, err := w.sessions.Get(t.Context(), of.ID, session.Hash{}); err != nil || got.Alive() || !found {
 					t.Errorf("it is %+v, %v; the change returned %+v", got, err, ended)
 				}
 				fed := false
@@ -477,7 +477,7 @@ func TestALoginOfAnEarlierReleaseIsNoImpersonation(t *testing.T) {
 		must(t, err)
 		id := w.ids.next(0)
 		w.exec(t, "UPDATE user_slots SET token_id = ?, token_hash = ?, token_seen_at = ? WHERE user_id = ? AND slot = ?", int64(id), make([]byte, 33), time.Now().UnixMilli(), int64(user), int(session.SlotOfAct))
-		own, err := w.sessions.Get(t.Context(), id)
+		own, err := w.sessions.Get(t.Context(), id, session.Hash{})
 		if err != nil || !own.Alive() || own.Act != 0 {
 			t.Fatalf("it is %+v, %v", own, err)
 		}

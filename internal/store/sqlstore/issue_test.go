@@ -68,7 +68,7 @@ func TestIssuedSessionKeepsHowItsUserWasAuthenticated(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := w.sessions.Get(t.Context(), begun.Session.ID)
+			got, err := w.sessions.Get(t.Context(), begun.Session.ID, session.Hash{})
 			want := session.Auth{Method: "sms", At: at.UTC().Truncate(time.Millisecond)}
 			if err != nil || got.Slot != slot || got.Auth == nil || *got.Auth != want || begun.Session.Auth == nil || *begun.Session.Auth != want {
 				t.Errorf("slot %d: kept %+v, %v, and answered %+v", slot, got, err, begun.Session)
@@ -89,7 +89,7 @@ func TestIssuedSessionKeepsHowItsUserWasAuthenticated(t *testing.T) {
 		}
 		id := w.livingOf(t, alice)[0] + 1
 		w.run(t, "UPDATE users SET token_id = ? WHERE id = ?", int64(id), int64(alice))
-		if got, err := w.sessions.Get(t.Context(), id); err != nil || got.Auth != nil {
+		if got, err := w.sessions.Get(t.Context(), id, session.Hash{}); err != nil || got.Auth != nil {
 			t.Errorf("a login on an older release: %+v, %v", got.Auth, err)
 		}
 	})

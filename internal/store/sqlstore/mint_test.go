@@ -64,7 +64,7 @@ func TestNothingHappensToAUserWhileALoginBegins(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got, err := w.sessions.Get(t.Context(), begun.Session.ID); err != nil || got.Alive() {
+				if got, err := w.sessions.Get(t.Context(), begun.Session.ID, session.Hash{}); err != nil || got.Alive() {
 					t.Errorf("what came after the login did not end it: %v, %v", got.Ended, err)
 				}
 			})

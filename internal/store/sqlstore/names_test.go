@@ -19,6 +19,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // names are the verbs about names, by the shell.
@@ -258,7 +259,7 @@ func TestPollBringsRenames(t *testing.T) {
 		if again := w.news(t, first[0].At.Add(time.Millisecond)).Renames; len(again) != 1 || !again[0].At.After(first[0].At) {
 			t.Errorf("after another: %+v, the first was %+v", again, first)
 		}
-		if got, err := w.sessions.Get(t.Context(), begun.ID); err != nil || !got.Alive() || got.Username != "ada3" {
+		if got, err := w.sessions.Get(t.Context(), begun.ID, session.Hash{}); err != nil || !got.Alive() || got.Username != "ada3" {
 			t.Errorf("the login: %+v, %v", got, err)
 		}
 	})

@@ -178,7 +178,7 @@ func TestGlobalFloorEndsEveryLoginThereIs(t *testing.T) {
 			t.Fatalf("EndAll: floor %v, %v; want at least %v", floor, err, future.ID)
 		}
 		for _, s := range []session.Session{future, old} {
-			if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Ended != session.Revoked {
+			if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Ended != session.Revoked {
 				t.Errorf("Get of %v: ended %q, %v; want revoked", s.ID, got.Ended, err)
 			}
 		}
@@ -187,7 +187,7 @@ func TestGlobalFloorEndsEveryLoginThereIs(t *testing.T) {
 		}
 		// Whoever logs in now is above it, whatever the clock of the worker.
 		fresh := w.begin(t, ahead)
-		if got, err := w.sessions.Get(t.Context(), fresh.ID); err != nil || !got.Alive() || fresh.ID <= floor {
+		if got, err := w.sessions.Get(t.Context(), fresh.ID, session.Hash{}); err != nil || !got.Alive() || fresh.ID <= floor {
 			t.Errorf("a new login: %v, ended %q, %v; want it alive and above %v", fresh.ID, got.Ended, err, floor)
 		}
 		if again, err := w.settings().EndAll(t.Context(), time.UnixMilli(0)); err != nil || again < fresh.ID {
@@ -211,7 +211,7 @@ func TestSweepClearsWhatIsBelowTheGlobalFloor(t *testing.T) {
 			id   idworker.ID
 			want session.Reason
 		}{{old.ID, session.Revoked}, {fresh.ID, ""}} {
-			if got, err := w.sessions.Get(t.Context(), c.id); err != nil || got.Ended != c.want {
+			if got, err := w.sessions.Get(t.Context(), c.id, session.Hash{}); err != nil || got.Ended != c.want {
 				t.Errorf("Get of %v: ended %q, %v; want %q", c.id, got.Ended, err, c.want)
 			}
 		}

@@ -97,7 +97,7 @@ func TestLowerLimitOfAClass(t *testing.T) {
 			t.Errorf("the preview is %+v, %v; want 3 sessions of 3 users", effect, err)
 		}
 		w.set(t, nothing, "class:phone=sessions:2")
-		if got, err := w.sessions.Get(t.Context(), phones[0][0].ID); err != nil || got.Ended != session.OverLimit {
+		if got, err := w.sessions.Get(t.Context(), phones[0][0].ID, session.Hash{}); err != nil || got.Ended != session.OverLimit {
 			t.Errorf("the least recently used phone: %+v, %v", got, err)
 		}
 		if got, err := w.sessions.Settle(t.Context(), phones[1][0].ID, time.Now()); err != nil || got.Ended != session.OverLimit {
@@ -369,7 +369,7 @@ func TestSweepClearsEachPartByItsOwnTimes(t *testing.T) {
 			t.Errorf("the sweep cleared %d, %s, %v; want %d", r.Cleared, r.Outcome, err, len(over))
 		}
 		for _, l := range over {
-			if got, err := w.sessions.Get(t.Context(), l.ID); err != nil || got.Ended != session.Idle && got.Ended != session.Expired {
+			if got, err := w.sessions.Get(t.Context(), l.ID, session.Hash{}); err != nil || got.Ended != session.Idle && got.Ended != session.Expired {
 				t.Errorf("%s, issued %v ago: %+v, %v", l.Device.Class, now.Sub(idworker.Default().Time(l.ID)), got, err)
 			}
 		}

@@ -70,7 +70,7 @@ func TestRoleChangeEndsTheLoginWithItsEvent(t *testing.T) {
 		if err != nil || before.Role != account.RoleUser || after.Role != account.RoleService || len(ended) != 1 || ended[0].ID != s.ID || ended[0].Hash != s.Hash || ended[0].Ended != session.Revoked {
 			t.Fatalf("Change: %+v to %+v, %+v, %v", before, after, ended, err)
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.Ended != session.Revoked {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.Ended != session.Revoked {
 			t.Errorf("the login after a change of role: %q, %v", got.Ended, err)
 		}
 		if end, ok := find(w.news(t, time.Time{}), user); !ok || end.Floor != s.ID {
@@ -137,7 +137,7 @@ func TestNoChangeWithoutItsEvent(t *testing.T) {
 				t.Errorf("%s: changed without its event:\n%s", name, diff)
 			}
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("the login is %q, %v", got.Ended, err)
 		}
 		if _, err := w.users.ByID(t.Context(), 7); !errors.Is(err, account.ErrNotFound) {
@@ -295,7 +295,7 @@ func TestRevokeNeedsNoToken(t *testing.T) {
 		if got := w.events(t); !slices.Equal(got, []audit.Action{audit.LoginEnded}) {
 			t.Errorf("events %v, want one", got)
 		}
-		if got, err := w.sessions.Get(t.Context(), stays.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), stays.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("another's login: %q, %v", got.Ended, err)
 		}
 	})

@@ -54,10 +54,13 @@ func TestServerThatIsNotThatOfTheLastPollGivesNoAnswer(t *testing.T) {
 		here := &sqlstore.Sessions{DB: w.DB, Instance: "here"}
 		lists := sqlstore.Logins{Sessions: here}
 		questions := map[string]func() error{
-			"a login":          func() error { _, err := here.Get(t.Context(), s.ID); return err },
-			"an unknown login": func() error { _, err := here.Get(t.Context(), s.ID+1); return ignore(err, session.ErrNotFound) },
-			"a user":           func() error { _, err := w.users.ByID(t.Context(), s.UserID); return err },
-			"a list":           func() error { _, err := lists.Newest(t.Context(), 0, math.MaxInt64, 9); return err },
+			"a login": func() error { _, err := here.Get(t.Context(), s.ID, session.Hash{}); return err },
+			"an unknown login": func() error {
+				_, err := here.Get(t.Context(), s.ID+1, session.Hash{})
+				return ignore(err, session.ErrNotFound)
+			},
+			"a user": func() error { _, err := w.users.ByID(t.Context(), s.UserID); return err },
+			"a list": func() error { _, err := lists.Newest(t.Context(), 0, math.MaxInt64, 9); return err },
 		}
 		poll := func() {
 			_, err := here.News(t.Context(), time.Time{}, keep)

@@ -27,7 +27,7 @@ func TestCheckIsOneStatementThatEachConnectionPreparesOnce(t *testing.T) {
 		check := func(n int) {
 			t.Helper()
 			for range n {
-				if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || got.ID != s.ID || got.Hash != s.Hash || got.Username != "ada" || !got.Alive() {
+				if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || got.ID != s.ID || got.Hash != s.Hash || got.Username != "ada" || !got.Alive() {
 					t.Fatalf("%+v, %v", got, err)
 				}
 			}
@@ -42,7 +42,7 @@ func TestCheckIsOneStatementThatEachConnectionPreparesOnce(t *testing.T) {
 		if p, e := commands(t, db); p != prepared || e != executed+3*int64(counts(db)) {
 			t.Errorf("3 checks: %d prepared, %d executed; want 0 and 3", p-prepared, e-executed)
 		}
-		if _, err := w.sessions.Get(t.Context(), s.ID+1); !errors.Is(err, session.ErrNotFound) {
+		if _, err := w.sessions.Get(t.Context(), s.ID+1, session.Hash{}); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("a token that never was: %v", err)
 		}
 		if p, e := commands(t, db); p != prepared+int64(counts(db)) || e != executed+5*int64(counts(db)) {

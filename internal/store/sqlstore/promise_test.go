@@ -159,7 +159,7 @@ func TestSweepClearsNothingThatThePolicyInForceLetsLive(t *testing.T) {
 				t.Errorf("cleared %d logins, %v; want none", n, err)
 			}
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("the login has ended: %q, %v", got.Ended, err)
 		}
 	})
@@ -172,8 +172,8 @@ func TestReadOnlyServerDecidesNothing(t *testing.T) {
 		s := w.begin(t, w.user(t, "ada"))
 		w.SetReadOnly("1")
 		for name, ask := range map[string]func() error{
-			"a login":    func() error { _, err := w.sessions.Get(t.Context(), s.ID); return err },
-			"no login":   func() error { _, err := w.sessions.Get(t.Context(), s.ID+1); return err },
+			"a login":    func() error { _, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); return err },
+			"no login":   func() error { _, err := w.sessions.Get(t.Context(), s.ID+1, session.Hash{}); return err },
 			"a decision": func() error { _, err := w.sessions.Settle(t.Context(), s.ID, time.Time{}); return err },
 			"a logout":   func() error { _, err := w.sessions.End(t.Context(), logout(s)); return err },
 			"a poll":     func() error { _, err := w.sessions.News(t.Context(), time.Time{}, keep); return err },
@@ -187,7 +187,7 @@ func TestReadOnlyServerDecidesNothing(t *testing.T) {
 			}
 		}
 		w.SetReadOnly("0")
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("again by a server that takes writes: %q, %v", got.Ended, err)
 		}
 	})
@@ -199,7 +199,7 @@ func TestConnectionsOfADemotedServerAreLeft(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		s := w.begin(t, w.user(t, "ada"))
 		for name, ask := range map[string]func() error{
-			"a login": func() error { _, err := w.sessions.Get(t.Context(), s.ID); return err },
+			"a login": func() error { _, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); return err },
 			"a poll":  func() error { _, err := w.sessions.News(t.Context(), time.Time{}, keep); return err },
 		} {
 			db := open(t, w.options) // at most once a second for each

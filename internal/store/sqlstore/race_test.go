@@ -66,7 +66,7 @@ func TestLoginVsLogin(t *testing.T) {
 			t.Errorf("token %d above floor %d, want %d above %d", r.Token.Int64, r.Floor, before.ID, sqlstore.One(begun[len(begun)-1].Replaced).ID)
 		}
 		for _, b := range begun[:len(begun)-1] {
-			if got, err := w.sessions.Get(t.Context(), b.Session.ID); err == nil && got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), b.Session.ID, session.Hash{}); err == nil && got.Alive() {
 				t.Errorf("%d is alive beside %d", got.ID, before.ID)
 			}
 		}
@@ -106,10 +106,10 @@ func TestLogoutVsLogin(t *testing.T) {
 					t.Errorf("%d: %v", i, err)
 				}
 			})
-			if got, err := w.sessions.Get(t.Context(), newer.Session.ID); err != nil || !got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), newer.Session.ID, session.Hash{}); err != nil || !got.Alive() {
 				t.Fatalf("the newer login: %q, %v; an old logout ended it", got.Ended, err)
 			}
-			if got, err := w.sessions.Get(t.Context(), old.ID); err != nil || got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), old.ID, session.Hash{}); err != nil || got.Alive() {
 				t.Fatalf("the old login: alive, or %v", err)
 			}
 		}

@@ -34,7 +34,7 @@ func TestRecordedEndIsThereWithItsEventOrNotAtAll(t *testing.T) {
 		if _, err := w.sessions.End(t.Context(), e); err == nil {
 			t.Error("an event that cannot be written: no error")
 		}
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Fatalf("after an event that could not be written: %+v, %v; want it alive", got, err)
 		}
 

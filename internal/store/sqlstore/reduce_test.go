@@ -184,7 +184,7 @@ func TestEndsByALowerLimitAreOnRecord(t *testing.T) {
 			t.Errorf("not wanted: %+v", got)
 		}
 		w.RecordOverLimit(noIDs{})
-		if got, err := w.sessions.Get(t.Context(), all[1][0].ID); err == nil {
+		if got, err := w.sessions.Get(t.Context(), all[1][0].ID, session.Hash{}); err == nil {
 			t.Errorf("without an ID for the event: %+v", got)
 		}
 		if n := w.number(t, "SELECT COUNT(*) FROM user_slots WHERE user_id = ? AND token_id IS NOT NULL", int64(all[1][0].UserID)); n != 3 {

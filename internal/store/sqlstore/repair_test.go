@@ -44,7 +44,7 @@ func TestLostEndsAreWrittenAgain(t *testing.T) {
 			s     session.Session
 			ended session.Reason
 		}{"lost": {lost, session.LoggedOut}, "kept": {kept, session.LoggedOut}, "begun later": {next, ""}} {
-			if got, err := w.sessions.Get(t.Context(), c.s.ID); err != nil || got.Ended != c.ended {
+			if got, err := w.sessions.Get(t.Context(), c.s.ID, session.Hash{}); err != nil || got.Ended != c.ended {
 				t.Errorf("%s: ended %q, %v; want %q", name, got.Ended, err, c.ended)
 			}
 		}
@@ -60,7 +60,7 @@ func TestLostEndsAreWrittenAgain(t *testing.T) {
 		if got, err := w.sessions.EndAgain(t.Context(), nil, next.ID, event()); err != nil || got != (session.Lost{All: true}) {
 			t.Errorf("the end of all: %+v, %v", got, err)
 		}
-		if got, err := w.sessions.Get(t.Context(), next.ID); err != nil || got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), next.ID, session.Hash{}); err != nil || got.Alive() {
 			t.Errorf("after the end of all: %+v, %v", got, err)
 		}
 	})

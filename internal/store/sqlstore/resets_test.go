@@ -118,7 +118,7 @@ func TestResetIsOverWith(t *testing.T) {
 			if u, _, err := w.users.ByReset(t.Context(), r.Hash, start.Add(time.Hour-1)); err != nil || u.ID != user || u.PasswordVersion != 1 || u.PasswordHash.IsZero() {
 				t.Fatalf("%s: before: %+v, %v", name, u, err)
 			}
-			if got, err := w.sessions.Get(t.Context(), login.ID); err != nil || !got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), login.ID, session.Hash{}); err != nil || !got.Alive() {
 				t.Errorf("%s: the login is over before the reset is used: %v", name, err)
 			}
 			if end == nil {

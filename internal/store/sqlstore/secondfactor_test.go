@@ -154,7 +154,7 @@ func TestRemovalByAnAdminEndsTheLogin(t *testing.T) {
 		user := w.user(t, "ada")
 		s := w.begin(t, user)
 		w.confirmed(t, user)
-		if got, err := w.sessions.Get(t.Context(), s.ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("the login that added the factor: %v, %v; want it alive", got.Ended, err)
 		}
 		if _, err := w.factors().RemoveAndEnd(t.Context(), user, 1, w.aboutFactor(user, audit.SecondFactorRemoved)); !errors.Is(err, account.ErrStale) {

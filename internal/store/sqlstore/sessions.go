@@ -32,7 +32,7 @@ var (
 
 // Get reads the session from its user's row: the one the user has, or the one
 // that the user had before.
-func (s *Sessions) Get(ctx context.Context, id idworker.ID) (session.Session, error) {
+func (s *Sessions) Get(ctx context.Context, id idworker.ID, _ session.Hash) (session.Session, error) {
 	got, _, err := s.Read(ctx, id)
 	return got, err
 }

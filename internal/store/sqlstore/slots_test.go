@@ -37,7 +37,7 @@ func (w *world) on(t testing.TB, user idworker.ID, class, name string) session.B
 func (w *world) wantEnded(t testing.TB, what string, want session.Reason, all ...session.Session) {
 	t.Helper()
 	for _, s := range all {
-		got, err := w.sessions.Get(t.Context(), s.ID)
+		got, err := w.sessions.Get(t.Context(), s.ID, session.Hash{})
 		if err != nil || got.Ended != want || got.ID != s.ID || got.UserID != s.UserID || got.Slot != s.Slot || got.Username != s.Username {
 			t.Errorf("%s: %v in slot %d: %+v, %v; want it ended as %q", what, s.ID, s.Slot, got, err, want)
 		}
@@ -67,8 +67,11 @@ func TestOneSessionAUserAsksNothingOfOtherSlots(t *testing.T) {
 				name string
 				act  func() error
 			}{
-				{"Get", func() error { _, err := w.sessions.Get(ctx, s.ID); return err }},
-				{"unknown", func() error { _, err := w.sessions.Get(ctx, 77); return expect(err, session.ErrNotFound) }},
+				{"Get", func() error { _, err := w.sessions.Get(ctx, s.ID, session.Hash{}); return err }},
+				{"unknown", func() error {
+					_, err := w.sessions.Get(ctx, 77, session.Hash{})
+					return expect(err, session.ErrNotFound)
+				}},
 				{"Settle", func() error { _, err := w.sessions.Settle(ctx, s.ID, time.Now()); return err }},
 				{"Touch", func() error { return w.sessions.Touch(ctx, s.ID, time.Now().Add(time.Hour)) }},
 				{"news", func() error { w.news(t, time.Time{}); return nil }},
@@ -218,7 +221,7 @@ func TestLimitHoldsInARace(t *testing.T) {
 			}
 		}
 		for _, b := range begun {
-			got, err := w.sessions.Get(t.Context(), b.Session.ID)
+			got, err := w.sessions.Get(t.Context(), b.Session.ID, session.Hash{})
 			switch {
 			case errors.Is(err, session.ErrNotFound), err == nil && got.Ended == session.Replaced:
 				if !told[b.Session.ID] && unsure.Add(-1) < 0 {
@@ -389,7 +392,7 @@ func TestSlotsAreUsedSettledAndSwept(t *testing.T) {
 		if err != nil || !rows[all[0].ID].Equal(later) || !rows[all[2].ID].Equal(later) || !rows[77].IsZero() || len(rows) != 3 {
 			t.Errorf("TouchAll: %v, %v; want %v for both", rows, err, later)
 		}
-		if got, err := deaf().Get(t.Context(), all[2].ID); err != nil || !got.Alive() || !got.Seen.Equal(later) || got.Slot != 2 {
+		if got, err := deaf().Get(t.Context(), all[2].ID, session.Hash{}); err != nil || !got.Alive() || !got.Seen.Equal(later) || got.Slot != 2 {
 			t.Errorf("Get: %+v, %v", got, err)
 		}
 		if got, err := deaf().Settle(t.Context(), all[1].ID, time.Now()); err != nil || !got.Alive() || got.Slot != 1 {
@@ -497,7 +500,7 @@ func TestLowerLimitEndsTheLeastRecentlyUsed(t *testing.T) {
 		read, settled, swept, few := three("read"), three("settled"), three("swept"), w.on(t, w.user(t, "few"), "phone", "").Session
 		set(2)
 		// The one that is asked about may live, and another one end by it.
-		if got, err := w.sessions.Get(t.Context(), read[0].ID); err != nil || !got.Alive() {
+		if got, err := w.sessions.Get(t.Context(), read[0].ID, session.Hash{}); err != nil || !got.Alive() {
 			t.Errorf("the most recently used: %+v, %v", got, err)
 		}
 		w.wantEnded(t, "lowered", session.OverLimit, read[1])

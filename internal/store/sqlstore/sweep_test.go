@@ -41,7 +41,7 @@ func TestSweepIsExactToTheMillisecond(t *testing.T) {
 			s := w.beginAt(t, user, start.Add(c.issued), start.Add(c.seen))
 			before := w.row(t, user)
 			n, err := w.sweep(t.Context(), start.Add(c.mark), start.Add(c.idle), 10)
-			got, getErr := w.sessions.Get(t.Context(), s.ID)
+			got, getErr := w.sessions.Get(t.Context(), s.ID, session.Hash{})
 			if err != nil || getErr != nil || got.Ended != c.want || (n == 1) != (c.want != "") {
 				t.Errorf("%s: %d swept, ended as %q, %v, %v; want %q", c.name, n, got.Ended, err, getErr, c.want)
 			}
@@ -174,7 +174,7 @@ func TestSweepLooksAgainAsItWrites(t *testing.T) {
 			t.Errorf("cleared %d, %v; want 0", n, err)
 		}
 		for _, id := range []idworker.ID{s.ID, newer.ID} {
-			if got, err := w.sessions.Get(t.Context(), id); err != nil || !got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), id, session.Hash{}); err != nil || !got.Alive() {
 				t.Errorf("%d ended as %q, %v", id, got.Ended, err)
 			}
 		}
@@ -199,7 +199,7 @@ func TestSweepVsLogin(t *testing.T) {
 					t.Errorf("%d: %v", i, err)
 				}
 			})
-			if got, err := w.sessions.Get(t.Context(), begun.Session.ID); err != nil || !got.Alive() {
+			if got, err := w.sessions.Get(t.Context(), begun.Session.ID, session.Hash{}); err != nil || !got.Alive() {
 				t.Fatalf("the sweep of the old ended the new: %q, %v", got.Ended, err)
 			}
 		}

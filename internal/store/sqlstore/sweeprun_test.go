@@ -183,7 +183,7 @@ func TestNothingAliveIsEverCleared(t *testing.T) {
 					if rand.IntN(3) > 0 {
 						_ = w.sessions.Touch(ctx, last.ID, now)
 					}
-					got, err := w.sessions.Get(ctx, last.ID)
+					got, err := w.sessions.Get(ctx, last.ID, session.Hash{})
 					if err != nil || ctx.Err() != nil {
 						continue
 					}

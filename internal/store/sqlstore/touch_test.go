@@ -140,7 +140,7 @@ func TestTouchOfTheOldDoesNotTouchTheNew(t *testing.T) {
 		if err := w.sessions.Touch(t.Context(), old.ID, start.Add(1000*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.sessions.Get(t.Context(), newer.ID)
+		got, err := w.sessions.Get(t.Context(), newer.ID, session.Hash{})
 		if err != nil || !got.Seen.Equal(newer.Seen) {
 			t.Errorf("the new login was seen at %v, want %v; %v", got.Seen, newer.Seen, err)
 		}
@@ -160,7 +160,7 @@ func TestGetIsAsOfBeforeItsRead(t *testing.T) {
 			}
 			return asOf
 		}}
-		got, err := slow.Get(t.Context(), s.ID)
+		got, err := slow.Get(t.Context(), s.ID, session.Hash{})
 		if err != nil || got.Alive() || !got.AsOf.Equal(asOf) {
 			t.Errorf("Get: ended %q as of %v, %v; alive then would be as of before it was read", got.Ended, got.AsOf, err)
 		}
@@ -174,7 +174,7 @@ func TestGetTellsWhatBeginMade(t *testing.T) {
 		if !want.Seen.Equal(start.Add(time.Millisecond)) {
 			t.Errorf("Begin: seen at %v, want what the row keeps", want.Seen)
 		}
-		got, err := w.sessions.Get(t.Context(), want.ID)
+		got, err := w.sessions.Get(t.Context(), want.ID, session.Hash{})
 		got.AsOf, want.AsOf = time.Time{}, time.Time{}
 		if err != nil || got != want || got.Username != "ada" || got.Role != "user" || got.UserID != user || got.Hash != hashOf(want.ID) {
 			t.Errorf("Get: %+v, %v; want %+v", got, err, want)
@@ -183,7 +183,7 @@ func TestGetTellsWhatBeginMade(t *testing.T) {
 			if _, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Reason: session.Revoked}, 0); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := w.sessions.Get(t.Context(), want.ID); err != nil || got.Ended != session.Revoked || got.Hash != want.Hash {
+			if got, err := w.sessions.Get(t.Context(), want.ID, session.Hash{}); err != nil || got.Ended != session.Revoked || got.Hash != want.Hash {
 				t.Errorf("Get after the end: %+v, %v", got, err)
 			}
 			want = w.begin(t, user)
@@ -195,7 +195,7 @@ func TestGetTellsWhatBeginMade(t *testing.T) {
 
 func unknown(t *testing.T, w *world, id idworker.ID) {
 	t.Helper()
-	if got, err := w.sessions.Get(context.Background(), id); err == nil || got.ID != 0 {
+	if got, err := w.sessions.Get(context.Background(), id, session.Hash{}); err == nil || got.ID != 0 {
 		t.Errorf("Get(%d): %+v, %v; want ErrNotFound", id, got, err)
 	}
 }

@@ -1,0 +1,60 @@
+package memstore
+
+import (
+	"context"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/session"
+)
+
+// loaded asks the next tier, once for all who ask at the same time, and keeps what is asked about
+// by its token. Who holds the token, and has waited for the question of a stranger, keeps the answer
+// then: else strangers who ask all the time would keep it from being kept.
+func (t *Sessions) loaded(ctx context.Context, id idworker.ID, shown session.Hash) (*entry, error) {
+	e, err := t.cache.Get(ctx, id, otter.LoaderFunc[idworker.ID, *entry](func(ctx context.Context, id idworker.ID) (*entry, error) {
+		return t.ask(ctx, id, shown)
+	}))
+	s, ok := err.(stranger) //nolint:errorlint // the cache wraps nothing
+	if !ok {
+		return e, err
+	}
+	if s.e.hash.Equal(&shown) {
+		t.learn(id, s.e)
+		s.e, _ = t.cache.SetIfAbsent(id, s.e)
+	}
+	return s.e, nil
+}
+
+// A stranger is an answer that must not be kept: who asked knows the ID, and not the token.
+type stranger struct{ e *entry }
+
+func (stranger) Error() string { return "memstore: asked without the token" }
+
+// ask is one question to the next tier, about a token with that hash. It fails with a [stranger] if
+// that is not the hash of the session.
+func (t *Sessions) ask(ctx context.Context, id idworker.ID, shown session.Hash) (*entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, t.load)
+	defer cancel()
+	s, err := t.next.Get(ctx, id, shown)
+	if err != nil {
+		return nil, err
+	}
+	e := t.kinds.entry(s)
+	if !e.hash.Equal(&shown) {
+		return nil, stranger{e}
+	}
+	t.learn(id, e)
+	return e, nil
+}
+
+// learn is called with every answer that is kept. An end in it stays known here after the entry has
+// been forgotten: Redis may still hold an answer from before the end, which was fresh enough to be
+// believed.
+func (t *Sessions) learn(id idworker.ID, e *entry) {
+	var s session.Session
+	if e.session(id, &s); !s.Alive() {
+		t.tombstones.add(t.now(), s.End())
+	}
+}
