@@ -3,8 +3,10 @@ package config
 import (
 	"errors"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Values of [Redis.Mode].
@@ -130,7 +132,7 @@ func (r Redis) Where() string {
 	return where
 }
 
-var masterName = pattern(`^[0-9A-Za-z._-]{1,128}$`)
+var masterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`) })
 
 func (r *Redis) parsePath(path string) error {
 	db := path
@@ -142,7 +144,7 @@ func (r *Redis) parsePath(path string) error {
 		return nil
 	case RedisSentinel:
 		r.Master, db, _ = strings.Cut(path, "/")
-		if !masterName(r.Master) {
+		if !masterName().MatchString(r.Master) {
 			return errors.New("the name under which the sentinels know the master is missing or malformed; write redis+sentinel://host:26379/mastername")
 		}
 	}
