@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -18,7 +19,7 @@ import (
 const onlyPrefix = "only-"
 
 // isToken is what a token looks like, ours or another Lender's.
-var isToken = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+var isToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`) })
 
 // kindOf is how the record says where a token's number comes from.
 func kindOf(token string) string {
@@ -163,5 +164,5 @@ func (l *Lender) release(ctx context.Context, g idworker.Grant, used time.Time) 
 // again must not get into the record.
 func lendable(g idworker.Grant) bool {
 	from, until := g.From.UnixMilli(), g.Until.UnixMilli()
-	return g.Number >= 0 && isToken.MatchString(g.Token) && 0 <= from && from <= until && until <= largest
+	return g.Number >= 0 && isToken().MatchString(g.Token) && 0 <= from && from <= until && until <= largest
 }

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"regexp"
 	"strconv"
+	"sync"
 )
 
 // A reserve is what the local file holds: ID time under a number that ZooKeeper
@@ -40,11 +41,13 @@ func (r reserve) encode() []byte {
 	return fmt.Appendf(line, "%08x\n", crc32.Checksum(line, castagnoli))
 }
 
-var recordForm = regexp.MustCompile(`^reserve ([0-9]{4}) name ([0-9a-f]{16}) token ([A-Z2-7]{26}|-{26}) next ([A-Z2-7]{26}|-{26}) used ([0-9]{16}) until ([0-9]{16}) [0-9a-f]{8}\n$`)
+var recordForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^reserve ([0-9]{4}) name ([0-9a-f]{16}) token ([A-Z2-7]{26}|-{26}) next ([A-Z2-7]{26}|-{26}) used ([0-9]{16}) until ([0-9]{16}) [0-9a-f]{8}\n$`)
+})
 
 // parseReserve reports false for anything that encode would not have written.
 func parseReserve(b []byte) (reserve, bool) {
-	m := recordForm.FindSubmatch(b)
+	m := recordForm().FindSubmatch(b)
 	if m == nil {
 		return reserve{}, false
 	}

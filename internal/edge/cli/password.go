@@ -66,10 +66,8 @@ func (a *app) hidden(prompt string) (string, error) {
 	return string(b), nil
 }
 
-// hashCommand is the process in which a server has passwords hashed.
-type hashCommand struct{}
-
-func (hashCommand) Run(a *app) error {
+// hash is the process in which a server has passwords hashed. No help names it.
+func hash(a *app) error {
 	if f, ok := a.in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
 			return errors.New("hash is started by serve, and is of no use by hand")

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -74,7 +75,7 @@ type Options struct {
 // called at the same time.
 type UI struct {
 	Options
-	pages  *template.Template
+	pages  func() *template.Template // parsed for the first page: few instances ever show one
 	origin *http.CrossOriginProtection
 
 	link link
@@ -90,7 +91,7 @@ type UI struct {
 func New(o Options) *UI {
 	return &UI{
 		Options: o,
-		pages:   parsePages(),
+		pages:   sync.OnceValue(parsePages),
 		origin:  http.NewCrossOriginProtection(),
 		turn:    make(chan struct{}, 1),
 		figures: newFigures(),

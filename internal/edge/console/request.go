@@ -151,7 +151,7 @@ func (q *request) cameFrom() string {
 // mistake in a template is a 500 and not half a page.
 func (q *request) render(status int, page string, view any) {
 	var b bytes.Buffer
-	if err := q.u.pages.ExecuteTemplate(&b, page, view); err != nil {
+	if err := q.u.pages().ExecuteTemplate(&b, page, view); err != nil {
 		q.u.Log.Error("cannot render page", "page", page, "err", err)
 		http.Error(q.w, q.t.Text("message.broken"), http.StatusInternalServerError)
 		return

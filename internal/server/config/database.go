@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const databaseForms = "supported are sqlite:<path> and mysql://user:password@host:3306/name"
@@ -55,7 +56,7 @@ func parseSQLite(dst *Database, path string) error {
 
 // databaseName is what needs no quoting in MySQL, plus the hyphen; names are
 // at most 64 characters long.
-var databaseName = regexp.MustCompile(`^[0-9A-Za-z$_-]{1,64}$`)
+var databaseName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z$_-]{1,64}$`) })
 
 func parseMySQL(dst *Database, v string) error {
 	p, err := takeApart(v)
@@ -74,7 +75,7 @@ func parseMySQL(dst *Database, v string) error {
 	switch {
 	case p.path == "":
 		return errors.New("the name of the database is missing from the URL; write mysql://user:password@host:3306/name")
-	case !databaseName.MatchString(p.path):
+	case !databaseName().MatchString(p.path):
 		return errors.New("the name of the database after the host may hold letters, digits, $, _ and - only, at most 64; if part of a password ended up there, write its / as %2F")
 	}
 	if err := checkParams(p.query); err != nil {

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // environment is those of the variables that begin like ours.
@@ -20,8 +21,10 @@ func environment(environ []string) map[string]string {
 // links are the variables that Kubernetes puts into every container beside a
 // service whose name begins with flakepass. The one that ends in _PORT holds
 // a URL, which distinguishes it from a port that an operator tried to set.
-var links = regexp.MustCompile(`^FLAKEPASS_([0-9A-Z_]+_)?(SERVICE_HOST|SERVICE_PORT(_[0-9A-Z_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=|` +
-	`^FLAKEPASS_([0-9A-Z_]+_)?PORT=(tcp|udp|sctp)://`)
+var links = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^FLAKEPASS_([0-9A-Z_]+_)?(SERVICE_HOST|SERVICE_PORT(_[0-9A-Z_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)=|` +
+		`^FLAKEPASS_([0-9A-Z_]+_)?PORT=(tcp|udp|sctp)://`)
+})
 
 // remotes are the variables of `flakepass remote`, which reads no setting. They
 // may be set while another command runs.
@@ -38,7 +41,7 @@ func (l *loader) checkUnknown() {
 	}
 	var names []string
 	for name, value := range l.env {
-		if !known[name] && !strings.HasPrefix(name, prefix+"TEST_") && !links.MatchString(name+"="+value) {
+		if !known[name] && !strings.HasPrefix(name, prefix+"TEST_") && !links().MatchString(name+"="+value) {
 			names = append(names, name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Values of [Redis.Mode].
@@ -131,7 +132,7 @@ func (r Redis) Where() string {
 	return where
 }
 
-var masterName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
+var masterName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`) })
 
 func (r *Redis) parsePath(path string) error {
 	db := path
@@ -143,7 +144,7 @@ func (r *Redis) parsePath(path string) error {
 		return nil
 	case RedisSentinel:
 		r.Master, db, _ = strings.Cut(path, "/")
-		if !masterName.MatchString(r.Master) {
+		if !masterName().MatchString(r.Master) {
 			return errors.New("the name under which the sentinels know the master is missing or malformed; write redis+sentinel://host:26379/mastername")
 		}
 	}

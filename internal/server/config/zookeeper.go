@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -20,7 +21,7 @@ type ZooKeeper struct {
 const zooKeeperForm = "write zookeeper://host:2181,host:2181/path, with user:password@ before the hosts if there is one"
 
 // zooKeeperPath holds no empty part; a part of dots alone is refused beside it.
-var zooKeeperPath = regexp.MustCompile(`^[0-9A-Za-z_.-]{1,64}(/[0-9A-Za-z_.-]{1,64})*$`)
+var zooKeeperPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z_.-]{1,64}(/[0-9A-Za-z_.-]{1,64})*$`) })
 
 // ParseZooKeeper takes a URL apart:
 //
@@ -51,7 +52,7 @@ func ParseZooKeeper(v string) (ZooKeeper, error) {
 		return ZooKeeper{}, errors.New("ZooKeeper has no users with a colon in the name; write another")
 	case p.path == "":
 		return ZooKeeper{}, errors.New("the path under which numbers are kept is missing from the URL; write for example zookeeper://host:2181/flakepass/workers")
-	case !zooKeeperPath.MatchString(p.path):
+	case !zooKeeperPath().MatchString(p.path):
 		return ZooKeeper{}, errors.New("the path in the URL may hold letters, digits, _, . and - between single slashes only; if part of a password ended up there, write its / as %2F")
 	}
 	for _, part := range strings.Split(p.path, "/") {

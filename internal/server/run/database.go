@@ -49,6 +49,9 @@ func migrated(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlsto
 		return nil, err
 	}
 	applied, err := migrations.Up(ctx, db.SQL(), db.Dialect(), log)
+	if err == nil && len(applied) == 0 && cfg.Database.Kind == config.SQLite {
+		return db, nil // patience is something of MySQL
+	}
 	_ = db.Close()
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			end()
 		}
 	}()
-	for _, build := range []func(ctx, work context.Context) error{s.openStores, s.stackTiers, s.openPasswords, s.startSweep, s.joinUseCases} {
+	for _, build := range []func(ctx, work context.Context) error{s.beginHashing, s.openStores, s.stackTiers, s.openPasswords, s.startSweep, s.joinUseCases} {
 		if err := build(ctx, work); err != nil {
 			return err
 		}

@@ -46,6 +46,7 @@ type system struct {
 	limits   *ratelimit.Limiter
 	sessions *session.Service
 
+	hashing func() hashing // waits until it has begun
 	hasher  *account.Hasher
 	stolen  *account.Breaches
 	factors *secondfactor.Service
@@ -55,6 +56,15 @@ type system struct {
 	passwords *passwordLogins
 	hook      *importhook.Hook // nil if there is none
 	operators *Operators
+}
+
+// beginHashing starts the process that hashes, which is ready as late as this one: meanwhile
+// the others go on.
+func (s *system) beginHashing(ctx, _ context.Context) error {
+	s.hashing = sync.OnceValue(func() hashing { return newEngine(ctx, s.cfg, s.log, s.metrics) })
+	go s.hashing()
+	s.ends = append(s.ends, func() { s.hashing().end() })
+	return nil
 }
 
 // openStores opens what is kept, and what IDs and events come from.
@@ -111,9 +121,7 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 
 // openPasswords opens what checks passwords and second factors.
 func (s *system) openPasswords(ctx, work context.Context) (err error) {
-	engine, closeEngine := newEngine(ctx, s.cfg, s.log, s.metrics)
-	s.ends = append(s.ends, closeEngine)
-	if s.hasher, err = NewHasher(s.cfg, engine); err != nil {
+	if s.hasher, err = NewHasher(s.cfg, s.hashing().engine); err != nil {
 		return err
 	}
 	s.running.Go(func() { formats{s.db, s.hasher, s.log}.run(work) })
