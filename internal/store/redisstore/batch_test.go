@@ -110,6 +110,14 @@ func TestNobodyWaitsLongerThanPatienceLasts(t *testing.T) {
 // TestAnswerOfRedisAllocatesLittle: the garbage collector is much of what an answer costs.
 // In a bubble time stands still meanwhile, so that one timer is for all.
 func TestAnswerOfRedisAllocatesLittle(t *testing.T) {
+	made := 0
+	pool := sync.Pool{New: func() any { made++; return new(int) }}
+	for range 100 {
+		pool.Put(pool.Get())
+	}
+	if made > 10 {
+		t.Skip("the race detector has pools lose some of what they keep")
+	}
 	synctest.Test(t, func(t *testing.T) {
 		tier, d := seated(t, &fake{})
 		close(d.open)
@@ -120,8 +128,8 @@ func TestAnswerOfRedisAllocatesLittle(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		// The key (1), the command (3), its batch (4), the goroutine that sends it (1), what
-		// the client does (3), and the texts of the session (2).
+		// The key, the command, its batch, the goroutine that sends it, what the client
+		// does, and the texts of the session.
 		if got > 14 {
 			t.Errorf("got %v allocations, want 14 at most", got)
 		}
