@@ -150,7 +150,7 @@ var homes = []home{
 	{"github.com/redis/go-redis/v9", "idworker/redisworker internal/server/run internal/store/redisstore", "only what instances share knows Redis, and what opens it"},
 	{"github.com/robfig/cron/v3", "internal/domain/sweep", "only the sweep has a schedule"},
 	{"github.com/rogpeppe/go-internal", onlyTests, "scripts drive the command as a person would"},
-	{"github.com/sony/gobreaker/v2", "internal/store/redisstore internal/server/importhook", "only what asks a server that it must do without leaves it alone: Redis, and the system that people come from"},
+	{"github.com/sony/gobreaker/v2", "internal/server/importhook", "only what asks a server that it must do without leaves it alone: the system that people come from"},
 	{"go.uber.org/goleak", onlyTests, "it finds goroutines left behind"},
 	{"golang.org/x/crypto", "internal/domain/account internal/domain/account/foreignhash", "only account knows how a password is hashed"},
 	{"golang.org/x/net", onlyTests, "it speaks HTTP/2 frame by frame"},

@@ -19,40 +19,55 @@ import (
 // status, the headers and the body of the answer in a file, which is one of the
 // product's: what is left between the two is what the product does for it.
 func serveBare(args []string) error {
-	path, file := args[1], args[2]
-	raw, err := os.ReadFile(file)
+	write, err := again(args[2])
 	if err != nil {
 		return err
 	}
+	e := bareEngine()
+	e.GET(args[1], write)
+	return http.ListenAndServe(args[0], e)
+}
+
+// again writes the answer in a file.
+func again(file string) (gin.HandlerFunc, error) {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
 	answer, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(raw)), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer.Header.Del("Date") // net/http writes it for both
 	if answer.StatusCode == http.StatusOK {
 		answer.Header.Del("Content-Length") // as well; with a problem it stands among the others
 	}
-	e := bareEngine()
-	e.GET(path, func(c *gin.Context) {
+	return func(c *gin.Context) {
 		maps.Copy(c.Writer.Header(), answer.Header)
 		c.Status(answer.StatusCode)
 		if len(body) > 0 {
 			_, _ = c.Writer.Write(body)
 		}
-	})
-	return http.ListenAndServe(args[0], e)
+	}, nil
 }
 
 // serveRedis is the least that a session in Redis costs: the text behind
-// "Bearer " is the key, and one GET says whether it is there. The answer has the
-// four headers of GET /v1/verify.
+// "Bearer " is the key, and one GET, sent together with those of other requests,
+// says whether it is there. The answer is that in a file, as of serveBare.
 func serveRedis(args []string) error {
-	rdb := redis.NewClient(&redis.Options{Addr: args[1]})
+	write, err := again(args[2])
+	if err != nil {
+		return err
+	}
+	rdb, err := redis.NewClient(&redis.Options{Addr: args[1]}).AutoPipeline()
+	if err != nil {
+		return err
+	}
 	e := bareEngine()
 	e.GET("/v1/verify", func(c *gin.Context) {
 		text, _ := strings.CutPrefix(c.GetHeader("Authorization"), "Bearer ")
@@ -65,11 +80,7 @@ func serveRedis(args []string) error {
 			c.Status(http.StatusServiceUnavailable)
 			return
 		}
-		c.Header("X-Auth-User-Id", "1574318000000000000")
-		c.Header("X-Auth-Username", "person.000000")
-		c.Header("X-Auth-Role", "user")
-		c.Header("X-Auth-Session-Id", "1574318000000000000")
-		c.Status(http.StatusOK)
+		write(c)
 	})
 	return http.ListenAndServe(args[0], e)
 }

@@ -28,19 +28,20 @@ const connections = 64
 // loadFor is how long one side of one round takes.
 var loadFor = testenv.Brief(2*time.Second, 100*time.Millisecond)
 
-// A loader keeps 64 connections busy with GETs from a process of its own: wrk
+// A loader keeps connections busy with GETs from a process of its own: wrk
 // where it is installed, otherwise this program.
 type loader struct {
-	name   string
-	args   func(url, tokens string) []string
-	status int // of the answers; wrk takes each below 400 as good, so it loads no others
+	name        string
+	connections int
+	args        func(url, tokens string) []string
+	status      int // of the answers; wrk takes each below 400 as good, so it loads no others
 }
 
-func newLoader(tb testing.TB, status int) loader {
+func newLoader(tb testing.TB, connections, status int) loader {
 	tb.Helper()
 	// wrk knows whole seconds only.
 	if path, err := exec.LookPath("wrk"); err == nil && loadFor >= time.Second && status < http.StatusBadRequest {
-		return loader{"wrk", func(url, tokens string) []string {
+		return loader{"wrk", connections, func(url, tokens string) []string {
 			return []string{path, "-t1", fmt.Sprintf("-c%d", connections), "-d" + loadFor.String(),
 				"-s", "testdata/tokens.lua", url, "--", tokens}
 		}, status}
@@ -49,8 +50,8 @@ func newLoader(tb testing.TB, status int) loader {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return loader{"a loader in Go", func(url, tokens string) []string {
-		return []string{self, "load", url, tokens, loadFor.String(), strconv.Itoa(status)}
+	return loader{"a loader in Go", connections, func(url, tokens string) []string {
+		return []string{self, "load", url, tokens, loadFor.String(), strconv.Itoa(connections), strconv.Itoa(status)}
 	}, status}
 }
 
@@ -112,12 +113,13 @@ func (l loader) once(tb testing.TB, s *httpServer, path, tokens string) (got sam
 	}
 	cpu := s.cpu(tb) - before
 	_, line, _ := bytes.Cut(out, []byte("BENCH "))
-	var requests, micros, tail int
-	if _, err := fmt.Sscan(string(line), &requests, &micros, &failed, &tail); err != nil || requests == 0 {
+	var requests, micros, tail, middle int
+	if _, err := fmt.Sscan(string(line), &requests, &micros, &failed, &tail, &middle); err != nil || requests == 0 {
 		tb.Fatalf("%s: not understood: %v\n%s", l.name, err, out)
 	}
 	return sample{
-		ops: requests, wall: time.Duration(micros) * time.Microsecond, cpu: cpu, p99: time.Duration(tail) * time.Microsecond,
+		ops: requests, wall: time.Duration(micros) * time.Microsecond, cpu: cpu,
+		p99: time.Duration(tail) * time.Microsecond, p50: time.Duration(middle) * time.Microsecond,
 	}, failed
 }
 
@@ -136,13 +138,17 @@ func loadTo(w io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	status, err := strconv.Atoi(args[3])
+	connections, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	status, err := strconv.Atoi(args[4])
 	if err != nil {
 		return err
 	}
 	var next, failed atomic.Int64
 	var all sync.WaitGroup
-	var took [connections][]time.Duration
+	took := make([][]time.Duration, connections)
 	start := time.Now()
 	for i := range connections {
 		all.Go(func() {
@@ -165,13 +171,13 @@ func loadTo(w io.Writer, args []string) error {
 		})
 	}
 	all.Wait()
-	wall, each := time.Since(start), slices.Concat(took[:]...)
+	wall, each := time.Since(start), slices.Concat(took...)
 	slices.Sort(each)
-	var tail time.Duration
+	var tail, middle time.Duration
 	if len(each) > 0 {
-		tail = each[len(each)*99/100]
+		tail, middle = each[len(each)*99/100], each[len(each)/2]
 	}
-	_, err = fmt.Fprintln(w, "BENCH", len(each), wall.Microseconds(), failed.Load(), tail.Microseconds())
+	_, err = fmt.Fprintln(w, "BENCH", len(each), wall.Microseconds(), failed.Load(), tail.Microseconds(), middle.Microseconds())
 	return err
 }
 
@@ -208,15 +214,15 @@ func TestLoadSpreadsTheTokensAndCountsFailures(t *testing.T) {
 	}))
 	defer s.Close()
 	var out bytes.Buffer
-	if err := loadTo(&out, []string{s.URL + "/v1/me", writeLines(t, []string{"a", "b", "c"}), "50ms", "200"}); err != nil {
+	if err := loadTo(&out, []string{s.URL + "/v1/me", writeLines(t, []string{"a", "b", "c"}), "50ms", strconv.Itoa(connections), "200"}); err != nil {
 		t.Fatal(err)
 	}
-	var requests, micros, failed, tail int
-	if _, err := fmt.Sscanf(out.String(), "BENCH %d %d %d %d\n", &requests, &micros, &failed, &tail); err != nil {
+	var requests, micros, failed, tail, middle int
+	if _, err := fmt.Sscanf(out.String(), "BENCH %d %d %d %d %d\n", &requests, &micros, &failed, &tail, &middle); err != nil {
 		t.Fatalf("got %q: %v", &out, err)
 	}
 	a, b, c := seen["Bearer a"], seen["Bearer b"], seen["Bearer c"]
-	if requests < connections || requests != a+b+c || failed != b || max(a, b, c)-min(a, b, c) > 1 || micros < 50_000 || tail <= 0 || tail > micros {
+	if requests < connections || requests != a+b+c || failed != b || max(a, b, c)-min(a, b, c) > 1 || micros < 50_000 || middle <= 0 || middle > tail || tail > micros {
 		t.Errorf("got %q for %v", &out, seen)
 	}
 }

@@ -25,7 +25,7 @@ func BenchmarkNginx(b *testing.B) {
 	tokens, _ := seed(b, data)
 	api := startFlakepass(b, buildFlakepass(b), data)
 	front := startNginx(b, program, api.addr)
-	with := newLoader(b, http.StatusOK)
+	with := newLoader(b, connections, http.StatusOK)
 	for _, guarded := range []struct{ name, path string }{
 		{"flakepass", "/files/file.txt"}, {"204", "/nothing/file.txt"},
 	} {
@@ -33,7 +33,7 @@ func BenchmarkNginx(b *testing.B) {
 			c := compare(b, nginxRounds,
 				func() sample { return with.run(b, front, guarded.path, tokens) },
 				func() sample { return with.run(b, front, "/open-files/file.txt", tokens) })
-			reportHTTP(b, c, with.name, "the file without auth_request")
+			reportHTTP(b, c, with, "the file without auth_request")
 		})
 	}
 }

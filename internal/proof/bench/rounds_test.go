@@ -16,11 +16,13 @@ type sample struct {
 	wall time.Duration
 	cpu  time.Duration // of the process that did it
 	p99  time.Duration // 99 of 100 operations took less; 0 where nobody looked
+	p50  time.Duration // half of them did
 }
 
-func (s sample) rate() float64 { return float64(s.ops) / s.wall.Seconds() }             // operations per second
-func (s sample) cost() float64 { return float64(s.cpu.Nanoseconds()) / float64(s.ops) } // CPU ns per operation
-func (s sample) tail() float64 { return float64(s.p99) }                                // ns
+func (s sample) rate() float64   { return float64(s.ops) / s.wall.Seconds() }             // operations per second
+func (s sample) cost() float64   { return float64(s.cpu.Nanoseconds()) / float64(s.ops) } // CPU ns per operation
+func (s sample) tail() float64   { return float64(s.p99) }                                // ns
+func (s sample) middle() float64 { return float64(s.p50) }
 
 // A contest is the samples of all rounds; the two of a round stand at the same
 // index.
@@ -91,6 +93,11 @@ func (c contest) faster() spread {
 // later is how many times longer 99 of 100 operations of ours take at most.
 func (c contest) later() spread {
 	return c.ratio(func(o, p sample) float64 { return o.tail() / p.tail() })
+}
+
+// slower is how many times longer half of the operations of ours take at most.
+func (c contest) slower() spread {
+	return c.ratio(func(o, p sample) float64 { return o.middle() / p.middle() })
 }
 
 func report(b *testing.B, s spread, unit string) {

@@ -217,8 +217,8 @@ func asvs11to13() asvsTable {
 			},
 			{
 				"13.1.3", "a Redis that does not answer is asked for ever", "internal/store/redisstore/breaker.go",
-				"return c.ConsecutiveFailures >= trips && since != nil",
-				"return c.ConsecutiveFailures < 0 && since != nil",
+				"if b.failures >= trips && now.Sub(b.since) >= stall {",
+				"if b.failures < 0 && now.Sub(b.since) >= stall {",
 				"internal/store/redisstore", "TestBreakerOpens", "",
 			},
 			{

@@ -42,8 +42,11 @@ func NewReadSlots(next session.Rows, most int) *ReadSlots {
 // Reads is how many questions are asked at once.
 func (l *ReadSlots) Reads() int { return cap(l.reads) }
 
-// Get asks the rows once there is a slot, or fails with the error of ctx.
+// Get asks the rows once there is a slot, or fails with the error of ctx. Slot and answer
+// together may take as long as a slot.
 func (l *ReadSlots) Get(ctx context.Context, id idworker.ID, shown session.Hash) (session.Session, error) {
+	ctx, cancel := context.WithTimeout(ctx, mostWait)
+	defer cancel()
 	release, err := acquire(ctx, l.reads)
 	if err != nil {
 		return session.Session{}, err

@@ -81,6 +81,25 @@ func TestWhatWaitsTooLongIsUndecidedAndLeavesItsSlot(t *testing.T) {
 	})
 }
 
+// TestQuestionTakesNoLongerThanTheWaitForASlot: memory sets no limit, and renews answers
+// for nobody who could leave.
+func TestQuestionTakesNoLongerThanTheWaitForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slots, start := layer.NewReadSlots(&hung{}, 1), time.Now()
+		if _, err := slots.Get(context.Background(), 1, session.Hash{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+			t.Errorf("after %v: %v, want the end of the time for a question after 3s", time.Since(start), err)
+		}
+	})
+}
+
+// A hung store answers never.
+type hung struct{ slow }
+
+func (*hung) Get(ctx context.Context, _ idworker.ID, _ session.Hash) (session.Session, error) {
+	<-ctx.Done()
+	return session.Session{}, ctx.Err()
+}
+
 // A slow store answers when it is told to, and counts who asks.
 type slow struct {
 	answer       chan struct{}

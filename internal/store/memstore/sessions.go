@@ -34,8 +34,6 @@ type Options struct {
 	// Arrived, if set, is called with the time from the end of a session until its end
 	// became known here, and by what it did: "message" or "poll".
 	Arrived func(by string, after time.Duration)
-	// Load limits one question to the next tier. 0 means 3 seconds.
-	Load time.Duration
 	// Now is the clock. nil means time.Now.
 	Now func() time.Time
 }
@@ -45,7 +43,6 @@ type Sessions struct {
 	next       session.Store
 	bound      time.Duration
 	life       time.Duration // of an answer, from its as-of, while the horizon is fresh
-	load       time.Duration
 	feed       interface{ Horizon() time.Time }
 	arrived    func(by string, after time.Duration)
 	now        func() time.Time
@@ -130,19 +127,17 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Load == 0 {
-		o.Load = 3 * time.Second
-	}
 	// Nothing here expires by the cache's own clock: every answer's age is looked
 	// at as it is given, and what is not asked for makes room for what is.
 	cache, err := otter.New(&otter.Options[idworker.ID, *entry]{
 		MaximumSize: o.Entries,
+		Executor:    func(clear func()) { clear() }, // who loads makes room, which takes less than to have a goroutine do it
 	})
 	if err != nil {
 		return nil, fmt.Errorf("memstore: %w", err)
 	}
 	t := &Sessions{
-		next: next, bound: o.Bound, life: o.Bound, load: o.Load, feed: o.Feed, arrived: o.Arrived, now: o.Now, cache: cache,
+		next: next, bound: o.Bound, life: o.Bound, feed: o.Feed, arrived: o.Arrived, now: o.Now, cache: cache,
 		ahead: make(chan struct{}, renewals),
 	}
 	if o.Feed != nil {
@@ -150,7 +145,7 @@ func NewSessions(next session.Store, o Options) (*Sessions, error) {
 	}
 	// A slow load may return after the end of its session became known. The end is
 	// remembered until the as-of of such a load is too old, and some longer.
-	t.tombstones.keep = 2*t.life + 2*o.Load + 30*time.Second
+	t.tombstones.keep = 2*t.life + 40*time.Second
 	return t, nil
 }
 

@@ -261,20 +261,6 @@ func TestCallerDoesNotWaitLongerThanItsContext(t *testing.T) {
 	})
 }
 
-func TestSlowNextTierIsGivenUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		next := &fake{}
-		next.set(alive(7))
-		next.hold = make(chan struct{})
-		defer close(next.hold)
-		began := time.Now()
-		_, err := open(t, next).Get(t.Context(), 7, session.Hash{})
-		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*time.Second {
-			t.Errorf("Get: %v after %v, want a deadline after 3s", err, time.Since(began))
-		}
-	})
-}
-
 func TestPublishedEndRefusesAlthoughTheNextTierFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		next := &fake{}

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 )
 
 const (
@@ -26,65 +26,96 @@ const (
 	trips = 3
 )
 
-// A breaker stops requests from asking one server that does not answer.
-type breaker[T any] struct {
-	circuit *gobreaker.CircuitBreaker[T]
-	// failing is when the server began to fail; nil while it does not. A server that
-	// refuses, rather than not answering, is no stall, and has failed for ever.
-	failing atomic.Pointer[time.Time]
-	reason  atomic.Pointer[error]
-}
+// errLeftAlone means that the server was not asked.
+var errLeftAlone = errors.New("redisstore: the server is left alone for a while")
 
-// newBreaker makes a breaker that logs gone, with the reason, when it opens, and back
-// when it closes.
-func newBreaker[T any](log *slog.Logger, gone, back string) *breaker[T] {
-	b := &breaker[T]{}
-	b.circuit = gobreaker.NewCircuitBreaker[T](gobreaker.Settings{
-		Timeout: pause,
-		ReadyToTrip: func(c gobreaker.Counts) bool {
-			since := b.failing.Load()
-			return c.ConsecutiveFailures >= trips && since != nil && time.Since(*since) >= stall
-		},
-		IsSuccessful: func(err error) bool { return err == nil || absent(err) },
-		// A caller who leaves says nothing about the server, either way.
-		IsExcluded: func(err error) bool { return errors.Is(err, context.Canceled) },
-		OnStateChange: func(_ string, from, to gobreaker.State) {
-			switch {
-			case from == gobreaker.StateClosed:
-				log.Warn(gone, "err", *b.reason.Load()) //nolint:sloglint // callers pass constants
-			case to == gobreaker.StateClosed:
-				log.Info(back) //nolint:sloglint // callers pass constants
-			}
-		},
-	})
-	return b
+// A breaker stops requests from asking one server that does not answer. Where all is
+// well, a request reads one word of it.
+type breaker struct {
+	log        *slog.Logger
+	gone, back string // what it logs when it opens, and when it closes
+
+	failing  atomic.Bool // whether the server failed after its last answer; mu guards all changes
+	mu       sync.Mutex
+	failures int       // in a row
+	since    time.Time // of the first that timed out; zero, which is for ever, after a refusal, which is no stall
+	until    time.Time // until when the server is left alone; zero while it is not
 }
 
 // do asks, unless the server is to be left alone.
-func (b *breaker[T]) do(ask func() (T, error)) (T, error) {
-	return b.circuit.Execute(func() (T, error) {
-		value, err := ask()
-		b.note(err)
-		return value, err
-	})
+func (b *breaker) do(ask func() error) error {
+	try := false
+	if b.failing.Load() {
+		var asks bool
+		if try, asks = b.admit(); !asks {
+			return errLeftAlone
+		}
+	}
+	err := ask()
+	if answered(err) && !b.failing.Load() {
+		return err
+	}
+	b.note(try, err)
+	return err
 }
 
-func (b *breaker[T]) note(err error) {
+// admit reports whether a server that fails may be asked, and whether to try if it is
+// back. Who tries has the time of a pause, in which nobody else does.
+func (b *breaker) admit() (try, asks bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.until.IsZero() {
+		return false, true
+	}
+	now := time.Now()
+	if now.Before(b.until) {
+		return false, false
+	}
+	b.until = now.Add(pause)
+	return true, true
+}
+
+func (b *breaker) note(try bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	open := !b.until.IsZero()
 	switch {
-	case err == nil || absent(err):
-		if b.failing.Load() != nil {
-			b.failing.Store(nil)
+	case open && !try: // asked before the server was left alone
+	case answered(err):
+		b.failing.Store(false)
+		b.failures, b.until = 0, time.Time{}
+		if open {
+			b.log.Info(b.back) //nolint:sloglint // callers pass constants
 		}
-	case errors.Is(err, context.Canceled):
-	case timedOut(err):
-		b.reason.Store(&err)
-		now := time.Now()
-		b.failing.CompareAndSwap(nil, &now)
+	case errors.Is(err, context.Canceled): // a caller who leaves says nothing about the server, either way
+		if open {
+			b.until = time.Now()
+		}
+	case open:
+		b.until = time.Now().Add(pause)
 	default:
-		b.reason.Store(&err)
-		b.failing.Store(&time.Time{})
+		b.fail(err)
 	}
 }
+
+// fail counts a failure, and opens if they are enough for long enough.
+func (b *breaker) fail(err error) {
+	now := time.Now()
+	b.failing.Store(true)
+	b.failures++
+	switch {
+	case !timedOut(err):
+		b.since = time.Time{}
+	case b.failures == 1:
+		b.since = now
+	}
+	if b.failures >= trips && now.Sub(b.since) >= stall {
+		b.until = now.Add(pause)
+		b.log.Warn(b.gone, "err", err) //nolint:sloglint // callers pass constants
+	}
+}
+
+func answered(err error) bool { return err == nil || absent(err) }
 
 // absent reports whether Redis answered that there is no such key. It does not
 // look into err: a sentinel that knows no such master is wrapped in one.

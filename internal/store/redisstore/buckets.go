@@ -23,7 +23,7 @@ type Buckets struct {
 	near    ratelimit.Store
 	periods ratelimit.Periods
 	learnt  sync.Map // kinds and periods that Redis has been given
-	breaker *breaker[[]int64]
+	breaker *breaker
 }
 
 var _ ratelimit.Store = (*Buckets)(nil)
@@ -34,7 +34,7 @@ var _ ratelimit.Store = (*Buckets)(nil)
 func NewBuckets(rdb redis.UniversalClient, near ratelimit.Store, key []byte, log *slog.Logger) *Buckets {
 	return &Buckets{
 		rdb: rdb, key: key, near: near,
-		breaker: newBreaker[[]int64](log, "redis does not count attempts; each instance counts by itself", "redis counts attempts again"),
+		breaker: &breaker{log: log, gone: "redis does not count attempts; each instance counts by itself", back: "redis counts attempts again"},
 	}
 }
 
@@ -101,10 +101,12 @@ func (s *Buckets) Forget(ctx context.Context, key string) {
 }
 
 // ask asks Redis, unless it is given up.
-func (s *Buckets) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) ([]int64, error) {
-	return s.breaker.do(func() ([]int64, error) {
+func (s *Buckets) ask(ctx context.Context, f func(ctx context.Context) ([]int64, error)) (answer []int64, err error) {
+	err = s.breaker.do(func() (err error) {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		return f(ctx)
+		answer, err = f(ctx)
+		return err
 	})
+	return answer, err
 }

@@ -17,35 +17,31 @@ type client struct {
 
 var _ Redis = (*client)(nil)
 
-func newClient(rdb redis.UniversalClient, log *slog.Logger) (*client, error) {
+func newClient(rdb redis.UniversalClient, log *slog.Logger) *client {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	all, err := newNodes(rdb, log)
-	if err != nil {
-		return nil, err
-	}
-	return &client{rdb: rdb, nodes: all}, nil
+	return &client{rdb: rdb, nodes: newNodes(rdb, log)}
 }
 
 // Get implements [Redis].
 func (c *client) Get(ctx context.Context, key string) ([]byte, error) {
-	return c.nodes.ask(ctx, key, func(ctx context.Context, batch *redis.AutoPipeliner) ([]byte, error) {
-		cmd := redis.NewStringCmd(ctx, "get", key)
-		if err := batch.Submit(ctx, cmd).WaitContext(ctx); err != nil {
-			return nil, err // cmd may still be written to
-		}
-		return cmd.Bytes()
-	})
+	var cmd *redis.StringCmd
+	if err := c.nodes.ask(ctx, key, func() redis.Cmder {
+		cmd = redis.NewStringCmd(ctx, "get", key)
+		return cmd
+	}); err != nil {
+		return nil, err // cmd may still be written to
+	}
+	return cmd.Bytes()
 }
 
 // Fill implements [Redis]. It does not wait long.
 func (c *client) Fill(ctx context.Context, key string, value []byte, ttl time.Duration) error {
-	_, err := c.nodes.ask(context.WithoutCancel(ctx), key, func(ctx context.Context, batch *redis.AutoPipeliner) ([]byte, error) {
-		cmd := redis.NewStatusCmd(ctx, "set", key, value, "px", ttl.Milliseconds(), "nx")
-		return nil, batch.Submit(ctx, cmd).WaitContext(ctx)
+	ctx = context.WithoutCancel(ctx)
+	return c.nodes.ask(ctx, key, func() redis.Cmder {
+		return redis.NewStatusCmd(ctx, "set", key, value, "px", ttl.Milliseconds(), "nx")
 	})
-	return err
 }
 
 // publishEnd replaces what is known of a session by its tombstone and tells all

@@ -43,14 +43,20 @@ const (
 var errForeign = errors.New("a value that this deployment did not write")
 
 type codec struct {
-	// macs are HMACs under the deployment's key, at their start. Making one
-	// costs more than the rest of reading a value.
+	// macs are signers under the deployment's key. Making one costs more than the rest
+	// of reading a value.
 	macs *sync.Pool
+}
+
+// A signer is an HMAC, and room for what goes in and comes out.
+type signer struct {
+	hash.Hash
+	room []byte
 }
 
 func newCodec(key []byte) codec {
 	key = bytes.Clone(key)
-	return codec{&sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+	return codec{&sync.Pool{New: func() any { return &signer{Hash: hmac.New(sha256.New, key)} }}}
 }
 
 func (c codec) encode(key string, s *session.Session) ([]byte, error) {
@@ -94,7 +100,8 @@ func (c codec) encode(key string, s *session.Session) ([]byte, error) {
 	if version >= withSlot {
 		b = append(b, byte(s.Slot))
 	}
-	return append(b, c.mac(key, b)...), nil
+	mac := c.mac(key, b)
+	return append(b, mac[:]...), nil
 }
 
 // decode is the session in a value, if this deployment wrote it under key for
@@ -104,7 +111,7 @@ func (c codec) decode(key string, id idworker.ID, b []byte) (session.Session, er
 		return session.Session{}, errForeign
 	}
 	body := b[:len(b)-macLen]
-	if !hmac.Equal(b[len(body):], c.mac(key, body)) {
+	if mac := c.mac(key, body); !hmac.Equal(b[len(body):], mac[:]) {
 		return session.Session{}, errForeign
 	}
 	number := func(i int) int64 { return int64(binary.BigEndian.Uint64(body[1+8*i:])) }
@@ -156,14 +163,12 @@ func textsOf(version byte) int {
 	return []int{codecVersion: 3, withClass: 4, withSlot: 4, withAct: 4, withAuth: 5}[version]
 }
 
-func (c codec) mac(key string, body []byte) []byte {
-	m, _ := c.macs.Get().(hash.Hash)
+func (c codec) mac(key string, body []byte) (mac [macLen]byte) {
+	m, _ := c.macs.Get().(*signer)
 	defer c.macs.Put(m)
 	m.Reset()
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(key)))
-	_, _ = m.Write(n[:])
-	_, _ = m.Write([]byte(key))
-	_, _ = m.Write(body)
-	return m.Sum(nil)[:macLen]
+	m.room = append(append(binary.BigEndian.AppendUint64(m.room[:0], uint64(len(key))), key...), body...)
+	_, _ = m.Write(m.room)
+	m.room = m.Sum(m.room[:0])
+	return [macLen]byte(m.room)
 }

@@ -34,18 +34,19 @@ func (t *Sessions) Tombstone() time.Duration { return t.tombstone }
 
 // Sign is a body with its MAC.
 func Sign(secret []byte, key string, body []byte) []byte {
-	return append(body[:len(body):len(body)], newCodec(secret).mac(key, body)...)
+	mac := newCodec(secret).mac(key, body)
+	return append(body[:len(body):len(body)], mac[:]...)
 }
 
 // A Breaker is what stops requests from asking a server that does not answer.
-type Breaker struct{ *breaker[[]byte] }
+type Breaker struct{ *breaker }
 
 // NewBreaker makes one for the server with that address.
 func NewBreaker(addr string, log *slog.Logger) Breaker { return Breaker{newHealth(addr, log)} }
 
 // Ask asks a server that answers so. asked is false if it was left alone.
 func (b Breaker) Ask(answer error) (asked bool) {
-	_, _ = b.do(func() ([]byte, error) { asked = true; return nil, answer })
+	_ = b.do(func() error { asked = true; return answer })
 	return asked
 }
 
@@ -57,3 +58,9 @@ const (
 
 // ParsePolicy reads an answer to INFO.
 var ParsePolicy = parsePolicy
+
+// How long a request waits for Redis at most, and how much less it may be.
+const (
+	AskTimeout = askTimeout
+	Grain      = grain
+)

@@ -89,15 +89,14 @@ var _ session.Store = (*Sessions)(nil)
 // channel carries ends to all instances.
 const channel = "fp:ended"
 
-func keyOf(id idworker.ID) string { return "fp:s:" + id.String() }
+func keyOf(id idworker.ID) string {
+	text, _ := id.AppendText(append(make([]byte, 0, 24), "fp:s:"...)) // never fails
+	return string(text)
+}
 
 // NewSessions returns a tier in front of next. It does not talk to Redis yet.
 func NewSessions(rdb redis.UniversalClient, next session.Store, o Options) (*Sessions, error) {
-	c, err := newClient(rdb, o.Log)
-	if err != nil {
-		return nil, fmt.Errorf("redisstore: %w", err)
-	}
-	t, err := NewSessionsOver(c, next, o)
+	t, err := NewSessionsOver(newClient(rdb, o.Log), next, o)
 	if err != nil {
 		return nil, err
 	}

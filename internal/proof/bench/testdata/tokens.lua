@@ -1,6 +1,6 @@
 -- wrk sends one GET after the other, each with the next token of the file that
 -- is named behind "--", and prints what came of it in one line that a program
--- reads: requests, microseconds, failures, the 99th percentile in microseconds.
+-- reads: requests, microseconds, failures, the 99th percentile and the median in microseconds.
 
 local requests, at = {}, 0
 
@@ -17,6 +17,6 @@ end
 
 done = function(summary, latency)
   local e = summary.errors
-  io.write(string.format("BENCH %d %d %d %d\n", summary.requests, summary.duration,
-    e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(99)))
+  io.write(string.format("BENCH %d %d %d %d %d\n", summary.requests, summary.duration,
+    e.connect + e.read + e.write + e.status + e.timeout, latency:percentile(99), latency:percentile(50)))
 end
