@@ -33,7 +33,7 @@ TAGS         := nomsgpack
 # are idle for half of the time.
 # GOGC is 400 there: the collector is dear with the race detector, and takes a tenth to a
 # quarter of the time of most packages otherwise.
-TESTFLAGS    ?= -p 3 -parallel 4 -timeout 20m
+TESTFLAGS    ?= -p 3 -parallel 4 -timeout 40m
 # By default a program with the race detector sleeps a second before it ends. A race
 # is reported when it happens, not at the end.
 export GORACE ?= atexit_sleep_ms=20
