@@ -100,7 +100,7 @@ func TestStrangersHaveNothingForgotten(t *testing.T) {
 		tier, known := openFed(t, next)
 		known.poll()
 		mustBe(t, tier, 7, "")
-		time.Sleep(2 * bound) // in a bubble: no poll has succeeded for so long
+		time.Sleep(2 * bound) //nolint:forbidigo // in a bubble: no poll has succeeded for so long
 		if got, err := tier.Get(t.Context(), 7, guessed); err != nil || got.Hash == guessed {
 			t.Errorf("a stranger: %v", err)
 		}

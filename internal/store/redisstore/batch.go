@@ -31,7 +31,7 @@ type batch struct {
 // the error of either of these cmd may still be written to.
 func (g *gatherer) ask(ctx context.Context, late <-chan struct{}, cmd redis.Cmder) error {
 	select {
-	case <-g.add(cmd):
+	case <-g.add(cmd): //nolint:contextcheck // a batch is of many callers, none of whom ends it
 		return cmd.Err()
 	case <-ctx.Done():
 		return ctx.Err()

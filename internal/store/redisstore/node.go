@@ -51,14 +51,14 @@ func (n *nodes) ask(ctx context.Context, key string, send func() redis.Cmder) er
 	}
 	return to.do(func() error {
 		late := n.wait.begin()
-		err := to.gatherer.ask(ctx, late, send())
+		err := to.ask(ctx, late, send())
 		if answered(err) {
 			return err
 		}
 		_, moved := redis.IsMovedError(err)
 		_, leaving := redis.IsAskError(err)
 		if moved || leaving { // the slot goes to another server, which the cluster's client finds
-			return n.all.gatherer.ask(ctx, late, send())
+			return n.all.ask(ctx, late, send())
 		}
 		return err
 	})

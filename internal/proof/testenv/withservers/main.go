@@ -128,7 +128,7 @@ func folderIn(parent string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return dir, os.Chmod(dir, 0o1777) //nolint:gosec // as /tmp is
+	return dir, os.Chmod(dir, 0o777|os.ModeSticky) // as /tmp is
 }
 
 // stopAll ends all servers at the same time.
