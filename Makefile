@@ -29,11 +29,12 @@ RACED        ?= ./api/... ./internal/proof/remote ./idworker ./internal/domain/a
 # gin leaves out MessagePack, which flakepass does not use: 6 MB less.
 TAGS         := nomsgpack
 # More in parallel than a small machine has cores, because most of these tests wait for a
-# bound, a server or a database. With two test binaries and two tests of each, two cores
-# are idle for half of the time.
+# bound, a server or a database: with two test binaries and two tests of each, two cores are
+# idle for half of the time. With three and four they are no busier than with two and four,
+# and each test waits longer for its turn.
 # GOGC is 400 there: the collector is dear with the race detector, and takes a tenth to a
 # quarter of the time of most packages otherwise.
-TESTFLAGS    ?= -p 3 -parallel 4 -timeout 40m
+TESTFLAGS    ?= -p 2 -parallel 4 -timeout 40m
 # By default a program with the race detector sleeps a second before it ends. A race
 # is reported when it happens, not at the end.
 export GORACE ?= atexit_sleep_ms=20
