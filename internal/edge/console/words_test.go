@@ -49,7 +49,7 @@ func TestReasonsOfTheRecordAreTranslated(t *testing.T) {
 			}
 		}
 	}
-	if got := chinese().reason("rate_limited: login-place"); got != "尝试过多: login_place" {
+	if got := chinese().reason("rate_limited: login-place"); got != "尝试过多: login-place" {
 		t.Errorf("%q", got)
 	}
 }
