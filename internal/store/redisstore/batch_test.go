@@ -115,23 +115,24 @@ func TestAnswerOfRedisAllocatesLittle(t *testing.T) {
 	for range 100 {
 		pool.Put(pool.Get())
 	}
+	most := 14.0
 	if made > 10 {
-		t.Skip("the race detector has pools lose some of what they keep")
+		most = 20 // the race detector has pools lose some of what they keep
 	}
 	synctest.Test(t, func(t *testing.T) {
 		tier, d := seated(t, &fake{})
 		close(d.open)
-		ctx := t.Context()
+		ctx, shown := t.Context(), hashOf(7)
 		got := testing.AllocsPerRun(1000, func() {
 			d.batches = d.batches[:0]
-			if _, err := tier.Get(ctx, 7, hashOf(7)); err != nil {
+			if _, err := tier.Get(ctx, 7, shown); err != nil {
 				t.Error(err)
 			}
 		})
 		// The key, the command, its batch, the goroutine that sends it, what the client
 		// does, and the texts of the session.
-		if got > 14 {
-			t.Errorf("got %v allocations, want 14 at most", got)
+		if got > most {
+			t.Errorf("got %v allocations, want %v at most", got, most)
 		}
 	})
 }

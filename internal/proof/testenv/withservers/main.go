@@ -14,7 +14,7 @@
 // so they keep it in memory and wait for no disk, unless -durable is given. The
 // command's temporary files lie in memory too, if there is room: a disk that is
 // busy with the output of a compiler makes a commit of SQLite, or of a server of a
-// test's own, take seconds, and flakepass gives a statement two.
+// test's own, take seconds, and flakepass gives a statement three.
 //
 // The second form starts nothing: see printCommand. A server started so is for a
 // test that may kill it, and is always durable.
