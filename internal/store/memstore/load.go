@@ -21,7 +21,9 @@ func (t *Sessions) loaded(ctx context.Context, id idworker.ID, shown session.Has
 		return e, err
 	}
 	if s.e.hash.Equal(&shown) {
-		t.learn(id, s.e)
+		var held session.Session
+		s.e.session(id, &held)
+		t.learn(&held)
 		s.e, _ = t.cache.SetIfAbsent(id, s.e)
 	}
 	return s.e, nil
@@ -44,16 +46,15 @@ func (t *Sessions) ask(ctx context.Context, id idworker.ID, shown session.Hash) 
 	if !e.hash.Equal(&shown) {
 		return nil, stranger{e}
 	}
-	t.learn(id, e)
+	t.learn(&s)
 	return e, nil
 }
 
 // learn is called with every answer that is kept. An end in it stays known here after the entry has
 // been forgotten: Redis may still hold an answer from before the end, which was fresh enough to be
 // believed.
-func (t *Sessions) learn(id idworker.ID, e *entry) {
-	var s session.Session
-	if e.session(id, &s); !s.Alive() {
+func (t *Sessions) learn(s *session.Session) {
+	if !s.Alive() {
 		t.tombstones.add(t.now(), s.End())
 	}
 }
