@@ -86,8 +86,9 @@ func wantRun(t *testing.T, line string, names [][]string, folders map[string][]s
 		for _, name := range names {
 			if c[1] != "" && strings.Contains(name[1], c[1]) && slices.ContainsFunc(strings.Fields(c[2]), func(packages string) bool {
 				below, all := strings.CutSuffix(packages, "...")
-				in := "./" + strings.Join(folders[name[1]], " ")
-				return in == packages || all && strings.HasPrefix(in, below)
+				return slices.ContainsFunc(folders[name[1]], func(in string) bool {
+					return "./"+in == packages || all && strings.HasPrefix("./"+in, below)
+				})
 			}) {
 				some, ran[name[1]] = true, true
 			}

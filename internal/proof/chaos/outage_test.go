@@ -23,7 +23,7 @@ func enter(t *testing.T, i *instance, name string) (credentials, string) {
 
 // register makes a user. Nothing is broken yet, but the machine may be busy: what is
 // undecided is asked again, and may have happened.
-func register(t *testing.T, i *instance, who credentials) {
+func register(t testing.TB, i *instance, who credentials) {
 	t.Helper()
 	testenv.Eventually(t, patience, func() bool {
 		a, text := i.ask(t.Context(), "POST", "/v1/register", "", who)

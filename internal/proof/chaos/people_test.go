@@ -112,9 +112,7 @@ func gather(t testing.TB, w *world, seed uint64, people int, pardon string) (_ *
 		name := fmt.Sprintf("person%d", n/2)
 		p := &person{credentials: credentials{name, fmt.Sprintf("a lantern above the harbour %d", n/2)}, device: device{on, "mine"}, rand: newRand(seed, name+on)}
 		if n%2 == 0 {
-			if a, text := w.any(p.rand).ask(ctx, "POST", "/v1/register", "", p.credentials); a.status != 201 {
-				t.Fatalf("register: %d %s %v", a.status, text, a.err)
-			}
+			register(t, w.any(p.rand), p.credentials)
 		}
 		c.people = append(c.people, p)
 	}
