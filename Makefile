@@ -53,8 +53,10 @@ ALL          := ./... $(PUBLIC:%=./%/...)
 # outside of a workspace. The linter itself reads the workspace.
 GOLANGCI     := $(CURDIR)/bin/golangci-lint
 CYCLONEDX    := GOWORK=off $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclonedx-gomod.mod" cyclonedx-gomod
-# A module of its own, so that the compared generators are no dependencies of ours.
+# Modules of their own, so that what we compare ourselves with is no dependency of ours:
+# generators of IDs, and libraries for sessions.
 PEERS        := idworker/internal/peers
+COMPARED     := $(PEERS) internal/proof/bench/peers
 PEERSFLAGS   ?=
 # The longest packages start first, so that none runs alone at the end.
 # "make lint" vets all packages.
@@ -87,7 +89,7 @@ licences: ## write docs/licences.md, and the licence texts in the program, from 
 
 vuln: ## look for known vulnerabilities in the called code; VULNDB names a copy of the database
 	@GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
-	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PUBLIC) $(PEERS)
+	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PUBLIC) $(COMPARED)
 
 test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, and clusters of databases, run every test with the race detector, half of "sim", and "dup" for 45 s
 	$(GO) build -tags $(TAGS) -ldflags '-s -w' -o $(TESTED) ./cmd/flakepass # once, and not in each package that starts it
@@ -148,10 +150,10 @@ lin: servers ## record the answers to clients of three instances, LIN (60s) for 
 lint: ## check the sums of the dependencies, format, go vet and golangci-lint, which has all checks of staticcheck
 	GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/golangci.mod" -o "$(GOLANGCI)" github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	$(GO) mod verify
-	cd $(PEERS) && GOWORK=off $(GO) mod verify
+	for m in $(COMPARED); do (cd $$m && GOWORK=off $(GO) mod verify) || exit 1; done
 	$(GO) vet -tags $(TAGS) $(ALL)
 	$(GOLANGCI) run --allow-parallel-runners $(ALL)
-	cd $(PEERS) && GOWORK=off $(GO) vet ./... && GOWORK=off $(GOLANGCI) run --allow-parallel-runners
+	for m in $(COMPARED); do (cd $$m && GOWORK=off $(GO) vet ./... && GOWORK=off $(GOLANGCI) run --allow-parallel-runners) || exit 1; done
 
 # "go mod tidy" reads no go.work, and would look for our own modules on the network.
 tidy: ## tidy go.mod and go.sum of every module
@@ -160,7 +162,7 @@ tidy: ## tidy go.mod and go.sum of every module
 	GOWORK=off $(GO) mod tidy -modfile=bin/tidy.mod
 	GOWORK=off $(GO) mod edit $(PUBLIC:%=-dropreplace=$(MODULE)/%) bin/tidy.mod
 	mv bin/tidy.mod go.mod && mv bin/tidy.sum go.sum
-	for m in $(PUBLIC) $(PEERS); do (cd $$m && GOWORK=off $(GO) mod tidy) || exit 1; done
+	for m in $(PUBLIC) $(COMPARED); do (cd $$m && GOWORK=off $(GO) mod tidy) || exit 1; done
 
 release: ## write VERSION (vX.Y.Z) where the modules name each other; CONTRIBUTING.md has the next steps
 	$(GO) mod edit $(PUBLIC:%=-require=$(MODULE)/%@$(VERSION))
