@@ -12,16 +12,9 @@ import (
 // before its owner has set one. NewInvited hashes nothing, and fails as New does. The
 // caller gives the owner a way to set the password.
 func (s *Service) NewInvited(ctx context.Context, username string, role Role) (User, error) {
-	var all invalid.Error
-	name, err := NormalizeUsername(username)
-	if bad, ok := errors.AsType[*invalid.Error](err); ok {
-		all.Fields = append(all.Fields, bad.Fields...)
-	}
-	if _, err := ParseRole(string(role)); err != nil {
-		all.Add("role", CodeUnknown, "must be user, service or admin")
-	}
-	if len(all.Fields) > 0 {
-		return User{}, &all
+	name, err := checkNew(username, role, func(string) []invalid.Field { return nil })
+	if err != nil {
+		return User{}, err
 	}
 	return s.make(ctx, name, role, func() (PHC, error) { return PHC{}, nil })
 }

@@ -41,7 +41,7 @@ type Service struct {
 // names are taken anyway, and the pool is dear. Who takes the name meanwhile is
 // caught when it is stored.
 func (s *Service) New(ctx context.Context, by Asker, username string, p Password, role Role) (User, error) {
-	name, err := s.checkNew(ctx, username, p, role)
+	name, err := checkNew(username, role, func(name string) []invalid.Field { return s.problems(ctx, name, p) })
 	if err != nil {
 		return User{}, err
 	}
@@ -49,13 +49,14 @@ func (s *Service) New(ctx context.Context, by Asker, username string, p Password
 }
 
 // checkNew checks all fields, so that a person corrects them at once.
-func (s *Service) checkNew(ctx context.Context, username string, p Password, role Role) (string, error) {
+// password says what is wrong with the password of the user with that name.
+func checkNew(username string, role Role, password func(name string) []invalid.Field) (string, error) {
 	var all invalid.Error
 	name, err := NormalizeUsername(username)
 	if bad, ok := errors.AsType[*invalid.Error](err); ok {
 		all.Fields = append(all.Fields, bad.Fields...)
 	}
-	all.Fields = append(all.Fields, s.problems(ctx, name, p)...)
+	all.Fields = append(all.Fields, password(name)...)
 	if _, err := ParseRole(string(role)); err != nil {
 		all.Add("role", CodeUnknown, "must be user, service or admin")
 	}
@@ -156,15 +157,8 @@ func Impossible(username string, p Password) error {
 // in the list of stolen passwords, and hashes nothing: a caller that counts registrations
 // need not count such a one.
 func Unacceptable(username string, p Password) error {
-	var all invalid.Error
-	name, err := NormalizeUsername(username)
-	if bad, ok := errors.AsType[*invalid.Error](err); ok {
-		all.Fields = append(all.Fields, bad.Fields...)
-	}
-	if all.Fields = append(all.Fields, passwordProblems(name, p.reveal(), minPassword)...); len(all.Fields) > 0 {
-		return &all
-	}
-	return nil
+	_, err := checkNew(username, RoleUser, func(name string) []invalid.Field { return passwordProblems(name, p.reveal(), minPassword) })
+	return err
 }
 
 // noName is looked up in the place of a text that is no name. It is none

@@ -108,6 +108,17 @@ func (a *app) at(with func(opener, func(context.Context, *local) error) error, o
 	return with(open, func(ctx context.Context, l *local) error { return f(ctx, l.backend()) })
 }
 
+// ofUser is for a command about one user, with the name as a person types it.
+func ofUser(name string, f func(ctx context.Context, b backend, u wire.Person) error) func(context.Context, backend) error {
+	return func(ctx context.Context, b backend) error {
+		u, err := b.users.find(ctx, name)
+		if err != nil {
+			return err
+		}
+		return f(ctx, b, u)
+	}
+}
+
 // collect is a list as a whole, in JSON never null.
 func collect[T any](entries iter.Seq2[T, error]) ([]T, error) {
 	all := []T{}

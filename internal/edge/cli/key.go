@@ -34,11 +34,7 @@ type keyLine struct {
 }
 
 func (c keyAdd) Run(a *app) error {
-	return a.at(a.toMint, run.OpenExisting, func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Account)
-		if err != nil {
-			return err
-		}
+	return a.at(a.toMint, run.OpenExisting, ofUser(c.Account, func(ctx context.Context, b backend, u wire.Person) error {
 		n := client.NewServiceKey{Name: c.Name, Scopes: c.Scope, Reason: c.Reason}
 		if c.For > 0 {
 			n.ExpiresAt = time.Now().Add(time.Duration(c.For))
@@ -51,7 +47,7 @@ func (c keyAdd) Run(a *app) error {
 			_, _ = fmt.Fprintf(w, "key %s for %q, with the scopes %s, good until %s. It is shown only now:\n  %s\n",
 				made.ID, printable(u.Username), strings.Join(made.Scopes, ", "), until(&made.ServiceKey), made.Key.Reveal())
 		})
-	})
+	}))
 }
 
 // until is when a key ends.
@@ -71,11 +67,7 @@ type keyList struct {
 }
 
 func (c keyList) Run(a *app) error {
-	return a.looks(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Account)
-		if err != nil {
-			return err
-		}
+	return a.looks(ofUser(c.Account, func(ctx context.Context, b backend, u wire.Person) error {
 		keys, err := collect(b.keys.ServiceKeys(ctx, u.ID))
 		if err != nil {
 			return err
@@ -99,7 +91,7 @@ func (c keyList) Run(a *app) error {
 					k.CreatedAt.Format(time.RFC3339), printable(by), used, until(k))
 			}
 		})
-	})
+	}))
 }
 
 type keyRevoke struct {

@@ -16,8 +16,6 @@ import (
 // localPolicies are the verbs about the policy in this database.
 type localPolicies struct{ verbs *operator.Policies }
 
-var _ policyVerbs = (*localPolicies)(nil)
-
 // Policy is the policy in force.
 func (p *localPolicies) Policy(ctx context.Context) (wire.Policy, error) {
 	now, err := p.verbs.Current(ctx)
@@ -75,6 +73,5 @@ func changeOf(how client.PolicyHow) operator.PolicyChange {
 // changed converts a result to the document that the API returns. The effect is also set
 // when a confirmation is missing.
 func changed(p policy.Policy, e policy.Effect, err error) (wire.PolicyChanged, error) {
-	effect := render.Effect(&e)
-	return wire.PolicyChanged{Policy: render.Policy(&p), Effect: &effect}, err
+	return wire.PolicyChanged{Policy: render.Policy(&p), Effect: new(render.Effect(&e))}, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/render"
 	"github.com/flakepass/flakepass/internal/server/run"
@@ -36,15 +37,6 @@ func (l *local) backend() backend {
 		},
 	}
 }
-
-var (
-	_ userVerbs    = (*local)(nil)
-	_ addingVerbs  = (*local)(nil)
-	_ resetVerbs   = (*local)(nil)
-	_ keyVerbs     = (*local)(nil)
-	_ sessionVerbs = (*local)(nil)
-	_ eventVerbs   = (*local)(nil)
-)
 
 // paged reads a list page by page. read has at most so many entries behind the one with
 // that key; 0 is the beginning.
@@ -219,4 +211,23 @@ func (l *local) over(ended []session.Session, err error) (string, error) {
 		return fmt.Sprintf("login %s was over before: %s", before[0], ended[0].Ended), nil
 	}
 	return fmt.Sprintf("%d logins were over before: %s", len(before), listed(before)), nil
+}
+
+// CreateServiceKey makes a key.
+func (l *local) CreateServiceKey(ctx context.Context, user wire.ID, k client.NewServiceKey) (client.MadeServiceKey, error) {
+	made, err := l.operators.Users.CreateKey(ctx, commandActor(), idworker.ID(user), operator.NewKey(k))
+	return client.MadeServiceKey{Key: made.Secret, ServiceKey: render.ServiceKey(&made.Key)}, err
+}
+
+// ServiceKeys are the keys of an account, the newest first.
+func (l *local) ServiceKeys(ctx context.Context, user wire.ID) iter.Seq2[wire.ServiceKey, error] {
+	return paged(func(before idworker.ID, limit int) ([]servicekey.Key, error) {
+		return l.operators.Users.ListKeys(ctx, idworker.ID(user), before, limit)
+	}, func(k *servicekey.Key) idworker.ID { return k.ID }, render.ServiceKey)
+}
+
+// RevokeServiceKey ends a key.
+func (l *local) RevokeServiceKey(ctx context.Context, id wire.ID, reason string) (time.Duration, error) {
+	_, err := l.operators.Users.RevokeKey(ctx, commandActor(), idworker.ID(id), reason)
+	return l.cfg.RevocationBound, err
 }

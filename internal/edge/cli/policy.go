@@ -84,8 +84,7 @@ func (c policySet) change(ctx context.Context, b policyBackend, inForce *wire.Po
 	if len(c.Override) > 0 {
 		now := policy.Policy{Overrides: policy.FromOverrides(inForce.Overrides)}
 		now.Overrides = now.With(overridesOf(c.Override))
-		all := now.OverridesDoc()
-		to.Overrides = &all
+		to.Overrides = new(now.OverridesDoc())
 	}
 	if len(c.Limit) > 0 {
 		var limits limit.Limits // of those that cannot be read nothing is guessed: all are needed then

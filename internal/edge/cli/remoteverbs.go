@@ -22,16 +22,6 @@ func (s remoteServer) backend() backend {
 	}
 }
 
-var (
-	_ userVerbs    = remoteServer{}
-	_ addingVerbs  = remoteServer{}
-	_ resetVerbs   = remoteServer{}
-	_ keyVerbs     = remoteServer{}
-	_ sessionVerbs = remoteServer{}
-	_ eventVerbs   = remoteServer{}
-	_ policyVerbs  = remoteServer{}
-)
-
 // either reports whether err is one that the domain has here, or what a server says for
 // it.
 func either(err, here error, there client.Code) bool {

@@ -96,9 +96,8 @@ func (c userAdd) add(ctx context.Context, b backend, ask func() (string, error))
 }
 
 type userPasswd struct {
-	because
-	Name          string `arg:"" help:"The username."`
-	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it."`
+	named
+	PasswordStdin bool `help:"Read the password from standard input instead of asking for it."`
 }
 
 func (c userPasswd) Run(a *app) error {
@@ -178,13 +177,9 @@ type userLogoutOne struct {
 }
 
 func (c userLogoutOne) Run(a *app) error {
-	return a.acts(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.acts(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
 		return a.say(b.sessions.logout(ctx, u, client.LogoutHow{DeviceClass: c.class(), Reason: c.Reason}))
-	})
+	}))
 }
 
 // everybody raises the global floor, which the instances read from the database. No

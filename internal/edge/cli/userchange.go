@@ -11,12 +11,12 @@ import (
 	"golang.org/x/term"
 
 	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 type userRole struct {
-	because
-	Name string `arg:"" help:"The username."`
+	named
 	Role string `arg:"" help:"One of ${enum}." enum:"user,service,admin"`
 }
 
@@ -26,43 +26,42 @@ func (c userRole) Run(a *app) error {
 	})
 }
 
-type userDisable struct {
+// A named is the name of a user, and why something is done to the user.
+type named struct {
 	because
 	Name string `arg:"" help:"The username."`
 }
+
+type userDisable struct{ named }
 
 func (c userDisable) Run(a *app) error {
-	yes := true
-	return a.change(c.Name, client.UserChange{Disabled: &yes, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
+	return a.change(c.Name, client.UserChange{Disabled: new(true), Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q disabled", name) })
 }
 
-type userEnable struct {
-	because
-	Name string `arg:"" help:"The username."`
-}
+type userEnable struct{ named }
 
 func (c userEnable) Run(a *app) error {
-	no := false
-	return a.change(c.Name, client.UserChange{Disabled: &no, Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
+	return a.change(c.Name, client.UserChange{Disabled: new(false), Reason: c.Reason}, func(name string) string { return fmt.Sprintf("user %q enabled", name) })
 }
 
 // change changes a user and says what came of it, and of the login.
 func (a *app) change(name string, c client.UserChange, says func(name string) string) error {
-	return a.acts(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, name)
-		if err != nil {
-			return err
-		}
+	return a.acts(ofUser(name, func(ctx context.Context, b backend, u wire.Person) error {
 		ended, err := b.users.change(ctx, u, c)
-		if either(err, account.ErrLastAdmin, client.LastAdmin) {
-			return fmt.Errorf("%q is the last admin who is enabled; make another user one first: `%s user role NAME admin`", u.Username, b.command)
-		}
 		if err != nil {
-			return err
+			return b.refused(err, u)
 		}
 		_, _ = fmt.Fprintln(a.out, says(u.Username))
 		return a.say(ended, nil)
-	})
+	}))
+}
+
+// refused is why a change of u failed, as a person reads it.
+func (b backend) refused(err error, u wire.Person) error {
+	if either(err, account.ErrLastAdmin, client.LastAdmin) {
+		return fmt.Errorf("%q is the last admin who is enabled; make another user one first: `%s user role NAME admin`", u.Username, b.command)
+	}
+	return err
 }
 
 type userSecondFactor struct {
@@ -70,17 +69,10 @@ type userSecondFactor struct {
 	Rekey  userSecondFactorRekey  `cmd:"" help:"Encrypt the stored secrets under the newest key."`
 }
 
-type userSecondFactorRemove struct {
-	because
-	Name string `arg:"" help:"The username."`
-}
+type userSecondFactorRemove struct{ named }
 
 func (c userSecondFactorRemove) Run(a *app) error {
-	return a.acts(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.acts(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
 		if !u.HasFactor {
 			_, err := fmt.Fprintf(a.out, "user %q has no second factor\n", printable(u.Username))
 			return err
@@ -91,7 +83,7 @@ func (c userSecondFactorRemove) Run(a *app) error {
 		}
 		_, _ = fmt.Fprintf(a.out, "second factor of %q removed; a password of fewer than 15 characters opens nothing now, and has to be set anew\n", printable(u.Username))
 		return a.say(ended, nil)
-	})
+	}))
 }
 
 // terminal is standard input, if a person sits there.
@@ -105,11 +97,14 @@ func (a *app) terminal() (*os.File, bool) {
 
 // confirm asks a person to go on with what cannot be undone, and takes only the
 // whole word yes. Without a terminal it fails: a script says --yes.
-func (a *app) confirm(what string) error {
+func (a *app) confirm(what string) error { return a.confirmBy(what, "yes", "yes") }
+
+// confirmBy takes only that word, of which the question says what it is.
+func (a *app) confirmBy(what, is, word string) error {
 	if _, ok := a.terminal(); !ok {
 		return fmt.Errorf("%s Nothing was changed: there is no terminal to ask for a confirmation. If you are sure, say --yes", what)
 	}
-	if line, err := a.answer(what + "\nType yes to go on: "); err != nil || line != "yes" {
+	if line, err := a.answer(what + "\nType " + is + " to go on: "); err != nil || line != word {
 		return errors.New("not confirmed; nothing was changed")
 	}
 	return nil

@@ -20,11 +20,6 @@ type nameVerbs interface {
 	ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error)
 }
 
-var (
-	_ nameVerbs = (*local)(nil)
-	_ nameVerbs = remoteServer{}
-)
-
 // ChangeNames changes the names of a user.
 func (l *local) ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error) {
 	u, err := l.operators.Users.ChangeNames(ctx, commandActor(), idworker.ID(id), operator.NameChange(to))
@@ -32,9 +27,8 @@ func (l *local) ChangeNames(ctx context.Context, id wire.ID, to client.NameChang
 }
 
 type userRename struct {
-	because
-	Name string `arg:"" help:"The username."`
-	New  string `arg:"" help:"The new username."`
+	named
+	New string `arg:"" help:"The new username."`
 }
 
 func (c userRename) Run(a *app) error {
@@ -51,8 +45,7 @@ type userAlias struct {
 }
 
 type userAliasAdd struct {
-	because
-	Name  string `arg:"" help:"The username."`
+	named
 	Alias string `arg:"" help:"The mail address, or the phone number such as +4915112345678."`
 }
 
@@ -61,8 +54,7 @@ func (c userAliasAdd) Run(a *app) error {
 }
 
 type userAliasRemove struct {
-	because
-	Name  string `arg:"" help:"The username."`
+	named
 	Alias string `arg:"" help:"The mail address or phone number."`
 }
 
@@ -82,11 +74,7 @@ func aliasesOf(u *wire.User) string {
 
 // rename changes names of a user and says what came of it.
 func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.User) string) error {
-	return a.acts(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, name)
-		if err != nil {
-			return err
-		}
+	return a.acts(ofUser(name, func(ctx context.Context, b backend, u wire.Person) error {
 		is, err := b.names.ChangeNames(ctx, u.ID, to)
 		switch {
 		case either(err, account.ErrExists, client.UsernameTaken):
@@ -98,7 +86,7 @@ func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.
 		}
 		_, err = fmt.Fprintln(a.out, says(&u.User, &is))
 		return err
-	})
+	}))
 }
 
 type userAliasList struct {
@@ -107,11 +95,7 @@ type userAliasList struct {
 }
 
 func (c userAliasList) Run(a *app) error {
-	return a.looks(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.looks(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
 		return show(a.out, c.JSON, append([]string{}, u.Aliases...), func(w io.Writer) { _, _ = fmt.Fprintln(w, aliasesOf(&u.User)) })
-	})
+	}))
 }

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/client"
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/account"
 )
 
 type userReset struct {
-	because
-	Name     string        `arg:"" help:"The username."`
+	named
 	For      time.Duration `help:"How long it works: 10m to 24h." default:"1h" placeholder:"DURATION"`
 	Withdraw bool          `help:"Take back what was given out, and give out nothing."`
 }
@@ -22,16 +22,12 @@ type userReset struct {
 func (c userReset) Validate() error { return checkLife(c.For) }
 
 func (c userReset) Run(a *app) error {
-	return a.acts(func(ctx context.Context, b backend) error {
-		u, err := b.users.find(ctx, c.Name)
-		if err != nil {
-			return err
-		}
+	return a.acts(ofUser(c.Name, func(ctx context.Context, b backend, u wire.Person) error {
 		if c.Withdraw {
 			if err := b.resets.WithdrawPasswordReset(ctx, u.ID, c.Reason); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.Username))
+			_, err := fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.Username))
 			return err
 		}
 		r, err := b.resets.StartPasswordReset(ctx, u.ID, client.ResetHow{Life: c.For, Reason: c.Reason})
@@ -39,7 +35,7 @@ func (c userReset) Run(a *app) error {
 			return err
 		}
 		return given(a.out, u.Username, r)
-	})
+	}))
 }
 
 // given shows a started reset to a person, once.

@@ -110,11 +110,9 @@ func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 	done := form.Get("do")
 	switch done {
 	case "role":
-		role := account.Role(form.Get("role"))
-		c.Role = &role
+		c.Role = new(account.Role(form.Get("role")))
 	case "disabled", "enabled":
-		disabled := done == "disabled"
-		c.Disabled = &disabled
+		c.Disabled = new(done == "disabled")
 	case "names":
 		u.changeNames(q, id, form)
 		return

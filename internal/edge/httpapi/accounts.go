@@ -38,10 +38,9 @@ func (s *server) register(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, struct {
+	return answer(c, http.StatusCreated, struct {
 		Username string `json:"username"`
 	}{user.Username})
-	return nil
 }
 
 func (s *server) changePassword(c *gin.Context) error {

@@ -25,16 +25,12 @@ type AdminKeys interface {
 }
 
 func (s *server) keyRoutes(g gin.IRouter) {
-	g.POST("/users/:id/keys", s.do(s.createKey))
-	g.GET("/users/:id/keys", s.do(s.listKeys))
-	g.DELETE("/keys/:id", s.do(s.revokeKey))
+	g.POST("/users/:id/keys", s.do(ofID(s.createKey)))
+	g.GET("/users/:id/keys", s.do(ofID(s.listKeys)))
+	g.DELETE("/keys/:id", s.do(ofIDAndReason(s.revokeKey)))
 }
 
-func (s *server) createKey(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) createKey(c *gin.Context, id idworker.ID) error {
 	var in struct {
 		Name      text        `json:"name"`
 		Scopes    []text      `json:"scopes"`
@@ -49,26 +45,23 @@ func (s *server) createKey(c *gin.Context) error {
 		n.Scopes = append(n.Scopes, string(scope))
 	}
 	if in.ExpiresAt.value != nil {
-		if n.ExpiresAt, err = time.Parse(time.RFC3339, string(*in.ExpiresAt.value)); err != nil {
+		at, err := time.Parse(time.RFC3339, string(*in.ExpiresAt.value))
+		if err != nil {
 			return invalid.Of("expires_at", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}
+		n.ExpiresAt = at
 	}
 	made, err := s.People.Keys.CreateKey(c.Request.Context(), s.operator(c), id, n)
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusCreated, struct {
+	return answer(c, http.StatusCreated, struct {
 		Secret string `json:"key"`
 		wire.ServiceKey
 	}{made.Secret.Reveal(), render.ServiceKey(&made.Key)})
-	return nil
 }
 
-func (s *server) listKeys(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) listKeys(c *gin.Context, id idworker.ID) error {
 	p, _, err := query(c)
 	if err != nil {
 		return err
@@ -83,12 +76,8 @@ func (s *server) listKeys(c *gin.Context) error {
 
 // revokeKey answers when the key is revoked. Instances are not told of it: each asks
 // the row again within the bound.
-func (s *server) revokeKey(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
-	if err != nil {
-		return err
-	}
-	_, err = s.People.Keys.RevokeKey(c.Request.Context(), s.operator(c), id, reason)
+func (s *server) revokeKey(c *gin.Context, id idworker.ID, reason string) error {
+	_, err := s.People.Keys.RevokeKey(c.Request.Context(), s.operator(c), id, reason)
 	switch {
 	case errors.Is(err, servicekey.ErrNotFound):
 		return errNotFound

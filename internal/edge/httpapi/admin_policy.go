@@ -43,8 +43,7 @@ func (s *server) policy(c *gin.Context) error {
 		c.Status(http.StatusNotModified)
 		return nil
 	}
-	c.JSON(http.StatusOK, render.Policy(&p))
-	return nil
+	return answer(c, http.StatusOK, render.Policy(&p))
 }
 
 func (s *server) policyHistory(c *gin.Context) error {

@@ -195,8 +195,7 @@ func (s *server) changePolicy(c *gin.Context, do policyVerb) error {
 		tag = tagOf(change.Version) // of the policy that is still in force
 	}
 	c.Header("ETag", tag)
-	c.JSON(http.StatusOK, wire.PolicyChanged{Policy: render.Policy(&p), DryRun: change.DryRun, Effect: &ends})
-	return nil
+	return answer(c, http.StatusOK, wire.PolicyChanged{Policy: render.Policy(&p), DryRun: change.DryRun, Effect: &ends})
 }
 
 // replaces reads which policy a request replaces, and whether it only asks.

@@ -57,11 +57,7 @@ func (s *server) resetOf(r operator.StartedReset) startedReset {
 	return out
 }
 
-func (s *server) startReset(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) startReset(c *gin.Context, id idworker.ID) error {
 	var in struct {
 		resetWish
 		Reason text `json:"reason"`
@@ -75,15 +71,10 @@ func (s *server) startReset(c *gin.Context) error {
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusCreated, s.resetOf(r))
-	return nil
+	return answer(c, http.StatusCreated, s.resetOf(r))
 }
 
-func (s *server) withdrawReset(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
-	if err != nil {
-		return err
-	}
+func (s *server) withdrawReset(c *gin.Context, id idworker.ID, reason string) error {
 	if err := s.People.Resets.WithdrawReset(c.Request.Context(), s.operator(c), id, reason); err != nil {
 		return gone(err)
 	}
@@ -97,11 +88,10 @@ func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, struct {
+	return answer(c, http.StatusCreated, struct {
 		wire.User
 		Reset startedReset `json:"password_reset"`
 	}{render.User(&u), s.resetOf(r)})
-	return nil
 }
 
 // errUninvited is of a request that says for how long a reset is to be usable,
@@ -134,17 +124,12 @@ func (s *server) listResets(c *gin.Context) error {
 	return nil
 }
 
-func (s *server) withdrawIssued(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
-	if err != nil {
-		return err
-	}
+func (s *server) withdrawIssued(c *gin.Context, id idworker.ID, reason string) error {
 	n, err := s.People.Open.WithdrawIssued(c.Request.Context(), s.operator(c), id, reason)
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusOK, struct {
+	return answer(c, http.StatusOK, struct {
 		Withdrawn int `json:"withdrawn"`
 	}{n})
-	return nil
 }

@@ -49,8 +49,7 @@ func (s *server) listSessions(c *gin.Context) error {
 	if found.Next != 0 {
 		next = found.Next.String()
 	}
-	c.JSON(http.StatusOK, list{"sessions", render.All(found.Logins, render.Session), next})
-	return nil
+	return answer(c, http.StatusOK, list{"sessions", render.All(found.Logins, render.Session), next})
 }
 
 // chosen refuses an empty class of devices that was given: who has none at hand does not
@@ -62,25 +61,16 @@ func chosen(class string, given bool) error {
 	return nil
 }
 
-func (s *server) getSession(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) getSession(c *gin.Context, id idworker.ID) error {
 	l, err := s.People.Sessions.Get(c.Request.Context(), id)
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusOK, render.Session(&l))
-	return nil
+	return answer(c, http.StatusOK, render.Session(&l))
 }
 
-func (s *server) endSession(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
-	if err != nil {
-		return err
-	}
-	_, err = s.People.Sessions.End(c.Request.Context(), s.operator(c), id, reason)
+func (s *server) endSession(c *gin.Context, id idworker.ID, reason string) error {
+	_, err := s.People.Sessions.End(c.Request.Context(), s.operator(c), id, reason)
 	return s.ended(c, err)
 }
 
@@ -97,8 +87,7 @@ func (s *server) logoutAll(c *gin.Context) error {
 		Ended  *wire.Estimate `json:"ended,omitempty"`
 		Within wire.Millis    `json:"effective_within_ms"`
 	}{(*wire.Estimate)(done.Lived), wire.Millis(s.Bound)}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 func (s *server) stats(c *gin.Context) error {
@@ -110,22 +99,23 @@ func (s *server) stats(c *gin.Context) error {
 	for _, class := range slices.Sorted(maps.Keys(n.Classes)) {
 		classes = append(classes, wire.ClassLogins{DeviceClass: class, Logins: of(n.Classes[class])})
 	}
-	c.JSON(http.StatusOK, wire.Stats{
+	return answer(c, http.StatusOK, wire.Stats{
 		ByClass:  classes,
 		Users:    of(n.Users),
 		Roles:    wire.Roles{User: of(n.Roles[account.RoleUser]), Service: of(n.Roles[account.RoleService]), Admin: of(n.Roles[account.RoleAdmin])},
 		Disabled: of(n.Disabled), LiveLogins: of(n.Live),
 	})
-	return nil
 }
 
-// pathID is the ID in the path; what is none names nothing.
-func pathID(c *gin.Context) (idworker.ID, error) {
-	id, err := idworker.ParseID(c.Param("id"))
-	if err != nil {
-		return 0, errNotFound
+// ofID is for a handler of what the ID in the path names; what is no ID names nothing.
+func ofID(h func(c *gin.Context, id idworker.ID) error) func(*gin.Context) error {
+	return func(c *gin.Context) error {
+		id, err := idworker.ParseID(c.Param("id"))
+		if err != nil {
+			return errNotFound
+		}
+		return h(c, id)
 	}
-	return id, nil
 }
 
 // reasonOf is the reason in a body that need not be there.
@@ -140,13 +130,15 @@ func reasonOf(c *gin.Context) (string, error) {
 	return string(in.Reason), err
 }
 
-// idAndReason are of a request to do something to what the path names.
-func idAndReason(c *gin.Context) (id idworker.ID, reason string, err error) {
-	if id, err = pathID(c); err != nil {
-		return 0, "", err
-	}
-	reason, err = reasonOf(c)
-	return id, reason, err
+// ofIDAndReason is ofID for a handler that does something to what the path names.
+func ofIDAndReason(h func(c *gin.Context, id idworker.ID, reason string) error) func(*gin.Context) error {
+	return ofID(func(c *gin.Context, id idworker.ID) error {
+		reason, err := reasonOf(c)
+		if err != nil {
+			return err
+		}
+		return h(c, id, reason)
+	})
 }
 
 // A given is a value that a request may leave out: null is none.
@@ -159,4 +151,27 @@ func (g *given[T]) UnmarshalJSON(b []byte) error {
 	}
 	g.value = new(T)
 	return json.Unmarshal(b, g.value, json.RejectUnknownMembers(true))
+}
+
+// AdminImpersonations begins sessions in which an admin acts for a user. *operator.Users is one.
+type AdminImpersonations interface {
+	Impersonate(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Opened, error)
+}
+
+func (s *server) impersonate(c *gin.Context, id idworker.ID) error {
+	var in struct {
+		Reason text `json:"reason"`
+	}
+	if err := bind(c, &in); err != nil {
+		return err
+	}
+	begun, err := s.People.Acts.Impersonate(c.Request.Context(), s.operator(c), id, string(in.Reason))
+	if err != nil {
+		return gone(err)
+	}
+	who := &begun.Identity
+	return answer(c, http.StatusCreated, struct {
+		Token string `json:"token"`
+		wire.Impersonation
+	}{begun.Token.Reveal(), wire.Impersonation{SessionID: who.SessionID, UserID: who.UserID, Username: who.Username, Act: wire.ActOf(who.Act), ExpiresAt: wire.At(who.ExpiresAt)}})
 }

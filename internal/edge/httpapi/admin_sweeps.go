@@ -43,6 +43,5 @@ func (s *server) requestSweep(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusAccepted, render.Sweep(&r))
-	return nil
+	return answer(c, http.StatusAccepted, render.Sweep(&r))
 }

@@ -52,19 +52,19 @@ type AdminLogout interface {
 func (s *server) peopleRoutes(g gin.IRouter) {
 	g.GET("/users", s.do(s.listUsers))
 	g.POST("/users", s.do(s.createUser))
-	g.GET("/users/:id", s.do(s.getUser))
-	g.PATCH("/users/:id", s.do(s.changeUser))
-	g.DELETE("/users/:id", s.do(s.deleteUser))
-	g.POST("/users/:id/logout", s.do(s.logoutUser))
-	g.POST("/users/:id/impersonate", s.do(s.impersonate))
-	g.POST("/users/:id/password-reset", s.do(s.startReset))
-	g.DELETE("/users/:id/password-reset", s.do(s.withdrawReset))
-	g.DELETE("/users/:id/issued-password-resets", s.do(s.withdrawIssued))
+	g.GET("/users/:id", s.do(ofID(s.getUser)))
+	g.PATCH("/users/:id", s.do(ofID(s.changeUser)))
+	g.DELETE("/users/:id", s.do(ofID(s.deleteUser)))
+	g.POST("/users/:id/logout", s.do(ofID(s.logoutUser)))
+	g.POST("/users/:id/impersonate", s.do(ofID(s.impersonate)))
+	g.POST("/users/:id/password-reset", s.do(ofID(s.startReset)))
+	g.DELETE("/users/:id/password-reset", s.do(ofIDAndReason(s.withdrawReset)))
+	g.DELETE("/users/:id/issued-password-resets", s.do(ofIDAndReason(s.withdrawIssued)))
 	g.GET("/password-resets", s.do(s.listResets))
-	g.DELETE("/users/:id/second-factor", s.do(s.removeUsersFactor))
+	g.DELETE("/users/:id/second-factor", s.do(ofIDAndReason(s.removeUsersFactor)))
 	g.GET("/sessions", s.do(s.listSessions))
-	g.GET("/sessions/:id", s.do(s.getSession))
-	g.DELETE("/sessions/:id", s.do(s.endSession))
+	g.GET("/sessions/:id", s.do(ofID(s.getSession)))
+	g.DELETE("/sessions/:id", s.do(ofIDAndReason(s.endSession)))
 	g.POST("/logout-all", s.do(s.logoutAll))
 	g.GET("/stats", s.do(s.stats))
 }
@@ -105,28 +105,18 @@ func (s *server) createUser(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, render.User(&u))
-	return nil
+	return answer(c, http.StatusCreated, render.User(&u))
 }
 
-func (s *server) getUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) getUser(c *gin.Context, id idworker.ID) error {
 	p, err := s.People.Users.Get(c.Request.Context(), id)
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusOK, render.Person(&p))
-	return nil
+	return answer(c, http.StatusOK, render.Person(&p))
 }
 
-func (s *server) changeUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) changeUser(c *gin.Context, id idworker.ID) error {
 	var in struct {
 		Role     given[text] `json:"role"`
 		Disabled given[bool] `json:"disabled"`
@@ -142,26 +132,20 @@ func (s *server) changeUser(c *gin.Context) error {
 		if _, err := s.People.Names.ChangeNames(c.Request.Context(), s.operator(c), id, in.change()); err != nil {
 			return gone(err)
 		}
-		return s.getUser(c)
+		return s.getUser(c, id)
 	}
 	change := operator.UserChange{Disabled: in.Disabled.value, Reason: string(in.Reason)}
 	if in.Role.value != nil {
-		role := account.Role(*in.Role.value)
-		change.Role = &role
+		change.Role = new(account.Role(*in.Role.value))
 	}
 	p, _, err := s.People.Users.Change(c.Request.Context(), s.operator(c), id, change)
 	if err != nil {
 		return s.ended(c, err)
 	}
-	c.JSON(http.StatusOK, render.Person(&p))
-	return nil
+	return answer(c, http.StatusOK, render.Person(&p))
 }
 
-func (s *server) logoutUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) logoutUser(c *gin.Context, id idworker.ID) error {
 	var in struct {
 		Class  given[text] `json:"device_class"`
 		Reason text        `json:"reason"`
@@ -178,7 +162,7 @@ func (s *server) logoutUser(c *gin.Context) error {
 	if err := chosen(class, in.Class.value != nil); err != nil {
 		return err
 	}
-	_, err = s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, class, string(in.Reason))
+	_, err := s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, class, string(in.Reason))
 	return s.ended(c, err)
 }
 
@@ -195,6 +179,5 @@ func (s *server) instances(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, list{"instances", render.All(all, render.Instance), ""})
-	return nil
+	return answer(c, http.StatusOK, list{"instances", render.All(all, render.Instance), ""})
 }

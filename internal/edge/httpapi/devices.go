@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
@@ -16,7 +17,7 @@ import (
 // deviceRoutes are what people do with their own logins.
 func (s *server) deviceRoutes(mine gin.IRouter) {
 	mine.GET("/me/sessions", s.do(s.mySessions))
-	mine.DELETE("/me/sessions/:id", s.do(s.endMySession))
+	mine.DELETE("/me/sessions/:id", s.do(ofID(s.endMySession)))
 	mine.POST("/me/sessions/logout-others", s.do(s.logoutOthers))
 }
 
@@ -26,15 +27,10 @@ func (s *server) mySessions(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, list{"sessions", render.All(found, func(l *session.Login) wire.MySession { return render.MySession(l, me.By.Session) }), ""})
-	return nil
+	return answer(c, http.StatusOK, list{"sessions", render.All(found, func(l *session.Login) wire.MySession { return render.MySession(l, me.By.Session) }), ""})
 }
 
-func (s *server) endMySession(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) endMySession(c *gin.Context, id idworker.ID) error {
 	return s.ended(c, s.Own.LogoutDevice(c.Request.Context(), s.client(c), id))
 }
 

@@ -159,6 +159,12 @@ func (s *server) do(h func(*gin.Context) error) gin.HandlerFunc {
 	}
 }
 
+// answer is the end of a handler that has something to say.
+func answer(c *gin.Context, status int, document any) error {
+	c.JSON(status, document)
+	return nil
+}
+
 // admit is the guard of most routes, as a link of gin's chain.
 func (s *server) admit(c *gin.Context) { s.admitTo(c, s.guard) }
 
@@ -204,8 +210,7 @@ type status struct {
 }
 
 func (s *server) healthz(c *gin.Context) error {
-	c.JSON(http.StatusOK, status{Status: "ok"})
-	return nil
+	return answer(c, http.StatusOK, status{Status: "ok"})
 }
 
 // readyz says whether a load balancer should send requests here.
@@ -224,8 +229,7 @@ func (s *server) readyz(c *gin.Context) error {
 	if s.Warnings != nil {
 		out.Warnings = s.Warnings()
 	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 func (s *server) spec(c *gin.Context) error {

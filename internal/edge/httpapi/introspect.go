@@ -60,8 +60,7 @@ func (s *server) introspect(c *gin.Context) error {
 	}
 	if _, refused := errors.AsType[*flakepass.Refusal](err); refused {
 		s.credentialRefused(c, err)
-		c.JSON(http.StatusOK, inactive{})
-		return nil
+		return answer(c, http.StatusOK, inactive{})
 	}
 	if err != nil {
 		return err

@@ -72,7 +72,7 @@ func (s *server) issue(c *gin.Context) error {
 		return gone(err)
 	}
 	who := &begun.Identity
-	c.JSON(http.StatusOK, struct {
+	return answer(c, http.StatusOK, struct {
 		openedLogin
 		UserID     wire.ID   `json:"user_id"`
 		Username   string    `json:"username"`
@@ -81,7 +81,6 @@ func (s *server) issue(c *gin.Context) error {
 		AuthTime   wire.Time `json:"auth_time"`
 		Credential string    `json:"device_credential"`
 	}{opened(&begun.Opened, device), who.UserID, who.Username, begun.Created, who.AuthMethod, wire.At(who.AuthTime), begun.DeviceCredential.Reveal()})
-	return nil
 }
 
 // readIssue reads what a request asks for, and from where the user logs in, if it says so. It

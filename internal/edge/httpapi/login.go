@@ -195,3 +195,31 @@ func (s *server) event(c *gin.Context, what string, args ...any) {
 	args = append(args, "from", clientaddr.Text(s.address(c)), "request_id", c.Writer.Header().Get(problem.RequestIDHeader))
 	s.Log.InfoContext(c.Request.Context(), what, args...) //nolint:sloglint // every caller passes a constant
 }
+
+// ended answers for what has ended logins, and has no document to answer with.
+func (s *server) ended(c *gin.Context, err error) error {
+	switch {
+	case errors.Is(err, session.ErrUnpublished):
+		s.pending(c)
+	case err != nil:
+		return gone(err)
+	default:
+		c.Status(http.StatusNoContent)
+	}
+	return nil
+}
+
+// pending says that what was done is effective within the bound.
+func (s *server) pending(c *gin.Context) {
+	c.JSON(http.StatusAccepted, struct {
+		Within wire.Millis `json:"effective_within_ms"`
+	}{wire.Millis(s.Bound)})
+}
+
+// gone makes what is not there a resource that is not there.
+func gone(err error) error {
+	if errors.Is(err, account.ErrNotFound) || errors.Is(err, session.ErrNotFound) {
+		return errNotFound
+	}
+	return err
+}

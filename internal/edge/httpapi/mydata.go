@@ -10,6 +10,7 @@ import (
 
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/session"
@@ -96,11 +97,7 @@ func writeData(w io.Writer, head wire.MyData, own *login.Copy) error {
 	return out([]byte(end + "\n"))
 }
 
-func (s *server) deleteUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) deleteUser(c *gin.Context, id idworker.ID) error {
 	var in struct {
 		Username text `json:"username"`
 		Reason   text `json:"reason"`
@@ -108,6 +105,6 @@ func (s *server) deleteUser(c *gin.Context) error {
 	if err := bind(c, &in); err != nil {
 		return err
 	}
-	_, err = s.People.Deletion.Delete(c.Request.Context(), s.operator(c), id, string(in.Username), string(in.Reason))
+	_, err := s.People.Deletion.Delete(c.Request.Context(), s.operator(c), id, string(in.Username), string(in.Reason))
 	return s.ended(c, err)
 }

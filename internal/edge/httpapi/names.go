@@ -28,8 +28,8 @@ type AdminNames interface {
 func (s *server) nameRoutes(v1 gin.IRouter) {
 	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.byKey, s.do(s.quotaOfOne))
 	read.GET("", s.do(s.findUser))
-	read.GET("/:id", s.do(s.oneUser))
-	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.byKey, s.do(s.quotaOfOne), s.do(s.changeNames))
+	read.GET("/:id", s.do(ofID(s.oneUser)))
+	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.byKey, s.do(s.quotaOfOne), s.do(ofID(s.changeNames)))
 }
 
 // byKey lets those through who have shown a service key. A token has no scope: the login of
@@ -64,17 +64,12 @@ func (in *namesJSON) change() operator.NameChange {
 	each := func(list []text) []string { return render.All(list, func(t *text) string { return string(*t) }) }
 	n := operator.NameChange{Username: (*string)(in.Username.value), AddAliases: each(in.Add), RemoveAliases: each(in.Remove), Reason: string(in.Reason)}
 	if in.Aliases.value != nil {
-		all := each(*in.Aliases.value)
-		n.Aliases = &all
+		n.Aliases = new(each(*in.Aliases.value))
 	}
 	return n
 }
 
-func (s *server) changeNames(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) changeNames(c *gin.Context, id idworker.ID) error {
 	var in namesJSON
 	if err := bind(c, &in); err != nil {
 		return err
@@ -83,15 +78,10 @@ func (s *server) changeNames(c *gin.Context) error {
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusOK, render.User(&u))
-	return nil
+	return answer(c, http.StatusOK, render.User(&u))
 }
 
-func (s *server) oneUser(c *gin.Context) error {
-	id, err := pathID(c)
-	if err != nil {
-		return err
-	}
+func (s *server) oneUser(c *gin.Context, id idworker.ID) error {
 	return s.found(c, operator.NameQuery{ID: id})
 }
 
@@ -121,6 +111,5 @@ func (s *server) found(c *gin.Context, q operator.NameQuery) error {
 	if err != nil {
 		return gone(err)
 	}
-	c.JSON(http.StatusOK, render.User(&u))
-	return nil
+	return answer(c, http.StatusOK, render.User(&u))
 }

@@ -80,11 +80,10 @@ func (s *server) factor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusOK, struct {
+	return answer(c, http.StatusOK, struct {
 		Enrolled bool `json:"enrolled"`
 		Left     int  `json:"recovery_codes_left"`
 	}{state.Enrolled, state.Left})
-	return nil
 }
 
 func (s *server) enrolFactor(c *gin.Context) error {
@@ -98,11 +97,10 @@ func (s *server) enrolFactor(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.JSON(http.StatusCreated, struct {
+	return answer(c, http.StatusCreated, struct {
 		Secret string `json:"secret"`
 		URI    string `json:"otpauth_uri"`
 	}{e.Secret.Reveal(), e.URI.Reveal()})
-	return nil
 }
 
 func (s *server) confirmFactor(c *gin.Context) error {
@@ -154,16 +152,11 @@ func showRecovery(c *gin.Context, codes []secondfactor.RecoveryCode, err error) 
 	for i := range codes {
 		out.Codes[i] = codes[i].Reveal()
 	}
-	c.JSON(http.StatusOK, out)
-	return nil
+	return answer(c, http.StatusOK, out)
 }
 
 // removeUsersFactor is for a user who has lost it.
-func (s *server) removeUsersFactor(c *gin.Context) error {
-	id, reason, err := idAndReason(c)
-	if err != nil {
-		return err
-	}
-	_, err = s.People.Factors.RemoveSecondFactor(c.Request.Context(), s.operator(c), id, reason)
+func (s *server) removeUsersFactor(c *gin.Context, id idworker.ID, reason string) error {
+	_, err := s.People.Factors.RemoveSecondFactor(c.Request.Context(), s.operator(c), id, reason)
 	return s.ended(c, err)
 }

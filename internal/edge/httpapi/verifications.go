@@ -116,10 +116,9 @@ func (s *server) verifications(c *gin.Context) error {
 		s.undecided(c.Request, *err)
 	}
 	now := s.Recognition.Clock()
-	c.JSON(http.StatusOK, wire.Verifications{
+	return answer(c, http.StatusOK, wire.Verifications{
 		Now: wire.At(now), Bound: wire.Millis(s.Bound), Rule: ruleOf(s.InForce.Current(), knowsSlots), Verifications: answers, Used: noted,
 	})
-	return nil
 }
 
 // tooMany says of a question about more tokens than the limit allows at once how

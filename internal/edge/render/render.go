@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
 )
@@ -123,8 +124,7 @@ func Instance(s *fleet.Seen) wire.Instance {
 		ClockAhead: wire.Millis(s.Clock), Troubles: fleet.Sentences(s.Troubles),
 	}
 	if s.Horizon >= 0 {
-		horizon := wire.Millis(s.Horizon)
-		out.Horizon = &horizon
+		out.Horizon = new(wire.Millis(s.Horizon))
 	}
 	return out
 }
@@ -136,4 +136,14 @@ func All[D, W any](list []D, one func(*D) W) []W {
 		out[i] = one(&list[i])
 	}
 	return out
+}
+
+// ServiceKey is the key of a service, without its secret.
+func ServiceKey(k *servicekey.Key) wire.ServiceKey {
+	return wire.ServiceKey{
+		ID: wire.ID(k.ID), UserID: wire.ID(k.UserID), Name: k.Name, Scopes: k.Scopes.Names(), CreatedAt: wire.At(k.CreatedAt()),
+		Creator:   wire.Party{ID: wire.ID(k.Creator.ID), Name: k.Creator.Name},
+		ExpiresAt: wire.AtOrNone(k.ExpiresAt, !k.ExpiresAt.IsZero()), RevokedAt: wire.AtOrNone(k.RevokedAt, !k.RevokedAt.IsZero()),
+		UsedAt: wire.AtOrNone(k.UsedAt, !k.UsedAt.IsZero()),
+	}
 }

@@ -27,7 +27,7 @@ func asvs1() []asvsBreak {
 		breaks("1.2.1", "pages are written as they are", asvsUI+"/request.go", pageMade, rawPages,
 			asvsAttack, "TestNothingStoredBecomesMarkup"),
 		breaks("1.2.2", "a login leads to any scheme and host", asvsUI+"/cookie.go", `to.Scheme != "" || to.Host != "" || `, "", asvsUI, "FuzzSafePath"),
-		breaks("1.2.2", "what is typed is put into a link as it is", asvsUI+"/list.go",
+		breaks("1.2.2", "what is typed is put into a link as it is", asvsUI+"/request.go",
 			`return path + "?" + q.Encode()`, "text, _ := url.QueryUnescape(q.Encode())\n\treturn path + \"?\" + text",
 			asvsUI, "FuzzTyped"),
 		breaks("1.2.2", "a token is sent over http://", asvsCommand+"/remotetarget.go",

@@ -179,7 +179,7 @@ func asvs11to13() asvsTable {
 				"internal/server/config", "TestBadValues", "",
 			},
 			{
-				"12.3.2", "Redis may be any server", "internal/store/redisstore/open.go",
+				"12.3.2", "Redis may be any server", "internal/store/redisstore/client.go",
 				"&tls.Config{MinVersion: tls.VersionTLS12}",
 				"&tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true}",
 				"internal/proof/chaos", "TestEveryCertificateIsChecked", "",

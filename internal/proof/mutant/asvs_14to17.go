@@ -45,8 +45,8 @@ func asvs14to17() asvsTable {
 			},
 			{
 				"14.2.6", "introspection says why", "internal/edge/httpapi/introspect.go",
-				"\t\tc.JSON(http.StatusOK, inactive{})",
-				"\t\tc.JSON(http.StatusOK, map[string]any{\"active\": false, \"why\": err.Error()})",
+				"\t\treturn answer(c, http.StatusOK, inactive{})",
+				"\t\treturn answer(c, http.StatusOK, map[string]any{\"active\": false, \"why\": err.Error()})",
 				"internal/edge/httpapi", "TestIntrospectionTellsWhoAndNothingOfTheDead", "",
 			},
 			{

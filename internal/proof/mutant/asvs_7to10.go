@@ -268,8 +268,8 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"8.2.3", "a change of one field changes another", "internal/edge/httpapi/admin_users.go",
-				"\tif in.Role.value != nil {\n\t\trole := account.Role(*in.Role.value)\n\t\tchange.Role = &role\n\t}",
-				"\tif in.Role.value == nil {\n\t\tin.Role.value = new(text)\n\t}\n\trole := account.Role(*in.Role.value)\n\tchange.Role = &role",
+				"\tif in.Role.value != nil {\n\t\tchange.Role = new(account.Role(*in.Role.value))\n\t}",
+				"\tif in.Role.value == nil {\n\t\tin.Role.value = new(text)\n\t}\n\tchange.Role = new(account.Role(*in.Role.value))",
 				"internal/edge/httpapi", "TestPatchChangesWhatItNamesOnly", "",
 			},
 			{

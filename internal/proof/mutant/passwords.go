@@ -28,7 +28,7 @@ func passwords() []Mutant {
 			Name: "passwords: a ticket outlives its password", File: "internal/domain/login/login.go",
 			Old: "case user.PasswordVersion != h.PasswordVersion, h.Last", New: "case h.Last", Package: "internal/domain/login", Test: "^TestATicketFinishes",
 		}, {
-			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/breached.go",
+			Name: "passwords: a list that cannot be read refuses all passwords", File: account + "/password.go",
 			Old: "if found && err == nil {", New: "if found || err != nil {", Package: account, Test: "^TestUnreadableList",
 		}, {
 			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",

@@ -202,14 +202,12 @@ func (l *loader) checkTogether() {
 			Text: "SQLite has no replicas; leave it empty, or set " + prefix + "DATABASE to the MySQL that they are copies of"})
 	}
 	if cert, key := c.TLSCert != "", c.TLSKey != ""; cert != key && !l.wrong["tls_cert"] && !l.wrong["tls_key"] {
-		missing, given := "TLS_KEY", "TLS_CERT"
-		if key {
-			missing, given = given, missing
-		}
-		l.problems = append(l.problems, Problem{Variable: prefix + missing,
-			Text: prefix + given + " is set and this is not; set both, or neither"})
+		l.lonely(cert, "TLS_CERT", "TLS_KEY")
 	}
-	l.checkImportHook()
+	// A hook that cannot be asked, or a secret for none.
+	if url, secret := c.ImportHookURL != "", !c.ImportHookSecret.IsZero(); url != secret && !l.wrong["import_hook_url"] && !l.wrong["import_hook_secret"] {
+		l.lonely(url, "IMPORT_HOOK_URL", "IMPORT_HOOK_SECRET")
+	}
 	l.checkSecondFactor()
 	if l.wrong["listen"] || l.wrong["ops_listen"] {
 		return
@@ -218,4 +216,12 @@ func (l *loader) checkTogether() {
 		l.problems = append(l.problems, Problem{Variable: prefix + "OPS_LISTEN",
 			Text: "this is the address of " + prefix + "LISTEN too (" + quoted(c.Listen) + "); give the two different ports"})
 	}
+}
+
+// lonely notes that of two settings one alone is set: the first, or else the second.
+func (l *loader) lonely(first bool, given, missing string) {
+	if !first {
+		given, missing = missing, given
+	}
+	l.problems = append(l.problems, Problem{Variable: prefix + missing, Text: prefix + given + " is set and this is not; set both, or neither"})
 }

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -167,3 +169,36 @@ func webURL(v string) (*url.URL, bool) {
 
 // notOfHost is what net/url lets through in a host, and nothing can be reached by.
 func notOfHost(r rune) bool { return strings.ContainsRune(`"<>!$&'()*+,;=%`, r) }
+
+// parseHookURL takes https, and http on this machine: passwords go there.
+func parseHookURL(dst *string, v string) error {
+	if v == "" {
+		*dst = ""
+		return nil
+	}
+	u, ok := webURL(v)
+	if !ok {
+		return errors.New("this is not the URL of a server; write for example https://old.example.org/flakepass")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return errors.New("write the URL without a user, a query and a fragment: it is shown, and " + prefix + "IMPORT_HOOK_SECRET says who asks")
+	}
+	if a, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (err != nil || !a.IsLoopback()) {
+		return errors.New("passwords are sent there; write https, or http for localhost")
+	}
+	*dst = v
+	return nil
+}
+
+// Lengths of the secret, in bytes: those of Standard Webhooks 1.0.
+const minHookSecret, maxHookSecret = 24, 64
+
+// parseHookSecret reads the bytes. No error repeats any.
+func parseHookSecret(dst *Secret, v string) error {
+	secret, err := base64.StdEncoding.Strict().DecodeString(strings.TrimPrefix(v, "whsec_"))
+	if v != "" && (err != nil || len(secret) < minHookSecret || len(secret) > maxHookSecret) {
+		return fmt.Errorf("the secret is not %d to %d bytes in base64; make one with: echo \"whsec_$(openssl rand -base64 32)\"", minHookSecret, maxHookSecret)
+	}
+	*dst = NewSecret(string(secret))
+	return nil
+}

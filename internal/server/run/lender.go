@@ -55,8 +55,7 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 		s.Dialect = sqlworker.SQLite
 	}
 	if cfg.Worker.Kind == config.WorkerStatic && server {
-		number := cfg.Worker.Number
-		s.Only = &number
+		s.Only = new(cfg.Worker.Number)
 	}
 	return s, nothing, nil
 }

@@ -195,12 +195,8 @@ func (c *accountChange) write(tx *gorm.DB, d *dialect, row tokenRow) error {
 		// begun with what was before. The settings stay as they are read here until the commit.
 		where += " AND (SELECT slots FROM settings WHERE scope = 'global'" + d.forShare + ") = 0"
 	}
-	done := tx.Exec("UPDATE users SET "+set+", "+d.changed()+" WHERE "+where,
-		append(args, row.RowID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...)
-	if done.Error == nil && done.RowsAffected != 1 {
-		return errMoved
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE users SET "+set+", "+d.changed()+" WHERE "+where,
+		append(args, row.RowID, row.TokenID.Int64, row.PasswordVersion, row.Role, row.DisabledAt.Int64)...), errMoved)
 }
 
 // otherAdmin returns [account.ErrLastAdmin] unless another user is an enabled
@@ -224,11 +220,7 @@ func (db *DB) lockSettings(tx *gorm.DB) error {
 	if db.d.name == migrations.SQLite {
 		return nil
 	}
-	done := tx.Exec("UPDATE settings SET lock_version = lock_version + 1 WHERE scope = 'global'")
-	if done.Error == nil && done.RowsAffected == 0 {
-		return errNoSettings
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE settings SET lock_version = lock_version + 1 WHERE scope = 'global'"), errNoSettings)
 }
 
 // lockUser makes the transaction fail at its commit if another server changes the row of

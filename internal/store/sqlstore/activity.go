@@ -30,10 +30,7 @@ func (a *Activity) Add(ctx context.Context, instance string, counts []activity.C
 		add = " ON DUPLICATE KEY UPDATE n = n + VALUES(n)" // MariaDB knows no other way
 	}
 	query := "INSERT INTO activity (hour, instance, kind, n) VALUES (?, ?, ?, ?)" + strings.Repeat(", (?, ?, ?, ?)", len(counts)-1) + add
-	if err := a.DB.exec(ctx, query, args...); err != nil {
-		return fmt.Errorf("sqlstore: activity: %w", err)
-	}
-	return nil
+	return failed("activity", a.DB.exec(ctx, query, args...))
 }
 
 // Prune deletes hours that began before then. It looks first, without a lock:
@@ -44,10 +41,7 @@ func (a *Activity) Prune(ctx context.Context, before time.Time) error {
 	if err == nil && len(hours) > 0 {
 		err = a.DB.exec(ctx, "DELETE FROM activity WHERE hour < ?", before.UnixMilli())
 	}
-	if err != nil {
-		return fmt.Errorf("sqlstore: activity: %w", err)
-	}
-	return nil
+	return failed("activity", err)
 }
 
 // Since is what was counted in the hours that began then or later, on all

@@ -231,12 +231,8 @@ func (s *Sessions) put(tx *gorm.DB, o session.Opening, rows []tokenRow, slot ses
 	if row.TokenID.Valid {
 		stamp = "" // the end has it
 	}
-	done := tx.Exec("UPDATE "+row.table()+" SET token_id = ?, token_hash = ?, token_seen_at = ?, "+setDevice+", "+setAuth+", token_proved_id = ?, token_proved_at = "+proved+stamp+" WHERE "+unmoved,
-		append(values, row.RowID, 0)...)
-	if done.Error == nil && done.RowsAffected != 1 {
-		return errMoved
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE "+row.table()+" SET token_id = ?, token_hash = ?, token_seen_at = ?, "+setDevice+", "+setAuth+", token_proved_id = ?, token_proved_at = "+proved+stamp+" WHERE "+unmoved,
+		append(values, row.RowID, 0)...), errMoved)
 }
 
 // setDevice writes the device of a login. It names the login: a release that does not

@@ -117,16 +117,9 @@ func (u *Users) AskDeletion(ctx context.Context, id idworker.ID, e audit.Event) 
 // it does nothing where there is none.
 func (u *Users) KeepAsked(ctx context.Context, id idworker.ID, before time.Time, e audit.Event) error {
 	err := u.DB.write(ctx, func(tx *gorm.DB) error {
-		done := tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ? AND deletion_asked_at < ? AND "+notDeleted, int64(id), before.UnixMilli())
-		if done.Error == nil && done.RowsAffected == 0 {
-			return errAlready
-		}
-		return done.Error
+		return found(tx.Exec("UPDATE users SET deletion_asked_at = NULL WHERE id = ? AND deletion_asked_at < ? AND "+notDeleted, int64(id), before.UnixMilli()), errAlready)
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: cancel a deletion: %w", err)
-	}
-	return nil
+	return failed("cancel a deletion", err)
 }
 
 // cancelDeletion cancels, with its event, the deletion for which the user of a login that

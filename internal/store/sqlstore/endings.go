@@ -30,14 +30,26 @@ func endArgs(row tokenRow, why session.Reason) []any {
 // all who are logged out are NULL, and lock what others write.
 const unmoved = "id = ? AND COALESCE(token_id, 0) = ?"
 
-// end ends the login that the row held when it was read, and no other.
-func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
-	done := tx.Exec("UPDATE "+row.table()+" SET "+s.DB.d.endSet()+" WHERE "+unmoved,
-		append(endArgs(row, why), row.RowID, row.TokenID.Int64)...)
+// failed is err with the verb that failed, and nil if it did not.
+func failed(verb string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlstore: %s: %w", verb, err)
+}
+
+// found is what a statement about one row failed with, and none if there was no such row.
+func found(done *gorm.DB, none error) error {
 	if done.Error == nil && done.RowsAffected != 1 {
-		return errMoved
+		return none
 	}
 	return done.Error
+}
+
+// end ends the login that the row held when it was read, and no other.
+func (s *Sessions) end(tx *gorm.DB, row tokenRow, why session.Reason) error {
+	return found(tx.Exec("UPDATE "+row.table()+" SET "+s.DB.d.endSet()+" WHERE "+unmoved,
+		append(endArgs(row, why), row.RowID, row.TokenID.Int64)...), errMoved)
 }
 
 // End ends one session with one compare-and-set. A login that began meanwhile

@@ -76,12 +76,8 @@ func (s *Sessions) putAct(tx *gorm.DB, o session.Opening, rows []tokenRow, slot 
 	if row.TokenID.Valid {
 		stamp = "" // the end has it
 	}
-	done := tx.Exec("UPDATE user_slots SET act_id = ?, token_id = ?, token_hash = ?, token_seen_at = ?"+stamp+" WHERE "+unmoved,
-		int64(o.Act), int64(o.ID), o.Hash[:], neverUsed, row.RowID, 0)
-	if done.Error == nil && done.RowsAffected != 1 {
-		return errMoved
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE user_slots SET act_id = ?, token_id = ?, token_hash = ?, token_seen_at = ?"+stamp+" WHERE "+unmoved,
+		int64(o.Act), int64(o.ID), o.Hash[:], neverUsed, row.RowID, 0), errMoved)
 }
 
 // endActs ends the impersonations of a user who may have been an admin, and returns them as they

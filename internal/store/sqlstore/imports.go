@@ -107,18 +107,14 @@ func rowOf(u *account.User) userRow {
 		r.ImportedVersion = &u.ImportedVersion
 	}
 	if u.Disabled() {
-		at := u.DisabledAt.UnixMilli()
-		r.DisabledAt = &at
+		r.DisabledAt = new(u.DisabledAt.UnixMilli())
 	}
 	return r
 }
 
 // Record writes events that report no change of a row, if by has what they need.
 func (u *Users) Record(ctx context.Context, events ...audit.Event) error {
-	if err := u.DB.write(ctx, func(*gorm.DB) error { return nil }, events...); err != nil {
-		return fmt.Errorf("sqlstore: record: %w", err)
-	}
-	return nil
+	return failed("record", u.DB.write(ctx, func(*gorm.DB) error { return nil }, events...))
 }
 
 // A HashFormats counts the formats of the hashes of passwords.

@@ -51,10 +51,7 @@ func (i *Instances) Tell(ctx context.Context, r fleet.Report) error {
 		over += ", " + fresh(s.column)
 	}
 	query := "INSERT INTO instances (" + columns + ") VALUES (" + values + ")" + over
-	if err := i.DB.exec(ctx, query, args...); err != nil {
-		return fmt.Errorf("sqlstore: report of an instance: %w", err)
-	}
-	return nil
+	return failed("report of an instance", i.DB.exec(ctx, query, args...))
 }
 
 // What an instance knows, as it reports it.
@@ -77,10 +74,7 @@ func (s *Settings) older(ctx context.Context, what int) error {
 
 // Leave removes the report of an instance.
 func (i *Instances) Leave(ctx context.Context, id string) error {
-	if err := i.DB.exec(ctx, "DELETE FROM instances WHERE id = ?", id); err != nil {
-		return fmt.Errorf("sqlstore: an instance leaves: %w", err)
-	}
-	return nil
+	return failed("an instance leaves", i.DB.exec(ctx, "DELETE FROM instances WHERE id = ?", id))
 }
 
 // Clean removes the reports that did not come for longer than gone, and those

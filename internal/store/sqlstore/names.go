@@ -109,11 +109,7 @@ func (u *Users) ChangeNames(ctx context.Context, by audit.Actor, need audit.Need
 
 // RenamedAgain stamps the rename of a user anew, if there was one.
 func (u *Users) RenamedAgain(ctx context.Context, id idworker.ID) error {
-	err := u.DB.exec(ctx, "UPDATE users SET renamed_at = "+u.DB.d.now+" WHERE id = ? AND renamed_at IS NOT NULL", int64(id))
-	if err != nil {
-		return fmt.Errorf("sqlstore: stamp a rename: %w", err)
-	}
-	return nil
+	return failed("stamp a rename", u.DB.exec(ctx, "UPDATE users SET renamed_at = "+u.DB.d.now+" WHERE id = ? AND renamed_at IS NOT NULL", int64(id)))
 }
 
 func (u *Users) mayName(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {

@@ -57,10 +57,7 @@ func (u *Users) WithdrawReset(ctx context.Context, id idworker.ID, now time.Time
 		}
 		return err
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: withdraw reset: %w", err)
-	}
-	return nil
+	return failed("withdraw reset", err)
 }
 
 // WithdrawResets removes those of the resets that are still there, and writes the

@@ -74,19 +74,13 @@ func (s *Sweeps) Keep(ctx context.Context, r sweep.Report, at sweep.Cursor, leas
 	err := s.DB.transact(ctx, func(tx *gorm.DB) error {
 		done := tx.Exec("UPDATE sweep_state SET lease_until = "+s.DB.d.now+" + ?, cursor_stage = ?, cursor_value = ?, cursor_user = ? "+
 			"WHERE id = 1 AND pass_id = ?", lease.Milliseconds(), int(at.Stage), at.Value, int64(at.Row), int64(r.ID))
-		if done.Error == nil && done.RowsAffected == 0 {
-			return sweep.ErrLost
-		}
-		if done.Error != nil {
-			return done.Error
+		if err := found(done, sweep.ErrLost); err != nil {
+			return err
 		}
 		_, err := updateSweep(tx, r)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: keep the lease of the sweep: %w", err)
-	}
-	return nil
+	return failed("keep the lease of the sweep", err)
 }
 
 // Finish ends the lease and keeps the report. A pass that has lost its lease
@@ -104,10 +98,7 @@ func (s *Sweeps) Finish(ctx context.Context, r sweep.Report, next sweep.Cursor) 
 		}
 		return insertSweep(tx, r)
 	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: end the lease of the sweep: %w", err)
-	}
-	return nil
+	return failed("end the lease of the sweep", err)
 }
 
 // updateSweep brings the row of a pass up to date, and reports whether there is one.

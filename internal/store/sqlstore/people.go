@@ -167,11 +167,7 @@ const placesKept = 20
 func (l *LoginRecords) Remember(ctx context.Context, user idworker.ID, place []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
-	err := l.DB.inTurn(ctx, func() error { return l.add(l.DB.gorm.WithContext(ctx), int64(user), place) })
-	if err != nil {
-		return fmt.Errorf("sqlstore: remember place: %w", err)
-	}
-	return nil
+	return failed("remember place", l.DB.inTurn(ctx, func() error { return l.add(l.DB.gorm.WithContext(ctx), int64(user), place) }))
 }
 
 // add notes a place, and forgets the oldest ones beyond those kept.

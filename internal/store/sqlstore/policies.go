@@ -72,11 +72,8 @@ func (s *Settings) setPolicy(tx *gorm.DB, version int64, next policy.Policy) err
 		next.IdleBase.UnixMilli(), next.AbsoluteBase.UnixMilli(), terms, further, pending, through,
 		next.Idle.Milliseconds(), next.Absolute.Milliseconds(), next.Touch.Milliseconds(), next.Schedule, next.MaxSessions,
 		cut(next.UpdatedBy, 255), cut(next.Note, audit.MaxReason), version)
-	if done.Error != nil {
-		return done.Error
-	}
-	if done.RowsAffected != 1 {
-		return policy.ErrVersion
+	if err := found(done, policy.ErrVersion); err != nil {
+		return err
 	}
 	return tx.Exec("INSERT INTO policies ("+policyColumns+", limits) SELECT "+policyColumns+
 		", ? FROM settings WHERE scope = 'global'", limits).Error

@@ -258,8 +258,5 @@ func (u *Users) Purge(ctx context.Context, id idworker.ID, before time.Time, e a
 		}
 		return nil
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: purge user: %w", err)
-	}
-	return nil
+	return failed("purge user", err)
 }

@@ -60,10 +60,7 @@ func (u *Users) StartReset(ctx context.Context, r account.Reset, e audit.Event) 
 		}
 		return keepReset(tx, r, version)
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: start reset: %w", err)
-	}
-	return nil
+	return failed("start reset", err)
 }
 
 // lockVersion locks the row of a user, and returns the version of the password, or

@@ -172,10 +172,7 @@ func (s *Sessions) Prove(ctx context.Context, version int64, e audit.Event) erro
 		}
 		return done.Error
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: prove: %w", err)
-	}
-	return nil
+	return failed("prove", err)
 }
 
 // proveFurther is the change of Prove for a login in a further slot.
@@ -192,11 +189,7 @@ func (s *Sessions) proveFurther(tx *gorm.DB, user, login, version int64) error {
 	case row.PasswordVersion != version: // the actor's row is held: it stays as it is
 		return account.ErrStale
 	}
-	done := tx.Exec("UPDATE user_slots SET "+s.DB.d.provedNow()+" WHERE "+unmoved, login, row.RowID, login)
-	if done.Error == nil && done.RowsAffected != 1 {
-		return account.ErrStale
-	}
-	return done.Error
+	return found(tx.Exec("UPDATE user_slots SET "+s.DB.d.provedNow()+" WHERE "+unmoved, login, row.RowID, login), account.ErrStale)
 }
 
 // readLimits reads the limits of a policy. What cannot be read never means that

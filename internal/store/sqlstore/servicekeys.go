@@ -88,11 +88,7 @@ func (k *ServiceKeys) Find(ctx context.Context, id idworker.ID) (servicekey.Held
 
 // Used notes that a key was used in the hour that began then.
 func (k *ServiceKeys) Used(ctx context.Context, id idworker.ID, hour time.Time) error {
-	err := k.DB.exec(ctx, "UPDATE service_keys SET used_at = ? WHERE id = ? AND COALESCE(used_at, 0) < ?", hour.UnixMilli(), int64(id), hour.UnixMilli())
-	if err != nil {
-		return fmt.Errorf("sqlstore: note the use of a service key: %w", err)
-	}
-	return nil
+	return failed("note the use of a service key", k.DB.exec(ctx, "UPDATE service_keys SET used_at = ? WHERE id = ? AND COALESCE(used_at, 0) < ?", hour.UnixMilli(), int64(id), hour.UnixMilli()))
 }
 
 // CreateKey adds a key, and writes the event in the same transaction. It fails with
@@ -124,10 +120,7 @@ func (k *ServiceKeys) CreateKey(ctx context.Context, key servicekey.Key, hash se
 		return tx.Exec("INSERT INTO service_keys (id, user_id, name, hash, scopes, created_by, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)",
 			int64(key.ID), int64(key.UserID), key.Name, hash[:], key.Scopes.Text(), int64(key.Creator.ID), expires).Error
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: create service key: %w", err)
-	}
-	return nil
+	return failed("create service key", err)
 }
 
 // KeysOf is a page of the keys of an account, newest first: at most limit, older than
@@ -167,10 +160,7 @@ func (k *ServiceKeys) RevokeKey(ctx context.Context, id idworker.ID, e audit.Eve
 		// What the service changes by the key on another node of a cluster rests on this row.
 		return k.DB.lockUser(tx, e.Target.ID)
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: revoke service key: %w", err)
-	}
-	return nil
+	return failed("revoke service key", err)
 }
 
 // byKey are the scopes with which a service ends a login, or opens one.

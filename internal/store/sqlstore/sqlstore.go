@@ -130,10 +130,7 @@ func (db *DB) Dialect() migrations.Dialect { return db.d.name }
 
 // Ping asks the database for a sign of life.
 func (db *DB) Ping(ctx context.Context) error {
-	if err := db.sql.PingContext(ctx); err != nil {
-		return fmt.Errorf("sqlstore: ping: %w", err)
-	}
-	return nil
+	return failed("ping", db.sql.PingContext(ctx))
 }
 
 // query reads rows into a pointer, within tau.

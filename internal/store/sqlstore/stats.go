@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
@@ -14,10 +13,7 @@ import (
 // by one; a larger number is estimated from a sample.
 func (s *Settings) CountUsers(ctx context.Context, role account.Role) (policy.Estimate, error) {
 	n, err := s.countRole(ctx, role)
-	if err != nil {
-		return policy.Estimate{}, fmt.Errorf("sqlstore: count users: %w", err)
-	}
-	return n, nil
+	return n, failed("count users", err)
 }
 
 func (s *Settings) countRole(ctx context.Context, role account.Role) (policy.Estimate, error) {
@@ -44,20 +40,14 @@ func (s *Settings) countRole(ctx context.Context, role account.Role) (policy.Est
 // CountDisabled counts the users who are disabled, as CountUsers does.
 func (s *Settings) CountDisabled(ctx context.Context) (policy.Estimate, error) {
 	n, err := s.count(ctx, span{usersTable, "disabled_at", 0, math.MaxInt64, "disabled_at > ?", 0})
-	if err != nil {
-		return policy.Estimate{}, fmt.Errorf("sqlstore: count the disabled: %w", err)
-	}
-	return n, nil
+	return n, failed("count the disabled", err)
 }
 
 // CountLogins counts the logins that live at that time by that policy, as
 // CountUsers does.
 func (s *Settings) CountLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error) {
 	n, err := s.countLogins(ctx, rule, now)
-	if err != nil {
-		return policy.Estimate{}, fmt.Errorf("sqlstore: count logins: %w", err)
-	}
-	return n, nil
+	return n, failed("count logins", err)
 }
 
 func (s *Settings) countLogins(ctx context.Context, rule policy.Policy, now time.Time) (policy.Estimate, error) {

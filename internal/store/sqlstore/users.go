@@ -120,10 +120,7 @@ func (u *Users) Rehash(ctx context.Context, id idworker.ID, version int64, hash 
 		return u.DB.gorm.WithContext(ctx).Exec("UPDATE users SET password_hash = ? WHERE id = ? AND password_version = ?",
 			hash.Reveal(), int64(id), version).Error
 	})
-	if err != nil {
-		return fmt.Errorf("sqlstore: rehash: %w", err)
-	}
-	return nil
+	return failed("rehash", err)
 }
 
 // FirstHash stores the hash of user, marked as imported, for a user without a hash, with
@@ -139,10 +136,7 @@ func (u *Users) FirstHash(ctx context.Context, user account.User, e audit.Event)
 		}
 		return done.Error
 	}, e)
-	if err != nil {
-		return fmt.Errorf("sqlstore: first hash: %w", err)
-	}
-	return nil
+	return failed("first hash", err)
 }
 
 // ChangePassword sets the hash of a new password and ends the user's logins, in
@@ -191,10 +185,7 @@ func (u *Users) HasAdmin(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	has, err := hasAdmin(u.DB.gorm.WithContext(ctx))
-	if err != nil {
-		return false, fmt.Errorf("sqlstore: look for an admin: %w", err)
-	}
-	return has, nil
+	return has, failed("look for an admin", err)
 }
 
 func hasAdmin(db *gorm.DB) (bool, error) {
