@@ -56,7 +56,7 @@ CYCLONEDX    := GOWORK=off $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclone
 # Modules of their own, so that what we compare ourselves with is no dependency of ours:
 # generators of IDs, and libraries for sessions.
 PEERS        := idworker/internal/peers
-COMPARED     := $(PEERS) internal/proof/bench/peers
+COMPARED     := $(PEERS) internal/proof/bench/libraries
 PEERSFLAGS   ?=
 # The longest packages start first, so that none runs alone at the end.
 # "make lint" vets all packages.

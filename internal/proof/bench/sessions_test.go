@@ -43,7 +43,7 @@ func buildPeers(tb testing.TB) string {
 	tb.Helper()
 	path := filepath.Join(tb.TempDir(), "peers")
 	build := exec.Command("go", "build", "-tags", "nomsgpack", "-o", path, ".") //nolint:noctx // bounded by the timeout of the whole run
-	build.Dir, build.Env = "peers", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	build.Dir, build.Env = "libraries", append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatal(fmt.Errorf("go build of the peers: %w\n%s", err, out))
 	}

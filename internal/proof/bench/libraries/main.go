@@ -1,8 +1,8 @@
-// Command peers serves a check of a session by libraries that keep sessions in Redis,
+// Command libraries serves a check of a session by libraries that keep sessions in Redis,
 // for the benchmarks in the folder above. It is a module of its own, so that these
 // libraries are no dependencies of ours.
 //
-//	peers scs|gin-sessions ADDRESS REDIS FILE
+//	libraries scs|gin-sessions ADDRESS REDIS FILE
 //
 // It makes sessions, writes their credentials into the file, one on each line, and
 // answers every GET at the address: 200 if the credential behind "Bearer " is that of a
@@ -38,7 +38,7 @@ type peer func(redis string) (http.Handler, []string, error)
 func main() {
 	peers := map[string]peer{"scs": withSCS, "gin-sessions": withGinSessions}
 	if len(os.Args) != 5 || peers[os.Args[1]] == nil {
-		fail(fmt.Errorf("usage: peers scs|gin-sessions ADDRESS REDIS FILE"))
+		fail(fmt.Errorf("usage: libraries scs|gin-sessions ADDRESS REDIS FILE"))
 	}
 	h, credentials, err := peers[os.Args[1]](os.Args[3])
 	if err != nil {
@@ -51,7 +51,7 @@ func main() {
 }
 
 func fail(err error) {
-	fmt.Fprintln(os.Stderr, "peers:", err)
+	fmt.Fprintln(os.Stderr, "libraries:", err)
 	os.Exit(1)
 }
 

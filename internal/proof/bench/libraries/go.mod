@@ -1,4 +1,4 @@
-module github.com/flakepass/flakepass/internal/proof/bench/peers
+module github.com/flakepass/flakepass/internal/proof/bench/libraries
 
 go 1.26.8
 
