@@ -44,7 +44,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	if err := os.WriteFile(os.Args[4], []byte(strings.Join(credentials, "\n")+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(os.Args[4], []byte(strings.Join(credentials, "\n")+"\n"), 0o600); err != nil { //nolint:gosec // the file that the caller names
 		fail(err)
 	}
 	fail(http.ListenAndServe(os.Args[2], fromHeader(h))) //nolint:gosec // the plainest server, as of the other benchmarks
