@@ -113,7 +113,7 @@ func imports() []Mutant {
 			Name: "hook: what a stranger types has it left alone", File: hook + "/hook.go",
 			Old: "if broken(err) {", New: "if err != nil {", Package: hook, Test: "^TestOnlyASystemThatDoesNotWork",
 		}, {
-			Name: "hook: errors repeat what it sends", File: hook + "/answer.go",
+			Name: "hook: errors repeat what it sends", File: hook + "/failure.go",
 			Old: "return f.what }", New: "return f.cause.Error() }", Package: hook, Test: "^TestNoErrorRepeats",
 		}, {
 			Name: "hook: a double external ID is a fault of the database", File: "internal/store/sqlstore/users.go",
@@ -128,7 +128,7 @@ func imports() []Mutant {
 			Name: "hook: a first hash replaces one", File: "internal/store/sqlstore/users.go",
 			Old: "WHERE id = ? AND password_hash = '' AND", New: "WHERE id = ? AND", Package: "internal/store/sqlstore", Test: "^TestFirstHashIsOf",
 		}, {
-			Name: "keys: an answer is as of a poll after the question", File: "internal/store/layer/readslots.go",
+			Name: "keys: an answer is as of a poll after the question", File: "internal/store/layer/servicekeys.go",
 			Old: "if _, after := k.Decided(); ", New: "var after bool\n\tif asOf, after = k.Decided(); ", Package: "internal/store/layer", Test: "^TestKeyIsAsOfAPoll",
 		}, {
 			Name: "imports: names of JSON match in any case", File: "internal/edge/cli/importlines.go",
