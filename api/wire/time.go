@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -43,6 +44,21 @@ func (t Time) MarshalText() ([]byte, error) { return t.AppendText(make([]byte, 0
 func (t Time) MarshalJSON() ([]byte, error) {
 	b, _ := t.AppendText(append(make([]byte, 0, 26), '"'))
 	return append(b, '"'), nil
+}
+
+// UnmarshalJSON reads RFC 3339 with any offset, and null, which changes nothing. It
+// refuses what lies in UTC outside the years 0 to 9999: RFC 3339 has four digits for a
+// year, so that it could be read but not written.
+func (t *Time) UnmarshalJSON(b []byte) error {
+	var at time.Time
+	if err := at.UnmarshalJSON(b); err != nil || string(b) == "null" {
+		return err
+	}
+	if at = at.UTC(); at.Year() < 0 || at.Year() > 9999 {
+		return fmt.Errorf("time %s is in UTC outside the years 0 to 9999", b)
+	}
+	t.Time = at
+	return nil
 }
 
 // Longest is longer than any time that a server reports. What is longer would not be

@@ -24,6 +24,26 @@ func TestTimesHaveThreeDigits(t *testing.T) {
 	}
 }
 
+// TestTimesReadCanBeWritten: an offset can move the first and the last year of RFC 3339
+// to one that has no four digits.
+func TestTimesReadCanBeWritten(t *testing.T) {
+	for text, taken := range map[string]bool{
+		"0000-01-01T00:00:00Z": true, "9999-12-31T23:59:59Z": true, "0000-01-01T02:00:00+02:00": true,
+		"0000-01-01T00:00:00+01:00": false, "9999-12-31T23:59:59-01:00": false,
+	} {
+		var at, again wire.Time
+		if err := json.Unmarshal([]byte(`"`+text+`"`), &at); (err == nil) != taken {
+			t.Errorf("%s: %v", text, err)
+		} else if err != nil {
+			continue
+		}
+		written, err := json.Marshal(at)
+		if err != nil || json.Unmarshal(written, &again) != nil || !again.Equal(at.Time) {
+			t.Errorf("%s is written as %s, %v", text, written, err)
+		}
+	}
+}
+
 // TestLongTimesAreCut to what is no sane time and does not overflow.
 func TestLongTimesAreCut(t *testing.T) {
 	for _, n := range []int64{math.MaxInt64, math.MinInt64, math.MaxInt64 / 1000} {
