@@ -13,10 +13,11 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/e2e"
 )
 
-// TestMain lets the scripts below testdata run the command as flakepass, in a
-// process of its own.
+// TestMain lets the scripts below testdata run the command as raced, in a process of
+// its own: with the race detector, if these tests have it. The process that hashes for
+// it is started as flakepass.
 func TestMain(m *testing.M) {
-	testscript.Main(overlapping{m}, map[string]func(){"flakepass": flakepassCommand})
+	testscript.Main(overlapping{m}, map[string]func(){"raced": flakepassCommand, "flakepass": flakepassCommand})
 }
 
 // overlapping runs the tests as those of the other packages run that start the program.

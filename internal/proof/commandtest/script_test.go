@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -22,6 +23,11 @@ import (
 // TestScripts runs the scripts in testdata/script. Beside the commands of
 // testscript they know:
 //
+//	flakepass              the program, as people run it
+//	raced                  the same, compiled with these tests, for what runs for long or
+//	                       in several goroutines: the server, and the import. With the
+//	                       race detector a start takes four times as much processor,
+//	                       and hundreds of commands do one thing after the other
 //	exits CODE COMMAND     is exec, for a command that has to end with that exit code
 //	ready                  waits until the server on $PORT is ready
 //	login NAME PASSWORD    logs in and keeps the token
@@ -48,6 +54,10 @@ func TestRedisScripts(t *testing.T) {
 }
 
 func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
+	program := t.TempDir()
+	if err := os.Symlink(e2e.Binary(t), filepath.Join(program, "flakepass")); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
 		RequireExplicitExec: true,
@@ -64,8 +74,8 @@ func runScripts(t *testing.T, dir string, setup func(*testscript.Env)) {
 			e.Setenv("FLAKEPASS_OPS_LISTEN", fmt.Sprintf("127.0.0.1:%d", ops))
 			e.Setenv("FLAKEPASS_REVOCATION_BOUND", "1s")
 			e.Setenv("LONG", strings.Repeat("x", 1001))
-			// A program with the race detector sleeps a second before it ends. There
-			// are hundreds here.
+			e.Setenv("PATH", program+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			// A program with the race detector sleeps a second before it ends.
 			e.Setenv("GORACE", "atexit_sleep_ms=20")
 			setup(e)
 			return nil
