@@ -5,6 +5,7 @@ import (
 	crand "crypto/rand"
 	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"strings"
 	"sync"
@@ -78,7 +79,8 @@ func (l *Lender) acquire(ctx context.Context, window time.Duration) (idworker.Gr
 // wait sleeps until Redis' clock shows what an answer says. This machine's has
 // no part in it.
 func (l *Lender) wait(ctx context.Context, a answer) error {
-	until, d := time.UnixMilli(a.n[0]), time.Duration(max(1, a.n[0]-a.n[1]))*time.Millisecond
+	const longest = math.MaxInt64 / int64(time.Millisecond) // of a Duration; a broken field may have a fence beyond
+	until, d := time.UnixMilli(a.n[0]), time.Duration(min(max(1, a.n[0]-a.n[1]), longest))*time.Millisecond
 	why := fmt.Errorf("%w: no number is lent before %s (in %v)", ErrCalm, instant(a.n[0]), d)
 	if a.text != "calm" {
 		why = fmt.Errorf("%w: the first that is free begins a range after %s (in %v)", idworker.ErrNoNumber, instant(a.n[0]), d)

@@ -69,7 +69,8 @@ var good = regexp.MustCompile(`(?s)^[pof] [^ \t\n\v\f\r]+ (\d{1,15}) (\d{1,15}) 
 func FuzzField(f *testing.F) {
 	rdb := single(f, testenv.Redis(f))
 	for _, s := range []string{"", "f T 1 2 3 h", "p T 1 2 3 h", "p T 2 1 3 h", "f T 1 1763000000000 3 ", "f  1 2 3 h", "f T 1 2 3", "f T 1 0x2 3 h",
-		"f T 1 1e3 3 h", "f T 1 9999999999999999 3 h", "f\x00T 1 2 3 h", "f T 1 2 3 \n\x00", "o T 1 99999999999999 3 h"} {
+		"f T 1 1e3 3 h", "f T 1 9999999999999999 3 h", "f\x00T 1 2 3 h", "f T 1 2 3 \n\x00", "o T 1 99999999999999 3 h",
+		"f T 1 17630000000000 0 "} { // a fence further away than a time.Duration
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, field string) {
@@ -92,6 +93,8 @@ func FuzzField(f *testing.F) {
 		switch {
 		case errors.Is(err, redisworker.ErrBroken) != broken:
 			t.Fatalf("%q: lent %+v, %v", field, g, err)
+		case ctx.Err() != nil:
+			t.Fatalf("%q: waited for its fence", field)
 		case err == nil && g.From.UnixMilli() < fence:
 			t.Fatalf("%q: lent %+v, which begins before the fence", field, g)
 		}
