@@ -30,6 +30,7 @@ var parsers = map[string]string{
 	"api/wire.ID.UnmarshalText":               "api/wire.FuzzParseID",
 	"api/wire.Seconds.UnmarshalJSON":          "api/wire.FuzzPolicy",
 	"api/wire.Millis.UnmarshalJSON":           "api/wire.FuzzInstance",
+	"api/wire.Time.UnmarshalJSON":             "api/wire.FuzzInstance",
 	"api/wire.Slot.UnmarshalJSON":             "api/flakepass.FuzzRemoteStream",
 	"api/wire.FineMillis.UnmarshalJSON":       "api/wire.FuzzInstance",
 
