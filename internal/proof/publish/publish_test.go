@@ -19,7 +19,7 @@ func TestReleaseCanBeInstalled(t *testing.T) {
 	dir := t.TempDir()
 	output(t, dir, env, "go", "install", ours+"/cmd/flakepass@"+version)
 	bin := strings.TrimSpace(output(t, dir, env, "go", "env", "GOBIN"))
-	if got := output(t, dir, env, filepath.Join(bin, "flakepass"), "version", "--short"); strings.TrimSpace(got) != version {
+	if got := output(t, dir, env, filepath.Join(bin, "flakepass"), "version", "--short"); "v"+strings.TrimSpace(got) != version {
 		t.Errorf("the program says that it is %q", got)
 	}
 }

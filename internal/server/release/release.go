@@ -5,6 +5,7 @@ package release
 import (
 	_ "embed"
 	"runtime/debug"
+	"strings"
 )
 
 // version is the version of a build that was not made from a tagged module and
@@ -32,15 +33,15 @@ func Version() string {
 	return v
 }
 
-// Number is what was stamped into this build, or the version of its module, or
-// what says that it is neither.
+// Number is what was stamped into this build, or the version of its module without its
+// "v", or what says that it is neither.
 func Number() string {
 	if stamped != "" {
 		return stamped
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if m := info.Main.Version; m != "" && m != "(devel)" {
-			return m
+			return strings.TrimPrefix(m, "v")
 		}
 	}
 	return version
