@@ -38,7 +38,8 @@ func TestLogoutVsFill(t *testing.T) {
 			t.Parallel()
 			d := on(t)
 			proxy, through := e2e.Between(t, d)
-			slow, here := e2e.NewClient(t, d.Start(t, through...).Public), e2e.NewClient(t, d.Start(t).Public)
+			// The slow one may give up, answer 503 and log why.
+			slow, here := e2e.NewClient(t, d.StartLoud(t, through...).Public), e2e.NewClient(t, d.Start(t).Public)
 			password := e2e.NewPassword()
 			here.Want(here.Register("ada", password), 201, "")
 			token := here.Login("ada", password)
