@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
+	"github.com/flakepass/flakepass/internal/proof/testenv/migrated"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
@@ -31,14 +32,21 @@ type Deployment struct {
 	Redis *testenv.RedisServer // nil if there is none
 }
 
-// OnSQLite is a deployment with nothing configured.
-func OnSQLite(t testing.TB) *Deployment {
-	dir := filepath.Join(t.TempDir(), "data")
-	return NewDeployment(map[string]string{"FLAKEPASS_DATA_DIR": dir}, &Deployment{File: filepath.Join(dir, "flakepass.db")})
+// OnSQLite is a deployment with nothing configured but where its database is. As those
+// below, it has the newest schema: otherwise every test would apply all migrations.
+func OnSQLite(t testing.TB) *Deployment { return onFile(migrated.SQLite(t)) }
+
+// OnNothing is a deployment with nothing configured, before its first start.
+func OnNothing(t testing.TB) *Deployment {
+	return onFile(filepath.Join(t.TempDir(), "data", "flakepass.db"))
+}
+
+func onFile(path string) *Deployment {
+	return NewDeployment(map[string]string{"FLAKEPASS_DATA_DIR": filepath.Dir(path)}, &Deployment{File: path})
 }
 
 // OnMySQL is a deployment on MySQL, with Redis.
-func OnMySQL(t testing.TB) *Deployment { return OnServer(t, testenv.MySQL(t), testenv.Redis(t)) }
+func OnMySQL(t testing.TB) *Deployment { return OnServer(t, migrated.MySQL(t), testenv.Redis(t)) }
 
 // OnBothStores runs a test with nothing configured, and as a deployment of
 // several instances has it.
@@ -50,10 +58,10 @@ func OnBothStores(t *testing.T, f func(t *testing.T, d *Deployment)) {
 }
 
 // OnMariaDB is a deployment on MariaDB, with Redis.
-func OnMariaDB(t testing.TB) *Deployment { return OnServer(t, testenv.MariaDB(t), testenv.Redis(t)) }
+func OnMariaDB(t testing.TB) *Deployment { return OnServer(t, migrated.MariaDB(t), testenv.Redis(t)) }
 
 // OnMySQLAlone is a deployment on MySQL, without Redis.
-func OnMySQLAlone(t testing.TB) *Deployment { return OnServer(t, testenv.MySQL(t), nil) }
+func OnMySQLAlone(t testing.TB) *Deployment { return OnServer(t, migrated.MySQL(t), nil) }
 
 // OnServer is a deployment on the database of dsn; redis may be nil.
 func OnServer(t testing.TB, dsn string, redis *testenv.RedisServer) *Deployment {
