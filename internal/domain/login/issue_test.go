@@ -235,6 +235,11 @@ func TestIssueMakesAUserOnce(t *testing.T) {
 	if _, err := w.issue(login.Issue{ExternalID: "crm-11", Create: true, Username: "alice"}); !errors.Is(err, account.ErrExists) {
 		t.Errorf("with a name that is taken: %v", err)
 	}
+	w.login.Users = &deleted{w.users}
+	_, err = w.issue(login.Issue{ExternalID: "crm-13", Create: true})
+	if bad, ok := errors.AsType[*invalid.Error](err); !ok || len(bad.Fields) != 1 || bad.Fields[0].Field != "external_id" || bad.Fields[0].Code != "conflict" {
+		t.Errorf("of an account that was deleted: %v", err)
+	}
 	// Another instance makes the user between the look and the write.
 	w.login.Users = &overtaken{users: w.users, id: "crm-12"}
 	if late, err := w.issue(login.Issue{ExternalID: "crm-12", Create: true}); err != nil || late.Created {
@@ -243,6 +248,13 @@ func TestIssueMakesAUserOnce(t *testing.T) {
 	if err := w.in("", secondfactor.Code{}); !errors.Is(err, account.ErrWrong) {
 		t.Errorf("an empty password: %v", err)
 	}
+}
+
+// deleted has every external ID, of an account that nobody finds.
+type deleted struct{ *users }
+
+func (*deleted) Create(context.Context, account.User, ...audit.Event) error {
+	return &account.RefusedError{UserID: 9, Err: account.ErrOtherPerson}
 }
 
 // overtaken finds that another user has that external ID.

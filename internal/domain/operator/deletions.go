@@ -68,7 +68,7 @@ type DeletionStore interface {
 
 // An AskedStore has the users who have asked for their account to be deleted. DeleteAsked
 // deletes one who did so before that time and has not logged in since, and returns the
-// sessions that ended; it fails with [account.ErrNotFound], and with [account.ErrLastAdmin].
+// sessions that ended; it fails with [account.ErrNotFound], [account.ErrLastAdmin], and [audit.ErrRole] for a service.
 // KeepAsked cancels the deletion of such a user.
 type AskedStore interface {
 	AskedBefore(ctx context.Context, before time.Time, limit int) ([]account.User, error)
@@ -154,7 +154,7 @@ func (d *Deletions) pause(ctx context.Context, as time.Duration) {
 }
 
 // deleteAsked deletes a user who has asked for it and did not come back. If it would be the
-// last admin, the account stays.
+// last admin, or is a service by now, the account stays.
 func (d *Deletions) deleteAsked(ctx context.Context, u *account.User, before time.Time) error {
 	e, err := audit.New(ctx, d.IDs, bySweep, audit.NeedsNothing, audit.UserDeleted, userTarget(u), "the grace period is over", nil, nil)
 	if err != nil {
@@ -162,10 +162,13 @@ func (d *Deletions) deleteAsked(ctx context.Context, u *account.User, before tim
 	}
 	ended, err := d.Asked.DeleteAsked(ctx, u.ID, before, e)
 	switch {
-	case errors.Is(err, account.ErrNotFound), errors.Is(err, account.ErrLastAdmin):
+	case errors.Is(err, account.ErrNotFound), errors.Is(err, account.ErrLastAdmin), errors.Is(err, audit.ErrRole):
 		reason := "logged in"
-		if errors.Is(err, account.ErrLastAdmin) {
+		switch {
+		case errors.Is(err, account.ErrLastAdmin):
 			reason = "the last enabled admin"
+		case errors.Is(err, audit.ErrRole):
+			reason = "a service by now"
 		}
 		e.Action, e.Reason = audit.DeletionOff, reason
 		return d.Asked.KeepAsked(ctx, u.ID, before, e)

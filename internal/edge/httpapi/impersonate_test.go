@@ -57,7 +57,7 @@ func TestImpersonationWritesNothing(t *testing.T) {
 			if strings.Contains(w.Body.String(), `"error":"insufficient_scope"`) {
 				continue // as an OAuth client is told
 			}
-		case r[0] != http.MethodGet:
+		case r[0] != http.MethodGet, r[1] == "/v1/me/export":
 			want = "impersonated"
 			writes++
 		}
@@ -74,7 +74,7 @@ func TestImpersonationWritesNothing(t *testing.T) {
 
 // TestAnAttemptToChangeIsOnRecord as access that was forbidden, of the admin and not of the user.
 func TestAnAttemptToChangeIsOnRecord(t *testing.T) {
-	for path, body := range map[string]string{"PUT /v1/me/password": `{}`, "POST /v1/logout": `{"everywhere":true}`, "GET /v1/admin/users": "", "DELETE /v1/me/sessions/41": ""} {
+	for path, body := range map[string]string{"PUT /v1/me/password": `{}`, "POST /v1/logout": `{"everywhere":true}`, "GET /v1/admin/users": "", "GET /v1/me/export": "", "DELETE /v1/me/sessions/41": ""} {
 		noted := &incidents{}
 		method, target, _ := strings.Cut(path, " ")
 		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))

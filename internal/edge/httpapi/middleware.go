@@ -75,6 +75,11 @@ func (s *server) unchanging(c *gin.Context) {
 	if c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead {
 		return
 	}
+	s.themselves(c)
+}
+
+// themselves lets only those through who act for themselves.
+func (s *server) themselves(c *gin.Context) {
 	who, _ := flakepass.FromContext(c.Request.Context())
 	if who.Act == 0 {
 		return

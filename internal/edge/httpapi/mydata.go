@@ -19,7 +19,7 @@ import (
 
 // dataRoutes are what people do about what is kept of them.
 func (s *server) dataRoutes(mine gin.IRouter) {
-	mine.GET("/me/export", s.do(s.exportMe))
+	mine.GET("/me/export", s.themselves, s.do(s.exportMe))
 	mine.DELETE("/me", s.do(s.deleteMe))
 }
 

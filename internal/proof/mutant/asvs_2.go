@@ -7,7 +7,7 @@ const (
 	linkOnce  = "\t\tcase row.PasswordVersion != version:\n\t\t\treturn accountChange{}, account.ErrReset\n" + linkThen + "return u.spendReset("
 	linkOften = linkThen + "return nil\n\t\t\t\treturn u.spendReset("
 	linkThen  = "\t\tcase row.DisabledAt.Valid:\n\t\t\treturn accountChange{}, account.ErrDisabled\n\t\t}\n\t\treturn accountChange{\n" +
-		"\t\t\tset: \"password_hash = ?, password_version = password_version + 1\", args: []any{hash.Reveal()},\n" +
+		"\t\t\tset: \"password_hash = ?, password_version = password_version + 1, \" + noPending, args: []any{hash.Reveal()},\n" +
 		"\t\t\treason: session.PasswordChanged, events: []audit.Event{e},\n" +
 		"\t\t\t// Before the change, which may be one of the issuer's own account.\n" +
 		"\t\t\tfirst: func(tx *gorm.DB) error {\n\t\t\t\t"

@@ -10,6 +10,9 @@ func rights() []Mutant {
 	link := func(name, old, change, test string) Mutant {
 		return Mutant{Name: "rights: " + name, File: store + "/resets.go", Old: old, New: change, Package: store, Test: test}
 	}
+	factor := func(name, old, change, test string) Mutant {
+		return Mutant{Name: "rights: " + name, File: store + "/secondfactor.go", Old: old, New: change, Package: store, Test: test}
+	}
 	own := func(name, old, change, test string) Mutant {
 		return Mutant{Name: "rights: " + name, File: "internal/domain/session/own.go", Old: old, New: change, Package: "internal/domain/session", Test: test}
 	}
@@ -30,6 +33,9 @@ func rights() []Mutant {
 		right("the role does not matter", "case need >= audit.NeedsAdmin && r.Row.Role != string(account.RoleAdmin),", "case false,", "^TestWhoMayWhat"),
 		right("the proof of another login counts", "r.TokenProvedID == r.Row.TokenID && ", "", "^TestProofIs"),
 		right("a proof is good for ever", "age <= audit.ProofLife && ", "", "^TestProofIs"),
+		factor("a proof in the first slot outlives a new factor", "CASE WHEN token_id = ? THEN token_proved_id END", "CASE WHEN token_id = ? THEN token_proved_id ELSE token_proved_id END", "^TestProofOfBefore"),
+		factor("a proof in a further slot outlives a new factor", "user_id = ? AND token_id <> ?", "user_id = ? AND token_id = ? AND 1 = 0", "^TestProofOfBefore"),
+		factor("a new password leaves a pending secret", "CASE WHEN second_factor_at IS NULL THEN NULL ELSE", "CASE WHEN 1 = 0 THEN NULL ELSE", "^TestNewPasswordEnds"),
 		right("an event needs no permit", "!p.need.Includes(e.Need) ||", "false ||", "^TestNoEventWithout"),
 		right("an event is by another actor", "e.By.ID != p.by.ID || ", "", "^TestNoEventWithout"),
 		right("a login that was replaced may act", "\tdefault:\n\t\treturn session.RefusalOf(session.Replaced)", "\tcase 0:\n\t\treturn session.RefusalOf(session.Replaced)", "^TestEndedLogins"),

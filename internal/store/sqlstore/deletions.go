@@ -37,7 +37,8 @@ func (u *Users) Delete(ctx context.Context, id idworker.ID, username string, e a
 }
 
 // DeleteAsked is Delete for a user who has asked for it before that time and has not logged
-// in since, or fails with [account.ErrNotFound].
+// in since, or fails with [account.ErrNotFound]; and with [audit.ErrRole] for an account that
+// has become one of a service, which may not be able to log in.
 //
 // A login by a release that does not know of deletions cancels nothing: its ID tells, whatever
 // the clocks say. After the user asked, no session was left, so such a login is in the first
@@ -46,6 +47,9 @@ func (u *Users) DeleteAsked(ctx context.Context, id idworker.ID, before time.Tim
 	return u.delete(ctx, id, func(row tokenRow) error {
 		if !row.DeletionAskedAt.Valid || row.DeletionAskedAt.Int64 >= before.UnixMilli() || row.last() != row.DeletionAskedLogin {
 			return account.ErrNotFound
+		}
+		if row.Role == string(account.RoleService) {
+			return audit.ErrRole
 		}
 		return nil
 	}, e)

@@ -287,7 +287,7 @@ func TestLoginCancelsDeletion(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		w.admin(t, "root")
 		users := map[string]idworker.ID{}
-		for _, name := range []string{"back", "older", "away"} {
+		for _, name := range []string{"back", "older", "away", "bot"} {
 			users[name] = w.user(t, name)
 			login := w.beginAt(t, users[name], start, start)
 			ended, err := w.users.AskDeletion(t.Context(), users[name], w.eventOf(audit.DeletionAsked, users[name]))
@@ -313,6 +313,10 @@ func TestLoginCancelsDeletion(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.run(t, "UPDATE users SET deletion_asked_at = ? WHERE id = ?", asked, int64(users["older"]))
+		// A service may have no way to log in.
+		if _, _, _, err := w.users.Change(t.Context(), users["bot"], w.become(account.RoleService)); err != nil {
+			t.Fatal(err)
+		}
 		for range 2 {
 			w.deletions(time.Hour).AfterSweep(t.Context())
 		}
@@ -323,7 +327,7 @@ func TestLoginCancelsDeletion(t *testing.T) {
 			}
 		}
 		w.wantDeleted(t, users["away"])
-		if w.recorded(t, audit.DeletionOff) != 2 || w.recorded(t, audit.UserDeleted) != 1 {
+		if w.recorded(t, audit.DeletionOff) != 3 || w.recorded(t, audit.UserDeleted) != 1 {
 			t.Error("the record does not say so")
 		}
 	})

@@ -161,7 +161,7 @@ func (u *Users) UseReset(ctx context.Context, r account.Reset, version int64, ha
 			return accountChange{}, account.ErrDisabled
 		}
 		return accountChange{
-			set: "password_hash = ?, password_version = password_version + 1", args: []any{hash.Reveal()},
+			set: "password_hash = ?, password_version = password_version + 1, " + noPending, args: []any{hash.Reveal()},
 			reason: session.PasswordChanged, events: []audit.Event{e},
 			// Before the change, which may be one of the issuer's own account.
 			first: func(tx *gorm.DB) error {

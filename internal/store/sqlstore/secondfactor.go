@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -52,10 +53,11 @@ func (s *SecondFactors) Begin(ctx context.Context, by audit.Actor, user idworker
 }
 
 // Confirm makes the secret count and raises the version of the password, so that
-// no login begins whose password was checked before. It returns false if the
+// no login begins whose password was checked before. What was proven in another login
+// than that of e counts no more. It returns false if the
 // secret is another by now, or counts already.
 func (s *SecondFactors) Confirm(ctx context.Context, user idworker.ID, sealed []byte, f secondfactor.Factor, e audit.Event) (bool, error) {
-	return s.set(ctx, nil, &e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, "+s.DB.d.changed(),
+	return s.replace(ctx, user, e, "second_factor_at = ?, second_factor_step = ?, recovery_codes = ?, password_version = password_version + 1, "+s.DB.d.changed(),
 		[]any{f.At.UnixMilli(), f.Step, f.Recovery},
 		"id = ? AND second_factor_secret = ? AND second_factor_at IS NULL", int64(user), sealed)
 }
@@ -82,15 +84,20 @@ func (s *SecondFactors) RenewRecovery(ctx context.Context, user idworker.ID, ver
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
+// noPending makes a row one without a secret that does not count yet: it was asked for with
+// the password of before.
+const noPending = "second_factor_secret = CASE WHEN second_factor_at IS NULL THEN NULL ELSE second_factor_secret END"
+
 // noFactor makes a row one without a second factor.
 const noFactor = "second_factor_secret = NULL, second_factor_at = NULL, second_factor_step = 0, recovery_codes = NULL, " +
 	"password_version = password_version + 1"
 
 // Remove forgets the factor of a user whose password has that version, and raises
-// that: a change of password that was allowed beside the factor is stale then. It
+// that: a change of password that was allowed beside the factor is stale then, and so is
+// what was proven in another login than that of e. It
 // returns false if the version is another, or if there is no factor.
 func (s *SecondFactors) Remove(ctx context.Context, user idworker.ID, version int64, e audit.Event) (bool, error) {
-	return s.set(ctx, nil, &e, noFactor+", "+s.DB.d.changed(), nil,
+	return s.replace(ctx, user, e, noFactor+", "+s.DB.d.changed(), nil,
 		"id = ? AND password_version = ? AND second_factor_at IS NOT NULL", int64(user), version)
 }
 
@@ -127,21 +134,38 @@ func (s *SecondFactors) set(ctx context.Context, by *audit.Actor, e *audit.Event
 	if e != nil {
 		events = append(events, *e)
 	}
-	found := false
-	err := s.DB.write(ctx, func(tx *gorm.DB) error {
+	return s.write(ctx, func(tx *gorm.DB) error {
 		if by != nil {
 			if _, err := s.DB.authorize(tx, *by, audit.NeedsLogin); err != nil {
 				return err
 			}
 		}
-		done := tx.Exec("UPDATE users SET "+columns+" WHERE "+where, append(values[:len(values):len(values)], args...)...)
-		if found = done.RowsAffected == 1; done.Error == nil && !found {
-			return errAlready
+		return found(tx.Exec("UPDATE users SET "+columns+" WHERE "+where, slices.Concat(values, args)...), errAlready)
+	}, events...)
+}
+
+// replace is set for what changes the factor itself. Proofs in other logins of the user than
+// that of e count no more: the new factor was not shown in them.
+func (s *SecondFactors) replace(ctx context.Context, user idworker.ID, e audit.Event, columns string, values []any, where string, args ...any) (bool, error) {
+	own := int64(e.By.Session)
+	return s.write(ctx, func(tx *gorm.DB) error {
+		columns, values := columns+", token_proved_id = CASE WHEN token_id = ? THEN token_proved_id END", slices.Concat(values, []any{own}, args)
+		if err := found(tx.Exec("UPDATE users SET "+columns+" WHERE "+where, values...), errAlready); err != nil {
+			return err
 		}
-		return done.Error
+		return tx.Exec("UPDATE user_slots SET token_proved_id = NULL WHERE user_id = ? AND token_id <> ?", int64(user), own).Error
+	}, e)
+}
+
+// write reports false for a change that returns errAlready.
+func (s *SecondFactors) write(ctx context.Context, change func(tx *gorm.DB) error, events ...audit.Event) (done bool, err error) {
+	err = s.DB.write(ctx, func(tx *gorm.DB) error {
+		err := change(tx)
+		done = err == nil
+		return err
 	}, events...)
 	if err != nil {
 		return false, fmt.Errorf("sqlstore: write second factor: %w", err)
 	}
-	return found, nil
+	return done, nil
 }

@@ -149,6 +149,62 @@ func TestNothingCheckedBeforeAFactorChangesIsGoodAfter(t *testing.T) {
 	})
 }
 
+// TestProofOfBeforeAFactorIsNone in any other login than the one that added or removed the
+// factor: the code was not shown there.
+func TestProofOfBeforeAFactorIsNone(t *testing.T) {
+	onSlots(t, func(t *testing.T, w *world) {
+		user := w.admin(t, "ada")
+		all := []session.Session{w.on(t, user, "phone", "").Session, w.on(t, user, "web", "").Session, w.on(t, user, "tablet", "").Session}
+		proven := func(after string, want ...bool) {
+			t.Helper()
+			for i, s := range all {
+				if err := w.makes(t, acts(s), audit.NeedsProof); (err == nil) != want[i] || err != nil && !errors.Is(err, audit.ErrUnproven) {
+					t.Errorf("login %d, %s: %v", i, after, err)
+				}
+			}
+		}
+		proven("at first", true, true, true)
+		about := func(i int, action audit.Action) audit.Event {
+			e := w.aboutFactor(user, action)
+			e.By, e.Need = acts(all[i]), audit.NeedsLogin
+			return e
+		}
+		yes(t, "begun")(w.factors().Begin(t.Context(), acts(all[1]), user, sealedOne))
+		no(t, "another secret")(w.factors().Confirm(t.Context(), user, sealedTwo, secondfactor.Factor{At: start}, about(1, audit.SecondFactorEnrolled)))
+		proven("where nothing was added", true, true, true)
+		yes(t, "added")(w.factors().Confirm(t.Context(), user, sealedOne, secondfactor.Factor{At: start}, about(1, audit.SecondFactorEnrolled)))
+		proven("added by the second", false, true, false)
+		for i := range all {
+			if err := w.sessions.Prove(t.Context(), 2, about(i, audit.Reauthenticated)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		yes(t, "removed")(w.factors().Remove(t.Context(), user, 2, about(0, audit.SecondFactorRemoved)))
+		proven("removed by the first", true, false, false)
+	})
+}
+
+// TestNewPasswordEndsAnEnrolment that has not been confirmed: the secret was given out for the
+// password of before.
+func TestNewPasswordEndsAnEnrolment(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		for name, change := range map[string]func(idworker.ID) error{
+			"ada": func(user idworker.ID) error { _, err := w.useAt(t, w.reset(t, user), 1, "$new", start); return err },
+			"bob": func(user idworker.ID) error {
+				_, err := w.users.ChangePassword(t.Context(), user, 1, account.NewPHC("$new"))
+				return err
+			},
+		} {
+			user := w.user(t, name)
+			yes(t, "begun")(w.factors().Begin(t.Context(), shell, user, sealedOne))
+			if err := change(user); err != nil {
+				t.Fatal(err)
+			}
+			no(t, "confirmed")(w.factors().Confirm(t.Context(), user, sealedOne, secondfactor.Factor{At: start}, w.aboutFactor(user, audit.SecondFactorEnrolled)))
+		}
+	})
+}
+
 func TestRemovalByAnAdminEndsTheLogin(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")

@@ -157,7 +157,7 @@ func (u *Users) setPassword(ctx context.Context, id idworker.ID, version int64, 
 			return accountChange{}, account.ErrStale
 		}
 		return accountChange{
-			set: "password_hash = ?, password_version = password_version + 1", args: []any{hash.Reveal()},
+			set: "password_hash = ?, password_version = password_version + 1, " + noPending, args: []any{hash.Reveal()},
 			reason: session.PasswordChanged, events: events,
 		}, nil
 	})
