@@ -41,7 +41,7 @@ func (l Layout) Validate() error {
 	case !time.UnixMilli(l.Epoch.UnixMilli()).Equal(l.Epoch):
 		return fmt.Errorf("%w: the epoch is not a whole millisecond", ErrLayout)
 	case math.Abs(float64(l.Epoch.UnixMilli()))+math.Ldexp(float64(l.unit()), int(l.TimeBits)) > 1<<62:
-		return fmt.Errorf("%w: it ends later than can be told", ErrLayout)
+		return fmt.Errorf("%w: it begins earlier or ends later than can be told", ErrLayout)
 	}
 	return nil
 }

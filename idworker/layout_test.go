@@ -131,6 +131,7 @@ func TestValidate(t *testing.T) {
 		"odd unit":           func(l *idworker.Layout) { l.Unit = 1500 * time.Microsecond },
 		"odd epoch":          func(l *idworker.Layout) { l.Epoch = l.Epoch.Add(1) },
 		"longer than can be": func(l *idworker.Layout) { l.TimeBits, l.WorkerBits, l.SequenceBits = 63, 0, 0 },
+		"begins too early":   func(l *idworker.Layout) { l.Epoch = time.UnixMilli(math.MinInt64) },
 	} {
 		l := idworker.Default()
 		spoil(&l)

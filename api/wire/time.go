@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -46,19 +47,48 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(b, '"'), nil
 }
 
-// UnmarshalJSON reads RFC 3339 with any offset, and null, which changes nothing. It
-// refuses what lies in UTC outside the years 0 to 9999: RFC 3339 has four digits for a
-// year, so that it could be read but not written.
+// UnmarshalJSON reads what [Time.UnmarshalText] does, and null, which changes nothing.
 func (t *Time) UnmarshalJSON(b []byte) error {
-	var at time.Time
-	if err := at.UnmarshalJSON(b); err != nil || string(b) == "null" {
+	if string(b) == "null" {
+		return nil
+	}
+	if len(b) < 2 || b[0] != '"' || b[len(b)-1] != '"' {
+		return fmt.Errorf("%s is no time: it is no string", b)
+	}
+	return t.UnmarshalText(b[1 : len(b)-1])
+}
+
+// UnmarshalText reads RFC 3339 with any offset. It refuses what lies in UTC outside the
+// years 0 to 9999: RFC 3339 has four digits for a year, so that it could be read but not
+// written. After an error the time is as it was.
+func (t *Time) UnmarshalText(b []byte) error {
+	s := string(b)
+	at, err := time.Parse(time.RFC3339, s)
+	if err != nil {
 		return err
 	}
+	// time takes an hour of one digit, a comma for the point, and offsets of a day and
+	// more (https://go.dev/issue/54580).
+	n := len(s)
+	if s[12] == ':' || strings.Contains(s, ",") || s[n-1] != 'Z' && (s[n-5:n-3] > "23" || s[n-2:] > "59") {
+		return fmt.Errorf("time %q is not as RFC 3339 has it", s)
+	}
 	if at = at.UTC(); at.Year() < 0 || at.Year() > 9999 {
-		return fmt.Errorf("time %s is in UTC outside the years 0 to 9999", b)
+		return fmt.Errorf("time %q is in UTC outside the years 0 to 9999", s)
 	}
 	t.Time = at
 	return nil
+}
+
+// ParseTime reads a time that somebody gave, as [Time.UnmarshalText] does. It is never
+// zero, which would be none: the first instant of the year 1 is read as a millisecond later.
+func ParseTime(s string) (time.Time, error) {
+	var t Time
+	err := t.UnmarshalText([]byte(s))
+	if err == nil && t.IsZero() {
+		t.Time = t.Add(time.Millisecond)
+	}
+	return t.Time, err
 }
 
 // Longest is longer than any time that a server reports. What is longer would not be

@@ -3,6 +3,7 @@ package wire_test
 import (
 	"encoding/json"
 	"math"
+	"regexp"
 	"testing"
 	"time"
 
@@ -42,6 +43,68 @@ func TestTimesReadCanBeWritten(t *testing.T) {
 			t.Errorf("%s is written as %s, %v", text, written, err)
 		}
 	}
+}
+
+// TestTimesAreAsRFC3339HasThem, where package time takes more, through each reader.
+func TestTimesAreAsRFC3339HasThem(t *testing.T) {
+	for text, taken := range map[string]bool{
+		"2026-11-21T09:12:33Z": true, "2026-11-21T09:12:33.5+23:59": true, "2026-11-21T09:12:33-00:00": true, "2026-11-21T09:12:33.123456789123Z": true,
+		"2026-11-21T09:12:33+24:00": false, "2026-11-21T09:12:33-24:00": false, "2026-11-21T09:12:33+23:60": false, "2026-11-21T09:12:33.5+99:00": false,
+		"2026-11-21T09:12:33,5Z": false, "2026-11-21T09:12:33,5+01:00": false, "2026-11-21T9:12:33Z": false, "2026-11-21T9:12:33.5+24:00": false,
+		"2026-11-21T09:12:33": false, "2026-11-21T09:12:33+0100": false, "2026-11-21T24:00:00Z": false, "2026-11-21": false, "": false, "null": false,
+	} {
+		var j, x wire.Time
+		_, err := wire.ParseTime(text)
+		if xerr := x.UnmarshalText([]byte(text)); (err == nil) != taken || (xerr == nil) != taken || taken == x.IsZero() {
+			t.Errorf("%s: %v, %v, %v", text, err, xerr, x)
+		}
+		if jerr := json.Unmarshal([]byte(`"`+text+`"`), &j); (jerr == nil) != taken || j != x {
+			t.Errorf("%s: %v, %v", text, jerr, j)
+		}
+	}
+	for _, bad := range []string{`1`, `"`, `{}`, `"2026-11-21T09:12:33Z`, ``} {
+		if err := new(wire.Time).UnmarshalJSON([]byte(bad)); err == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
+// TestATimeThatIsGivenIsOne: the zero time of Go has a text, too.
+func TestATimeThatIsGivenIsOne(t *testing.T) {
+	const text = "0001-01-01T08:00:00+08:00"
+	var exact wire.Time
+	if at, err := wire.ParseTime(text); err != nil || at.IsZero() || at.Year() != 1 || at.Truncate(time.Millisecond) != at {
+		t.Errorf("%v, %v", at, err)
+	}
+	if err := exact.UnmarshalText([]byte(text)); err != nil || !exact.IsZero() {
+		t.Errorf("%v, %v", exact, err)
+	}
+}
+
+// FuzzParseTime: what is taken is in UTC, is a time, and is written so that it reads the same.
+func FuzzParseTime(f *testing.F) {
+	for _, text := range []string{
+		"2026-11-21T09:12:33.123Z", "0000-01-01T00:00:00+00:01", "9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00Z", "2026-11-21T9:12:33,5+24:00", "2026-02-29T23:59:60+23:60",
+	} {
+		f.Add(text)
+	}
+	form := regexp.MustCompile(`^\d{4}(-\d\d){2}T\d\d(:\d\d){2}(\.\d+)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$`)
+	f.Fuzz(func(t *testing.T, text string) {
+		at, err := wire.ParseTime(text)
+		if err != nil {
+			return
+		}
+		again, err := wire.ParseTime(at.Format(time.RFC3339Nano))
+		if err != nil || again != at || at.IsZero() || at.Location() != time.UTC || !form.MatchString(text) {
+			t.Errorf("%q is %v, which reads as %v, %v", text, at, again, err)
+		}
+		// The same instant to the millisecond goes through an answer.
+		var one, two wire.Time
+		written, err := json.Marshal(wire.At(at.Truncate(time.Millisecond)))
+		if err != nil || json.Unmarshal(written, &one) != nil || !one.Equal(at.Truncate(time.Millisecond)) || two.UnmarshalText([]byte(one.String())) != nil || two != one {
+			t.Errorf("%q is written as %s, %v", text, written, err)
+		}
+	})
 }
 
 // TestLongTimesAreCut to what is no sane time and does not overflow.

@@ -108,6 +108,7 @@ func TestKeyIsRefusedBeforeItIsMade(t *testing.T) {
 		"an unknown scope": {func(n *operator.NewKey) { n.Scopes = []string{"verify", "admin"} }, nil, "scopes"},
 		"no name":          {func(n *operator.NewKey) { n.Name = "" }, nil, "name"},
 		"an expiry of now": {func(n *operator.NewKey) { n.ExpiresAt = now }, nil, "expires_at"},
+		"the year 1":       {func(n *operator.NewKey) { n.ExpiresAt = time.Time{}.Add(time.Millisecond) }, nil, "expires_at"},
 		"a long reason":    {func(n *operator.NewKey) { n.Reason = strings.Repeat("x", 1001) }, nil, "reason"},
 		"a user":           {func(*operator.NewKey) {}, servicekey.ErrRole, "role"},
 		"one key too many": {func(*operator.NewKey) {}, servicekey.ErrMany, "name"},

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/server/run"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
@@ -81,8 +82,12 @@ type idDecode struct {
 
 // Validate is called by kong.
 func (c idDecode) Validate() error {
-	if err := c.layout().Validate(); err != nil {
+	l := c.layout()
+	if err := l.Validate(); err != nil {
 		return fmt.Errorf("--epoch: %w", err)
+	}
+	if year := l.Time(c.ID).Year(); year > 9999 { // RFC 3339 has four digits
+		return fmt.Errorf("--epoch: with this epoch the ID is of the year %d; the last that can be written is 9999", year)
 	}
 	return nil
 }
@@ -122,14 +127,12 @@ type epoch struct{ time.Time }
 // UnmarshalText reads an instant as RFC 3339 has it, or a number of
 // milliseconds since 1970.
 func (e *epoch) UnmarshalText(text []byte) error {
+	written := text
 	if ms, err := strconv.ParseInt(string(text), 10, 64); err == nil {
-		e.Time = time.UnixMilli(ms).UTC()
-		return nil
+		written = time.UnixMilli(ms).UTC().AppendFormat(nil, time.RFC3339Nano)
 	}
-	t, err := time.Parse(time.RFC3339, string(text))
-	if err != nil {
-		return fmt.Errorf("%q is no epoch; write an instant such as 2020-01-01T00:00:00Z, or milliseconds since 1970 such as 1577836800000", text)
+	if (*wire.Time)(e).UnmarshalText(written) != nil {
+		return fmt.Errorf("%q is no epoch; write an instant such as 2020-01-01T00:00:00Z, or milliseconds since 1970 such as 1577836800000, in the years 0 to 9999", text)
 	}
-	e.Time = t.UTC()
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	strictjson "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
@@ -175,9 +176,11 @@ func readJSONLine(text []byte) (operator.Incoming, error) {
 	if err := strictjson.Unmarshal(text, &raw, strictjson.RejectUnknownMembers(true)); err != nil || raw == nil {
 		return operator.Incoming{}, badJSON(err)
 	}
-	created := strings.Trim(string(raw.Created), `"`)
+	created := string(raw.Created)
 	if created == "null" {
 		created = ""
+	} else if text := strings.Trim(created, `"`); text != "" { // the quotes of an empty one stay, which is no time
+		created = text
 	}
 	return incoming(raw.Username, raw.ExternalID, raw.Hash, raw.Short, raw.Role, raw.Disabled, created)
 }
@@ -246,24 +249,18 @@ func incoming(name, externalID, hash, short, role string, disabled bool, created
 		return operator.Incoming{}, errors.New("has both password_hash and hash")
 	}
 	at, err := readCreated(created)
-	if err != nil {
-		return operator.Incoming{}, err
-	}
-	return operator.Incoming{Username: name, ExternalID: externalID, Hash: hash + short, Role: role, Disabled: disabled, Created: at}, nil
+	return operator.Incoming{Username: name, ExternalID: externalID, Hash: hash + short, Role: role, Disabled: disabled, Created: at}, err
 }
-
-// lastSecond is that of the year 9999. What does not fit into a time is another one.
-const lastSecond = 253_402_300_799
 
 // readCreated reads a time in RFC 3339 or in Unix seconds. The empty text is none.
 func readCreated(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
-	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 && seconds <= lastSecond {
+	if seconds, err := strconv.ParseInt(text, 10, 64); err == nil && seconds >= 0 && seconds <= 253_402_300_799 { // the last one of the year 9999
 		return time.Unix(seconds, 0), nil
 	}
-	at, err := time.Parse(time.RFC3339, text)
+	at, err := wire.ParseTime(text)
 	if err != nil {
 		return time.Time{}, errors.New("created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970")
 	}

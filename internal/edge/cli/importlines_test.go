@@ -58,6 +58,9 @@ func TestLinesOfAFile(t *testing.T) {
 		"times": {`{"username":"ada","created":-9223372036854775808}` + "\n" + `{"username":"ada","created":9223372036854775807}` + "\n" + `{"username":"ada","created":-1}` + "\n" + `{"username":"bob","created":1}`,
 			[]string{"1 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "2 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970",
 				"3 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "4 bob||||false|1"}},
+		"times that are given": {`{"username":"ada","created":""}` + "\n" + `{"username":"ada","created":"2026-05-06T07:08:09,5Z"}` + "\n" + `{"username":"ada","created":"2026-05-06T07:08:09+24:00"}` + "\n" + `{"username":"ada","created":"null"}`,
+			[]string{"1 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "2 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970",
+				"3 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "4 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970"}},
 		"first line not UTF-8": {"{\"username\":\"\xff\"}\n" + `{"username":"bob"}`, []string{"1 bad: must be text in UTF-8", "2 bob||||false|0"}},
 		"first line too long":  {`{"username":"` + long + "\"}\n\n" + `{"username":"bob"}`, []string{"1 bad: must have at most 65536 bytes", "3 bob||||false|0"}},
 		"first line garbage":   {"\"username\": \"ada\"}\n" + `{"username":"bob"}`, []string{"1 bad: is neither an object of JSON nor a header of CSV", "2 bob||||false|0"}},
@@ -94,6 +97,21 @@ func TestLinesOfAFile(t *testing.T) {
 	}
 	if n != 1 || !errors.Is(file.err, broken) {
 		t.Errorf("%d lines, %v", n, file.err)
+	}
+}
+
+// TestCreatedInTheYearOneIsNotNow: the zero time of Go is one that is given, and is refused as 1969 is.
+func TestCreatedInTheYearOneIsNotNow(t *testing.T) {
+	for _, text := range []string{`{"username":"ada","created":"0001-01-01T00:00:00Z"}`, "username,created\nada,0001-01-01T00:00:00Z"} {
+		all, err := newImportFile(strings.NewReader(text)).lines()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for in := range all {
+			if in.Bad != nil || in.Created.IsZero() || in.Created.Unix() > 0 {
+				t.Errorf("%s: created at %v, %v", text, in.Created, in.Bad)
+			}
+		}
 	}
 }
 

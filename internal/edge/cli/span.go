@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/duration"
 )
 
@@ -36,12 +37,9 @@ func (i *instant) UnmarshalText(text []byte) error {
 		i.given = true
 		return nil
 	}
-	t, err := time.Parse(time.RFC3339, string(text))
+	t, err := wire.ParseTime(string(text))
 	if err != nil {
 		return fmt.Errorf("%q is no instant; write one such as 2026-11-21T09:00:00Z, or how long ago, such as 2h or 14d", text)
-	}
-	if t.IsZero() { // which would be none
-		t = t.Add(time.Millisecond)
 	}
 	i.at, i.given = t, true
 	return nil

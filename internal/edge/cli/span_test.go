@@ -60,6 +60,11 @@ func TestInstant(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, i.time(now), err)
 		}
 	}
+	for _, text := range []string{"2026-11-21T10:00:00+24:00", "2026-11-21T10:00:00,5Z", "9999-12-31T23:59:59-23:59", ""} {
+		if i := (&instant{}); i.UnmarshalText([]byte(text)) == nil || i.given {
+			t.Errorf("%q was taken for %v", text, i.time(now))
+		}
+	}
 	if i := (&instant{}); !i.time(now).IsZero() {
 		t.Error("nothing given is a moment")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -67,10 +68,7 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 	}
 	when := func(to *time.Time) func(string) bool {
 		return func(s string) bool {
-			t, err := time.Parse(time.RFC3339, s)
-			if t.IsZero() { // which would be no bound at all
-				t = t.Add(time.Millisecond)
-			}
+			t, err := wire.ParseTime(s)
 			*to = t
 			return err == nil
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -45,7 +44,7 @@ func (s *server) createKey(c *gin.Context, id idworker.ID) error {
 		n.Scopes = append(n.Scopes, string(scope))
 	}
 	if in.ExpiresAt.value != nil {
-		at, err := time.Parse(time.RFC3339, string(*in.ExpiresAt.value))
+		at, err := wire.ParseTime(string(*in.ExpiresAt.value))
 		if err != nil {
 			return invalid.Of("expires_at", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -28,17 +27,17 @@ func (s *server) issueRoutes(v1 gin.IRouter) {
 
 // issueRequest is what an issuer sends.
 type issueRequest struct {
-	UserID     text      `json:"user_id"`
-	Username   text      `json:"username"`
-	ExternalID text      `json:"external_id"`
-	Create     bool      `json:"create"`
-	Method     text      `json:"method"`
-	AuthTime   text      `json:"auth_time"`
-	Code       text      `json:"code"`
-	Device     described `json:"device"`
-	End        text      `json:"end_session"`
-	Address    text      `json:"client_ip"`
-	Credential text      `json:"device_credential"`
+	UserID     text        `json:"user_id"`
+	Username   text        `json:"username"`
+	ExternalID text        `json:"external_id"`
+	Create     bool        `json:"create"`
+	Method     text        `json:"method"`
+	AuthTime   given[text] `json:"auth_time"`
+	Code       text        `json:"code"`
+	Device     described   `json:"device"`
+	End        text        `json:"end_session"`
+	Address    text        `json:"client_ip"`
+	Credential text        `json:"device_credential"`
 }
 
 // issue opens a login of a user whom the service has authenticated.
@@ -96,8 +95,8 @@ func (s *server) readIssue(in *issueRequest) (ask login.Issue, at netip.Addr, on
 			wrong.Add("user_id", "malformed", "must be the ID of a user")
 		}
 	}
-	if in.AuthTime != "" {
-		if ask.AuthTime, err = time.Parse(time.RFC3339, string(in.AuthTime)); err != nil || ask.AuthTime.IsZero() {
+	if in.AuthTime.value != nil {
+		if ask.AuthTime, err = wire.ParseTime(string(*in.AuthTime.value)); err != nil {
 			wrong.Add("auth_time", "malformed", "must be a time as RFC 3339 has it, or left out")
 		}
 	}

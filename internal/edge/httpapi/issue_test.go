@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
@@ -34,6 +35,7 @@ func TestIssueAnswersWithTheToken(t *testing.T) {
 	if len(w.devices) != 1 || w.devices[0].Class != "phone" {
 		t.Errorf("on %v", w.devices)
 	}
+	hourAgo := time.Now().UTC().Add(23 * time.Hour).Format("2006-01-02T15:04:05") // a day later by that clock
 	for _, bad := range []struct{ body, field string }{
 		{`{"method":"sms"}`, "user_id"},
 		{`{"user_id":"7","method":"smoke"}`, "method"},
@@ -41,6 +43,8 @@ func TestIssueAnswersWithTheToken(t *testing.T) {
 		{`{"user_id":"7","method":"sms","auth_time":"yesterday"}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","auth_time":"2031-01-01T00:00:00Z"}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","auth_time":"0001-01-01T00:00:00Z"}`, "auth_time"}, // a zero time of Go
+		{`{"user_id":"7","method":"sms","auth_time":""}`, "auth_time"},
+		{`{"user_id":"7","method":"sms","auth_time":"` + hourAgo + `+24:00"}`, "auth_time"},
 		{`{"user_id":"7","method":"sms","client_ip":"home"}`, "client_ip"},
 		{`{"user_id":"7","method":"sms","client_ip":"fe80::1%eth0"}`, "client_ip"},
 		{`{"user_id":"7","method":"sms","end_session":"x"}`, "end_session"},

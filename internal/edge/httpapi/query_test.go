@@ -41,6 +41,22 @@ func TestHostileQueriesAreRefused(t *testing.T) {
 	}
 }
 
+// TestIntegersHaveNoPoint and no exponent, although JSON has one kind of number.
+func TestIntegersHaveNoPoint(t *testing.T) {
+	for _, n := range []string{"3600.0", "3.6e3", "36E2", "\"3600\""} {
+		s := &staff{}
+		if status, body := ask(t, adminAPI(t, s), "POST", "/v1/admin/users/41/password-reset", `{"reset_lifetime_seconds":`+n+`}`); status != 400 || !strings.Contains(body, "body_malformed") || s.asked != "" {
+			t.Errorf("%s: %d %s", n, status, body)
+		}
+		f := newOperators()
+		for _, change := range []string{`{"idle_timeout_seconds":` + n + `}`, `{"limits":{"login":{"count":5,"period_seconds":` + n + `}}}`} {
+			if a := f.send(t, "PUT", "/v1/admin/policy", change, "If-Match", `*`); a.status != 400 || !strings.Contains(a.body, "body_malformed") || f.sets > 0 {
+				t.Errorf("%s: %d %s", change, a.status, a.body)
+			}
+		}
+	}
+}
+
 // FuzzQuery sends query strings to the lists. Each is understood or refused, by
 // an answer of the contract that does not repeat it; what is understood asks for
 // a page of a size that is allowed.

@@ -30,7 +30,9 @@ var parsers = map[string]string{
 	"api/wire.ID.UnmarshalText":               "api/wire.FuzzParseID",
 	"api/wire.Seconds.UnmarshalJSON":          "api/wire.FuzzPolicy",
 	"api/wire.Millis.UnmarshalJSON":           "api/wire.FuzzInstance",
-	"api/wire.Time.UnmarshalJSON":             "api/wire.FuzzInstance",
+	"api/wire.Time.UnmarshalJSON":             "api/wire.FuzzParseTime api/wire.FuzzInstance",
+	"api/wire.Time.UnmarshalText":             "api/wire.FuzzParseTime",
+	"api/wire.ParseTime":                      "api/wire.FuzzParseTime",
 	"api/wire.Slot.UnmarshalJSON":             "api/flakepass.FuzzRemoteStream",
 	"api/wire.FineMillis.UnmarshalJSON":       "api/wire.FuzzInstance",
 
@@ -55,7 +57,7 @@ var parsers = map[string]string{
 	"internal/edge/cli.parseTarget":                   "internal/edge/cli.FuzzTarget",
 	"internal/domain/duration.Parse":                  "internal/domain/duration.FuzzParse",
 	"internal/edge/cli.span.UnmarshalText":            "internal/edge/cli.FuzzSpan",
-	"internal/edge/cli.instant.UnmarshalText":         "- whoever starts the command types it, and it is one call of time.Parse for each form",
+	"internal/edge/cli.instant.UnmarshalText":         "- whoever starts the command types it, and it is one call of a parser for each form",
 	"internal/edge/cli.epoch.UnmarshalText":           "internal/edge/cli.FuzzEpoch",
 
 	"internal/edge/cli.limitChange.UnmarshalText":  "internal/edge/cli.FuzzLimitChange",
