@@ -64,10 +64,10 @@ type IssuedLogin struct {
 // a [secondfactor.ErrRequired] or a [*NoRoomError] asks again, with a code or with a login that
 // ends. Only a code can be guessed, so only that is an attempt.
 //
-// It also fails with an [*invalid.Error], also for an external ID of a deleted user, [account.ErrNotFound], [account.ErrExists] if the name
-// of a new user is taken, [ErrIssueRole] and [session.ErrRequestReused]; and as the check of the
-// key does, which is made again in the transaction that makes a user, and in the one in which
-// the login begins.
+// It also fails with an [*invalid.Error], which is also for an external ID of a deleted user,
+// [account.ErrNotFound], [account.ErrExists] if the name of a new user is taken, [ErrIssueRole]
+// and [session.ErrRequestReused]; and as the check of the key does, which is
+// made again in the transaction that makes a user, and in the one in which the login begins.
 func (s *Service) Issue(ctx context.Context, c *Client, in Issue) (IssuedLogin, error) {
 	how, err := s.check(&in)
 	place := session.Place{Instead: in.Instead, Issued: &session.Issued{Auth: how, Request: in.Request}}
@@ -186,9 +186,7 @@ func (s *Service) named(ctx context.Context, c *Client, in *Issue, known *sessio
 			return found, false, nil
 		}
 		if errors.Is(err, account.ErrOtherPerson) && errors.Is(again, account.ErrNotFound) {
-			wrong := &invalid.Error{}
-			wrong.Add("external_id", "conflict", "must not be that of an account that was deleted, until that is purged")
-			return account.User{}, false, wrong
+			return account.User{}, false, invalid.Of("external_id", "conflict", "must not be that of an account that was deleted, until that is purged")
 		}
 		// A name that is made of an ID is taken only if somebody has guessed it.
 		if !errors.Is(err, account.ErrExists) || in.Username != "" || try == issueTries {

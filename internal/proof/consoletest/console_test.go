@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // populate gives a deployment users, of whom n are logged in: since an hour,
@@ -53,8 +54,15 @@ func busy(t testing.TB, d *e2e.Deployment) {
 	}
 }
 
-// The first minute: the printed link, one form, and the overview.
-func TestConsoleFirstMinute(t *testing.T) { e2e.OnBothStores(t, consoleFirstMinute) }
+// The first minute on an empty database: the printed link, one form, and the overview.
+func TestConsoleFirstMinute(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); consoleFirstMinute(t, e2e.OnNothing(t)) })
+	t.Run("mysql-redis", func(t *testing.T) {
+		t.Parallel()
+		consoleFirstMinute(t, e2e.OnServer(t, testenv.MySQL(t), testenv.Redis(t)))
+	})
+}
 
 func consoleFirstMinute(t *testing.T, d *e2e.Deployment) {
 	i := d.Start(t)
