@@ -45,8 +45,7 @@ export GOFLAGS := $(strip -trimpath $(GOFLAGS))
 # times slower. SQLite's memory is outside of its view, and a hash of Argon2id shares no
 # memory. Their callers are checked. Only packages that instantiate no generic function
 # of other packages may be here (go tool nm): the linker might use their instance for all.
-# The search of the model has one goroutine, and takes five times as long with it.
-UNRACED      := github.com/flakepass/flakepass/internal/proof/model modernc.org/sqlite/lib modernc.org/libc modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
+UNRACED      := modernc.org/sqlite/lib modernc.org/libc modernc.org/memory golang.org/x/crypto/argon2 golang.org/x/crypto/blake2b
 RACE         := -race $(UNRACED:%=-gcflags=%=-race=false)
 # The modules of go.work; "./..." alone is the packages of the outer one.
 MODULE       := github.com/flakepass/flakepass
@@ -61,9 +60,17 @@ CYCLONEDX    := GOWORK=off $(GO) tool -modfile="$(CURDIR)/internal/tools/cyclone
 PEERS        := idworker/internal/peers
 COMPARED     := $(PEERS) internal/proof/bench/libraries
 PEERSFLAGS   ?=
+# These look at sources, at what the go command says, or at processes that they start: the
+# program as people run it, a proxy, another implementation. The race detector would see
+# nothing but their own goroutines, and take up to nine tenths of their time (DECISIONS 126).
+# The model has one goroutine. A package that is not named here is run with it. "make test APART=" runs them with it.
+APART        := arch attack fuzzall interop model mutant
+APART_LIST   := $(APART:%=./internal/proof/%)
+# All others, in the language of the shell.
+OTHERS       := $$($(GO) list -tags $(TAGS) $(ALL) | grep -v -x -e '' $(APART:%=-e $(MODULE)/internal/proof/%))
 # The longest packages start first, so that none runs alone at the end.
 # "make lint" vets all packages.
-DEAR         := ./internal/proof/cluster ./internal/proof/deploytest ./internal/proof/lifecycletest ./internal/proof/consoletest ./internal/proof/commandtest ./internal/store/sqlstore ./internal/proof/chaos ./internal/proof/attack ./internal/proof/supply ./internal/proof/proxies
+DEAR         := ./internal/proof/cluster ./internal/proof/deploytest ./internal/proof/lifecycletest ./internal/proof/consoletest ./internal/proof/commandtest ./internal/store/sqlstore ./internal/proof/chaos
 # Files that the tests need and the machine lacks; install.sh uses it too.
 TESTCACHE    := $(or $(FLAKEPASS_TEST_CACHE),$(HOME)/.cache/flakepass-test)
 # The program that the packages of "make test" start.
@@ -94,13 +101,21 @@ vuln: ## look for known vulnerabilities in the called code; VULNDB names a copy 
 	@GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/govulncheck.mod" -o bin/govulncheck golang.org/x/vuln/cmd/govulncheck
 	@GOVULNCHECK='$(CURDIR)/bin/govulncheck' sh internal/tools/vuln.sh "$(VULNDB)" . $(PUBLIC) $(COMPARED)
 
-test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, and clusters of databases, run every test with the race detector, half of "sim", and "dup" for 45 s
+test: servers ## install what is missing, start MySQL, MariaDB, Redis and ZooKeeper, and clusters of databases, run every test, with the race detector but for APART, half of "sim", and "dup" for 45 s
 	$(GO) build -tags $(TAGS) -ldflags '-s -w' -o $(TESTED) ./cmd/flakepass # once, and not in each package that starts it
-	$(GO) list $(RACE) -tags $(TAGS) -test -export $(ALL) >/dev/null # compiles with empty caches, while no test runs that a busy machine could fail
-	FLAKEPASS_TEST_PROGRAM='$(CURDIR)/$(TESTED)' GOGC=400 $(WITHSERVERS) -- $(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) $(ALL)
+	@# Compiles with empty caches, while no test runs that a busy machine could fail.
+	$(GO) list $(RACE) -tags $(TAGS) -test -export $(DEAR) $(OTHERS) >/dev/null
+	$(if $(APART),$(GO) list -tags $(TAGS) -test -export $(APART_LIST) >/dev/null)
+	FLAKEPASS_TEST_PROGRAM='$(CURDIR)/$(TESTED)' GOGC=400 $(WITHSERVERS) -- $(MAKE) --no-print-directory packages
 	cd $(PEERS) && GOWORK=off $(GO) test -timeout 2m ./...
 	@$(MAKE) --no-print-directory sim SEEDS=50000 WORLDS=5000
 	@$(MAKE) --no-print-directory dup DUP_IDS=0 DUP_FOR=45s
+
+# What "test" runs while its servers are up. Both parts run, also after a red test.
+packages:
+	@others="$(OTHERS)" && [ -n "$$others" ] || exit 1; status=0; set -x; \
+	$(GO) test $(RACE) -vet=off -tags $(TAGS) $(TESTFLAGS) $(DEAR) $$others || status=1; \
+	$(if $(APART),$(GO) test -vet=off -tags $(TAGS) $(TESTFLAGS) $(APART_LIST) || status=1;) exit $$status
 
 chaos: servers ## break each server that flakepass needs, one after the other: about 10 minutes; CHAOS=regexp chooses, FLAKEPASS_CHAOS_SEED repeats
 	FLAKEPASS_CHAOS=whole $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) test $(RACE) -tags $(TAGS) -count=1 -v -timeout 40m -run '$(CHAOS)' ./internal/proof/chaos
@@ -212,4 +227,4 @@ servers: install-servers
 	@mkdir -p "$(TESTCACHE)/bin"
 	CGO_ENABLED=0 GOWORK=off $(GO) build -modfile="$(CURDIR)/internal/tools/caddy.mod" -o "$(TESTCACHE)/bin/caddy" github.com/caddyserver/caddy/v2/cmd/caddy
 
-.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale scale-import scale-instances fuzz stats install-servers clean servers
+.PHONY: help run build sbom licences vuln test fresh race promise chaos cluster campaign attack mutants dup sim model test-quick lin lint tidy release fmt bench peers scale scale-import scale-instances fuzz stats install-servers clean servers packages

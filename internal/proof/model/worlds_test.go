@@ -26,7 +26,8 @@ func Whole() []World {
 		{Name: "sweep", Kind: byIdle, End: 9, Long: 3, Short: 9, Uses: 1, Sets: 1, Acts: 1, Late: 1, Sweep: true},
 		{Name: "servers", Kind: byIdle, End: 7, Long: 5, Short: 5, Acts: 1, Uses: 1, Faults: 2, Stale: true},
 		{Name: "remote", Kind: byIdle, End: 7, Long: 5, Short: 3, Acts: 1, Uses: 1, Sets: 1, Remote: true},
-		{Name: "limit", Kind: byLimit, End: 7, Long: 2, Short: 1, Acts: 1, Sets: 2, Late: 2, Faults: 1, Slow: 1, Sweep: true},
+		{Name: "limit", Kind: byLimit, End: 7, Long: 2, Short: 1, Sets: 2, Late: 2, Slow: 1, Sweep: true},
+		{Name: "limit and acts", Kind: byLimit, End: 6, Long: 2, Short: 1, Acts: 1, Sets: 2, Late: 1, Faults: 1, Slow: 1, Sweep: true},
 		{Name: "limit, remote", Kind: byLimit, End: 6, Long: 2, Short: 1, Sets: 2, Slow: 1, Remote: true},
 	}
 }
