@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	_ "time/tzdata"
 
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -62,7 +63,7 @@ func TestRunIsInUTC(t *testing.T) {
 	defer func() { time.Local = here }()
 	newYork, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		t.Skip("no time zones here: ", err)
+		t.Fatal(err)
 	}
 	forward, back := time.Date(2000, 4, 1, 0, 0, 0, 0, time.UTC), time.Date(2000, 10, 28, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

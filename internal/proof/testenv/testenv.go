@@ -32,8 +32,8 @@ import (
 	"github.com/flakepass/flakepass/internal/proof/testenv/server"
 )
 
-// Absent ends a test whose server is not there: it fails if servers are required,
-// and is skipped otherwise.
+// Absent ends a test whose server, or whose part of a Debian machine, is not there: it
+// fails if servers are required, and is skipped otherwise.
 func Absent(t testing.TB, what string) {
 	t.Helper()
 	const advice = `"make test" installs and starts the servers of the tests`

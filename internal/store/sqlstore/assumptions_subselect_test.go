@@ -19,8 +19,7 @@ const (
 // none: it judges by what was committed before, and a writer may change that before
 // it commits.
 func TestSubselectOfAnUpdateLocksNothing(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		w.user(t, "ada")
 		before := number64(t, w.SQL(), settingsVersion)
 		for _, statement := range []string{touchAda + theVersion, takeOver} {
@@ -45,8 +44,7 @@ func TestSubselectOfAnUpdateLocksNothing(t *testing.T) {
 // A subselect that asks for the share lock gets it in the same statement, and so do
 // a join and the subselect of a DELETE, which do not ask.
 func TestOtherSubselectsLock(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		w.user(t, "ada")
 		asked := func(lock string) string { return strings.TrimSuffix(theVersion, ")") + lock + ")" }
 		for _, statement := range []string{
@@ -89,8 +87,7 @@ func (w *world) lockedForWriters(t *testing.T, by string) {
 // An UPDATE that has to wait for its row judges it by what the settings were before
 // it waited.
 func TestSubselectOfAnUpdateIsNotReadAgainAfterAWait(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")
 		writer, waiter := w.transaction(t), w.transaction(t)
 		run(t, writer, "UPDATE users SET updated_at = 0 WHERE id = ?", int64(user))

@@ -11,7 +11,6 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
-	"github.com/flakepass/flakepass/migrations"
 )
 
 // The tests in assumptions*_test.go are of the databases, not of this package:
@@ -22,10 +21,7 @@ const settingsVersion = "SELECT version FROM settings WHERE scope = 'global'"
 // A share lock that does not wait says at once that somebody writes the row, while
 // plain reads see what was there before. Share locks do not disturb each other.
 func TestShareLockThatDoesNotWait(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		if w.Dialect() == migrations.SQLite {
-			t.Skip("a transaction has the one write lock from its start")
-		}
+	onServers(t, func(t *testing.T, w *world) { // in a file a transaction has the one write lock from its start
 		number := uint16(3572)
 		if w.mariaDB() {
 			number = 1205

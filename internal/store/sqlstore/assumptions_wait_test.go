@@ -11,14 +11,12 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/internal/proof/testenv"
-	"github.com/flakepass/flakepass/migrations"
 )
 
 // A share lock that waits sees what the writer for whom it has waited committed,
 // though its statement began before that commit.
 func TestShareLockThatWaitsSeesWhatItWaitedFor(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		user := w.user(t, "ada")
 		writer, reader := w.transaction(t), w.transaction(t)
 		run(t, writer, "UPDATE users SET updated_at = 4711 WHERE id = ?", int64(user))
@@ -38,8 +36,7 @@ func TestShareLockThatWaitsSeesWhatItWaitedFor(t *testing.T) {
 // a read alike, and a statement after the one that waited has a new one. SYSDATE is
 // read after the wait, unless the server was started with --sysdate-is-now.
 func TestClockOfAStatementIsReadBeforeItWaits(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		lock := "SELECT " + w.Now() + " FROM users WHERE id = ?" + w.ForRead()
 		stamp := "UPDATE users SET updated_at = " + w.Now() + " WHERE id = ?"
 		for _, c := range []struct {
@@ -163,11 +160,4 @@ func waits(t *testing.T, w *world, connection int64) bool {
 
 func (w *world) mariaDB() bool {
 	return strings.HasPrefix(w.ShareNow(), w.ForShare()) && w.ForShare() != ""
-}
-
-func (w *world) withoutSQLite(t *testing.T) {
-	t.Helper()
-	if w.Dialect() == migrations.SQLite {
-		t.Skip("there is one writer at a time; the tests of SQLite are apart")
-	}
 }

@@ -117,10 +117,7 @@ func TestHeldRowIsAnErrorInTime(t *testing.T) {
 // does, and not when SQLite has waited long enough: before somebody who began
 // to wait earlier, for as long as a change may take.
 func TestBusyFileIsLeftWhenTheContextEnds(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		if w.Dialect() != migrations.SQLite {
-			t.Skip("only SQLite waits without looking at the context")
-		}
+	onSQLite(t, func(t *testing.T, w *world) { // only SQLite waits without looking at the context
 		user := w.user(t, "ada")
 		s := w.begin(t, user)
 		other := open(t, w.options)

@@ -57,8 +57,7 @@ func TestForgottenConnectionsAreLeftTogether(t *testing.T) {
 // TestConnectionsOfAServerThatIsLeftAreNotUsed: neither those that are idle, nor one that
 // was in use and becomes idle.
 func TestConnectionsOfAServerThatIsLeftAreNotUsed(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		var used []*sql.Conn
 		before := map[int64]bool{}
 		id := func(conn *sql.Conn) (n int64) {

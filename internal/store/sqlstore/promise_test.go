@@ -118,8 +118,7 @@ func TestNewsDuringAChangeOfThePolicyIsNotSteady(t *testing.T) {
 // A change that waits for another raises its bases to the watermarks of when it
 // is made. Those of when it was asked for may lie below what a poll has proven.
 func TestBasesAreOfTheTimeOfTheChange(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t) // there the wait comes before all else
+	onServers(t, func(t *testing.T, w *world) { // in a file the wait comes before all else
 		old, err := w.settings().LoadPolicy(t.Context())
 		must(t, err)
 		other := w.transaction(t)

@@ -70,8 +70,7 @@ func TestLostEndsAreWrittenAgain(t *testing.T) {
 // even earlier one has left it. An instance that starts, or whose row others have removed
 // because it was silent, has lost nothing.
 func TestPollNoticesLostCommits(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t)
+	onServers(t, func(t *testing.T, w *world) {
 		poll := func(what string, want bool) {
 			t.Helper()
 			if news := w.news(t, time.Time{}); news.Lost != want {

@@ -115,8 +115,7 @@ func TestRefusalWaitsForAUseThatIsBeingWritten(t *testing.T) {
 
 // Nobody can say what the policy will be whose change is under way.
 func TestNothingIsDecidedByAPolicyThatIsBeingChanged(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		w.withoutSQLite(t) // a change and a decision take turns
+	onServers(t, func(t *testing.T, w *world) { // in a file a change and a decision take turns
 		idle := time.Now().Add(-policy.Default().Idle)
 		s := w.beginAt(t, w.user(t, "ada"), idle, idle)
 		alive := w.begin(t, w.user(t, "bob"))

@@ -459,10 +459,7 @@ func TestHistoryIsPruned(t *testing.T) {
 
 // A row that somebody holds locked is left alone, and waited for by nobody.
 func TestSweepWaitsForNoLock(t *testing.T) {
-	onEach(t, func(t *testing.T, w *world) {
-		if w.Dialect() == migrations.SQLite {
-			t.Skip("SQLite has one writer, and no locks on rows")
-		}
+	onServers(t, func(t *testing.T, w *world) { // SQLite has one writer, and no locks on rows
 		logins := w.crowd(t, 300)
 		tx, err := w.SQL().BeginTx(t.Context(), nil)
 		if err != nil {

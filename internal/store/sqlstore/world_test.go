@@ -67,12 +67,27 @@ type world struct {
 // own. It is the last thing that a test does, for it returns before they begin.
 func onEach(t *testing.T, promise func(t *testing.T, w *world)) {
 	t.Helper()
-	for _, kind := range kinds {
+	onServers(t, promise)
+	onSQLite(t, promise)
+}
+
+// onServers is onEach for what a file, with its one writer at a time, has not.
+func onServers(t *testing.T, promise func(t *testing.T, w *world)) {
+	t.Helper()
+	for _, kind := range kinds[1:] {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
 			promise(t, newWorld(t, kind.options(t)))
 		})
 	}
+}
+
+func onSQLite(t *testing.T, promise func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(kinds[0].name, func(t *testing.T) {
+		t.Parallel()
+		promise(t, newWorld(t, kinds[0].options(t)))
+	})
 	// The same statements with the other table beside: what holds for one session a user
 	// holds also after a policy allowed more.
 	t.Run("after more sessions a user/SQLite", func(t *testing.T) {
