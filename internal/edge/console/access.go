@@ -106,7 +106,13 @@ func (q *request) fromOtherSite() bool {
 		q.r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
-// toLogin leads to the login page, and from there back. A form is not sent
+// loggedOut leads to the login page after what was asked for has ended the login.
+func (q *request) loggedOut(why string) {
+	clearToken(q.w)
+	q.redirect(loginPath, url.Values{"why": {why}})
+}
+
+// toLogin leads who is not let in to the login page, and from there back. A form is not sent
 // again, and the page says so: the user may no longer want what it was to do.
 func (q *request) toLogin(why string) {
 	if why != flakepass.ErrMissing.Code() {

@@ -55,7 +55,7 @@ func (u *UI) deleteMe(q *request, form url.Values) {
 	switch {
 	case !ok:
 	case session.Done(err):
-		q.toLogin("deletion_asked")
+		q.loggedOut("deletion_asked")
 	case errors.Is(err, account.ErrLastAdmin):
 		again(http.StatusConflict, q.t.Text("users.last_admin"))
 	default:

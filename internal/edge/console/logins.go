@@ -145,7 +145,6 @@ func (u *UI) endAll(q *request, form url.Values) {
 	case !session.Done(err):
 		q.failed("logins ended", err, again)
 	default:
-		clearToken(q.w) // that of the admin has ended, too
-		q.redirect(loginPath, url.Values{"why": {"everybody"}})
+		q.loggedOut("everybody") // the login of the admin has ended, too
 	}
 }
