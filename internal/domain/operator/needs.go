@@ -101,6 +101,20 @@ func logAct(ctx context.Context, log *slog.Logger, by audit.Actor, err error, wh
 	log.InfoContext(ctx, what, append(args, by.LogArgs()...)...) //nolint:sloglint // every caller passes a constant
 }
 
+// Forbidden is a request that the role of its sender does not allow, as the record has it, and
+// what the log adds. Where an admin acts for a user, the admin tries it, and not the user; the
+// store of the record knows the name.
+func Forbidden(by audit.Actor, who flakepass.Identity, request string) (n audit.Incident, args []any) {
+	n = audit.Incident{By: by, Action: audit.AccessForbidden, Reason: request}
+	args = []any{"user_id", who.UserID, "role", who.Role}
+	if who.Act != 0 {
+		n.Target, n.Admin = audit.AboutUser(by.ID, by.Name), true
+		n.By.ID, n.By.Name = idworker.ID(who.Act), ""
+		args = append(args, "act", who.Act)
+	}
+	return n, args
+}
+
 // A RefusedCredential is a token that was refused, as the record and the log have it.
 type RefusedCredential struct {
 	audit.Incident

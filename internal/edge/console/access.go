@@ -9,6 +9,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -75,7 +76,8 @@ func (q *request) requireAdmin() bool {
 		q.unavailable("cannot tell whether a token is good", err)
 		return false
 	case account.Role(q.who.Role) != account.RoleAdmin:
-		q.logIncident("forbidden", audit.Incident{Action: audit.AccessForbidden, Reason: q.r.Method + " " + q.r.Pattern}, "user_id", q.who.UserID.String(), "role", q.who.Role)
+		n, args := operator.Forbidden(q.operator(), q.who, q.r.Method+" "+q.r.Pattern)
+		q.logIncident("forbidden", n, args...)
 		q.who = flakepass.Identity{}
 		q.toLogin("role")
 		return false

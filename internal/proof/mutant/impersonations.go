@@ -30,7 +30,7 @@ func impersonations() []Mutant {
 		act("a repeated end does not return it", store+"/impersonate.go", "!rows[i].TokenID.Valid && was.Ended == session.Revoked {", "was.Ended == \"\" {", store, "^TestARepeatedEnd/./^SQLite$"),
 		act("a login in its row is taken for one", store+"/rows.go", "if r.TokenID.Valid && r.TokenSeenAt.Int64 != neverUsed {", "if false {", store, "^TestALoginOfAnEarlierRelease.*/^SQLite$"),
 		act("an instance that does not know it runs beside", store+"/impersonate.go", "older(ctx, knowsActs)", "older(ctx, knowsSlots)", store, "^TestNobodyActsBeside.*/^SQLite$"),
-		act("what it tries is the user's", api+"/roles.go", "if who.Act != 0 {", "if who.Act < 0 {", api, "^TestAnAttemptToChange"),
+		act("what it tries is the user's", "internal/domain/operator/needs.go", "if who.Act != 0 {", "if who.Act < 0 {", api, "^TestAnAttemptToChange"),
 		act("a policy with 32 blocks the next", store+"/settings.go", "min(r.MaxSessions, policy.MostSessions)", "r.MaxSessions", store, "^TestAPolicyOfAnEarlier.*/^SQLite$"),
 		act("the end of a class takes it", domain+"/device.go", "s.Act == 0 && s.Device", "s.Device", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it is swept while it lives", store+"/sweep.go", "if table == slotsTable && stage == sweep.Idle {", "if table == slotsTable && stage < sweep.Idle {", store, "^TestImpersonationIsSwept.*/^SQLite$"),

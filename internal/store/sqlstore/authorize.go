@@ -9,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -36,7 +37,7 @@ var errUnstated = errors.New("sqlstore: a change that does not state its actor a
 // committed: after an end is acknowledged nothing is changed by that login,
 // whatever an instance still remembers of it.
 //
-// It fails with the refusal of a login that has ended, [audit.ErrImpersonated],
+// It fails with a [*session.RefusedError] for a login that has ended, [audit.ErrImpersonated],
 // [audit.ErrRole] or [audit.ErrUnproven].
 func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
 	p := permit{tx, by, need}
@@ -49,10 +50,13 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 		return permit{}, errUnstated
 	}
 	row, err := db.actor(tx, by)
-	if err != nil {
-		return permit{}, err
+	if err == nil {
+		err = row.may(by.Session, need)
 	}
-	if err := row.may(by.Session, need); err != nil {
+	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		err = &session.RefusedError{ID: by.Session, UserID: by.ID, Username: by.Name, Role: row.Row.Role, Err: refusal}
+	}
+	if err != nil {
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	if row.Row.Slot != 0 {
