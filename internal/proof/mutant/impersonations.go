@@ -24,7 +24,7 @@ func impersonations() []Mutant {
 		act("an admin acts for any number", store+"/impersonate.go", "n >= session.MostActs {", "n >= 99 {", store, "^TestAnAdminActsForEight.*/^SQLite$"),
 		act("its end is too long for the record", domain+"/record.go", "more := len(list) - mostListed; more > 0 {", "more := len(list) - mostListed; more < 0 {", domain, "^TestNoEndFailsForItsRecord"),
 		act("a token alone opens one", "internal/domain/operator/needs.go", "impersonate:      audit.NeedsProof", "impersonate:      audit.NeedsAdmin", "internal/domain/operator", "^TestActing"),
-		act("it needs no reason", "internal/domain/operator/impersonate.go", `strings.TrimSpace(reason) == ""`, `strings.TrimSpace(reason) == "x"`, "internal/domain/operator", "^TestActing"),
+		act("it needs no reason", "internal/domain/operator/impersonate.go", "invalid.Blank(reason)", `reason == "x"`, "internal/domain/operator", "^TestActing"),
 		act("it outlives the right of its admin", store+"/impersonate.go", "act_id = ? AND (token_seen_at = 0 OR ", "act_id = ? AND (", store, "^TestImpersonationsEndWith/./^SQLite$"),
 		act("a repeated end does not stamp it", store+"/impersonate.go", "return ended, revokedActs(rows, asOf), s.stamp(tx, rows)", "return ended, revokedActs(rows, asOf), nil", store, "^TestARepeatedEnd/./^SQLite$"),
 		act("a repeated end does not return it", store+"/impersonate.go", "!rows[i].TokenID.Valid && was.Ended == session.Revoked {", "was.Ended == \"\" {", store, "^TestARepeatedEnd/./^SQLite$"),
