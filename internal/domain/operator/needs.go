@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
@@ -77,15 +80,16 @@ func create(role account.Role) verb {
 }
 
 // Party is a user or a thing in the record as a person names it: a number is
-// an ID, anything else a name, a username in any spelling, as the record has it.
-func Party(text string) (id idworker.ID, name string) {
+// an ID, anything else a name, a username in any spelling, as the record has it. ok is false
+// for what is neither.
+func Party(text string) (id idworker.ID, name string, ok bool) {
 	if n, err := idworker.ParseID(text); err == nil {
-		return n, ""
+		return n, "", true
 	}
 	if normal, err := account.NormalizeUsername(text); err == nil {
-		return 0, normal
+		return 0, normal, true
 	}
-	return 0, text
+	return 0, text, text != "" && len(text) <= 1024 && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // logAct logs what an operator did, in the same words for the API and the console. If

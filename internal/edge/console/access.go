@@ -13,12 +13,18 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// adminPage shows a page to an admin, and the login page to everyone else.
+// adminPage shows a page to an admin, and the login page to everyone else. A query that
+// cannot be read would be left out, and the page show what was not asked for.
 func (u *UI) adminPage(h func(*request)) func(*request) {
 	return func(q *request) {
-		if q.requireAdmin() {
-			h(q)
+		if !q.requireAdmin() {
+			return
 		}
+		if _, ok := readFields(q.r.URL.RawQuery); !ok {
+			q.message(http.StatusUnprocessableEntity, q.t.message("bad_query"))
+			return
+		}
+		h(q)
 	}
 }
 
