@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
@@ -139,4 +140,38 @@ func TestAnEndThatAChangeFindsIsOnRecordAsAnyOther(t *testing.T) {
 			t.Errorf("the log lacks %s: %s", want, &w.log)
 		}
 	}
+}
+
+// TestWhatIsOffIsSaidToBeOff, as the API does, to who posts the form all the same.
+func TestWhatIsOffIsSaidToBeOff(t *testing.T) {
+	w := newWorld(t)
+	w.populate(3)
+	a := w.giveActs()
+	a.err = operator.ErrImpersonationOff
+	c := w.enter()
+	page := w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7")
+	wantStatus(t, page, 403)
+	wantText(t, page, "FLAKEPASS_IMPERSONATION")
+	page = w.sendForm(c, "/console/account", "do", "delete_me", "username", "ada")
+	wantStatus(t, page, 403)
+	wantText(t, page, "People do not delete their own accounts here")
+}
+
+// TestNobodyIsAskedInAFormThatIsGone: the page asked for the passphrase, and had no field
+// for it, as what the form was for is not there any more.
+func TestNobodyIsAskedInAFormThatIsGone(t *testing.T) {
+	w := newWorld(t)
+	crowd := w.populate(3)
+	w.giveActs()
+	c := w.enter()
+	w.unproven, crowd.users[1].DisabledAt = true, w.now
+	w.ui.Factors = factors{w}
+	for _, path := range []string{"/console/users/8/impersonate", "/console/users/8/second-factor"} {
+		page := w.sendForm(c, path, "reason", "ticket 7")
+		wantStatus(t, page, 409)
+		wantText(t, page, "Nothing was done.")
+		wantNoText(t, page, "Enter your passphrase")
+	}
+	crowd.users[1].DisabledAt = time.Time{}
+	wantText(t, w.sendForm(c, "/console/users/8/impersonate", "reason", "ticket 7"), `name="confirm_password"`)
 }
