@@ -9,7 +9,6 @@ import (
 
 	"gorm.io/gorm"
 
-	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
@@ -53,10 +52,8 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 	if err == nil {
 		err = row.may(by.Session, need)
 	}
-	if refusal, ok := errors.AsType[*flakepass.Refusal](err); ok {
-		err = &session.RefusedError{ID: by.Session, UserID: by.ID, Username: by.Name, Role: row.Row.Role, Err: refusal}
-	}
 	if err != nil {
+		err = session.Whose(&session.Session{ID: by.Session, UserID: by.ID, Username: by.Name, Role: row.Row.Role}, err)
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	if row.Row.Slot != 0 {
