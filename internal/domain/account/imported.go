@@ -144,18 +144,10 @@ const maxExternalID = 190 // characters, as the column has it
 // MySQL disregards. The empty text is none, and is accepted.
 func CheckExternalID(s string) error {
 	switch {
-	case !utf8.ValidString(s) || strings.ContainsFunc(s, unseen) || strings.TrimFunc(s, unicode.IsSpace) != s:
+	case !utf8.ValidString(s) || strings.ContainsFunc(s, invalid.Unseen) || strings.TrimFunc(s, unicode.IsSpace) != s:
 		return invalid.Of("external_id", CodeInvalidCharacters, "must have only characters that show, and no spaces at its ends")
 	case utf8.RuneCountInString(s) > maxExternalID:
 		return invalid.Of("external_id", CodeTooLong, fmt.Sprintf("must have at most %d characters", maxExternalID))
 	}
 	return nil
-}
-
-// unseen reports a character that leaves no mark: two external IDs that differ only there would
-// look the same. A space within is none.
-func unseen(r rune) bool {
-	const blankBraille = '\u2800'
-	return !unicode.IsGraphic(r) || r == utf8.RuneError || r == blankBraille ||
-		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -5,9 +5,9 @@ import (
 	"io"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 )
 
 // columns are those of a CSV file of events, in their order.
@@ -70,16 +70,9 @@ func SpreadsheetText(s string) string {
 		switch {
 		case i == 0 && unicode.IsControl(r), strings.ContainsRune(signs, r):
 			return "'" + s
-		case !unseen(r):
+		case !invalid.Blank(string(r)):
 			return s
 		}
 	}
 	return s
-}
-
-// unseen reports whether r leaves no mark of its own at the beginning of a cell.
-func unseen(r rune) bool {
-	const blankBraille = '\u2800'
-	return !unicode.IsPrint(r) || unicode.IsSpace(r) || r == utf8.RuneError || r == blankBraille ||
-		unicode.In(r, unicode.M, unicode.Other_Default_Ignorable_Code_Point)
 }

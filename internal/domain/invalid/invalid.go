@@ -1,7 +1,11 @@
 // Package invalid says what is wrong with an input, field by field.
 package invalid
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A Field says what is wrong with one field, for a program by its code and for a
 // person by its message. Neither repeats the value: it may be a password, or a
@@ -53,4 +57,18 @@ func (e *Error) Error() string {
 		}
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Blank reports whether nothing of a text shows. A text that must be given has a character
+// that does; an accent shows on another character only.
+func Blank(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return !Unseen(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.M, r) })
+}
+
+// Unseen reports a character that leaves no mark: two texts that differ only there would look
+// the same. A space within is none.
+func Unseen(r rune) bool {
+	const blankBraille = '\u2800'
+	return !unicode.IsGraphic(r) || r == utf8.RuneError || r == blankBraille ||
+		unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

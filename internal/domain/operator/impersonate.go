@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -33,7 +32,7 @@ func (u *Users) Impersonate(ctx context.Context, by audit.Actor, id idworker.ID,
 		return session.Opened{}, ErrImpersonationOff
 	case by.ID == 0 || by.Session == 0:
 		return session.Opened{}, audit.ErrRole
-	case strings.TrimSpace(reason) == "":
+	case invalid.Blank(reason):
 		return session.Opened{}, invalid.Of("reason", account.CodeTooShort, "must say why: the user may ask")
 	}
 	if err := CheckReason(reason); err != nil {

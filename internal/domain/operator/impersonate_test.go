@@ -36,7 +36,7 @@ func TestActingForAUser(t *testing.T) {
 	if _, err := u.Impersonate(t.Context(), audit.Actor{Name: "root@host", Via: audit.ViaCLI}, 42, "ticket"); !errors.Is(err, audit.ErrRole) {
 		t.Errorf("by a shell: %v", err)
 	}
-	for _, reason := range []string{"", " \t", strings.Repeat("x", audit.MaxReason+1), "a\x00b"} {
+	for _, reason := range []string{"", " \t", "\u200b", " \u3164\n", "\u2800", "\ufe0f", strings.Repeat("x", audit.MaxReason+1), "a\x00b"} {
 		_, err := u.Impersonate(t.Context(), root, 42, reason)
 		if wrong, ok := errors.AsType[*invalid.Error](err); !ok || wrong.Fields[0].Field != "reason" {
 			t.Errorf("%.5q: %v", reason, err)

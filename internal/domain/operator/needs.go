@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
@@ -77,15 +80,16 @@ func create(role account.Role) verb {
 }
 
 // Party is a user or a thing in the record as a person names it: a number is
-// an ID, anything else a name, a username in any spelling, as the record has it.
-func Party(text string) (id idworker.ID, name string) {
+// an ID, anything else a name, a username in any spelling, as the record has it. ok is false
+// for what is neither.
+func Party(text string) (id idworker.ID, name string, ok bool) {
 	if n, err := idworker.ParseID(text); err == nil {
-		return n, ""
+		return n, "", true
 	}
 	if normal, err := account.NormalizeUsername(text); err == nil {
-		return 0, normal
+		return 0, normal, true
 	}
-	return 0, text
+	return 0, text, text != "" && len(text) <= 1024 && utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // logAct logs what an operator did, in the same words for the API and the console. If
@@ -99,6 +103,20 @@ func logAct(ctx context.Context, log *slog.Logger, by audit.Actor, err error, wh
 		what, args = what+", not published", append(args, "err", err)
 	}
 	log.InfoContext(ctx, what, append(args, by.LogArgs()...)...) //nolint:sloglint // every caller passes a constant
+}
+
+// Forbidden is a request that the role of its sender does not allow, as the record has it, and
+// what the log adds. Where an admin acts for a user, the admin tries it, and not the user; the
+// store of the record knows the name.
+func Forbidden(by audit.Actor, who flakepass.Identity, request string) (n audit.Incident, args []any) {
+	n = audit.Incident{By: by, Action: audit.AccessForbidden, Reason: request}
+	args = []any{"user_id", who.UserID, "role", who.Role}
+	if who.Act != 0 {
+		n.Target, n.Admin = audit.AboutUser(by.ID, by.Name), true
+		n.By.ID, n.By.Name = idworker.ID(who.Act), ""
+		args = append(args, "act", who.Act)
+	}
+	return n, args
 }
 
 // A RefusedCredential is a token that was refused, as the record and the log have it.

@@ -22,6 +22,12 @@ func IsClass(s string) bool {
 	})
 }
 
+// ParseOverLimit reads whether a login above the number of sessions is refused, or replaces
+// the oldest one. ok is false for anything else.
+func ParseOverLimit(text string) (refuse, ok bool) {
+	return text == wire.Refuse, text == wire.Refuse || text == wire.ReplaceOldest
+}
+
 func (p *Policy) checkClasses(wrong func(field, code, format string, args ...any)) {
 	const field = "device_classes"
 	seen := map[string]bool{}

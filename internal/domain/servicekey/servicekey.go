@@ -206,7 +206,7 @@ const MaxName = 64
 // CheckName returns an [*invalid.Error] for a name that no key may have.
 func CheckName(name string) error {
 	switch n := utf8.RuneCountInString(name); {
-	case strings.TrimSpace(name) == "":
+	case invalid.Blank(name):
 		return invalid.Of("name", "required", "must say where the key is used")
 	case n > MaxName:
 		return invalid.Of("name", "too_long", "must have at most 64 characters")

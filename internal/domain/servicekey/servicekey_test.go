@@ -39,7 +39,7 @@ func TestScopesAreTheKnownOnes(t *testing.T) {
 // TestNameIsForPeople: it is shown in a list and in a terminal.
 func TestNameIsForPeople(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"billing": true, "计费服务": true, strings.Repeat("计", 64): true, strings.Repeat("x", 65): false, "": false, "  ": false, "a\nb": false, "\x1b[2J": false, "\xff": false,
+		"billing": true, "计费服务": true, strings.Repeat("计", 64): true, strings.Repeat("x", 65): false, "": false, "  ": false, "\u200b": false, "\u3164 \u2800": false, "b\u200b": true, "a\nb": false, "\x1b[2J": false, "\xff": false,
 	} {
 		if err := servicekey.CheckName(name); (err == nil) != ok {
 			t.Errorf("%q: %v", name, err)

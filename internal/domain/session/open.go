@@ -147,6 +147,14 @@ func refusedBecause(s *Session, why *flakepass.Refusal) error {
 	return &RefusedError{ID: s.ID, UserID: s.UserID, Username: s.Username, Role: s.Role, Err: why}
 }
 
+// Whose is err, with the login s in it if it is a refusal.
+func Whose(s *Session, err error) error {
+	if why, ok := errors.AsType[*flakepass.Refusal](err); ok {
+		return refusedBecause(s, why)
+	}
+	return err
+}
+
 // forged is the refusal of a token that names s and has not its hash. What is
 // kept of a login without its hash proves nothing.
 func forged(s *Session) error {

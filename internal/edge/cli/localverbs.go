@@ -146,8 +146,8 @@ func (l *local) WithdrawIssuedPasswordResets(ctx context.Context, issuer wire.ID
 // Audit is the record, the newest first.
 func (l *local) Audit(ctx context.Context, f client.AuditFilter) iter.Seq2[wire.Event, error] {
 	filter := audit.Filter{Action: audit.Action(f.Action), Since: f.Since, Until: f.Until}
-	filter.Actor, filter.ActorName = operator.Party(f.Actor)
-	filter.Target, filter.TargetName = operator.Party(f.Target)
+	filter.Actor, filter.ActorName, _ = operator.Party(f.Actor)
+	filter.Target, filter.TargetName, _ = operator.Party(f.Target)
 	return paged(func(before idworker.ID, limit int) ([]audit.Event, error) {
 		filter.Before, filter.Limit = before, limit
 		return run.EventsOf(l.db).List(ctx, filter)

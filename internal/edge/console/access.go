@@ -9,15 +9,22 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
-// adminPage shows a page to an admin, and the login page to everyone else.
+// adminPage shows a page to an admin, and the login page to everyone else. A query that
+// cannot be read would be left out, and the page show what was not asked for.
 func (u *UI) adminPage(h func(*request)) func(*request) {
 	return func(q *request) {
-		if q.requireAdmin() {
-			h(q)
+		if !q.requireAdmin() {
+			return
 		}
+		if _, ok := readFields(q.r.URL.RawQuery); !ok {
+			q.message(http.StatusUnprocessableEntity, q.t.message("bad_query"))
+			return
+		}
+		h(q)
 	}
 }
 
@@ -75,7 +82,8 @@ func (q *request) requireAdmin() bool {
 		q.unavailable("cannot tell whether a token is good", err)
 		return false
 	case account.Role(q.who.Role) != account.RoleAdmin:
-		q.logIncident("forbidden", audit.Incident{Action: audit.AccessForbidden, Reason: q.r.Method + " " + q.r.Pattern}, "user_id", q.who.UserID.String(), "role", q.who.Role)
+		n, args := operator.Forbidden(q.operator(), q.who, q.r.Method+" "+q.r.Pattern)
+		q.logIncident("forbidden", n, args...)
 		q.who = flakepass.Identity{}
 		q.toLogin("role")
 		return false
@@ -106,7 +114,13 @@ func (q *request) fromOtherSite() bool {
 		q.r.Header.Get("Sec-Fetch-Mode") == "navigate"
 }
 
-// toLogin leads to the login page, and from there back. A form is not sent
+// loggedOut leads to the login page after what was asked for has ended the login.
+func (q *request) loggedOut(why string) {
+	clearToken(q.w)
+	q.redirect(loginPath, url.Values{"why": {why}})
+}
+
+// toLogin leads who is not let in to the login page, and from there back. A form is not sent
 // again, and the page says so: the user may no longer want what it was to do.
 func (q *request) toLogin(why string) {
 	if why != flakepass.ErrMissing.Code() {

@@ -113,7 +113,7 @@ func (u *UI) postAccount(q *request, form url.Values) {
 		answer = func() { q.redirect(accountPath, url.Values{"done": {"factor_removed"}}) }
 	case doPassword:
 		err = u.Own.ChangePassword(ctx, c, current, account.NewPassword(form.Get("new_password")), code)
-		answer = func() { q.toLogin("password") }
+		answer = func() { q.loggedOut("password") }
 	case doEndDevice, doEndOthers:
 		u.logoutDevices(q, form, do)
 		return

@@ -3,9 +3,9 @@ package console
 import (
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
@@ -17,12 +17,7 @@ type auditInput struct {
 }
 
 func readAudit(q url.Values) auditInput {
-	get := func(name string) string {
-		// As many characters as a username has: half of one is not text, which
-		// MySQL refuses.
-		s := []rune(strings.ToValidUTF8(q.Get(name), "\uFFFD"))
-		return strings.TrimSpace(string(s[:min(len(s), 64)]))
-	}
+	get := func(name string) string { return typed(q, name) }
 	return auditInput{get("action"), get("actor"), get("target"), get("since"), get("until"), get("before")}
 }
 
@@ -35,8 +30,15 @@ func (in auditInput) link(path, before string) string {
 // filter is what was chosen, or what is wrong with it. A filter that cannot be
 // read is not left out, for the page would then show what was not asked for.
 func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
-	f.Actor, f.ActorName = operator.Party(in.Actor)
-	f.Target, f.TargetName = operator.Party(in.Target)
+	party := func(text, name string) (id idworker.ID, is string) {
+		id, is, ok := operator.Party(text)
+		if !ok && text != "" {
+			problems = append(problems, name+t.Text("mark.colon")+t.Text("audit.bad_party"))
+		}
+		return id, is
+	}
+	f.Actor, f.ActorName = party(in.Actor, t.Text("audit.actor"))
+	f.Target, f.TargetName = party(in.Target, t.Text("audit.target"))
 	if in.Before != "" {
 		before, err := idworker.ParseID(in.Before)
 		if err != nil {
@@ -49,8 +51,8 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 			return time.Time{}
 		}
 		for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
-			// IDs hold no time before 1970 or far from now.
-			if when, err := time.Parse(form, text); err == nil && when.Year() >= 2000 && when.Year() < 2090 {
+			if typed, err := time.Parse(form, text); err == nil {
+				when, _ := wire.ParseTime(wire.At(typed).String())
 				return when
 			}
 		}

@@ -38,7 +38,7 @@ const doDelete = "delete_me"
 // deleteMe asks for the deletion of the own account, and leads to the login.
 func (u *UI) deleteMe(q *request, form url.Values) {
 	if u.Own.Grace == 0 { // the page has no such form
-		q.message(http.StatusBadRequest, q.t.message("bad_request"))
+		q.plainly(q.t.Text("account.title"))(http.StatusForbidden, q.t.Text("account.deletion_off"))
 		return
 	}
 	again := func(status int, problems ...string) {
@@ -55,7 +55,7 @@ func (u *UI) deleteMe(q *request, form url.Values) {
 	switch {
 	case !ok:
 	case session.Done(err):
-		q.toLogin("deletion_asked")
+		q.loggedOut("deletion_asked")
 	case errors.Is(err, account.ErrLastAdmin):
 		again(http.StatusConflict, q.t.Text("users.last_admin"))
 	default:

@@ -58,7 +58,8 @@ func (u *UI) logoutDevices(q *request, form url.Values, do string) {
 		return
 	case errors.Is(err, session.ErrUnpublished):
 		done = "not_notified"
-	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
+	case errors.Is(err, session.ErrNotFound):
+		done = "was_over"
 	case err != nil:
 		q.failed("own logins ended", err, again)
 		return

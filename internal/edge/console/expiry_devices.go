@@ -5,26 +5,33 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
 // devicesInput is what a person typed about devices and roles. A page of an earlier version
 // does not ask: what is in force stays then.
 type devicesInput struct {
-	Asked              bool
-	Refuse             bool
-	Classes, Overrides string
+	Asked                    bool
+	Over, Classes, Overrides string
 }
+
+// Refuse reports whether a login above the number is refused.
+func (in devicesInput) Refuse() bool { return in.Over == wire.Refuse }
 
 func readDevices(form url.Values) devicesInput {
 	return devicesInput{
-		Asked: form.Has("overrides"), Refuse: form.Get("over_limit") == "refuse",
+		Asked: form.Has("overrides"), Over: form.Get("over_limit"),
 		Classes: typed(form, "classes"), Overrides: strings.ReplaceAll(typed(form, "overrides"), "\r\n", "\n"), // RFC 9110 has CRLF in a form
 	}
 }
 
 func devicesOf(p *policy.Policy) devicesInput {
-	return devicesInput{true, p.Refuse, strings.Join(p.DeviceClasses(), ", "), overrideLines(p)}
+	over := wire.ReplaceOldest
+	if p.Refuse {
+		over = wire.Refuse
+	}
+	return devicesInput{true, over, strings.Join(p.DeviceClasses(), ", "), overrideLines(p)}
 }
 
 // overrideLines are the overrides of a policy, one a line.
@@ -43,9 +50,12 @@ func (in *devicesInput) into(p *policy.Policy, t *texts, inForce *policy.Policy)
 		p.Refuse, p.Classes, p.Overrides = inForce.Refuse, inForce.Classes, inForce.Overrides
 		return problems
 	}
-	p.Refuse = in.Refuse
+	var ok bool
+	if p.Refuse, ok = policy.ParseOverLimit(in.Over); !ok {
+		problems["over_limit"] = t.Text("field.over_limit.unknown_value")
+	}
 	p.Classes = strings.FieldsFunc(in.Classes, func(r rune) bool { return strings.ContainsRune(" ,，、\n", r) })
-	if len(p.Classes) == 0 || slices.Equal(p.Classes, policy.DefaultClasses()) {
+	if slices.Equal(p.Classes, policy.DefaultClasses()) {
 		p.Classes = nil
 	}
 	for line := range strings.Lines(in.Overrides) {
@@ -66,7 +76,7 @@ func (in *devicesInput) key() string {
 	if !in.Asked {
 		return ""
 	}
-	return "|" + strings.Join([]string{map[bool]string{true: "refuse"}[in.Refuse], in.Classes, in.Overrides}, "|")
+	return "|" + strings.Join([]string{map[bool]string{true: wire.Refuse}[in.Refuse()], in.Classes, in.Overrides}, "|")
 }
 
 // devices are what two policies say of devices and roles, beside each other.

@@ -34,7 +34,7 @@ var fieldOf = map[string]string{
 func readDial(form url.Values) dialInput {
 	in := dialInput{
 		Idle: typed(form, "idle"), Absolute: typed(form, "absolute"), Touch: typed(form, "touch"),
-		Schedule: typed(form, "schedule"), Sessions: typed(form, "sessions"), Note: readNote(form), Version: readVersion(form),
+		Schedule: typed(form, "schedule"), Sessions: typed(form, "sessions"), Note: typed(form, "note"), Version: readVersion(form),
 	}
 	in.Devices = readDevices(form)
 	if to, err := strconv.ParseInt(form.Get("back_to"), 10, 64); err == nil && to > 0 {
@@ -60,7 +60,7 @@ func (in *dialInput) policy(t *texts, inForce *policy.Policy) (p policy.Policy, 
 		}
 	}
 	p.Schedule = in.Schedule
-	if in.Sessions != "" { // a page of an earlier version does not ask
+	if in.Sessions != "" || in.Devices.Asked { // a page of an earlier version asks for neither
 		n, err := strconv.Atoi(in.Sessions)
 		if p.MaxSessions = n; err != nil || n < 1 || n > policy.MostSessions {
 			problems["sessions"] = t.Text("field.max_sessions.invalid")

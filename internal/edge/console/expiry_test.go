@@ -190,7 +190,7 @@ func TestPreviewSaysWhoLosesLogins(t *testing.T) {
 	c := w.enter()
 	page := w.dial(c, "sessions", "1")
 	wantText(t, page, "Ends 3 logins at once", "Above the number of logins", "3, of 2 users")
-	wantText(t, w.dial(c, "sessions", "3", "overrides", "class:phone=sessions:1"), "3, of 2 users")
+	wantText(t, w.dial(c, "sessions", "3", "over_limit", "replace_oldest", "classes", allClasses, "overrides", "class:phone=sessions:1"), "3, of 2 users")
 	wantNoText(t, w.dial(c, "sessions", "4"), "Above the number")
 	w.lang = "zh"
 	wantText(t, w.dial(c, "sessions", "1"), "3 个，涉及 2 个用户")
@@ -200,10 +200,40 @@ func TestPreviewSaysWhoLosesLogins(t *testing.T) {
 func TestOlderInstanceIsNamedOnThePage(t *testing.T) {
 	w := newWorld(t)
 	w.policies.refused, w.lang = &policy.OlderInstanceError{Name: "web-3<b>", Version: "v0.1.0"}, "zh"
-	page := w.dial(w.enter(), "over_limit", "refuse", "overrides", "")
+	page := w.dial(w.enter(), "over_limit", "refuse", "classes", allClasses, "overrides", "", "sessions", "1")
 	wantStatus(t, page, 422)
 	wantText(t, page, `<p class="error" id="over_limit-error">实例 web-3<b> 运行旧版本`, `aria-describedby="over_limit-hint over_limit-error" aria-invalid="true"`)
 	if strings.Contains(page.Body.String(), "web-3<b>") {
 		t.Error("the name breaks out")
 	}
+}
+
+const allClasses = "phone, tablet, desktop, web, tv, other"
+
+// TestExpirySavesNothingThatTheAPIRefuses, and says at the field what it needs: it read what
+// it did not know as a default, and cut what was too long.
+func TestExpirySavesNothingThatTheAPIRefuses(t *testing.T) {
+	for name, tt := range map[string]struct{ field, typed, want string }{
+		"over the limit": {"over_limit", "nope", `id="over_limit-error">Choose one of the list.`},
+		"no class":       {"classes", "", `id="classes-error">The device classes must be`},
+		"no number":      {"sessions", "", `id="sessions-error">The logins a user must be a number`},
+		"a long note":    {"note", strings.Repeat("é", 1001), `id="note-error">The reason must have at most 1000 characters.`},
+	} {
+		w := newWorld(t)
+		form := map[string]string{"idle": "13d", "sessions": "1", "over_limit": "replace_oldest", "classes": allClasses, "overrides": "", "do": "save"}
+		form[tt.field] = tt.typed
+		var pairs []string
+		for k, v := range form {
+			pairs = append(pairs, k, v)
+		}
+		page := w.dial(w.enter(), pairs...)
+		if page.Code != 422 || len(w.policies.events) != 0 {
+			t.Errorf("%s: %d, %d changes", name, page.Code, len(w.policies.events))
+		}
+		wantText(t, page, tt.want)
+	}
+	w := newWorld(t)
+	page := w.limits(w.enter(), "login_address_1_count", "240", "note", strings.Repeat("x", 1001), "do", "save")
+	wantStatus(t, page, 422)
+	wantText(t, page, "The reason must have at most 1000 characters.")
 }

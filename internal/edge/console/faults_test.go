@@ -8,8 +8,11 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 )
 
 // TestFaultsOfOverridesHaveTexts: in each language, with the override that is wrong. What
@@ -98,6 +101,37 @@ func wantTexts(t *testing.T, f invalid.Field, name string) {
 		}
 		if !slices.Contains([]string{".", "。"}, string([]rune(text)[len([]rune(text))-1:])) {
 			t.Errorf("%s: %q is no sentence", l.Lang, text)
+		}
+	}
+}
+
+// TestFaultsOfNamesAndKeysHaveTexts in each language, which say what is wrong with what.
+func TestFaultsOfNamesAndKeysHaveTexts(t *testing.T) {
+	aliases := func(all ...string) error { _, err := account.NormalizeAliases(all); return err }
+	for _, tt := range []struct {
+		err    error
+		en, zh string
+	}{
+		{aliases("bob"), "alias", "别名"},
+		{aliases("a@b.example", "b@b.example", "c@b.example", "d@b.example", "e@b.example", "f@b.example"), "5 aliases", "别名"},
+		{aliases(strings.Repeat("a", 65) + "@b.example"), "254 bytes", "254"},
+		{aliases("\u0430dmin@b.example"), "alias", "别名"},
+		{servicekey.CheckName(""), "where the key is used", "用途"},
+		{servicekey.CheckName(strings.Repeat("x", 65)), "The name must have at most 64", "用途最多 64"},
+		{servicekey.CheckName("a\x00"), "The name must be text", "用途"},
+		{operator.CheckReason("a\x00"), "Reason", "原因"},
+		{operator.CheckReason(strings.Repeat("x", 1001)), "Reason must have at most 1000", "原因最多 1000"},
+		{invalid.Of("name", "too_many", "is of one key too many: an account has at most 100 that were not revoked"), "100", "100"},
+		{invalid.Of("role", "not_service", "must be service: only such an account has keys"), "Role", "service"},
+		{invalid.Of("device_class", "malformed", "must be the class of a device, such as phone or web"), "device", "设备"},
+	} {
+		wrong, ok := errors.AsType[*invalid.Error](tt.err)
+		if !ok {
+			t.Fatalf("%s is taken", tt.en)
+		}
+		wantTexts(t, wrong.Fields[0], "")
+		if en, zh := english().field(wrong.Fields[0]), chinese().field(wrong.Fields[0]); !strings.Contains(en, tt.en) || !strings.Contains(zh, tt.zh) || strings.Contains(zh, " must ") || strings.Contains(zh, " is ") {
+			t.Errorf("%q, %q", en, zh)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // maxBody is the most bytes of a form. The longest passphrase that an account
@@ -14,8 +15,7 @@ import (
 const maxBody = 16 << 10
 
 // readForm reads the fields from the body alone, never from the URL. It
-// returns the status of the refusal, or 0. A field that is there twice is
-// refused: which one counts would be a guess.
+// returns the status of the refusal, or 0.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/x-www-form-urlencoded" {
 		return nil, http.StatusUnsupportedMediaType
@@ -24,23 +24,29 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, int) {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, http.StatusRequestEntityTooLarge
 	}
-	form, parseErr := url.ParseQuery(string(body))
-	if err != nil || parseErr != nil {
+	form, ok := readFields(string(body))
+	if err != nil || !ok {
 		return nil, http.StatusBadRequest
-	}
-	for _, values := range form {
-		if len(values) > 1 {
-			return nil, http.StatusBadRequest
-		}
 	}
 	return form, 0
 }
 
+// readFields reads the fields of a form, or of a query. ok is false for what is not
+// escaped as it should be, for what is no text in UTF-8, and for a field that is there
+// twice: which one counts would be a guess.
+func readFields(encoded string) (fields url.Values, ok bool) {
+	fields, err := url.ParseQuery(encoded)
+	for name, values := range fields {
+		if len(values) > 1 || !utf8.ValidString(name+values[0]) {
+			return nil, false
+		}
+	}
+	return fields, err == nil
+}
+
 // typed is what a person typed into that field, without the blanks around it,
 // which keyboards of phones add.
-func typed(form url.Values, field string) string {
-	return strings.TrimSpace(strings.ToValidUTF8(form.Get(field), "\uFFFD"))
-}
+func typed(form url.Values, field string) string { return strings.TrimSpace(form.Get(field)) }
 
 // setupForm is what a person sent to make the first admin. The password goes
 // from here into an account.Password and nowhere else; of it no blank is

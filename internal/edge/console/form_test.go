@@ -27,6 +27,8 @@ func TestFormIsReadStrictly(t *testing.T) {
 		"no type":         {typed(""), 415},
 		"too large":       {postRaw(good + "&more=" + strings.Repeat("x", 16<<10)), 413},
 		"bad escape":      {postRaw("code=%zz"), 400},
+		"no UTF-8":        {postRaw(good + "&reason=%ff"), 400},
+		"name no UTF-8":   {postRaw(good + "&%ff=x"), 400},
 		"field twice":     {postRaw(good + "&username=mallory"), 400},
 		"code in the URL": {inURL, 404},
 		"code wrong":      {post("A"+w.code[1:]+"B", "grace", passphrase), 404},

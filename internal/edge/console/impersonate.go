@@ -46,7 +46,9 @@ func (u *UI) impersonate(q *request, id idworker.ID, form url.Values) {
 	})
 	switch {
 	case !ok:
-	case errors.Is(err, operator.ErrImpersonationOff), errors.Is(err, session.ErrNotUser), errors.Is(err, account.ErrDisabled):
+	case errors.Is(err, operator.ErrImpersonationOff):
+		q.showUser(http.StatusForbidden, q.t.Text("act.off"))
+	case errors.Is(err, session.ErrNotUser), errors.Is(err, account.ErrDisabled):
 		q.showUser(http.StatusForbidden, q.t.Text("act.refused"))
 	case errors.Is(err, session.ErrManyActs):
 		q.showUser(http.StatusConflict, q.t.Text("act.many"))

@@ -3,6 +3,7 @@ package console
 import (
 	"net/http"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/edge/requestid"
@@ -46,7 +47,9 @@ func (q *request) note(n audit.Incident) (first bool) {
 	if q.u.Incidents == nil {
 		return true
 	}
-	n.By = q.operator()
+	if n.By == (audit.Actor{}) {
+		n.By = q.operator()
+	}
 	return q.u.Incidents.Note(n)
 }
 
@@ -54,6 +57,7 @@ func (q *request) note(n audit.Incident) (first bool) {
 // one that is missing, malformed or unknown is what any client can send.
 func (q *request) credentialRefused(err error) {
 	if r, ok := operator.Refused(err); ok {
+		q.who = flakepass.Identity{} // nobody acts: the login is what it is about
 		q.logFirst(r.What, r.Incident, r.Args...)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
 
@@ -64,10 +63,12 @@ func FuzzTyped(f *testing.F) {
 	f.Add("idle=14d&absolute=30d&touch=1m&schedule=%40every+1m&version=3&note=x")
 	f.Add("action=login&actor=x" + strings.Repeat("%C3%A9", 60) + "&since=2026-01-01T00:00&before=7")
 	f.Add("since=%00&until=2090-01-01&before=0&target=%ff&version=-1")
-	f.Add("note=%ff" + strings.Repeat("%C3%A9", 1200) + "&actor=" + strings.Repeat("%C3%A9", 100))
+	f.Add("note=%ff")
+	f.Add("actor=" + strings.Repeat("x", 1025) + "&since=0001-01-01")
+	f.Add("note=" + strings.Repeat("%C3%A9", 1200) + "&actor=" + strings.Repeat("%C3%A9", 100))
 	f.Fuzz(func(t *testing.T, query string) {
-		form, err := url.ParseQuery(query)
-		if err != nil {
+		form, ok := readFields(query)
+		if !ok {
 			return
 		}
 		in := readDial(form)
@@ -76,15 +77,18 @@ func FuzzTyped(f *testing.F) {
 		if wrong := again.into(&policy.Policy{}, languages()[0], &p); len(unread) == 0 && len(wrong) > 0 {
 			t.Fatalf("%+v is shown as %+v, which is not read: %v", p.Overrides, again, wrong)
 		}
-		if n := utf8.RuneCountInString(in.Note); n > audit.MaxReason || !utf8.ValidString(in.Note) {
-			t.Fatalf("a note of %d characters, %q", n, in.Note)
+		if !utf8.ValidString(in.Note) {
+			t.Fatalf("a note %q", in.Note)
 		}
 		chosen := readAudit(form)
 		filter, problems := chosen.filter(languages()[0])
 		for _, s := range []string{chosen.Action, chosen.Actor, chosen.Target, chosen.Since, chosen.Until, chosen.Before} {
-			if !utf8.ValidString(s) || utf8.RuneCountInString(s) > 64 {
+			if !utf8.ValidString(s) {
 				t.Fatalf("%q of %q", s, query)
 			}
+		}
+		if len(problems) == 0 && max(len(filter.ActorName), len(filter.TargetName)) > 1024 {
+			t.Fatalf("the record is searched for %+v", filter)
 		}
 		if (chosen.Since != "") != !filter.Since.IsZero() && len(problems) == 0 {
 			t.Fatalf("%q is left out of %+v", chosen.Since, filter)
@@ -94,13 +98,4 @@ func FuzzTyped(f *testing.F) {
 			t.Fatalf("%+v leads to %v, %v", chosen, back, err)
 		}
 	})
-}
-
-// TestAuditFilterKeepsWholeCharacters: a long name was cut in the middle of a
-// character, which is no text to a database.
-func TestAuditFilterKeepsWholeCharacters(t *testing.T) {
-	name := "x" + strings.Repeat("é", 63) // the longest that there is
-	if got := readAudit(url.Values{"actor": {name + "é"}}); got.Actor != name {
-		t.Errorf("%q", got.Actor)
-	}
 }

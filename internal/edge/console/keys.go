@@ -157,7 +157,7 @@ func (u *UI) revokeKey(q *request, form url.Values) {
 	case errors.Is(err, servicekey.ErrNotFound):
 		q.message(http.StatusNotFound, q.t.message("not_found"))
 	case err != nil:
-		q.failed("service key revoked", err, func(status int, problems ...string) { q.message(status, q.t.refused(status)) })
+		q.failed("service key revoked", err, q.plainly(q.t.Text("keys.title")))
 	default:
 		q.redirect(userPath(k.UserID), url.Values{"done": {"key_revoked"}})
 	}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/limit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 )
@@ -27,7 +26,7 @@ type limitsInput struct {
 func rowName(limit string, row int) string { return limit + "_" + strconv.Itoa(row+1) }
 
 func readLimits(form url.Values) limitsInput {
-	in := limitsInput{Rules: map[string][]typedRule{}, Note: readNote(form), Version: readVersion(form)}
+	in := limitsInput{Rules: map[string][]typedRule{}, Note: typed(form, "note"), Version: readVersion(form)}
 	for _, name := range limit.Names() {
 		for row := range (&limit.Limits{}).Of(name) {
 			at := rowName(name, row)
@@ -45,11 +44,6 @@ func readVersion(form url.Values) int64 {
 		return 0
 	}
 	return version
-}
-
-func readNote(form url.Values) string {
-	note := []rune(typed(form, "note"))
-	return string(note[:min(len(note), audit.MaxReason)])
 }
 
 // limitsOf is what the fields have of a policy.

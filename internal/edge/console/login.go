@@ -93,9 +93,8 @@ func (u *UI) logout(q *request, _ url.Values) {
 			return
 		}
 	}
-	clearToken(q.w)
 	q.w.Header().Set("Clear-Site-Data", `"storage"`)
-	q.redirect(loginPath, url.Values{"why": {"left"}})
+	q.loggedOut("left")
 }
 
 // confirmed takes the password and the code of the admin once more, and notes in the

@@ -114,11 +114,10 @@ func (u *UI) endLogin(q *request, form url.Values) {
 	switch {
 	case errors.Is(err, session.ErrUnpublished):
 		done = "not_notified"
-	case errors.Is(err, session.ErrNotFound): // it is over, which is what was asked for
+	case errors.Is(err, session.ErrNotFound):
+		done = "was_over"
 	case err != nil:
-		q.failed("login ended", err, func(status int, problems ...string) {
-			q.message(status, message{Title: q.t.Text("logins.title"), Lines: problems})
-		})
+		q.failed("login ended", err, q.plainly(q.t.Text("logins.title")))
 		return
 	}
 	query := back.Query()
@@ -145,7 +144,6 @@ func (u *UI) endAll(q *request, form url.Values) {
 	case !session.Done(err):
 		q.failed("logins ended", err, again)
 	default:
-		clearToken(q.w) // that of the admin has ended, too
-		q.redirect(loginPath, url.Values{"why": {"everybody"}})
+		q.loggedOut("everybody") // the login of the admin has ended, too
 	}
 }

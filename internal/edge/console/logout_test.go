@@ -1,12 +1,20 @@
 package console_test
 
 import (
+	"context"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/login"
+	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 // TestEveryPageHasALogout: every page that an admin reads has the form that logs
@@ -72,4 +80,43 @@ func TestScriptsKeepNothingInTheBrowser(t *testing.T) {
 			t.Errorf("%s has %s", file, m)
 		}
 	}
+}
+
+// leaving lets everybody go.
+type leaving struct{ login.Leaving }
+
+func (leaving) AskDeletion(context.Context, idworker.ID, audit.Event) ([]session.Session, error) {
+	return nil, nil
+}
+
+// An act that ends the login of its user was done: the login page says that, and not that
+// it is lost, as it does of a form that was sent after the end.
+func TestWhatEndedTheLoginIsNotSaidToBeLost(t *testing.T) {
+	const lost = "What you sent was not done."
+	for _, tt := range []struct {
+		path, said string
+		form       []string
+	}{
+		{"/console/account", "The passphrase is changed.", []string{"do", "password", "current_password", passphrase, "new_password", "another tram sings at noon"}},
+		{"/console/account", "your account will be deleted", []string{"do", "delete_me", "username", "ada"}},
+		{"/console/logins/end-all", "All users are logged out, including you.", []string{"phrase", "log everybody out"}},
+		{"/console/logout", "You have logged out.", nil},
+	} {
+		w := newWorld(t)
+		w.populate(2)
+		w.ui.Own.Grace, w.ui.Own.Leaving = time.Hour, leaving{}
+		c := w.enter()
+		page := w.sendForm(c, tt.path, tt.form...)
+		wantStatus(t, page, 303)
+		if gone := cookieOf(page, cookieName); gone == nil || gone.MaxAge >= 0 {
+			t.Errorf("%s: the cookie stays", tt.said)
+		}
+		login := w.get(page.Header().Get("Location"))
+		wantText(t, login, tt.said)
+		wantNoText(t, login, lost)
+	}
+	w := newWorld(t)
+	c := w.enter()
+	w.verifyErr = flakepass.ErrReplaced
+	wantText(t, w.get(w.sendForm(c, "/console/account", "do", "password").Header().Get("Location")), lost)
 }

@@ -14,6 +14,11 @@ import (
 // An again shows the page of a form once more, with what is wrong, in a sentence each.
 type again func(status int, problems ...string)
 
+// plainly is for a form whose page is not shown once more: a page says what is wrong.
+func (q *request) plainly(title string) again {
+	return func(status int, problems ...string) { q.message(status, message{Title: title, Lines: problems}) }
+}
+
 // withProof does what needs a login in which password and code were shown lately.
 // Where the form has the password, it is shown first. Where what is done fails
 // because none was shown, again shows the page of the form once more: its frame asks

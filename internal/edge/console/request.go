@@ -158,6 +158,11 @@ func (q *request) render(status int, page string, view any) {
 		http.Error(q.w, q.t.Text("message.broken"), http.StatusInternalServerError)
 		return
 	}
+	if q.asks != "" && page != "message" && !bytes.Contains(b.Bytes(), []byte(`name="confirm_password"`)) {
+		// The page does not have the form any more.
+		q.message(http.StatusConflict, q.t.message("form_gone"))
+		return
+	}
 	h := q.w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", q.t.Lang)

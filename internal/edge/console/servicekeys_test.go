@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 )
@@ -128,6 +129,10 @@ func TestWhatIsWrongWithAKeyIsSaid(t *testing.T) {
 	}
 	wantStatus(t, w.sendForm(c, "/console/keys/revoke", "id", "x"), 400)
 	wantStatus(t, w.sendForm(c, "/console/keys/revoke", "id", "41"), 404)
+	s.err = invalid.Of("reason", account.CodeTooLong, "must have at most 1000 characters")
+	page = w.sendForm(c, "/console/keys/revoke", "id", "41")
+	wantStatus(t, page, 422)
+	wantText(t, page, "Reason must have at most 1000 characters.")
 	s.err = errors.New("database away")
 	wantStatus(t, w.see(c, "/console/users/9"), 503)
 	wantStatus(t, w.sendForm(c, "/console/keys/revoke", "id", "41"), 503)

@@ -77,8 +77,14 @@ func TestEndingALogin(t *testing.T) {
 		t.Fatalf("%d to %s, %v", page.Code, page.Header().Get("Location"), crowd.calls)
 	}
 	wantText(t, w.see(c, "/console/users/8?done=ended"), "The login has ended.", "Not logged in.")
-	// To end what is over is no mistake.
-	wantStatus(t, w.sendForm(c, "/console/logins/end", "id", "9001"), 303)
+	// To end what is over is no mistake, but nothing has ended.
+	for _, id := range []string{"9001", "1"} {
+		page = w.sendForm(c, "/console/logins/end", "id", id, "next", "/console/logins")
+		wantStatus(t, page, 303)
+		again := w.see(c, page.Header().Get("Location"))
+		wantText(t, again, "Nothing was changed: that login is over already")
+		wantNoText(t, again, "The login has ended.")
+	}
 	crowd.err = session.ErrUnpublished
 	if page := w.sendForm(c, "/console/logins/end", "id", "9000", "next", "https://evil.example/"); page.Header().Get("Location") != "/console/?done=not_notified" {
 		t.Errorf("leads to %s", page.Header().Get("Location"))

@@ -4,10 +4,7 @@ import (
 	"context"
 	"net/url"
 	"regexp"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -61,9 +58,9 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 		}
 	}
 	who := func(id *idworker.ID, name *string) func(string) bool {
-		return func(s string) bool {
-			*id, *name = operator.Party(s)
-			return s != "" && len(s) <= 1024 && utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl)
+		return func(s string) (ok bool) {
+			*id, *name, ok = operator.Party(s)
+			return ok
 		}
 	}
 	when := func(to *time.Time) func(string) bool {

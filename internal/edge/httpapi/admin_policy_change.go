@@ -88,7 +88,8 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []inva
 		}
 	}
 	if v := w.OverLimit.value; v != nil {
-		if next.Refuse = *v == wire.Refuse; *v != wire.Refuse && *v != wire.ReplaceOldest {
+		var ok bool
+		if next.Refuse, ok = policy.ParseOverLimit(string(*v)); !ok {
 			missing = append(missing, invalid.Field{Field: "over_limit", Code: "unknown_value", Message: "must be replace_oldest or refuse"})
 		}
 	}

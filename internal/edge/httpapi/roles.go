@@ -11,6 +11,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
@@ -38,13 +39,7 @@ func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 
 // forbidden records and logs a caller without the role (OWASP ASVS 5.0, 16.3.2).
 func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
-	n := audit.Incident{By: actor(c, who), Action: audit.AccessForbidden, Reason: c.Request.Method + " " + c.FullPath()}
-	args := []any{"user_id", who.UserID, "role", who.Role}
-	if who.Act != 0 { // the admin tries it, and not the user
-		n.Target, n.Admin = audit.AboutUser(n.By.ID, n.By.Name), true
-		n.By.ID, n.By.Name = idworker.ID(who.Act), ""
-		args = append(args, "act", who.Act)
-	}
+	n, args := operator.Forbidden(actor(c, who), who, c.Request.Method+" "+c.FullPath())
 	s.logIncident(c, "forbidden", n, args...)
 }
 

@@ -165,8 +165,9 @@ func TestABadNewPasswordForgivesNoGuessesAtTheCode(t *testing.T) {
 	}
 }
 
-// Where admins need a second factor, one without can add one, and nothing else.
-func TestAnAdminWithoutASecondFactorCanOnlyAddOne(t *testing.T) {
+// Where admins need a second factor, one without has the own account, to add one, and no
+// rights of an admin. TestEveryRouteIsForWhomTheTableSays has each route.
+func TestAnAdminWithoutASecondFactorHasTheOwnAccountOnly(t *testing.T) {
 	need := func(f *factors) func(*httpapi.Options) {
 		return func(o *httpapi.Options) { withFactors(f)(o); o.AdminsNeedFactor = true }
 	}

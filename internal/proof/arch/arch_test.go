@@ -46,7 +46,7 @@ var arrows = []arrow{
 	{"internal/domain/servicekey", "internal/domain/invalid internal/domain/session api/flakepass idworker", "a key is hashed as a token is, and believed by the same ages; it knows no store and no router"},
 	{"internal/domain/activity", "", "a count knows no store and no edge"},
 	{"internal/domain/fleet", "", "what an instance says of itself knows no store and no edge"},
-	{"internal/domain/audit", "api/wire idworker", "an event knows no store and no edge"},
+	{"internal/domain/audit", "api/wire idworker internal/domain/invalid", "an event knows no store and no edge"},
 	{"internal/domain/operator", "api/wire internal/domain/invalid api/flakepass idworker internal/domain/account internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/session internal/domain/servicekey", "what an operator can do, whichever door it comes through; it knows no store and no router"},
 	{"internal/domain/account/foreignhash", "", "a hash of another system is a text and a password; it knows no account"},
 	{"internal/domain/account", "internal/domain/account/foreignhash internal/domain/invalid idworker", "the domain knows no store, no session and no router"},

@@ -187,7 +187,7 @@ func settings(c *Config) []setting {
 			doc: "How long after that people can come back, by a login, from 1h to 8760h; 336h are 14 days. Then the account is deleted.",
 		}, {
 			key: "second_factor", def: SecondFactorOptional, value: choice(&c.SecondFactor, SecondFactorOptional, SecondFactorAdmins),
-			doc: "`optional`: each user may add a second factor (codes of an authenticator app). `admins`: an admin without one can only add one.",
+			doc: "`optional`: each user may add a second factor (codes of an authenticator app). `admins`: an admin without one has the own account, to add one, and no rights of an admin.",
 		}, {
 			key: "second_factor_key", secret: true, empty: true, value: as(&c.SecondFactorKeys, parseSecondFactorKeys, showKeys),
 			doc: "Encrypts the secrets of second factors in the database: 32 bytes in hexadecimal or base64, the same on all instances. `openssl rand -hex 32` makes one. " +

@@ -3,6 +3,8 @@ package run
 import (
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -33,6 +35,39 @@ func TestEveryWaitForAClientHasAnEnd(t *testing.T) {
 	} {
 		if c.got <= 0 || c.got > c.most {
 			t.Errorf("%s is %d, want at most %d", name, c.got, c.most)
+		}
+	}
+}
+
+// TestHeadersEndBelow24KiB, as the documents say: net/http reads a buffer of 4 KiB beyond its
+// limit, and another one of a request on a connection that was kept.
+func TestHeadersEndBelow24KiB(t *testing.T) {
+	t.Parallel()
+	for _, two := range []bool{false, true} {
+		s := httptest.NewUnstartedServer(nil)
+		s.Config = newServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), slog.New(slog.DiscardHandler))
+		s.EnableHTTP2 = two
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		for _, c := range []struct{ size, want int }{
+			{24 << 10, http.StatusRequestHeaderFieldsTooLarge}, {15 << 10, http.StatusOK}, {24 << 10, http.StatusRequestHeaderFieldsTooLarge},
+		} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("X", strings.Repeat("x", c.size))
+			got, err := s.Client().Do(r)
+			if err != nil {
+				if !two || c.want == http.StatusOK { // a client of HTTP/2 knows the limit, and sends nothing
+					t.Errorf("a header of %d bytes: %v", c.size, err)
+				}
+				continue
+			}
+			_ = got.Body.Close()
+			if got.StatusCode != c.want || (got.ProtoMajor == 2) != two {
+				t.Errorf("%s, a header of %d bytes: %d, want %d", got.Proto, c.size, got.StatusCode, c.want)
+			}
 		}
 	}
 }

@@ -146,8 +146,22 @@ var (
 	_ audit.Shredder = (*Audit)(nil)
 )
 
-// AppendAll writes events that report no change in this database, all or none.
+// named gives who acts for a user the name, which the token has not.
+func named(db *gorm.DB, by *audit.Actor) error {
+	if by.ID == 0 || by.Name != "" {
+		return nil
+	}
+	return db.Raw("SELECT username FROM users WHERE id = ?", int64(by.ID)).Scan(&by.Name).Error
+}
+
+// AppendAll writes events that report no change in this database, all or none. It names their
+// actors.
 func (a *Audit) AppendAll(ctx context.Context, events []audit.Event) error {
+	for i := range events {
+		if err := named(a.DB.gorm.WithContext(ctx), &events[i].By); err != nil {
+			return failed("audit", err)
+		}
+	}
 	return failed("audit", a.DB.transact(ctx, func(tx *gorm.DB) error { return insertEvents(tx, events) }))
 }
 

@@ -14,6 +14,23 @@ import (
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
+// TestAnActorIsWrittenByName, also one whom a token alone has named, by an ID: a filter by
+// the name finds what an admin tried for a user.
+func TestAnActorIsWrittenByName(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		record, root := &sqlstore.Audit{DB: w.DB}, w.admin(t, "root")
+		if err := record.AppendAll(t.Context(), []audit.Event{
+			{ID: w.ids.next(0), By: audit.Actor{ID: root, Via: audit.ViaAPI}, Action: audit.AccessForbidden},
+			{ID: w.ids.next(0), By: audit.Actor{Via: audit.ViaAPI}, Action: audit.LoginFailed},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := record.List(t.Context(), audit.Filter{ActorName: "root", Limit: 9}); err != nil || len(found) != 1 || found[0].By.ID != root {
+			t.Errorf("%+v, %v", found, err)
+		}
+	})
+}
+
 // TestManyEventsAreWrittenAllOrNone, in more statements than one.
 func TestManyEventsAreWrittenAllOrNone(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {

@@ -36,7 +36,7 @@ var errUnstated = errors.New("sqlstore: a change that does not state its actor a
 // committed: after an end is acknowledged nothing is changed by that login,
 // whatever an instance still remembers of it.
 //
-// It fails with the refusal of a login that has ended, [audit.ErrImpersonated],
+// It fails with a [*session.RefusedError] for a login that has ended, [audit.ErrImpersonated],
 // [audit.ErrRole] or [audit.ErrUnproven].
 func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, error) {
 	p := permit{tx, by, need}
@@ -49,10 +49,11 @@ func (db *DB) authorize(tx *gorm.DB, by audit.Actor, need audit.Need) (permit, e
 		return permit{}, errUnstated
 	}
 	row, err := db.actor(tx, by)
-	if err != nil {
-		return permit{}, err
+	if err == nil {
+		err = row.may(by.Session, need)
 	}
-	if err := row.may(by.Session, need); err != nil {
+	if err != nil {
+		err = session.Whose(&session.Session{ID: by.Session, UserID: by.ID, Username: by.Name, Role: row.Row.Role}, err)
 		return permit{}, fmt.Errorf("sqlstore: authorize: %w", err)
 	}
 	if row.Row.Slot != 0 {

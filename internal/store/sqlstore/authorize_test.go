@@ -131,8 +131,13 @@ func TestEndedLoginsMakeNothing(t *testing.T) {
 			if err := way.end(s); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.makes(t, acts(s), audit.NeedsAdmin); !errors.Is(err, way.want) {
+			err := w.makes(t, acts(s), audit.NeedsAdmin)
+			if !errors.Is(err, way.want) {
 				t.Errorf("%s: %v, want %v", name, err, way.want)
+			}
+			// The record says whose login it was, as where the token is checked.
+			if known, ok := errors.AsType[*session.RefusedError](err); !errors.Is(way.want, audit.ErrRole) && (!ok || known.ID != s.ID || known.UserID != s.UserID || known.Username != s.Username || known.Forged) {
+				t.Errorf("%s: %+v is not about %v", name, err, s.ID)
 			}
 		}
 	})

@@ -125,10 +125,8 @@ func (s *Sessions) endNow(ctx context.Context, row tokenRow, now session.Session
 	if err != nil {
 		return err
 	}
-	if now.Act != 0 && event.By.ID == now.Act && event.By.Name == "" { // who acts has shown the token, which has no name
-		if err := db.Raw("SELECT username FROM users WHERE id = ?", int64(now.Act)).Scan(&event.By.Name).Error; err != nil {
-			return err
-		}
+	if err := named(db, &event.By); err != nil {
+		return err
 	}
 	return db.Transaction(func(tx *gorm.DB) error {
 		return s.DB.recorded(tx, func(tx *gorm.DB) error {
