@@ -204,7 +204,10 @@ func keyOf(t Token) key {
 // allocation; whatever else many ask about at the same time goes to the server
 // in one call. Verify waits for that call as long as ctx lets it.
 func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
-	if t.IsZero() {
+	switch {
+	case r.closed.Load():
+		return Identity{}, errRemoteClosed // what is remembered hears of no logout any more
+	case t.IsZero():
 		return Identity{}, ErrMissing
 	}
 	now, mono := r.clock.now()
