@@ -14,16 +14,16 @@
 //
 // # Errors
 //
-// What the server answers with a status of 400 or more is a [*Problem]. Its code
+// What flakepass answers with a status of 400 or more is a [*Problem]. Its code
 // is an error as well, so that errors.Is distinguishes problems:
 //
 //	if errors.Is(err, client.UsernameTaken) { ... }
 //
-// What is no answer of flakepass, such as the page of a proxy, is [ErrAnswer].
+// What is no answer of flakepass, such as the page of a proxy, is [ErrAnswer], whatever its status.
 // Everything else is an error of the way there, and wraps that of net/http. No
 // error holds a token or a password.
 //
-// A 401 says that the token is dead. A 503 and an error of the way do not: keep
+// A Problem with the status 401 says that the token is dead. Everything else does not: keep
 // the token and ask again.
 //
 // # Trying again

@@ -43,6 +43,7 @@ var parsers = map[string]string{
 	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
 
 	"api/client.readProblem":         "api/client.FuzzProblem",
+	"api/client.readRetryAfter":      "api/client.FuzzRetryAfter",
 	"api/client.decode":              "api/client.FuzzAnswers",
 	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
 	"api/client.read":                "- it makes a request",
