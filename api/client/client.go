@@ -51,6 +51,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/internal/baseurl"
 )
 
 // A Client calls one flakepass server. It may be used by many goroutines, and
@@ -91,12 +92,10 @@ type Options struct {
 // New returns a client. It connects to nothing yet; the error says what is wrong
 // with o.
 func New(o Options) (*Client, error) {
-	u, err := url.Parse(o.URL)
+	u, err := baseurl.Parse("client: Options.URL", o.URL)
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return nil, errors.New("client: Options.URL must be that of a flakepass server, such as https://auth.example.org")
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("client: Options.URL must have no user, query or fragment")
+	case err != nil:
+		return nil, err
 	case o.Token != nil && o.Key != nil:
 		return nil, errors.New("client: Options.Token and Options.Key must not both be set")
 	case o.Retries < 0:

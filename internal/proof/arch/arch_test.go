@@ -18,11 +18,12 @@ func TestMain(m *testing.M) {
 type arrow struct{ from, to, why string }
 
 var arrows = []arrow{
-	{"api/flakepass", "api/internal/pause api/problem api/wire", "other services import it, so it brings nothing but the standard library"},
+	{"api/flakepass", "api/internal/baseurl api/internal/pause api/problem api/wire", "other services import it, so it brings nothing but the standard library"},
 	{"api", "", "the contract is data"},
+	{"api/internal/baseurl", "", "it takes a text apart"},
 	{"api/internal/pause", "", "it waits"},
 	{"api/wire", "", "the documents of the contract are values"},
-	{"api/client", "api/flakepass api/internal/pause api/wire", "others import it to call a server, so it brings nothing but the standard library"},
+	{"api/client", "api/flakepass api/internal/baseurl api/internal/pause api/wire", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", "internal/edge/cli", "it calls the command line"},
 	{"internal/edge/cli", "api/wire internal/edge/render internal/domain/invalid api/client api/flakepass idworker internal/domain/account internal/domain/operator internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/duration internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/sqlstore internal/store/redisstore migrations internal/domain/servicekey", "a command opens what the server opens, and calls the same verbs"},

@@ -42,6 +42,8 @@ var parsers = map[string]string{
 	"api/flakepass.readAnswer":      "api/flakepass.FuzzRemoteAnswer",
 	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
 
+	"api/internal/baseurl.Parse": "- a developer sets it, and net/url takes it apart",
+
 	"api/client.readProblem":         "api/client.FuzzProblem",
 	"api/client.readRetryAfter":      "api/client.FuzzRetryAfter",
 	"api/client.decode":              "api/client.FuzzAnswers",
