@@ -33,11 +33,12 @@ var arrows = []arrow{
 	{"cmd/example-sms", "api/client api/flakepass api/wire", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
-	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
-	{"idworker/fileworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
-	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
-	{"idworker/zkworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
+	{"idworker/redisworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/fileworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/sqlworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/zkworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
 	{"idworker/internal/durable", "", "it keeps bytes"},
+	{"idworker/internal/numbers", "", "it is a number"},
 
 	{"internal/domain/invalid", "", "what is wrong with an input is a value"},
 	{"internal/domain/limit", "api/wire", "how much strangers may try is a value"},
