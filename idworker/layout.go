@@ -95,8 +95,8 @@ func (l Layout) Decompose(id ID) Parts {
 	}
 }
 
-// Compose puts an ID together. It is [ErrLayout] if a part does not fit. Time
-// is rounded down to a Unit.
+// Compose puts an ID together. It is [ErrLayout] if a part does not fit, or if all are 0: an
+// ID is greater. Time is rounded down to a Unit.
 func (l Layout) Compose(p Parts) (ID, error) {
 	fits := func(v int64, bits uint8) bool { return v >= 0 && v < 1<<bits }
 	switch {
@@ -109,8 +109,12 @@ func (l Layout) Compose(p Parts) (ID, error) {
 	case !fits(p.Sequence, l.SequenceBits):
 		return 0, fmt.Errorf("%w: sequence %d", ErrLayout, p.Sequence)
 	}
-	return ID(l.tick(p.Time)<<l.timeShift() |
-		(p.Datacenter<<l.WorkerBits|p.Worker)<<l.numberShift() | p.Sequence<<l.sequenceShift()), nil
+	id := ID(l.tick(p.Time)<<l.timeShift() |
+		(p.Datacenter<<l.WorkerBits|p.Worker)<<l.numberShift() | p.Sequence<<l.sequenceShift())
+	if id == 0 {
+		return 0, fmt.Errorf("%w: every part is 0, and an ID is greater", ErrLayout)
+	}
+	return id, nil
 }
 
 func (l Layout) unit() int64      { return int64(l.Unit / time.Millisecond) }

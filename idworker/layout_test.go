@@ -41,10 +41,10 @@ func FuzzLayoutTakesApartAndPutsTogether(f *testing.F) {
 			TimeBits: timeBits % 64, DatacenterBits: dc % 64, WorkerBits: worker % 64, WorkerLast: last,
 		}
 		l.SequenceBits = 63 - l.TimeBits - l.DatacenterBits - l.WorkerBits
-		if l.Validate() != nil {
+		id := idworker.ID(n & math.MaxInt64)
+		if l.Validate() != nil || id == 0 {
 			return
 		}
-		id := idworker.ID(n & math.MaxInt64)
 		p := l.Decompose(id)
 		if back, err := l.Compose(p); err != nil || back != id {
 			t.Fatalf("%+v: %d is %+v, which is %d, %v", l, id, p, back, err)
@@ -106,6 +106,7 @@ func TestComposeRefusesWhatDoesNotFit(t *testing.T) {
 		"datacenter": func(p *idworker.Parts) { p.Datacenter = 32 },
 		"worker":     func(p *idworker.Parts) { p.Worker = -1 },
 		"sequence":   func(p *idworker.Parts) { p.Sequence = 4096 },
+		"nothing":    func(p *idworker.Parts) { *p = idworker.Parts{Time: l.Epoch} },
 	} {
 		p := good
 		spoil(&p)

@@ -49,7 +49,7 @@ func (s Source) Between(least, most int64) int64 {
 func (s Source) Bits(least, most uint8) uint8 { return uint8(s.Between(int64(least), int64(most))) }
 
 // ID is any.
-func (s Source) ID() ID { return ID(s.Between(0, math.MaxInt64)) }
+func (s Source) ID() ID { return ID(s.Between(1, math.MaxInt64)) }
 
 // Layout is one whose bits add up to 63 and that ends at an instant that can be
 // represented.

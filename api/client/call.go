@@ -11,7 +11,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
@@ -24,7 +23,8 @@ import (
 const maxAnswer = 4 << 20
 
 // ErrAnswer means that the answer did not come from flakepass, or not from one
-// that keeps the contract: look at the URL, and at what stands in between.
+// that keeps the contract: look at the URL, and at what stands in between. It says nothing
+// of the token, also if the status is 401.
 var ErrAnswer = errors.New("not an answer of flakepass; is the URL right?")
 
 // errNoToken is of a call that needs a token, by a client that has none.
@@ -42,7 +42,10 @@ type call struct {
 	none         bool   // a success without a body is in order
 }
 
-const typeJSON = "application/json"
+const (
+	typeJSON    = "application/json"
+	typeProblem = "application/problem+json"
+)
 
 // send is the call whose body is v in JSON, unless v is nil.
 func send(method, path string, v any) (*call, error) {
@@ -67,9 +70,11 @@ func read(path string, query url.Values) *call {
 func (c *Client) do(ctx context.Context, r *call) ([]byte, int, error) {
 	for try := 0; ; try++ {
 		body, status, err := c.once(ctx, r)
-		var p *Problem
-		isProblem := errors.As(err, &p)
-		if err == nil || !isProblem || !r.again || try >= c.retries || !p.later() || !pause.For(ctx, p.wait()) {
+		var p interface { // a *Problem, or a *page
+			later() bool
+			wait() time.Duration
+		}
+		if !errors.As(err, &p) || !r.again || try >= c.retries || !p.later() || !pause.For(ctx, p.wait()) {
 			return body, status, err
 		}
 	}
@@ -88,7 +93,7 @@ func (c *Client) once(ctx context.Context, r *call) ([]byte, int, error) {
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest: // also if the rest was lost: the status is known
-		return nil, resp.StatusCode, problemOf(resp, body)
+		return nil, resp.StatusCode, refused(resp, body)
 	case err != nil:
 		return nil, 0, fmt.Errorf("client: read the answer: %w", err)
 	case resp.StatusCode >= http.StatusMultipleChoices:
@@ -97,7 +102,7 @@ func (c *Client) once(ctx context.Context, r *call) ([]byte, int, error) {
 		return nil, 0, fmt.Errorf("client: an answer of more than %d bytes: %w", maxAnswer, ErrAnswer)
 	case len(body) == 0 && r.none:
 		return nil, resp.StatusCode, nil
-	case !isJSON(resp.Header):
+	case mediaType(resp.Header) != typeJSON:
 		return nil, 0, fmt.Errorf("client: status %d without JSON: %w", resp.StatusCode, ErrAnswer)
 	}
 	return body, resp.StatusCode, nil
@@ -153,9 +158,13 @@ func redirected(resp *http.Response) error {
 	return fmt.Errorf("client: status %d, a redirect to %s, which was not followed, for the token would go along: %w", resp.StatusCode, to, ErrAnswer)
 }
 
-func isJSON(h http.Header) bool {
+// mediaType is that of an answer, without parameters, or empty.
+func mediaType(h http.Header) string {
 	kind, _, err := mime.ParseMediaType(h.Get("Content-Type"))
-	return err == nil && (kind == typeJSON || strings.HasSuffix(kind, "+json"))
+	if err != nil {
+		return ""
+	}
+	return kind
 }
 
 // An answer is the body of a success. Complete is as in package wire.

@@ -14,16 +14,16 @@
 //
 // # Errors
 //
-// What the server answers with a status of 400 or more is a [*Problem]. Its code
+// What flakepass answers with a status of 400 or more is a [*Problem]. Its code
 // is an error as well, so that errors.Is distinguishes problems:
 //
 //	if errors.Is(err, client.UsernameTaken) { ... }
 //
-// What is no answer of flakepass, such as the page of a proxy, is [ErrAnswer].
+// What is no answer of flakepass, such as the page of a proxy, is [ErrAnswer], whatever its status.
 // Everything else is an error of the way there, and wraps that of net/http. No
 // error holds a token or a password.
 //
-// A 401 says that the token is dead. A 503 and an error of the way do not: keep
+// A Problem with the status 401 says that the token is dead. Everything else does not: keep
 // the token and ask again.
 //
 // # Trying again
@@ -51,6 +51,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/internal/baseurl"
 )
 
 // A Client calls one flakepass server. It may be used by many goroutines, and
@@ -91,12 +92,10 @@ type Options struct {
 // New returns a client. It connects to nothing yet; the error says what is wrong
 // with o.
 func New(o Options) (*Client, error) {
-	u, err := url.Parse(o.URL)
+	u, err := baseurl.Parse("client: Options.URL", o.URL)
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "":
-		return nil, errors.New("client: Options.URL must be that of a flakepass server, such as https://auth.example.org")
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return nil, errors.New("client: Options.URL must have no user, query or fragment")
+	case err != nil:
+		return nil, err
 	case o.Token != nil && o.Key != nil:
 		return nil, errors.New("client: Options.Token and Options.Key must not both be set")
 	case o.Retries < 0:

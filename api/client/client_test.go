@@ -247,6 +247,7 @@ func TestRefusalOfTheOwnTokenIsNoAnswer(t *testing.T) {
 type answering struct {
 	status int
 	after  string // Retry-After, if any
+	page   bool   // and no problem document
 	asked  []time.Time
 }
 
@@ -256,7 +257,7 @@ func (a *answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}
-	h := http.Header{"Content-Type": {"application/problem+json"}}
+	h := http.Header{"Content-Type": {map[bool]string{true: "text/html", false: "application/problem+json"}[a.page]}}
 	if a.after != "" {
 		h.Set("Retry-After", a.after)
 	}
@@ -296,7 +297,8 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 		"reading, 429":           {2, time.Hour, me, answering{status: 429, after: "3"}, 3},
 		"a question in a form":   {2, time.Hour, introspect, answering{status: 503, after: "3"}, 3},
 		"no time to wait":        {2, time.Hour, me, answering{status: 503, after: ""}, 3},
-		"a date is no word":      {2, time.Hour, me, answering{status: 503, after: "Fri, 31 Dec 2999 23:59:59 GMT"}, 3},
+		"a date that is far":     {2, time.Hour, me, answering{status: 503, after: "Fri, 31 Dec 2999 23:59:59 GMT"}, 1},
+		"a number too large":     {2, time.Hour, me, answering{status: 503, after: "99999999999999999999"}, 1},
 		"later than is bearable": {2, time.Hour, me, answering{status: 503, after: "31"}, 1},
 		"past the context":       {2, 2 * time.Second, me, answering{status: 503, after: "3"}, 1},
 		"500":                    {2, time.Hour, me, answering{status: 500, after: "1"}, 1},
@@ -326,6 +328,23 @@ func TestTriesAgainWhereItMay(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// TestBusyProxyIsAskedAgain: its page is no problem, but says when to ask.
+func TestBusyProxyIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	for _, after := range []string{"3", "Sat, 01 Jan 2000 00:00:03 GMT"} { // a bubble begins with that year
+		synctest.Test(t, func(t *testing.T) {
+			a := &answering{status: 503, after: after, page: true}
+			c, err := client.New(client.Options{URL: "https://a", HTTP: &http.Client{Transport: a}, Retries: 2})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = c.As(flakepass.NewToken(7)).Me(t.Context()); !errors.Is(err, client.ErrAnswer) || len(a.asked) != 3 || a.asked[1].Sub(a.asked[0]) < 3*time.Second {
+				t.Errorf("%s: %d calls at %v, %v", after, len(a.asked), a.asked, err)
+			}
 		})
 	}
 }

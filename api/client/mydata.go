@@ -33,10 +33,10 @@ func (c *Client) ExportMe(ctx context.Context, w io.Writer) error {
 	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		body, _ := io.ReadAll(io.LimitReader(resp.Body, maxAnswer)) // the status is known
-		return problemOf(resp, body)
+		return refused(resp, body)
 	case resp.StatusCode >= http.StatusMultipleChoices:
 		return redirected(resp)
-	case !isJSON(resp.Header):
+	case mediaType(resp.Header) != typeJSON:
 		return fmt.Errorf("client: status %d without JSON: %w", resp.StatusCode, ErrAnswer)
 	}
 	if _, err := io.Copy(w, resp.Body); err != nil {

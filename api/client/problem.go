@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,13 +13,13 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 )
 
-// A Problem is an answer with a status of 400 or more: a problem document (RFC
-// 9457), or what is left of one if something in between answered instead. It
+// A Problem is a problem document of flakepass (RFC 9457): every answer of its own with a
+// status of 400 or more. What something in between answered is none, but [ErrAnswer]. It
 // unwraps to its [Code]. All texts are of the server; they have no characters
 // that a terminal obeys.
 type Problem struct {
 	Status     int               // of HTTP
-	Code       Code              // stable; empty if the answer was no problem document
+	Code       Code              // stable, and never empty
 	Title      string            // one line, for people
 	Detail     string            // what to do; may be empty
 	Errors     []wire.FieldError // of [ValidationFailed]: every broken rule
@@ -27,20 +28,14 @@ type Problem struct {
 	Sessions   []wire.MySession  // of [SessionLimit]: the logins of the user, the newest first
 	Ticket     Ticket            // of [SessionLimit]: for [Credentials], in place of the proofs
 	Scope      string            // of [ScopeMissing]: what the service key needs
-	RetryAfter time.Duration     // when to ask again; 0 if the server does not say
+	RetryAfter time.Duration     // when to ask again, at most a year; 0 if the server does not say
 	RequestID  string            // under which the server logs the request; may be empty
 }
 
 // Error is the problem in one line, without the request ID.
 func (p *Problem) Error() string {
 	var b strings.Builder
-	b.WriteString("client: ")
-	switch {
-	case p.Title != "":
-		b.WriteString(p.Title)
-	default:
-		fmt.Fprintf(&b, "status %d, and no problem document; is the URL that of flakepass?", p.Status)
-	}
+	b.WriteString("client: " + p.Title)
 	if p.Detail != "" {
 		b.WriteString("; " + p.Detail)
 	}
@@ -50,19 +45,12 @@ func (p *Problem) Error() string {
 	if len(p.Reasons) > 0 {
 		b.WriteString(": " + strings.Join(p.Reasons, "; "))
 	}
-	if p.Code != "" {
-		fmt.Fprintf(&b, " (%d %s)", p.Status, string(p.Code))
-	}
+	fmt.Fprintf(&b, " (%d %s)", p.Status, string(p.Code))
 	return b.String()
 }
 
-// Unwrap is the code, or nil if there is none.
-func (p *Problem) Unwrap() error {
-	if p.Code == "" {
-		return nil
-	}
-	return p.Code
-}
+// Unwrap is the code.
+func (p *Problem) Unwrap() error { return p.Code }
 
 // maxText bounds each text of a problem, in bytes, and maxList each list: an
 // error is read by people, and the answer may come from any server.
@@ -71,26 +59,60 @@ const (
 	maxList = 100
 )
 
-// problemOf reads an answer with a status of 400 or more, whatever it is.
-func problemOf(resp *http.Response, body []byte) *Problem {
-	p := readProblem(body, isJSON(resp.Header))
+// A page is an answer with a status of 400 or more that is no problem document: of something
+// in between, which may be over soon as well.
+type page struct{ Problem }
+
+// Error is the status, and that it is not flakepass's.
+func (p *page) Error() string {
+	return fmt.Sprintf("client: status %d without a problem document: %v", p.Status, ErrAnswer)
+}
+
+// Unwrap is ErrAnswer.
+func (p *page) Unwrap() error { return ErrAnswer }
+
+// refused reads an answer with a status of 400 or more, whatever it is.
+func refused(resp *http.Response, body []byte) error {
+	p := readProblem(body, mediaType(resp.Header))
 	p.Status = resp.StatusCode
 	if p.RequestID == "" {
 		p.RequestID = clean(resp.Header.Get("X-Request-Id"))
 	}
-	// The header is what a server has to send (RFC 9110, section 10.2.3); a
-	// proxy may have written it. Dates are not used: clocks differ.
-	if n, err := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); err == nil {
-		p.RetryAfter = time.Duration(n) * time.Second
+	p.RetryAfter = readRetryAfter(resp.Header, time.Now())
+	if p.Code == "" {
+		return &page{*p}
 	}
 	return p
 }
 
+// maxAfter is the longest time to wait that is read.
+const maxAfter = 365 * 24 * time.Hour
+
+// readRetryAfter is how long to wait before the next call. The header is what a server has
+// to send (RFC 9110, section 10.2.3), in seconds or as a date; a proxy may have written it.
+// A date counts from when the answer was sent by the clock of who sent it, if it says so.
+func readRetryAfter(h http.Header, now time.Time) time.Duration {
+	text := h.Get("Retry-After")
+	seconds, err := strconv.ParseUint(text, 10, 64)
+	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest number
+		return time.Duration(min(seconds, uint64(maxAfter/time.Second))) * time.Second //nolint:gosec // a year at most
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0
+	}
+	if sent, err := http.ParseTime(h.Get("Date")); err == nil {
+		now = sent
+	}
+	return min(max(at.Sub(now), 0), maxAfter)
+}
+
 // readProblem reads a problem document, or returns an empty problem. Nothing but
-// the code is needed for one.
-func readProblem(body []byte, isJSON bool) *Problem {
+// the code is needed for one. What OAuth clients ask is answered in their media type, with
+// the code of theirs.
+func readProblem(body []byte, kind string) *Problem {
 	var w wire.Problem
-	if !isJSON || json.Unmarshal(body, &w) != nil || !Code(w.Code).wellFormed() {
+	if json.Unmarshal(body, &w) != nil || !Code(w.Code).wellFormed() || kind != typeProblem && (kind != typeJSON || w.OAuthError == "") {
 		return &Problem{}
 	}
 	p := &Problem{Code: Code(w.Code), Title: clean(w.Title), Detail: clean(w.Detail), RequestID: clean(w.RequestID)}

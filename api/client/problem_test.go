@@ -3,12 +3,15 @@ package client
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
+	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/api/wire"
 )
 
@@ -17,9 +20,10 @@ func TestProblemIsReadWhole(t *testing.T) {
 	resp := &http.Response{StatusCode: http.StatusConflict, Header: http.Header{
 		"Content-Type": {"application/problem+json"}, "Retry-After": {"7"}, "X-Request-Id": {"not-this-one"},
 	}}
-	p := problemOf(resp, []byte(`{"type":"x","title":"many logins would end","status":200,"code":"confirmation_required","detail":"say confirm",`+
+	var p *Problem
+	errors.As(refused(resp, []byte(`{"type":"x","title":"many logins would end","status":200,"code":"confirmation_required","detail":"say confirm",`+
 		`"request_id":"7QK3XW5M","errors":[{"field":"a","code":"b","message":"must be c"},{"field":"d","code":"e","message":"must be f"}],"reasons":["g"],`+
-		`"effect":{"live":{"count":9,"error":1},"ends_now":{"count":8,"error":0},"ends_within_hour":{"count":1,"error":0}},"later":1}`))
+		`"effect":{"live":{"count":9,"error":1},"ends_now":{"count":8,"error":0},"ends_within_hour":{"count":1,"error":0}},"later":1}`)), &p)
 	if p.Status != 409 || !errors.Is(p, ConfirmationRequired) || errors.Is(p, NotFound) || p.RetryAfter != 7*time.Second || p.RequestID != "7QK3XW5M" ||
 		p.Effect == nil || p.Effect.EndsNow.Count != 8 || len(p.Errors) != 2 {
 		t.Errorf("got %+v", p)
@@ -34,28 +38,91 @@ func TestProblemIsReadWhole(t *testing.T) {
 func TestRefusalOfALoginHasWhatToGoOnWith(t *testing.T) {
 	t.Parallel()
 	p := readProblem([]byte(`{"code":"session_limit","ticket":"the-ticket","sessions":[{"id":"7","device":{"class":"phone","name":"a\u001b[2J"},`+
-		`"issued_at":"2026-11-21T09:12:33Z","last_seen_at":"2026-11-21T09:12:33Z","expires_at":"2026-11-21T09:12:33Z","idle_expires_at":"2026-11-21T09:12:33Z","current":false},{"id":"8"}]}`), true)
+		`"issued_at":"2026-11-21T09:12:33Z","last_seen_at":"2026-11-21T09:12:33Z","expires_at":"2026-11-21T09:12:33Z","idle_expires_at":"2026-11-21T09:12:33Z","current":false},{"id":"8"}]}`), typeProblem)
 	if len(p.Sessions) != 1 || p.Sessions[0].ID != 7 || strings.Contains(p.Sessions[0].Device.Name, "\x1b") || p.Ticket.Reveal() != "the-ticket" ||
 		strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, p), "the-ticket") {
 		t.Errorf("got %+v", *p)
 	}
 }
 
-func TestAnswerOfAProxyIsAProblemWithoutCode(t *testing.T) {
+// TestAnswerOfAProxyIsNoProblem, whatever its status: an app that goes by the status of a
+// Problem would throw a living token away.
+func TestAnswerOfAProxyIsNoProblem(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ kind, body string }{
-		{"text/html", "<html>bad gateway</html>"},
-		{"", ""},
-		{"application/json", `{"message":"no healthy upstream"}`},
-		{"application/json", `{"code":500,"message":"x"}`},
-		{"application/json", `{"code":"Not A Code\n"}`},
-		{"text/html", `{"code":"unavailable"}`},
-	} {
-		p := problemOf(&http.Response{StatusCode: http.StatusBadGateway, Header: http.Header{"Content-Type": {c.kind}, "X-Request-Id": {"of-the-proxy"}}}, []byte(c.body))
-		if p.Status != 502 || p.Code != "" || p.Unwrap() != nil || p.RequestID != "of-the-proxy" || !strings.Contains(p.Error(), "is the URL that of flakepass?") {
-			t.Errorf("%s: %v", c.body, p)
+	for _, status := range []int{400, 401, 403, 404, 413, 429, 500, 502, 503} {
+		for _, a := range []struct{ kind, body string }{
+			{"text/html", "<html>bad gateway</html>"},
+			{"", ""},
+			{"application/problem+json", ""},
+			{"application/problem+json", `{"type":"about:blank","title":"Unauthorized","status":401}`},
+			{"application/problem+json", `{"code":"Not A Code\n"}`},
+			{"application/problem+json", `{"code":"token_expired","title":"cut o`},
+			{"application/json", `{"message":"no healthy upstream"}`},
+			{"application/json", `{"code":401,"message":"x"}`},
+			{"application/json", `{"code":"unauthorized"}`},
+			{"text/html", `{"code":"unavailable"}`},
+		} {
+			c, err := New(Options{URL: "https://a", HTTP: &http.Client{Transport: answers(func(r *http.Request) *http.Response {
+				return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.kind}}, Request: r, Body: io.NopCloser(strings.NewReader(a.body))}
+			})}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c = c.As(flakepass.NewToken(7))
+			_, err = c.Me(t.Context())
+			for _, err := range []error{err, c.ExportMe(t.Context(), io.Discard)} {
+				var p *Problem
+				if !errors.Is(err, ErrAnswer) || errors.As(err, &p) || !strings.Contains(err.Error(), strconv.Itoa(status)) {
+					t.Errorf("%d %s %s: %v", status, a.kind, a.body, err)
+				}
+			}
 		}
 	}
+}
+
+type answers func(*http.Request) *http.Response
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r), nil }
+
+// TestProblemOfAnOAuthCallIsOne, though it is not in the media type of problems.
+func TestProblemOfAnOAuthCallIsOne(t *testing.T) {
+	t.Parallel()
+	if p := readProblem([]byte(`{"code":"token_expired","error":"invalid_client","error_description":"x"}`), typeJSON); !errors.Is(p, TokenExpired) {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 9, 12, 33, 0, time.UTC)
+	for _, c := range []struct {
+		after, date string
+		want        time.Duration
+	}{
+		{"", "", 0}, {"0", "", 0}, {"7", "", 7 * time.Second}, {"-7", "", 0}, {"7s", "", 0}, {"soon", "", 0},
+		{"99999999999", "", maxAfter}, {"99999999999999999999", "", maxAfter},
+		{"Sat, 21 Nov 2026 09:12:40 GMT", "", 7 * time.Second},
+		{"Sat, 21 Nov 2026 09:12:40 GMT", "Sat, 21 Nov 2026 09:12:00 GMT", 40 * time.Second},
+		{"Sat, 21 Nov 2026 09:12:40 GMT", "today", 7 * time.Second},
+		{"Saturday, 21-Nov-26 09:12:40 GMT", "", 7 * time.Second},
+		{"Sat, 21 Nov 2026 09:12:30 GMT", "", 0}, {"Fri, 31 Dec 9999 23:59:59 GMT", "", maxAfter},
+	} {
+		if got := readRetryAfter(http.Header{"Retry-After": {c.after}, "Date": {c.date}}, now); got != c.want {
+			t.Errorf("%q sent at %q: %v, want %v", c.after, c.date, got, c.want)
+		}
+	}
+}
+
+// FuzzRetryAfter: whatever the header is, the time to wait is from 0 to a year.
+func FuzzRetryAfter(f *testing.F) {
+	f.Add("7", "")
+	f.Add("99999999999999999999", "Sat, 21 Nov 2026 09:12:33 GMT")
+	f.Add("Fri, 31 Dec 9999 23:59:59 GMT", "Mon, 01 Jan 0001 00:00:00 GMT")
+	f.Fuzz(func(t *testing.T, after, date string) {
+		if got := readRetryAfter(http.Header{"Retry-After": {after}, "Date": {date}}, time.UnixMilli(0)); got < 0 || got > maxAfter {
+			t.Errorf("%q sent at %q: %v", after, date, got)
+		}
+	})
 }
 
 // FuzzProblem: whatever the answer is, the error can be shown on a terminal, is bounded,
@@ -65,7 +132,7 @@ func FuzzProblem(f *testing.F) {
 	f.Add([]byte(`{"code":"confirmation_required","effect":{"live":{"count":-1}}}`))
 	f.Add([]byte("{\"code\":\"a\",\"title\":\"\\u001b[2J\",\"detail\":\"\xff\"}"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		p := readProblem(body, true)
+		p := readProblem(body, typeProblem)
 		p.Status = 400
 		text := p.Error()
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 }) {

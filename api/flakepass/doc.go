@@ -76,7 +76,8 @@
 // [Guard.HideTimes] is set. Everything else is a problem document (RFC 9457,
 // application/problem+json) with a stable code, and Cache-Control: no-store:
 //
-//	400  credentials_ambiguous  two different tokens, or one header twice
+//	400  credentials_ambiguous  one header twice, two different tokens, or another scheme
+//	                            in Authorization beside Guard.Header; empty ones count
 //	401  token_missing          no token; WWW-Authenticate has no error then
 //	401  token_malformed        never was a token; no server was asked
 //	401  token_invalid          there is none, or its secret is wrong

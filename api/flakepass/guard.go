@@ -20,7 +20,7 @@ type Guard struct {
 	Forwarded *Forwarded
 
 	// Header names one more header that may hold the bare token, for apps that
-	// cannot send Authorization. Empty means none.
+	// cannot send Authorization. Empty means none, and so does Authorization.
 	Header string
 
 	// Undecided, if set, receives the errors that became a 503, each with the request
@@ -128,12 +128,13 @@ func (g *Guard) ask(r *http.Request) (who Identity, anonymous bool, err error) {
 }
 
 // ErrAmbiguous is returned by [Credential] for a request that offers two
-// different tokens, or one header twice. It becomes a 400.
+// different tokens, one header twice, or another scheme in Authorization beside the
+// header named extra; an empty header counts. It becomes a 400.
 var ErrAmbiguous = errors.New("more than one credential in the request")
 
 // Credential finds the token of a request: in Authorization, with the scheme
 // Bearer in any case (RFC 6750 section 2.1, RFC 9110 section 11.1), or in the
-// header named extra, if that is not empty. It returns [ErrMissing],
+// header named extra, if that is neither empty nor Authorization. It returns [ErrMissing],
 // [ErrMalformed], [ErrKeyNotAccepted] or [ErrAmbiguous]. Nothing of the request is
 // repeated in an error.
 func Credential(h http.Header, extra string) (Token, error) {
@@ -148,8 +149,8 @@ func Credential(h http.Header, extra string) (Token, error) {
 func credential(h http.Header, extra string) (string, error) {
 	auth := h["Authorization"]
 	var also []string
-	if extra != "" {
-		also = h[http.CanonicalHeaderKey(extra)]
+	if name := http.CanonicalHeaderKey(extra); name != "" && name != "Authorization" { // its value is no bare token
+		also = h[name]
 	}
 	switch {
 	case len(auth) > 1 || len(also) > 1:

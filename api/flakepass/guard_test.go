@@ -169,6 +169,8 @@ func TestGuardReadsTheCredential(t *testing.T) {
 		{"both, other scheme", both(one("Basic TUFSS0VSOk1BUktFUg=="), one(good)), extra, 400, "credentials_ambiguous", ambiguous},
 		{"extra twice", both(nil, []string{good, other}), extra, 400, "credentials_ambiguous", ambiguous},
 		{"extra twice, equal", both(nil, []string{good, good}), extra, 400, "credentials_ambiguous", ambiguous},
+		{"extra is Authorization", auth("Bearer " + good), "authorization", 204, "", ""},
+		{"extra is Authorization, with only the token", auth(good), "Authorization", 401, "token_missing", bare},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			guard := &flakepass.Guard{Verifier: never(t), Header: c.extra}

@@ -7,11 +7,12 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
+
+	"github.com/flakepass/flakepass/api/internal/baseurl"
 )
 
 // A Remote is a [Verifier] for services that have neither flakepass' database
@@ -133,12 +134,10 @@ var _ Verifier = (*Remote)(nil)
 // NewRemote returns a Remote. It connects to nothing yet; the error says what is
 // wrong with o.
 func NewRemote(o RemoteOptions) (*Remote, error) {
-	u, err := url.Parse(o.URL)
+	u, err := baseurl.Parse("flakepass: RemoteOptions.URL", o.URL)
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "":
-		return nil, errors.New("flakepass: RemoteOptions.URL must be that of a flakepass server, such as https://auth.internal")
-	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("flakepass: RemoteOptions.URL must have no user, query or fragment")
+	case err != nil:
+		return nil, err
 	case (o.Credential == nil) == (o.Key == nil):
 		return nil, errors.New("flakepass: either RemoteOptions.Key or RemoteOptions.Credential must say with what this service asks")
 	case o.Entries < 0 || o.Timeout < 0:
@@ -204,7 +203,10 @@ func keyOf(t Token) key {
 // allocation; whatever else many ask about at the same time goes to the server
 // in one call. Verify waits for that call as long as ctx lets it.
 func (r *Remote) Verify(ctx context.Context, t Token) (Identity, error) {
-	if t.IsZero() {
+	switch {
+	case r.closed.Load():
+		return Identity{}, errRemoteClosed // what is remembered hears of no logout any more
+	case t.IsZero():
 		return Identity{}, ErrMissing
 	}
 	now, mono := r.clock.now()

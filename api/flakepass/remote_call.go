@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/api/internal/pause"
@@ -65,7 +66,7 @@ func (r *Remote) post(ctx context.Context, questions []*question, reported []use
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return resp.StatusCode >= http.StatusInternalServerError, statusError(resp.StatusCode)
+		return resp.StatusCode >= http.StatusInternalServerError, statusError(resp)
 	case err != nil:
 		return true, fmt.Errorf("flakepass: read the server's answer: %w", err)
 	}
@@ -192,9 +193,12 @@ func (r *Remote) own(ctx context.Context) (interface{ Reveal() string }, error) 
 	return r.o.Credential(ctx)
 }
 
-func statusError(status int) error {
-	switch status {
+func statusError(resp *http.Response) error {
+	switch status := resp.StatusCode; status {
 	case http.StatusUnauthorized, http.StatusForbidden:
+		if !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/problem+json") { // a proxy knows nothing of the credential
+			return fmt.Errorf("flakepass: status %d without a problem document: %w", status, errAnswer)
+		}
 		return ErrCredential
 	case http.StatusTooManyRequests:
 		return errRemoteLimited

@@ -101,7 +101,7 @@ func (s *stream) once(ctx context.Context) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return statusError(resp.StatusCode)
+		return statusError(resp)
 	}
 	for in := newEvents(resp.Body); ; {
 		ev, err := in.next()

@@ -25,12 +25,10 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/internal/durable"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
-
-// defaultNumbers is as many as 10 bits of worker can number.
-const defaultNumbers = 1024
 
 // patience is how often to look again when every number is locked, before that
 // is taken for the truth.
@@ -112,16 +110,16 @@ func pause(ctx context.Context) error {
 
 // pick returns a number with its lock held.
 func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
+	many, err := numbers.Of(l.Numbers)
+	if err != nil {
+		return 0, nil, err
+	}
 	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
 		return 0, nil, err
 	}
-	numbers := l.Numbers
-	if numbers == 0 {
-		numbers = defaultNumbers
-	}
 	now := l.now()
 	var damaged error
-	for n := range numbers {
+	for n := range many {
 		if err := ctx.Err(); err != nil {
 			return 0, nil, errors.Join(err, best.close())
 		}

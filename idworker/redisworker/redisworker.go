@@ -7,15 +7,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
 
 const (
 	defaultNamespace = "flakepass"
-
-	// defaultNumbers is as many as 10 bits of worker can number.
-	defaultNumbers = 1024
 
 	defaultStale = 30 * time.Second
 
@@ -94,7 +92,11 @@ type limits struct {
 }
 
 func (l *Lender) limits() (limits, error) {
-	o := limits{reach: l.Reach, skew: l.Skew, stale: l.Stale, numbers: l.Numbers}
+	many, err := numbers.Of(l.Numbers)
+	if err != nil {
+		return limits{}, fmt.Errorf("%w: %w", ErrSettings, err)
+	}
+	o := limits{reach: l.Reach, skew: l.Skew, stale: l.Stale, numbers: many}
 	if o.reach == 0 {
 		o.reach = defaultReach
 	}
@@ -103,9 +105,6 @@ func (l *Lender) limits() (limits, error) {
 	}
 	if o.stale == 0 {
 		o.stale = max(defaultStale, o.reach+o.skew)
-	}
-	if o.numbers == 0 {
-		o.numbers = defaultNumbers
 	}
 	// Years would leave the digits that the record has for an instant.
 	const longest = 365 * 24 * time.Hour
@@ -118,8 +117,8 @@ func (l *Lender) limits() (limits, error) {
 	switch {
 	case o.stale < o.reach+o.skew:
 		return o, fmt.Errorf("%w: Stale (%v) is less than Reach and Skew together (%v); raise it", ErrSettings, o.stale, o.reach+o.skew)
-	case o.numbers < 0, l.Replicas < 0, l.Only != nil && *l.Only < 0:
-		return o, fmt.Errorf("%w: Numbers, Replicas or Only is negative", ErrSettings)
+	case l.Replicas < 0, l.Only != nil && *l.Only < 0:
+		return o, fmt.Errorf("%w: Replicas or Only is negative", ErrSettings)
 	case l.Client == nil:
 		return o, fmt.Errorf("%w: set Client", ErrSettings)
 	}

@@ -2,10 +2,12 @@ package sqlworker
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 // A seat is a number as it was when it was looked at.
@@ -28,6 +30,13 @@ const (
 
 // choose picks the seat to try in this round of a race.
 func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (seat, error) {
+	many, err := numbers.Of(l.Numbers)
+	switch {
+	case err != nil:
+		return seat{}, err
+	case l.Only != nil && *l.Only < 0:
+		return seat{}, fmt.Errorf("Only is %d, and numbers begin at 0", *l.Only) //nolint:staticcheck // the name of the field
+	}
 	stale := l.Stale
 	if stale == 0 {
 		stale = defaultStale
@@ -59,19 +68,15 @@ func (l *Lender) choose(ctx context.Context, w words, now int64, round int) (sea
 		}
 		return seats[i], nil
 	}
-	return prefer(l.fill(seats), now, round)
+	return prefer(fill(seats, many), now, round)
 }
 
-// fill drops the seats that are not the Lender's and adds those without a row,
+// fill drops the seats that are not among that many and adds those without a row,
 // as far as they could be chosen. It expects and keeps the order of numbers.
-func (l *Lender) fill(seats []seat) []seat {
-	numbers := l.Numbers
-	if numbers == 0 {
-		numbers = defaultNumbers
-	}
+func fill(seats []seat, many int) []seat {
 	const enough = 64 // unused ones, for a race
 	var all []seat
-	for n, added := 0, 0; n < numbers && (len(seats) > 0 || added < enough); n++ {
+	for n, added := 0, 0; n < many && (len(seats) > 0 || added < enough); n++ {
 		for len(seats) > 0 && seats[0].number < n {
 			seats = seats[1:]
 		}

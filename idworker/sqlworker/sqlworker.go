@@ -34,9 +34,6 @@ import (
 var _ idworker.Lender = (*Lender)(nil)
 
 const (
-	// defaultNumbers is as many as 10 bits of worker can number.
-	defaultNumbers = 1024
-
 	defaultStale = 30 * time.Second
 
 	// maxHolder is the width of the column, in characters.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/idworker/internal/durable"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 var _ idworker.Lender = (*Keyed)(nil)
@@ -94,6 +95,9 @@ func (k *Keyed) Acquire(ctx context.Context, window time.Duration) (idworker.Gra
 }
 
 func (k *Keyed) acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
+	if _, err := numbers.Of(k.Numbers); err != nil {
+		return idworker.Grant{}, err
+	}
 	if err := k.open(); err != nil {
 		return idworker.Grant{}, err
 	}

@@ -11,14 +11,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 var _ idworker.Lender = (*Lender)(nil)
 
 const (
-	// defaultNumbers is as many as 10 bits of worker can number.
-	defaultNumbers = 1024
-
 	// rounds of a race are enough: in each, one wins.
 	rounds = 100
 )
@@ -53,13 +51,17 @@ func (l *Lender) tree() tree { return tree{client: l.Client, root: l.Root} }
 // first; one that was never used; and one of the first kind whose fence is still
 // ahead of the clock, nearest first.
 func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Grant, error) {
+	many, err := numbers.Of(l.Numbers)
+	if err != nil {
+		return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+	}
 	l.settle(ctx)
 	for round := range rounds {
 		if err := pause(ctx, round); err != nil {
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 		}
 		now := milli(l.Now)
-		s, err := l.tree().choose(ctx, numbersOr(l.Numbers), now, round)
+		s, err := l.tree().choose(ctx, many, now, round)
 		if ctx.Err() == nil && err != nil && lost(err) {
 			continue
 		}
@@ -205,11 +207,4 @@ func (l *Lender) settle(ctx context.Context) {
 			l.mu.Unlock()
 		}
 	}
-}
-
-func numbersOr(n int) int {
-	if n == 0 {
-		return defaultNumbers
-	}
-	return n
 }

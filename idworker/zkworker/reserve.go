@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/idworker/internal/numbers"
 )
 
 // The reserve changes in this order: the file says which token is asked for,
@@ -165,7 +166,11 @@ func (k *Keyed) giveUp(why error) error {
 // choose prefers the number that the key had last, if it is free and its fence
 // has passed.
 func (k *Keyed) choose(ctx context.Context, now int64, round int) (sight, error) {
-	total := min(numbersOr(k.Numbers), maxNumber+1)
+	total, err := numbers.Of(k.Numbers)
+	if err != nil {
+		return sight{}, err
+	}
+	total = min(total, maxNumber+1)
 	if round == 0 {
 		data, err := ask(ctx, k.Client, func(c *zk.Conn) ([]byte, error) {
 			data, _, err := c.Get(k.keyNode())

@@ -18,11 +18,12 @@ func TestMain(m *testing.M) {
 type arrow struct{ from, to, why string }
 
 var arrows = []arrow{
-	{"api/flakepass", "api/internal/pause api/problem api/wire", "other services import it, so it brings nothing but the standard library"},
+	{"api/flakepass", "api/internal/baseurl api/internal/pause api/problem api/wire", "other services import it, so it brings nothing but the standard library"},
 	{"api", "", "the contract is data"},
+	{"api/internal/baseurl", "", "it takes a text apart"},
 	{"api/internal/pause", "", "it waits"},
 	{"api/wire", "", "the documents of the contract are values"},
-	{"api/client", "api/flakepass api/internal/pause api/wire", "others import it to call a server, so it brings nothing but the standard library"},
+	{"api/client", "api/flakepass api/internal/baseurl api/internal/pause api/wire", "others import it to call a server, so it brings nothing but the standard library"},
 	{"migrations", "", "the schema knows no Go type"},
 	{"cmd/flakepass", "internal/edge/cli", "it calls the command line"},
 	{"internal/edge/cli", "api/wire internal/edge/render internal/domain/invalid api/client api/flakepass idworker internal/domain/account internal/domain/operator internal/domain/audit internal/domain/limit internal/domain/policy internal/domain/secondfactor internal/domain/duration internal/domain/session internal/domain/sweep internal/server/config internal/server/hashproc internal/server/release internal/server/run internal/server/telemetry internal/store/sqlstore internal/store/redisstore migrations internal/domain/servicekey", "a command opens what the server opens, and calls the same verbs"},
@@ -32,11 +33,12 @@ var arrows = []arrow{
 	{"cmd/example-sms", "api/client api/flakepass api/wire", "it shows what a service of others needs"},
 
 	{"idworker", "", "other services import it, so it brings nothing but the standard library"},
-	{"idworker/redisworker", "idworker", "a lender of numbers knows numbers only"},
-	{"idworker/fileworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
-	{"idworker/sqlworker", "idworker", "a lender of numbers knows numbers only"},
-	{"idworker/zkworker", "idworker idworker/internal/durable", "a lender of numbers knows numbers only"},
+	{"idworker/redisworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/fileworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/sqlworker", "idworker idworker/internal/numbers", "a lender of numbers knows numbers only"},
+	{"idworker/zkworker", "idworker idworker/internal/durable idworker/internal/numbers", "a lender of numbers knows numbers only"},
 	{"idworker/internal/durable", "", "it keeps bytes"},
+	{"idworker/internal/numbers", "", "it is a number"},
 
 	{"internal/domain/invalid", "", "what is wrong with an input is a value"},
 	{"internal/domain/limit", "api/wire", "how much strangers may try is a value"},

@@ -42,7 +42,10 @@ var parsers = map[string]string{
 	"api/flakepass.readAnswer":      "api/flakepass.FuzzRemoteAnswer",
 	"api/flakepass.event.read":      "api/flakepass.FuzzRemoteStream",
 
+	"api/internal/baseurl.Parse": "- a developer sets it, and net/url takes it apart",
+
 	"api/client.readProblem":         "api/client.FuzzProblem",
+	"api/client.readRetryAfter":      "api/client.FuzzRetryAfter",
 	"api/client.decode":              "api/client.FuzzAnswers",
 	"api/client.token.UnmarshalJSON": "api/client.FuzzAnswers",
 	"api/client.read":                "- it makes a request",
