@@ -160,15 +160,12 @@ func credential(h http.Header, extra string) (string, error) {
 	}
 	var text string
 	if len(auth) == 1 {
-		scheme, rest, found := strings.Cut(auth[0], " ")
+		scheme, rest, _ := strings.Cut(auth[0], " ")
 		if !strings.EqualFold(scheme, "Bearer") {
 			if len(also) == 0 {
 				return "", ErrMissing // credentials of another kind
 			}
 			return "", ErrAmbiguous
-		}
-		if !found {
-			return "", ErrMalformed
 		}
 		text = strings.TrimLeft(rest, " ") // RFC 9110: one or more spaces
 	}

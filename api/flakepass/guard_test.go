@@ -165,7 +165,7 @@ func TestGuardReadsTheCredential(t *testing.T) {
 		{"both different", both(one("Bearer "+good), one(other)), extra, 400, "credentials_ambiguous", ambiguous},
 		{"both, extra empty", both(one("Bearer "+good), one("")), extra, 400, "credentials_ambiguous", ambiguous},
 		{"both, Bearer with only spaces", both(one("Bearer   "), one(good)), extra, 400, "credentials_ambiguous", ambiguous},
-		{"both, Bearer without a token", both(one("Bearer"), one(good)), extra, 401, "token_malformed", malformed},
+		{"both, Bearer without a token", both(one("Bearer"), one(good)), extra, 400, "credentials_ambiguous", ambiguous},
 		{"both, other scheme", both(one("Basic TUFSS0VSOk1BUktFUg=="), one(good)), extra, 400, "credentials_ambiguous", ambiguous},
 		{"extra twice", both(nil, []string{good, other}), extra, 400, "credentials_ambiguous", ambiguous},
 		{"extra twice, equal", both(nil, []string{good, good}), extra, 400, "credentials_ambiguous", ambiguous},

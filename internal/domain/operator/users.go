@@ -8,6 +8,7 @@ package operator
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"strings"
@@ -87,32 +88,40 @@ type Person struct {
 	Logins []session.Login
 }
 
-// List returns at most limit users: those that came before the user after,
-// newest first, or the newest if after is 0. With a prefix it returns those
-// whose names begin with it, in the order of their names, and goes on behind
-// that user. It fails with an [*invalid.Error] if after is no user that
-// such a list has.
-func (u *Users) List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error) {
+// List returns at most limit users, newest first, or, with a prefix, those whose names
+// begin with it, in the order of their names: behind the [UserCursor] after, or from the
+// beginning if that is "". It fails with an [*invalid.Error] if after is none of that list.
+func (u *Users) List(ctx context.Context, prefix, after string, limit int) ([]account.User, error) {
+	bad := invalid.Of("cursor", "malformed", "must be the next_cursor of the page before, of the same list")
 	if prefix == "" {
-		return u.Accounts.Newest(ctx, after, limit)
+		before, err := idworker.ParseID(after)
+		if err != nil && after != "" {
+			return nil, bad
+		}
+		return u.Accounts.Newest(ctx, before, limit)
 	}
 	prefix, ok := account.NormalizePrefix(prefix)
 	if !ok {
 		return nil, nil // no account has such a name
 	}
-	last := ""
-	if after != 0 {
-		// The ID stands for the name. Who was renamed since the page before may be passed by.
-		user, err := u.Known.ByID(ctx, after)
-		if errors.Is(err, account.ErrNotFound) || err == nil && !strings.HasPrefix(user.Username, prefix) {
-			return nil, invalid.Of("cursor", "malformed", "must be the next_cursor of the page before, of the same list")
-		}
-		if err != nil {
-			return nil, fmt.Errorf("operator: list users: %w", err)
-		}
-		last = user.Username
+	last, err := cursors.DecodeString(after)
+	if form, is := account.NormalizePrefix(string(last)); after != "" && (err != nil || !is || form != string(last) || !strings.HasPrefix(form, prefix) ||
+		cursors.EncodeToString(last) != after) { // which disregards the ends of lines
+		return nil, bad
 	}
-	return u.Accounts.Named(ctx, prefix, last, limit)
+	return u.Accounts.Named(ctx, prefix, string(last), limit)
+}
+
+var cursors = base64.RawURLEncoding.Strict()
+
+// UserCursor is the place behind that user in the list of a prefix. By name it is the name
+// that the page shows, and not who has it: this user may be renamed or deleted before the
+// next page is asked for.
+func UserCursor(prefix string, u *account.User) string {
+	if prefix == "" {
+		return u.ID.String()
+	}
+	return cursors.EncodeToString([]byte(u.Username))
 }
 
 // Get returns one user, or [account.ErrNotFound].

@@ -165,13 +165,18 @@ func TestListByNameGoesOnBehindAUser(t *testing.T) {
 		ids = append(ids, d.add(name, account.RoleUser))
 	}
 	var got []string
-	for after := idworker.ID(0); ; {
+	for after := ""; ; {
 		page, err := d.users.List(t.Context(), "ＡＬ", after, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, u := range page {
-			got, after = append(got, u.Username), u.ID
+			got, after = append(got, u.Username), operator.UserCursor("al", &u)
+		}
+		// Who ended the page may be gone by the next one, or have another name.
+		if i := slices.IndexFunc(d.rows, func(u account.User) bool { return u.Username == got[len(got)-1] }); len(got) == 2 {
+			d.rows = slices.Delete(d.rows, i, i+1)
+			d.users.Known = &accounttest.Users{}
 		}
 		if len(page) < 2 {
 			break
@@ -180,20 +185,65 @@ func TestListByNameGoesOnBehindAUser(t *testing.T) {
 	if want := []string{"alan", "albert", "alice", "alina"}; !slices.Equal(got, want) {
 		t.Errorf("by name: %v, want %v", got, want)
 	}
-	for _, after := range []idworker.ID{ids[2], 999} { // bob, and no user
+	for _, after := range []string{
+		"Ym9i", ids[0].String(), "YWxpY2V", "YWxpY2U=", "YWxp\nY2U", "QUxJQ0U", "YWwg", "YWwA", "_w", strings.Repeat("YWxh", 400),
+	} { // bob, an ID, bits that are not used, padding, another line, ALICE, spaces, a zero, no text, and what is too long
 		_, err := d.users.List(t.Context(), "al", after, 2)
 		if bad, ok := errors.AsType[*invalid.Error](err); !ok || bad.Fields[0].Field != "cursor" {
-			t.Errorf("behind %v: %v", after, err)
+			t.Errorf("behind %.20q: %v", after, err)
 		}
 	}
 	for _, none := range []string{"a b", "a\x00", strings.Repeat("a", 2000), "a\xff"} {
-		if page, err := d.users.List(t.Context(), none, 0, 2); err != nil || len(page) != 0 {
+		if page, err := d.users.List(t.Context(), none, "", 2); err != nil || len(page) != 0 {
 			t.Errorf("%.9q: %v, %v", none, page, err)
 		}
 	}
-	if page, err := d.users.List(t.Context(), "", ids[4], 3); err != nil || page[0].ID != ids[3] || len(page) != 3 {
+	if _, err := d.users.List(t.Context(), "", "YWxpY2U", 3); err == nil {
+		t.Error("all, behind a name: no error")
+	}
+	if page, err := d.users.List(t.Context(), "", ids[4].String(), 3); err != nil || page[0].ID != ids[3] || len(page) != 3 {
 		t.Errorf("all: %v, %v", page, err)
 	}
+}
+
+// FuzzUserCursor: a cursor is one text, and the list goes on behind a name that can be in
+// it; what a page gives as its cursor is always taken.
+func FuzzUserCursor(f *testing.F) {
+	for _, c := range [][2]string{{"al", "YWxpY2U"}, {"al", "Ym9i"}, {"", "7"}, {"é", "w6k"}, {"a", "YQ=="}, {"a", "YWIA"}, {"", "-1"}, {"a", "YW\nFh"}} {
+		f.Add(c[0], c[1])
+	}
+	f.Fuzz(func(t *testing.T, prefix, cursor string) {
+		u := account.User{Username: "a"}
+		if form, ok := account.NormalizePrefix(prefix); ok {
+			u.Username = form
+		}
+		names := &named{}
+		users := &operator.Users{Accounts: names}
+		if _, err := users.List(t.Context(), prefix, operator.UserCursor(prefix, &u), 1); err != nil && prefix != "" {
+			t.Errorf("%q: its own cursor: %v", prefix, err)
+		}
+		names.after = ""
+		_, err := users.List(t.Context(), prefix, cursor, 1)
+		if _, ok := errors.AsType[*invalid.Error](err); err != nil && !ok {
+			t.Fatal(err)
+		}
+		if u.Username = names.after; names.after != "" && (operator.UserCursor(prefix, &u) != cursor || !strings.HasPrefix(names.after, names.prefix)) {
+			t.Errorf("%q behind %q: %q behind %q", prefix, cursor, names.prefix, names.after)
+		}
+	})
+}
+
+// named remembers what was asked for.
+type named struct {
+	operator.Accounts
+	prefix, after string
+}
+
+func (n *named) Newest(context.Context, idworker.ID, int) ([]account.User, error) { return nil, nil }
+
+func (n *named) Named(_ context.Context, prefix, after string, _ int) ([]account.User, error) {
+	n.prefix, n.after = prefix, after
+	return nil, nil
 }
 
 // A desk is the verbs over memory.

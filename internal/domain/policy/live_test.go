@@ -94,13 +94,18 @@ func TestFollowAppliesAndLogsEachChangeOnce(t *testing.T) {
 		read, want int64
 		lines      int // so far
 	}{{1, 1, 0}, {2, 2, 1}, {2, 2, 1}, {1, 2, 1}, {4, 4, 2}, {3, 4, 2}, {5, 5, 3}} {
-		apply(t.Context(), version(c.read))
+		p := version(c.read)
+		p.UpdatedBy = "ada" // the log has no names
+		apply(t.Context(), p)
 		if got := l.Current().Version; got != c.want {
 			t.Errorf("step %d: version %d in force, want %d", i, got, c.want)
 		}
 		if n := strings.Count(log.String(), "\n"); n != c.lines {
 			t.Errorf("step %d: %d lines, want %d:\n%s", i, n, c.lines, &log)
 		}
+	}
+	if strings.Contains(log.String(), "ada") {
+		t.Errorf("the log has a name:\n%s", &log)
 	}
 }
 

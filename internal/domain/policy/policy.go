@@ -270,7 +270,7 @@ func (l *Live) Follow(log *slog.Logger) func(context.Context, Policy) {
 		if p != before { // another call may have refreshed it
 			before = p
 			log.InfoContext(ctx, "policy changed", "version", p.Version, "idle", p.Idle, "absolute", p.Absolute,
-				"touch", p.Touch, "schedule", p.Schedule, "max_sessions", p.MaxSessions, "overrides", len(p.Overrides), "by", p.UpdatedBy)
+				"touch", p.Touch, "schedule", p.Schedule, "max_sessions", p.MaxSessions, "overrides", len(p.Overrides))
 		}
 		if p.LimitsErr != nil && p.Version != logged {
 			logged = p.Version

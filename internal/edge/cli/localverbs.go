@@ -40,9 +40,9 @@ func (l *local) backend() backend {
 
 // paged reads a list page by page. read has at most so many entries behind the one with
 // that key; 0 is the beginning.
-func paged[D, W any, K ~int64](read func(after K, limit int) ([]D, error), key func(*D) K, one func(*D) W) iter.Seq2[W, error] {
+func paged[D, W any, K ~int64 | ~string](read func(after K, limit int) ([]D, error), key func(*D) K, one func(*D) W) iter.Seq2[W, error] {
 	return func(yield func(W, error) bool) {
-		for after := K(0); ; {
+		for after := *new(K); ; {
 			page, err := read(after, pageSize)
 			if err != nil {
 				var none W
@@ -73,9 +73,9 @@ func (l *local) find(ctx context.Context, name string) (wire.Person, error) {
 
 // Users are all users, the newest first.
 func (l *local) Users(ctx context.Context, prefix string) iter.Seq2[wire.User, error] {
-	return paged(func(after idworker.ID, limit int) ([]account.User, error) {
+	return paged(func(after string, limit int) ([]account.User, error) {
 		return l.operators.Users.List(ctx, prefix, after, limit)
-	}, func(u *account.User) idworker.ID { return u.ID }, render.User)
+	}, func(u *account.User) string { return operator.UserCursor(prefix, u) }, render.User)
 }
 
 func (l *local) change(ctx context.Context, u wire.Person, c client.UserChange) (string, error) {

@@ -70,7 +70,7 @@ func (c userAdd) Run(a *app) error {
 	return a.at(a.toMint, orMake, func(ctx context.Context, b backend) error {
 		made, err := c.add(ctx, b, ask)
 		if either(err, account.ErrExists, client.UsernameTaken) {
-			return fmt.Errorf("the username %q is taken; choose another, or see `%s user list`", c.Name, b.command)
+			return taken(b, fmt.Sprintf("the username %q", c.Name))
 		}
 		if err != nil {
 			return err

@@ -72,15 +72,20 @@ func aliasesOf(u *wire.User) string {
 	return fmt.Sprintf("user %q may also log in as %s", u.Username, printable(strings.Join(u.Aliases, ", ")))
 }
 
+// taken says where to look for who has a name.
+func taken(b backend, name string) error {
+	return fmt.Errorf("%s is taken; choose another, or see `%s user list`, which does not show who was deleted and is not purged yet", name, b.command)
+}
+
 // rename changes names of a user and says what came of it.
 func (a *app) rename(name string, to client.NameChange, says func(was, is *wire.User) string) error {
 	return a.acts(ofUser(name, func(ctx context.Context, b backend, u wire.Person) error {
 		is, err := b.names.ChangeNames(ctx, u.ID, to)
 		switch {
 		case either(err, account.ErrExists, client.UsernameTaken):
-			return fmt.Errorf("the username is taken; choose another, or see `%s user list`", b.command)
+			return taken(b, "the username")
 		case either(err, account.ErrAliasTaken, client.AliasTaken):
-			return fmt.Errorf("another user has that name; nothing was changed")
+			return fmt.Errorf("another user has that name; nothing was changed. It may be one who was deleted and is not purged yet")
 		case err != nil:
 			return err
 		}

@@ -25,13 +25,12 @@ const (
 // wrapping [session.ErrUnpublished] if it is done, and other instances apply it within
 // the bound only.
 //
-// List returns at most limit users: older than after, newest first, or, with a
-// prefix, those whose names begin with it, in the order of their names, behind
-// that user. Get returns [account.ErrNotFound] where there is none. Create fails
+// List returns at most limit users: newest first, or, with a prefix, those whose names
+// begin with it, in the order of their names, behind the [operator.UserCursor] after. Get returns [account.ErrNotFound] where there is none. Create fails
 // as [account.Service.New] does. Change fails with [account.ErrNotFound],
 // an [*invalid.Error] or [account.ErrLastAdmin].
 type People interface {
-	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	List(ctx context.Context, prefix, after string, limit int) ([]account.User, error)
 	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
 	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
 	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
@@ -75,19 +74,16 @@ func (q *request) showUsers(status int, view usersView) {
 	if view.Roles == nil {
 		view.Roles = q.roles(account.RoleUser)
 	}
-	after, ok := q.cursor("after", view.Title)
-	if !ok {
-		return
+	after := ""
+	if at := q.r.URL.Query(); q.r.Method != http.MethodPost {
+		view.Prefix, after = typed(at, "name"), at.Get("after")
 	}
-	if q.r.Method != http.MethodPost {
-		view.Prefix = typed(q.r.URL.Query(), "name")
-	}
-	if after != 0 {
+	if after != "" {
 		view.First = linkTo(usersPath, "name", view.Prefix)
 	}
 	users, err := q.u.People.List(q.r.Context(), view.Prefix, after, listPage+1)
 	if _, ok := errors.AsType[*invalid.Error](err); ok {
-		q.message(http.StatusUnprocessableEntity, message{Title: q.t.Text("users.title"), Lines: []string{q.t.Text("audit.bad_cursor")}})
+		q.message(http.StatusBadRequest, message{Title: q.t.Text("users.title"), Lines: []string{q.t.Text("audit.bad_cursor")}})
 		return
 	}
 	if err != nil {
@@ -95,7 +91,7 @@ func (q *request) showUsers(status int, view usersView) {
 		return
 	}
 	view.Users = firstPage(users, listPage, func(last *account.User) {
-		view.Next = linkTo(usersPath, "after", last.ID.String(), "name", view.Prefix)
+		view.Next = linkTo(usersPath, "after", operator.UserCursor(view.Prefix, last), "name", view.Prefix)
 	})
 	q.render(status, "users", view)
 }

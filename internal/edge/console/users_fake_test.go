@@ -10,6 +10,7 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
+	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
@@ -42,11 +43,16 @@ func (w *world) populate(n int) *crowd {
 	return c
 }
 
-func (c *crowd) List(_ context.Context, prefix string, after idworker.ID, limit int) (found []account.User, err error) {
+func (c *crowd) List(_ context.Context, prefix, after string, limit int) (found []account.User, err error) {
+	behind := after == ""
 	for _, u := range slices.Backward(c.users) {
-		if strings.HasPrefix(u.Username, prefix) && (after == 0 || u.ID < after) && len(found) < limit {
+		if strings.HasPrefix(u.Username, prefix) && behind && len(found) < limit {
 			found = append(found, u)
 		}
+		behind = behind || operator.UserCursor(prefix, &u) == after
+	}
+	if !behind {
+		return nil, invalid.Of("cursor", "malformed", "")
 	}
 	return found, c.err
 }

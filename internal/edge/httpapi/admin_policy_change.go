@@ -150,18 +150,18 @@ func (s *server) revertPolicy(c *gin.Context) error {
 	by := s.operator(c)
 	return s.changePolicy(c, func(ctx context.Context, _ policy.Policy, change operator.PolicyChange) (policy.Policy, policy.Effect, error) {
 		var in struct {
-			Version *int64 `json:"version"`
-			Note    text   `json:"note"`
-			Confirm bool   `json:"confirm"`
+			Version given[int64] `json:"version"`
+			Note    text         `json:"note"`
+			Confirm bool         `json:"confirm"`
 		}
 		if err := bind(c, &in); err != nil {
 			return policy.Policy{}, policy.Effect{}, err
 		}
-		if in.Version == nil {
+		if in.Version.value == nil {
 			return policy.Policy{}, policy.Effect{}, invalid.Of("version", account.CodeRequired, "must be given")
 		}
 		change.Note, change.Confirmed = string(in.Note), in.Confirm
-		p, effect, err := s.Policies.Revert(ctx, by, *in.Version, change)
+		p, effect, err := s.Policies.Revert(ctx, by, *in.Version.value, change)
 		if errors.Is(err, operator.ErrNoVersion) {
 			err = invalid.Of("version", "unknown", "must be one that the history lists")
 		}

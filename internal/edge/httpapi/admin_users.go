@@ -33,7 +33,7 @@ type People struct {
 
 // AdminUsers looks at users and changes them.
 type AdminUsers interface {
-	List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error)
+	List(ctx context.Context, prefix, after string, limit int) ([]account.User, error)
 	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
 	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
 	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
@@ -70,16 +70,17 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 }
 
 func (s *server) listUsers(c *gin.Context) error {
-	p, values, err := query(c, "name")
+	p, values, err := query(c, "name", "cursor")
 	if err != nil {
 		return err
 	}
 	// One more says whether there is a next page.
-	users, err := s.People.Users.List(c.Request.Context(), values.Get("name"), p.Cursor, p.Limit+1)
+	prefix := values.Get("name")
+	users, err := s.People.Users.List(c.Request.Context(), prefix, values.Get("cursor"), p.Limit+1)
 	if err != nil {
 		return err
 	}
-	listed(c, "users", p, users, render.User, func(u *account.User) string { return u.ID.String() })
+	listed(c, "users", p, users, render.User, func(u *account.User) string { return operator.UserCursor(prefix, u) })
 	return nil
 }
 

@@ -56,8 +56,8 @@ var aliceLogin = session.Login{
 	IssuedAt: at, ExpiresAt: at.Add(time.Hour), IdleExpiresAt: at.Add(time.Minute),
 }
 
-func (s *staff) List(ctx context.Context, prefix string, after idworker.ID, limit int) ([]account.User, error) {
-	return s.users[:min(limit, len(s.users))], s.note(ctx, "list %q after %v, %d", prefix, after, limit)
+func (s *staff) List(ctx context.Context, prefix, after string, limit int) ([]account.User, error) {
+	return s.users[:min(limit, len(s.users))], s.note(ctx, "list %q after %q, %d", prefix, after, limit)
 }
 
 func (s *staff) Get(ctx context.Context, id idworker.ID) (operator.Person, error) {

@@ -29,7 +29,8 @@ type page struct {
 
 // query reads the parameters of a list: those of its page, and those named. A
 // name that is not known, or that comes twice, is refused, for a filter that is
-// not applied would show what was not asked for.
+// not applied would show what was not asked for. A list that names the cursor, too,
+// reads it itself.
 func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	p := page{Limit: pageSize}
 	wrong := &invalid.Error{}
@@ -58,7 +59,7 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 		}
 		p.Limit = n
 	}
-	if text := values.Get("cursor"); values.Has("cursor") {
+	if text := values.Get("cursor"); values.Has("cursor") && (text == "" || !slices.Contains(known, "cursor")) {
 		id, err := idworker.ParseID(text)
 		if err != nil {
 			wrong.Add("cursor", "malformed", "must be the next_cursor of the page before, or left out")
@@ -98,7 +99,7 @@ func (l list) MarshalJSON() ([]byte, error) {
 		return nil, err
 	}
 	b := append(append(append([]byte(`{"`), l.name...), `":`...), entries...)
-	if l.next != "" { // a number
+	if l.next != "" { // digits and letters
 		b = append(append(append(b, `,"next_cursor":"`...), l.next...), '"')
 	}
 	return append(b, '}'), nil

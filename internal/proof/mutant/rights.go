@@ -46,6 +46,14 @@ func rights() []Mutant {
 			Name: "rights: two changes of one millisecond are one", File: store + "/accounts.go",
 			Old: `"updated_at = " + d.max + "(updated_at + 1, " + d.now + ")"`, New: `"updated_at = " + d.now`, Package: store, Test: "^TestLinkEndsThough",
 		},
+		{
+			Name: "rights: a rename ends the links of the issuer", File: store + "/names.go",
+			Old: "if err == nil && before.Role == account.RoleAdmin {", New: "if err == nil && before.Role == \"\" {", Package: store, Test: "^TestLinkOutlivesItsIssuersName$",
+		},
+		{
+			Name: "rights: a rename revives the links of the issuer", File: store + "/names.go",
+			Old: "WHERE issued_by = ? AND issuer_changed_at = ?", New: "WHERE issued_by = ? AND issuer_changed_at <= ?", Package: store, Test: "^TestLinkOutlivesItsIssuersName$",
+		},
 		right("users need no proof for their other logins", "case need.Includes(audit.NeedsOwnProof) &&", "case need >= audit.NeedsProof &&", "^TestAProofOfNoRole$"),
 		own("a foreign login can be ended", "if held.UserID != by.ID {", "if held.UserID == 0 {", "^TestAForeignLogin"),
 		own("a token alone logs out the other devices", "Need: audit.NeedsOwnProof, Reason: OtherDevices", "Need: audit.NeedsLogin, Reason: OtherDevices", "^TestEndOfTheOtherLogins"),

@@ -233,6 +233,41 @@ func TestLinkOutlivesItsIssuersLogin(t *testing.T) {
 	})
 }
 
+// TestLinkOutlivesItsIssuersName: a rename takes the open links along, each with what
+// still ends it, and revives none.
+func TestLinkOutlivesItsIssuersName(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		issuer, other := w.admin(t, "ada"), w.admin(t, "grace")
+		demote := func() {
+			t.Helper()
+			for _, role := range []account.Role{account.RoleUser, account.RoleAdmin} {
+				if _, _, _, err := w.users.Change(t.Context(), issuer, w.become(role)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		over := w.resetBy(t, issuer, w.user(t, "over"))
+		demote()
+		later, own := w.resetBy(t, issuer, w.user(t, "later")), w.resetBy(t, issuer, issuer)
+		used, theirs := w.resetBy(t, issuer, w.user(t, "used")), w.resetBy(t, other, w.user(t, "theirs"))
+		w.change(t, issuer, renamed("ada1"))
+		w.change(t, issuer, renamed("ada2"))
+		if open, err := w.users.OpenResets(t.Context(), issuer, 0, 10, start); err != nil || len(open) != 3 {
+			t.Errorf("listed as open after the rename: %+v, %v; want 3", open, err)
+		}
+		for _, r := range []account.Reset{used, own, theirs} {
+			if _, err := w.useAt(t, r, w.row(t, r.UserID).Version, "$theirs", start); err != nil {
+				t.Errorf("of %v by %v: %v", r.UserID, r.Issuer.ID, err)
+			}
+		}
+		demote()
+		w.change(t, issuer, renamed("ada3"))
+		w.dead(t, "of before the first demotion", over)
+		w.dead(t, "renamed, and then demoted", later)
+	})
+}
+
 // The previous release writes a link without a word of who made it, and puts one in
 // the place of another: neither works, and nobody is named who did not make it.
 func TestLinkOfThePreviousReleaseDoesNotWork(t *testing.T) {

@@ -155,6 +155,10 @@ func (u *Users) rename(tx *gorm.DB, before, after *account.User) error {
 		if err == nil && !before.CountedByID { // places are kept under hashes of the old name
 			err = tx.Exec("DELETE FROM known_places WHERE user_id = ?", int64(before.ID)).Error
 		}
+		if err == nil && before.Role == account.RoleAdmin { // a name is no right: the open links go on
+			err = tx.Exec("UPDATE password_resets SET issuer_changed_at = (SELECT updated_at FROM users WHERE id = ?) WHERE issued_by = ? AND issuer_changed_at = ?",
+				int64(before.ID), int64(before.ID), before.UpdatedAt.UnixMilli()).Error
+		}
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 
 // A resetRow is a started reset. It is of one version of the user's password, of
 // its issuer's account, and of the end of all logins: whatever raises one of these
-// ends the reset, without having to know of it.
+// ends the reset, without having to know of it. A rename does not: it takes them along.
 type resetRow struct {
 	UserID          int64 `gorm:"primaryKey;autoIncrement:false"`
 	TokenHash       []byte
