@@ -124,8 +124,8 @@ var peopleRoutes = []struct {
 	status             int
 	asked              string
 }{
-	{"GET", "/v1/admin/users", "", 200, `list "" after 0, 51`},
-	{"GET", "/v1/admin/users?name=al&limit=7&cursor=41", "", 200, `list "al" after 41, 8`},
+	{"GET", "/v1/admin/users", "", 200, `list "" after "", 51`},
+	{"GET", "/v1/admin/users?name=al&limit=7&cursor=41", "", 200, `list "al" after "41", 8`},
 	{"POST", "/v1/admin/users", `{"username":"bob","password":"` + password + `","role":"service","reason":"an API"}`, 201, `create bob as service, "an API"`},
 	{"POST", "/v1/admin/users", `{"username":"bob","role":"service","reset_lifetime_seconds":7200}`, 201, `invite bob as service for 2h0m0s, ""`},
 	{"POST", "/v1/admin/users/41/password-reset", "", 201, `reset 41 for 0s, ""`},
