@@ -95,7 +95,7 @@ func readRetryAfter(h http.Header, now time.Time) time.Duration {
 	text := h.Get("Retry-After")
 	seconds, err := strconv.ParseUint(text, 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) { // then it is the largest number
-		return time.Duration(min(seconds, uint64(maxAfter/time.Second))) * time.Second //nolint:gosec // a year at most
+		return time.Duration(min(seconds, uint64(maxAfter/time.Second))) * time.Second
 	}
 	at, err := http.ParseTime(text)
 	if err != nil {

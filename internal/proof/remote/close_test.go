@@ -1,3 +1,4 @@
+//nolint:forbidigo // the Sleep is in a synctest bubble
 package remote_test
 
 import (
