@@ -139,7 +139,7 @@ attack: servers ## attack the real program, alone and behind nginx (docs/threats
 	FLAKEPASS_ATTACK=whole FLAKEPASS_TEST_REQUIRE_SERVERS=1 $(GO) test -tags $(TAGS) -count=1 -v -timeout 40m ./internal/proof/attack
 
 mutants: servers ## remove each protection from the code, one at a time, and name the test that fails; MUTANTS=regexp chooses
-	FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/proof/mutant -only '$(MUTANTS)' -tags $(TAGS)
+	FLAKEPASS_SIM_SEEDS=1000 FLAKEPASS_TEST_WITHSERVERS='$(CURDIR)/$(WITHSERVERS)' $(WITHSERVERS) -only mysql,mariadb,redis -- $(GO) run -tags $(TAGS) ./internal/proof/mutant -only '$(MUTANTS)' -tags $(TAGS)
 
 dup: servers ## try to make real processes mint an ID twice, until they have minted DUP_IDS (a billion) or for DUP_FOR (15m)
 	$(GO) build -tags $(TAGS) -o bin/dup ./internal/proof/dup

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/flakepass/flakepass/idworker/internal/durable"
@@ -14,6 +17,38 @@ import (
 // skipped until a person deletes its file, which is safe once its last
 // IDs are in the past.
 var ErrDamaged = errors.New("fileworker: file is damaged")
+
+// take takes a number, in Before too.
+func (l *Lender) take(number int) (*held, error) {
+	name := fmt.Sprintf("worker-%04d", number)
+	h, err := take(filepath.Join(l.Dir, name))
+	if err != nil || l.Before == "" {
+		return h, err
+	}
+	twice, err := apart(l.Dir, l.Before)
+	if err == nil && twice {
+		if h.before, err = take(filepath.Join(l.Before, name)); err == nil {
+			h.fence = max(h.fence, h.before.fence)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+// apart reports whether other is there, and is not dir by another name.
+func apart(dir, other string) (bool, error) {
+	o, err := os.Stat(other)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	d, err2 := os.Stat(dir)
+	if err := errors.Join(err, err2); err != nil {
+		return false, err
+	}
+	return !os.SameFile(o, d), nil
+}
 
 // take opens a number's file, locks it and reads the fence. It is
 // [durable.ErrBusy] if the lock is held and ErrDamaged if the fence cannot be
@@ -56,6 +91,11 @@ func (h *held) write(fence int64) error {
 	if fence < 0 || fence > maxFence {
 		return fmt.Errorf("fence %d is out of range", fence)
 	}
+	if h.before != nil {
+		if err := h.before.write(fence); err != nil {
+			return err
+		}
+	}
 	if err := h.file.Write(appendRecord(nil, fence)); err != nil {
 		return err
 	}
@@ -68,7 +108,7 @@ func (h *held) close() error {
 	if h == nil {
 		return nil
 	}
-	return h.file.Close()
+	return errors.Join(h.before.close(), h.file.Close())
 }
 
 // A record is a line of text, for people who look into the directory:

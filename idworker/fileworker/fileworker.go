@@ -19,7 +19,6 @@ import (
 	"fmt"
 	mrand "math/rand/v2"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -40,6 +39,10 @@ type Lender struct {
 	// Dir is the directory. It is made if absent, for its owner only.
 	Dir string
 
+	// Before, if it is a directory, lent the same numbers before Dir did, to processes that may
+	// still run. A number is then held in both, and begins behind both fences.
+	Before string
+
 	// Numbers is how many numbers there are, from 0. Zero means 1024.
 	Numbers int
 
@@ -53,8 +56,9 @@ type Lender struct {
 
 // A held number is one that this Lender holds the lock of.
 type held struct {
-	file  *durable.File
-	fence int64 // the last one acknowledged, Unix ms
+	file   *durable.File
+	fence  int64 // the last one acknowledged, Unix ms
+	before *held // the same number in the directory that lent it before; nil without one
 }
 
 // Acquire implements [idworker.Lender]. It takes the lowest free number whose
@@ -123,7 +127,7 @@ func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
 		if err := ctx.Err(); err != nil {
 			return 0, nil, errors.Join(err, best.close())
 		}
-		h, err := take(l.path(n))
+		h, err := l.take(n)
 		switch {
 		case errors.Is(err, durable.ErrBusy):
 		case errors.Is(err, ErrDamaged):
@@ -216,10 +220,6 @@ func (l *Lender) owner(g idworker.Grant) (*held, error) {
 		return nil, errors.Join(idworker.ErrLost, h.close())
 	}
 	return h, nil
-}
-
-func (l *Lender) path(number int) string {
-	return filepath.Join(l.Dir, fmt.Sprintf("worker-%04d", number))
 }
 
 func (l *Lender) now() int64 {

@@ -56,6 +56,50 @@ func TestNumberWhoseFenceIsAheadIsPassedOver(t *testing.T) {
 	}
 }
 
+// TestNumberIsHeldInTheDirectoryBefore: processes that know only that one may still run.
+func TestNumberIsHeldInTheDirectoryBefore(t *testing.T) {
+	earlier := open(t, t.TempDir())
+	l := &fileworker.Lender{Dir: t.TempDir(), Before: earlier.Dir, Numbers: 1}
+	defer l.Close()
+	g, err := earlier.Acquire(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Acquire(t.Context(), time.Second); !errors.Is(err, idworker.ErrNoNumber) {
+		t.Errorf("the number is in use there, and lent here: %v", err)
+	}
+	earlier.Close()
+	next := acquire(t, l)
+	if !next.From.Equal(g.Until) {
+		t.Errorf("the range begins at %v, want the fence there, %v", next.From, g.Until)
+	}
+	if n := acquire(t, earlier).Number; n == next.Number {
+		t.Errorf("number %d is lent here, and there", n)
+	}
+	l.Close()
+	earlier.Close()
+	earlier.Numbers = 1
+	if from := acquire(t, earlier).From; from.Before(next.Until) {
+		t.Errorf("there a range begins at %v, and here one ended at %v", from, next.Until)
+	}
+}
+
+func TestDirectoryBeforeThatIsAbsentOrTheSame(t *testing.T) {
+	l := open(t, t.TempDir())
+	l.Before = filepath.Join(l.Dir, "absent")
+	acquire(t, l)
+	if _, err := os.Stat(l.Before); err == nil {
+		t.Error("it was made")
+	}
+	l.Before += "/.."
+	if err := os.Mkdir(filepath.Join(l.Dir, "absent"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if g := acquire(t, l); g.Number != 1 {
+		t.Errorf("got number %d, want 1", g.Number)
+	}
+}
+
 func TestDeletedFileLosesTheNumber(t *testing.T) {
 	l := open(t, t.TempDir())
 	g := acquire(t, l)

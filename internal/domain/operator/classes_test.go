@@ -2,6 +2,7 @@ package operator_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -43,6 +44,20 @@ func TestLogoutOfAClass(t *testing.T) {
 	}
 	if ended, err := d.users.Logout(t.Context(), by, u, "tv", ""); err != nil || len(ended) != 0 || len(d.events) != 1 {
 		t.Errorf("of a class of which there is none: %+v, %v", ended, err)
+	}
+}
+
+// A class that was mistyped is no class without logins, unless the policy has lost it and logins have it still.
+func TestLogoutOfAClassThatIsNone(t *testing.T) {
+	d := newDesk(t)
+	u := d.add("alice", account.RoleUser)
+	d.on(u, session.DeviceOf("watch", ""))
+	_, err := d.users.Logout(t.Context(), by, u, "phnoe", "stolen")
+	if wrong, ok := errors.AsType[*invalid.Error](err); !ok || wrong.Fields[0].Code != "unknown_value" || !strings.Contains(err.Error(), "phone, tablet") {
+		t.Errorf("%v", err)
+	}
+	if ended, err := d.users.Logout(t.Context(), by, u, "watch", "stolen"); err != nil || len(ended) != 1 {
+		t.Errorf("%+v, %v", ended, err)
 	}
 }
 

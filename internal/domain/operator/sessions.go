@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -118,6 +120,16 @@ func checkClass(class string) error {
 		return nil
 	}
 	return invalid.Of("device_class", "malformed", "must be the class of a device, such as phone or web")
+}
+
+// knowsClass refuses a class of which no login was found, and which no login can have: a class
+// that was mistyped must not look as if its logins were over.
+func (s *Sessions) knowsClass(class string) error {
+	classes := s.Policy.Current().DeviceClasses()
+	if class == "" || slices.Contains(classes, class) {
+		return nil
+	}
+	return invalid.Of("device_class", "unknown_value", "there is no login on a device of that class, and no such class: must be one of "+strings.Join(classes, ", "))
 }
 
 func (s *Sessions) clock() time.Time {

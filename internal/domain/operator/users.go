@@ -210,8 +210,8 @@ func (u *Users) Logout(ctx context.Context, by audit.Actor, id idworker.ID, clas
 		return nil, fmt.Errorf("operator: logout: %w", err)
 	}
 	ended, err := u.Sessions.endUser(ctx, by, id, class, reason)
-	if errors.Is(err, session.ErrNotFound) {
-		return nil, nil
+	if errors.Is(err, session.ErrNotFound) || err == nil && len(ended) == 0 {
+		return nil, u.Sessions.knowsClass(class)
 	}
 	return ended, err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
+	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/server/run"
 )
 
@@ -23,7 +26,7 @@ type keyAdd struct {
 	Account string   `arg:"" help:"The account, which has the role service."`
 	Name    string   `arg:"" help:"Where the key is used, for people."`
 	Scope   []string `help:"What the key may do: verify, revoke, issue, issue:any-role, read:users, write:users. May be given several times." required:"" placeholder:"SCOPE"`
-	For     span     `help:"How long it is good, such as 90d; without it, until it is revoked." placeholder:"DURATION"`
+	For     *span    `help:"How long it is good, such as 90d; without it, until it is revoked." placeholder:"DURATION"`
 	JSON    bool     `help:"Print JSON."`
 }
 
@@ -33,11 +36,19 @@ type keyLine struct {
 	wire.ServiceKey
 }
 
+// Validate is called by kong.
+func (c keyAdd) Validate() error {
+	if c.For != nil && *c.For == 0 {
+		return errors.New("--for must be longer than 0s; without it, the key is good until it is revoked")
+	}
+	return nil
+}
+
 func (c keyAdd) Run(a *app) error {
 	return a.at(a.toMint, run.OpenExisting, ofUser(c.Account, func(ctx context.Context, b backend, u wire.Person) error {
 		n := client.NewServiceKey{Name: c.Name, Scopes: c.Scope, Reason: c.Reason}
-		if c.For > 0 {
-			n.ExpiresAt = time.Now().Add(time.Duration(c.For))
+		if c.For != nil {
+			n.ExpiresAt = time.Now().Add(time.Duration(*c.For))
 		}
 		made, err := b.keys.CreateServiceKey(ctx, u.ID, n)
 		if err != nil {
@@ -96,12 +107,15 @@ func (c keyList) Run(a *app) error {
 
 type keyRevoke struct {
 	because
-	ID wire.ID `arg:"" help:"The ID of the key."`
+	ID idworker.ID `arg:"" help:"The ID of the key, as key list shows it."`
 }
 
 func (c keyRevoke) Run(a *app) error {
 	return a.acts(func(ctx context.Context, b backend) error {
-		within, err := b.keys.RevokeServiceKey(ctx, c.ID, c.Reason)
+		within, err := b.keys.RevokeServiceKey(ctx, wire.ID(c.ID), c.Reason)
+		if either(err, servicekey.ErrNotFound, client.NotFound) {
+			return fmt.Errorf("no key %s is known; `%s key list` shows those of an account", c.ID, b.command)
+		}
 		if err != nil {
 			return err
 		}

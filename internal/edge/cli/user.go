@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"github.com/flakepass/flakepass/api/client"
 	"github.com/flakepass/flakepass/api/wire"
@@ -45,15 +44,20 @@ type because struct {
 
 type userAdd struct {
 	because
-	Name          string        `arg:"" help:"The username."`
-	Role          string        `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
-	PasswordStdin bool          `help:"Read the password from standard input instead of asking for it." xor:"first"`
-	Invite        bool          `help:"Ask for no password: print a one-time link with which the user sets it." xor:"first"`
-	For           time.Duration `help:"How long the link of --invite works: 10m to 24h." default:"1h" placeholder:"DURATION"`
+	Name          string `arg:"" help:"The username."`
+	Role          string `help:"One of ${enum}." enum:"user,service,admin" default:"user"`
+	PasswordStdin bool   `help:"Read the password from standard input instead of asking for it." xor:"first"`
+	Invite        bool   `help:"Ask for no password: print a one-time link with which the user sets it." xor:"first"`
+	For           *span  `help:"How long the link of --invite works: 10m to 24h; 1h without it." placeholder:"DURATION"`
 }
 
 // Validate is called by kong.
-func (c userAdd) Validate() error { return checkLife(c.For) }
+func (c userAdd) Validate() error {
+	if c.For != nil && !c.Invite {
+		return errors.New("--for is for the link of --invite")
+	}
+	return checkLife(c.For)
+}
 
 func (c userAdd) Run(a *app) error {
 	// Once, though what a server wants a password for is tried twice; and here before a
@@ -86,7 +90,7 @@ func (c userAdd) Run(a *app) error {
 func (c userAdd) add(ctx context.Context, b backend, ask func() (string, error)) (made client.Invited, err error) {
 	u := client.NewUser{Username: c.Name, Role: c.Role, Reason: c.Reason}
 	if c.Invite {
-		return b.adding.InviteUser(ctx, u, c.For)
+		return b.adding.InviteUser(ctx, u, life(c.For))
 	}
 	password, err := ask()
 	if err == nil {

@@ -32,6 +32,25 @@ func (userImport) Help() string {
 		"A user who is here already is not changed, so it may be stopped at any time and said again. docs/moving.md has the formats."
 }
 
+// Validate is called by kong. A list of --rejects may be written anew, since the command may be
+// said again; any other file stays, above all the one of the users.
+func (c userImport) Validate() error {
+	info, err := os.Stat(c.Rejects)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return nil //nolint:nilerr // what cannot be written either is said then
+	}
+	f, err := os.Open(c.Rejects)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	begin := make([]byte, len(rejectBegins))
+	if _, err := io.ReadFull(f, begin); err != nil || string(begin) != rejectBegins {
+		return fmt.Errorf("--rejects: %s is there, and is no list of rejected lines; name another file", c.Rejects)
+	}
+	return nil
+}
+
 // Run adds the users of a file.
 func (c userImport) Run(a *app) error {
 	in, total, err := c.open(a)
@@ -159,6 +178,9 @@ type rejects struct {
 
 const rejectsSaid = 20
 
+// rejectBegins is what each line of the file begins with.
+const rejectBegins = `{"line":`
+
 func (c userImport) newRejects(a *app) (*rejects, error) {
 	r := &rejects{errs: a.errs}
 	if c.Rejects == "" {
@@ -188,8 +210,10 @@ func (r *rejects) add(of operator.Rejected) {
 	switch r.said++; {
 	case r.said <= rejectsSaid:
 		_, _ = fmt.Fprintf(r.errs, "line %d: %s\n", of.Line, strings.Join(words, "; "))
+	case r.said == rejectsSaid+1 && r.buf != nil:
+		_, _ = fmt.Fprintln(r.errs, "and more; the file of --rejects has all")
 	case r.said == rejectsSaid+1:
-		_, _ = fmt.Fprintln(r.errs, "and more; --rejects FILE has all")
+		_, _ = fmt.Fprintln(r.errs, "and more; with --rejects FILE, all are in the file")
 	}
 	if r.buf != nil && r.err == nil {
 		r.err = json.NewEncoder(r.buf).Encode(struct {

@@ -14,8 +14,8 @@ import (
 
 type userReset struct {
 	named
-	For      time.Duration `help:"How long it works: 10m to 24h." default:"1h" placeholder:"DURATION"`
-	Withdraw bool          `help:"Take back what was given out, and give out nothing."`
+	For      *span `help:"How long it works: 10m to 24h; 1h without it." placeholder:"DURATION" xor:"what"`
+	Withdraw bool  `help:"Take back what was given out, and give out nothing." xor:"what"`
 }
 
 // Validate is called by kong.
@@ -30,7 +30,7 @@ func (c userReset) Run(a *app) error {
 			_, err := fmt.Fprintf(a.out, "no link for %q works now\n", printable(u.Username))
 			return err
 		}
-		r, err := b.resets.StartPasswordReset(ctx, u.ID, client.ResetHow{Life: c.For, Reason: c.Reason})
+		r, err := b.resets.StartPasswordReset(ctx, u.ID, client.ResetHow{Life: life(c.For), Reason: c.Reason})
 		if err != nil {
 			return err
 		}
@@ -49,9 +49,17 @@ func given(w io.Writer, name string, r client.PasswordReset) error {
 	return err
 }
 
+// life is how long a reset lasts.
+func life(asked *span) time.Duration {
+	if asked == nil {
+		return time.Hour
+	}
+	return time.Duration(*asked)
+}
+
 // checkLife refuses a time that no reset may last for.
-func checkLife(d time.Duration) error {
-	if d < account.MinResetLife || d > account.MaxResetLife {
+func checkLife(asked *span) error {
+	if d := life(asked); d < account.MinResetLife || d > account.MaxResetLife {
 		return errors.New("--for must be from 10m to 24h")
 	}
 	return nil

@@ -15,6 +15,8 @@ func lenders() []Mutant {
 		file("the token names the host", "fileworker/fileworker.go", "token := rand.Text()", "token := rand.Text()[:0] + l.Dir", promise),
 		file("a file that was replaced is extended", "fileworker/fileworker.go", "if !same {", "if !same && false {", "^TestDeletedFile"),
 		file("no process locks", "internal/durable/lock_flock.go", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn ErrBusy", "case errors.Is(err, syscall.EWOULDBLOCK):\n\t\t\treturn nil", promise),
+		file("a number is not held where it was before", "fileworker/file.go", "if err == nil && twice {", "if err == nil && twice && false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
+		file("a fence is not written where it was before", "fileworker/file.go", "if h.before != nil {", "if false {", "^TestNumberIsHeldInTheDirectoryBefore$"),
 		file("everything is handed back", "fileworker/fileworker.go", "fence := max(ceilMilli(used), g.From.UnixMilli())", "fence := g.From.UnixMilli()", promise),
 		file("one copy only", "internal/durable/file.go", "for _, f.torn = range []int{first, 1 - first} {", "for _, f.torn = range []int{first, first} {", "^TestNoDamageLowersTheFence$|"+disk),
 		file("nothing waits for the disk", "internal/durable/file.go", "return err\n\t\t}\n\t\tif err := f.file.Datasync(); err != nil {", "return err\n\t\t}\n\t\tif err := error(nil); err != nil {", disk),

@@ -53,7 +53,7 @@ func settings(c *Config) []setting {
 				"in `FLAKEPASS_TRUSTED_PROXIES`. Each takes some 20 kB.",
 		}, {
 			key: "data_dir", def: "./flakepass-data", value: plain(&c.DataDir, func(to *string, v string) error { *to = v; return nil }),
-			doc: "Directory for all files: the SQLite database, and the state of the worker number. It is created if it is missing.",
+			doc: "Directory for the files of an instance, among them the SQLite database unless `FLAKEPASS_DATABASE` names another place. It is created if it is missing.",
 		}, {
 			key: "database", secret: true, def: "`sqlite:<data dir>/flakepass.db`", value: as(&c.Database, parseDatabase, Database.String),
 			derive: func() {
@@ -86,7 +86,7 @@ func settings(c *Config) []setting {
 					c.Worker.Kind = WorkerSQL
 				}
 			},
-			doc: "How an instance gets the worker number in its IDs: `file` (a lock in the data directory; with SQLite, for instances on one machine), " +
+			doc: "How an instance gets the worker number in its IDs: `file` (a lock in the folder `worker` beside the SQLite database, for instances on one machine), " +
 				"`sql` (a row in the database), `redis` (in the Redis of `FLAKEPASS_REDIS`), " +
 				"`zookeeper://[user:password@]host[:2181],…/path[?key=…]` (a node below that path), " +
 				"or `static:N` with a number from 0 to 1023 that no other instance has. " +

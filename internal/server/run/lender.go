@@ -2,7 +2,9 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -44,7 +46,9 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 	nothing := func() {}
 	switch cfg.Worker.Kind {
 	case config.WorkerFile:
-		return &fileworker.Lender{Dir: filepath.Join(cfg.DataDir, "worker")}, nothing, nil
+		dir, err := besideDatabase(cfg.Database.Path)
+		// Earlier versions kept the numbers in the data directory.
+		return &fileworker.Lender{Dir: dir, Before: filepath.Join(cfg.DataDir, "worker")}, nothing, err
 	case config.WorkerRedis:
 		return fromRedis(ctx, cfg, log)
 	case config.WorkerZooKeeper:
@@ -58,6 +62,20 @@ func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.L
 		s.Only = new(cfg.Worker.Number)
 	}
 	return s, nothing, nil
+}
+
+// besideDatabase is the folder that lends the numbers of a database file. It is the same for
+// every instance that opens the file, by whatever name and with whatever data directory,
+// since SQLite's own files are there too.
+func besideDatabase(path string) (string, error) {
+	file, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) { // a command may mint before the first start
+		if file, err = filepath.EvalSymlinks(filepath.Dir(path)); errors.Is(err, fs.ErrNotExist) {
+			file, err = filepath.Dir(path), nil
+		}
+		return filepath.Join(file, "worker"), err
+	}
+	return filepath.Join(filepath.Dir(file), "worker"), err
 }
 
 // fromRedis lends from the Redis that the tiers share, over connections of its
