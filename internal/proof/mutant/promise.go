@@ -13,14 +13,14 @@ func promises() []Mutant {
 		memory  = "internal/store/memstore"
 		store   = "internal/store/sqlstore"
 	)
-	mutants := []Mutant{
+	return []Mutant{
 		// StampAlways and PromptOrAgain.
 		rule("a login that ends none stamps nothing", store+"/begin.go",
 			`stamp := ", " + s.DB.d.stampNow()`, `stamp := ""`, store, "^TestActThatEndsNothing"),
 		rule("a change of an account that ends no login stamps nothing", store+"/accounts.go",
 			"\t} else {\n\t\tset += \", \" + d.stampNow()\n", "", store, "^TestActThatEndsNothing"),
 		rule("the end of a user without a login stamps nothing", store+"/enduser.go",
-			"\tif failed := s.restampAll(ctx, e.UserID, ended, start); failed != nil {", "\tif failed := s.restampAll(ctx, e.UserID, ended, time.Now()); failed != nil {", store, "^TestActThatEndsNothing"),
+			"start = time.Time{}", "start = time.Now()", store, "^TestActThatEndsNothing"),
 		rule("that nothing lives is said without a stamp", store+"/enduser.go",
 			"; failed != nil {", "; failed != nil && e.ID != 0 {", store, "^TestEndIsNotAcknowledged"),
 		rule("an end of all looks at no end of before", store+"/settings.go",
@@ -54,7 +54,7 @@ func promises() []Mutant {
 		rule("what the rows have decided is passed on to no tier", service,
 			"s.Settled != nil && got.ID != 0 &&", "s.Settled != nil && got.ID < 0 &&", domain, "^TestIdle|^TestTooOldByAPolicy"),
 		rule("a use is written whatever the policy says", store+"/touch.go",
-			`why != "" {`, `why != "" && id == 0 {`, store, "^TestRowRefusesAUse"),
+			`why != "" {`, `why != "" && got.ID == 0 {`, store, "^TestRowRefusesAUse"),
 		rule("a Remote reports a use that it has only passed on", "api/flakepass/remote_uses.go",
 			"one.of.noted.Store(clock.earliest(one.mono))", "one.of.seen = clock.earliest(one.mono)", "internal/proof/remote", "^TestRemoteReportsWhatTheRowSays"),
 
@@ -145,10 +145,4 @@ func promises() []Mutant {
 		rule("a logout by age does not ask the database", "internal/domain/session/close.go",
 			"\thash := HashOf(t)\n\tended, err := s.Writer.End(", "\tif s.over(IDOf(t), layout.Time(IDOf(t))) != nil {\n\t\treturn Session{}, nil\n\t}\n\thash := HashOf(t)\n\tended, err := s.Writer.End(", domain, "^TestLogoutAlwaysAsks"),
 	}
-	for i := range mutants {
-		if mutants[i].File == "internal/domain/policy/policy.go" {
-			mutants[i].Also = [][2]string{{"\t\"sync/atomic\"\n", "\t\"sync/atomic\"\n\t\"time\"\n"}}
-		}
-	}
-	return mutants
 }
