@@ -42,6 +42,7 @@ func TestRemoteServerCannotWriteToTheTerminal(t *testing.T) {
 			text := body
 			switch body {
 			case "problem":
+				w.Header().Set("Content-Type", "application/problem+json")
 				w.WriteHeader(http.StatusConflict)
 				text = `{"code":"new_one","title":"ESC","detail":"ESC","request_id":"ESC","reasons":["ESC"],"errors":[{"field":"ESC","message":"ESC"}]}`
 			case "page":

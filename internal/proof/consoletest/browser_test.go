@@ -100,14 +100,17 @@ func (b *browser) fill(field, text string) {
 	b.do(chromedp.KeyEvent(cmp.Or(text, kb.Backspace)))
 }
 
-// preview is fill, and waits until the page says what the change would do. That
-// moves what is below it, and a click goes to a place: one made before would miss.
+// preview is fill, and waits until the page says what the change would do, and not only what
+// the first of its characters would. That moves what is below it, and a click goes to a
+// place: one made before would miss.
 func (b *browser) preview(field, text string) {
 	b.t.Helper()
 	const effect = `document.querySelector("#effect").textContent`
 	before := evaluate[string](b, effect)
 	b.fill(field, text)
-	testenv.Eventually(b.t, e2e.Patience, func() bool { return evaluate[string](b, effect) != before }, "the page says what the change would do")
+	testenv.Eventually(b.t, e2e.Patience, func() bool {
+		return evaluate[string](b, effect) != before && !evaluate[bool](b, `document.getElementById("dial").ariaBusy === "true"`)
+	}, "the page says what the change would do")
 }
 
 // text is what a person reads on the page.

@@ -14,6 +14,7 @@ let timer = 0;
 let running = null;
 
 const preview = () => {
+  timer = 0;
   running?.abort();
   const request = new XMLHttpRequest();
   running = request;
@@ -40,13 +41,14 @@ const preview = () => {
     next.dispatchEvent(new Event("fresh", { bubbles: true })); // console.js writes its times
   };
   request.onloadend = () => {
-    if (running === request) form.removeAttribute("aria-busy");
+    if (running === request && !timer) form.removeAttribute("aria-busy");
   };
-  form.setAttribute("aria-busy", "true");
+  form.setAttribute("aria-busy", "true"); // the end of the one before has removed it
   request.send(body);
 };
 
 const later = () => {
+  form.setAttribute("aria-busy", "true"); // what is shown is not of what is typed
   clearTimeout(timer);
   timer = setTimeout(preview, 200);
 };
