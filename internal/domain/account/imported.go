@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,7 +135,7 @@ func (h *Hasher) KeepAll(ctx context.Context, by Asker, all []ImportedHash) ([]P
 		})
 	}
 	running.Wait()
-	return kept, errors.Join(errs...)
+	return kept, cmp.Or(errs...) // one for all: they are as many as there are hashes
 }
 
 const maxExternalID = 190 // characters, as the column has it

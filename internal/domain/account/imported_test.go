@@ -251,8 +251,8 @@ func TestDigestsAreNotKeptBare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := h.KeepAll(context.WithoutCancel(t.Context()), account.Asker{}, []account.ImportedHash{read})
-	if !errors.Is(err, account.ErrBusy) || len(kept) > 0 && !kept[0].IsZero() && strings.Contains(kept[0].Reveal(), "sha1") {
+	kept, err := h.KeepAll(context.WithoutCancel(t.Context()), account.Asker{}, []account.ImportedHash{read, read, read})
+	if !errors.Is(err, account.ErrBusy) || strings.Contains(err.Error(), "\n") || len(kept) > 0 && !kept[0].IsZero() && strings.Contains(kept[0].Reveal(), "sha1") {
 		t.Errorf("%v", err)
 	}
 }

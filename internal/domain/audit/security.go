@@ -2,6 +2,7 @@ package audit
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
@@ -46,6 +47,10 @@ func Actions() []Action {
 		PolicyChanged, SweepRequested, SecondFactorsRekeyed, CacheForeignValue, CommitsLost,
 	}
 }
+
+// IsAction reports whether an event may have that action: a name that was mistyped must not
+// look as if it had never happened.
+func IsAction(text string) bool { return slices.Contains(Actions(), Action(text)) }
 
 // Coded reports whether the reason of such an event is a code, such as
 // credentials_invalid, and not what the person who did it gave as one.

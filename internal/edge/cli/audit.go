@@ -37,14 +37,19 @@ func (c auditCommand) Validate() error {
 func (c auditCommand) Run(a *app) error {
 	return a.looks(func(ctx context.Context, b backend) error {
 		p, left, now := c.printer(a.out), c.Limit, time.Now()
+		none := true
 		events := b.events.Audit(ctx, client.AuditFilter{Action: c.Action, Actor: c.Actor, Target: c.Target, Since: c.Since.time(now), Until: c.Until.time(now)})
 		for e, err := range events {
 			if err == nil {
 				err = p.print(&e)
 			}
+			if err != nil && none {
+				return err // without the header of a table
+			}
 			if err != nil {
 				return errors.Join(err, p.end())
 			}
+			none = false
 			if left--; left == 0 {
 				break
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -149,6 +150,9 @@ func (l *local) Audit(ctx context.Context, f client.AuditFilter) iter.Seq2[wire.
 	filter.Actor, filter.ActorName, _ = operator.Party(f.Actor)
 	filter.Target, filter.TargetName, _ = operator.Party(f.Target)
 	return paged(func(before idworker.ID, limit int) ([]audit.Event, error) {
+		if f.Action != "" && !audit.IsAction(f.Action) {
+			return nil, errors.New("--action must be the name of an action, such as policy.changed; docs/logging.md has all")
+		}
 		filter.Before, filter.Limit = before, limit
 		return run.EventsOf(l.db).List(ctx, filter)
 	}, func(e *audit.Event) idworker.ID { return e.ID }, render.Event)

@@ -89,7 +89,7 @@ func (c userImport) Run(a *app) error {
 		if err == nil {
 			err = file.err
 		}
-		if err = errors.Join(err, rejects.close()); err != nil && done.Lines == 0 {
+		if err = errors.Join(err, rejects.close()); err != nil && done.Lines == 0 && ctx.Err() == nil {
 			return err
 		}
 		if shown := c.show(a.out, done); err == nil {
@@ -102,6 +102,8 @@ func (c userImport) Run(a *app) error {
 // outcome is what is said in the end: a failure, or that lines are left.
 func outcome(err error, done operator.Imported) error {
 	switch left := done.Conflicts + done.Bad; {
+	case errors.Is(err, context.Canceled):
+		return fmt.Errorf("interrupted: %w; what was added stays, say it again to go on", err)
 	case err != nil:
 		return fmt.Errorf("%w; what was added stays, say it again to go on", err)
 	case left > 0:

@@ -2,7 +2,6 @@ package console
 
 import (
 	"net/url"
-	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
@@ -61,7 +60,7 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 	}
 	f.Since, f.Until = at(in.Since, t.Text("audit.since")), at(in.Until, t.Text("audit.until"))
 	if in.Action != "" {
-		if f.Action = audit.Action(in.Action); !slices.Contains(audit.Actions(), f.Action) {
+		if f.Action = audit.Action(in.Action); !audit.IsAction(in.Action) {
 			problems = append(problems, t.Text("audit.action")+" "+t.Text("audit.bad_action"))
 		}
 	}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/url"
-	"regexp"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -44,9 +43,6 @@ func (s *server) auditEvents(c *gin.Context) error {
 	return nil
 }
 
-// actionName is how an action is written.
-var actionName = regexp.MustCompile(`^[a-z_]{1,32}\.[a-z_]{1,32}$`)
-
 // filterOf reads which events are wanted, and says everything that is wrong
 // with it at once. A number is an ID, anything else a name, a username in any
 // spelling.
@@ -70,9 +66,9 @@ func filterOf(values url.Values) (f audit.Filter, err error) {
 			return err == nil
 		}
 	}
-	each("action", "must be the name of an action, such as policy.changed", func(s string) bool {
+	each("action", "must be the name of an action, such as policy.changed; docs/logging.md has all", func(s string) bool {
 		f.Action = audit.Action(s)
-		return actionName.MatchString(s)
+		return audit.IsAction(s)
 	})
 	each("actor", "must be an ID or a name", who(&f.Actor, &f.ActorName))
 	each("target", "must be an ID or a name", who(&f.Target, &f.TargetName))

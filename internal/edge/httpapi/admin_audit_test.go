@@ -71,7 +71,7 @@ func TestEventsAreChosenAndComeInPages(t *testing.T) {
 			t.Errorf("nothing about %s in %d %s", field, a.status, a.body)
 		}
 	}
-	for _, q := range []string{"?acton=policy.changed", "?actor=a&actor=b", "?limit=1000", "?%zz", "?actor=%ff", "?target=a%00"} {
+	for _, q := range []string{"?acton=policy.changed", "?actor=a&actor=b", "?limit=1000", "?%zz", "?actor=%ff", "?target=a%00", "?action=policy.changd"} {
 		if a := f.send(t, "GET", "/v1/admin/audit"+q, ""); a.status != 422 {
 			t.Errorf("%s: %d", q, a.status)
 		}
