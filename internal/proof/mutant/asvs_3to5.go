@@ -13,7 +13,7 @@ func asvs3() []asvsBreak {
 		breaks("3.3.2", "other sites send the cookie along", asvsUI+"/cookie.go", "http.SameSiteStrictMode", "http.SameSiteNoneMode", asvsUI, "TestCookieIsLocked"),
 		breaks("3.3.2", "other sites send the language along", asvsUI+"/texts.go", "http.SameSiteLaxMode", "http.SameSiteNoneMode", asvsUI, "TestChosenLanguageStays"),
 		breaks("3.3.4", "scripts can read the cookie", asvsUI+"/cookie.go", "HttpOnly: true, ", "", asvsUI, "TestCookieIsLocked"),
-		breaks("3.3.4", "the token is in the address", asvsUI+"/login.go", `url.Values{"next": {next}, "kept": {""}}`, `url.Values{"next": {next}, "kept": {opened.Token.Reveal()}}`,
+		breaks("3.3.4", "the token is in the address", asvsUI+"/login.go", `url.Values{"next": {next}, "kept": {""}}`, `url.Values{"next": {next}, "kept": {begun.Token.Reveal()}}`,
 			asvsUI, "TestTokenComesBySetCookieAlone"),
 		breaks("3.3.4", "a page takes the token from a header", asvsUI+"/cookie.go",
 			"\t\treturn flakepass.Token{}, flakepass.ErrMissing\n", "\t\tif h := r.Header.Get(\"Authorization\"); len(h) > 7 {\n\t\t\treturn flakepass.ParseToken(h[7:])\n\t\t}\n\t\treturn flakepass.Token{}, flakepass.ErrMissing\n",

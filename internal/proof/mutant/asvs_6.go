@@ -45,7 +45,7 @@ func asvs6Guessing() []asvsBreak {
 		breaks("6.3.1", "an attacker locks the owner out", limiter, "t.subject = t.whose(shown)", "t.subject = strangers", "internal/domain/ratelimit", "TestOwnerIsNotLockedOutByAnAttacker"),
 		breaks("6.3.1", "all guesses at an account are not counted", "internal/domain/ratelimit/count.go", `over("login-account", r, full, now); err != nil {`, `over("login-account", r, full, now); err != nil && network == 0 {`,
 			"internal/domain/ratelimit", "TestFloodErasesNoGuard"),
-		breaks("6.3.1", "the owner's login gives strangers new guesses", limiter, "\tcase !t.Known:\n\t\tl.Return(ctx, t)\n", "\tcase t.Known:\n\t\tl.change(ctx, &t, strangers, Guard.cleared)\n",
+		breaks("6.3.1", "the owner's login gives strangers new guesses", limiter, "\tcase !t.Known:\n\t\tl.Return(ctx, t)\n", "\tcase t.Known:\n\t\tl.change(ctx, &t, strangers, Count.cleared)\n",
 			"internal/domain/ratelimit", "TestOwnersLoginGivesStrangersNothing"),
 		breaks("6.3.1", "one network has what all have together", "internal/domain/ratelimit/count.go", "share := l.LoginNetwork()", "share := r", "internal/domain/ratelimit", "TestOneNetworkCannotSpendTheAccount"),
 		breaks("6.3.1", "what cannot be counted is tried", limiter, "\t\treturn Taken{}, fmt.Errorf(\"ratelimit: login: %w\", err)\n\t}\n\tt.subject", "\t\treturn t, nil\n\t}\n\tt.subject",
