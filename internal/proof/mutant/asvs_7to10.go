@@ -245,7 +245,7 @@ func asvs7to10() asvsTable {
 			{
 				"8.2.2", "users read each other", "internal/edge/httpapi/httpapi.go",
 				"\tmine.GET(\"/me\", s.do(s.me))",
-				"\tmine.GET(\"/me\", s.do(s.me))\n\tmine.GET(\"/users/:id\", s.do(ofID(s.getUser)))",
+				"\tmine.GET(\"/me\", s.do(s.me))\n\tmine.GET(\"/people/:id\", s.do(ofID(s.getUser)))",
 				"internal/edge/httpapi", "TestNoRouteOfAUserNamesAnother", "",
 			},
 			{
