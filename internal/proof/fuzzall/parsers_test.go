@@ -88,6 +88,8 @@ var parsers = map[string]string{
 	"idworker/zkworker.parseReserve":      "idworker/zkworker.FuzzParseReserve",
 
 	"internal/domain/account.ParseRole":        "- it compares with three words",
+	"internal/domain/policy.ParseOverLimit":    "- it compares with two words",
+	"internal/domain/operator.Users.List":      "internal/domain/operator.FuzzUserCursor",
 	"internal/domain/account.decode":           "internal/domain/account.FuzzVerify",
 	"internal/domain/account.Hasher.read":      "internal/domain/account.FuzzVerify",
 	"internal/domain/account.ReadImportedHash": "- it is foreignhash.ReadImported, or decode for a hash like ours",
@@ -135,7 +137,7 @@ var parsers = map[string]string{
 	"internal/edge/console.readDial":     "internal/edge/console.FuzzTyped",
 	"internal/edge/console.readAudit":    "internal/edge/console.FuzzTyped",
 	"internal/edge/console.readLimits":   "internal/edge/console.FuzzLimits",
-	"internal/edge/console.readNote":     "internal/edge/console.FuzzLimits",
+	"internal/edge/console.readFields":   "internal/edge/console.FuzzTyped internal/edge/console.FuzzForm",
 	"internal/edge/console.readVersion":  "internal/edge/console.FuzzLimits",
 	"internal/edge/console.parsePages":   "- the templates are in the program",
 
