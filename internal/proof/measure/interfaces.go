@@ -24,22 +24,11 @@ type Interface struct {
 // Interfaces lists the interfaces of the product below root, the widest first.
 // Constraints of type parameters are left out: nothing implements them by methods alone.
 func Interfaces(root string, files []File) ([]Interface, error) {
-	c := &checker{set: token.NewFileSet(), exports: map[string]string{}}
-	modules, err := Modules(root)
-	if err != nil {
+	c := &checker{set: token.NewFileSet()}
+	var err error
+	if c.importer, err = Importer(root, c.set); err != nil {
 		return nil, err
 	}
-	for _, m := range modules {
-		if err := c.list(filepath.Join(root, m.Folder)); err != nil {
-			return nil, err
-		}
-	}
-	c.importer = importer.ForCompiler(c.set, "gc", func(path string) (io.ReadCloser, error) {
-		if c.exports[path] == "" {
-			return nil, fmt.Errorf("measure: no export data of %s", path)
-		}
-		return os.Open(c.exports[path])
-	})
 	byFolder := map[string][]File{}
 	for _, f := range Of(files, Product) {
 		byFolder[f.Folder()] = append(byFolder[f.Folder()], f)
@@ -61,26 +50,37 @@ func Interfaces(root string, files []File) ([]Interface, error) {
 	return all, nil
 }
 
-// A checker gives types to the files of a package. What the package imports comes
-// from the export data of the build cache, as for the compiler.
-type checker struct {
-	set      *token.FileSet
-	exports  map[string]string
-	importer types.Importer
-}
-
-// list learns where the export data of all packages of the module in dir is, and of what they import.
-func (c *checker) list(dir string) error {
-	out, err := goCommand(workspace, dir, "list", "-tags", "nomsgpack", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...")
+// Importer gives a checker of types what the packages below root import, from the export data
+// of the build cache, as for the compiler.
+func Importer(root string, set *token.FileSet) (types.Importer, error) {
+	modules, err := Modules(root)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for line := range strings.Lines(out) {
-		if path, export, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
-			c.exports[path] = export
+	exports := map[string]string{}
+	for _, m := range modules {
+		out, err := goCommand(workspace, filepath.Join(root, m.Folder), "list", "-tags", "nomsgpack", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}", "./...")
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(out) {
+			if path, export, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+				exports[path] = export
+			}
 		}
 	}
-	return nil
+	return importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("measure: no export data of %s", path)
+		}
+		return os.Open(exports[path])
+	}), nil
+}
+
+// A checker gives types to the files of a package.
+type checker struct {
+	set      *token.FileSet
+	importer types.Importer
 }
 
 func (c *checker) check(folder string, files []File) ([]Interface, error) {
