@@ -51,7 +51,7 @@ func (in auditInput) filter(t *texts) (f audit.Filter, problems []string) {
 		}
 		for _, form := range []string{"2006-01-02T15:04", "2006-01-02T15:04:05", "2006-01-02"} {
 			if typed, err := time.Parse(form, text); err == nil {
-				when, _ := wire.ParseTime(wire.At(typed).String())
+				when, _ := wire.ParseTime(wire.At(typed).String()) // never zero, which would be no bound
 				return when
 			}
 		}

@@ -70,12 +70,15 @@ func (s *server) peopleRoutes(g gin.IRouter) {
 }
 
 func (s *server) listUsers(c *gin.Context) error {
-	p, values, err := query(c, "name", "cursor")
+	prefix, known := c.Query("name"), []string{"name"}
+	if prefix != "" {
+		known = append(known, "cursor") // which is a name then
+	}
+	p, values, err := query(c, known...)
 	if err != nil {
 		return err
 	}
 	// One more says whether there is a next page.
-	prefix := values.Get("name")
 	users, err := s.People.Users.List(c.Request.Context(), prefix, values.Get("cursor"), p.Limit+1)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type page struct {
 // query reads the parameters of a list: those of its page, and those named. A
 // name that is not known, or that comes twice, is refused, for a filter that is
 // not applied would show what was not asked for. A list that names the cursor, too,
-// reads it itself where it is by name.
+// reads it itself.
 func query(c *gin.Context, known ...string) (page, url.Values, error) {
 	p := page{Limit: pageSize}
 	wrong := &invalid.Error{}
@@ -59,7 +59,7 @@ func query(c *gin.Context, known ...string) (page, url.Values, error) {
 		}
 		p.Limit = n
 	}
-	if text := values.Get("cursor"); values.Has("cursor") && (text == "" || values.Get("name") == "" || !slices.Contains(known, "cursor")) {
+	if text := values.Get("cursor"); values.Has("cursor") && (text == "" || !slices.Contains(known, "cursor")) {
 		id, err := idworker.ParseID(text)
 		if err != nil {
 			wrong.Add("cursor", "malformed", "must be the next_cursor of the page before, or left out")
