@@ -124,6 +124,24 @@ func (r *Rekeyer) Run(ctx context.Context, by audit.Actor, reason string, dry bo
 	return done, nil
 }
 
+// Missing names the keys that k does not have, and under which secrets are stored. It looks at
+// the secrets of the first users who have one, as the number of users may be great: an instance with
+// other keys than the rest has none for all of them, or lacks one that was given up too early.
+func (k Keys) Missing(ctx context.Context, v Vault) ([]string, error) {
+	secrets, err := v.Secrets(ctx, 0, rekeyBatch)
+	if err != nil {
+		return nil, fmt.Errorf("secondfactor: missing keys: %w", err)
+	}
+	var missing []string
+	for _, s := range secrets {
+		if id := keyOf(s.Text); k.find(id) == nil {
+			missing = append(missing, hex.EncodeToString(id[:]))
+		}
+	}
+	slices.Sort(missing)
+	return slices.Compact(missing), nil
+}
+
 // reseal is what is to be written for secrets under an older key.
 func (r *Rekeyer) reseal(secrets []SealedSecret, done *Rekeyed) (rows []Reseal) {
 	newest := r.Keys.all[0]

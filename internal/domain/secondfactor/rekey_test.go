@@ -101,6 +101,20 @@ func opens(t *testing.T, v *vault, secrets map[idworker.ID]string, k secondfacto
 	return n
 }
 
+// Who starts an instance without a key that is needed hears which one it is.
+func TestMissingKeysAreNamed(t *testing.T) {
+	v, _ := kept(t, 3, 'a')
+	for _, c := range []struct {
+		keys secondfactor.Keys
+		want int
+	}{{keys(t, 'a'), 0}, {keys(t, 'b', 'a'), 0}, {keys(t, 'b'), 1}, {secondfactor.Keys{}, 1}} {
+		missing, err := c.keys.Missing(t.Context(), v)
+		if err != nil || len(missing) != c.want || c.want == 1 && missing[0] != run(t, v, keys(t, 'a'), true).Key {
+			t.Errorf("with %v: %q, %v", c.keys, missing, err)
+		}
+	}
+}
+
 // After a run the old key decrypts nothing, and every app still works.
 func TestRekeyLeavesNothingUnderAnOldKey(t *testing.T) {
 	const n = 120

@@ -31,7 +31,7 @@ type app struct {
 
 type commands struct {
 	Print  kong.VersionFlag `name:"version" help:"Print the version."`
-	Config string           `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
+	Config *string          `help:"Read settings from this YAML file; the environment goes before it." placeholder:"FILE"`
 
 	Serve   serveCommand   `cmd:"" help:"Run the server."`
 	Ready   readyCommand   `cmd:"" help:"Ask the server on this machine whether it is ready; for health checks."`
@@ -86,7 +86,14 @@ func Run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		_, _ = fmt.Fprintf(errs, "flakepass: %s\nTry: flakepass --help\n", mistyped(err))
 		return 2
 	}
-	a.file = c.Config
+	if c.Config != nil {
+		// A variable that is not set makes --config="$FILE" empty. To go on without the file would
+		// be to run with other settings than the ones that were meant.
+		if *c.Config == "" {
+			return a.ended(misuse("--config is empty; name a file, or leave it out"))
+		}
+		a.file = *c.Config
+	}
 	return a.ended(parsed.Run())
 }
 

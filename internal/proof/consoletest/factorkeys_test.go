@@ -7,6 +7,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/proof/e2e"
+	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
 // TestConsoleWithoutTheKeyOfASecondFactor: who has the passphrase and a second
@@ -43,6 +44,8 @@ func consoleWithoutTheKey(t *testing.T, d *e2e.Deployment) {
 		if !strings.Contains(i.Log.String(), "set FLAKEPASS_SECOND_FACTOR_KEY to the key") {
 			t.Errorf("the log does not say it to the operator: %s", i.Log)
 		}
+		testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "under keys that this instance does not have") },
+			"no warning before somebody is refused")
 	}
 	t.Run("another key", func(t *testing.T) { without(t, codes[0], "FLAKEPASS_SECOND_FACTOR_KEY", key("b")) })
 	if d.File != "" {

@@ -42,8 +42,8 @@ type loader struct {
 
 // Load reads every setting: a variable of the environment wins over a key of
 // the file, and that over the default. A secret may be given as the path of a
-// file that holds it (NAME_FILE, or key_file), of which one line break at the
-// end is dropped; giving both is a problem. A variable that is set to the
+// file that holds it (NAME_FILE, or key_file), of which a byte order mark and one line break at the
+// end are dropped; giving both is a problem. A variable that is set to the
 // empty text counts as set.
 //
 // If anything is wrong Load returns [Problems] that lists all of it.

@@ -157,7 +157,7 @@ func TestProxiesAsList(t *testing.T) {
 
 func TestSecretFromFile(t *testing.T) {
 	const url = "mysql://app:pw@db:3306/flakepass"
-	for _, text := range []string{url, url + "\n", url + "\r\n"} {
+	for _, text := range []string{url, url + "\n", url + "\r\n", "\ufeff" + url + "\r\n"} {
 		c := mustLoad(t, files{"s": text}, "FLAKEPASS_DATABASE_FILE=s")
 		if c.Database.URL.Reveal() != url {
 			t.Errorf("%q gives %q", text, c.Database.URL.Reveal())

@@ -73,7 +73,8 @@ func (l *loader) readSecret(path string) (string, error) {
 	if len(data) > maxFile {
 		return "", fmt.Errorf("%s is longer than %d KiB, so it cannot hold a secret; name another file", quoted(path), maxFile>>10)
 	}
-	v := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
+	// Some editors begin a file with a byte order mark. It is no part of the text, and the other side does not have it.
+	v := strings.TrimPrefix(strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r"), "\ufeff")
 	if v == "" {
 		return "", fmt.Errorf("%s is empty; write the value into it, or remove the setting", quoted(path))
 	}

@@ -32,6 +32,19 @@ func newFactors(ctx context.Context, cfg config.Config, db *sqlstore.DB, ids aud
 	}, nil
 }
 
+// warnOfMissingKeys says which keys of stored second factors are not configured. Without the warning
+// the first to notice would be a user whose right code is refused.
+func warnOfMissingKeys(ctx context.Context, k secondfactor.Keys, v secondfactor.Vault, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	missing, err := k.Missing(ctx, v)
+	if err != nil || len(missing) == 0 {
+		return // a database that does not answer is told of elsewhere
+	}
+	log.WarnContext(ctx, "second factors are stored under keys that this instance does not have: their users need a recovery code; "+
+		"add the keys to FLAKEPASS_SECOND_FACTOR_KEY", "keys", missing)
+}
+
 // KeyName is the file of the key that is made with SQLite, in the data directory.
 const KeyName = "second-factor.key"
 

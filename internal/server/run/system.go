@@ -134,8 +134,11 @@ func (s *system) openPasswords(ctx, work context.Context) (err error) {
 		return err
 	}
 	s.stolen, s.ends = stolen, append(s.ends, closeList)
-	s.factors, err = newFactors(ctx, s.cfg, s.db, s.events, s.log, s.metrics)
-	return err
+	if s.factors, err = newFactors(ctx, s.cfg, s.db, s.events, s.log, s.metrics); err != nil {
+		return err
+	}
+	s.running.Go(func() { warnOfMissingKeys(work, s.factors.Keys, &sqlstore.SecondFactors{DB: s.db}, s.log) })
+	return nil
 }
 
 // startSweep clears ended sessions off the rows, and after each pass deletes events
