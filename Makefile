@@ -63,8 +63,9 @@ PEERSFLAGS   ?=
 # These look at sources, at what the go command says, or at processes that they start: the
 # program as people run it, a proxy, another implementation. The race detector would see
 # nothing but their own goroutines, and take up to nine tenths of their time (DECISIONS 126).
-# The model has one goroutine. A package that is not named here is run with it. "make test APART=" runs them with it.
-APART        := arch attack fuzzall interop model mutant
+# The model has one goroutine, and the benchmarks drive what the tests of other packages run
+# with it. A package that is not named here is run with it. "make test APART=" runs them with it.
+APART        := arch attack bench fuzzall interop model mutant
 APART_LIST   := $(APART:%=./internal/proof/%)
 # All others, in the language of the shell.
 OTHERS       := $$($(GO) list -tags $(TAGS) $(ALL) | grep -v -x -e '' $(APART:%=-e $(MODULE)/internal/proof/%))
