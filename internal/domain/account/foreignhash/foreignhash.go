@@ -44,8 +44,9 @@ type Hash struct {
 
 // Matches reports whether the hash is of that password, in a time that depends on the
 // format and the password only. The empty password matches none: systems that accept it
-// have accounts that anybody opens. Neither does one with a zero byte: HMAC takes zeros at the
-// end of a key for none (RFC 2104).
+// have accounts that anybody opens. Neither does one with a zero byte, which no keyboard sends: HMAC
+// takes zeros at the end of a key for none (RFC 2104), and bcrypt takes "a\x00a" for "a", since it
+// repeats the key with a zero byte in between.
 func (h Hash) Matches(password string) bool {
 	return h.matches(password) && password != "" && !strings.Contains(password, "\x00")
 }
