@@ -11,6 +11,10 @@ type User struct {
 	CreatedAt  Time   `json:"created_at"`
 	UpdatedAt  Time   `json:"updated_at"`
 
+	// DeletionAskedAt is when the user asked for the account to be deleted; zero for one that
+	// did not, or has logged in since.
+	DeletionAskedAt Time `json:"deletion_asked_at,omitzero"`
+
 	// Aliases are the mail addresses and phone numbers with which the user may log in, too.
 	// Lists of users have none.
 	Aliases []string `json:"aliases,omitempty"`

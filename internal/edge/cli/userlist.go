@@ -51,6 +51,9 @@ func (c userList) show(out io.Writer, users []wire.User) error {
 			if !u.DisabledAt.IsZero() {
 				state = "disabled " + u.DisabledAt.Format(time.RFC3339)
 			}
+			if !u.DeletionAskedAt.IsZero() {
+				state += ", deletion asked for " + u.DeletionAskedAt.Format(time.RFC3339)
+			}
 			_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s", u.ID, printable(u.Username), printable(u.Role), state, u.CreatedAt.Format(time.RFC3339))
 			if external {
 				_, _ = fmt.Fprint(w, "\t", printable(u.ExternalID))

@@ -22,6 +22,7 @@ func User(u *account.User) wire.User {
 	return wire.User{
 		ID: wire.ID(u.ID), Username: u.Username, Aliases: u.Aliases, ExternalID: u.ExternalID, Role: string(u.Role), HasFactor: u.HasSecondFactor(),
 		DisabledAt: wire.AtOrNone(u.DisabledAt, u.Disabled()), CreatedAt: wire.At(u.CreatedAt), UpdatedAt: wire.At(u.UpdatedAt),
+		DeletionAskedAt: wire.AtOrNone(u.DeletionAskedAt, !u.DeletionAskedAt.IsZero()),
 	}
 }
 

@@ -143,9 +143,20 @@ func TestPeopleLeaveAndTakeTheirData(t *testing.T) {
 			t.Fatalf("%+v, %v", asked, err)
 		}
 		c.Dead(token, "token_logged_out")
+		seenByRoot := func(want bool) {
+			t.Helper()
+			p := c.Want(c.Do("GET", fmt.Sprint("/v1/admin/users/", one["id"]), "", e2e.Bearer(root)), 200, "")
+			list, _ := c.Want(c.Do("GET", "/v1/admin/users?name=ada", "", e2e.Bearer(root)), 200, "").Fields["users"].([]any)
+			listed, _ := list[0].(map[string]any)
+			if (p.Fields["deletion_asked_at"] != nil) != want || p.Fields["deletion_asked_at"] != listed["deletion_asked_at"] {
+				t.Errorf("asked: %v, and an operator sees %s and %v", want, p.Body, listed)
+			}
+		}
+		seenByRoot(true)
 		if back := c.Want(c.TryLogin("ada", password), 200, ""); back.Fields["deletion_cancelled"] != true {
 			t.Errorf("%s", back.Body)
 		}
+		seenByRoot(false)
 		if again := c.Want(c.TryLogin("ada", password), 200, ""); again.Fields["deletion_cancelled"] != nil {
 			t.Errorf("%s", again.Body)
 		}
