@@ -38,6 +38,8 @@ func rights() []Mutant {
 		factor("a new password leaves a pending secret", "CASE WHEN second_factor_at IS NULL THEN NULL ELSE", "CASE WHEN 1 = 0 THEN NULL ELSE", "^TestNewPasswordEnds"),
 		right("an event needs no permit", "!p.need.Includes(e.Need) ||", "false ||", "^TestNoEventWithout"),
 		right("an event is by another actor", "e.By.ID != p.by.ID || ", "", "^TestNoEventWithout"),
+		right("an event is by another login", "e.By.Session != p.by.Session || ", "", "^TestNoEventWithout"),
+		right("an event is by another key", " || e.By.Key != p.by.Key", "", "^TestNoEventWithout"),
 		right("a login that was replaced may act", "\tdefault:\n\t\treturn session.RefusalOf(session.Replaced)", "\tcase 0:\n\t\treturn session.RefusalOf(session.Replaced)", "^TestEndedLogins"),
 		link("a link outlives the right of its issuer", "COALESCE(i.role, '') = 'admin' AND i.disabled_at IS NULL AND COALESCE(i.updated_at, 0) = r.issuer_changed_at", "1 = 1", "^TestLinkEndsWith"),
 		link("a link outlives a logout of all users", "r.all_ended_at = s.global_floor_at AND ", "", "^TestLinkEndsWith"),

@@ -284,17 +284,19 @@ func (w *world) made(t testing.TB, actor idworker.ID) int {
 func TestNoEventWithoutItsPermit(t *testing.T) {
 	onEach(t, func(t *testing.T, w *world) {
 		s, other := w.begin(t, w.admin(t, "ada")), w.begin(t, w.admin(t, "bob"))
-		again := acts(s)
+		again, noone, keyed := acts(s), acts(s), acts(s)
 		again.Session++
-		noone := acts(s) // whose login it is not
-		noone.ID++
+		noone.ID++ // whose login it is not
+		keyed.Key = 1
 		event := func(by audit.Actor, need audit.Need) audit.Event {
 			return audit.Event{ID: w.ids.next(0), By: by, Need: need, Action: audit.SweepRequested}
 		}
 		for what, err := range map[string]error{
 			"of somebody else":           w.Record(acts(other), audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
 			"of another login":           w.Record(again, audit.NeedsProof, event(acts(s), audit.NeedsAdmin)),
-			"with another one's name":    w.Record(acts(s), audit.NeedsProof, event(noone, audit.NeedsAdmin)),
+			"for another login":          w.Record(acts(s), audit.NeedsProof, event(again, audit.NeedsAdmin)),
+			"for somebody else":          w.Record(acts(s), audit.NeedsProof, event(noone, audit.NeedsAdmin)),
+			"for a key":                  w.Record(acts(s), audit.NeedsProof, event(keyed, audit.NeedsAdmin)),
 			"for less":                   w.Record(acts(s), audit.NeedsAdmin, event(acts(s), audit.NeedsProof)),
 			"without any":                w.Record(audit.Actor{}, 0, event(acts(s), audit.NeedsLogin)),
 			"that says of no need":       w.Record(acts(s), audit.NeedsProof, event(acts(s), 0)),
