@@ -4,6 +4,7 @@ package sqlstore_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +266,44 @@ func TestLinkOutlivesItsIssuersName(t *testing.T) {
 		w.change(t, issuer, renamed("ada3"))
 		w.dead(t, "of before the first demotion", over)
 		w.dead(t, "renamed, and then demoted", later)
+	})
+}
+
+// A rename of the issuer locks that user and then the links, the use of a link does it the other
+// way about: at the same moment both are done, and a link that is made then works.
+func TestRenameBesideItsLinks(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		w.admin(t, "root")
+		issuer := w.admin(t, "ada")
+		login := w.begin(t, issuer)
+		for round := range 6 {
+			name := strconv.Itoa(round)
+			user, next := w.user(t, "user"+name), w.user(t, "next"+name)
+			used := w.resetBy(t, issuer, user)
+			e := w.eventOf(audit.ResetStarted, next)
+			e.By, e.Need = acts(login), audit.NeedsAdmin // which keeps the issuer's row as it is
+			made := account.Reset{
+				ID: e.ID, UserID: next, Hash: account.NewResetToken().Hash(), ExpiresAt: start.Add(time.Hour), Issuer: account.Issuer{ID: issuer, Name: "issuer"},
+			}
+			errs := make([]error, 4)
+			atOnce(len(errs), func(i int) {
+				switch i {
+				case 0, 1:
+					_, errs[i] = w.names().ChangeNames(t.Context(), shell, issuer, renamed("ada"+name+strconv.Itoa(i)))
+				case 2:
+					_, errs[i] = w.useAt(t, used, 1, "$reset", start)
+				case 3:
+					errs[i] = w.users.StartReset(t.Context(), made, e)
+				}
+			})
+			if err := errors.Join(errs...); err != nil {
+				t.Fatalf("%d: %v", round, err)
+			}
+			if _, err := w.useAt(t, made, 1, "$theirs", start); err != nil {
+				t.Errorf("%d: the link that was made meanwhile: %v", round, err)
+			}
+		}
+		w.sound(t)
 	})
 }
 

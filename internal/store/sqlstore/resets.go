@@ -77,8 +77,9 @@ func (u *Users) lockVersion(tx *gorm.DB, id idworker.ID) (int64, error) {
 	return versions[0], nil
 }
 
-// keepReset writes a reset with what its issuer's right is of at this moment. No
-// lock is needed: what changes from now on ends the reset.
+// keepReset writes a reset with what its issuer's right is of at this moment. It takes no
+// lock: what changes from now on ends the reset. A rename, which does not, waits for the row of
+// the issuer, which is the actor: see [DB.actor].
 func keepReset(tx *gorm.DB, r account.Reset, version int64) error {
 	row := resetRow{
 		UserID: int64(r.UserID), TokenHash: r.Hash[:], PasswordVersion: version, ExpiresAt: r.ExpiresAt.UnixMilli(),
