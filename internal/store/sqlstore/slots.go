@@ -109,7 +109,7 @@ func (s *Sessions) rowsOf(tx *gorm.DB, row tokenRow) (rows []tokenRow, now ruleR
 func (s *Sessions) endSlots(tx *gorm.DB, rows []tokenRow, e session.Ending, keep idworker.ID, asOf time.Time) (was []session.Session, err error) {
 	for i := range rows {
 		row := rows[i]
-		row.DisabledAt.Valid = false // the change that ends them may have disabled the user
+		row.DisabledAt.Valid = false // of a user whom a release that knows one slot has disabled, further ones live on
 		now := row.current(asOf)
 		if !row.TokenID.Valid || now.ID == keep || !now.Alive() || !now.Of(e.Class) {
 			continue

@@ -307,6 +307,35 @@ func TestWhatEndsAUserEndsEverySlot(t *testing.T) {
 	}
 }
 
+// TestEndBelowADisabledUserLasts: a release that knows one slot disables a user, and leaves what
+// lives in further slots. It is refused as the user's; whatever ends it has to end it for the time
+// when the user is enabled.
+func TestEndBelowADisabledUserLasts(t *testing.T) {
+	onSlots(t, func(t *testing.T, w *world) {
+		for why, act := range map[session.Reason]func(user idworker.ID) error{
+			session.Revoked: func(user idworker.ID) error {
+				_, err := w.sessions.EndUser(t.Context(), session.Ending{UserID: user, Reason: session.Revoked, Record: w.byShell()}, 0)
+				return err
+			},
+			session.Disabled: func(user idworker.ID) error {
+				_, _, _, err := w.users.Change(t.Context(), user, w.become(account.RoleService))
+				return err
+			},
+		} {
+			user := w.user(t, "ada"+string(why))
+			w.on(t, user, "phone", "")
+			further := w.on(t, user, "web", "").Session
+			w.exec(t, "UPDATE users SET disabled_at = 1 WHERE id = "+user.String())
+			w.wantEnded(t, "while disabled", session.Disabled, further)
+			if err := act(user); err != nil {
+				t.Fatal(err)
+			}
+			w.exec(t, "UPDATE users SET disabled_at = NULL WHERE id = "+user.String())
+			w.wantEnded(t, "enabled again", why, further)
+		}
+	})
+}
+
 // TestOthersEnd: all but one, in any slot.
 func TestOthersEnd(t *testing.T) {
 	onSlots(t, func(t *testing.T, w *world) {
