@@ -191,7 +191,7 @@ func (c userLogoutOne) Run(a *app) error {
 func (c userLogout) everybody(a *app) error {
 	if !c.Yes {
 		err := a.toLook(run.OpenExisting, func(_ context.Context, l *local) error {
-			return a.confirm("About to end every login in " + run.Place(l.cfg) + ". Everybody has to log in again.")
+			return a.confirm("About to end every login in " + run.Place(l.cfg) + ". Everybody has to log in again, and no one-time link works any more, of invitations neither.")
 		})
 		if err != nil {
 			return err
@@ -202,7 +202,7 @@ func (c userLogout) everybody(a *app) error {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance\n",
+		_, err = fmt.Fprintf(a.out, "every login up to %s ended%s, within %v on every instance; no one-time link of before works\n",
 			all.Floor, lived((*wire.Estimate)(all.Lived)), l.cfg.RevocationBound)
 		return err
 	})

@@ -50,29 +50,29 @@ func Shared(ctx context.Context, cfg config.Config, db *sqlstore.DB, next sessio
 	if o.Key, err = (&sqlstore.Settings{DB: db}).CacheKey(ctx); err != nil {
 		return sharedTier{}, err
 	}
-	rdb, where, err := openRedis(cfg)
+	rdb, r, err := openRedis(cfg)
 	if err != nil {
 		return sharedTier{}, err
 	}
+	o.Number = r.DB
 	tier, err := redisstore.NewSessions(rdb, next, o)
 	if err != nil {
 		return sharedTier{}, errors.Join(err, rdb.Close())
 	}
-	return sharedTier{Store: tier, redis: tier, rdb: rdb, where: where}, nil
+	return sharedTier{Store: tier, redis: tier, rdb: rdb, where: r.Where()}, nil
 }
 
-// openRedis returns a client for the configured Redis, and its place without
-// anything secret. It does not connect.
-func openRedis(cfg config.Config) (rdb redis.UniversalClient, where string, err error) {
+// openRedis returns a client for the configured Redis. It does not connect.
+func openRedis(cfg config.Config) (redis.UniversalClient, config.Redis, error) {
 	r, err := config.ParseRedis(cfg.Redis.Reveal())
 	if err != nil {
-		return nil, "", fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
+		return nil, config.Redis{}, fmt.Errorf("redis (FLAKEPASS_REDIS): %w", err)
 	}
 	return redisstore.Open(redisstore.Server{
 		Addrs: r.Addrs, Master: r.Master, Cluster: r.Mode == config.RedisCluster, TLS: r.TLS,
 		Username: r.Username, Password: r.Password.Reveal(), DB: r.DB,
 		SentinelUsername: r.SentinelUsername, SentinelPassword: r.SentinelPassword.Reveal(),
-	}), r.Where(), nil
+	}), r, nil
 }
 
 func (s sharedTier) Close() {

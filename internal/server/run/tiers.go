@@ -112,7 +112,9 @@ func (t *tiers) cache(ctx context.Context, cfg config.Config, db *sqlstore.DB, h
 	if cfg.CacheEntries == 0 {
 		// Nothing is kept in Redis; attempts are counted there all the same.
 		if !cfg.Redis.IsZero() {
-			t.common.rdb, t.common.where, err = openRedis(cfg)
+			var r config.Redis
+			t.common.rdb, r, err = openRedis(cfg)
+			t.common.where = r.Where()
 		}
 		return err
 	}

@@ -54,6 +54,16 @@ type signer struct {
 	room []byte
 }
 
+// keyFor is the key for what is of the database with that number in Redis.
+func keyFor(key []byte, number int) []byte {
+	if number == 0 {
+		return key
+	}
+	mac := hmac.New(sha256.New, key)
+	_, _ = fmt.Fprintf(mac, "redis database %d", number) // never fails
+	return mac.Sum(nil)
+}
+
 func newCodec(key []byte) codec {
 	key = bytes.Clone(key)
 	return codec{&sync.Pool{New: func() any { return &signer{Hash: hmac.New(sha256.New, key)} }}}

@@ -145,10 +145,16 @@ func (s *states) gap(n int) time.Time {
 	return s.gaps[n]
 }
 
+// Messages go to the listeners of all databases of a Redis, and a copy of a deployment has its key.
 func TestListenBelievesOnlyItsDeployment(t *testing.T) {
 	server := testenv.Redis(t)
 	tier := open(t, server, &fake{})
 	received := listen(t, server, tier)
+	copied := open(t, server, &fake{}, func(o *redisstore.Options) { o.Number = 3 })
+	there := listen(t, server, copied)
+	if err := copied.Publish(t.Context(), gone(7, session.LoggedOut)); err != nil {
+		t.Fatal(err)
+	}
 	rdb := admin(t, server)
 	for _, word := range [][]byte{
 		{}, []byte("7"), make([]byte, 100), bytes.Repeat([]byte{255}, 70),
@@ -166,6 +172,13 @@ func TestListenBelievesOnlyItsDeployment(t *testing.T) {
 	testenv.Eventually(t, soon, func() bool { return received.has(8) }, "the true word, sent last, is received")
 	if received.has(7) || received.has(0) {
 		t.Errorf("received %v, want 8 only", received.all)
+	}
+	if err := copied.Publish(t.Context(), gone(9, session.LoggedOut)); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, soon, func() bool { return there.has(9) }, "the copy receives its own, sent last")
+	if there.has(8) || !there.has(7) {
+		t.Errorf("the copy received %v, want 7 and 9", there.all)
 	}
 }
 
@@ -185,13 +198,13 @@ func instance(t *testing.T, server *testenv.RedisServer, next session.Store) *me
 func run(t *testing.T, server *testenv.RedisServer, listen func(context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	rdb := admin(t, server)
+	listeners := func() int64 { return rdb.PubSubNumSub(ctx, redisstore.Channel).Val()[redisstore.Channel] }
+	before := listeners()
 	var running sync.WaitGroup
 	running.Go(func() { listen(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	rdb := admin(t, server)
-	testenv.Eventually(t, soon, func() bool {
-		return rdb.PubSubNumSub(ctx, redisstore.Channel).Val()[redisstore.Channel] > 0
-	}, "somebody listens")
+	testenv.Eventually(t, soon, func() bool { return listeners() > before }, "one more listens")
 }
 
 // An inbox keeps what it received.

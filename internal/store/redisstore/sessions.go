@@ -26,6 +26,10 @@ type Options struct {
 	// Key signs values; all instances of a deployment have the same. At least
 	// 32 bytes.
 	Key []byte
+	// Number is that of the database in Redis. Redis hands a message to those who listen in any of
+	// its databases, and a copy of a deployment, such as one for staging, has the key too: so each
+	// number has a key of its own.
+	Number int
 	// Bound is how old the knowledge may be that an alive answer relies on.
 	Bound time.Duration
 	// Feed, if set, says whether this instance knows every end up to
@@ -120,7 +124,7 @@ func NewSessionsOver(r Redis, next session.Store, o Options) (*Sessions, error) 
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	t := &Sessions{
-		next: next, redis: r, codec: newCodec(o.Key),
+		next: next, redis: r, codec: newCodec(keyFor(o.Key, o.Number)),
 		bound: o.Bound, life: o.Bound, feed: o.Feed, skew: o.Skew, now: o.Now, unpublished: o.Unpublished, foreign: o.Foreign,
 		listening: o.Listening, gap: o.Gap, log: o.Log,
 	}
