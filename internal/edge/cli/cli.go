@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -152,6 +154,9 @@ func (serveCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	// Who reads the log may go away. Without this the next line would end the process, and with it
+	// the requests under way; a log on a full disk does not either.
+	signal.Ignore(syscall.SIGPIPE)
 	log := run.OfInstance(telemetry.NewLog(a.errs, cfg.LogFormat, cfg.LogLevel))
 	run.LogRedis(log)
 	err = run.Serve(a.ctx, cfg, a.out, a.errs, nil)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -150,4 +152,25 @@ func TestStopDuringStart(t *testing.T) {
 	}
 	c := e2e.NewClient(t, d.Start(t).Public)
 	c.Want(c.Do("GET", "/readyz", ""), 200, "")
+}
+
+// TestServesWithoutTheReaderOfItsLog: the process that a log is piped to may end. The next line of
+// the log ends neither the server nor the request that it is about.
+func TestServesWithoutTheReaderOfItsLog(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	script := filepath.Join(dir, "piped")
+	text := "#!/bin/sh\nmkfifo log\nhead -c 1 log >/dev/null &\nexec '" + e2e.Binary(t) + "' \"$@\" 2>log\n"
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	p := e2e.StartProgram(t, script, dir, e2e.AnyPort())
+	c := e2e.NewClient(t, p.Public)
+	for range 5 { // each is a line
+		c.Want(c.TryLogin("nobody", e2e.Passphrase), 401, "credentials_invalid")
+	}
+	p.Signal(t, syscall.SIGTERM)
+	if code := p.End(t); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
 }

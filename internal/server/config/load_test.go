@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/flakepass/flakepass/api"
 	"github.com/flakepass/flakepass/internal/server/config"
 )
 
@@ -192,6 +195,31 @@ func TestRealFiles(t *testing.T) {
 		_, err = config.Load(config.Options{File: "/dev/zero", Environ: []string{}})
 		if err == nil || !strings.Contains(err.Error(), "longer than 64 KiB") {
 			t.Errorf("a file without an end gives %v", err)
+		}
+	}
+}
+
+// TestPipeWithoutAWriterIsEmpty: the start does not wait for what never comes.
+func TestPipeWithoutAWriterIsEmpty(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := config.Load(config.Options{Environ: []string{"FLAKEPASS_FORWARD_KEY_FILE=" + pipe}})
+	if err == nil || !strings.Contains(err.Error(), "is empty") {
+		t.Error(err)
+	}
+}
+
+// TestHeadersOfTheContractCarryNoToken: what a route reads for another purpose is refused.
+func TestHeadersOfTheContractCarryNoToken(t *testing.T) {
+	names := regexp.MustCompile(`name: (\S+)\n\s+in: header`).FindAllSubmatch(api.Spec(), -1)
+	if len(names) < 7 {
+		t.Fatalf("the contract has %d headers", len(names))
+	}
+	for _, n := range names {
+		if _, err := load(nil, "FLAKEPASS_TOKEN_HEADER="+string(n[1])); err == nil {
+			t.Errorf("%s may have the token", n[1])
 		}
 	}
 }

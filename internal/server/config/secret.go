@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"syscall"
 )
 
 const hidden = "[hidden]"
@@ -84,7 +85,8 @@ func (l *loader) readSecret(path string) (string, error) {
 // readFile reads at most one byte more than is allowed, so that a device
 // without an end is found out.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	// To open a named pipe that nobody writes to would wait, and a signal would not end that.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, err
 	}

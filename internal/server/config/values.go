@@ -108,16 +108,18 @@ func (w Worker) String() string {
 // a meaning of their own, belong to one hop (RFC 9110, section 7.6.1), or are
 // rewritten or logged on the way.
 var reserved = []string{
-	"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Connection", "Content-Encoding", "Content-Length",
-	"Content-Type", "Cookie", "Cookie2", "Date", "Expect", "Forwarded", "Host", "Http2-Settings", "If-Match", "If-None-Match",
-	"Keep-Alive", "Last-Event-Id", "Origin", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Referer", "Set-Cookie", "Te", "Trailer",
+	"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection", "Content-Encoding", "Content-Length",
+	"Content-Type", "Cookie", "Cookie2", "Date", "Expect", "Forwarded", "Host", "Http2-Settings", "Idempotency-Key", "If-Match", "If-Modified-Since",
+	"If-None-Match", "If-Range", "If-Unmodified-Since", "Keep-Alive", "Last-Event-Id", "Origin", "Pragma", "Priority", "Proxy-Authenticate",
+	"Proxy-Authorization", "Proxy-Connection", "Range", "Referer", "Set-Cookie", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade", "User-Agent", "Via", "X-Auth-Act", "X-Auth-Expires-In", "X-Auth-Idle-Expires-In",
 	"X-Auth-Passive", "X-Auth-Role", "X-Auth-Session-Id", "X-Auth-Signature", "X-Auth-Slots", "X-Auth-User-Id", "X-Auth-Username",
 	"X-Real-Ip", "X-Request-Id",
 }
 
-// fieldName is a token of RFC 9110, section 5.6.2.
-var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$") })
+// fieldName is a part of the tokens of RFC 9110, section 5.6.2: proxies such as nginx drop a header with
+// an underscore, and other characters are a mistake, such as quotes that a shell did not take.
+var fieldName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[A-Za-z][0-9A-Za-z-]{0,63}$") })
 
 func parseHeader(dst *string, v string) error {
 	if v == "" {
