@@ -67,9 +67,10 @@ func (s *Seen) Late() bool { return s.Silent > Late }
 //
 // Tell replaces the one with that ID. Leave removes it; one that is not there is
 // no error. Clean removes those that did not come for longer than gone, and
-// returns the store's clock.
+// returns the store's clock, and the longest Bound of the reports that are not late; 0 if
+// there is none.
 type Store interface {
 	Tell(ctx context.Context, r Report) error
 	Leave(ctx context.Context, id string) error
-	Clean(ctx context.Context, gone time.Duration) (time.Time, error)
+	Clean(ctx context.Context, gone time.Duration) (now time.Time, longest time.Duration, err error)
 }

@@ -26,7 +26,8 @@ type Reporter struct {
 	State func(ctx context.Context) Report
 	Log   *slog.Logger
 
-	cleaned time.Time // zero: never
+	cleaned time.Time     // zero: never
+	longest time.Duration // the bound that the log has warned of
 	clock   time.Duration
 	took    time.Duration
 	counted window
@@ -76,7 +77,7 @@ func (p *Reporter) report(ctx context.Context) error {
 
 func (p *Reporter) write(ctx context.Context, r Report, now time.Time) error {
 	if p.cleaned.IsZero() || now.Sub(p.cleaned) >= cleanEvery {
-		if err := p.clean(ctx); err != nil {
+		if err := p.clean(ctx, r.Bound); err != nil {
 			return err
 		}
 		p.cleaned = now
@@ -92,17 +93,22 @@ func (p *Reporter) write(ctx context.Context, r Report, now time.Time) error {
 	return nil
 }
 
-// clean removes who is gone and compares the clocks. The store's is that of the
+// clean removes who is gone, and compares the bounds and the clocks. The store's is that of the
 // middle of the question, and as uncertain as half of how long it took; an
 // answer that took long says nothing.
-func (p *Reporter) clean(ctx context.Context) error {
+func (p *Reporter) clean(ctx context.Context, bound time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	began := time.Now()
-	there, err := p.Store.Clean(ctx, Gone)
+	there, longest, err := p.Store.Clean(ctx, Gone)
 	if err != nil {
 		return err
 	}
+	if longest > bound && longest != p.longest {
+		p.Log.WarnContext(ctx, "another instance has a longer FLAKEPASS_REVOCATION_BOUND: what this one acknowledges is true there only within that; give all the same",
+			"here", bound, "there", longest)
+	}
+	p.longest = longest
 	if took := time.Since(began); took < time.Second {
 		p.clock = began.Add(took / 2).Round(0).Sub(there.Round(0))
 		p.took = took

@@ -24,6 +24,7 @@ type store struct {
 	err      error
 	hang     bool
 	ahead    time.Duration // of its clock
+	longest  time.Duration // bound
 }
 
 func (s *store) Tell(ctx context.Context, r fleet.Report) error {
@@ -53,11 +54,11 @@ func (s *store) Leave(ctx context.Context, id string) error {
 	return s.err
 }
 
-func (s *store) Clean(context.Context, time.Duration) (time.Time, error) {
+func (s *store) Clean(context.Context, time.Duration) (time.Time, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cleaned++
-	return time.Now().Add(s.ahead), s.err
+	return time.Now().Add(s.ahead), s.longest, s.err
 }
 
 func (s *store) set(f func()) { s.mu.Lock(); defer s.mu.Unlock(); f() }
@@ -80,7 +81,7 @@ func run(t *testing.T, f func(t *testing.T, s *store)) string {
 		r := &fleet.Reporter{
 			Store: s, ID: "me", Log: slog.New(slog.NewTextHandler(&log, nil)),
 			State: func(context.Context) fleet.Report {
-				return fleet.Report{Worker: 7, Answers: fleet.Answers{Memory: 1000 + 10*uint64(time.Since(began)/time.Second)}}
+				return fleet.Report{Worker: 7, Bound: 5 * time.Second, Answers: fleet.Answers{Memory: 1000 + 10*uint64(time.Since(began)/time.Second)}}
 			},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -97,6 +98,20 @@ func run(t *testing.T, f func(t *testing.T, s *store)) string {
 		})
 	})
 	return log.String()
+}
+
+// TestLongerBoundOfAnotherIsLoggedOnce: what an instance acknowledges has to be true on all.
+func TestLongerBoundOfAnotherIsLoggedOnce(t *testing.T) {
+	log := run(t, func(t *testing.T, s *store) {
+		for _, bound := range []time.Duration{5, 5, 12, 12, 12, 2, 12, 30} {
+			s.set(func() { s.longest = bound * time.Second })
+			time.Sleep(time.Minute)
+			synctest.Wait()
+		}
+	})
+	if n := strings.Count(log, "here=5s there=12s"); n != 2 || strings.Count(log, "longer FLAKEPASS_REVOCATION_BOUND") != 3 || !strings.Contains(log, "there=30s") {
+		t.Errorf("logged: %s", log)
+	}
 }
 
 func TestReportsComeAtOnceAndEveryFewSeconds(t *testing.T) {

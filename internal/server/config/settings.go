@@ -110,7 +110,7 @@ func settings(c *Config) []setting {
 				"Each has 1 to 64 lower-case letters, digits and `. _ : -`. They are kept with the logins, and shown in lists, in the audit record and in introspection as `amr` (RFC 8176). `pwd` is the method of a password, and not allowed.",
 		}, {
 			key: "revocation_bound", def: "5s", value: span(&c.RevocationBound, time.Second, 5*time.Minute),
-			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. From 1s to 5m.",
+			doc: "The maximum time for which an instance may accept a token after its logout, whatever fails. Also the maximum time for which an instance answers from memory while the database is unreachable. The same on all instances, and for commands: a logout is acknowledged with the bound of who does it. From 1s to 5m.",
 		}, {
 			key: "throttle", def: "on", value: onOff(&c.Throttle),
 			doc: "`on`: logins, registrations and requests of services are limited by the policy " +

@@ -80,20 +80,21 @@ func (i *Instances) Leave(ctx context.Context, id string) error {
 // Clean removes the reports that did not come for longer than gone, and those
 // from a future that a clock set back has left behind. It looks first, without a
 // lock: mostly there are none.
-func (i *Instances) Clean(ctx context.Context, gone time.Duration) (time.Time, error) {
+func (i *Instances) Clean(ctx context.Context, gone time.Duration) (at time.Time, longest time.Duration, err error) {
 	var look struct {
-		At, Old int64
+		At, Old, Longest int64
 	}
 	now, ms := i.DB.d.clock, gone.Milliseconds()
 	old := "seen_at < " + now + " - ? OR seen_at > " + now + " + ?"
-	err := i.DB.query(ctx, &look, "SELECT "+now+" AS at, (SELECT COUNT(*) FROM instances WHERE "+old+") AS old", ms, ms)
+	err = i.DB.query(ctx, &look, "SELECT "+now+" AS at, (SELECT COUNT(*) FROM instances WHERE "+old+") AS old, "+
+		"(SELECT COALESCE(MAX(bound_ms), 0) FROM instances WHERE seen_at >= "+now+" - ?) AS longest", ms, ms, fleet.Late.Milliseconds())
 	if err == nil && look.Old > 0 {
 		err = i.DB.exec(ctx, "DELETE FROM instances WHERE "+old, ms, ms)
 	}
 	if err != nil {
-		return time.Time{}, fmt.Errorf("sqlstore: instances that are gone: %w", err)
+		return time.Time{}, 0, fmt.Errorf("sqlstore: instances that are gone: %w", err)
 	}
-	return fromMillis(look.At), nil
+	return fromMillis(look.At), time.Duration(look.Longest) * time.Millisecond, nil
 }
 
 type instanceRow struct {
