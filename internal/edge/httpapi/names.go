@@ -95,10 +95,8 @@ func (s *server) findUser(c *gin.Context) error {
 		if err != nil || to == nil || len(values) != 1 || len(list) != 1 || list[0] == "" {
 			break
 		}
-		if *to = list[0]; name == "alias" && list[0][0] == ' ' {
-			*to = "+" + list[0][1:] // of a phone number that was not escaped
-		}
-		if name != "external_id" && strings.Contains(*to, " ") {
+		// A plus sign that was not escaped is a space here. It is not guessed.
+		if *to = list[0]; name != "external_id" && strings.Contains(*to, " ") {
 			return invalid.Of("query", "malformed", "a name has no space; write a plus sign as %2B")
 		}
 		return s.found(c, q)
