@@ -12,7 +12,7 @@ import (
 // DeleteMe ends all logins of this client's own account, and has the account deleted when the
 // grace period is over; a login before that cancels it. It fails with [SelfDeletionOff],
 // [ReauthenticationRequired] unless [Client.Reauthenticate] or the login itself was lately,
-// [Forbidden] for a service, and [LastAdmin]. After a 5xx the result is unknown.
+// [Forbidden] for a service, [Impersonated], and [LastAdmin]. After a 5xx the result is unknown.
 func (c *Client) DeleteMe(ctx context.Context) (wire.DeletionAsked, error) {
 	return ask[wire.DeletionAsked](ctx, c, http.MethodDelete, "/v1/me", nil)
 }

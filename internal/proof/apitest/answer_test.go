@@ -104,7 +104,7 @@ func examples(t *testing.T, status string, r *openapi3.Response) map[string]answ
 				a.header.Set("WWW-Authenticate", `Bearer realm="flakepass"`)
 			case "token_revoked":
 				a.header.Set("WWW-Authenticate", `Bearer realm="flakepass", error="invalid_token", error_description="login revoked"`)
-			case "body_malformed", "token_in_url", "reauthentication_required", "impersonation_off", "impersonation_refused", "self_deletion_off", "service_key_required", "role_not_issuable", "account_protected":
+			case "body_malformed", "token_in_url", "reauthentication_required", "impersonated", "impersonation_off", "impersonation_refused", "self_deletion_off", "service_key_required", "role_not_issuable", "account_protected":
 				a.header.Del("WWW-Authenticate")
 			}
 			if key == "account_disabled" && status == "403" {
