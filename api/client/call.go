@@ -39,7 +39,7 @@ type call struct {
 	kind         string // the media type of body
 	open         bool   // needs no token
 	again        bool   // may be sent twice
-	none         bool   // a success without a body is in order
+	none         int    // the status of a success without a body; 0 if there is none
 }
 
 const (
@@ -100,7 +100,7 @@ func (c *Client) once(ctx context.Context, r *call) ([]byte, int, error) {
 		return nil, 0, redirected(resp)
 	case len(body) > maxAnswer:
 		return nil, 0, fmt.Errorf("client: an answer of more than %d bytes: %w", maxAnswer, ErrAnswer)
-	case len(body) == 0 && r.none:
+	case len(body) == 0 && resp.StatusCode == r.none:
 		return nil, resp.StatusCode, nil
 	case mediaType(resp.Header) != typeJSON:
 		return nil, 0, fmt.Errorf("client: status %d without JSON: %w", resp.StatusCode, ErrAnswer)
@@ -199,7 +199,7 @@ func (c *Client) act(ctx context.Context, method, path string, v any, with ...fu
 	for _, f := range with {
 		f(r)
 	}
-	r.none = true
+	r.none = http.StatusNoContent
 	body, status, err := c.do(ctx, r)
 	if err != nil || status == http.StatusNoContent {
 		return 0, err

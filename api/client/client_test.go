@@ -108,6 +108,7 @@ func TestOnlyAnswersOfFlakepassAreBelieved(t *testing.T) {
 			"policy":   func() error { _, err := c.Policy(ctx); return err },
 			"set":      func() error { _, err := c.RevertPolicy(ctx, 1, client.PolicyHow{Version: 1}); return err },
 			"user":     func() error { _, err := c.User(ctx, 1); return err },
+			"revoke":   func() error { return c.Revoke(ctx, flakepass.NewToken(9)) },
 			"change":   func() error { _, err := c.ChangeUser(ctx, 1, client.UserChange{}); return err },
 			"session":  func() error { _, err := c.Session(ctx, 1); return err },
 			"mine":     func() error { _, err := c.MySessions(ctx); return err },

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -65,8 +66,11 @@ func (t wireToken) Complete() bool {
 // and try again.
 func (c *Client) Revoke(ctx context.Context, t flakepass.Token) error {
 	r := form("/v1/revoke", t)
-	r.none = true
-	_, _, err := c.do(ctx, r)
+	r.none = http.StatusOK
+	body, _, err := c.do(ctx, r)
+	if err == nil && body != nil {
+		return fmt.Errorf("client: a revocation with a body: %w", ErrAnswer)
+	}
 	return err
 }
 
