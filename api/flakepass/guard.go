@@ -129,13 +129,13 @@ func (g *Guard) ask(r *http.Request) (who Identity, anonymous bool, err error) {
 
 // ErrAmbiguous is returned by [Credential] for a request that offers two
 // different tokens, one header twice, or another scheme in Authorization beside the
-// header named extra; an empty header counts. It becomes a 400.
+// header named extra; an empty header beside another one counts. It becomes a 400.
 var ErrAmbiguous = errors.New("more than one credential in the request")
 
 // Credential finds the token of a request: in Authorization, with the scheme
 // Bearer in any case (RFC 6750 section 2.1, RFC 9110 section 11.1), or in the
 // header named extra, if that is neither empty nor Authorization. It returns [ErrMissing],
-// [ErrMalformed], [ErrKeyNotAccepted] or [ErrAmbiguous]. Nothing of the request is
+// also for a header that is empty, [ErrMalformed], [ErrKeyNotAccepted] or [ErrAmbiguous]. Nothing of the request is
 // repeated in an error.
 func Credential(h http.Header, extra string) (Token, error) {
 	text, err := credential(h, extra)
@@ -155,7 +155,7 @@ func credential(h http.Header, extra string) (string, error) {
 	switch {
 	case len(auth) > 1 || len(also) > 1:
 		return "", ErrAmbiguous
-	case len(auth) == 0 && len(also) == 0:
+	case len(auth) == 0 && (len(also) == 0 || also[0] == ""):
 		return "", ErrMissing
 	}
 	var text string

@@ -157,7 +157,8 @@ func TestGuardReadsTheCredential(t *testing.T) {
 		{"extra absent", auth("Bearer " + good), extra, 204, "", ""},
 		{"nothing, extra configured", nil, extra, 401, "token_missing", bare},
 		{"other scheme, extra configured", auth("Basic TUFSS0VSOk1BUktFUg=="), extra, 401, "token_missing", bare},
-		{"extra empty", both(nil, one("")), extra, 401, "token_malformed", malformed},
+		{"extra empty", both(nil, one("")), extra, 401, "token_missing", bare},
+		{"both empty", both(one(""), one("")), extra, 400, "credentials_ambiguous", ambiguous},
 		{"extra with a scheme", both(nil, one("Bearer "+good)), extra, 401, "token_malformed", malformed},
 		{"extra mistyped", both(nil, one(good[:45]+"_")), extra, 401, "token_malformed", malformed},
 		{"both equal", both(one("Bearer "+good), one(good)), extra, 204, "", ""},
@@ -187,6 +188,9 @@ func TestGuardReadsTheCredential(t *testing.T) {
 			guard.Handler(reached(&through)).ServeHTTP(got, request(t, c.header))
 			if through != (c.status == 204) {
 				t.Errorf("let through: got %t, want %t", through, !through)
+			}
+			if _, err := guard.Optional().Check(httptest.NewRecorder(), request(t, c.header)); (err == nil) != (through || c.code == "token_missing") {
+				t.Errorf("where no token is needed: %v", err)
 			}
 			if c.status != 204 {
 				mustAnswer(t, got, c.header, c.status, c.code, c.challenge)

@@ -105,13 +105,13 @@ func (ev *event) read() (any, error) {
 		return ev.start()
 	case "end":
 		var w wire.End
-		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Floor == 0 {
+		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Floor == 0 || w.Code == "" {
 			return nil, errStream
 		}
 		return endEvent{place{w.UserID, 0}, w.Floor, refusalOf(w.Code)}, nil
 	case "slot_end":
 		var w wire.SlotEnd
-		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Slot == 0 || w.Floor == 0 {
+		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Slot == 0 || w.Floor == 0 || w.Code == "" {
 			return nil, errStream
 		}
 		return endEvent{place{w.UserID, w.Slot}, w.Floor, refusalOf(w.Code)}, nil

@@ -256,3 +256,22 @@ func TestRemoteResumesOnlyWhatItFollowed(t *testing.T) {
 		t.Error("a second start in one stream")
 	}
 }
+
+// TestARefusalHasACode: what has none is no answer of a server, and refuses nobody. A code of
+// a newer server does.
+func TestARefusalHasACode(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[string]*Refusal{"": nil, `"code":"",`: nil, `"code":"token_forgotten",`: ErrInvalid, `"code":"token_replaced",`: ErrReplaced} {
+		a, err := readAnswer([]byte(strings.Replace(goodAnswer, `"code":"token_logged_out",`, code, 1)), 2, 1)
+		if want == nil && !errors.Is(err, errAnswer) || want != nil && (err != nil || a.verdicts[1].refusal != want) {
+			t.Errorf("answered with %q: %+v, %v", code, a, err)
+		}
+		for _, kind := range []string{"end", "slot_end"} {
+			ev := event{kind: kind, data: []byte(`{"user_id":"7","slot":2,` + code + `"floor":"9"}`)}
+			what, err := ev.read()
+			if end, _ := what.(endEvent); (err != nil) != (want == nil) || end.why != want {
+				t.Errorf("%s with %q: %+v, %v", kind, code, what, err)
+			}
+		}
+	}
+}

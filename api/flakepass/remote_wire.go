@@ -54,9 +54,9 @@ var refusals = func() map[string]*Refusal {
 }()
 
 // refusalOf is the refusal with that code. A code that is not known is still a
-// refusal.
+// refusal; where there is none it is nil, for no server says that.
 func refusalOf(code string) *Refusal {
-	if r, ok := refusals[code]; ok {
+	if r, ok := refusals[code]; ok || code == "" {
 		return r
 	}
 	return ErrInvalid
@@ -83,11 +83,15 @@ func ruleOf(w *wire.Rule) *rule {
 func boundOf(m wire.Millis) time.Duration { return min(time.Duration(m), time.Hour) }
 
 // verdictOf reads w. A living token about which anything is missing is an error:
-// it would be believed for ever, or taken for another user's.
+// it would be believed for ever, or taken for another user's. So is a refusal without a code.
 func verdictOf(w *wire.Verification) (verdict, error) {
 	switch w.State {
 	case wire.Refused:
-		return verdict{refusal: refusalOf(w.Code)}, nil
+		why := refusalOf(w.Code)
+		if why == nil {
+			return verdict{}, errAnswer
+		}
+		return verdict{refusal: why}, nil
 	case wire.Alive:
 	default:
 		return verdict{}, nil
