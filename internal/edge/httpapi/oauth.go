@@ -67,7 +67,7 @@ func (s *server) refuseClient(c *gin.Context, how string, refusal *flakepass.Ref
 
 // clientCredential finds the credential of a client, and says by which scheme it came.
 func (s *server) clientCredential(r *http.Request) (how string, it shown, err error) {
-	_, password, basic := r.BasicAuth()
+	password, basic := basicPassword(r.Header.Get("Authorization"))
 	if !basic || len(r.Header["Authorization"]) > 1 || s.TokenHeader != "" && len(r.Header.Values(s.TokenHeader)) > 0 {
 		name, _, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		it.token, it.key, err = flakepass.ServiceCredential(r.Header, s.TokenHeader)
@@ -83,6 +83,15 @@ func (s *server) clientCredential(r *http.Request) (how string, it shown, err er
 	}
 	it.token, it.key, err = flakepass.ParseServiceCredential(password)
 	return basicScheme, it, err
+}
+
+// basicPassword is the password of a header Authorization with the scheme Basic (RFC 7617).
+// One or more spaces are behind the scheme (RFC 9110 section 11.4), and net/http reads one.
+func basicPassword(header string) (password string, ok bool) {
+	name, rest, _ := strings.Cut(header, " ")
+	r := http.Request{Header: http.Header{"Authorization": {name + " " + strings.TrimLeft(rest, " ")}}}
+	_, password, ok = r.BasicAuth()
+	return password, ok
 }
 
 // challenge is in the scheme that the client used (RFC 6749 section 5.2). Basic

@@ -97,6 +97,7 @@ func TestOAuthClientSaysWhoItIs(t *testing.T) {
 		"bearer":                   {authorization("bearer  " + caller), ofService(), 200, "", "", ""},
 		"Basic":                    {authorization(basic("billing", caller)), ofService(), 200, "", "", ""},
 		"basic":                    {authorization("b" + basic("billing", caller)[1:]), ofService(), 200, "", "", ""},
+		"Basic, several spaces":    {authorization("Basic   " + basic("billing", caller)[6:]), ofService(), 200, "", "", ""},
 		"Basic, encoded":           {authorization(basic("billing%40x", encoded)), ofService(), 200, "", "", ""},
 		"Basic without a name":     {authorization(basic("", caller)), ofService(), 200, "", "", ""},
 		"nothing":                  {none, ofService(), 401, "token_missing", "invalid_client", plainChallenge},

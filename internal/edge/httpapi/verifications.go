@@ -244,12 +244,9 @@ func (u *useJSON) use(now time.Time) (session.Use, string) {
 		return session.Use{}, "session_id"
 	}
 	sum, err := base64.RawURLEncoding.Strict().DecodeString(string(u.Proof))
-	if err != nil {
-		return session.Use{}, "proof"
-	}
 	hash, ok := session.HashOfSum(sum)
 	switch {
-	case !ok:
+	case err != nil, !ok, len(u.Proof) != base64.RawURLEncoding.EncodedLen(len(sum)): // the decoder skips ends of lines
 		return session.Use{}, "proof"
 	case u.AgoMS < 0 || u.AgoMS > maxAgo:
 		return session.Use{}, "ago_ms"

@@ -12,7 +12,45 @@ import (
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
+
+// TestProofsAreThoseOfTheContract: no other text is taken for one, and none of them is refused.
+// A hash of 32 bytes leaves two bits of the last character unused.
+func TestProofsAreThoseOfTheContract(t *testing.T) {
+	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	h, taken := asService(t, &world{}, nil), 0
+	proofs := []string{"", strings.Repeat("A", 42), strings.Repeat("A", 44), strings.Repeat("A", 42) + "=", strings.Repeat("A", 42) + "+", strings.Repeat("A", 42) + "/",
+		strings.Repeat("A", 43) + `\n`, strings.Repeat("A", 20) + `\r\n` + strings.Repeat("A", 23), strings.Repeat("A", 42) + "é"}
+	for _, last := range digits {
+		proofs = append(proofs, strings.Repeat("_", 42)+string(last))
+	}
+	for _, proof := range proofs {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://x/v1/verifications", strings.NewReader(`{"used":[{"session_id":"9","proof":"`+proof+`","ago_ms":1}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(7).Reveal())
+		req.Header.Set("Content-Type", "application/json")
+		rec := apitest.Record(t, direct{h})
+		resp, err := rec.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		for seen := range rec.Seen() {
+			if seen.RequestValid != (seen.Status == http.StatusOK) {
+				t.Errorf("%q: %d, and the contract allows it is %v", proof, seen.Status, seen.RequestValid)
+			}
+			if seen.Status == http.StatusOK {
+				taken++
+			}
+		}
+	}
+	if taken != 16 {
+		t.Errorf("%d taken", taken)
+	}
+}
 
 // A meeting is a world whose Examine goes on only when as many goroutines as
 // all counts are in it.
