@@ -84,16 +84,19 @@ func TestTokenGoesNowhereElse(t *testing.T) {
 func TestOnlyAnswersOfFlakepassAreBelieved(t *testing.T) {
 	t.Parallel()
 	for what, answer := range map[string]struct{ kind, body string }{
-		"a page":                {"text/html", "<html>welcome</html>"},
-		"an object of others":   {"application/json", `{}`},
-		"null":                  {"application/json", `null`},
-		"a list":                {"application/json", `[]`},
-		"a part":                {"application/json", `{"username":"alice"`},
-		"no session":            {"application/json", `{"username":"alice","role":"user"}`},
-		"something after it":    {"application/json", `{} {}`},
-		"a number for an ID":    {"application/json", `{"username":"alice","role":"user","session":{"id":7}}`},
-		"JSON that says it not": {"text/plain", `{}`},
-		"too much":              {"application/json", `{"x":"` + strings.Repeat("x", 5<<20) + `"}`},
+		"a page":              {"text/html", "<html>welcome</html>"},
+		"an object of others": {"application/json", `{}`},
+		"null":                {"application/json", `null`},
+		"a list":              {"application/json", `[]`},
+		"a part":              {"application/json", `{"username":"alice"`},
+		"no session":          {"application/json", `{"username":"alice","role":"user"}`},
+		"something after it":  {"application/json", `{} {}`},
+		"a number for an ID":  {"application/json", `{"username":"alice","role":"user","session":{"id":7}}`},
+		"an act of nobody": {"application/json", `{"username":"alice","role":"user","session":{"id":"7","device":{"class":"phone"},"issued_at":"2026-11-21T09:12:33.123Z",` +
+			`"last_seen_at":"2026-11-21T09:12:33.123Z","expires_at":"2026-12-21T09:12:33.123Z","idle_expires_at":"2026-12-01T09:12:33.123Z","act":{}}}`},
+		"a token and an act of nobody": {"application/json", `{"active":true,"sub":"7","username":"alice","role":"user","jti":"9","iat":1795252353,"exp":1796470800,"act":{}}`},
+		"JSON that says it not":        {"text/plain", `{}`},
+		"too much":                     {"application/json", `{"x":"` + strings.Repeat("x", 5<<20) + `"}`},
 	} {
 		c := served(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", answer.kind)

@@ -8,20 +8,26 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/flakepass"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 // Introspection is what the server says of a token (RFC 7662). Where
 // Active is false the rest is zero, whatever the reason.
 type Introspection struct {
-	Active    bool
-	UserID    flakepass.ID // never changes, never reused
-	Username  string
-	Role      string // user, service or admin
+	Active   bool
+	UserID   flakepass.ID // never changes, never reused
+	Username string
+	Role     string // user, service or admin
+	// Act is who acts for the user by this token: an admin, for support. 0 means the user. Who
+	// changes things for a token should refuse one with an Act, or record it.
+	Act       flakepass.ID
 	SessionID flakepass.ID
-	IssuedAt  time.Time // to the second, as ExpiresAt
-	ExpiresAt time.Time // when the login ends if it is not used
+	// DeviceClass is what the client said of itself. Never trust it.
+	DeviceClass string
+	IssuedAt    time.Time // to the second, as ExpiresAt
+	ExpiresAt   time.Time // when the login ends if it is not used
 	// AuthMethod is how the user was authenticated, such as pwd or sms, and AuthTime when, to the
-	// second. Empty and zero from a server of an earlier version.
+	// second. Empty and zero with an Act, and from a server of an earlier version.
 	AuthMethod string
 	AuthTime   time.Time
 }
@@ -37,7 +43,7 @@ func (c *Client) Introspect(ctx context.Context, t flakepass.Token) (Introspecti
 	if err != nil || !*v.Active {
 		return Introspection{}, err
 	}
-	who := Introspection{Active: true, UserID: v.Sub, Username: v.Username, Role: v.Role, SessionID: v.JTI, IssuedAt: time.Unix(v.IAT, 0).UTC(), ExpiresAt: time.Unix(v.Exp, 0).UTC()}
+	who := Introspection{Active: true, UserID: v.Sub, Username: v.Username, Role: v.Role, Act: v.Act.Admin(), SessionID: v.JTI, DeviceClass: v.Device, IssuedAt: time.Unix(v.IAT, 0).UTC(), ExpiresAt: time.Unix(v.Exp, 0).UTC()}
 	if len(v.AMR) > 0 {
 		who.AuthMethod, who.AuthTime = v.AMR[0], time.Unix(v.AuthTime, 0).UTC()
 	}
@@ -49,7 +55,9 @@ type wireToken struct {
 	Sub      flakepass.ID `json:"sub"`
 	Username string       `json:"username"`
 	Role     string       `json:"role"`
+	Act      *wire.Act    `json:"act"`
 	JTI      flakepass.ID `json:"jti"`
+	Device   string       `json:"device_class"`
 	IAT      int64        `json:"iat"`
 	Exp      int64        `json:"exp"`
 	AMR      []string     `json:"amr"`
@@ -58,7 +66,8 @@ type wireToken struct {
 
 // Complete reports whether all is there.
 func (t wireToken) Complete() bool {
-	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0)
+	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0 &&
+		(t.Act == nil || t.Act.Sub != 0))
 }
 
 // Revoke ends the login of a token (RFC 7009). The caller shows a service key with the

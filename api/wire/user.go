@@ -90,7 +90,7 @@ type Device struct {
 
 // Complete is documented in the package.
 func (s Session) Complete() bool {
-	return s.ID != 0 && !s.IssuedAt.IsZero() && !s.LastSeenAt.IsZero() && !s.ExpiresAt.IsZero() && !s.IdleExpiresAt.IsZero()
+	return s.ID != 0 && !s.IssuedAt.IsZero() && !s.LastSeenAt.IsZero() && !s.ExpiresAt.IsZero() && !s.IdleExpiresAt.IsZero() && (s.Act == nil || s.Act.Sub != 0)
 }
 
 // A UserSession is a login that lives, and whose it is.

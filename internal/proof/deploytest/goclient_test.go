@@ -335,6 +335,9 @@ func callPeople(ctx context.Context, t *testing.T, c, admin *client.Client) {
 	_, err = by.ChangeNamesByKey(ctx, service.ID, client.NameChange{Aliases: &[]string{"x@example.org"}})
 	failsAs(t, "a name of a service", err, client.AccountProtected)
 	act := step[client.Impersonation](t, "impersonate")(admin.Impersonate(ctx, mary.ID, "ticket 7"))
+	if who := step[client.Introspection](t, "introspect")(admin.Introspect(ctx, act.Token)); who.Act == 0 || who.Act != act.Act.Admin() || who.UserID != mary.ID || who.DeviceClass == "" || who.AuthMethod != "" {
+		t.Errorf("introspected who acts: %+v", who)
+	}
 	failsAs(t, "a change by who acts", admin.As(act.Token).ChangePassword(ctx, password, password), client.Impersonated)
 	own := c.As(step[client.Login](t, "login by an alias")(c.Login(ctx, client.Credentials{Username: "Mary@example.org", Password: password})).Token)
 	var data bytes.Buffer
