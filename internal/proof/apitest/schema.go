@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/go-json-experiment/json"
@@ -19,6 +20,23 @@ func decode(body []byte) (any, error) {
 		return nil, errors.New("the body is not one JSON value with distinct names in valid UTF-8")
 	}
 	return value, nil
+}
+
+// Document fails t unless text is a document of that schema of the contract. It is for what
+// [Transport] cannot see, such as the events of a stream.
+func Document(t testing.TB, schema string, text []byte) {
+	t.Helper()
+	ref := document(t).doc.Components.Schemas[schema]
+	if ref == nil {
+		t.Fatalf("apitest: components/schemas has no %s", schema)
+	}
+	value, err := decode(text)
+	if err != nil {
+		t.Fatalf("apitest: %s: %v", schema, err)
+	}
+	for _, fault := range checkSchema(ref.Value, value) {
+		t.Errorf("%s:%s", schema, fault)
+	}
 }
 
 // checkSchema says where value breaks s and which keyword it breaks. The words

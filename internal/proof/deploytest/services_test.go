@@ -96,7 +96,7 @@ func TestVerificationsAnswerEachTokenByItself(t *testing.T) {
 type event struct{ id, kind, data string }
 
 // follow opens a stream and returns its events, until it ends.
-func follow(t *testing.T, address, token, last string) (events <-chan event, cut func()) {
+func follow(t *testing.T, address, token, last string, edits ...func(*http.Request)) (events <-chan event, cut func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/revocations", nil)
@@ -106,6 +106,9 @@ func follow(t *testing.T, address, token, last string) (events <-chan event, cut
 	e2e.Bearer(token)(req)
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
+	}
+	for _, edit := range edits {
+		edit(req)
 	}
 	next := &http.Transport{}
 	resp, err := next.RoundTrip(req) //nolint:bodyclose // by the goroutine below
