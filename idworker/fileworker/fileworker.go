@@ -18,7 +18,6 @@ import (
 	"errors"
 	"fmt"
 	mrand "math/rand/v2"
-	"os"
 	"sync"
 	"time"
 
@@ -118,7 +117,7 @@ func (l *Lender) pick(ctx context.Context) (number int, best *held, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+	if err := durable.MkdirAll(l.Dir); err != nil {
 		return 0, nil, err
 	}
 	now := l.now()

@@ -3,7 +3,6 @@ package zkworker
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/flakepass/flakepass/idworker/internal/durable"
@@ -43,7 +42,7 @@ func (k *Keyed) open() error {
 	case k.Key == "":
 		return errors.New("the key is empty")
 	}
-	if err := os.MkdirAll(filepath.Dir(k.File), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Dir(k.File)); err != nil {
 		return err
 	}
 	file, err := durable.Open(k.File)

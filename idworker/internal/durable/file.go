@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // ErrBusy says that another process, or another File, holds the lock.
@@ -53,9 +54,9 @@ func Open(path string) (*File, error) {
 	// A file that was deleted between opening and locking is not the one that
 	// path names any more. Twice in a row does not happen by accident.
 	for range 10 {
-		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // the caller names it
+		file, err := openOrMake(path)
 		if err != nil {
-			return nil, err
+			return nil, remedy(err, filepath.Dir(path))
 		}
 		f := &File{file: osFile{file}, named: file, path: path}
 		same, err := false, lock(file)
