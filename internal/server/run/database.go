@@ -107,7 +107,7 @@ func OpenOrMake(ctx context.Context, cfg config.Config, log *slog.Logger, out io
 // are missing, and reports whether the database was.
 func MakeDatabase(cfg config.Config) (made bool, err error) {
 	if cfg.Database.Kind == config.SQLite || cfg.Worker.Kind == config.WorkerFile {
-		if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
+		if err := makeFolder(cfg.DataDir); err != nil {
 			return false, fmt.Errorf("data directory (FLAKEPASS_DATA_DIR): %w", err)
 		}
 	}
@@ -117,9 +117,9 @@ func MakeDatabase(cfg config.Config) (made bool, err error) {
 	_, missing := os.Stat(cfg.Database.Path)
 	// SQLite would make it readable for every user of the machine, and gives its
 	// other files the permissions of this one.
-	f, err := os.OpenFile(cfg.Database.Path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := openOrMake(cfg.Database.Path)
 	if err != nil {
-		return false, fmt.Errorf("database (FLAKEPASS_DATABASE): %w", err)
+		return false, fmt.Errorf("database (FLAKEPASS_DATABASE): %w%s", err, whose(err))
 	}
 	return errors.Is(missing, fs.ErrNotExist), f.Close()
 }

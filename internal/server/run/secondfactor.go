@@ -105,7 +105,7 @@ func keyFile(path string, may func() error) ([]byte, error) {
 func ReadKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // a fixed name in the operator's directory
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("key of second factors: %w%s", err, whose(err))
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != secondfactor.KeyLength {
@@ -117,10 +117,10 @@ func ReadKey(path string) ([]byte, error) {
 // writeOnce makes a file that only its owner reads, whole and on the disk before
 // it has its name. A file that is there already stays.
 func writeOnce(path, text string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".second-factor-*") // with mode 0600
+	f, err := openOrMake(filepath.Join(filepath.Dir(path), ".second-factor-"+rand.Text()))
 	if err != nil {
 		return err
 	}
