@@ -38,7 +38,7 @@ func Serve(ctx context.Context, cfg config.Config, out, errs io.Writer, started 
 			end()
 		}
 	}()
-	for _, build := range []func(ctx, work context.Context) error{s.beginHashing, s.openStores, s.stackTiers, s.openPasswords, s.startSweep, s.joinUseCases} {
+	for _, build := range []func(ctx, work context.Context) error{s.checkFirst, s.beginHashing, s.openStores, s.stackTiers, s.openPasswords, s.startSweep, s.joinUseCases} {
 		if err := build(ctx, work); err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	}
 	console := s.console()
 	s.running.Go(func() { console.Run(work) })
-	ports, err := open(ctx, s.cfg, split(handler, console.Handler()), opsHandler(handler, s.metrics.Handler()), s.log) //nolint:contextcheck // as above
+	ports, err := open(ctx, s.cfg, s.pair, split(handler, console.Handler()), opsHandler(handler, s.metrics.Handler()), s.log) //nolint:contextcheck // as above
 	if err != nil {
 		return err
 	}

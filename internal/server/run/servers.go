@@ -78,17 +78,14 @@ func (p *ports) scheme() string {
 }
 
 // open opens both ports, or none.
-func open(ctx context.Context, cfg config.Config, public, ops http.Handler, log *slog.Logger) (*ports, error) {
-	p := &ports{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}}
-	p.servers[0].Protocols.SetUnencryptedHTTP2(cfg.H2C && cfg.TLSCert == "")
-	var err error
-	if cfg.TLSCert != "" {
-		if p.pair, err = keypair.Load(cfg.TLSCert, cfg.TLSKey); err != nil {
-			return nil, fmt.Errorf("cannot use FLAKEPASS_TLS_CERT and FLAKEPASS_TLS_KEY: %w", err)
-		}
+func open(ctx context.Context, cfg config.Config, pair *keypair.Pair, public, ops http.Handler, log *slog.Logger) (*ports, error) {
+	p := &ports{servers: [2]*http.Server{newServer(public, log), newServer(ops, log)}, pair: pair}
+	p.servers[0].Protocols.SetUnencryptedHTTP2(cfg.H2C && pair == nil)
+	if pair != nil {
 		p.servers[0].TLSConfig = p.pair.Config()
 		p.servers[0].Handler = overTLSOnly(public)
 	}
+	var err error
 	if p.public, err = listen(ctx, cfg.Listen, "FLAKEPASS_LISTEN"); err != nil {
 		return nil, err
 	}

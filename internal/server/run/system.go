@@ -16,6 +16,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/importhook"
+	"github.com/flakepass/flakepass/internal/server/keypair"
 	"github.com/flakepass/flakepass/internal/server/telemetry"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -27,6 +28,8 @@ type system struct {
 	metrics *telemetry.Metrics
 	start   time.Time
 	id      string // of this run of the process
+
+	pair *keypair.Pair // nil without TLS
 
 	running sync.WaitGroup // what runs beside the requests
 	ends    []func()       // close what was opened; the last goes first
@@ -125,15 +128,6 @@ func (s *system) openPasswords(ctx, work context.Context) (err error) {
 		return err
 	}
 	s.running.Go(func() { formats{s.db, s.hasher, s.log}.run(work) })
-	var unread func()
-	if s.cfg.BreachedPasswords != "" {
-		unread = s.metrics.BreachedUnread()
-	}
-	stolen, closeList, err := OpenBreached(s.cfg, s.log, unread)
-	if err != nil {
-		return err
-	}
-	s.stolen, s.ends = stolen, append(s.ends, closeList)
 	if s.factors, err = newFactors(ctx, s.cfg, s.db, s.events, s.log, s.metrics); err != nil {
 		return err
 	}
