@@ -173,9 +173,9 @@ func asvs11to13() asvsTable {
 				"internal/server/keypair", "TestWeakSuitesAreRefused", "",
 			},
 			{
-				"12.3.2", "the database may be any server", "internal/server/config/database.go",
-				`if tls := params.Get("tls"); params.Has("tls") && tls != "true" && tls != "false" {`,
-				`if tls := params.Get("tls"); tls == "preferred" {`,
+				"12.3.2", "the database may be any server", "internal/server/config/databaseparams.go",
+				`if text == "true" || text == "false" {`,
+				`if text != "preferred" {`,
 				"internal/server/config", "TestBadValues", "",
 			},
 			{

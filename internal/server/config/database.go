@@ -88,26 +88,6 @@ func parseMySQL(dst *Database, v string) error {
 	return nil
 }
 
-func checkParams(query string) error {
-	params, err := url.ParseQuery(query)
-	if err != nil {
-		return errors.New("the part of the URL after ? is malformed; write name=value, joined by &, and percent-encode what is special")
-	}
-	for name, values := range params {
-		if name == "" || len(values) > 1 {
-			return errors.New("a parameter after ? in the URL has no name or is given twice; write each name=value once")
-		}
-	}
-	// A server that is not checked may be an attacker's, and gets the password.
-	if tls := params.Get("tls"); params.Has("tls") && tls != "true" && tls != "false" {
-		return errors.New("tls in the URL must be true or false; the driver's other settings do not check who the server is")
-	}
-	if params.Has("allowFallbackToPlaintext") {
-		return errors.New("allowFallbackToPlaintext in the URL would send the password unprotected when TLS fails; remove it")
-	}
-	return nil
-}
-
 // String is the database as an operator writes it, without its password.
 func (d Database) String() string {
 	if d.Kind == SQLite {

@@ -26,7 +26,7 @@ FLAKEPASS_TLS_KEY default (none)
 FLAKEPASS_H2C default off
 FLAKEPASS_MAX_CONNECTIONS default 10000
 FLAKEPASS_DATA_DIR default ./flakepass-data
-FLAKEPASS_DATABASE file (line 2) mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]
+FLAKEPASS_DATABASE file (line 2) mysql://app:[hidden]@db:3306/flakepass?tls=true&connectionAttributes=[hidden]
 FLAKEPASS_DATABASE_WAIT default 1m
 FLAKEPASS_REPLICAS file (line 6) mysql://app:[hidden]@copy/flakepass, mysql://app:[hidden]@copy2/flakepass
 FLAKEPASS_REPLICA_LAG default 10s
@@ -67,7 +67,7 @@ var spaces = regexp.MustCompile(" {2,}")
 func planted(t *testing.T) config.Config {
 	t.Helper()
 	return mustLoad(t, files{
-		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&x=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n" +
+		"conf.yaml": "---\ndatabase: mysql://app:PLANTED@db:3306/flakepass?tls=true&connectionAttributes=PLANTED\nrevocation_bound: 90s\ntrusted_proxies: [10.0.0.0/8, '::1']\n" +
 			"forward_key: PLANTED-0123456789abcdef0123456789\n" +
 			"replicas: mysql://app:PLANTED@copy/flakepass,mysql://app:PLANTED@copy2/flakepass\n",
 		"secret": "rediss+sentinel://:PLANTED@a,b:2/main/1?sentinel_password=PLANTED&sentinel_username=guard\n",
@@ -93,7 +93,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"variable": "FLAKEPASS_DATABASE", "key": "database", "origin": "file", "detail": "line 2",
-		"value": "mysql://app:[hidden]@db:3306/flakepass?tls=true&x=[hidden]"}
+		"value": "mysql://app:[hidden]@db:3306/flakepass?tls=true&connectionAttributes=[hidden]"}
 	if len(lines) != len(everything) || !slices.ContainsFunc(lines, func(l map[string]string) bool { return reflect.DeepEqual(l, want) }) {
 		t.Errorf("JSON has %d lines: %v", len(lines), lines)
 	}

@@ -95,10 +95,7 @@ func (p pieces) addresses(defaultPort string) ([]string, error) {
 
 // plainParams are the parameters of a MySQL URL whose values are shown; those
 // of all others are hidden, because what they mean is not known.
-var plainParams = []string{
-	"charset", "clientFoundRows", "collation", "compress", "interpolateParams", "loc", "maxAllowedPacket", "parseTime",
-	"readTimeout", "timeout", "tls", "writeTimeout",
-}
+var plainParams = []string{"tls", "timeout", "readTimeout", "writeTimeout", "compress", "allowCleartextPasswords"}
 
 // showURL is a checked URL with what is secret in it replaced.
 func showURL(u Secret) string { return hideURL(u.Reveal()) }
