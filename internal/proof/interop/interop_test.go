@@ -116,16 +116,38 @@ func (f folder) write(t *testing.T, name string, text []byte) {
 // run runs a script to its end, which must be a good one, with those variables.
 func (f folder) run(t *testing.T, vars []string, script string, args ...string) string {
 	t.Helper()
+	return f.start(t, vars, f.node, append([]string{script}, args...)...)
+}
+
+// start runs a program to its end, as run does a script.
+func (f folder) start(t *testing.T, vars []string, program string, args ...string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, f.node, append([]string{script}, args...)...)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = f.dir
 	cmd.Env = append([]string{"HOME=" + f.dir, "PATH=" + os.Getenv("PATH"), "CI=true"}, vars...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		t.Fatalf("%s: %v\n%s", script, err, out)
+		t.Fatalf("%q: %v\n%s", cmd.Args, err, out)
 	}
 	return string(out)
+}
+
+// generate is the command of docs/clients.md that generates a client. With
+// npm_config_offline npx takes what the lock file names, and loads nothing.
+func generate(t *testing.T) string {
+	t.Helper()
+	testenv.Program(t, "npx")
+	text, err := os.ReadFile("../../../docs/clients.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^npx .*$`).FindAllString(string(text), -1)
+	if len(command) != 1 {
+		t.Fatalf("docs/clients.md has %d commands with npx", len(command))
+	}
+	return command[0]
 }
 
 // TestClientsOfOthers: programs in another language, which are not ours,
@@ -147,8 +169,11 @@ func TestClientsOfOthers(t *testing.T) {
 	// the codes of each operation, and works.
 	t.Run("generated client", func(t *testing.T) {
 		f := newFolder(t, "client.ts", "tsconfig.json")
-		f.write(t, "openapi.yaml", api.Spec())
-		f.run(t, nil, "node_modules/@hey-api/openapi-ts/bin/run.js", "--input", "openapi.yaml", "--output", "gen")
+		if err := os.Mkdir(filepath.Join(f.dir, "api"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f.write(t, "api/openapi.yaml", api.Spec())
+		f.start(t, []string{"npm_config_offline=true"}, "sh", "-c", generate(t))
 		f.run(t, nil, "node_modules/typescript/bin/tsc", "--project", ".")
 		vars := []string{"BASE=" + s.base, "USERNAME=alice", "PASSWORD=" + password, "SERVICE=" + s.login(t, "gateway")}
 		if out := f.run(t, vars, "out/client.js"); !strings.Contains(out, "generated client: done") {
