@@ -83,9 +83,12 @@ var languages = map[string]func(t *testing.T, all []block){
 	"python": checkedElsewhere(map[string]string{
 		"import json\nfrom django": "TestExamplesOfMovingUsers runs it in a real Django", "import base64, hashlib, hmac": "TestExampleOfAHook runs it beside a real deployment",
 	}),
-	"js":     checkedElsewhere(map[string]string{`import { users } from "./users.mjs";`: "TestExamplesOfMovingUsers runs it in Node.js"}),
-	"kotlin": checkedElsewhere(map[string]string{"class TokenStore(": "needs the Android SDK"}),
-	"swift":  checkedElsewhere(map[string]string{"enum Keychain {": "needs the frameworks of Apple"}),
+	"js": checkedElsewhere(map[string]string{`import { users } from "./users.mjs";`: "TestExamplesOfMovingUsers runs it in Node.js"}),
+	// To compile these takes the Android SDK, and the frameworks of Apple.
+	"kotlin": checkParts("ending = (", ".commit()", "lock.withLock {", "if (it.token == token) it.token = null", `"application/json" ->`, `"application/problem+json" ->`,
+		"status == 204", "json != null ->", "if (attempt == last) break", "delay(", `"/v1/login"`, "it.end()", "it.token = ", "it.credentials.put(", "it.ending.toList()", "in listOf(202, 204)", "== 401"),
+	"swift": checkParts("ending: [", "SecItemUpdate(", "actor Flakepass {", "if $0.token == token { $0.token = nil }", `== "application/json"`, `== "application/problem+json"`,
+		"case 204:", "where isJSON:", "if attempt == last { break }", "Task.sleep(", `"/v1/login"`, "$0.end()", "$0.token = ", "$0.credentials[account] = ", "$0.ending }", "[202, 204].contains(", "== 401"),
 }
 
 // TestEveryBlockOfTheDocumentsIsChecked: a block that is copied from a document
@@ -118,6 +121,23 @@ func checkedElsewhere(reasons map[string]string) func(*testing.T, []block) {
 			}
 			if !named {
 				t.Errorf("%s: nothing checks this block; add what does, or why nothing can, to languages in blocks_test.go", b.at)
+			}
+		}
+	}
+}
+
+// checkParts holds each block, which nothing here can compile, to have the parts that
+// its document speaks of, in this order.
+func checkParts(parts ...string) func(*testing.T, []block) {
+	return func(t *testing.T, all []block) {
+		t.Helper()
+		for _, b := range all {
+			rest, found := b.text, false
+			for _, part := range parts {
+				if _, rest, found = strings.Cut(rest, part); !found {
+					t.Errorf("%s: the part %q is missing, or not where it belongs", b.at, part)
+					break
+				}
 			}
 		}
 	}
