@@ -63,7 +63,8 @@ var places = map[string]map[string]place{
 		"location @undecided": {by: "location /"}, // asks no server
 	},
 	"deploy/nginx.conf": {
-		"location /": {path: "/v1/me", asks: true},
+		"location /":            {path: "/v1/me", asks: true},
+		"location @unreachable": {by: "location /"}, // asks no server
 	},
 	"proxies/Caddyfile": {
 		"handle":                         {path: "/orders", asks: true, serves: true},
@@ -316,17 +317,21 @@ func TestAClientChoosesNoAddressOnRecord(t *testing.T) {
 }
 
 // startDeployed is the proxy in front of flakepass itself.
-func startDeployed(t testing.TB, w *world) {
+func startDeployed(t testing.TB, w *world) { deploy(t, w, w.api, w.api) }
+
+// deploy starts it with these addresses of the two instances.
+func deploy(t testing.TB, w *world, first, second string, more ...string) {
+	t.Helper()
 	dir := t.TempDir()
 	text, err := os.ReadFile("../../../docs/deploy/nginx.conf")
 	if err != nil {
 		t.Fatal(err)
 	}
-	pairs := []string{
-		"flakepass-1:8080", w.api, "server flakepass-2:8080 max_fails=2 fail_timeout=5s;", "", "listen 8080 default_server", "listen " + w.proxy,
+	pairs := append([]string{
+		"flakepass-1:8080", first, "flakepass-2:8080", second, "listen 8080 default_server", "listen " + w.proxy,
 		"/tmp/", filepath.Join(dir, "t") + "-", "worker_processes auto", "worker_processes 1",
 		"access_log /dev/stdout plain", "access_log off", "error_log /dev/stderr warn", "error_log stderr warn",
-	}
+	}, more...)
 	for i := 0; i < len(pairs); i += 2 {
 		if !bytes.Contains(text, []byte(pairs[i])) {
 			t.Fatalf("docs/deploy/nginx.conf has no %q", pairs[i])
