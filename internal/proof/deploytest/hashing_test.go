@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -64,6 +65,48 @@ func TestPasswordsAreHashedBeside(t *testing.T) {
 	p.Signal(t, syscall.SIGKILL)
 	p.End(t)
 	vanishes(t, last)
+}
+
+// TestLoginsDoNotHangOnAStillHashProcess: each of them is answered, with 503 or, if it
+// was in the queue, from the process that takes over. They hung for a minute.
+func TestLoginsDoNotHangOnAStillHashProcess(t *testing.T) {
+	t.Parallel()
+	password := e2e.NewPassword()
+	p := e2e.StartProcess(t, t.TempDir(), e2e.AnyPort())
+	c, ops := e2e.NewClient(t, p.Public), e2e.NewClient(t, p.Ops)
+	c.Want(c.Register("alice", password), 201, "")
+	first := hashProcess(t, p)
+	if err := syscall.Kill(first, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	login := func() e2e.Answer {
+		return c.Do("POST", "/v1/login", e2e.Object("username", "alice", "password", password))
+	}
+	c.Want(login(), 503, "busy")
+	if ready := ops.Want(ops.Do("GET", "/readyz", ""), 200, ""); !strings.Contains(string(ready.Body), "no sign of life") {
+		t.Errorf("no process hashes, and /readyz says %s", ready.Body)
+	}
+	testenv.Eventually(t, e2e.Patience, func() bool { return login().Status == 200 }, "no user can log in any more")
+	if ready := ops.Want(ops.Do("GET", "/readyz", ""), 200, ""); strings.Contains(string(ready.Body), "sign of life") {
+		t.Errorf("another process hashes, and /readyz says %s", ready.Body)
+	}
+	vanishes(t, first)
+	if n := strings.Count(p.Log.String(), "hashes passwords has ended"); n != 1 {
+		t.Errorf("the log says so %d times\n%s", n, p.Log)
+	}
+
+	if err := syscall.Kill(hashProcess(t, p), syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 5 {
+		all.Go(func() {
+			if a := login(); a.Status != 200 && a.Status != 503 {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		})
+	}
+	all.Wait()
 }
 
 // TestPasswordsAreHashedHere where no process is wanted.

@@ -12,9 +12,11 @@
 package hashproc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/rpc"
 	"os/exec"
@@ -25,22 +27,32 @@ import (
 )
 
 // An Engine is an [account.Engine] that has a process of its own compute. Should
-// that end, what it was computing is [account.ErrBusy], and the next hash begins
+// that end or stand still, what it was computing is [account.ErrBusy], and the next hash begins
 // another one, at most one a second. It is safe for concurrent use.
 type Engine struct {
 	log     *slog.Logger
 	command func() *exec.Cmd
-	tooLong time.Duration
 
 	mu      sync.Mutex
 	process *process // nil when there is none
 	begun   time.Time
+	lost    error // why there is none, until the next one has answered
 	closed  bool
 }
 
-// tooLong is when a process is given up that does not answer: 256 MiB in 16
-// passes, the most that a stored hash may ask for, are some seconds.
-const tooLong = time.Minute
+// A hash that takes long is not given up: 256 MiB in 16 passes, the most that a stored hash
+// may ask for, are some seconds, and many on a busy machine. But while a call waits,
+// the process is asked at each tick whether it is alive, and it answers that beside its
+// hashes, because Go lets no goroutine run for longer than 10 ms. One that
+// stands still, stopped by a signal or a debugger, is replaced. With the 5 s
+// that a hash waits for its turn the answer comes before the server's own limit of 15 s.
+// Ticks are counted and not the time, so that a pause of the whole machine is one of them.
+const (
+	tick    = time.Second
+	still   = 6  // ticks without any answer, after which a process stands still
+	begins  = 10 // the same for one that starts with the server, with all else that does
+	tooLong = 60 // ticks that one hash may take
+)
 
 var _ account.Engine = (*Engine)(nil)
 
@@ -48,17 +60,13 @@ var _ account.Engine = (*Engine)(nil)
 // its standard input and output. It returns an error if that cannot be started
 // or does not answer.
 func New(log *slog.Logger, command func() *exec.Cmd) (*Engine, error) {
-	return begin(log, command, tooLong)
-}
-
-func begin(log *slog.Logger, command func() *exec.Cmd, tooLong time.Duration) (*Engine, error) {
-	e := &Engine{log: log, command: command, tooLong: tooLong}
+	e := &Engine{log: log, command: command}
 	p, err := e.running()
 	if err != nil {
 		return nil, err
 	}
 	var ok bool
-	if err := p.call("Alive", Job{}, &ok, min(tooLong, 10*time.Second)); err != nil {
+	if err := p.call("Alive", Job{}, &ok, begins); err != nil {
 		e.Close()
 		return nil, fmt.Errorf("hashproc: the process does not answer: %w", err)
 	}
@@ -87,6 +95,16 @@ func (e *Engine) PID() (int, error) {
 	return e.process.cmd.Process.Pid, nil
 }
 
+// Warnings says that there is no process, and why. The next hash starts one.
+func (e *Engine) Warnings() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("the process that hashes passwords has ended (%v), and no other has hashed one since; the next login starts one", e.lost)}
+}
+
 // Close ends the process, and returns when it has ended. What it is computing
 // fails with ErrBusy.
 func (e *Engine) Close() {
@@ -96,6 +114,8 @@ func (e *Engine) Close() {
 	e.mu.Unlock()
 	if p != nil {
 		_ = p.client.Close() // the end of its input
+		late := time.AfterFunc(still*tick, p.end)
+		defer late.Stop()
 		<-p.gone
 	}
 }
@@ -103,10 +123,16 @@ func (e *Engine) Close() {
 func (e *Engine) call(method string, j Job, answer any) error {
 	p, err := e.running()
 	if err == nil {
-		err = p.call(method, j, answer, e.tooLong)
+		err = p.call(method, j, answer, still)
 	}
 	if _, answered := errors.AsType[rpc.ServerError](err); err == nil || answered {
+		e.mu.Lock()
+		e.lost = nil
+		e.mu.Unlock()
 		return err
+	}
+	if errors.Is(err, errGivenUp) {
+		e.lose(p, err)
 	}
 	return fmt.Errorf("hashproc: %w: %w", account.ErrBusy, err)
 }
@@ -129,24 +155,28 @@ func (e *Engine) running() (*process, error) {
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	e.process = p
-	go func() {
-		err := p.wait()
-		e.mu.Lock()
-		expected := e.closed
-		if e.process == p {
-			e.process = nil
-		}
-		e.mu.Unlock()
-		if !expected {
-			e.log.WarnContext(context.Background(), "the process that hashes passwords has ended; the next login starts another", "err", err)
-		}
-	}()
+	go func() { e.lose(p, p.wait()) }()
 	return p, nil
+}
+
+// lose gives p up, so that the next hash starts another. The first reason counts and is logged.
+func (e *Engine) lose(p *process, why error) {
+	e.mu.Lock()
+	first := e.process == p
+	if first {
+		e.process = nil
+		e.lost = cmp.Or(why, errors.New("without an error"))
+	}
+	e.mu.Unlock()
+	if first {
+		e.log.WarnContext(context.Background(), "the process that hashes passwords has ended; the next login starts another", "err", why)
+	}
 }
 
 // A process is one that hashes.
 type process struct {
 	cmd    *exec.Cmd
+	out    io.Closer // its answers
 	client *rpc.Client
 	gone   chan struct{} // closed when it has ended
 }
@@ -163,7 +193,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &process{cmd: cmd, client: rpc.NewClient(pipes{out, in}), gone: make(chan struct{})}, nil
+	return &process{cmd: cmd, out: out, client: rpc.NewClient(pipes{out, in}), gone: make(chan struct{})}, nil
 }
 
 // wait returns when the process has ended, and every call that waited for an
@@ -175,16 +205,49 @@ func (p *process) wait() error {
 	return err
 }
 
-func (p *process) call(method string, j Job, answer any, tooLong time.Duration) error {
-	late := time.NewTimer(tooLong)
-	defer late.Stop()
-	c := p.client.Go(service+"."+method, j, answer, make(chan *rpc.Call, 1))
-	select {
-	case <-c.Done:
-		return c.Error
-	case <-late.C:
-		_ = p.cmd.Process.Kill()
-		<-c.Done // answer is not written to after this
-		return fmt.Errorf("no answer for %v: %w", tooLong, c.Error)
+// end ends the process whatever it does. What waits for its answers fails at once, also if
+// the system cannot end it.
+func (p *process) end() {
+	_ = p.cmd.Process.Kill()
+	_ = p.out.Close()
+}
+
+// errGivenUp is the error of a call whose process was ended because of it.
+var errGivenUp = errors.New("given up")
+
+// call returns when the process has answered, or is given up: it has said nothing for
+// that many ticks, not even that it is alive, or computes for too long.
+func (p *process) call(method string, j Job, answer any, silence int) error {
+	done := p.ask(method, j, answer)
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
+	var alive <-chan error // nil before it is asked
+	for n, silent := 1, 0; ; n++ {
+		select {
+		case err := <-done:
+			return err
+		case <-ticks.C:
+		}
+		select {
+		case <-alive:
+			silent, alive = 0, nil
+		default:
+			silent++
+		}
+		if silent >= silence || n >= tooLong {
+			p.end()
+			<-done // answer is not written to after this
+			return fmt.Errorf("%w: no hash for %v, and no sign of life for %v", errGivenUp, time.Duration(n)*tick, time.Duration(silent)*tick)
+		}
+		if alive == nil {
+			alive = p.ask("Alive", Job{}, new(bool))
+		}
 	}
+}
+
+// ask does not wait: the pipe to a process that stands still is full after some questions.
+func (p *process) ask(method string, j Job, answer any) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- p.client.Call(service+"."+method, j, answer) }()
+	return done
 }

@@ -29,10 +29,20 @@ func TestMain(m *testing.M) {
 	if os.Getenv(role) == "" {
 		os.Exit(m.Run())
 	}
-	if err := hashproc.Serve(os.Stdin, os.Stdout, account.Here{}); err != nil {
+	if err := hashproc.Serve(os.Stdin, os.Stdout, slow{}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// slow computes the password "slowly" for longer than a process may stand still.
+type slow struct{ account.Here }
+
+func (s slow) Create(password string, p account.Params) (string, error) {
+	if password == "slowly" {
+		<-time.After(8 * time.Second)
+	}
+	return s.Here.Create(password, p)
 }
 
 func self() *exec.Cmd {
@@ -42,10 +52,10 @@ func self() *exec.Cmd {
 	return cmd
 }
 
-func begin(t *testing.T, tooLong time.Duration) (*hashproc.Engine, *testenv.Journal) {
+func begin(t *testing.T) (*hashproc.Engine, *testenv.Journal) {
 	t.Helper()
 	var log testenv.Journal
-	e, err := hashproc.Begin(slog.New(slog.NewTextHandler(&log, nil)), self, tooLong)
+	e, err := hashproc.New(slog.New(slog.NewTextHandler(&log, nil)), self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +72,7 @@ var (
 // way round, many at a time, and nothing but the password matches.
 func TestComputesAsHere(t *testing.T) {
 	t.Parallel()
-	e, _ := begin(t, patience)
+	e, _ := begin(t)
 	var all sync.WaitGroup
 	for i := range 32 {
 		all.Go(func() {
@@ -105,7 +115,7 @@ func TestComputesAsHere(t *testing.T) {
 // another process takes over.
 func TestEndedProcessIsBusyAndReplaced(t *testing.T) {
 	t.Parallel()
-	e, log := begin(t, patience)
+	e, log := begin(t)
 	first := pid(t, e)
 	failed := make(chan error)
 	go func() { _, err := e.Create("a passphrase", dear); failed <- err }()
@@ -132,23 +142,64 @@ func TestEndedProcessIsBusyAndReplaced(t *testing.T) {
 	}
 }
 
-// TestHungProcessIsGivenUp: a process that does not answer is killed, so that
-// no call waits for ever.
-func TestHungProcessIsGivenUp(t *testing.T) {
+// TestStillProcessIsReplaced: each call that waits for a process that stands still, or cannot
+// even hand its question over, fails with ErrBusy, and another process takes over.
+func TestStillProcessIsReplaced(t *testing.T) {
 	t.Parallel()
-	e, _ := begin(t, 2*time.Second)
+	e, log := begin(t)
 	first := pid(t, e)
 	kill(t, first, syscall.SIGSTOP)
-	if ok, err := e.Compare("x", "y"); ok || !errors.Is(err, account.ErrBusy) {
-		t.Errorf("%t, %v, want ErrBusy", ok, err)
+	if w := e.Warnings(); w != nil {
+		t.Errorf("nobody has noticed, and %q", w)
+	}
+	var all sync.WaitGroup
+	for _, password := range []string{"x", "y", strings.Repeat("more than a pipe holds ", 100_000), "z"} {
+		all.Go(func() {
+			if ok, err := e.Compare(password, "y"); ok || !errors.Is(err, account.ErrBusy) {
+				t.Errorf("%.20s: %t, %v, want ErrBusy", password, ok, err)
+			}
+		})
+	}
+	all.Wait()
+	if w := e.Warnings(); len(w) != 1 || !strings.Contains(w[0], "no sign of life") {
+		t.Errorf("there is no process, and the warnings are %q", w)
 	}
 	testenv.Eventually(t, patience, func() bool { return gone(first) }, "the process that does not answer is still there")
+	testenv.Eventually(t, patience, func() bool { _, err := e.Create("a passphrase", cheap); return err == nil }, "no other process takes over")
+	if w := e.Warnings(); w != nil {
+		t.Errorf("another has taken over, and %q", w)
+	}
+	if n := strings.Count(log.String(), "has ended"); n != 1 {
+		t.Errorf("one process has stood still, the log says so %d times:\n%s", n, log)
+	}
+}
+
+// TestSlowHashIsAwaited: a process that computes for long does not stand still.
+func TestSlowHashIsAwaited(t *testing.T) {
+	t.Parallel()
+	e, log := begin(t)
+	if _, err := e.Create("slowly", cheap); err != nil || log.String() != "" {
+		t.Errorf("%v\n%s", err, log)
+	}
+}
+
+// TestCloseEndsAStillProcess: a server ends although the process that hashes does nothing,
+// not even see the end of its input.
+func TestCloseEndsAStillProcess(t *testing.T) {
+	t.Parallel()
+	e, _ := begin(t)
+	process := pid(t, e)
+	kill(t, process, syscall.SIGSTOP)
+	e.Close()
+	if !gone(process) {
+		t.Error("the process outlives Close")
+	}
 }
 
 // TestCloseEndsTheProcess, with what it is computing.
 func TestCloseEndsTheProcess(t *testing.T) {
 	t.Parallel()
-	e, log := begin(t, patience)
+	e, log := begin(t)
 	process := pid(t, e)
 	failed := make(chan error)
 	go func() { _, err := e.Create("a passphrase", cheap); failed <- err }()
@@ -175,9 +226,9 @@ func TestCloseEndsTheProcess(t *testing.T) {
 func TestWhatDoesNotAnswerIsNoEngine(t *testing.T) {
 	t.Parallel()
 	for _, command := range [][]string{{"true"}, {"cat"}, {"sleep", "1000"}, {"/no/such/file"}} {
-		e, err := hashproc.Begin(slog.New(slog.DiscardHandler), func() *exec.Cmd {
+		e, err := hashproc.New(slog.New(slog.DiscardHandler), func() *exec.Cmd {
 			return exec.Command(command[0], command[1:]...) //nolint:noctx // its end is waited for, or its input ends
-		}, 2*time.Second)
+		})
 		if err == nil {
 			e.Close()
 			t.Errorf("%q hashes", command)

@@ -14,7 +14,7 @@ import (
 // later hashes together ask the system for fewer pages than a quarter of a single one.
 func TestMemoryOfHashesIsKept(t *testing.T) {
 	t.Parallel()
-	e, _ := begin(t, patience)
+	e, _ := begin(t)
 	quick := account.Params{MemoryKiB: 19 << 10, Iterations: 1, Parallelism: 1}
 	hash := func(times int) {
 		t.Helper()

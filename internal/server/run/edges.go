@@ -35,7 +35,9 @@ func (s *system) api() (http.Handler, error) {
 		People: s.operators.people(), Sweeps: s.sweeper, Instances: &sqlstore.Instances{DB: s.db},
 		FactorStates: s.factors, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins,
 		Recognition: recognition{s.sessions, s.tiers}, InForce: s.rule, News: s.tiers.news,
-		Ready: func(ctx context.Context) []string { return fleet.Sentences(s.reasons(ctx)) }, Warnings: func() []string { return slices.Concat(s.evicts.warnings(), s.passwords.warnings(), s.hookWarnings()) },
+		Ready: func(ctx context.Context) []string { return fleet.Sentences(s.reasons(ctx)) }, Warnings: func() []string {
+			return slices.Concat(s.evicts.warnings(), s.passwords.warnings(), s.hookWarnings(), s.hashing().warnings())
+		},
 		RegistrationOpen: s.cfg.Registration == config.RegistrationOpen, TokenHeader: s.cfg.TokenHeader,
 		ForwardKey: forward, Bound: s.cfg.RevocationBound, PublicURL: s.cfg.PublicURL, TrustedProxies: s.cfg.TrustedProxies, Spec: api.Spec(), Log: s.log,
 	})

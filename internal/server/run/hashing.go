@@ -60,8 +60,9 @@ func (m *minutely) do(f func()) {
 
 // hashing is what hashes passwords, until end.
 type hashing struct {
-	engine account.Engine
-	end    func()
+	engine   account.Engine
+	end      func()
+	warnings func() []string // what an operator should know of it
 }
 
 // newEngine starts the process that hashes passwords, unless the configuration says
@@ -69,15 +70,15 @@ type hashing struct {
 // requests down.
 func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics *telemetry.Metrics) hashing {
 	if !cfg.HashProcess {
-		return hashing{account.Here{}, func() {}}
+		return hashing{account.Here{}, func() {}, func() []string { return nil }}
 	}
 	e, err := hashproc.New(log, func() *exec.Cmd { return hashProcess(cfg.HashWorkers) }) //nolint:contextcheck // the process outlives the request that starts it
 	if err != nil {
 		log.WarnContext(ctx, "passwords are hashed in the server's own process, and a flood of logins slows other requests down", "err", err)
-		return hashing{account.Here{}, func() {}}
+		return hashing{account.Here{}, func() {}, func() []string { return nil }}
 	}
 	metrics.Hashing(e.PID)
-	return hashing{e, e.Close}
+	return hashing{e, e.Close, e.Warnings}
 }
 
 // hashProcess is this program as the process that hashes. It gets no

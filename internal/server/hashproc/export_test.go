@@ -1,4 +1,0 @@
-package hashproc
-
-// Begin is New with another limit for answers.
-var Begin = begin
