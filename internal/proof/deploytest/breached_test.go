@@ -127,6 +127,21 @@ func TestBrokenListAcceptsAndReports(t *testing.T) {
 	}
 }
 
+// TestUselessListIsReportedWithoutAPassword: the log says that a new list cannot be used although
+// nobody sets a password. It was silent until somebody did.
+func TestUselessListIsReportedWithoutAPassword(t *testing.T) {
+	t.Parallel()
+	d, path := e2e.OnSQLite(t), stolenList(t)
+	i := d.Start(t, "FLAKEPASS_BREACHED_PASSWORDS", path)
+	if err := os.WriteFile(path+".new", []byte("<html>not found</html>"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, e2e.Patience, func() bool { return strings.Contains(i.Log.String(), "a new list of stolen passwords is not used") }, "the log says nothing")
+}
+
 // TestServeRefusesWhatIsNoList: with a sentence that says what to take.
 func TestServeRefusesWhatIsNoList(t *testing.T) {
 	t.Parallel()

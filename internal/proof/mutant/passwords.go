@@ -3,7 +3,7 @@ package main
 // passwords are protections of how a password comes to be: the list of stolen
 // ones, and one-time links.
 func passwords() []Mutant {
-	const store, account, breached = "internal/store/sqlstore", "internal/domain/account", "internal/store/breached"
+	const store, account, breached, hashproc = "internal/store/sqlstore", "internal/domain/account", "internal/store/breached", "internal/server/hashproc"
 	return []Mutant{
 		{
 			Name: "passwords: a link works after a change of the password", File: store + "/resets.go",
@@ -33,6 +33,15 @@ func passwords() []Mutant {
 		}, {
 			Name: "passwords: a line of a list is passed over", File: breached + "/file.go",
 			Old: "lo = end", New: "lo = end + 1", Package: breached, Test: "^TestListIsASet$",
+		}, {
+			Name: "passwords: a new list is not looked for", File: breached + "/breached.go",
+			Old: "l.renew()", New: "_ = l.path", Package: breached, Test: "^TestBadReplacementIsNotUsed$",
+		}, {
+			Name: "passwords: a process that stands still is waited for", File: hashproc + "/engine.go",
+			Old: "silent >= silence || ", New: "", Package: hashproc, Test: "^TestStillProcessIsReplaced$",
+		}, {
+			Name: "passwords: a slow hash is given up", File: hashproc + "/engine.go",
+			Old: "silent, alive = 0, nil", New: "alive = nil", Package: hashproc, Test: "^TestSlowHashIsAwaited$",
 		}, {
 			Name: "passwords: a link is given for a wrong password", File: "internal/edge/console/proof.go",
 			Old: "if form.Get(\"confirm_password\") != \"\" {", New: "if false {",

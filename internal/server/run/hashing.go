@@ -20,8 +20,8 @@ import (
 
 // OpenBreached opens the list of stolen passwords, until closeList; without one
 // the Breaches are nil, which refuse none. failed, if not nil, is called for each
-// password that was accepted without having been looked up, and for each new list
-// that cannot be used.
+// password that was accepted without having been looked up, and once a minute while
+// there is a new list that cannot be used, if it is watched ([watchStolen]).
 func OpenBreached(cfg config.Config, log *slog.Logger, failed func()) (b *account.Breaches, closeList func(), err error) {
 	if cfg.BreachedPasswords == "" {
 		return nil, func() {}, nil
@@ -37,8 +37,10 @@ func OpenBreached(cfg config.Config, log *slog.Logger, failed func()) (b *accoun
 		}
 	}
 	list.Kept = func(err error) {
-		count()
-		kept.do(func() { log.Warn("a new list of stolen passwords is not used; the one before is", "err", err) })
+		kept.do(func() {
+			count()
+			log.Warn("a new list of stolen passwords is not used; the one before is", "err", err)
+		})
 	}
 	return &account.Breaches{List: list, Unread: func(ctx context.Context, err error) {
 		count()
@@ -46,6 +48,17 @@ func OpenBreached(cfg config.Config, log *slog.Logger, failed func()) (b *accoun
 			log.WarnContext(ctx, "list of stolen passwords not read; a new password was accepted without it", "err", err)
 		})
 	}}, func() { _ = list.Close() }, nil
+}
+
+// watchStolen has b use a new list once it is there, until ctx ends. At rest it costs one stat
+// a second, and nothing where no list is configured.
+func watchStolen(ctx context.Context, b *account.Breaches) {
+	if b == nil {
+		return
+	}
+	if list, ok := b.List.(*breached.List); ok {
+		list.Watch(ctx)
+	}
 }
 
 // A minutely does something at most once a minute.

@@ -131,6 +131,7 @@ func (s *system) openPasswords(ctx, work context.Context) (err error) {
 	if s.factors, err = newFactors(ctx, s.cfg, s.db, s.events, s.log, s.metrics); err != nil {
 		return err
 	}
+	s.running.Go(func() { watchStolen(work, s.stolen) })
 	s.running.Go(func() { warnOfMissingKeys(work, s.factors.Keys, &sqlstore.SecondFactors{DB: s.db}, s.log) })
 	return nil
 }

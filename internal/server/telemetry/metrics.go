@@ -119,7 +119,7 @@ func (m *Metrics) Summed() func(n int64) {
 // asked. Call it once, and only if there is one.
 func (m *Metrics) BreachedUnread() func() {
 	return m.counter("flakepass_breached_list_failures_total",
-		"Passwords accepted although the list of stolen ones could not be read, and new lists that could not be used. Only where there is a list.").Inc
+		"Passwords accepted although the list of stolen ones could not be read, and once a minute while a new list cannot be used. Only where there is a list.").Inc
 }
 
 // Certificate shows when the certificate of the API ends, which notAfter says.

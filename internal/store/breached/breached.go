@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// lookAgain is how often a List looks at most whether its file is another one.
+// lookAgain is how often [List.Watch] looks whether the file is another one.
 const lookAgain = time.Second
 
 // A List is a file of stolen passwords. Its methods may be called at the same
@@ -26,12 +26,9 @@ const lookAgain = time.Second
 type List struct {
 	path string
 	// Kept, if set, hears why a file that has taken the place of the one in use is
-	// not used; the one before is, until there is one that can be. Set it before
-	// the first question.
+	// not used, each second for as long as it lies there; the one before is, until
+	// there is one that can be. Set it before Watch.
 	Kept func(error)
-
-	looking sync.Mutex // held by the one who looks at the path
-	looked  time.Time  // when that was last done
 
 	mu   sync.RWMutex // a file is not closed while somebody reads it
 	file *os.File
@@ -47,7 +44,7 @@ func Open(path string) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &List{path: path, looked: time.Now(), file: file, info: info}, nil
+	return &List{path: path, file: file, info: info}, nil
 }
 
 func open(path string) (*os.File, os.FileInfo, error) {
@@ -72,12 +69,7 @@ func open(path string) (*os.File, os.FileInfo, error) {
 // Has reports whether the list has a password with that SHA-1. An error means
 // that nobody could tell: the file could not be read, is not what it seemed to
 // be, or ctx has ended.
-//
-// If the file at the path is another one than before, that is used from then on;
-// at most once a second is looked. Put a new list in its place with one rename:
-// one that is written over is read while it is half written.
 func (l *List) Has(ctx context.Context, hash [20]byte) (bool, error) {
-	l.renew()
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.file == nil {
@@ -90,17 +82,25 @@ func (l *List) Has(ctx context.Context, hash [20]byte) (bool, error) {
 	return found, nil
 }
 
+// Watch looks each second, also when nobody asks anything, whether the file at the path is
+// another one, which is used from then on, until ctx ends. Put a new list in its place with
+// one rename: one that is written over is read while it is half written. Watch a List once.
+func (l *List) Watch(ctx context.Context) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			l.renew()
+		}
+	}
+}
+
 // renew opens the file at the path if it is another one. Whoever asks meanwhile
 // is answered from the one before.
 func (l *List) renew() {
-	if !l.looking.TryLock() {
-		return
-	}
-	defer l.looking.Unlock()
-	if time.Since(l.looked) < lookAgain {
-		return
-	}
-	l.looked = time.Now()
 	info, err := os.Stat(l.path)
 	if err == nil && l.same(info) {
 		return

@@ -28,6 +28,19 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
+// watch watches l until the test ends.
+func watch(t *testing.T, l *breached.List) {
+	t.Helper()
+	var watching sync.WaitGroup
+	ctx, end := context.WithCancel(t.Context())
+	watching.Go(func() { l.Watch(ctx) })
+	t.Cleanup(func() {
+		end()
+		watching.Wait()
+		_ = l.Close()
+	})
+}
+
 // replace puts a file in the place of another one as an operator should.
 func replace(t *testing.T, path string, text []byte) {
 	t.Helper()
@@ -95,18 +108,20 @@ func TestReplacedListIsPickedUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
+		watch(t, l)
 		replace(t, path, listOf("new", "other", "third"))
 		time.Sleep(time.Second - 1)
 		asks(t, l, "old", true)
 		asks(t, l, "new", false)
 		time.Sleep(time.Nanosecond)
+		synctest.Wait()
 		asks(t, l, "old", false)
 		asks(t, l, "new", true)
 	})
 }
 
 // What cannot be used does not take the place of what is in use.
+// It is heard of although nobody asks anything.
 func TestBadReplacementIsNotUsed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "list")
 	write(t, path, listOf("old", "other"))
@@ -115,24 +130,30 @@ func TestBadReplacementIsNotUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
 		var kept []error
 		l.Kept = func(err error) { kept = append(kept, err) }
+		watch(t, l)
+		pass := func() {
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		replace(t, path, listOf("first", "other")) // nobody asks for a password while it lies there
+		pass()
 		replace(t, path, []byte("<html>not found</html>"))
-		time.Sleep(time.Second)
-		asks(t, l, "old", true)
+		pass()
 		if runtime.GOOS != "windows" {
 			if err := os.Remove(path); err != nil {
 				t.Fatal(err)
 			}
 		}
-		time.Sleep(time.Second)
-		asks(t, l, "old", true)
+		pass()
 		if len(kept) != 2 || !errors.Is(kept[1], os.ErrNotExist) {
 			t.Errorf("heard %v", kept)
 		}
+		asks(t, l, "old", false)
+		asks(t, l, "first", true)
 		replace(t, path, listOf("new"))
-		time.Sleep(time.Second)
+		pass()
 		asks(t, l, "new", true)
 	})
 }
@@ -184,7 +205,7 @@ func TestQuestionsDuringReplacements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = l.Close() }()
+		watch(t, l)
 		var all sync.WaitGroup
 		for range 4 {
 			all.Go(func() {
