@@ -229,15 +229,21 @@ func (p *process) call(method string, j Job, answer any, silence int) error {
 		case <-ticks.C:
 		}
 		select {
-		case <-alive:
-			silent, alive = 0, nil
+		case err := <-alive:
+			alive = nil
+			if err == nil {
+				silent = 0
+			}
 		default:
 			silent++
 		}
 		if silent >= silence || n >= tooLong {
 			p.end()
-			<-done // answer is not written to after this
-			return fmt.Errorf("%w: no hash for %v, and no sign of life for %v", errGivenUp, time.Duration(n)*tick, time.Duration(silent)*tick)
+			err := <-done // answer is not written to after this
+			if err == nil {
+				return nil // it came just now
+			}
+			return fmt.Errorf("%w: no hash for %v, and no sign of life for %v: %w", errGivenUp, time.Duration(n)*tick, time.Duration(silent)*tick, err)
 		}
 		if alive == nil {
 			alive = p.ask("Alive", Job{}, new(bool))
