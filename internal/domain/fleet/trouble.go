@@ -11,11 +11,13 @@ type Trouble string
 const (
 	Stopping           Trouble = "stopping"
 	DatabaseSilent     Trouble = "database_silent"
+	DatabaseSlow       Trouble = "database_slow"
+	DatabaseLacking    Trouble = "database_lacking"
 	SettingsUnreadable Trouble = "settings_unreadable"
 	DatabaseReadOnly   Trouble = "database_read_only"
 	DatabaseUnfit      Trouble = "database_unfit" // with the reason behind it
 	DatabaseUnproven   Trouble = "database_unproven"
-	WorkerRangeStuck   Trouble = "worker_range_stuck"
+	WorkerRangeStuck   Trouble = "worker_range_stuck" // with what lends the number behind it
 	WorkerLost         Trouble = "worker_lost"
 	WorkerNoNumber     Trouble = "worker_no_number"
 	WorkerNoRange      Trouble = "worker_no_range"
@@ -44,11 +46,13 @@ const unhealthy = "the ID worker is not healthy"
 var sentences = map[Trouble]string{
 	Stopping:           "stopping",
 	DatabaseSilent:     "the database does not answer",
-	SettingsUnreadable: "the settings cannot be read from the database; `flakepass migrate up` brings it to this program's version",
+	DatabaseSlow:       "the database does not finish within a second; a table may be locked, or its server slow",
+	DatabaseLacking:    "the database lacks a table or a column; `flakepass migrate up` brings it to this program's version",
+	SettingsUnreadable: "the settings cannot be read from the database; the log of the instance says why",
 	DatabaseReadOnly:   "the database takes no writes; it may be a replica, or set to read only",
 	DatabaseUnfit:      "the promise cannot be kept on the database server",
-	DatabaseUnproven:   "the database server may have lost the others of its cluster; no poll has succeeded within the bound",
-	WorkerRangeStuck:   "the range of the worker number cannot be extended; the disk or the database may take no writes",
+	DatabaseUnproven:   "the database server may have lost the others of its cluster: it does not decide, or no poll has succeeded within the bound",
+	WorkerRangeStuck:   "the range of the worker number cannot be extended; what lends it (FLAKEPASS_WORKER) may be down, full, or take no writes",
 	WorkerLost:         unhealthy + ": idworker: number lost to another owner",
 	WorkerNoNumber:     unhealthy + ": idworker: every worker number is in use",
 	WorkerNoRange:      unhealthy + ": idworker: no range to mint from",

@@ -117,3 +117,44 @@ func TestRedisThatEvictsIsReportedAtTheStart(t *testing.T) {
 		}
 	}
 }
+
+// TestRedisThatRefusesWritesIsReportedOnce: in the log, however many reports find it, and when it is over. No
+// request is refused then, and this instance goes on receiving ends.
+func TestRedisThatRefusesWritesIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	d, redis := e2e.OnSQLite(t), testenv.Redis(t)
+	i, db := d.Start(t, "FLAKEPASS_REDIS", redis.URL()), d.SQL(t)
+	report := func() { // two, and so one that began from now on
+		for range 2 {
+			last := e2e.Count(t, db, "SELECT COALESCE(MAX(seen_at), 0) FROM instances")
+			testenv.Eventually(t, e2e.Patience, func() bool { return e2e.Count(t, db, "SELECT COALESCE(MAX(seen_at), 0) FROM instances") > last }, "another report")
+		}
+	}
+	report()
+	for n, c := range []struct{ fault, says, end string }{
+		{"CONFIG SET maxmemory 1", "refuses what it is asked", "CONFIG SET maxmemory 0"},
+		{"REPLICAOF 127.0.0.1 1", "is a replica", "REPLICAOF NO ONE"},
+	} {
+		redis.Command(c.fault)
+		report()
+		report()
+		if i.Log.Count("cannot be used now") != n+1 || i.Log.Count("can be used again") != n || !said(i.Log.String(), "cannot be used now", c.says) {
+			t.Errorf("%s: want one line more, which says %q\n%s", c.fault, c.says, i.Log)
+		}
+		redis.Command(c.end)
+		report()
+		if i.Log.Count("can be used again") != n+1 {
+			t.Errorf("%s: want one line more when it is over\n%s", c.fault, i.Log)
+		}
+	}
+}
+
+// TestReadyNamesWhatLendsTheWorkerNumber: where Redis lends it, neither the disk nor the database is to be
+// looked at.
+func TestReadyNamesWhatLendsTheWorkerNumber(t *testing.T) {
+	t.Parallel()
+	redis := testenv.Redis(t)
+	i := e2e.OnSQLite(t).Start(t, "FLAKEPASS_REDIS", redis.URL(), "FLAKEPASS_WORKER", "redis")
+	redis.Kill()
+	refusedFor(t, i.Ops, "what lends it (FLAKEPASS_WORKER) may be down, full, or take no writes: redis")
+}

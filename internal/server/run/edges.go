@@ -75,7 +75,7 @@ func (s *system) status(ctx context.Context) console.State {
 	sweeps, _ := s.sweeper.Passes(ctx, 0, 5) // none if they cannot be read, which the reasons say
 	return console.State{
 		Reasons: s.reasons(ctx), Version: release.Version(), Up: time.Since(s.start),
-		Database: Place(s.cfg), Redis: s.tiers.common.health(ctx), RedisPlace: s.tiers.common.where, Worker: s.ids.Number(),
+		Database: Place(s.cfg), Redis: s.redis.look(ctx), RedisPlace: s.tiers.common.where, Worker: s.ids.Number(),
 		Horizon: s.tiers.horizonAge(), Bound: s.cfg.RevocationBound, Sweeps: sweeps,
 		Self: s.id, Answers: answersOf(s.metrics),
 	}

@@ -41,6 +41,14 @@ func LendsFromDatabase(cfg config.Config) bool {
 	return cfg.Worker.Kind == config.WorkerSQL || cfg.Worker.Kind == config.WorkerStatic
 }
 
+// lenderName names the machine that lends worker numbers, as FLAKEPASS_WORKER does.
+func lenderName(cfg config.Config) string {
+	if LendsFromDatabase(cfg) {
+		return config.WorkerSQL
+	}
+	return cfg.Worker.Kind
+}
+
 // lender is the configured lender of worker numbers.
 func lender(ctx context.Context, cfg config.Config, db *sqlstore.DB, log *slog.Logger, server bool) (l idworker.Lender, closeLender func(), err error) {
 	nothing := func() {}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/flakepass/flakepass/idworker"
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
 
 // sick is a worker with that state of health.
@@ -29,5 +30,22 @@ func TestReadyNeedsAWorkerNumber(t *testing.T) {
 		if got := (&readiness{db: db, ids: sick{c.health}}).reasons(t.Context()); len(got) != c.want {
 			t.Errorf("worker %v: reasons %q, want %d", c.health, got, c.want)
 		}
+	}
+}
+
+// TestReadySaysThatNoConnectionComesFree: requests that do not end, behind the lock of a table, hold all
+// of them.
+func TestReadySaysThatNoConnectionComesFree(t *testing.T) {
+	t.Parallel()
+	_, db := opened(t)
+	for range db.SQL().Stats().MaxOpenConnections {
+		conn, err := db.SQL().Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() //nolint:errcheck // a connection of a test
+	}
+	if got := (&readiness{db: db, ids: sick{}}).reasons(t.Context()); len(got) != 1 || got[0] != fleet.DatabaseSlow {
+		t.Errorf("reasons %q", got)
 	}
 }

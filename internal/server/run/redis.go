@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/store/redisstore"
@@ -87,19 +89,42 @@ const redisPatience = 500 * time.Millisecond
 // greet asks Redis once, logs why it cannot be used, and returns its state for the
 // greeting. The server starts in any case: Redis may come back, and everything works
 // without it.
-func (s sharedTier) greet(ctx context.Context, bound time.Duration, log *slog.Logger) string {
-	if s.rdb == nil {
+func (w *redisWatch) greet(ctx context.Context) string {
+	switch why := w.look(ctx); why {
+	case fleet.RedisNone:
 		return "none"
-	}
-	ctx, cancel := context.WithTimeout(ctx, redisPatience)
-	defer cancel()
-	err := redisstore.Check(ctx, s.rdb)
-	if err == nil {
+	case fleet.RedisGood:
 		return "yes"
+	default:
+		return fmt.Sprintf("%s (%s)", why.Error(), w.common.where)
 	}
-	why := redisstore.Trouble(err)
-	log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything works without it, "+
-		"but a logout reaches other instances within the bound instead of at once, and each asks the database by itself",
-		"redis", why, "at", s.where, "bound", bound, "err", err)
-	return fmt.Sprintf("%s (%s)", why, s.where)
+}
+
+// A redisWatch logs that Redis cannot be used, once, and once that it can again: that it
+// is full, or a replica, shows in no answer to a question. That it is silent it logs at the
+// start only, for requests notice that themselves.
+type redisWatch struct {
+	common sharedTier
+	bound  time.Duration
+	log    *slog.Logger
+
+	asked, broken atomic.Bool
+}
+
+// look asks Redis how it is doing.
+func (w *redisWatch) look(ctx context.Context) fleet.Trouble {
+	why, err := w.common.health(ctx)
+	before := w.asked.Swap(true)
+	switch {
+	case err == nil:
+		if w.broken.CompareAndSwap(true, false) {
+			w.log.InfoContext(ctx, "redis (FLAKEPASS_REDIS) can be used again", "at", w.common.where)
+		}
+	case before && why == fleet.RedisSilent:
+	case w.broken.CompareAndSwap(false, true):
+		w.log.WarnContext(ctx, "redis (FLAKEPASS_REDIS) cannot be used now; everything works without it, "+
+			"but a logout reaches other instances within the bound instead of at once, and each asks the database by itself",
+			"redis", why.Error(), "at", w.common.where, "bound", w.bound, "err", err)
+	}
+	return why
 }

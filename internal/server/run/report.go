@@ -29,7 +29,7 @@ func (s *system) report(ctx context.Context) fleet.Report {
 	}
 	s.evicts.look(ctx)
 	began := time.Now()
-	report.Redis = s.tiers.common.health(ctx)
+	report.Redis = s.redis.look(ctx)
 	report.RedisTook = time.Since(began)
 	return report
 }
@@ -51,17 +51,17 @@ func answersOf(m *telemetry.Metrics) fleet.Answers {
 	}
 }
 
-// health is how Redis is doing.
-func (s sharedTier) health(ctx context.Context) fleet.Trouble {
+// health is how Redis is doing, and the error behind it.
+func (s sharedTier) health(ctx context.Context) (fleet.Trouble, error) {
 	if s.rdb == nil {
-		return fleet.RedisNone
+		return fleet.RedisNone, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisPatience)
 	defer cancel()
 	if err := redisstore.Check(ctx, s.rdb); err != nil {
-		return redisstore.Trouble(err)
+		return redisstore.Trouble(err), err
 	}
-	return fleet.RedisGood
+	return fleet.RedisGood, nil
 }
 
 // An eviction knows whether Redis removes keys before they expire. Logins are right

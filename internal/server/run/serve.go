@@ -73,7 +73,7 @@ func (s *system) answer(ctx, work context.Context, out io.Writer, started func(p
 	s.running.Go(func() { ports.renew(work, s.log, s.metrics) })
 	greet(out, greeting{
 		scheme: ports.scheme(), took: time.Since(s.start), public: dialable(ports.public.Addr()), ops: dialable(ports.ops.Addr()),
-		database: Place(s.cfg), redis: s.tiers.common.greet(ctx, s.cfg.RevocationBound, s.log), worker: s.ids.Number(), setup: link,
+		database: Place(s.cfg), redis: s.redis.greet(ctx), worker: s.ids.Number(), setup: link,
 	})
 	if started != nil {
 		started(ports.public.Addr().String(), ports.ops.Addr().String())

@@ -46,6 +46,7 @@ type system struct {
 
 	tiers    *tiers
 	evicts   *eviction
+	redis    *redisWatch
 	limits   *ratelimit.Limiter
 	sessions *session.Service
 
@@ -99,7 +100,7 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 	RecordOverLimit(s.cfg, s.db, s.events)
 	s.metrics.Worker(ids)
 	s.running.Go(func() { giveBack(work, ids, s.log.Warn) })
-	s.ready = &readiness{db: s.db, ids: ids}
+	s.ready = &readiness{db: s.db, ids: ids, lender: lenderName(s.cfg)}
 	s.counts = newCounts(s.db, ids, s.log)
 	s.running.Go(func() { s.counts.Run(work) })
 	s.collector = newCollector(s.db, ids, s.log, s.metrics)
@@ -116,6 +117,7 @@ func (s *system) stackTiers(ctx, work context.Context) (err error) {
 	s.tiers.repairs(s.kept, s.events, s.metrics, s.log)
 	s.tiers.run(work, &s.running)
 	s.evicts = &eviction{common: s.tiers.common, log: s.log}
+	s.redis = &redisWatch{common: s.tiers.common, bound: s.cfg.RevocationBound, log: s.log}
 	s.sessions = s.tiers.service(s.cfg.RevocationBound, s.kept, s.cfg.AuditLogins, s.ids, s.events, s.rule)
 	s.sessions.Rights = s.users
 	s.limits, err = limiter(ctx, s.cfg, s.db, s.tiers.common, s.rule, s.log, s.metrics)

@@ -53,7 +53,7 @@ func TestMySQLSource(t *testing.T) {
 func TestMySQLSourceOverridesWhatContradicts(t *testing.T) {
 	for _, params := range []string{
 		"clientFoundRows=false", "multiStatements=true", "interpolateParams=false", "charset=gbk", "charset=gbk&interpolateParams=true",
-		"collation=utf8mb4_general_ci", "columnsWithAlias=true", "parseTime=false", "loc=Asia/Shanghai", "loc=Asia%2FShanghai", "rejectReadOnly=false",
+		"collation=utf8mb4_general_ci", "columnsWithAlias=true", "parseTime=false", "loc=Asia/Shanghai", "loc=Asia%2FShanghai", "rejectReadOnly=true",
 		"autocommit=0", "AutoCommit=0", "SQL_MODE=%27%27", "sql_mode=%27NO_BACKSLASH_ESCAPES%27", "time_zone=%27%2B05:00%27",
 		"innodb_lock_wait_timeout=50", "transaction_isolation=%27SERIALIZABLE%27",
 	} {
@@ -72,7 +72,7 @@ func TestMySQLSourceOverridesWhatContradicts(t *testing.T) {
 
 func fixed(t *testing.T, c *mysql.Config) {
 	t.Helper()
-	if !c.ClientFoundRows || !c.InterpolateParams || c.MultiStatements || !c.RejectReadOnly || c.ColumnsWithAlias || !c.ParseTime ||
+	if !c.ClientFoundRows || !c.InterpolateParams || c.MultiStatements || c.RejectReadOnly || c.ColumnsWithAlias || !c.ParseTime ||
 		c.Loc != time.UTC || c.Collation != "utf8mb4_bin" || c.Timeout <= 0 || c.ReadTimeout <= 0 || c.WriteTimeout <= 0 {
 		t.Errorf("a setting is not as the statements need it: %s", c.FormatDSN())
 	}

@@ -69,7 +69,7 @@ func format(c *mysql.Config) (string, error) {
 	}
 	c.ColumnsWithAlias = false // rows are read by the plain names of columns
 	c.MultiStatements = false
-	c.RejectReadOnly = true // a demoted primary: connect anew
+	c.RejectReadOnly = false // the driver would leave the server without its reason; see refusedWrite
 	c.ParseTime = true
 	c.Loc = time.UTC
 	if c.Timeout == 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -49,8 +50,7 @@ func newConn(conn driver.Conn, from *connector, generation int64) (*mysqlConn, e
 // ExecContext passes on a statement.
 func (c *mysqlConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	result, err := c.statements.ExecContext(ctx, query, args)
-	c.look(err)
-	return result, err
+	return result, c.look(err)
 }
 
 // QueryContext passes on a question. The answer of a server that another one has
@@ -62,11 +62,10 @@ func (c *mysqlConn) QueryContext(ctx context.Context, query string, args []drive
 
 // answer is what a question has brought, unless another server has replaced this one.
 func (c *mysqlConn) answer(ctx context.Context, rows driver.Rows, err error) (driver.Rows, error) {
-	c.look(err)
 	if err == nil && c.replaced(ctx) {
 		return nil, errors.Join(driver.ErrBadConn, rows.Close())
 	}
-	return rows, err
+	return rows, c.look(err)
 }
 
 // replaced reports whether the last poll was on another server. This one may have stood
@@ -80,16 +79,29 @@ func (c *mysqlConn) replaced(ctx context.Context) bool {
 // polling marks the context of a poll, which may find another server.
 type polling struct{}
 
-// look leaves the server if that is what the error is about. Connections that are
-// made from now on may lead to the server that has its place.
-func (c *mysqlConn) look(err error) {
+// look leaves the server if that is what the error is about, and returns the error. Connections
+// that are made from now on may lead to the server that has its place.
+func (c *mysqlConn) look(err error) error {
+	switch {
+	case means(err, readOnly):
+		err = refusedWrite{err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: the database did not finish in time; a table may be locked, or its server slow", err)
+	}
 	if err != nil && c.generation == c.from.generation.Load() && undecided(err) {
 		c.from.leave()
 	}
+	if errors.Is(err, ErrReadOnly) {
+		c.generation = none // also if others were left just now, and this one is newer
+	}
+	return err
 }
 
+// none is no generation of connections.
+const none = -1
+
 // undecided reports that a server takes no part in the decisions of its cluster any
-// more, or takes no writes. The driver makes [driver.ErrBadConn] of the latter.
+// more, takes no writes, or is gone.
 func undecided(err error) bool { return means(err, decidesNo) || errors.Is(err, driver.ErrBadConn) }
 
 // IsValid reports whether the connection may be used once more, when it becomes free.
@@ -110,9 +122,8 @@ func (c *mysqlConn) ResetSession(ctx context.Context) error {
 // of a statement that is not prepared.
 func (c *mysqlConn) PrepareContext(ctx context.Context, query string) (driver.Stmt, error) {
 	s, err := c.statements.PrepareContext(ctx, query)
-	c.look(err)
 	if err != nil {
-		return nil, err
+		return nil, c.look(err)
 	}
 	run, ok := s.(bound)
 	if !ok {
@@ -139,8 +150,7 @@ type mysqlStmt struct {
 // ExecContext runs the statement as that of the connection does.
 func (s mysqlStmt) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
 	result, err := s.bound.ExecContext(ctx, args)
-	s.on.look(err)
-	return result, err
+	return result, s.on.look(err)
 }
 
 // QueryContext asks as that of the connection does.
@@ -152,10 +162,9 @@ func (s mysqlStmt) QueryContext(ctx context.Context, args []driver.NamedValue) (
 // BeginTx begins a transaction that has the deadline of ctx.
 func (c *mysqlConn) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	tx, err := c.pooled.BeginTx(ctx, o)
-	c.look(err)
 	until, ok := ctx.Deadline()
 	if err != nil || !ok {
-		return tx, err
+		return tx, c.look(err)
 	}
 	return timedTx{tx, c, until}, nil
 }

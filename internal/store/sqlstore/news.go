@@ -112,7 +112,7 @@ func (s *Sessions) ends(conn *gorm.DB, since time.Time) (all []session.End, err 
 	return all, rows.Err()
 }
 
-var errNoSettings = errors.New("the settings have no row of scope 'global'; run `flakepass migrate up`")
+var errNoSettings = errors.New("the settings have no row of scope 'global'; restore it from a backup")
 
 func scanEnd(rows *sql.Rows) (session.End, error) {
 	var (

@@ -17,10 +17,12 @@ type refusal uint8
 
 const (
 	passes     refusal = 1 << iota // it ends by itself
+	readOnly                       // the server takes no writes
 	lostRace                       // the transaction was undone because of another one
-	decidesNo                      // the server takes no part in the decisions of its cluster, or takes no writes
+	decidesNo                      // the server takes no part in the decisions of its cluster
 	badRow                         // what is in a row, or in a trigger on it
 	unprepared                     // a prepared statement was not run, and its text may be
+	schema                         // a table or a column is missing
 )
 
 // refusals has the numbers. SQLSTATE has too few classes to tell these apart.
@@ -29,24 +31,24 @@ var refusals = map[uint16]refusal{
 	1040: passes,                          // too many connections
 	1047: passes | decidesNo | unprepared, // a node of Galera that has lost the others, or has not caught up; a proxy that does not know the command
 	1053: passes | decidesNo,              // shutting down
-	1054: badRow,                          // no such column
+	1054: badRow | schema,                 // no such column
 	1077: passes,                          // shutting down
 	1079: passes,                          // shut down
-	1146: badRow,                          // no such table
+	1146: badRow | schema,                 // no such table
 	1180: passes | lostRace,               // not committed: Group Replication, or a node of Galera that loses the others
 	1203: passes,                          // too many connections of the user
 	1205: passes | badRow,                 // waited too long for the lock of a row
 	1213: passes | lostRace,               // deadlock; in Galera also at COMMIT
 	1226: passes,                          // too many connections of the account
 	1243: unprepared,                      // a proxy has led the statement to another server than its preparation
-	1290: passes | decidesNo,              // read-only
+	1290: passes | readOnly,               // read-only
 	1295: unprepared,                      // it cannot be prepared
 	1305: badRow,                          // no such function
 	1317: passes,                          // the statement was killed
 	1461: unprepared,                      // max_prepared_stmt_count
 	1615: unprepared,                      // the tables change too often
-	1792: passes,                          // a read-only transaction
-	1836: passes,                          // read-only
+	1792: passes | readOnly,               // a read-only transaction
+	1836: passes | readOnly,               // read-only
 	1927: passes,                          // MariaDB: the connection was killed
 	2002: passes,                          // a proxy finds no server
 	2003: passes,                          // a proxy cannot connect
@@ -69,6 +71,23 @@ func means(err error, what refusal) bool {
 
 // ErrReadOnly means that the server takes no writes.
 var ErrReadOnly = errors.New("the server takes no writes (read_only is on): it is a replica, or a primary that was replaced; name the address of the server that takes them")
+
+// A refusedWrite is what a server said that takes no writes, which is [ErrReadOnly]. It is
+// [driver.ErrBadConn] too: nothing has happened, and database/sql gives the connection up and
+// asks once more on another one, which may lead to the server that takes writes now.
+type refusedWrite struct{ said error }
+
+func (e refusedWrite) Error() string   { return ErrReadOnly.Error() + ": " + e.said.Error() }
+func (e refusedWrite) Unwrap() []error { return []error{ErrReadOnly, driver.ErrBadConn, e.said} }
+
+// Undecided reports that the server takes no part in the decisions of its cluster.
+func Undecided(err error) bool { return means(err, decidesNo) }
+
+// Lacking reports that a table or a column is missing.
+func Lacking(err error) bool {
+	const sqliteError = 1 // of the text of a statement
+	return means(err, schema) || sqliteCode(err) == sqliteError
+}
 
 // Writable returns [ErrReadOnly] if the server that answers takes no writes from ordinary
 // users. A replica does not, nor should a primary that was replaced.

@@ -68,14 +68,22 @@ func (db *DB) inTurn(ctx context.Context, f func() error) error {
 	}
 }
 
-// busy reports SQLITE_BUSY, of any extended kind.
+// busy reports SQLITE_BUSY.
 func busy(err error) bool {
+	const sqliteBusy = 5
+	return sqliteCode(err) == sqliteBusy
+}
+
+// sqliteCode is that of SQLite's error, without its extended kind; 0 if it is none.
+func sqliteCode(err error) int {
 	coded, ok := errors.AsType[interface {
 		error
 		Code() int
 	}](err)
-	const sqliteBusy = 5
-	return ok && coded.Code()&0xff == sqliteBusy
+	if !ok {
+		return 0
+	}
+	return coded.Code() & 0xff
 }
 
 // lost reports that the database undid a transaction because of another one, on the same
