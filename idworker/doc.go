@@ -56,5 +56,6 @@
 // then begins at the clock, which is safe unless the clock is behind what was
 // lent before: a living owner has ranges up to [Options.Window] ahead of it. Let
 // that time pass before others use such a store. The
-// lender on Redis, which may forget at any time, notices that and waits by itself.
+// lender on Redis, which may forget at any time, notices that and waits by itself;
+// that on ZooKeeper does so in processes that run on.
 package idworker

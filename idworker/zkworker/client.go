@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -18,8 +19,8 @@ var ErrClosed = errors.New("zkworker: closed")
 const defaultSession = 10 * time.Second
 
 // A Client is a connection to ZooKeeper, which is made when it is first needed,
-// and again by itself after it broke or its session has expired. Set the fields
-// before use; a Client must not be copied afterwards.
+// and again by itself after it broke, its session has expired or is refused. Set
+// the fields before use; a Client must not be copied afterwards.
 //
 // Every call ends with its context. What it had asked for may still happen.
 type Client struct {
@@ -37,6 +38,11 @@ type Client struct {
 	// 10 s.
 	Session time.Duration
 
+	// Calm is for a ZooKeeper that has lost its data: so long after that is
+	// noticed, no number is taken. It has to be longer than any Window, Lead and
+	// difference of two clocks together. Zero means 10 s.
+	Calm time.Duration
+
 	// Log receives lost connections; nil: they are not logged.
 	Log *slog.Logger
 
@@ -44,6 +50,7 @@ type Client struct {
 	line   *line
 	closed bool
 	calls  sync.WaitGroup
+	past   past
 }
 
 // A line is the library's connection, and what is needed to end it.
@@ -51,6 +58,8 @@ type line struct {
 	conn   *zk.Conn
 	events <-chan zk.Event // closed when the library's last goroutine ends
 	cut    context.CancelFunc
+
+	refused atomic.Pointer[time.Time] // since when servers refuse a session
 
 	mu     sync.Mutex
 	authed bool
@@ -68,12 +77,16 @@ func (c *Client) Close() error {
 	if line == nil || closed {
 		return nil
 	}
-	line.conn.Close()
-	line.cut()
-	for range line.events { // until the library has closed it
-	}
+	line.end()
 	c.calls.Wait()
 	return nil
+}
+
+func (l *line) end() {
+	l.conn.Close()
+	l.cut()
+	for range l.events { // until the library has closed it
+	}
 }
 
 // ask runs f on the connection. It waits for it no longer than ctx; f goes on
@@ -111,28 +124,39 @@ func ask[T any](ctx context.Context, c *Client, f func(*zk.Conn) (T, error)) (T,
 }
 
 // connect returns the connection, which may be down. It starts one the first
-// time. The caller holds c.mu.
+// time, and in the place of one that is stuck. The caller holds c.mu.
 func (c *Client) connect() (*line, error) {
 	if c.closed {
 		return nil, ErrClosed
-	}
-	if c.line != nil {
-		return c.line, nil
 	}
 	session := c.Session
 	if session == 0 {
 		session = defaultSession
 	}
+	old := c.line
+	if old != nil && !old.stuck(session) {
+		return old, nil
+	}
+	began := func() {}
+	if old != nil {
+		began = sync.OnceFunc(func() { c.forgot(0) })
+	}
 	ctx, cut := context.WithCancel(context.Background())
-	conn, events, err := zk.Connect(c.Servers, session,
-		zk.WithDialer(dialer(ctx, session)), zk.WithHostProvider(&hosts{}),
+	l := &line{cut: cut}
+	var err error
+	l.conn, l.events, err = zk.Connect(c.Servers, session,
+		zk.WithDialer(dialer(ctx, session)), zk.WithHostProvider(&hosts{}), zk.WithEventCallback(l.watch(began)),
 		zk.WithLogInfo(false), zk.WithLogger(logger{c.Log}), zk.WithMaxBufferSize(8<<20))
 	if err != nil {
 		cut()
 		return nil, err
 	}
-	c.line = &line{conn: conn, events: events, cut: cut}
-	return c.line, nil
+	if old != nil {
+		logger{c.Log}.Printf("no server gives the session of before; a new one begins")
+		c.calls.Go(old.end)
+	}
+	c.line = l
+	return l, nil
 }
 
 // auth presents the user once. The library repeats it after each reconnection,

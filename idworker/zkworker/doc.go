@@ -34,11 +34,35 @@
 //   - The file lost or damaged: the number stays unused until its reserve has
 //     passed; the key gets another one at once, and keeps that.
 //   - An answer lost with the connection: both look what is so and go on.
+//   - ZooKeeper empty or from an older backup: see below.
+//
+// # A ZooKeeper that has lost its data
+//
+// It refuses those who have seen a later state than its own. A Client that was
+// refused for as long as a session lasts begins a new one, with nothing, and
+// from then on its process takes no number for Calm; also when a number's fence
+// turns out to be lower than a grant, or a reserve another's, which is never so
+// otherwise. In that time
+// all ranges end that were lent before, if clocks differ by less than Calm but
+// for a Window and a Lead. Whatever the clock, no range then begins before what the
+// process itself had been lent, and a Worker's IDs go on increasing. A Lender's
+// number is lost: its token in a backup proves nothing.
+//
+// A Keyed goes on lending from its reserve and writes it down again in the first
+// seconds of each session, if the number is nobody else's by then. If it is,
+// the reserve is given up.
+//
+// A process that starts then has no memory, and no Calm. It may be lent a range
+// of which others still have the end: a Window's, or of a Keyed that did not
+// reach ZooKeeper yet all of Offline. The same is so for one that was cut off
+// since before the backup, or that is not refused, because others' writes have
+// carried ZooKeeper past its state, and whose number another has by then. Leave ZooKeeper stopped for Calm, and start nothing before those
+// that run have gone on.
 //
 // # What is assumed
 //
 // ZooKeeper keeps what it has acknowledged: forceSync is on, its default, and
-// no person deletes nodes of numbers in use or restores a backup. Reads go behind a
+// no person deletes nodes of numbers in use. Reads go behind a
 // sync, but nothing depends on them: every change compares the version. The file
 // of a Keyed is on a local disk and is not copied; a copy used elsewhere is found
 // out when it asks ZooKeeper after the original did, and not before. All
@@ -46,5 +70,5 @@
 //
 // Clocks decide only which numbers look free, and how far ahead of the clock IDs
 // are. A process whose clock is ahead by more than Offline takes numbers from
-// keys; those get others, and no ID comes twice.
+// keys; those get others after Calm, and no ID comes twice.
 package zkworker

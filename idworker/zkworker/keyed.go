@@ -80,6 +80,7 @@ type Keyed struct {
 	turn    chan struct{}
 	cancel  context.CancelFunc // of the renewal that no caller waits for
 	notYet  int64              // before that none is tried, after one that failed
+	session int64              // in which ZooKeeper has confirmed the reserve
 	waiting sync.WaitGroup
 }
 

@@ -75,9 +75,16 @@ func (k *Keyed) reaches(g idworker.Grant, fence int64) (bool, error) {
 	case fence > k.kept.until:
 		return false, nil
 	}
-	now := milli(k.Now)
-	if k.kept.until-now < k.offline().Milliseconds()*7/8 && now >= k.notYet {
-		k.notYet = now + k.offline().Milliseconds()/64
+	now, pause := milli(k.Now), k.offline()/64
+	session := k.Client.session()
+	// In another session ZooKeeper may have forgotten whose the number is.
+	other := session != 0 && session != k.session
+	if other {
+		pause = min(pause, time.Second)
+		k.notYet = min(k.notYet, now+pause.Milliseconds())
+	}
+	if (other || k.kept.until-now < k.offline().Milliseconds()*7/8) && now >= k.notYet {
+		k.notYet = now + pause.Milliseconds()
 		k.renewAside()
 	}
 	return true, nil

@@ -42,6 +42,7 @@ type Lender struct {
 
 	mu      sync.Mutex
 	unknown map[string]idworker.Grant // by token: perhaps acquired, and returned to no caller
+	held    map[string]bool           // by token, what was lent here; false when ZooKeeper has forgotten it
 }
 
 func (l *Lender) tree() tree { return tree{client: l.Client, root: l.Root} }
@@ -61,6 +62,10 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 		}
 		now := milli(l.Now)
+		floor, err := l.Client.remembered()
+		if err != nil {
+			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+		}
 		s, err := l.tree().choose(ctx, many, now, round)
 		if ctx.Err() == nil && err != nil && lost(err) {
 			continue
@@ -68,7 +73,7 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 		if err != nil {
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 		}
-		from := max(now, s.Fence)
+		from := max(now, s.Fence, floor)
 		g := idworker.Grant{
 			Number: s.number, Token: crand.Text(),
 			From: time.UnixMilli(from), Until: time.UnixMilli(from + window.Milliseconds()),
@@ -79,6 +84,12 @@ func (l *Lender) Acquire(ctx context.Context, window time.Duration) (idworker.Gr
 			return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
 		}
 		if won {
+			// Perhaps in a session that began since.
+			if _, err := l.Client.remembered(); err != nil {
+				l.doubt(g)
+				return idworker.Grant{}, fmt.Errorf("zkworker: acquire: %w", err)
+			}
+			l.hold(g)
 			return g, nil
 		}
 	}
@@ -137,6 +148,9 @@ func (l *Lender) Release(ctx context.Context, g idworker.Grant, used time.Time) 
 	if err != nil {
 		return fmt.Errorf("zkworker: release: %w", err)
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.held, g.Token)
 	return nil
 }
 
@@ -160,7 +174,7 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 		if data, err := s.encode(); err == nil && tried != nil && string(data) == string(tried) {
 			return s, nil
 		}
-		if !s.exists || s.Token == "" || s.Token != g.Token {
+		if l.forgotten(g, s) || !s.exists || s.Token == "" || s.Token != g.Token {
 			return sight{}, idworker.ErrLost
 		}
 		to, claim, done := edit(s)
@@ -179,6 +193,33 @@ func (l *Lender) change(ctx context.Context, g idworker.Grant, edit func(sight) 
 		}
 	}
 	return sight{}, errRaced
+}
+
+func (l *Lender) hold(g idworker.Grant) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.held == nil {
+		l.held = make(map[string]bool)
+	}
+	l.held[g.Token] = true
+}
+
+// forgotten reports whether ZooKeeper has lost g: a number's fence is never lower
+// than the end of a grant that was not given back. A token that is in a backup
+// proves nothing, because the number may have had another owner since.
+func (l *Lender) forgotten(g idworker.Grant, s sight) bool {
+	known := g.Until.UnixMilli()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	first, held := l.held[g.Token]
+	if !held || s.exists && s.Fence >= known {
+		return false
+	}
+	if first {
+		l.held[g.Token] = false
+		l.Client.forgot(known)
+	}
+	return true
 }
 
 // doubt remembers a number that may have been acquired although no caller got it.

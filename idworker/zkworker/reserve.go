@@ -55,8 +55,8 @@ func (k *Keyed) renewAside() {
 
 // renew fills up the reserve under its number, so that it reaches more beyond
 // the clock or what is used, and Offline beyond the clock. It is
-// [idworker.ErrLost] if neither of the file's tokens is the number's. The caller
-// has the turn.
+// [idworker.ErrLost] if neither of the file's tokens is the number's, and
+// ZooKeeper has not forgotten that it was. The caller has the turn.
 func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 	for round := range rounds {
 		if err := pause(ctx, round); err != nil {
@@ -76,6 +76,11 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 			continue
 		case err != nil:
 			return err
+		case k.forgotten(r, s):
+			if err := k.tree().make(ctx); err != nil {
+				return err
+			}
+			s.Token = r.token
 		case !s.exists || s.Token == "" || s.Token != r.token && s.Token != r.next:
 			return k.giveUp(nil)
 		}
@@ -93,10 +98,35 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 			return err
 		}
 		if won {
-			return k.note(func(r *reserve) { r.token, r.next, r.until = next, "", to.Fence })
+			return k.confirmed(next, to.Fence)
 		}
 	}
 	return errRaced
+}
+
+// forgotten reports whether ZooKeeper has lost the reserve r, whose number
+// nobody has taken since: it goes on. In a ZooKeeper that has lost nothing, no
+// fence is lower than the end of a reserve, and nobody else's before that. A
+// reserve that has passed may have had another owner.
+func (k *Keyed) forgotten(r reserve, s sight) bool {
+	lasts := r.until > milli(k.Now)+slack.Milliseconds()
+	ours := s.Key == shown(k.Key)
+	switch {
+	case r.token == "":
+		return false
+	case !s.exists || s.Fence < r.until:
+		k.Client.forgot(r.used)
+		return lasts && (!s.exists || ours)
+	case lasts && !ours: // taken, by a new owner
+		k.Client.forgot(r.used)
+	}
+	return false
+}
+
+// confirmed notes what ZooKeeper has now.
+func (k *Keyed) confirmed(token string, until int64) error {
+	session := k.Client.session()
+	return k.note(func(r *reserve) { r.token, r.next, r.until, k.session = token, "", until, session })
 }
 
 // replace gets another number, the one that the key had last if it is free.
@@ -106,6 +136,10 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 			return err
 		}
 		now := milli(k.Now)
+		floor, err := k.Client.remembered()
+		if err != nil {
+			return err
+		}
 		s, err := k.choose(ctx, now, round)
 		if ctx.Err() == nil && err != nil && lost(err) {
 			continue
@@ -114,7 +148,7 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 			return err
 		}
 		r := reserve{number: s.number, name: nameOf(k.Root, k.Key), next: crand.Text()}
-		r.used = max(now, s.Fence)
+		r.used = max(now, s.Fence, floor)
 		r.until = r.used // nothing, until ZooKeeper has it
 		k.mu.Lock()
 		k.owner = "" // the owner of the old number
@@ -129,8 +163,12 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 			return err
 		}
 		if won {
+			// Perhaps in a session that began since.
+			if _, err := k.Client.remembered(); err != nil {
+				return k.giveUp(err)
+			}
 			k.remember(ctx, s.number)
-			return k.note(func(r *reserve) { r.token, r.next, r.until = to.Token, "", to.Fence })
+			return k.confirmed(to.Token, to.Fence)
 		}
 	}
 	return fmt.Errorf("%w: lost every race", idworker.ErrNoNumber)

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -87,6 +88,24 @@ func (z *ZooKeeperServer) Pause() { z.t.Helper(); z.must(z.process.Pause()) }
 // Resume lets a paused server go on, with everything that was sent to it in the
 // meantime.
 func (z *ZooKeeperServer) Resume() { z.t.Helper(); z.must(z.process.Resume()) }
+
+// Forget empties the server's data. It is for between Kill or Stop and Start.
+func (z *ZooKeeperServer) Forget() { z.t.Helper(); z.must(os.RemoveAll(z.data())) }
+
+// Backup copies the server's data, and returns what puts the copy in the place
+// of what is there. Both are for between Kill or Stop and Start.
+func (z *ZooKeeperServer) Backup() (restore func()) {
+	z.t.Helper()
+	kept := filepath.Join(z.t.TempDir(), "data")
+	z.must(os.CopyFS(kept, os.DirFS(z.data())))
+	return func() {
+		z.t.Helper()
+		z.Forget()
+		z.must(os.CopyFS(z.data(), os.DirFS(kept)))
+	}
+}
+
+func (z *ZooKeeperServer) data() string { return filepath.Join(z.process.Dir, "data", "version-2") }
 
 func (z *ZooKeeperServer) must(err error) {
 	if err != nil {
