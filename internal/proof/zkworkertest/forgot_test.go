@@ -80,7 +80,7 @@ func TestWorkersGoOnAfterZooKeeperHasLostItsData(t *testing.T) {
 
 // TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot: what it had lent to others
 // may be in use. After that the process remembers what was lent to itself,
-// though its clock be an hour behind.
+// though its clock be set back.
 func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range losses {
@@ -105,9 +105,21 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 				}, "more than a backup knows")
 				ledger.Lent(grants[i])
 			}
+			idle := &zkworker.Lender{Client: connect(t, z.Addr), Root: "/idle"}
+			idle.Client.Calm = time.Hour
+			if g := acquire(t, idle); idle.Release(t.Context(), g, g.From) != nil {
+				t.Fatal("not released")
+			}
 			z.Kill()
 			lose()
 			z.Start()
+			testenv.Eventually(t, patience, func() bool {
+				g, err := idle.Acquire(t.Context(), time.Second)
+				if err == nil {
+					t.Fatalf("one that has no number now was lent %+v", g)
+				}
+				return errors.Is(err, zkworker.ErrForgotten)
+			}, "being refused a session shows the loss as well")
 			for range 2 { // the second time it is no news
 				for i, l := range lenders {
 					testenv.Eventually(t, patience, func() bool {
@@ -122,7 +134,7 @@ func TestNoNumberIsTakenAtOnceFromAZooKeeperThatForgot(t *testing.T) {
 					t.Errorf("got %+v, %v, want ErrForgotten", g, err)
 				}
 			}
-			hasty.Now = func() time.Time { return time.Now().Add(-time.Hour) }
+			hasty.Now = func() time.Time { return grants[0].From }
 			var g idworker.Grant
 			testenv.Eventually(t, patience, func() (ok bool) {
 				var err error
