@@ -98,7 +98,7 @@ func (k *Keyed) renew(ctx context.Context, more time.Duration) error {
 			return err
 		}
 		if won {
-			return k.confirmed(next, to.Fence)
+			return k.confirmed(next, to.Fence) //nolint:contextcheck // the connection outlives the call
 		}
 	}
 	return errRaced
@@ -168,7 +168,7 @@ func (k *Keyed) replace(ctx context.Context, window time.Duration) error {
 				return k.giveUp(err)
 			}
 			k.remember(ctx, s.number)
-			return k.confirmed(to.Token, to.Fence)
+			return k.confirmed(to.Token, to.Fence) //nolint:contextcheck // as above
 		}
 	}
 	return fmt.Errorf("%w: lost every race", idworker.ErrNoNumber)
