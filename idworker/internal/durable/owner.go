@@ -25,7 +25,7 @@ func MkdirAll(path string) error {
 	if err != nil {
 		return err
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	name := filepath.Base(path)
 	if err := folder.Mkdir(name, 0o700); err != nil {
 		return os.MkdirAll(path, 0o700) // another process was faster, or it is a file
@@ -34,7 +34,7 @@ func MkdirAll(path string) error {
 	if err != nil {
 		return err
 	}
-	defer made.Close()
+	defer func() { _ = made.Close() }()
 	self, err := made.Open(".")
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func openOrMake(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return os.OpenFile(path, os.O_RDWR, 0) //nolint:gosec // as above

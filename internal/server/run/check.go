@@ -58,7 +58,7 @@ func checkPorts(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	defer public.Close()
+	defer func() { _ = public.Close() }()
 	ops, err := listen(ctx, cfg.OpsListen, "FLAKEPASS_OPS_LISTEN")
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ func makeFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	defer folder.Close()
+	defer func() { _ = folder.Close() }()
 	name := filepath.Base(path)
 	if err := folder.Mkdir(name, 0o700); err != nil {
 		return os.MkdirAll(path, 0o700) // another process was faster, or it is a file
@@ -36,7 +36,7 @@ func makeFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	defer self.Close()
+	defer func() { _ = self.Close() }()
 	made, err := self.Open(".")
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func openOrMake(path string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer folder.Close()
+		defer func() { _ = folder.Close() }()
 		f, err := folder.OpenFile(filepath.Base(path), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
 			giveAway(f, folder)
