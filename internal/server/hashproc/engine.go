@@ -21,6 +21,7 @@ import (
 	"net/rpc"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -178,7 +179,8 @@ type process struct {
 	cmd    *exec.Cmd
 	out    io.Closer // its answers
 	client *rpc.Client
-	gone   chan struct{} // closed when it has ended
+	why    atomic.Pointer[error] // for which it was given up, before it is ended; nil otherwise
+	gone   chan struct{}         // closed when it has ended
 }
 
 func start(cmd *exec.Cmd) (*process, error) {
@@ -202,6 +204,9 @@ func (p *process) wait() error {
 	err := p.cmd.Wait()
 	_ = p.client.Close()
 	close(p.gone)
+	if why := p.why.Load(); why != nil {
+		return *why
+	}
 	return err
 }
 
@@ -238,12 +243,13 @@ func (p *process) call(method string, j Job, answer any, silence int) error {
 			silent++
 		}
 		if silent >= silence || n >= tooLong {
+			why := fmt.Errorf("%w: no hash for %v, and no sign of life for %v", errGivenUp, time.Duration(n)*tick, time.Duration(silent)*tick)
+			p.why.CompareAndSwap(nil, &why)
 			p.end()
-			err := <-done // answer is not written to after this
-			if err == nil {
+			if err := <-done; err == nil { // answer is not written to after this
 				return nil // it came just now
 			}
-			return fmt.Errorf("%w: no hash for %v, and no sign of life for %v: %w", errGivenUp, time.Duration(n)*tick, time.Duration(silent)*tick, err)
+			return why
 		}
 		if alive == nil {
 			alive = p.ask("Alive", Job{}, new(bool))

@@ -161,7 +161,7 @@ func TestStillProcessIsReplaced(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if w := e.Warnings(); len(w) != 1 || !strings.Contains(w[0], "no sign of life") {
+	if w := e.Warnings(); len(w) != 1 || !strings.Contains(w[0], "no sign of life for 6s") {
 		t.Errorf("there is no process, and the warnings are %q", w)
 	}
 	testenv.Eventually(t, patience, func() bool { return gone(first) }, "the process that does not answer is still there")
