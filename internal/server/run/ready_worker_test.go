@@ -43,7 +43,7 @@ func TestReadySaysThatNoConnectionComesFree(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() //nolint:errcheck // a connection of a test
+		defer conn.Close()
 	}
 	if got := (&readiness{db: db, ids: sick{}}).reasons(t.Context()); len(got) != 1 || got[0] != fleet.DatabaseSlow {
 		t.Errorf("reasons %q", got)
