@@ -161,7 +161,7 @@ func TestServesWithoutTheReaderOfItsLog(t *testing.T) {
 	dir := t.TempDir()
 	script := filepath.Join(dir, "piped")
 	text := "#!/bin/sh\nmkfifo log\nhead -c 1 log >/dev/null &\nexec '" + e2e.Binary(t) + "' \"$@\" 2>log\n"
-	if err := os.WriteFile(script, []byte(text), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	p := e2e.StartProgram(t, script, dir, e2e.AnyPort())
