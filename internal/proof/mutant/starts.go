@@ -1,6 +1,7 @@
 package main
 
-// starts is what protects a database from a start that cannot serve it.
+// starts is what protects a database from a start that cannot serve it, and a deployment from
+// its copy.
 func starts() []Mutant {
 	return []Mutant{
 		{
@@ -12,6 +13,18 @@ func starts() []Mutant {
 			Name: "the URL sets variables of sessions", File: "internal/server/config/databaseparams.go",
 			Old: "\t\tunknown = true\n", New: "\t\tcontinue\n",
 			Package: "internal/server/config", Test: "^TestBadValues$",
+		}, {
+			Name: "all databases of a Redis have one key", File: "internal/store/redisstore/codec.go",
+			Old: "if number == 0 {", New: "if number >= 0 {",
+			Package: "internal/store/redisstore", Test: "^TestListenBelieves",
+		}, {
+			Name: "a key of second factors is missing without a word", File: "internal/domain/secondfactor/rekey.go",
+			Old: "k.find(id) == nil {", New: "k.find(id) == nil && k.None() {",
+			Package: "internal/domain/secondfactor", Test: "^TestMissingKeysAreNamed$",
+		}, {
+			Name: "a longer bound of another instance is not noticed", File: "internal/domain/fleet/reporter.go",
+			Old: "longest > bound && ", New: "longest > bound && bound == 0 && ",
+			Package: "internal/domain/fleet", Test: "^TestLongerBound",
 		},
 	}
 }
