@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
-	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // TestOnlyAdminsComeIn: a person's token, and another API's, open no operator's
@@ -367,18 +365,10 @@ func (f *operators) send(t testing.TB, method, path, body string, headers ...str
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Add(headers[i], headers[i+1])
 	}
-	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status, text, header := byContract(t, h, req)
 	var p struct{ Code string }
-	_ = json.Unmarshal(text, &p)
-	return reply{resp.StatusCode, p.Code, string(text), resp.Header}
+	_ = json.Unmarshal([]byte(text), &p)
+	return reply{status, p.Code, text, header}
 }
 
 // roleOf gives every user that role.

@@ -35,6 +35,13 @@ func ask(t testing.TB, h http.Handler, method, path, body string) (int, string) 
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
+	status, text, _ := byContract(t, h, req)
+	return status, text
+}
+
+// byContract sends a request, and holds the answer to the contract.
+func byContract(t testing.TB, h http.Handler, req *http.Request) (status int, body string, header http.Header) {
+	t.Helper()
 	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +51,7 @@ func ask(t testing.TB, h http.Handler, method, path, body string) (int, string) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.StatusCode, string(text)
+	return resp.StatusCode, string(text), resp.Header
 }
 
 // TestErrorsBecomeProblems: each error that a verb of the domain may return has

@@ -14,7 +14,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
 	"github.com/flakepass/flakepass/internal/proof/accounttest"
-	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // logged is what the server logs about one request.
@@ -88,12 +87,8 @@ func TestUndecidedIsLoggedUnderTheRequestsName(t *testing.T) {
 		if given != "" {
 			req.Header.Set("X-Request-Id", given)
 		}
-		resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
-		answered := resp.Header.Get("X-Request-Id")
+		_, _, header := byContract(t, h, req)
+		answered := header.Get("X-Request-Id")
 		if !strings.Contains(log.String(), "cannot tell") || !strings.Contains(log.String(), "request_id="+answered) {
 			t.Errorf("answered %q, logged as %s", answered, log.String())
 		}

@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,7 +15,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
-	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // support verifies every token as one by which the admin 4711 acts for a user.
@@ -38,21 +36,6 @@ func acted(t *testing.T, incidents audit.Incidents) http.Handler {
 	return h
 }
 
-// byContract sends a request, and holds the answer to the contract.
-func byContract(t *testing.T, h http.Handler, req *http.Request) (status int, body string) {
-	t.Helper()
-	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return resp.StatusCode, string(text)
-}
-
 // TestImpersonationWritesNothing: of all routes that the router has, those of the own account
 // that change something are refused before they do anything, as the contract of each lists, and
 // those of others as to any user.
@@ -66,7 +49,7 @@ func TestImpersonationWritesNothing(t *testing.T) {
 		req := httptest.NewRequestWithContext(t.Context(), r[0], strings.ReplaceAll(r[1], "{id}", "41"), strings.NewReader("token=x"))
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
-		status, body := byContract(t, acted(t, nil), req)
+		status, body, _ := byContract(t, acted(t, nil), req)
 		want := ""
 		switch {
 		case access[name] != people && access[name] != leavers:
@@ -97,7 +80,7 @@ func TestAnAttemptToChangeIsOnRecord(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+flakepass.NewToken(who.SessionID).Reveal())
 		r.Header.Set("Content-Type", "application/json")
-		status, _ := byContract(t, acted(t, noted), r)
+		status, _, _ := byContract(t, acted(t, noted), r)
 		if status != 403 || len(noted.list) != 1 || noted.list[0].Action != audit.AccessForbidden || noted.list[0].By.ID != 4711 || noted.list[0].By.Name != "" ||
 			!noted.list[0].Admin || noted.list[0].Target.ID != idworker.ID(who.UserID) || noted.list[0].By.Session != idworker.ID(who.SessionID) {
 			t.Errorf("%s: %d, noted %+v", path, status, noted.list)

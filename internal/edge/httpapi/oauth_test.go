@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -18,7 +17,6 @@ import (
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
-	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // The caller is a service; target is a token that it was shown.
@@ -52,22 +50,14 @@ func post(t testing.TB, h http.Handler, path, form string, edits ...func(*http.R
 	for _, edit := range edits {
 		edit(req)
 	}
-	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := oauthAnswer{status: resp.StatusCode, header: resp.Header, body: string(body)}
-	if len(body) > 0 {
-		if err := json.Unmarshal(body, &a); err != nil {
+	status, body, header := byContract(t, h, req)
+	a := oauthAnswer{status: status, header: header, body: body}
+	if body != "" {
+		if err := json.Unmarshal([]byte(body), &a); err != nil {
 			t.Fatalf("the body is no JSON: %v", err)
 		}
 	}
-	if resp.Header.Get("Cache-Control") != "no-store" {
+	if header.Get("Cache-Control") != "no-store" {
 		t.Errorf("%s may be cached", path)
 	}
 	return a

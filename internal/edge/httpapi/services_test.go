@@ -16,7 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
-	"github.com/flakepass/flakepass/internal/proof/apitest"
 )
 
 // asService is a handler whose caller has the role service.
@@ -46,14 +45,8 @@ func send(t testing.TB, h http.Handler, method, path, body string) (status int, 
 	req.GetBody = nil
 	req.Header.Set("Authorization", "Bearer "+flakepass.NewToken(7).Reveal())
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := apitest.Transport(t, direct{h}).RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var all bytes.Buffer
-	_, _ = all.ReadFrom(resp.Body)
-	return resp.StatusCode, all.String()
+	status, text, _ = byContract(t, h, req)
+	return status, text
 }
 
 // TestUndecidedIsNoRefusal: of one token, and of all.

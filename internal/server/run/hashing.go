@@ -82,13 +82,14 @@ type hashing struct {
 // otherwise. If it cannot start, this process hashes them: logins work, and slow other
 // requests down.
 func newEngine(ctx context.Context, cfg config.Config, log *slog.Logger, metrics *telemetry.Metrics) hashing {
+	here := hashing{account.Here{}, func() {}, func() []string { return nil }}
 	if !cfg.HashProcess {
-		return hashing{account.Here{}, func() {}, func() []string { return nil }}
+		return here
 	}
 	e, err := hashproc.New(log, func() *exec.Cmd { return hashProcess(cfg.HashWorkers) }) //nolint:contextcheck // the process outlives the request that starts it
 	if err != nil {
 		log.WarnContext(ctx, "passwords are hashed in the server's own process, and a flood of logins slows other requests down", "err", err)
-		return hashing{account.Here{}, func() {}, func() []string { return nil }}
+		return here
 	}
 	metrics.Hashing(e.PID)
 	return hashing{e, e.Close, e.Warnings}
