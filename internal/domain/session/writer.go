@@ -58,7 +58,8 @@ type Place struct {
 	// 0 is none.
 	Instead idworker.ID
 	// Last, if not 0, is the newest session that the user has had, as a [LimitError] said.
-	// If there is a newer one, Begin fails with [ErrMoved].
+	// If there is a newer one, or if there is room now, Begin fails with [ErrMoved]: who logs
+	// out everywhere ends what a refused login could still become.
 	Last idworker.ID
 	// Issued is set for a session that an issuer opens.
 	Issued *Issued
@@ -75,8 +76,8 @@ type LimitError struct {
 // Error names no session.
 func (*LimitError) Error() string { return "the user has as many sessions as the policy allows" }
 
-// ErrMoved means that a session of the user has begun since.
-var ErrMoved = errors.New("another session has begun meanwhile")
+// ErrMoved means that a session of the user has begun or ended since.
+var ErrMoved = errors.New("another session has begun or ended meanwhile")
 
 // ErrDeletionAsked means that the user has asked for the account to be deleted. A login
 // cancels that, and has to bring an event for it.

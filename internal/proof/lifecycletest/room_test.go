@@ -11,7 +11,7 @@ import (
 
 // TestLoginAboveTheLimitOnEveryProcess: it is refused with the logins of the user, and begins
 // in place of the one that is named: by the ticket, once, or by the password on another
-// process. The times of a class and of a role are answered with the name of their override.
+// process. Who logs out everywhere ends the ticket too. The times of a class and of a role are answered with the name of their override.
 func TestLoginAboveTheLimitOnEveryProcess(t *testing.T) {
 	t.Parallel()
 	for _, setup := range setups {
@@ -49,7 +49,11 @@ func TestLoginAboveTheLimitOnEveryProcess(t *testing.T) {
 			there.Alive(tv.Field("token"))
 			there.Want(there.Do("POST", "/v1/login", `{"ticket":"x","username":"ada"}`), 422, "validation_failed")
 			there.Want(ask(there, "tablet", web.Field("session_id")), 200, "")
-			here.Want(ask(here, "tablet", "1"), 409, "session_limit")
+			a = here.Want(ask(here, "tv", "1"), 409, "session_limit")
+			w.keep.Password(a.Field("ticket"))
+			here.Want(here.Do("POST", "/v1/logout", `{"everywhere":true}`, e2e.Bearer(tv.Field("token"))), 204, "")
+			late := fmt.Sprintf(`{"ticket":%q,"end_session":"1","device":{"class":"tv"}}`, a.Field("ticket"))
+			here.Want(here.Do("POST", "/v1/login", late), 401, "ticket_over")
 		})
 	}
 }

@@ -72,6 +72,7 @@ func slots() []Mutant {
 		slot("a refusal asks no policy", store+"/policies.go", "if next.Refuse {", "if false {", store, "^TestLoginAboveTheLimit.*/^SQLite$"),
 		slot("a ticket opens two logins", store+"/begin.go", "case o.Place.Last != 0 && o.Place.Last != own:", "case false:", store, "^TestLoginAboveTheLimit.*/^SQLite$"),
 		slot("a refusal ends the oldest", domain+"/open.go", "full = rule.Refuse && ", "full = false && ", store, "^TestLoginAboveTheLimit.*/^SQLite$"),
+		slot("a ticket outlives a logout everywhere", store+"/begin.go", "if o.Place.Last != 0 {", "if false {", store, "^TestLoginAboveTheLimit.*/^SQLite$"),
 		slot("a ticket of the password alone opens a login", "internal/domain/login/login.go", "proven != (h.Last != 0) {", "!proven && h.Last != 0 {", "internal/domain/login", "^TestTicketOfARefusal"),
 		slot("a ticket outlives a code", "internal/domain/secondfactor/ticket.go", "case f.uses() != h.Uses:\n\t\treturn fmt.Errorf(\"secondfactor: unused", "case f.uses() != h.Uses && h.Last == 0:\n\t\treturn fmt.Errorf(\"secondfactor: unused", "internal/domain/secondfactor", "^TestTicketOfBothProofs"),
 		slot("a part of a policy is swept by another", store+"/rules.go", "if m.Version != rule.Version {", "if false {", store, "^TestSweepOfAPart.*/^SQLite$"),

@@ -193,6 +193,11 @@ func room(rows []tokenRow, now ruleRow, o session.Opening, asOf time.Time) ([]se
 		rule = &policy.Policy{} // one session a user: nothing more was asked
 	}
 	over := overBy(now)
+	if o.Place.Last != 0 {
+		if _, _, full := session.Room(held(rows, asOf), rule, o.Device, 0, over); !full {
+			return nil, 0, session.ErrMoved
+		}
+	}
 	ends, slot, full := session.Room(held(rows, asOf), rule, o.Device, o.Place.Instead, over)
 	switch {
 	case !full:

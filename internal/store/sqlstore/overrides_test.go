@@ -261,9 +261,14 @@ func TestLoginAboveTheLimitIsRefused(t *testing.T) {
 				}
 			}
 			o.Place = session.Place{}
-			refused()
+			full = refused()
 			_, err = w.sessions.End(t.Context(), logout(begun.Session))
 			must(t, err)
+			o.Place = session.Place{Instead: begun.Session.ID, Last: full.Last}
+			if _, err := w.login(t.Context(), o); !errors.Is(err, session.ErrMoved) {
+				t.Errorf("in place of one that has ended since the refusal: %v, want that there is room", err)
+			}
+			o.Place = session.Place{}
 			if _, err := w.login(t.Context(), o); err != nil {
 				t.Errorf("after a logout: %v", err)
 			}
