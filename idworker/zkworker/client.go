@@ -43,7 +43,7 @@ type Client struct {
 	// difference of two clocks together. Zero means 10 s.
 	Calm time.Duration
 
-	// Log receives lost connections; nil: they are not logged.
+	// Log receives lost connections, one a minute of each kind; nil: they are not logged.
 	Log *slog.Logger
 
 	mu     sync.Mutex
@@ -51,6 +51,7 @@ type Client struct {
 	closed bool
 	calls  sync.WaitGroup
 	past   past
+	logger logger
 }
 
 // A line is the library's connection, and what is needed to end it.
@@ -144,15 +145,16 @@ func (c *Client) connect() (*line, error) {
 	ctx, cut := context.WithCancel(context.Background())
 	l := &line{cut: cut}
 	var err error
+	c.logger.log = c.Log
 	l.conn, l.events, err = zk.Connect(c.Servers, session,
 		zk.WithDialer(dialer(ctx, session)), zk.WithHostProvider(&hosts{}), zk.WithEventCallback(l.watch(began)),
-		zk.WithLogInfo(false), zk.WithLogger(logger{c.Log}), zk.WithMaxBufferSize(8<<20))
+		zk.WithLogInfo(false), zk.WithLogger(&c.logger), zk.WithMaxBufferSize(8<<20))
 	if err != nil {
 		cut()
 		return nil, err
 	}
 	if old != nil {
-		logger{c.Log}.Printf("no server gives the session of before; a new one begins")
+		c.logger.Printf("no server gives the session of before; a new one begins")
 		c.calls.Go(old.end)
 	}
 	c.line = l
@@ -185,13 +187,29 @@ func (c *Client) acl() []zk.ACL {
 	return zk.AuthACL(zk.PermAll)
 }
 
-// logger is what the library writes to: of servers and connections, never of
-// values.
-type logger struct{ log *slog.Logger }
+// A logger is what the library writes to: of servers and connections, never of
+// values. The library tries again each second and says each time what failed.
+type logger struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	last map[string]time.Time // of a line, by its format
+}
 
 // Printf is what the library calls.
-func (l logger) Printf(format string, v ...any) {
-	if l.log != nil {
-		l.log.Warn("zookeeper client", "says", fmt.Sprintf(format, v...))
+func (l *logger) Printf(format string, v ...any) {
+	if l.log == nil {
+		return
 	}
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.last[format]; ok && now.Sub(last) < time.Minute {
+		return
+	}
+	if l.last == nil {
+		l.last = map[string]time.Time{}
+	}
+	l.last[format] = now
+	l.log.Warn("zookeeper client", "says", fmt.Sprintf(format, v...))
 }
