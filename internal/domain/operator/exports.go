@@ -11,7 +11,7 @@ import (
 )
 
 // An ExportStore has all users. List is a page of them in the order of their IDs, behind
-// one.
+// one, with their aliases.
 type ExportStore interface {
 	List(ctx context.Context, after idworker.ID, limit int) ([]account.User, error)
 	Record(ctx context.Context, events ...audit.Event) error

@@ -2,6 +2,8 @@ package operator
 
 import (
 	"hash/maphash"
+	"slices"
+	"strings"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
@@ -45,29 +47,44 @@ func (h here) compare(n *newcomer, rest *dry) (conflicts []invalid.Field, found 
 			conflicts = append(conflicts, invalid.Field{Field: field, Code: CodeConflict, Message: "is another one at the user who is here"})
 		}
 	}
-	k := h.byName[n.user.Username]
+	k, owner, other := h.byName[n.user.Username], h.owner(n.user.Aliases), h.byExternalID[n.user.ExternalID]
 	for _, d := range []struct {
 		k     *known
 		field string
-	}{{k, "username"}, {h.byExternalID[n.user.ExternalID], "external_id"}} {
+	}{{k, "username"}, {owner, "aliases"}, {other, "external_id"}} {
 		if d.k != nil && d.k.Deleted {
 			return []invalid.Field{{Field: d.field, Code: CodeConflict, Message: "is of an account that was deleted, until that is purged"}}, true
 		}
 	}
-	if k == nil {
-		if other := h.byExternalID[n.user.ExternalID]; other != nil {
-			conflict(true, "username")
-			return conflicts, true
-		}
+	switch {
+	case k == nil && other != nil:
+		conflict(true, "username")
+		return conflicts, true
+	case k == nil && owner != nil:
+		return []invalid.Field{{Field: "aliases", Code: CodeConflict, Message: "has one of another user"}}, true
+	case k == nil:
 		return rest.compare(n)
 	}
 	conflict(k.Username != n.user.Username, "username") // it is an alias of that user
 	conflict(k.ExternalID != n.user.ExternalID, "external_id")
+	if len(n.user.Aliases) > 0 && !slices.Equal(k.Aliases, n.user.Aliases) {
+		conflicts = append(conflicts, invalid.Field{Field: "aliases", Code: CodeConflict, Message: "are others at the user who is here"})
+	}
 	conflict(k.Role != n.user.Role, "role")
 	conflict(k.Disabled() != n.user.Disabled(), "disabled")
 	conflict(n.said && !k.CreatedAt.Equal(n.user.CreatedAt), "created")
 	conflict(!k.has(n), "password_hash")
 	return conflicts, true
+}
+
+// owner is somebody who has one of the aliases, as alias or as username; nil if nobody has.
+func (h here) owner(aliases []string) *known {
+	for _, alias := range aliases {
+		if k := h.byName[alias]; k != nil {
+			return k
+		}
+	}
+	return nil
 }
 
 // has reports whether the user has the hash of a line, or has had it: a login has replaced
@@ -107,7 +124,12 @@ func (d *dry) add(fresh []newcomer) {
 	for i := range fresh {
 		u := &fresh[i].user
 		all := d.all(&fresh[i])
-		d.ids[d.id("username", u.Username)] = all
+		for _, name := range append([]string{u.Username}, u.Aliases...) {
+			d.ids[d.id("username", name)] = all
+		}
+		if len(u.Aliases) > 0 {
+			d.ids[d.id("aliases", u.Username)] = d.aliases(u)
+		}
 		if u.ExternalID != "" {
 			d.ids[d.id("external_id", u.ExternalID)] = all
 		}
@@ -119,12 +141,21 @@ func (d *dry) compare(n *newcomer) (conflicts []invalid.Field, found bool) {
 	if d == nil {
 		return nil, false
 	}
-	for _, id := range []struct{ field, value string }{{"username", n.user.Username}, {"external_id", n.user.ExternalID}} {
-		all, found := d.ids[d.id(id.field, id.value)]
+	type id struct{ field, of, value string }
+	ids := []id{{"username", "username", n.user.Username}, {"external_id", "external_id", n.user.ExternalID}}
+	for _, alias := range n.user.Aliases {
+		ids = append(ids, id{"aliases", "username", alias})
+	}
+	for _, id := range ids {
+		all, found := d.ids[d.id(id.of, id.value)]
 		switch {
 		case id.value == "" || !found:
 		case all == d.all(n):
-			return nil, true
+			if u := &n.user; len(u.Aliases) == 0 || d.ids[d.id("aliases", u.Username)] == d.aliases(u) {
+				return nil, true
+			}
+			id.field = "aliases"
+			fallthrough
 		default:
 			return []invalid.Field{{Field: id.field, Code: CodeConflict, Message: "is that of a line before, which is another one"}}, true
 		}
@@ -133,6 +164,10 @@ func (d *dry) compare(n *newcomer) (conflicts []invalid.Field, found bool) {
 }
 
 func (d *dry) id(field, value string) uint64 { return maphash.String(d.seed, field+"\x00"+value) }
+
+func (d *dry) aliases(u *account.User) uint64 {
+	return maphash.String(d.seed, strings.Join(u.Aliases, " "))
+}
 
 func (d *dry) all(n *newcomer) uint64 {
 	at := int64(0)

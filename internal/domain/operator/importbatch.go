@@ -77,9 +77,9 @@ func (im *Import) sort(b batch, known []account.User) (s sorted) {
 }
 
 func namesOf(all []newcomer) []string {
-	names := make([]string, len(all))
+	names := make([]string, 0, len(all))
 	for i := range all {
-		names[i] = all[i].user.Username
+		names = append(append(names, all[i].user.Username), all[i].user.Aliases...)
 	}
 	return names
 }
@@ -100,6 +100,9 @@ func (im *Import) write(ctx context.Context, by audit.Actor, fresh []newcomer) e
 	hashes := make([]account.ImportedHash, len(fresh))
 	for i := range fresh {
 		need = max(need, needs[create(fresh[i].user.Role)])
+		if len(fresh[i].user.Aliases) > 0 {
+			need = max(need, needs[changeNames])
+		}
 		hashes[i] = fresh[i].hash
 	}
 	kept, err := im.Hasher.KeepAll(ctx, operator, hashes)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/flakepass/flakepass/internal/domain/account"
@@ -14,11 +15,12 @@ import (
 
 // An Incoming is a user as another system has it.
 type Incoming struct {
-	Line       int    // where it stands, from 1
-	Username   string // in any spelling
-	ExternalID string // what the other system calls the user; may be empty
-	Hash       string // of the password, as that system writes it; empty: none
-	Role       string // empty: user
+	Line       int      // where it stands, from 1
+	Username   string   // in any spelling
+	ExternalID string   // what the other system calls the user; may be empty
+	Aliases    []string // the other names with which the user may log in, in any spelling
+	Hash       string   // of the password, as that system writes it; empty: none
+	Role       string   // empty: user
 	Disabled   bool
 	Created    time.Time // zero: now
 	// Bad is what is wrong with the line, if its reader could not read it. Then nothing else
@@ -33,15 +35,15 @@ type Rejected struct {
 	Fields []invalid.Field
 }
 
-// CodeConflict says of a field that a user with that name or external ID is here already,
+// CodeConflict says of a field that a user with that name, alias or external ID is here already,
 // with another value.
 const CodeConflict = "conflict"
 
 // An ImportStore adds users.
 //
-// Known returns the users that have one of the names or of the external IDs. AddAll adds
-// users, all or none, with events, if by has what need says; it fails with
-// [account.ErrExists] if a name or an external ID is taken. Record writes an event alone.
+// Known returns the users that have one of the names, as username or alias, or of the external
+// IDs, each with all aliases. AddAll adds users with their aliases, all or none, with events, if
+// by has what need says; it fails with [account.ErrExists] if a name or an external ID is taken. Record writes an event alone.
 type ImportStore interface {
 	Known(ctx context.Context, names, externalIDs []string) ([]account.User, error)
 	AddAll(ctx context.Context, by audit.Actor, need audit.Need, users []account.User, events ...audit.Event) error
@@ -184,6 +186,9 @@ func (im *Import) check(in Incoming) (n newcomer, fields []invalid.Field) {
 	var err error
 	n.line, n.said = in.Line, !in.Created.IsZero()
 	n.user.Username, err = account.NormalizeUsername(in.Username)
+	note(err)
+	n.user.Aliases, err = account.NormalizeAliases(in.Aliases)
+	n.user.Aliases = slices.DeleteFunc(n.user.Aliases, func(alias string) bool { return alias == n.user.Username })
 	note(err)
 	n.user.ExternalID, n.user.CountedByID = in.ExternalID, true
 	note(account.CheckExternalID(in.ExternalID))

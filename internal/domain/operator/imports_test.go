@@ -33,7 +33,8 @@ type shelf struct {
 func (s *shelf) Known(_ context.Context, names, externalIDs []string) (found []account.User, err error) {
 	s.log = append(s.log, "look")
 	for _, u := range s.rows {
-		if slices.Contains(names, u.Username) || slices.Contains(externalIDs, u.ExternalID) {
+		aliased := slices.ContainsFunc(u.Aliases, func(alias string) bool { return slices.Contains(names, alias) })
+		if aliased || slices.Contains(names, u.Username) || slices.Contains(externalIDs, u.ExternalID) {
 			found = append(found, u)
 		}
 	}
@@ -48,7 +49,9 @@ func (s *shelf) AddAll(_ context.Context, _ audit.Actor, need audit.Need, users 
 	}
 	for _, u := range users {
 		if slices.ContainsFunc(s.rows, func(r account.User) bool {
-			return r.Username == u.Username || r.ExternalID != "" && r.ExternalID == u.ExternalID
+			names := append([]string{r.Username}, r.Aliases...)
+			taken := slices.ContainsFunc(append([]string{u.Username}, u.Aliases...), func(name string) bool { return slices.Contains(names, name) })
+			return taken || r.ExternalID != "" && r.ExternalID == u.ExternalID
 		}) {
 			return account.ErrExists
 		}
@@ -259,6 +262,62 @@ func TestAnotherPersonOfTheSameName(t *testing.T) {
 		done, err := s.importing(t).Run(t.Context(), by, slices.Values([]operator.Incoming{c.line}))
 		if err != nil || (done.Present == 1) != c.same || (done.Conflicts == 1) == c.same || len(s.rows) != 1 {
 			t.Errorf("%s: %+v, %v", name, done, err)
+		}
+	}
+}
+
+// TestImportOfAliases: they are kept in their one form, and a line whose alias somebody else has,
+// or with others than the user has, is in conflict. A dry run says the same as one that adds.
+func TestImportOfAliases(t *testing.T) {
+	lines := []operator.Incoming{
+		{Line: 1, Username: "alice", Aliases: []string{"Alice@Example.org", "+4915112345678", "alice@example.org"}},
+		{Line: 2, Username: "bob", Aliases: []string{"alice@example.org"}},
+		{Line: 3, Username: "carol@example.org", Aliases: []string{"carol@example.org"}},
+		{Line: 4, Username: "dave", Aliases: []string{"carol@example.org"}},
+		{Line: 5, Username: "Alice@Example.org"},
+		{Line: 6, Username: "eve", Aliases: []string{"no address"}},
+		{Line: 7, Username: "alice", Aliases: []string{"+4915112345678"}},
+		{Line: 8, Username: "alice", Aliases: []string{"+4915112345678", "alice@example.org"}},
+		{Line: 9, Username: "alice"},
+		{Line: 10, Username: "frank", Aliases: []string{"late@example.org"}},
+	}
+	want := []string{"2 aliases conflict", "4 aliases conflict", "5 username conflict", "6 aliases invalid_characters", "7 aliases conflict"}
+	for _, apart := range []bool{false, true} { // in one batch, or each in another
+		for _, dry := range []bool{true, false} {
+			s := &shelf{}
+			var rejected []string
+			im := s.importing(t)
+			im.DryRun = dry
+			im.Reject = func(r operator.Rejected) {
+				if r.Line > 0 {
+					rejected = append(rejected, fmt.Sprintf("%d %s %s", r.Line, r.Fields[0].Field, r.Fields[0].Code))
+				}
+			}
+			all := lines
+			if apart {
+				all = nil
+				for i, in := range lines {
+					all = append(all, in)
+					for n := range 999 {
+						all = append(all, operator.Incoming{Username: fmt.Sprintf("%d.of.%d", n, i)})
+					}
+				}
+			}
+			done, err := im.Run(t.Context(), by, slices.Values(all))
+			if err != nil || done.Added-done.Lines+int64(len(lines)) != 3 || done.Present != 2 || !slices.Equal(rejected, want) {
+				t.Errorf("apart %v, dry %v: %+v, %v, rejected %q", apart, dry, done, err, rejected)
+			}
+			if dry {
+				continue
+			}
+			for _, u := range s.rows {
+				if aliases := map[string][]string{"alice": {"+4915112345678", "alice@example.org"}, "frank": {"late@example.org"}}[u.Username]; !slices.Equal(u.Aliases, aliases) {
+					t.Errorf("%s has %q", u.Username, u.Aliases)
+				}
+			}
+			if s.needs[0] != audit.NeedsProof {
+				t.Errorf("needs %v, want what a change of aliases needs", s.needs)
+			}
 		}
 	}
 }

@@ -162,6 +162,7 @@ func (f *importFile) lines() (iter.Seq[operator.Incoming], error) {
 type importLine struct {
 	Username   string          `json:"username"`
 	ExternalID string          `json:"external_id,omitempty"`
+	Aliases    []string        `json:"aliases,omitempty"`
 	Hash       string          `json:"password_hash,omitempty"`
 	Short      string          `json:"hash,omitempty"` // the same
 	Role       string          `json:"role,omitempty"`
@@ -182,7 +183,7 @@ func readJSONLine(text []byte) (operator.Incoming, error) {
 	} else if text := strings.Trim(created, `"`); text != "" { // the quotes of an empty one stay, which is no time
 		created = text
 	}
-	return incoming(raw.Username, raw.ExternalID, raw.Hash, raw.Short, raw.Role, raw.Disabled, created)
+	return incoming(raw, created)
 }
 
 // badJSON says what is wrong without repeating a value.
@@ -200,8 +201,8 @@ func badJSON(err error) error {
 	return errors.New("is not one object of JSON")
 }
 
-// importFields are the fields of a line. hash is another name of password_hash.
-var importFields = []string{"username", "external_id", "password_hash", "hash", "role", "disabled", "created"}
+// importFields are the fields of a line.
+var importFields = []string{"username", "external_id", "aliases", "password_hash", "hash", "role", "disabled", "created"}
 
 // readCSVHeader reads the names of the fields.
 func readCSVHeader(text []byte) ([]string, error) {
@@ -235,21 +236,21 @@ func readCSVLine(header []string, text []byte) (operator.Incoming, error) {
 		}
 		return ""
 	}
-	disabled := false
-	if text := value("disabled"); text != "" {
-		if disabled, err = strconv.ParseBool(text); err != nil {
-			return operator.Incoming{}, errors.New("disabled must be true or false")
-		}
+	disabled, err := strconv.ParseBool(cmp.Or(value("disabled"), "false"))
+	if err != nil {
+		return operator.Incoming{}, errors.New("disabled must be true or false")
 	}
-	return incoming(value("username"), value("external_id"), value("password_hash"), value("hash"), value("role"), disabled, value("created"))
+	return incoming(&importLine{
+		value("username"), value("external_id"), strings.Fields(value("aliases")), value("password_hash"), value("hash"), value("role"), disabled, nil,
+	}, value("created"))
 }
 
-func incoming(name, externalID, hash, short, role string, disabled bool, created string) (operator.Incoming, error) {
-	if hash != "" && short != "" {
+func incoming(l *importLine, created string) (operator.Incoming, error) {
+	if l.Hash != "" && l.Short != "" {
 		return operator.Incoming{}, errors.New("has both password_hash and hash")
 	}
 	at, err := readCreated(created)
-	return operator.Incoming{Username: name, ExternalID: externalID, Hash: hash + short, Role: role, Disabled: disabled, Created: at}, err
+	return operator.Incoming{Username: l.Username, ExternalID: l.ExternalID, Aliases: l.Aliases, Hash: l.Hash + l.Short, Role: l.Role, Disabled: l.Disabled, Created: at}, err
 }
 
 // readCreated reads a time in RFC 3339 or in Unix seconds. The empty text is none.

@@ -23,6 +23,9 @@ func linesOf(t *testing.T, text string) (lines []string, err error) {
 	}
 	for in := range all {
 		what := fmt.Sprintf("%d %s|%s|%s|%s|%v|%d", in.Line, in.Username, in.ExternalID, in.Hash, in.Role, in.Disabled, max(0, in.Created.Unix()))
+		if len(in.Aliases) > 0 {
+			what += fmt.Sprintf("%q", in.Aliases)
+		}
 		if in.Bad != nil {
 			what = fmt.Sprintf("%d bad: %v", in.Line, in.Bad)
 		}
@@ -44,16 +47,19 @@ func TestLinesOfAFile(t *testing.T) {
 			[]string{"1 ada|1|h|admin|true|60", "3 bob||h||false|70", "4 eve||||false|0"}},
 		"CSV": {"created,username,disabled,external_id\n60,ada,1,7\n" + `"1970-01-01T00:02:00+00:00","bo,b",,"a ""b"""` + "\n,eve,false,",
 			[]string{"2 ada|7|||true|60", `3 bo,b|a "b"|||false|120`, "4 eve||||false|0"}},
+		"aliases": {`{"username":"ada","aliases":["a@example.org","+4915112345678"]}` + "\n" + `{"username":"bob","aliases":null}` + "\n" + `{"username":"eve","aliases":"a@example.org"}`,
+			[]string{`1 ada||||false|0["a@example.org" "+4915112345678"]`, "2 bob||||false|0", "3 bad: aliases must be of another type"}},
+		"aliases of CSV": {"aliases,username\n a@example.org  +4915112345678,ada\n,bob", []string{`2 ada||||false|0["a@example.org" "+4915112345678"]`, "3 bob||||false|0"}},
 		"bad JSON": {`{"username":"ada"}` + "\n" + `{"username":` + "\n" + `{"username":"x"} y` + "\n" + `{"username":"x"}]` + "\n" + `{"username":7}` + "\n" + `{"user":"x"}` + "\n" +
 			`{"username":"x","created":"yesterday"}` + "\n" + `{"username":"x","hash":"a","password_hash":"b"}` + "\n[]\n\"\xff\"\n" + `{"a":"` + long + "\"}\n" + `{"username":"bob"}`,
 			[]string{"1 ada||||false|0", "2 bad: is not one object of JSON", "3 bad: is not one object of JSON", "4 bad: is not one object of JSON", "5 bad: username must be of another type",
-				`6 bad: has a member "user" that is not known; the members are username, external_id, password_hash, hash, role, disabled, created`,
+				`6 bad: has a member "user" that is not known; the members are username, external_id, aliases, password_hash, hash, role, disabled, created`,
 				"7 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "8 bad: has both password_hash and hash", "9 bad: is not one object of JSON",
 				"10 bad: must be text in UTF-8", "11 bad: must have at most 65536 bytes", "12 bob||||false|0"}},
 		"names of JSON": {`{"Username":"ada","hash":"h"}` + "\n" + `{"username":"ada","HASH":"h"}` + "\n" + `{"username":"ada","hash":"a","hash":"b"}` + "\n" + `{"username":"ada","username":"ada"}` + "\nnull\n" +
 			`{"username":"bob"}`,
-			[]string{`1 bad: has a member "Username" that is not known; the members are username, external_id, password_hash, hash, role, disabled, created`,
-				`2 bad: has a member "HASH" that is not known; the members are username, external_id, password_hash, hash, role, disabled, created`,
+			[]string{`1 bad: has a member "Username" that is not known; the members are username, external_id, aliases, password_hash, hash, role, disabled, created`,
+				`2 bad: has a member "HASH" that is not known; the members are username, external_id, aliases, password_hash, hash, role, disabled, created`,
 				`3 bad: has the member "hash" twice`, `4 bad: has the member "username" twice`, "5 bad: is not one object of JSON", "6 bob||||false|0"}},
 		"times": {`{"username":"ada","created":-9223372036854775808}` + "\n" + `{"username":"ada","created":9223372036854775807}` + "\n" + `{"username":"ada","created":-1}` + "\n" + `{"username":"bob","created":1}`,
 			[]string{"1 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970", "2 bad: created must be a time such as 2026-05-06T07:08:09Z, or Unix seconds, after 1970",

@@ -50,7 +50,7 @@ func (c userExport) Run(a *app) error {
 // lineOf is a user as import takes it.
 func lineOf(u *account.User) importLine {
 	return importLine{
-		Username: u.Username, ExternalID: u.ExternalID, Hash: u.PasswordHash.Reveal(), Role: string(u.Role), Disabled: u.Disabled(),
+		Username: u.Username, ExternalID: u.ExternalID, Aliases: u.Aliases, Hash: u.PasswordHash.Reveal(), Role: string(u.Role), Disabled: u.Disabled(),
 		Created: strconv.AppendQuote(nil, u.CreatedAt.Format("2006-01-02T15:04:05.000Z07:00")),
 	}
 }

@@ -28,7 +28,7 @@ type userImport struct {
 
 // Help is shown by kong.
 func (userImport) Help() string {
-	return "The fields of a line are username, external_id, password_hash (or hash), role, disabled and created. " +
+	return "The fields of a line are username, external_id, aliases, password_hash (or hash), role, disabled and created. " +
 		"A user who is here already is not changed, so it may be stopped at any time and said again. docs/moving.md has the formats."
 }
 

@@ -46,6 +46,15 @@ func imports() []Mutant {
 			Name: "imports: admins are imported without a proof", File: operator + "/importbatch.go",
 			Old: "need = max(need, needs[create(fresh[i].user.Role)])", New: "need = needs[createUser]", Package: operator, Test: "^TestImportOfARole",
 		}, {
+			Name: "imports: aliases are set without a proof", File: operator + "/importbatch.go",
+			Old: "need = max(need, needs[changeNames])", New: "_ = changeNames", Package: operator, Test: "^TestImportOfAliases$",
+		}, {
+			Name: "imports: an alias of somebody else is taken over", File: operator + "/here.go",
+			Old: "case k == nil && owner != nil:", New: "case false:", Package: operator, Test: "^TestImportOfAliases$",
+		}, {
+			Name: "imports: an alias that is a username of an earlier release is taken", File: "internal/store/sqlstore/imports.go",
+			Old: "if err == nil && len(aliases) > 0 {", New: "if false {", Package: "internal/store/sqlstore", Test: "^TestImportedAliases$/^SQLite$",
+		}, {
 			Name: "imports: another person's hash passes for the same user's", File: operator + "/here.go",
 			Old: "case same && k.PasswordHash.Ours():", New: "case k.PasswordHash.Ours():", Package: operator, Test: "^TestAnotherPersonOfTheSameName$",
 		}, {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"gorm.io/gorm"
@@ -13,49 +14,47 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 )
 
-// Known returns the users that have one of the names or of the external IDs, in no order.
-// Those of whom a name is an alias come with that alias. It changes nothing, and an
+// Known returns the users that have one of the names, as username or alias, or of the external
+// IDs, in no order and with their aliases. It changes nothing, and an
 // import asks about a thousand at a time and would end: it has longer than tau.
 func (u *Users) Known(ctx context.Context, names, externalIDs []string) ([]account.User, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*tau)
 	defer cancel()
 	conn := u.DB.gorm.WithContext(ctx)
-	var rows, more []userRow
+	var rows, more, aliased []userRow
 	err := conn.Where("username IN ?", names).Find(&rows).Error
 	if err == nil && len(externalIDs) > 0 {
 		err = conn.Where("external_id IN ?", externalIDs).Find(&more).Error
 	}
-	var aliased []struct {
-		User  userRow `gorm:"embedded"`
-		Alias string
-	}
 	if err == nil {
-		err = conn.Raw("SELECT u.*, n.name AS alias FROM user_names n JOIN users u ON u.id = n.user_id WHERE n.name IN ? AND n.kind <> ?", names, kindUsername).Scan(&aliased).Error
-	}
-	if err != nil {
-		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
+		err = conn.Raw("SELECT u.* FROM user_names n JOIN users u ON u.id = n.user_id WHERE n.name IN ? AND n.kind <> ?", names, kindUsername).Scan(&aliased).Error
 	}
 	users, seen := make([]account.User, 0, len(rows)), map[int64]bool{}
-	for _, row := range append(rows, more...) {
+	for _, row := range slices.Concat(rows, more, aliased) {
 		if !seen[row.ID] {
 			seen[row.ID] = true
 			users = append(users, row.user())
 		}
 	}
-	for i := range aliased {
-		user := aliased[i].User.user()
-		user.Aliases = []string{aliased[i].Alias}
-		users = append(users, user)
+	if err == nil {
+		err = withAliases(conn, users)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("sqlstore: look for users: %w", err)
 	}
 	return users, nil
 }
 
 // AddAll adds users with events, in one transaction in which by has what need says. It
 // returns [account.ErrExists], and has changed nothing, if a name or an external ID is
-// taken.
+// taken. An alias is also looked for among the usernames, as claim does.
 func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, users []account.User, events ...audit.Event) error {
 	statement, args := insertUsers(users)
 	naming, names := insertNames(users)
+	var aliases []string
+	for i := range users {
+		aliases = append(aliases, users[i].Aliases...)
+	}
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	err := u.DB.retryIf(ctx, func(err error) bool { return lost(err) && !errors.Is(err, gorm.ErrDuplicatedKey) }, func() error {
@@ -66,6 +65,12 @@ func (u *Users) AddAll(ctx context.Context, by audit.Actor, need audit.Need, use
 			}
 			if err == nil && naming != "" {
 				err = tx.Exec(naming, names...).Error
+			}
+			if err == nil && len(aliases) > 0 {
+				var taken []int64
+				if err = tx.Raw("SELECT id FROM users WHERE username IN ? LIMIT 1", aliases).Scan(&taken).Error; len(taken) > 0 {
+					err = gorm.ErrDuplicatedKey
+				}
 			}
 			if err != nil {
 				return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -319,6 +320,49 @@ func TestImportNamesALineWithAnAlias(t *testing.T) {
 		done, err := im.Run(t.Context(), shell, slices.Values([]operator.Incoming{{Line: 1, Username: "Ada@example.org"}, {Line: 2, Username: "bob"}}))
 		if err != nil || done.Added != 1 || done.Conflicts != 1 || len(rejected) == 0 || !strings.HasPrefix(rejected[0], "1 username") {
 			t.Errorf("%+v, %v, rejected %v", done, err, rejected)
+		}
+	})
+}
+
+// TestImportedAliases: a user is found by them, an export has them, and the same lines again change
+// nothing. A line with an alias of somebody else is in conflict, also where an instance of the
+// previous release has made the other one, which is in no other table.
+func TestImportedAliases(t *testing.T) {
+	onEach(t, func(t *testing.T, w *world) {
+		old := w.user(t, "old")
+		w.exec(t, "UPDATE users SET username = 'old@example.org' WHERE id = ?", int64(old))
+		lines := []operator.Incoming{
+			{Line: 1, Username: "ada", Aliases: []string{"Ada@Example.org", "+4915112345678"}},
+			{Line: 2, Username: "bob", Aliases: []string{"bob@example.org"}},
+			{Line: 3, Username: "eve", Aliases: []string{"old@example.org"}},
+			{Line: 4, Username: "mallory", Aliases: []string{"ada@example.org", "mallory@example.org"}},
+		}
+		for _, added := range []int64{2, 0} {
+			var rejected []string
+			done, err := w.importing(t, &rejected).Run(t.Context(), shell, slices.Values(lines))
+			if err != nil || done.Added != added || done.Present != 2-added || done.Conflicts != 2 || !slices.Equal(rejected, []string{"3 aliases conflict", "4 aliases conflict"}) {
+				t.Errorf("%+v, %v, rejected %q", done, err, rejected)
+			}
+		}
+		// Without a look before, as in all batches but the first.
+		user := account.User{ID: w.ids.next(0), Username: "carol", Role: account.RoleUser, PasswordVersion: 1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		for _, alias := range []string{"old@example.org", "ada@example.org"} {
+			user.Aliases = []string{alias}
+			if err := w.users.AddAll(t.Context(), shell, audit.NeedsAdmin, []account.User{user}); !errors.Is(err, account.ErrExists) {
+				t.Errorf("%s: %v", alias, err)
+			}
+		}
+		if u, err := w.users.ByName(t.Context(), "+4915112345678"); err != nil || u.Username != "ada" {
+			t.Errorf("%+v, %v", u, err)
+		}
+		page, err := w.users.List(t.Context(), 0, 10)
+		got := map[string][]string{}
+		for _, u := range page {
+			got[u.Username] = u.Aliases
+		}
+		want := map[string][]string{"old@example.org": nil, "ada": {"+4915112345678", "ada@example.org"}, "bob": {"bob@example.org"}}
+		if err != nil || !maps.EqualFunc(got, want, slices.Equal[[]string]) {
+			t.Errorf("%v, %v", got, err)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -173,11 +174,40 @@ func (u *Users) List(ctx context.Context, after idworker.ID, limit int) ([]accou
 	ctx, cancel := context.WithTimeout(ctx, tau)
 	defer cancel()
 	var rows []userRow
-	err := u.DB.gorm.WithContext(ctx).Where("id > ?", int64(after)).Where("COALESCE(deleted_at, 0) = 0").Order("id").Limit(limit).Find(&rows).Error
+	conn := u.DB.gorm.WithContext(ctx)
+	err := conn.Where("id > ?", int64(after)).Where("COALESCE(deleted_at, 0) = 0").Order("id").Limit(limit).Find(&rows).Error
+	users := usersOf(rows)
+	if err == nil {
+		err = withAliases(conn, users)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sqlstore: list users: %w", err)
 	}
-	return usersOf(rows), nil
+	return users, nil
+}
+
+// withAliases reads the aliases of users, sorted.
+func withAliases(conn *gorm.DB, users []account.User) error {
+	at, ids := make(map[int64]int, len(users)), make([]int64, len(users))
+	for i := range users {
+		ids[i] = int64(users[i].ID)
+		at[ids[i]] = i
+	}
+	var rows []struct {
+		UserID int64
+		Name   string
+	}
+	if err := conn.Raw("SELECT user_id, name FROM user_names WHERE user_id IN ? AND kind <> ?", ids, kindUsername).Scan(&rows).Error; err != nil {
+		return err
+	}
+	for _, r := range rows {
+		u := &users[at[r.UserID]]
+		u.Aliases = append(u.Aliases, r.Name)
+	}
+	for i := range users {
+		slices.Sort(users[i].Aliases)
+	}
+	return nil
 }
 
 // HasAdmin reports whether any user is an admin.
