@@ -75,39 +75,47 @@ func (r *Remote) post(ctx context.Context, questions []*question, reported []use
 		return false, err
 	}
 	_, arrived := r.clock.now()
-	r.known.clock.Store(&serverClock{a.now, sent, arrived})
-	r.known.bound(a.bound)
-	r.learn(a.rule)
+	rule := ruleOf(a.Rule)
+	r.known.clock.Store(&serverClock{a.Now.UnixMilli(), sent, arrived})
+	r.known.bound(boundOf(a.Bound))
+	r.learn(rule)
 	// An instance that has not heard of the policy in force yet may answer by the one before,
 	// which allowed more sessions: its answer holds for this request, and is not repeated.
-	repeat := a.rule.version >= r.known.rule.Load().version
+	repeat := rule.version >= r.known.rule.Load().version
 	for i, q := range questions {
-		r.answer(q, &a.verdicts[i], sent, repeat)
+		r.answer(q, &a.Verifications[i], sent, repeat)
 	}
-	r.acknowledge(reported, a.used)
+	r.acknowledge(reported, a.Used)
 	return false, nil
 }
 
-// answer notes the verdict on one token, to repeat it if it may be repeated.
-func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
+// answer notes what was said of one token, to repeat it if it may be repeated.
+func (r *Remote) answer(q *question, v *wire.Verification, sent instant, repeat bool) {
 	switch {
-	case v.refusal != nil:
-		q.err = v.refusal
+	case v.State == wire.Refused:
+		q.err = refusalOf(v.Code)
 		if e := r.cache.get(q.key.id); e != nil && e.key == q.key {
 			r.cache.drop(e)
 		}
 		return
-	case !v.alive || v.id != q.key.id: // of another login it says nothing about this one
+	case v.State != wire.Alive || v.Identity.SessionID != q.key.id: // of another login it says nothing about this one
 		q.err = errUndecided
 		return
 	}
-	q.sent, q.asOf = sent, sent-instant(v.age+v.age/1000)
+	who, age := v.Identity, time.Duration(*v.AsOfAge)
+	q.sent, q.asOf = sent, sent-instant(age+age/1000)
 	e := &remembered{
-		key: q.key, of: v.of, username: v.username, role: v.role, device: v.device, method: v.method, auth: v.auth,
-		sent: sent, asOf: q.asOf, until: sent + instant(slower(min(v.believe, maxBelieve))),
+		key: q.key, of: place{who.UserID, v.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, method: who.AuthMethod,
+		sent: sent, asOf: q.asOf, until: sent, seen: who.LastSeenAt.UnixMilli(),
 	}
-	e.seen = v.seen
-	if repeat && v.act == 0 {
+	if !who.AuthTime.IsZero() {
+		e.auth = who.AuthTime.UnixMilli()
+	}
+	if v.Believe != nil {
+		e.until += instant(slower(min(time.Duration(*v.Believe), maxBelieve)))
+	}
+	act := who.Act.Admin()
+	if repeat && act == 0 { // one who acts for a user is over by another rule than the policy's
 		r.cache.put(e)
 	}
 	// After it was put, so that an end that is received from now on finds it.
@@ -115,9 +123,9 @@ func (r *Remote) answer(q *question, v *verdict, sent instant, repeat bool) {
 		q.err = why
 		return
 	}
-	q.who = e.identity(r.known.rule.Load().of(e.device, e.role), v.seen)
-	if v.act != 0 {
-		q.who.Act, q.who.ExpiresAt, q.who.IdleExpiresAt = v.act, v.expires, v.expires
+	q.who = e.identity(r.known.rule.Load().of(e.device, e.role), e.seen)
+	if act != 0 {
+		q.who.Act, q.who.ExpiresAt, q.who.IdleExpiresAt = act, who.ExpiresAt.Time, who.ExpiresAt.Time
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/flakepass/flakepass/api/wire"
 )
@@ -72,90 +71,34 @@ func (e *events) next() (event, error) {
 // errStream means that what came is no stream of a flakepass server.
 var errStream = errors.New("flakepass: the stream of revocations is not understood")
 
-// What the events of a stream say.
-type (
-	startEvent struct {
-		resumed bool
-		covers  time.Duration
-		bound   time.Duration
-		every   time.Duration
-	}
-	endEvent struct {
-		of    place
-		floor ID
-		why   *Refusal
-	}
-	renameEvent ID // of the user
-	floorEvent  ID
-	// ignored is an event that is not known here. It does no harm: the server lets a
-	// client repeat only answers whose end the client understands.
-	ignored   struct{}
-	beatEvent struct {
-		elapsed time.Duration
-		known   bool // there is a horizon
-		age     time.Duration
-		now     int64 // Unix milliseconds
-	}
-)
-
-// read is what an event says: one of the above, a *rule, or ignored.
+// read is what an event says: a document of package wire in which all is there, or nil
+// for an event that is not known here. That does no harm: the server lets a client repeat
+// only answers whose end the client understands.
 func (ev *event) read() (any, error) {
 	switch ev.kind {
 	case "reset", "resumed":
-		return ev.start()
+		return said(ev, (*wire.Start).Complete)
 	case "end":
-		var w wire.End
-		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Floor == 0 || w.Code == "" {
-			return nil, errStream
-		}
-		return endEvent{place{w.UserID, 0}, w.Floor, refusalOf(w.Code)}, nil
+		return said(ev, func(w *wire.End) bool { return w.UserID != 0 && w.Floor != 0 && w.Code != "" })
 	case "slot_end":
-		var w wire.SlotEnd
-		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 || w.Slot == 0 || w.Floor == 0 || w.Code == "" {
-			return nil, errStream
-		}
-		return endEvent{place{w.UserID, w.Slot}, w.Floor, refusalOf(w.Code)}, nil
+		return said(ev, func(w *wire.SlotEnd) bool { return w.UserID != 0 && w.Slot != 0 && w.Floor != 0 && w.Code != "" })
 	case "renamed":
-		var w wire.Renamed
-		if json.Unmarshal(ev.data, &w) != nil || w.UserID == 0 {
-			return nil, errStream
-		}
-		return renameEvent(w.UserID), nil
+		return said(ev, func(w *wire.Renamed) bool { return w.UserID != 0 })
 	case "floor":
-		var w wire.Floor
-		if json.Unmarshal(ev.data, &w) != nil || w.Floor == 0 {
-			return nil, errStream
-		}
-		return floorEvent(w.Floor), nil
+		return said(ev, func(w *wire.Floor) bool { return w.Floor != 0 })
 	case "policy":
-		var w wire.Rule
-		if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
-			return nil, errStream
-		}
-		return ruleOf(&w), nil
+		return said(ev, (*wire.Rule).Complete)
 	case "beat":
-		return ev.beat()
+		return said(ev, (*wire.Beat).Complete)
 	default:
-		return ignored{}, nil
+		return nil, nil //nolint:nilnil // nothing that is known here
 	}
 }
 
-func (ev *event) start() (any, error) {
-	var w wire.Start
-	if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
+func said[T any](ev *event, whole func(*T) bool) (any, error) {
+	w := new(T)
+	if json.Unmarshal(ev.data, w) != nil || !whole(w) {
 		return nil, errStream
 	}
-	return startEvent{ev.kind == "resumed", time.Duration(*w.Covers), boundOf(w.Bound), min(time.Duration(w.Every), time.Minute)}, nil
-}
-
-func (ev *event) beat() (any, error) {
-	var w wire.Beat
-	if json.Unmarshal(ev.data, &w) != nil || !w.Complete() {
-		return nil, errStream
-	}
-	b := beatEvent{elapsed: time.Duration(*w.Elapsed), now: w.Now.UnixMilli()}
-	if w.Horizon != nil {
-		b.known, b.age = true, time.Duration(*w.Horizon)
-	}
-	return b, nil
+	return w, nil
 }

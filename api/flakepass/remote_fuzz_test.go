@@ -3,6 +3,7 @@ package flakepass
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -31,11 +32,13 @@ func FuzzRemoteAnswer(f *testing.F) {
 			}
 			return
 		}
-		if len(a.verdicts) != 2 || len(a.used) != 1 || a.bound <= 0 || a.bound > time.Hour || a.rule.idle <= 0 || a.rule.absolute <= 0 || a.rule.touch <= 0 {
+		rule, bound := ruleOf(a.Rule), boundOf(a.Bound)
+		if len(a.Verifications) != 2 || len(a.Used) != 1 || bound <= 0 || bound > time.Hour || rule.idle <= 0 || rule.absolute <= 0 || rule.touch <= 0 {
 			t.Errorf("believed: %+v", a)
 		}
-		for _, v := range a.verdicts {
-			if v.alive && (v.refusal != nil || v.id <= 0 || v.of.user <= 0 || v.username == "" || v.role == "" || v.age < 0 || v.believe < 0) {
+		for _, v := range a.Verifications {
+			if who := v.Identity; v.State == wire.Refused && v.Code == "" || v.State == wire.Alive &&
+				(who.SessionID <= 0 || who.UserID <= 0 || who.Username == "" || who.Role == "" || *v.AsOfAge < 0 || who.Act == nil && v.Believe != nil && *v.Believe < 0) {
 				t.Errorf("believed: %+v", v)
 			}
 		}
@@ -263,14 +266,20 @@ func TestARefusalHasACode(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]*Refusal{"": nil, `"code":"",`: nil, `"code":"token_forgotten",`: ErrInvalid, `"code":"token_replaced",`: ErrReplaced} {
 		a, err := readAnswer([]byte(strings.Replace(goodAnswer, `"code":"token_logged_out",`, code, 1)), 2, 1)
-		if want == nil && !errors.Is(err, errAnswer) || want != nil && (err != nil || a.verdicts[1].refusal != want) {
+		if want == nil && !errors.Is(err, errAnswer) || want != nil && (err != nil || refusalOf(a.Verifications[1].Code) != want) {
 			t.Errorf("answered with %q: %+v, %v", code, a, err)
 		}
-		for _, kind := range []string{"end", "slot_end"} {
-			ev := event{kind: kind, data: []byte(`{"user_id":"7","slot":2,` + code + `"floor":"9"}`)}
-			what, err := ev.read()
-			if end, _ := what.(endEvent); (err != nil) != (want == nil) || end.why != want {
-				t.Errorf("%s with %q: %+v, %v", kind, code, what, err)
+		for kind, slot := range map[string]wire.Slot{"end": 0, "slot_end": 2} {
+			r, err := NewRemote(RemoteOptions{URL: "http://x", Credential: staticCredential})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			s := stream{Remote: r, begun: true, dies: math.MaxInt64}
+			err = s.take(&event{kind: kind, data: []byte(`{"user_id":"7","slot":2,` + code + `"floor":"9"}`)})
+			why := r.known.find(place{7, slot}, 9)
+			if (err != nil) != (want == nil) || why != want {
+				t.Errorf("%s with %q: %v, %v", kind, code, why, err)
 			}
 		}
 	}

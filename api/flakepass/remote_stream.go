@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/flakepass/flakepass/api/internal/pause"
+	"github.com/flakepass/flakepass/api/wire"
 )
 
 const (
@@ -122,26 +123,28 @@ func (s *stream) take(ev *event) error {
 		return err
 	}
 	now, mono := s.clock.now()
-	if start, ok := said.(startEvent); ok != !s.begun {
+	if start, ok := said.(*wire.Start); ok != !s.begun {
 		return errStream // the first event is a start, and no other is
 	} else if ok {
-		return s.start(&start, ev.id, now)
+		return s.start(start, ev, now)
 	}
+	kept := true
 	switch said := said.(type) {
-	case endEvent:
-		if !s.known.add(said.of, said.floor, said.why, now) {
-			return s.forget()
-		}
-	case renameEvent:
-		if !s.known.rename(ID(said), now) {
-			return s.forget()
-		}
-	case floorEvent:
-		s.known.raise(ID(said))
-	case *rule:
-		s.learn(said)
-	case beatEvent:
-		s.beat(&said, now, mono)
+	case *wire.End:
+		kept = s.known.add(place{said.UserID, 0}, said.Floor, refusalOf(said.Code), now)
+	case *wire.SlotEnd:
+		kept = s.known.add(place{said.UserID, said.Slot}, said.Floor, refusalOf(said.Code), now)
+	case *wire.Renamed:
+		kept = s.known.rename(said.UserID, now)
+	case *wire.Floor:
+		s.known.raise(said.Floor)
+	case *wire.Rule:
+		s.learn(ruleOf(said))
+	case *wire.Beat:
+		s.beat(said, now, mono)
+	}
+	if !kept {
+		return s.forget()
 	}
 	if ev.id != "" {
 		s.mark = ev.id
@@ -153,8 +156,8 @@ func (s *stream) take(ev *event) error {
 }
 
 // start notes since when the stream carries every end.
-func (s *stream) start(start *startEvent, mark string, now instant) error {
-	if start.resumed {
+func (s *stream) start(start *wire.Start, ev *event, now instant) error {
+	if ev.kind == "resumed" {
 		if s.mark == "" {
 			return errStream
 		}
@@ -162,27 +165,29 @@ func (s *stream) start(start *startEvent, mark string, now instant) error {
 	} else {
 		// The server counted back from no later than now. What is later than it
 		// says is a smaller promise.
-		s.from = now - instant(slower(start.covers))
+		s.from = now - instant(slower(time.Duration(*start.Covers)))
 	}
-	s.begun, s.every, s.mark = true, start.every, mark
-	s.known.bound(start.bound)
-	life := min(streamLife, 125*start.bound)
+	bound := boundOf(start.Bound)
+	s.begun, s.every, s.mark = true, min(time.Duration(start.Every), time.Minute), ev.id
+	s.known.bound(bound)
+	life := min(streamLife, 125*bound)
 	s.dies = s.sent + instant(life-rand.N(life/10+1)) //nolint:gosec // so that not all come back at once
 	return nil
 }
 
 // beat moves the horizon up.
-func (s *stream) beat(b *beatEvent, now instant, mono steady) {
+func (s *stream) beat(b *wire.Beat, now instant, mono steady) {
 	if s.beats++; s.lost {
 		s.lost = false
 		s.o.Log.Info("stream of revocations followed again")
 	}
-	shown := min(s.sent+instant(slower(b.elapsed)), now) // not before this the beat was sent
-	s.known.clock.Store(&serverClock{b.now, shown, mono})
-	if !b.known {
+	shown := min(s.sent+instant(slower(time.Duration(*b.Elapsed))), now) // not before this the beat was sent
+	s.known.clock.Store(&serverClock{b.Now.UnixMilli(), shown, mono})
+	if b.Horizon == nil {
 		return
 	}
-	next := cover{s.from, shown - instant(b.age+b.age/1000)}
+	age := time.Duration(*b.Horizon)
+	next := cover{s.from, shown - instant(age+age/1000)}
 	if old := s.known.cover.Load(); old != nil {
 		if s.from <= old.horizon { // no gap between what was received then and now
 			next.from = min(next.from, old.from)

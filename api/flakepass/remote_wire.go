@@ -14,34 +14,6 @@ import (
 // errAnswer means that what came is no answer of a flakepass server.
 var errAnswer = errors.New("flakepass: what the server answers is not understood; is RemoteOptions.URL that of a flakepass server of this version?")
 
-// An answer is what came of one call.
-type serverAnswer struct {
-	now      int64 // Unix milliseconds
-	bound    time.Duration
-	rule     *rule
-	verdicts []verdict
-	used     []bool
-}
-
-// A verdict is what is said of one token: it lives, or it is refused, or
-// neither.
-type verdict struct {
-	alive    bool
-	refusal  *Refusal
-	id       ID
-	of       place
-	username string
-	role     string
-	device   string
-	act      ID
-	expires  time.Time // of one with an act
-	method   string
-	auth     int64 // Unix milliseconds
-	seen     int64 // Unix milliseconds
-	age      time.Duration
-	believe  time.Duration
-}
-
 // refusals are those that a server may give for a token, by their codes.
 var refusals = func() map[string]*Refusal {
 	all := make(map[string]*Refusal)
@@ -54,9 +26,9 @@ var refusals = func() map[string]*Refusal {
 }()
 
 // refusalOf is the refusal with that code. A code that is not known is still a
-// refusal; where there is none it is nil, for no server says that.
+// refusal.
 func refusalOf(code string) *Refusal {
-	if r, ok := refusals[code]; ok || code == "" {
+	if r, ok := refusals[code]; ok {
 		return r
 	}
 	return ErrInvalid
@@ -82,62 +54,41 @@ func ruleOf(w *wire.Rule) *rule {
 // boundOf is the revocation bound that a server sent.
 func boundOf(m wire.Millis) time.Duration { return min(time.Duration(m), time.Hour) }
 
-// verdictOf reads w. A living token about which anything is missing is an error:
-// it would be believed for ever, or taken for another user's. So is a refusal without a code.
-func verdictOf(w *wire.Verification) (verdict, error) {
-	switch w.State {
-	case wire.Refused:
-		why := refusalOf(w.Code)
-		if why == nil {
-			return verdict{}, errAnswer
-		}
-		return verdict{refusal: why}, nil
-	case wire.Alive:
-	default:
-		return verdict{}, nil
-	}
-	who := w.Identity
-	if who == nil || who.UserID == 0 || who.SessionID == 0 || who.Username == "" || !utf8.ValidString(who.Username) || who.Role == "" ||
-		who.LastSeenAt.IsZero() || w.AsOfAge == nil || !w.AsOfAge.Sane() {
-		return verdict{}, errAnswer
-	}
-	v := verdict{
-		alive: true, id: who.SessionID, of: place{who.UserID, w.Slot}, username: who.Username, role: who.Role, device: who.DeviceClass, method: who.AuthMethod, seen: who.LastSeenAt.UnixMilli(), age: time.Duration(*w.AsOfAge),
-	}
-	if !who.AuthTime.IsZero() {
-		v.auth = who.AuthTime.UnixMilli()
-	}
-	if v.act, v.expires = who.Act.Admin(), who.ExpiresAt.UTC(); who.Act != nil {
-		if v.act == 0 || v.expires.IsZero() {
-			return verdict{}, errAnswer
-		}
-		return v, nil // it is over by another rule than the policy's, and is asked about each time
-	}
-	if w.Believe != nil {
-		if !w.Believe.Sane() {
-			return verdict{}, errAnswer
-		}
-		v.believe = time.Duration(*w.Believe)
-	}
-	return v, nil
-}
-
 // readAnswer reads the answer to that many tokens and uses, or fails with
 // [errAnswer].
-func readAnswer(body []byte, tokens, reported int) (*serverAnswer, error) {
-	var w wire.Verifications
-	if json.Unmarshal(body, &w) != nil || w.Now.IsZero() || w.Bound <= 0 || !w.Rule.Complete() || len(w.Verifications) != tokens || len(w.Used) != reported {
+func readAnswer(body []byte, tokens, reported int) (*wire.Verifications, error) {
+	w := new(wire.Verifications)
+	if json.Unmarshal(body, w) != nil || w.Now.IsZero() || w.Bound <= 0 || !w.Rule.Complete() || len(w.Verifications) != tokens || len(w.Used) != reported {
 		return nil, errAnswer
 	}
-	a := &serverAnswer{now: w.Now.UnixMilli(), used: w.Used, bound: boundOf(w.Bound), rule: ruleOf(w.Rule)}
 	for i := range w.Verifications {
-		v, err := verdictOf(&w.Verifications[i])
-		if err != nil {
-			return nil, err
+		if !whole(&w.Verifications[i]) {
+			return nil, errAnswer
 		}
-		a.verdicts = append(a.verdicts, v)
 	}
-	return a, nil
+	return w, nil
+}
+
+// whole reports whether all is there that is said of one token. A living token about which
+// anything is missing would be believed for ever, or taken for another user's. A refusal
+// without a code is none.
+func whole(v *wire.Verification) bool {
+	switch v.State {
+	case wire.Refused:
+		return v.Code != ""
+	case wire.Alive:
+	default:
+		return true
+	}
+	who := v.Identity
+	switch {
+	case who == nil || who.UserID == 0 || who.SessionID == 0 || who.Username == "" || !utf8.ValidString(who.Username) || who.Role == "" ||
+		who.LastSeenAt.IsZero() || v.AsOfAge == nil || !v.AsOfAge.Sane():
+		return false
+	case who.Act != nil:
+		return who.Act.Sub != 0 && !who.ExpiresAt.IsZero()
+	}
+	return v.Believe == nil || v.Believe.Sane()
 }
 
 // health is whether the server can be asked. Each change is logged once.

@@ -33,8 +33,8 @@ func asvs7to10() asvsTable {
 			},
 			{
 				"7.2.1", "a Remote believes a token that the server refused", "api/flakepass/remote_call.go",
-				"\tcase v.refusal != nil:\n\t\tq.err = v.refusal\n",
-				"\tcase v.refusal != nil:\n\t\tq.who = Identity{UserID: 7}\n",
+				"\t\tq.err = refusalOf(v.Code)\n",
+				"\t\tq.who = Identity{UserID: 7}\n",
 				"internal/proof/remote", "TestRemoteAnswersAsTheServerDoes", "",
 			},
 			{

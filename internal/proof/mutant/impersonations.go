@@ -35,7 +35,7 @@ func impersonations() []Mutant {
 		act("the end of a class takes it", domain+"/device.go", "s.Act == 0 && s.Device", "s.Device", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it is swept while it lives", store+"/sweep.go", "if table == slotsTable && stage == sweep.Idle {", "if table == slotsTable && stage < sweep.Idle {", store, "^TestImpersonationIsSwept.*/^SQLite$"),
 		act("a Remote is told to repeat it", api+"/verifications.go", "if who.Act != 0 {", "if who.Act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
-		act("a Remote takes it for a login", "api/flakepass/remote_call.go", "if v.act != 0 {", "if v.act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
+		act("a Remote takes it for a login", "api/flakepass/remote_call.go", "if act != 0 {", "if act < 0 {", "internal/proof/remote", "^TestRemoteAsksAboutAnImpersonation"),
 		act("the signature does not cover it", "api/flakepass/forwardkey.go", `if i != actClaim || c.value(i) != "" {`, "if i != actClaim {", "api/flakepass", "^TestForwardedSaysWhoActs"),
 		act("its mark may be lost on the way", "api/flakepass/forwardkey.go", "delete(h, sessionIDHeader)", "", "api/flakepass", "^TestNoImpersonationArrives"),
 		act("Redis forgets who acts", "internal/store/redisstore/codec.go", "case s.Act != 0 && s.Alive() && s.Slot != 0:", "case s.Act < 0:", "internal/store/redisstore", "^TestCodecKeepsWhoActs"),

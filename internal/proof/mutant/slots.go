@@ -38,7 +38,7 @@ func slots() []Mutant {
 		slot("a login in a further slot has no rights", store+"/authorize.go", "err == nil && db.further.Load() && ", "err == nil && db == nil && ", store, "^TestActorInAnySlot$/^SQLite$"),
 		slot("a proof in a further slot is of any password", store+"/rules.go", "case row.PasswordVersion != version: //", "case row.PasswordVersion < 0: //", store, "^TestActorInAnySlot$/^SQLite$"),
 		slot("a lost end is written into slot 0", store+"/repair.go", "if end.Slot != 0 {", "if end.Slot > 99 {", store, "^TestLostEndsOfSlots.*/^SQLite$"),
-		slot("a Remote takes an end for one of every slot", "api/flakepass/remote_events.go", "endEvent{place{w.UserID, w.Slot}", "endEvent{place{w.UserID, 0 * w.Slot}", "internal/proof/remote", "^TestRemoteKnowsTheSlot"),
+		slot("a Remote takes an end for one of every slot", "api/flakepass/remote_stream.go", "place{said.UserID, said.Slot}", "place{said.UserID, 0 * said.Slot}", "internal/proof/remote", "^TestRemoteKnowsTheSlot"),
 		slot("a Remote believes what was said under another policy", "api/flakepass/remote_known.go", " || e.asOf <= instant(k.doubt.Load())", "", "api/flakepass", "^TestAnswerThatCrosses"),
 		slot("an older Remote repeats answers of further slots", "internal/edge/httpapi/verifications.go", "wire.Alive && !knowsSlots && ", "wire.Alive && !knowsSlots && c == nil && ", "internal/proof/remote", "^TestOlderRemote"),
 		slot("an older Remote hears of ends as if of every slot", "internal/edge/httpapi/revocations.go", "e.deaf != nil && e.deaf()", "e.deaf != nil && e.deaf() && e.buf == nil", "internal/proof/remote", "^TestFollowerThatKnowsNoSlots"),
