@@ -1,13 +1,11 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
@@ -15,12 +13,6 @@ import (
 )
 
 const accountPath = "/console/account"
-
-// FactorStates returns what the page shows people of their own second factors.
-// *secondfactor.Service does.
-type FactorStates interface {
-	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
-}
 
 // The parts of the page, as its forms name them.
 const (

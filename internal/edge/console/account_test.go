@@ -202,7 +202,7 @@ func (w *world) furnish(has bool) *http.Cookie {
 	w.giveKeys(crowd, 1)
 	w.giveResets()
 	w.giveActs()
-	w.own, w.ui.Factors = own{none: !has}, factors{w}
+	w.own, w.ui.People.Factors = own{none: !has}, factors{w}
 	w.h = w.ui.Handler()
 	return w.enter()
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -20,11 +19,6 @@ const (
 )
 
 var layout = idworker.Default()
-
-// A Record is what was done, newest first.
-type Record interface {
-	List(ctx context.Context, f audit.Filter) ([]audit.Event, error)
-}
 
 type auditView struct {
 	frame

@@ -15,6 +15,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 // Options are what the pages need from the rest of the program. All fields
@@ -27,34 +28,24 @@ type Options struct {
 	// Own is what people do with their own accounts, and Sessions recognises their
 	// logins.
 	Own          *login.Service
-	FactorStates FactorStates
+	FactorStates verb.FactorStates
 	Sessions     flakepass.Verifier
 
-	Policies   Policies
+	Policies   verb.Policies
 	Figures    Figures
 	Schedule   Schedule
-	Record     Record
+	Record     verb.Events
 	Status     Status
 	Activities Activities
-	Instances  Instances
+	Instances  verb.Instances
 
 	// Incidents takes refusals, for the record; nil records none.
 	Incidents audit.Incidents
-	// What operators do about users, their logins, their second factors, and the
-	// one-time links to set a password.
-	People  People
-	Living  LivingLogins
-	Logout  Logouts
-	Factors Factors
-	Resets  Resets
-	Open    OpenLinks
-	Keys    Keys
-	Acts    Impersonations
+	// People are what operators do about users, their logins, factors, links and keys.
+	People verb.People
+
 	// Impersonation says that admins may act for users.
 	Impersonation bool
-	// Deletions deletes users.
-	Deletions Deletions
-	Names     Names
 	// PublicURL is where people reach these pages: a scheme and a host. Empty if
 	// that is not configured.
 	PublicURL string

@@ -1,27 +1,19 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// Deletions deletes a user who has that name. It fails with [account.ErrNotFound],
-// [account.ErrLastAdmin], and an [*invalid.Error].
-type Deletions interface {
-	Delete(ctx context.Context, by audit.Actor, id idworker.ID, username, reason string) ([]session.Session, error)
-}
 
 // deleteUser deletes the user whose name was typed.
 func (u *UI) deleteUser(q *request, id idworker.ID, form url.Values) {
 	ok, err := q.withProof(form, "delete", q.showUser, func() error {
-		_, err := u.Deletions.Delete(q.r.Context(), q.operator(), id, typed(form, "username"), typed(form, "reason"))
+		_, err := u.People.Deletion.Delete(q.r.Context(), q.operator(), id, typed(form, "username"), typed(form, "reason"))
 		return err
 	})
 	switch {

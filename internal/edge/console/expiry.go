@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,14 +14,6 @@ import (
 )
 
 const expiryPath = "/console/expiry"
-
-// Policies are the verbs about the policy. *operator.Policies has them.
-type Policies interface {
-	Current(ctx context.Context) (policy.Policy, error)
-	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
-	Set(ctx context.Context, by audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, by audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-}
 
 // A Schedule says when the sweep comes next after a moment, by its schedule.
 type Schedule func(spec string, after time.Time) (time.Time, error)

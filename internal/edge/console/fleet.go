@@ -11,12 +11,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 )
 
-// Instances are the last reports of the instances that run: at most limit, those
-// that came last, newest first.
-type Instances interface {
-	List(ctx context.Context, limit int) ([]fleet.Seen, error)
-}
-
 // shownInstances is how many rows the table has; a command lists the rest.
 const shownInstances = 50
 

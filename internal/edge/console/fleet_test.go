@@ -12,6 +12,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/edge/console"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -228,7 +229,7 @@ func TestFiguresAreThoseOfThePolicyInForce(t *testing.T) {
 
 // inForce is a policy that changes while it is asked for.
 type inForce struct {
-	console.Policies
+	verb.Policies
 	mu sync.Mutex
 	p  policy.Policy
 }

@@ -1,24 +1,15 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// Impersonations begins sessions in which an admin acts for a user. Impersonate fails with
-// [operator.ErrImpersonationOff], [account.ErrNotFound], [account.ErrDisabled],
-// [session.ErrNotUser], [session.ErrManyActs] or an [*invalid.Error].
-type Impersonations interface {
-	Impersonate(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Opened, error)
-}
 
 // MayActFor reports whether the page offers to act for the user.
 func (v userView) MayActFor() bool {
@@ -41,7 +32,7 @@ func (v actView) Session() session.Opened { return v.opened }
 func (u *UI) impersonate(q *request, id idworker.ID, form url.Values) {
 	var opened session.Opened
 	ok, err := q.withProof(form, "act", q.showUser, func() (err error) {
-		opened, err = u.Acts.Impersonate(q.r.Context(), q.operator(), id, typed(form, "reason"))
+		opened, err = u.People.Acts.Impersonate(q.r.Context(), q.operator(), id, typed(form, "reason"))
 		return err
 	})
 	switch {

@@ -27,7 +27,7 @@ type acts struct {
 // giveActs has the console offer to act for users.
 func (w *world) giveActs() *acts {
 	a := &acts{w: w}
-	w.ui.Acts, w.ui.Impersonation = a, true
+	w.ui.People.Acts, w.ui.Impersonation = a, true
 	w.h = w.ui.Handler()
 	return a
 }
@@ -165,7 +165,7 @@ func TestNobodyIsAskedInAFormThatIsGone(t *testing.T) {
 	w.giveActs()
 	c := w.enter()
 	w.unproven, crowd.users[1].DisabledAt = true, w.now
-	w.ui.Factors = factors{w}
+	w.ui.People.Factors = factors{w}
 	for _, path := range []string{"/console/users/8/impersonate", "/console/users/8/second-factor"} {
 		page := w.sendForm(c, path, "reason", "ticket 7")
 		wantStatus(t, page, 409)

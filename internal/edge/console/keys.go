@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -10,19 +9,9 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 )
-
-// Keys are the verbs about the keys of services. CreateKey and ListKeys fail with
-// [account.ErrNotFound], CreateKey and RevokeKey with an [*invalid.Error], and RevokeKey
-// with [servicekey.ErrNotFound].
-type Keys interface {
-	CreateKey(ctx context.Context, by audit.Actor, user idworker.ID, n operator.NewKey) (operator.MadeKey, error)
-	ListKeys(ctx context.Context, user, before idworker.ID, limit int) ([]servicekey.Key, error)
-	RevokeKey(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (servicekey.Key, error)
-}
 
 const keysPath = "/console/keys"
 
@@ -59,7 +48,7 @@ func (q *request) serviceKeys(p *account.User, f frame) (*serviceKeys, bool) {
 	if before != 0 {
 		page.Newest = path
 	}
-	keys, err := q.u.Keys.ListKeys(q.r.Context(), p.ID, before, listPage+1)
+	keys, err := q.u.People.Keys.ListKeys(q.r.Context(), p.ID, before, listPage+1)
 	if err != nil {
 		q.unavailable("service keys", err)
 		return nil, false
@@ -128,8 +117,8 @@ func (u *UI) createKey(q *request, id idworker.ID, form url.Values) {
 	var person operator.Person
 	var made operator.MadeKey
 	ok, err := q.withProof(form, "key", q.showUser, func() (err error) {
-		if person, err = u.People.Get(q.r.Context(), id); err == nil {
-			made, err = u.Keys.CreateKey(q.r.Context(), q.operator(), id, n)
+		if person, err = u.People.Users.Get(q.r.Context(), id); err == nil {
+			made, err = u.People.Keys.CreateKey(q.r.Context(), q.operator(), id, n)
 		}
 		return err
 	})
@@ -152,7 +141,7 @@ func (u *UI) revokeKey(q *request, form url.Values) {
 		q.message(http.StatusBadRequest, q.t.message("bad_request"))
 		return
 	}
-	k, err := u.Keys.RevokeKey(q.r.Context(), q.operator(), id, typed(form, "reason"))
+	k, err := u.People.Keys.RevokeKey(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	switch {
 	case errors.Is(err, servicekey.ErrNotFound):
 		q.message(http.StatusNotFound, q.t.message("not_found"))

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,30 +8,9 @@ import (
 	"strings"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// LivingLogins are the verbs about logins. End and EndAll return an error
-// wrapping [session.ErrUnpublished] as those of [People] do.
-//
-// List returns at most limit logins with IDs below before (0: the newest),
-// newest first; with a class, only those on devices of it. End
-// returns [session.ErrNotFound] where nothing is known of such a login. EndAll
-// ends every login.
-type LivingLogins interface {
-	List(ctx context.Context, class string, before idworker.ID, limit int) (operator.Page, error)
-	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
-	EndAll(ctx context.Context, by audit.Actor, reason string) (operator.EndedAll, error)
-}
-
-// Logouts end the logins of a user on devices of a class, or with "" on any. Logout fails
-// with [account.ErrNotFound], and as those of [People] do.
-type Logouts interface {
-	Logout(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error)
-}
 
 type loginsView struct {
 	frame
@@ -75,7 +53,7 @@ func (q *request) showLogins(status int, view loginsView) {
 	if view.Class != "" && !slices.Contains(view.Classes, view.Class) {
 		view.Classes = append(view.Classes, view.Class) // the last of its logins is over
 	}
-	found, err := q.u.Living.List(q.r.Context(), view.Class, before, listPage)
+	found, err := q.u.People.Sessions.List(q.r.Context(), view.Class, before, listPage)
 	if err != nil {
 		q.unavailable("logins", err)
 		return
@@ -94,7 +72,7 @@ func (q *request) showLogins(status int, view loginsView) {
 
 // logoutUser ends the logins of a user on devices of a class, or all of them.
 func (u *UI) logoutUser(q *request, id idworker.ID, form url.Values) {
-	_, err := u.Logout.Logout(q.r.Context(), q.operator(), id, form.Get("device_class"), typed(form, "reason"))
+	_, err := u.People.Logout.Logout(q.r.Context(), q.operator(), id, form.Get("device_class"), typed(form, "reason"))
 	q.userChanged(id, "logins_ended", "logins ended", err)
 }
 
@@ -110,7 +88,7 @@ func (u *UI) endLogin(q *request, form url.Values) {
 		back = &url.URL{Path: loginsPath}
 	}
 	done := "ended"
-	_, err = u.Living.End(q.r.Context(), q.operator(), id, typed(form, "reason"))
+	_, err = u.People.Sessions.End(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	switch {
 	case errors.Is(err, session.ErrUnpublished):
 		done = "not_notified"
@@ -136,7 +114,7 @@ func (u *UI) endAll(q *request, form url.Values) {
 		return
 	}
 	ok, err := q.withProof(form, "end-all", again, func() error {
-		_, err := u.Living.EndAll(q.r.Context(), q.operator(), reason)
+		_, err := u.People.Sessions.EndAll(q.r.Context(), q.operator(), reason)
 		return err
 	})
 	switch {

@@ -11,10 +11,12 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 // A namer changes the names of everybody, after a proof.
 type namer struct {
+	verb.Names
 	w     *world
 	err   error
 	calls []string
@@ -33,7 +35,7 @@ func TestNamesAreChanged(t *testing.T) {
 	crowd := w.populate(2)
 	crowd.users[1].Aliases = []string{"+4915112345678", "<b>@example.org"}
 	n := &namer{w: w}
-	w.ui.Names = n
+	w.ui.People.Names = n
 	w.h = w.ui.Handler()
 	c := w.enter()
 	page := w.see(c, "/console/users/8")

@@ -30,7 +30,7 @@ func (w *world) giveOpenLinks(n int) *openLinks {
 		})
 	}
 	o.open = append(o.open, account.OpenReset{ID: 99, UserID: 8, Username: "of-another", Issuer: account.Issuer{ID: 9, Name: "user002"}, ExpiresAt: w.now.Add(time.Hour)})
-	w.ui.Open = o
+	w.ui.People.Open = o
 	w.h = w.ui.Handler()
 	return o
 }

@@ -1,7 +1,6 @@
 package console
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -9,25 +8,12 @@ import (
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 )
 
 // passwordPath is the page on which a person sets a password with the token of a
 // reset. It needs no login.
 const passwordPath = "/console/password"
-
-// Resets are the verbs about one-time links with which people set a password.
-//
-// Invite makes a user without a passphrase, and a link to set the first one; it
-// fails as [People.Create] does, and with an [*invalid.Error] about the time.
-// StartReset and WithdrawReset fail with [account.ErrNotFound] or an
-// [*invalid.Error].
-type Resets interface {
-	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
-	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
-	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
-}
 
 // lives are the times that a link can be given for.
 var lives = []time.Duration{account.MinResetLife, account.ResetLife, 8 * time.Hour, account.MaxResetLife}
@@ -80,8 +66,8 @@ func (u *UI) giveReset(q *request, id idworker.ID, form url.Values) {
 	var person operator.Person
 	var started operator.StartedReset
 	ok, err := q.withProof(form, "give", q.showUser, func() (err error) {
-		if person, err = u.People.Get(q.r.Context(), id); err == nil {
-			started, err = u.Resets.StartReset(q.r.Context(), q.operator(), id, life, typed(form, "reason"))
+		if person, err = u.People.Users.Get(q.r.Context(), id); err == nil {
+			started, err = u.People.Resets.StartReset(q.r.Context(), q.operator(), id, life, typed(form, "reason"))
 		}
 		return err
 	})
@@ -108,20 +94,8 @@ func (q *request) showGiven(user *account.User, started operator.StartedReset, d
 }
 
 func (u *UI) withdrawReset(q *request, id idworker.ID, form url.Values) {
-	err := u.Resets.WithdrawReset(q.r.Context(), q.operator(), id, typed(form, "reason"))
+	err := u.People.Resets.WithdrawReset(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	q.userChanged(id, "withdrawn", "reset withdrawn", err)
-}
-
-// OpenLinks are the verbs about the one-time links that a user has given out and that
-// still work.
-//
-// ListResets returns at most limit of those that issuer gave out, newest first, with
-// IDs below before (0: the newest). WithdrawIssued ends all of them, and returns how
-// many there were; after an error some may have ended, and it helps to call it again.
-// It fails with [account.ErrNotFound], or an [*invalid.Error] about the reason.
-type OpenLinks interface {
-	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
-	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
 }
 
 // openLinks is a page of the links that a user has given out.
@@ -145,7 +119,7 @@ func (q *request) openLinks(p *account.User) (*openLinks, bool) {
 	if before != 0 {
 		page.Newest = path
 	}
-	open, err := q.u.Open.ListResets(q.r.Context(), p.ID, before, listPage+1)
+	open, err := q.u.People.Open.ListResets(q.r.Context(), p.ID, before, listPage+1)
 	if err != nil {
 		q.unavailable("open links", err)
 		return nil, false
@@ -159,6 +133,6 @@ func (q *request) openLinks(p *account.User) (*openLinks, bool) {
 
 // withdrawIssued ends all links that a user has given out.
 func (u *UI) withdrawIssued(q *request, id idworker.ID, form url.Values) {
-	_, err := u.Open.WithdrawIssued(q.r.Context(), q.operator(), id, typed(form, "reason"))
+	_, err := u.People.Open.WithdrawIssued(q.r.Context(), q.operator(), id, typed(form, "reason"))
 	q.userChanged(id, "links_withdrawn", "links withdrawn", err)
 }

@@ -32,7 +32,7 @@ type resets struct {
 
 func (w *world) giveResets() *resets {
 	r := &resets{w: w, live: map[idworker.ID]account.ResetToken{}}
-	w.ui.Resets, w.ui.Own.Links, w.ui.Own.Sources, w.ui.Own.Accounts = r, r, r, strict{people{w}}
+	w.ui.People.Resets, w.ui.Own.Links, w.ui.Own.Sources, w.ui.Own.Accounts = r, r, r, strict{people{w}}
 	w.h = w.ui.Handler()
 	return r
 }

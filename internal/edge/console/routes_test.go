@@ -8,7 +8,7 @@ import (
 
 	"github.com/flakepass/flakepass/internal/domain/account"
 	"github.com/flakepass/flakepass/internal/domain/login"
-	"github.com/flakepass/flakepass/internal/edge/console"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 // forAll are the pages that need no login. All others are for admins.
@@ -22,9 +22,9 @@ func TestEveryPageIsForAdmins(t *testing.T) {
 	w := newWorld(t)
 	c := w.enter()
 	// Nothing is behind the pages: one that is reached panics, or shows something.
-	w.ui.People, w.ui.Living = struct{ console.People }{}, struct{ console.LivingLogins }{}
-	w.ui.Own, w.ui.Factors, w.ui.Resets = &login.Service{}, struct{ console.Factors }{}, struct{ console.Resets }{}
-	w.ui.Open, w.ui.Keys = struct{ console.OpenLinks }{}, struct{ console.Keys }{}
+	w.ui.People.Users, w.ui.People.Sessions = struct{ verb.Users }{}, struct{ verb.Sessions }{}
+	w.ui.Own, w.ui.People.Factors, w.ui.People.Resets = &login.Service{}, struct{ verb.Factors }{}, struct{ verb.Resets }{}
+	w.ui.People.Open, w.ui.People.Keys = struct{ verb.OpenResets }{}, struct{ verb.Keys }{}
 	w.h = w.ui.Handler()
 	paths := w.ui.Paths()
 	if len(paths) < 20 {

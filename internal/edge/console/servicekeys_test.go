@@ -35,7 +35,7 @@ func (w *world) giveKeys(c *crowd, n int) *serviceKeys {
 			ID: idworker.ID(412873650192384000 + i), UserID: 9, Name: fmt.Sprintf("key%03d", i), Scopes: servicekey.Known(), Creator: servicekey.Creator{ID: 7, Name: "ada"},
 		})
 	}
-	w.ui.Keys = s
+	w.ui.People.Keys = s
 	w.h = w.ui.Handler()
 	return s
 }

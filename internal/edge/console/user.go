@@ -39,7 +39,7 @@ func (q *request) showUser(status int, problems ...string) {
 	if !ok {
 		return
 	}
-	p, err := q.u.People.Get(q.r.Context(), id)
+	p, err := q.u.People.Users.Get(q.r.Context(), id)
 	chosen := p.Role
 	if q.asks == "role" {
 		chosen = account.Role(q.sent.Get("role"))
@@ -121,7 +121,7 @@ func (u *UI) changeUser(q *request, id idworker.ID, form url.Values) {
 		return
 	}
 	ok, err := q.withProof(form, done, q.showUser, func() error {
-		_, _, err := u.People.Change(q.r.Context(), q.operator(), id, c)
+		_, _, err := u.People.Users.Change(q.r.Context(), q.operator(), id, c)
 		return err
 	})
 	if ok {
@@ -140,7 +140,7 @@ func (u *UI) changeNames(q *request, id idworker.ID, form url.Values) {
 	in := func(list []string) func(string) bool { return func(s string) bool { return slices.Contains(list, s) } }
 	c.AddAliases, c.RemoveAliases = slices.DeleteFunc(slices.Clone(has), in(had)), slices.DeleteFunc(had, in(has))
 	ok, err := q.withProof(form, "names", q.showUser, func() error {
-		_, err := u.Names.ChangeNames(q.r.Context(), q.operator(), id, c)
+		_, err := u.People.Names.ChangeNames(q.r.Context(), q.operator(), id, c)
 		return err
 	})
 	if ok {
@@ -151,7 +151,7 @@ func (u *UI) changeNames(q *request, id idworker.ID, form url.Values) {
 // removeFactor removes the second factor of another user, and ends the login.
 func (u *UI) removeFactor(q *request, id idworker.ID, form url.Values) {
 	ok, err := q.withProof(form, "factor", q.showUser, func() error {
-		_, err := u.Factors.RemoveSecondFactor(q.r.Context(), q.operator(), id, typed(form, "reason"))
+		_, err := u.People.Factors.RemoveSecondFactor(q.r.Context(), q.operator(), id, typed(form, "reason"))
 		return err
 	})
 	if ok {

@@ -1,18 +1,14 @@
 package console
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"time"
 
-	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
-	"github.com/flakepass/flakepass/internal/domain/session"
 )
 
 const (
@@ -20,33 +16,6 @@ const (
 	loginsPath = "/console/logins"
 	listPage   = 25
 )
-
-// People are the verbs about users. A verb that ends a login returns an error
-// wrapping [session.ErrUnpublished] if it is done, and other instances apply it within
-// the bound only.
-//
-// List returns at most limit users: newest first, or, with a prefix, those whose names
-// begin with it, in the order of their names, behind the [operator.UserCursor] after. Get returns [account.ErrNotFound] where there is none. Create fails
-// as [account.Service.New] does. Change fails with [account.ErrNotFound],
-// an [*invalid.Error] or [account.ErrLastAdmin].
-type People interface {
-	List(ctx context.Context, prefix, after string, limit int) ([]account.User, error)
-	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
-	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
-}
-
-// Names changes the names of users. It fails with [account.ErrExists],
-// [account.ErrAliasTaken], [account.ErrNotFound] or an [*invalid.Error].
-type Names interface {
-	ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID, c operator.NameChange) (account.User, error)
-}
-
-// Factors removes the second factor of a user who has lost it, and ends the
-// login. It fails with [account.ErrNotFound].
-type Factors interface {
-	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) ([]session.Session, error)
-}
 
 type usersView struct {
 	frame
@@ -81,7 +50,7 @@ func (q *request) showUsers(status int, view usersView) {
 	if after != "" {
 		view.First = linkTo(usersPath, "name", view.Prefix)
 	}
-	users, err := q.u.People.List(q.r.Context(), view.Prefix, after, listPage+1)
+	users, err := q.u.People.Users.List(q.r.Context(), view.Prefix, after, listPage+1)
 	if _, ok := errors.AsType[*invalid.Error](err); ok {
 		q.message(http.StatusBadRequest, message{Title: q.t.Text("users.title"), Lines: []string{q.t.Text("audit.bad_cursor")}})
 		return
@@ -122,9 +91,9 @@ func (u *UI) createUser(q *request, form url.Values) {
 	var started operator.StartedReset
 	ok, err := q.withProof(form, "create", again, func() (err error) {
 		if in.ByLink {
-			user, started, err = u.Resets.Invite(q.r.Context(), q.operator(), in.Username, role, in.Life, in.Reason)
+			user, started, err = u.People.Resets.Invite(q.r.Context(), q.operator(), in.Username, role, in.Life, in.Reason)
 		} else {
-			user, err = u.People.Create(q.r.Context(), q.operator(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
+			user, err = u.People.Users.Create(q.r.Context(), q.operator(), in.Username, account.NewPassword(form.Get("password")), role, in.Reason)
 		}
 		return err
 	})

@@ -38,7 +38,7 @@ func (w *world) populate(n int) *crowd {
 		l.ID, l.UserID, l.Username, l.Seen = idworker.ID(9000+i), u.ID, u.Username, w.now.Add(-30*time.Minute)
 		c.logins[l.ID] = l
 	}
-	w.ui.People, w.ui.Living, w.ui.Logout = c, living{c}, living{c}
+	w.ui.People.Users, w.ui.People.Sessions, w.ui.People.Logout = c, living{c}, living{c}
 	w.h = w.ui.Handler()
 	return c
 }
@@ -126,6 +126,9 @@ func (c *crowd) Change(_ context.Context, _ audit.Actor, id idworker.ID, change 
 
 // living is the crowd's logins.
 type living struct{ *crowd }
+
+// Get is called by the API alone.
+func (living) Get(context.Context, idworker.ID) (session.Login, error) { panic("not called") }
 
 func (c living) List(_ context.Context, class string, before idworker.ID, limit int) (p operator.Page, err error) {
 	var ids []idworker.ID

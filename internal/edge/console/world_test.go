@@ -25,6 +25,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/console"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 const (
@@ -78,8 +79,10 @@ func newWorld(t testing.TB) *world {
 		Own: w.people(), FactorStates: people{w}, Sessions: w, Policies: w.policies, Figures: w.policies, Schedule: nextMinute, Record: &w.record,
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		Instances:      &roll{},
-		People:         struct{ console.People }{}, Living: struct{ console.LivingLogins }{}, Logout: struct{ console.Logouts }{}, Factors: struct{ console.Factors }{},
-		Resets: struct{ console.Resets }{}, Open: noLinks{}, Keys: noKeys{},
+		People: verb.People{
+			Users: struct{ verb.Users }{}, Sessions: struct{ verb.Sessions }{}, Logout: struct{ verb.Logouts }{}, Factors: struct{ verb.Factors }{},
+			Resets: struct{ verb.Resets }{}, Open: noLinks{}, Keys: noKeys{},
+		},
 		Activities: &w.counts, Status: func(context.Context) console.State { return w.state },
 	})
 	w.ui.Own.Log = w.ui.Log
@@ -89,14 +92,14 @@ func newWorld(t testing.TB) *world {
 }
 
 // noLinks says that no link was given out.
-type noLinks struct{ console.OpenLinks }
+type noLinks struct{ verb.OpenResets }
 
 func (noLinks) ListResets(context.Context, idworker.ID, idworker.ID, int) ([]account.OpenReset, error) {
 	return nil, nil
 }
 
 // noKeys says that no service has a key.
-type noKeys struct{ console.Keys }
+type noKeys struct{ verb.Keys }
 
 func (noKeys) ListKeys(context.Context, idworker.ID, idworker.ID, int) ([]servicekey.Key, error) {
 	return nil, nil

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/url"
 	"time"
 
@@ -14,11 +13,6 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// Events are the record of what was done, newest first.
-type Events interface {
-	List(ctx context.Context, f audit.Filter) ([]audit.Event, error)
-}
 
 // auditRoutes are the operator's routes to the record.
 func (s *server) auditRoutes(g gin.IRouter) {

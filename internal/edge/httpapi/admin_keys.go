@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -9,19 +8,11 @@ import (
 
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// AdminKeys make and revoke the keys of services. *operator.Users is one.
-type AdminKeys interface {
-	CreateKey(ctx context.Context, by audit.Actor, user idworker.ID, n operator.NewKey) (operator.MadeKey, error)
-	ListKeys(ctx context.Context, user, before idworker.ID, limit int) ([]servicekey.Key, error)
-	RevokeKey(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (servicekey.Key, error)
-}
 
 func (s *server) keyRoutes(g gin.IRouter) {
 	g.POST("/users/:id/keys", s.do(ofID(s.createKey)))

@@ -1,25 +1,14 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/flakepass/flakepass/internal/domain/audit"
-	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// Policies look at the policy and change it.
-type Policies interface {
-	Current(ctx context.Context) (policy.Policy, error)
-	History(ctx context.Context, before int64, limit int) ([]policy.Policy, error)
-	Set(ctx context.Context, by audit.Actor, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-	Revert(ctx context.Context, by audit.Actor, version int64, c operator.PolicyChange) (policy.Policy, policy.Effect, error)
-}
 
 // policyRoutes are the operator's routes to the policy.
 func (s *server) policyRoutes(g gin.IRouter) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/edge/render"
@@ -19,14 +17,6 @@ import (
 // resetPage is where a person sets a password in a browser. The token goes into
 // the fragment, which a browser does not send.
 const resetPage = "/console/password"
-
-// AdminResets start resets of passwords and withdraw them, and add users who set
-// their first password themselves. *operator.Users is one.
-type AdminResets interface {
-	StartReset(ctx context.Context, by audit.Actor, id idworker.ID, life time.Duration, reason string) (operator.StartedReset, error)
-	WithdrawReset(ctx context.Context, by audit.Actor, id idworker.ID, reason string) error
-	Invite(ctx context.Context, by audit.Actor, username string, role account.Role, life time.Duration, reason string) (account.User, operator.StartedReset, error)
-}
 
 // A resetWish is for how long a reset is to be usable.
 type resetWish struct {
@@ -97,13 +87,6 @@ func (s *server) inviteUser(c *gin.Context, name string, role account.Role, life
 // errUninvited is of a request that says for how long a reset is to be usable,
 // and gives a password.
 var errUninvited = invalid.Of("reset_lifetime_seconds", "invalid", "is for an account without a password; leave out one of the two")
-
-// AdminOpenResets lists the started resets that can be used, by who started them,
-// and withdraws all of one user. *operator.Users is one.
-type AdminOpenResets interface {
-	ListResets(ctx context.Context, issuer, before idworker.ID, limit int) ([]account.OpenReset, error)
-	WithdrawIssued(ctx context.Context, by audit.Actor, issuer idworker.ID, reason string) (int, error)
-}
 
 func (s *server) listResets(c *gin.Context) error {
 	p, values, err := query(c, "issued_by")

@@ -18,6 +18,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/ratelimit"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 	"github.com/flakepass/flakepass/internal/proof/testenv"
 )
 
@@ -96,7 +97,7 @@ func TestStartedResetIsShownOnce(t *testing.T) {
 	} {
 		s, log := &staff{role: "admin"}, &testenv.Journal{}
 		h := handler(t, &s.world, func(o *httpapi.Options) {
-			o.Sessions, o.People, o.Own.Links, o.PublicURL = s, httpapi.People{Users: s, Resets: s}, s, base
+			o.Sessions, o.People, o.Own.Links, o.PublicURL = s, verb.People{Users: s, Resets: s}, s, base
 			o.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		})
 		if _, body := ask(t, h, "POST", "/v1/admin/users/41/password-reset", ""); body != want {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,25 +11,9 @@ import (
 	"github.com/flakepass/flakepass/api/wire"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
-	"github.com/flakepass/flakepass/internal/domain/operator"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// AdminSessions looks at logins and ends them.
-type AdminSessions interface {
-	List(ctx context.Context, class string, before idworker.ID, limit int) (operator.Page, error)
-	Get(ctx context.Context, id idworker.ID) (session.Login, error)
-	End(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Session, error)
-	EndAll(ctx context.Context, by audit.Actor, reason string) (operator.EndedAll, error)
-}
-
-// AdminStats counts.
-type AdminStats interface {
-	Count(ctx context.Context) (operator.Numbers, error)
-}
 
 func (s *server) listSessions(c *gin.Context) error {
 	p, values, err := query(c, "device_class")
@@ -151,11 +134,6 @@ func (g *given[T]) UnmarshalJSON(b []byte) error {
 	}
 	g.value = new(T)
 	return json.Unmarshal(b, g.value, json.RejectUnknownMembers(true))
-}
-
-// AdminImpersonations begins sessions in which an admin acts for a user. *operator.Users is one.
-type AdminImpersonations interface {
-	Impersonate(ctx context.Context, by audit.Actor, id idworker.ID, reason string) (session.Opened, error)
 }
 
 func (s *server) impersonate(c *gin.Context, id idworker.ID) error {

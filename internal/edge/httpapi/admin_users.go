@@ -1,53 +1,16 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
 	"github.com/flakepass/flakepass/internal/domain/operator"
-	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// People are an operator's verbs about users and their logins. *operator.Users,
-// *operator.Sessions and *operator.Stats have them.
-type People struct {
-	Users    AdminUsers
-	Deletion AdminDeletion
-	Logout   AdminLogout
-	Resets   AdminResets
-	Open     AdminOpenResets
-	Sessions AdminSessions
-	Stats    AdminStats
-	Factors  AdminSecondFactors
-	Keys     AdminKeys
-	Acts     AdminImpersonations
-	Names    AdminNames
-}
-
-// AdminUsers looks at users and changes them.
-type AdminUsers interface {
-	List(ctx context.Context, prefix, after string, limit int) ([]account.User, error)
-	Get(ctx context.Context, id idworker.ID) (operator.Person, error)
-	Create(ctx context.Context, by audit.Actor, username string, p account.Password, role account.Role, reason string) (account.User, error)
-	Change(ctx context.Context, by audit.Actor, id idworker.ID, c operator.UserChange) (operator.Person, []session.Session, error)
-}
-
-// AdminDeletion deletes a user who has that name.
-type AdminDeletion interface {
-	Delete(ctx context.Context, by audit.Actor, id idworker.ID, username, reason string) ([]session.Session, error)
-}
-
-// AdminLogout ends the logins of a user, or those on devices of a class.
-type AdminLogout interface {
-	Logout(ctx context.Context, by audit.Actor, user idworker.ID, class, reason string) ([]session.Session, error)
-}
 
 func (s *server) peopleRoutes(g gin.IRouter) {
 	g.GET("/users", s.do(s.listUsers))
@@ -168,12 +131,6 @@ func (s *server) logoutUser(c *gin.Context, id idworker.ID) error {
 	}
 	_, err := s.People.Logout.Logout(c.Request.Context(), s.operator(c), id, class, string(in.Reason))
 	return s.ended(c, err)
-}
-
-// Instances are the last reports of the instances that run: at most limit, those
-// that came last, newest first.
-type Instances interface {
-	List(ctx context.Context, limit int) ([]fleet.Seen, error)
 }
 
 func (s *server) instanceRoutes(g gin.IRouter) { g.GET("/instances", s.do(s.instances)) }

@@ -17,6 +17,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 // A staff answers an operator with what a test has set, and notes what it was
@@ -112,7 +113,7 @@ func adminAPI(t testing.TB, s *staff) http.Handler {
 	}
 	return handler(t, &s.world, func(o *httpapi.Options) {
 		o.Sessions = s
-		o.People = httpapi.People{Users: s, Logout: s, Sessions: sessionVerbs{s}, Stats: sessionVerbs{s}, Resets: s, Open: s, Keys: s}
+		o.People = verb.People{Users: s, Logout: s, Sessions: sessionVerbs{s}, Stats: sessionVerbs{s}, Resets: s, Open: s, Keys: s}
 		o.Own.Links = s
 	})
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 )
 
 // Options is what a Server is made of.
@@ -30,14 +31,14 @@ type Options struct {
 	Quota    Quota
 	Keys     Keys
 
-	Policies  Policies
-	Events    Events
+	Policies  verb.Policies
+	Events    verb.Events
 	Incidents audit.Incidents // nil records none
-	People    People
+	People    verb.People
 	Sweeps    Sweeps
-	Instances Instances
+	Instances verb.Instances
 
-	FactorStates     FactorStates
+	FactorStates     verb.FactorStates
 	AdminsNeedFactor bool // an admin without a second factor can do nothing but add one
 
 	// For services that keep no store of their own.

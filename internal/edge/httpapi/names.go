@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -10,19 +9,11 @@ import (
 
 	"github.com/flakepass/flakepass/api/flakepass"
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/invalid"
 	"github.com/flakepass/flakepass/internal/domain/operator"
 	"github.com/flakepass/flakepass/internal/domain/servicekey"
 	"github.com/flakepass/flakepass/internal/edge/render"
 )
-
-// AdminNames finds users by their names, and changes these. *operator.Users is one.
-type AdminNames interface {
-	ChangeNames(ctx context.Context, by audit.Actor, id idworker.ID, c operator.NameChange) (account.User, error)
-	Find(ctx context.Context, q operator.NameQuery) (account.User, error)
-}
 
 // nameRoutes are for back ends with a service key that keep the names of users.
 func (s *server) nameRoutes(v1 gin.IRouter) {

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -11,23 +10,10 @@ import (
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
-	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/secondfactor"
 	"github.com/flakepass/flakepass/internal/domain/session"
 )
-
-// FactorStates returns what people see of their own second factors.
-// *secondfactor.Service is one.
-type FactorStates interface {
-	State(ctx context.Context, user idworker.ID) (secondfactor.State, error)
-}
-
-// AdminSecondFactors removes the second factor of a user who has lost it, and
-// ends the login. It returns the session that ended, whose ID is 0 if none did.
-type AdminSecondFactors interface {
-	RemoveSecondFactor(ctx context.Context, by audit.Actor, user idworker.ID, reason string) ([]session.Session, error)
-}
 
 var errNoFactor = errors.New("an admin without a second factor")
 

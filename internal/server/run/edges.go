@@ -51,7 +51,7 @@ func (s *system) console() *console.UI {
 		Policies: PoliciesOf(s.db, s.events, s.rule, s.log), Incidents: s.collector,
 		Schedule: nextSweep, Figures: &sqlstore.Settings{DB: s.db}, Activities: &sqlstore.Activity{DB: s.db}, Record: EventsOf(s.db),
 		Status: s.status, Instances: &sqlstore.Instances{DB: s.db},
-		People: s.operators.Users, Living: s.operators.Sessions, Logout: s.operators.Users, Factors: s.operators.Users, Resets: s.operators.Users, Open: s.operators.Users, Keys: s.operators.Users, Acts: s.operators.Users, Impersonation: s.cfg.Impersonation, Deletions: s.operators.Users, Names: s.operators.Users,
+		People: s.operators.people(), Impersonation: s.cfg.Impersonation,
 		PublicURL: s.cfg.PublicURL, AdminsNeedFactor: s.cfg.SecondFactor == config.SecondFactorAdmins, LimitsOff: !s.cfg.Throttle,
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/session"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/edge/httpapi"
+	"github.com/flakepass/flakepass/internal/edge/verb"
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
@@ -43,9 +43,9 @@ func NewOperators(db *sqlstore.DB, ends session.Publisher, rule *policy.Live, ha
 	}
 }
 
-// people are the verbs as the API takes them.
-func (o *Operators) people() httpapi.People {
-	return httpapi.People{Users: o.Users, Deletion: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users, Names: o.Users}
+// people are the verbs as the API and the console take them.
+func (o *Operators) people() verb.People {
+	return verb.People{Users: o.Users, Deletion: o.Users, Logout: o.Users, Resets: o.Users, Open: o.Users, Sessions: o.Sessions, Stats: o.stats, Factors: o.Users, Keys: o.Users, Acts: o.Users, Names: o.Users}
 }
 
 // PoliciesOf are the verbs about the policy in that database. ids and rule are
