@@ -23,8 +23,11 @@ type backend struct {
 	names    nameVerbs
 	sessions sessionVerbs
 	events   eventVerbs
-	policies policyBackend
+	policies policyVerbs
 	command  string // before user, session or policy, as a person types it
+	within   string // by when every instance acts by a change of the policy
+	// changing opens what a change of the policy takes beside a question, while f makes it.
+	changing func(ctx context.Context, f func() error) error
 }
 
 // userVerbs find and change users. ended is a sentence about the login that ended by
@@ -80,15 +83,6 @@ type policyVerbs interface {
 	PolicyHistory(ctx context.Context) iter.Seq2[wire.Policy, error]
 	SetPolicy(ctx context.Context, to client.PolicyChange) (wire.PolicyChanged, error)
 	RevertPolicy(ctx context.Context, to int64, how client.PolicyHow) (wire.PolicyChanged, error)
-}
-
-// A policyBackend is where the policy is changed.
-type policyBackend struct {
-	policyVerbs
-	command string // before policy, as a person types it
-	within  string // by when every instance acts by a change
-	// making opens what a change takes beside a question, while f makes it.
-	making func(ctx context.Context, f func() error) error
 }
 
 // looks is for a command that changes nothing, or looks before it decides to.

@@ -98,17 +98,6 @@ func (a *app) local(open opener, mint minter, f func(ctx context.Context, l *loc
 	})
 }
 
-// withUser is toAct for a command about one user.
-func (a *app) withUser(name string, f func(ctx context.Context, l *local, u account.User) error) error {
-	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
-		u, err := l.user(ctx, name)
-		if err != nil {
-			return err
-		}
-		return f(ctx, l, u)
-	})
-}
-
 // user looks a user up by the name as a person types it.
 func (l *local) user(ctx context.Context, name string) (account.User, error) {
 	normal, err := account.NormalizeUsername(name)
@@ -144,13 +133,3 @@ func operatorName() string {
 
 // commandActor is the one who types this command.
 func commandActor() audit.Actor { return audit.Actor{Name: operatorName(), Via: audit.ViaCLI} }
-
-// withIDs opens what mints the IDs of events while f runs.
-func (l *local) withIDs(ctx context.Context, f func(ids audit.IDs) error) error {
-	ids, closeIDs, err := run.OpenEventIDs(ctx, l.cfg, l.db, l.log)
-	if err != nil {
-		return err
-	}
-	defer closeIDs()
-	return f(ids)
-}

@@ -25,16 +25,17 @@ const pageSize = 500
 func (l *local) backend() backend {
 	p := &localPolicies{verbs: run.PoliciesOf(l.db, nil, nil, l.log)}
 	return backend{
-		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, command: "flakepass",
-		policies: policyBackend{
-			policyVerbs: p, command: "flakepass", within: fmt.Sprintf("within %v", l.cfg.RevocationBound),
-			// Nothing is opened for a change that is none, or only asked about.
-			making: func(ctx context.Context, f func() error) error {
-				return l.withIDs(ctx, func(ids audit.IDs) error {
-					p.verbs.IDs = ids
-					return f()
-				})
-			},
+		users: l, adding: l, deleting: l, resets: l, keys: l, names: l, sessions: l, events: l, policies: p,
+		command: "flakepass", within: fmt.Sprintf("within %v", l.cfg.RevocationBound),
+		// Nothing is opened for a change that is none, or only asked about.
+		changing: func(ctx context.Context, f func() error) error {
+			ids, closeIDs, err := run.OpenEventIDs(ctx, l.cfg, l.db, l.log)
+			if err != nil {
+				return err
+			}
+			defer closeIDs()
+			p.verbs.IDs = ids
+			return f()
 		},
 	}
 }

@@ -16,12 +16,6 @@ import (
 	"github.com/flakepass/flakepass/internal/server/hashproc"
 )
 
-// password is a new one, for this database.
-func (a *app) password(fromInput bool) (account.Password, error) {
-	text, err := a.newPassword(fromInput)
-	return account.NewPassword(text), err
-}
-
 // newPassword reads one line from standard input, or asks a person twice, without
 // showing what is typed.
 func (a *app) newPassword(fromInput bool) (string, error) {

@@ -61,7 +61,7 @@ func (c policySet) Validate() error {
 
 func (c policySet) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policySet) change(ctx context.Context, b policyBackend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
+func (c policySet) change(ctx context.Context, b backend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
 	to := client.PolicyChange{
 		IdleTimeout: inForce.IdleTimeout, AbsoluteLifetime: inForce.AbsoluteLifetime, TouchInterval: inForce.TouchInterval, SweepSchedule: inForce.SweepSchedule,
 		PolicyHow: how,
@@ -94,7 +94,7 @@ func (c policySet) change(ctx context.Context, b policyBackend, inForce *wire.Po
 		changeLimits(&limits, c.Limit)
 		to.Limits = limits.Doc()
 	}
-	return b.SetPolicy(ctx, to)
+	return b.policies.SetPolicy(ctx, to)
 }
 
 type policyRevert struct {
@@ -104,8 +104,8 @@ type policyRevert struct {
 
 func (c policyRevert) Run(a *app) error { return a.changePolicy(c.policyHow, c.change) }
 
-func (c policyRevert) change(ctx context.Context, b policyBackend, _ *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
-	made, err := b.RevertPolicy(ctx, c.Version, how)
+func (c policyRevert) change(ctx context.Context, b backend, _ *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error) {
+	made, err := b.policies.RevertPolicy(ctx, c.Version, how)
 	p, _ := errors.AsType[*client.Problem](err)
 	if errors.Is(err, operator.ErrNoVersion) || p != nil && slices.ContainsFunc(p.Errors, func(f wire.FieldError) bool { return f.Field == "version" }) {
 		err = fmt.Errorf("there was never a policy of version %d; `%s policy history` lists all", c.Version, b.command)
@@ -114,16 +114,16 @@ func (c policyRevert) change(ctx context.Context, b policyBackend, _ *wire.Polic
 }
 
 // A policyVerb changes the policy in force, or asks what that would do.
-type policyVerb func(ctx context.Context, b policyBackend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error)
+type policyVerb func(ctx context.Context, b backend, inForce *wire.Policy, how client.PolicyHow) (wire.PolicyChanged, error)
 
 // changePolicy asks what the change would do, has it confirmed if that is much,
 // and makes it.
 func (a *app) changePolicy(how policyHow, do policyVerb) error {
-	return a.looks(func(ctx context.Context, b backend) error { return a.changePolicyAt(ctx, b.policies, how, do) })
+	return a.looks(func(ctx context.Context, b backend) error { return a.changePolicyAt(ctx, b, how, do) })
 }
 
-func (a *app) changePolicyAt(ctx context.Context, b policyBackend, how policyHow, do policyVerb) error {
-	inForce, err := b.Policy(ctx)
+func (a *app) changePolicyAt(ctx context.Context, b backend, how policyHow, do policyVerb) error {
+	inForce, err := b.policies.Policy(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (a *app) changePolicyAt(ctx context.Context, b policyBackend, how policyHow
 		}
 		set.Confirm = true
 	}
-	return b.making(ctx, func() error {
+	return b.changing(ctx, func() error {
 		next, err := do(ctx, b, &inForce, set)
 		if either(err, operator.ErrUnconfirmed, client.ConfirmationRequired) { // grown since it was asked
 			if p, ok := errors.AsType[*client.Problem](err); ok {
@@ -176,7 +176,7 @@ func sameTerms(a, b *wire.Policy) bool {
 }
 
 // policyError is what went wrong, as a person reads it.
-func policyError(b policyBackend, err error) error {
+func policyError(b backend, err error) error {
 	if wrong, ok := errors.AsType[*invalid.Error](err); ok && wrong.Fields[0].Code == policy.CodeUnreadable {
 		return fmt.Errorf("%s: give `%s policy set` one --limit for each of %s", wrong.Fields[0].Message, b.command, strings.Join(limitNames, ", "))
 	}

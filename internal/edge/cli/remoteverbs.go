@@ -14,11 +14,9 @@ import (
 
 func (s remoteServer) backend() backend {
 	return backend{
-		users: s, adding: s, deleting: s, resets: s, keys: s, names: s, sessions: s, events: s, command: "flakepass remote",
-		policies: policyBackend{
-			policyVerbs: s, command: "flakepass remote", within: "within the revocation bound of the server",
-			making: func(_ context.Context, f func() error) error { return f() },
-		},
+		users: s, adding: s, deleting: s, resets: s, keys: s, names: s, sessions: s, events: s, policies: s,
+		command: "flakepass remote", within: "within the revocation bound of the server",
+		changing: func(_ context.Context, f func() error) error { return f() },
 	}
 }
 

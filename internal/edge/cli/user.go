@@ -105,17 +105,21 @@ type userPasswd struct {
 }
 
 func (c userPasswd) Run(a *app) error {
-	p, err := a.password(c.PasswordStdin)
+	text, err := a.newPassword(c.PasswordStdin)
 	if err != nil {
 		return err
 	}
-	return a.withUser(c.Name, func(ctx context.Context, l *local, u account.User) error {
+	return a.toAct(run.OpenExisting, func(ctx context.Context, l *local) error {
+		u, err := l.user(ctx, c.Name)
+		if err != nil {
+			return err
+		}
 		closeList, err := l.refuseStolen()
 		if err != nil {
 			return err
 		}
 		defer closeList()
-		ended, err := l.operators.Users.SetPassword(ctx, commandActor(), u.ID, p, c.Reason)
+		ended, err := l.operators.Users.SetPassword(ctx, commandActor(), u.ID, account.NewPassword(text), c.Reason)
 		if errors.Is(err, account.ErrStale) {
 			return fmt.Errorf("the password of %q was changed meanwhile; nothing was changed now, try again", u.Username)
 		}
