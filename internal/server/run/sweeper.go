@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/policy"
 	"github.com/flakepass/flakepass/internal/domain/sweep"
@@ -63,8 +64,11 @@ func (d Sweeper) Close() {
 	}
 }
 
-// count counts each pass in the server's metrics.
-func (d Sweeper) count(metrics *telemetry.Metrics) {
-	d.Swept = func(r sweep.Report) { metrics.Swept(string(r.Outcome), r.Cleared, r.FailedRows, r.Took()) }
+// count counts each pass in the server's metrics, and for the console.
+func (d Sweeper) count(metrics *telemetry.Metrics, counts *activity.Counter) {
+	d.Swept = func(r sweep.Report) {
+		counts.Add(activity.Expired, int(r.Cleared))
+		metrics.Swept(string(r.Outcome), r.Cleared, r.FailedRows, r.Took())
+	}
 	d.Skipped = metrics.SweepSkipped
 }

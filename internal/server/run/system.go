@@ -3,11 +3,13 @@ package run
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
 	"github.com/flakepass/flakepass/internal/domain/account"
+	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/audit"
 	"github.com/flakepass/flakepass/internal/domain/login"
 	"github.com/flakepass/flakepass/internal/domain/policy"
@@ -40,7 +42,7 @@ type system struct {
 	rule      *policy.Live
 	ids       *idworker.Worker
 	events    *eventIDs
-	counts    *counts
+	counts    *activity.Counter // for the console, by the hour
 	collector *audit.Collector
 	ready     *readiness
 
@@ -101,7 +103,7 @@ func (s *system) openStores(ctx, work context.Context) (err error) {
 	s.metrics.Worker(ids)
 	s.running.Go(func() { giveBack(work, ids, s.log.Warn) })
 	s.ready = &readiness{db: s.db, ids: ids, lender: lenderName(s.cfg)}
-	s.counts = newCounts(s.db, ids, s.log)
+	s.counts = &activity.Counter{Store: &sqlstore.Activity{DB: s.db}, Instance: strconv.Itoa(ids.Number()), Now: time.Now, Log: s.log}
 	s.running.Go(func() { s.counts.Run(work) })
 	s.collector = newCollector(s.db, ids, s.log, s.metrics)
 	s.running.Go(func() { s.collector.Run(work) })
@@ -145,8 +147,7 @@ func (s *system) startSweep(_, work context.Context) (err error) {
 		return err
 	}
 	s.ends = append(s.ends, s.sweeper.Close)
-	s.sweeper.count(s.metrics)
-	s.counts.watch(s.sweeper.Sweeper)
+	s.sweeper.count(s.metrics, s.counts)
 	events := Retention(s.cfg, s.db, s.log)
 	deletions := Deletions(s.cfg, s.db, s.tiers.near, s.events, s.log)
 	s.sweeper.After = func(ctx context.Context) {
@@ -178,7 +179,7 @@ func (s *system) joinUseCases(ctx, _ context.Context) (err error) {
 	s.own = &login.Service{
 		Accounts: accounts, Names: accounts, Newcomers: accounts, Users: s.users, Arrivals: s.users, Known: s.users, Proofs: s.kept, Links: s.users,
 		Sessions: s.sessions, Devices: s.sessions, Held: s.users, Store: s.tiers.near,
-		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: &s.counts.Counter,
+		Codes: s.factors, Factors: s.factors, Attempts: s.limits, Sources: s.limits, Incidents: s.collector, Counts: s.counts,
 		IDs: s.events, Now: time.Now, Log: s.log, Begun: s.metrics.Begun(), ByPassword: s.passwords.may,
 		Leaving: s.users, Past: EventsOf(s.db), Methods: s.cfg.IssueMethods, Issued: s.metrics.Issued(s.cfg.IssueMethods),
 	}

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/flakepass/flakepass/idworker"
-	"github.com/flakepass/flakepass/internal/domain/activity"
 	"github.com/flakepass/flakepass/internal/domain/fleet"
-	"github.com/flakepass/flakepass/internal/domain/sweep"
-	"github.com/flakepass/flakepass/internal/store/sqlstore"
 )
 
 // unfit says why no IDs can be counted on. What a database said is left out:
@@ -56,25 +52,5 @@ func (l *workerLog) Renewed(s idworker.Stats, err error) {
 		l.log.WarnContext(context.Background(), "range of ID time not extended; trying again", "left", s.FenceLeft, "err", err)
 	case err == nil && l.failing.CompareAndSwap(true, false):
 		l.log.InfoContext(context.Background(), "range of ID time extended again", "worker", s.Number)
-	}
-}
-
-// counts is what this instance counts for the console, by the hour.
-type counts struct{ activity.Counter }
-
-func newCounts(db *sqlstore.DB, ids *idworker.Worker, log *slog.Logger) *counts {
-	return &counts{Counter: activity.Counter{
-		Store: &sqlstore.Activity{DB: db}, Instance: strconv.Itoa(ids.Number()), Now: time.Now, Log: log,
-	}}
-}
-
-// watch counts what each pass of the sweep clears, before the sweeper's own hook.
-func (c *counts) watch(s *sweep.Sweeper) {
-	next := s.Swept
-	s.Swept = func(r sweep.Report) {
-		c.Add(activity.Expired, int(r.Cleared))
-		if next != nil {
-			next(r)
-		}
 	}
 }
