@@ -53,21 +53,14 @@ func (c userSecondFactorRekey) Run(a *app) error {
 
 // storedKeys are those that a server with this configuration has. None is made.
 func storedKeys(cfg config.Config) (secondfactor.Keys, error) {
+	keys, err := run.StoredKeys(cfg)
 	switch {
-	case len(cfg.SecondFactorKeys) > 0:
-		return run.GivenKeys(cfg)
+	case !errors.Is(err, fs.ErrNotExist):
+		return keys, err
 	case cfg.Database.Kind != config.SQLite:
-		return secondfactor.Keys{}, errors.New("there is no key; set FLAKEPASS_SECOND_FACTOR_KEY as the servers have it, the newest first")
+		return keys, errors.New("there is no key; set FLAKEPASS_SECOND_FACTOR_KEY as the servers have it, the newest first")
 	}
-	path := filepath.Join(cfg.DataDir, run.KeyName)
-	key, err := run.ReadKey(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return secondfactor.Keys{}, fmt.Errorf("there is no key, neither in FLAKEPASS_SECOND_FACTOR_KEY nor in %s; set it as the server has it", path)
-	}
-	if err != nil {
-		return secondfactor.Keys{}, err
-	}
-	return secondfactor.NewKeys(key)
+	return keys, fmt.Errorf("there is no key, neither in FLAKEPASS_SECOND_FACTOR_KEY nor in %s; set it as the server has it", filepath.Join(cfg.DataDir, run.KeyName))
 }
 
 func (c userSecondFactorRekey) show(out io.Writer, done secondfactor.Rekeyed) error {

@@ -72,7 +72,7 @@ var parsers = map[string]string{
 	"internal/edge/cli.readRule":                   "internal/edge/cli.FuzzLimitChange",
 	"internal/server/importhook.parse":             "internal/server/importhook.FuzzParse",
 	"internal/server/importhook.read":              "- it reads an answer for parse",
-	"internal/server/run.ReadKey":                  "- it reads a file that only this program writes, and encoding/hex takes it apart",
+	"internal/server/run.readKey":                  "- it reads a file that only this program writes, and encoding/hex takes it apart",
 
 	"idworker.ParseID":                    "idworker.FuzzParseID",
 	"idworker.parse":                      "idworker.FuzzParseID",

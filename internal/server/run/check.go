@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 
 	"github.com/flakepass/flakepass/internal/server/config"
 	"github.com/flakepass/flakepass/internal/server/keypair"
@@ -20,7 +19,7 @@ func (s *system) checkFirst(ctx, _ context.Context) (err error) {
 			return fmt.Errorf("cannot use FLAKEPASS_TLS_CERT and FLAKEPASS_TLS_KEY: %w", err)
 		}
 	}
-	if err := checkKeys(s.cfg); err != nil {
+	if _, err := StoredKeys(s.cfg); err != nil && !errors.Is(err, fs.ErrNotExist) { // a file that is missing is made later
 		return fmt.Errorf("serve: %w", err)
 	}
 	if err := checkPorts(ctx, s.cfg); err != nil {
@@ -36,18 +35,6 @@ func (s *system) checkFirst(ctx, _ context.Context) (err error) {
 	}
 	s.stolen, s.ends = stolen, append(s.ends, closeList)
 	return nil
-}
-
-// checkKeys reads the keys of second factors. A file of them that is missing is made later.
-func checkKeys(cfg config.Config) error {
-	_, err := GivenKeys(cfg)
-	if err == nil && len(cfg.SecondFactorKeys) == 0 && cfg.Database.Kind == config.SQLite {
-		_, err = ReadKey(filepath.Join(cfg.DataDir, KeyName))
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // checkPorts opens both ports and closes them again. While the database is waited for, a

@@ -25,7 +25,7 @@ func newFactors(ctx context.Context, cfg config.Config, db *sqlstore.DB, ids aud
 	store := &sqlstore.SecondFactors{DB: db}
 	keys, err := factorKeys(ctx, cfg, store, log)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("serve: %w", err)
 	}
 	return &secondfactor.Service{
 		Store: store, Codes: store, Keys: keys, IDs: ids, Now: time.Now, Issuer: "flakepass", Checked: metrics.SecondFactors(),
@@ -48,44 +48,56 @@ func warnOfMissingKeys(ctx context.Context, k secondfactor.Keys, v secondfactor.
 // KeyName is the file of the key that is made with SQLite, in the data directory.
 const KeyName = "second-factor.key"
 
-// GivenKeys are those of the setting.
-func GivenKeys(cfg config.Config) (secondfactor.Keys, error) {
-	raw := make([][]byte, len(cfg.SecondFactorKeys))
-	for i, k := range cfg.SecondFactorKeys {
-		raw[i] = []byte(k.Reveal())
+// StoredKeys are the keys of second factors that a server with this configuration has: those
+// of the setting, or else, with SQLite, the one that it has made in the data directory. It
+// fails with [fs.ErrNotExist] if there is none.
+func StoredKeys(cfg config.Config) (secondfactor.Keys, error) {
+	var raw [][]byte
+	for _, k := range cfg.SecondFactorKeys {
+		raw = append(raw, []byte(k.Reveal()))
+	}
+	if len(raw) == 0 {
+		if cfg.Database.Kind != config.SQLite {
+			return secondfactor.Keys{}, fs.ErrNotExist
+		}
+		key, err := readKey(filepath.Join(cfg.DataDir, KeyName))
+		if err != nil {
+			return secondfactor.Keys{}, err
+		}
+		raw = append(raw, key)
 	}
 	return secondfactor.NewKeys(raw...)
 }
 
-// factorKeys are those of the configuration. With SQLite and none there, it is one
-// in the data directory, which is made the first time.
+// factorKeys are those that are stored. With SQLite and none there, one is made.
 func factorKeys(ctx context.Context, cfg config.Config, store *sqlstore.SecondFactors, log *slog.Logger) (secondfactor.Keys, error) {
-	path := filepath.Join(cfg.DataDir, KeyName)
-	switch {
-	case len(cfg.SecondFactorKeys) > 0:
-	case cfg.Database.Kind == config.SQLite:
-		key, err := keyFile(path, func() error {
-			// A new key would not open what the old one has closed.
-			if has, err := store.Any(ctx); err != nil || has {
-				return errors.Join(err, fmt.Errorf("%s is missing, and the database has second factors that only it opens; "+
-					"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then each user with a factor needs a recovery code, or an admin who removes it", path))
-			}
-			return nil
-		})
-		if err != nil {
-			return secondfactor.Keys{}, fmt.Errorf("serve: %w", err)
-		}
-		return secondfactor.NewKeys(key)
-	default:
-		log.InfoContext(ctx, "no user can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+	keys, err := StoredKeys(cfg)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return keys, err
 	}
-	return GivenKeys(cfg)
+	if cfg.Database.Kind != config.SQLite {
+		log.InfoContext(ctx, "no user can add a second factor: FLAKEPASS_SECOND_FACTOR_KEY is not set")
+		return secondfactor.Keys{}, nil
+	}
+	path := filepath.Join(cfg.DataDir, KeyName)
+	key, err := keyFile(path, func() error {
+		// A new key would not open what the old one has closed.
+		if has, err := store.Any(ctx); err != nil || has {
+			return errors.Join(err, fmt.Errorf("%s is missing, and the database has second factors that only it opens; "+
+				"restore the file, or set FLAKEPASS_SECOND_FACTOR_KEY to another key: then each user with a factor needs a recovery code, or an admin who removes it", path))
+		}
+		return nil
+	})
+	if err != nil {
+		return secondfactor.Keys{}, err
+	}
+	return secondfactor.NewKeys(key)
 }
 
 // keyFile reads the key in a file, in hexadecimal, and makes the file if it is
 // missing and may allows it. Of several processes that make it at once, one does.
 func keyFile(path string, may func() error) ([]byte, error) {
-	key, err := ReadKey(path)
+	key, err := readKey(path)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return key, err
 	}
@@ -97,12 +109,10 @@ func keyFile(path string, may func() error) ([]byte, error) {
 	if err := writeOnce(path, hex.EncodeToString(fresh)+"\n"); err != nil {
 		return nil, fmt.Errorf("cannot make the key of second factors: %w; make the data directory writable, or set FLAKEPASS_SECOND_FACTOR_KEY", err)
 	}
-	return ReadKey(path)
+	return readKey(path)
 }
 
-// ReadKey reads the key of second factors that a server without the setting has
-// made for itself.
-func ReadKey(path string) ([]byte, error) {
+func readKey(path string) ([]byte, error) {
 	text, err := os.ReadFile(path) //nolint:gosec // a fixed name in the operator's directory
 	if err != nil {
 		return nil, fmt.Errorf("key of second factors: %w%s", err, whose(err))
