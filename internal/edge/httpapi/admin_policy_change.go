@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"github.com/flakepass/flakepass/api/problem"
 	"github.com/flakepass/flakepass/api/wire"
@@ -36,22 +35,9 @@ type wanted struct {
 	Classes   given[[]text]          `json:"device_classes"`
 	Overrides given[[]wire.Override] `json:"overrides"`
 
-	Limits  limitsJSON `json:"limits"`
-	Note    text       `json:"note"`
-	Confirm bool       `json:"confirm"`
-}
-
-// limitsJSON are limits that may be left out. null is none: it could be meant to
-// take them away.
-type limitsJSON struct{ doc *wire.Limits }
-
-// UnmarshalJSON takes an object with known names.
-func (l *limitsJSON) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		return errBody
-	}
-	l.doc = new(wire.Limits)
-	return json.Unmarshal(b, l.doc, json.RejectUnknownMembers(true))
+	Limits  given[wire.Limits] `json:"limits"` // null could be meant to take them away
+	Note    text               `json:"note"`
+	Confirm bool               `json:"confirm"`
 }
 
 // over returns what is wanted, and what was left out, which is as it is in
@@ -102,8 +88,8 @@ func (w *wanted) over(inForce policy.Policy) (next policy.Policy, missing []inva
 	if v := w.Overrides.value; v != nil {
 		next.Overrides = policy.FromOverrides(*v)
 	}
-	if w.Limits.doc != nil {
-		limits, wrong := limit.FromDoc(w.Limits.doc)
+	if w.Limits.value != nil {
+		limits, wrong := limit.FromDoc(w.Limits.value)
 		missing = append(missing, policy.LimitFields(wrong)...)
 		if len(wrong) == 0 {
 			next.Limits, next.LimitsErr = limits, nil

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,7 +103,7 @@ func New(o Options) (http.Handler, error) {
 	s.factorRoutes(mine)
 	s.deviceRoutes(mine)
 	s.dataRoutes(mine)
-	v1.GET("/verify", s.admitBy(&proxied), s.do(s.verify))
+	v1.GET("/verify", func(c *gin.Context) { s.admitTo(c, &proxied) }, s.do(s.verify))
 	s.oauthRoutes(v1)
 	s.serviceRoutes(v1)
 	s.issueRoutes(v1)
@@ -119,22 +118,6 @@ func New(o Options) (http.Handler, error) {
 	s.instanceRoutes(admins)
 	return e, nil
 }
-
-// Routes lists the method and the path of every route of h, a handler made by
-// [New], as the contract spells them.
-func Routes(h http.Handler) [][2]string {
-	e, ok := h.(*gin.Engine)
-	if !ok {
-		return nil
-	}
-	var list [][2]string
-	for _, r := range e.Routes() {
-		list = append(list, [2]string{r.Method, parameter.ReplaceAllString(r.Path, "/{$1}")})
-	}
-	return list
-}
-
-var parameter = regexp.MustCompile(`/:([a-z_]+)`)
 
 func (s *server) engine() (*gin.Engine, error) {
 	gin.SetMode(gin.ReleaseMode)
@@ -168,11 +151,6 @@ func answer(c *gin.Context, status int, document any) error {
 
 // admit is the guard of most routes, as a link of gin's chain.
 func (s *server) admit(c *gin.Context) { s.admitTo(c, s.guard) }
-
-// admitBy is another guard, as a link of gin's chain.
-func (s *server) admitBy(g *flakepass.Guard) gin.HandlerFunc {
-	return func(c *gin.Context) { s.admitTo(c, g) }
-}
 
 func (s *server) admitTo(c *gin.Context, g *flakepass.Guard) {
 	noStore(c)

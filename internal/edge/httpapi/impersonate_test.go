@@ -41,7 +41,7 @@ func acted(t *testing.T, incidents audit.Incidents) http.Handler {
 // those of others as to any user.
 func TestImpersonationWritesNothing(t *testing.T) {
 	writes := 0
-	for _, r := range httpapi.Routes(acted(t, nil)) {
+	for _, r := range routes(t, acted(t, nil)) {
 		name := r[0] + " " + r[1]
 		if access[name] == public || access[name] == holders || access[name] == issuers {
 			continue

@@ -97,7 +97,7 @@ var problems = append([]knownProblem{
 	{errClosed, problem.Problem{Status: 403, Code: "registration_closed", Title: "registration is closed",
 		Detail: "ask an administrator for an account"}},
 	{login.ErrCurrent, problem.Problem{Status: 403, Code: "current_password_invalid", Title: "current password not valid"}},
-	{errForbidden, forbidden},
+	{flakepass.ErrForbidden, forbidden},
 	{audit.ErrRole, forbidden},
 	{servicekey.ErrRole, forbidden},
 	{audit.ErrImpersonated, problem.Problem{Status: 403, Code: "impersonated", Title: "an impersonation changes nothing",

@@ -80,13 +80,9 @@ func (s *server) unchanging(c *gin.Context) {
 
 // themselves lets only those through who act for themselves.
 func (s *server) themselves(c *gin.Context) {
-	who, _ := flakepass.FromContext(c.Request.Context())
-	if who.Act == 0 {
-		return
+	if who, _ := flakepass.FromContext(c.Request.Context()); who.Act != 0 {
+		s.fail(c, s.forbidden(c, audit.ErrImpersonated))
 	}
-	c.Abort()
-	s.forbidden(c, who)
-	s.fail(c, audit.ErrImpersonated)
 }
 
 // requestID is what the client calls its request, if that is harmless, or a

@@ -17,21 +17,19 @@ import (
 
 // nameRoutes are for back ends with a service key that keep the names of users.
 func (s *server) nameRoutes(v1 gin.IRouter) {
-	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.byKey, s.do(s.quotaOfOne))
+	read := v1.Group("/users", s.admitService(servicekey.ReadUsers), s.do(s.byKey), s.do(s.quotaOfOne))
 	read.GET("", s.do(s.findUser))
 	read.GET("/:id", s.do(ofID(s.oneUser)))
-	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.byKey, s.do(s.quotaOfOne), s.do(ofID(s.changeNames)))
+	v1.PATCH("/users/:id", s.admitService(servicekey.WriteUsers), s.do(s.byKey), s.do(s.quotaOfOne), s.do(ofID(s.changeNames)))
 }
 
 // byKey lets those through who have shown a service key. A token has no scope: the login of
 // a service may do less than its keys, and admins have routes of their own.
-func (s *server) byKey(c *gin.Context) {
+func (s *server) byKey(c *gin.Context) error {
 	if keyID(c) == 0 {
-		who, _ := flakepass.FromContext(c.Request.Context())
-		c.Abort()
-		s.forbidden(c, who)
-		s.fail(c, errForbidden)
+		return s.forbidden(c, flakepass.ErrForbidden)
 	}
+	return nil
 }
 
 // errApart means that one request asks for two changes that are made apart.

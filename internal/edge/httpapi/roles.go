@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/gin-gonic/gin"
@@ -16,31 +15,29 @@ import (
 	"github.com/flakepass/flakepass/internal/edge/clientaddr"
 )
 
-// errForbidden means that the caller is known, and has none of the roles that
-// the route is for.
-var errForbidden = errors.New("role not allowed here")
-
 // only lets those through who have one of the roles. It stands behind admit.
 func (s *server) only(roles ...account.Role) gin.HandlerFunc {
 	return s.do(func(c *gin.Context) error {
 		who, _ := flakepass.FromContext(c.Request.Context())
 		if !slices.Contains(roles, account.Role(who.Role)) {
-			c.Abort()
-			s.forbidden(c, who)
-			return errForbidden
+			return s.forbidden(c, flakepass.ErrForbidden)
 		}
-		if err := s.needsFactor(c, who); err != nil {
+		err := s.needsFactor(c, who)
+		if err != nil {
 			c.Abort()
-			return err
 		}
-		return nil
+		return err
 	})
 }
 
-// forbidden records and logs a caller without the role (OWASP ASVS 5.0, 16.3.2).
-func (s *server) forbidden(c *gin.Context, who flakepass.Identity) {
+// forbidden ends the request of a caller who is known and may not do this. It records and
+// logs that (OWASP ASVS 5.0, 16.3.2), and returns why.
+func (s *server) forbidden(c *gin.Context, why error) error {
+	who, _ := flakepass.FromContext(c.Request.Context())
 	n, args := operator.Forbidden(actor(c, who), who, c.Request.Method+" "+c.FullPath())
 	s.logIncident(c, "forbidden", n, args...)
+	c.Abort()
+	return why
 }
 
 // actor is the caller, for the record. The addresses of people who act on their own

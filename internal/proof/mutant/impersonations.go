@@ -18,7 +18,7 @@ func impersonations() []Mutant {
 		act("it invalidates a ticket", store+"/begin.go", "if rows[i].act() == 0 {", "if true {", store, "^TestAnImpersonationTakes.*/^SQLite$"),
 		act("it counts as used", store+"/impersonate.go", "const neverUsed = 0", "const neverUsed = 1 << 41", store, "^TestAnImpersonationIsNone.*/^SQLite$"),
 		act("it has the rights of its user", store+"/authorize.go", "case r.Row.act() != 0:", "case false:", store, "^TestAnImpersonationChanges.*/^SQLite$"),
-		act("routes of the account take it", api+"/middleware.go", "if who.Act == 0 {", "if who.Act != 0 {", api, "^TestImpersonationWrites"),
+		act("routes of the account take it", api+"/middleware.go", "; who.Act != 0 {", "; who.Act == 0 {", api, "^TestImpersonationWrites"),
 		act("it is for admins and services, too", store+"/begin.go", "if row.Role != string(account.RoleUser) {", "if row.Role == \"\" {", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("anybody acts", store+"/begin.go", "may, err = s.DB.authorize(tx, o.Record.By, o.Record.Need)", "may = permit{tx, o.Record.By, o.Record.Need}", store, "^TestWhoMayNotAct.*/^SQLite$"),
 		act("an admin acts for any number", store+"/impersonate.go", "n >= session.MostActs {", "n >= 99 {", store, "^TestAnAdminActsForEight.*/^SQLite$"),
