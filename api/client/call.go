@@ -212,7 +212,6 @@ type pending struct {
 	Within wire.Millis `json:"effective_within_ms"`
 }
 
-// Complete reports whether all is there.
 func (p pending) Complete() bool { return p.Within > 0 && p.Within.Sane() }
 
 // open is for a call that needs no token, and repeatable for one that may be sent twice.

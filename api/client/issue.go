@@ -106,7 +106,6 @@ type wireIssued struct {
 	AuthTime   wire.Time    `json:"auth_time"`
 }
 
-// Complete reports whether all is there.
 func (i wireIssued) Complete() bool {
 	return i.wireLogin.Complete() && i.UserID != 0 && i.Username != "" && i.AuthMethod != "" && !i.AuthTime.IsZero()
 }

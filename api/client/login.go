@@ -29,7 +29,6 @@ type named struct {
 	Username string `json:"username"`
 }
 
-// Complete reports whether all is there.
 func (n named) Complete() bool { return n.Username != "" }
 
 // Credentials are what a login takes.
@@ -125,7 +124,6 @@ func (l *wireLogin) login() Login {
 	}
 }
 
-// Complete reports whether all is there.
 func (l wireLogin) Complete() bool {
 	return !l.Token.IsZero() && l.Token.ID() == l.SessionID && !l.ExpiresAt.IsZero() && !l.IdleExpiresAt.IsZero()
 }
@@ -182,7 +180,6 @@ type ready struct {
 	Status string `json:"status"`
 }
 
-// Complete reports whether all is there.
 func (r ready) Complete() bool { return r.Status == "ready" }
 
 // token reads the text of one, for the one answer that has it.

@@ -64,7 +64,6 @@ type wireToken struct {
 	AuthTime int64        `json:"auth_time"`
 }
 
-// Complete reports whether all is there.
 func (t wireToken) Complete() bool {
 	return t.Active != nil && (!*t.Active || t.Sub != 0 && t.Username != "" && t.Role != "" && t.JTI != 0 && t.IAT > 0 && t.Exp > 0 &&
 		(t.Act == nil || t.Act.Sub != 0))

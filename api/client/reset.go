@@ -35,7 +35,6 @@ type wireReset struct {
 	ExpiresAt wire.Time `json:"expires_at"`
 }
 
-// Complete reports whether all is there.
 func (r wireReset) Complete() bool {
 	return strings.HasPrefix(r.Token, "fpr_") && !r.ExpiresAt.IsZero() && (r.URL == "" || strings.HasSuffix(r.URL, "#"+r.Token))
 }
@@ -99,7 +98,6 @@ type wireWithdrawn struct {
 	Withdrawn *int `json:"withdrawn"`
 }
 
-// Complete reports whether all is there.
 func (w wireWithdrawn) Complete() bool { return w.Withdrawn != nil }
 
 // WithdrawIssuedPasswordResets ends all resets that issuer has started so far and
@@ -138,7 +136,6 @@ type wireInvited struct {
 	Reset *wireReset `json:"password_reset"`
 }
 
-// Complete reports whether all is there.
 func (i wireInvited) Complete() bool {
 	return i.User.Complete() && i.Reset != nil && i.Reset.Complete()
 }

@@ -34,7 +34,6 @@ type recoveryCodes struct {
 	Codes []Secret `json:"recovery_codes"`
 }
 
-// Complete reports whether all is there.
 func (r recoveryCodes) Complete() bool { return len(r.Codes) > 0 }
 
 // ConfirmSecondFactor makes the second factor count, by a code that the app shows,
@@ -60,7 +59,6 @@ type factorState struct {
 	Left     *int  `json:"recovery_codes_left"`
 }
 
-// Complete reports whether all is there.
 func (f factorState) Complete() bool { return f.Enrolled != nil && f.Left != nil }
 
 // SecondFactor returns whether a login of this client's account needs a code, and how

@@ -49,7 +49,6 @@ func (k *wireMadeKey) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Complete reports whether all is there.
 func (k wireMadeKey) Complete() bool {
 	return !k.key.IsZero() && k.key.ID() == k.ID && k.ServiceKey.Complete()
 }

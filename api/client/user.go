@@ -127,7 +127,6 @@ type wireImpersonation struct {
 	wire.Impersonation
 }
 
-// Complete reports whether all is there.
 func (i wireImpersonation) Complete() bool { return !i.Token.IsZero() && i.Impersonation.Complete() }
 
 // Impersonate opens a session in which this client's user, an admin, acts for a user, for an

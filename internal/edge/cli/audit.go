@@ -26,7 +26,6 @@ type auditCommand struct {
 	CSV    bool    `name:"csv" help:"Print CSV." xor:"form"`
 }
 
-// Validate is called by kong.
 func (c auditCommand) Validate() error {
 	if c.Limit < 0 {
 		return errors.New("--limit must not be below 0")

@@ -1,6 +1,9 @@
 // Package cli is the command line of flakepass: it reads what an operator types, calls
 // one verb of the domain, in this deployment's database or on a server over HTTP, and
 // prints what came of it.
+//
+// Each command is a struct whose fields are its arguments and flags. kong fills them in, calls
+// Validate, and then Run; Help is what it shows beside the flags.
 package cli
 
 import (

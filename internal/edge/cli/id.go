@@ -25,7 +25,6 @@ type idNext struct {
 	N int `short:"n" help:"How many, one on a line." default:"1"`
 }
 
-// Validate is called by kong.
 func (c idNext) Validate() error {
 	if c.N < 1 {
 		return errors.New("-n is at least 1")
@@ -80,7 +79,6 @@ type idDecode struct {
 	JSON   bool        `help:"Print JSON."`
 }
 
-// Validate is called by kong.
 func (c idDecode) Validate() error {
 	l := c.layout()
 	if err := l.Validate(); err != nil {

@@ -36,7 +36,6 @@ type keyLine struct {
 	wire.ServiceKey
 }
 
-// Validate is called by kong.
 func (c keyAdd) Validate() error {
 	if c.For != nil && *c.For == 0 {
 		return errors.New("--for must be longer than 0s; without it, the key is good until it is revoked")

@@ -16,20 +16,17 @@ import (
 // localPolicies are the verbs about the policy in this database.
 type localPolicies struct{ verbs *operator.Policies }
 
-// Policy is the policy in force.
 func (p *localPolicies) Policy(ctx context.Context) (wire.Policy, error) {
 	now, err := p.verbs.Current(ctx)
 	return render.Policy(&now), err
 }
 
-// PolicyHistory has all versions, the newest first.
 func (p *localPolicies) PolicyHistory(ctx context.Context) iter.Seq2[wire.Policy, error] {
 	return paged(func(before int64, limit int) ([]policy.Policy, error) {
 		return p.verbs.History(ctx, before, limit)
 	}, func(v *policy.Policy) int64 { return v.Version }, render.Policy)
 }
 
-// SetPolicy replaces it.
 func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (wire.PolicyChanged, error) {
 	now, err := p.verbs.Current(ctx)
 	if err != nil {
@@ -61,7 +58,6 @@ func (p *localPolicies) SetPolicy(ctx context.Context, to client.PolicyChange) (
 	return changed(p.verbs.Set(ctx, commandActor(), c))
 }
 
-// RevertPolicy sets an earlier version once more.
 func (p *localPolicies) RevertPolicy(ctx context.Context, to int64, how client.PolicyHow) (wire.PolicyChanged, error) {
 	return changed(p.verbs.Revert(ctx, commandActor(), to, changeOf(how)))
 }

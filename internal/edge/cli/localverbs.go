@@ -73,7 +73,6 @@ func (l *local) find(ctx context.Context, name string) (wire.Person, error) {
 	return render.Person(&p), err
 }
 
-// Users are all users, the newest first.
 func (l *local) Users(ctx context.Context, prefix string) iter.Seq2[wire.User, error] {
 	return paged(func(after string, limit int) ([]account.User, error) {
 		return l.operators.Users.List(ctx, prefix, after, limit)
@@ -107,7 +106,6 @@ func (l *local) add(ctx context.Context, u client.NewUser, password string) (wir
 	return render.User(&made), err
 }
 
-// InviteUser adds a user without a password.
 func (l *local) InviteUser(ctx context.Context, u client.NewUser, life time.Duration) (client.Invited, error) {
 	made, r, err := l.operators.Users.Invite(ctx, commandActor(), u.Username, account.Role(u.Role), life, u.Reason)
 	return client.Invited{User: render.User(&made), Reset: l.reset(r)}, err
@@ -122,30 +120,25 @@ func (l *local) reset(r operator.StartedReset) client.PasswordReset {
 	return out
 }
 
-// StartPasswordReset gives out a link.
 func (l *local) StartPasswordReset(ctx context.Context, id wire.ID, how client.ResetHow) (client.PasswordReset, error) {
 	r, err := l.operators.Users.StartReset(ctx, commandActor(), idworker.ID(id), how.Life, how.Reason)
 	return l.reset(r), err
 }
 
-// WithdrawPasswordReset takes it back.
 func (l *local) WithdrawPasswordReset(ctx context.Context, id wire.ID, reason string) error {
 	return l.operators.Users.WithdrawReset(ctx, commandActor(), idworker.ID(id), reason)
 }
 
-// PasswordResets are the links that work now.
 func (l *local) PasswordResets(ctx context.Context, issuer wire.ID) iter.Seq2[wire.OpenReset, error] {
 	return paged(func(before idworker.ID, limit int) ([]account.OpenReset, error) {
 		return l.operators.Users.ListResets(ctx, idworker.ID(issuer), before, limit)
 	}, func(r *account.OpenReset) idworker.ID { return r.ID }, render.Reset)
 }
 
-// WithdrawIssuedPasswordResets takes back all that one user gave out.
 func (l *local) WithdrawIssuedPasswordResets(ctx context.Context, issuer wire.ID, reason string) (int, error) {
 	return l.operators.Users.WithdrawIssued(ctx, commandActor(), idworker.ID(issuer), reason)
 }
 
-// Audit is the record, the newest first.
 func (l *local) Audit(ctx context.Context, f client.AuditFilter) iter.Seq2[wire.Event, error] {
 	filter := audit.Filter{Action: audit.Action(f.Action), Since: f.Since, Until: f.Until}
 	filter.Actor, filter.ActorName, _ = operator.Party(f.Actor)
@@ -159,7 +152,6 @@ func (l *local) Audit(ctx context.Context, f client.AuditFilter) iter.Seq2[wire.
 	}, func(e *audit.Event) idworker.ID { return e.ID }, render.Event)
 }
 
-// Sessions are the logins that live, the newest first; with a class, those on devices of it.
 func (l *local) Sessions(ctx context.Context, deviceClass string) iter.Seq2[wire.UserSession, error] {
 	return func(yield func(wire.UserSession, error) bool) {
 		for before := idworker.ID(0); ; {
@@ -218,20 +210,17 @@ func (l *local) over(ended []session.Session, err error) (string, error) {
 	return fmt.Sprintf("%d logins were over before: %s", len(before), listed(before)), nil
 }
 
-// CreateServiceKey makes a key.
 func (l *local) CreateServiceKey(ctx context.Context, user wire.ID, k client.NewServiceKey) (client.MadeServiceKey, error) {
 	made, err := l.operators.Users.CreateKey(ctx, commandActor(), idworker.ID(user), operator.NewKey(k))
 	return client.MadeServiceKey{Key: made.Secret, ServiceKey: render.ServiceKey(&made.Key)}, err
 }
 
-// ServiceKeys are the keys of an account, the newest first.
 func (l *local) ServiceKeys(ctx context.Context, user wire.ID) iter.Seq2[wire.ServiceKey, error] {
 	return paged(func(before idworker.ID, limit int) ([]servicekey.Key, error) {
 		return l.operators.Users.ListKeys(ctx, idworker.ID(user), before, limit)
 	}, func(k *servicekey.Key) idworker.ID { return k.ID }, render.ServiceKey)
 }
 
-// RevokeServiceKey ends a key.
 func (l *local) RevokeServiceKey(ctx context.Context, id wire.ID, reason string) (time.Duration, error) {
 	_, err := l.operators.Users.RevokeKey(ctx, commandActor(), idworker.ID(id), reason)
 	return l.cfg.RevocationBound, err

@@ -35,7 +35,6 @@ type (
 	}
 )
 
-// Validate is called by kong.
 func (c migrateDown) Validate() error {
 	if c.Steps < 1 {
 		return errors.New("--steps is at least 1")

@@ -13,7 +13,6 @@ import (
 // An overrideText is an override as a person writes it.
 type overrideText struct{ of policy.Override }
 
-// UnmarshalText reads it.
 func (o *overrideText) UnmarshalText(text []byte) (err error) {
 	o.of, err = policy.ParseOverride(string(text))
 	return err

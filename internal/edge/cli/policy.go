@@ -44,7 +44,6 @@ type policySet struct {
 	policyHow
 }
 
-// Validate is called by kong.
 func (c policySet) Validate() error {
 	if c.Idle == nil && c.Absolute == nil && c.Touch == nil && c.Schedule == nil && c.Sessions == nil && c.OverLimit == "" &&
 		len(c.Classes) == 0 && len(c.Override) == 0 && len(c.Limit) == 0 {

@@ -20,7 +20,6 @@ type userSecondFactorRekey struct {
 	JSON   bool `help:"Print JSON."`
 }
 
-// Help is shown by kong.
 func (userSecondFactorRekey) Help() string {
 	return "Encrypts every stored secret under the first key of FLAKEPASS_SECOND_FACTOR_KEY, which every running instance must have by then. " +
 		"It may be stopped at any time and said again. Once it says that nothing is left under an old key, that can be taken out of the setting."

@@ -34,7 +34,6 @@ type remoteCommand struct {
 	Stats          remoteStats          `cmd:"" help:"Count users and living logins."`
 }
 
-// AfterApply is called by kong.
 func (c *remoteCommand) AfterApply(a *app) error {
 	a.remote, a.insecure = true, c.Insecure
 	return nil

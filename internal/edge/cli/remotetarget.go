@@ -25,7 +25,6 @@ type target struct {
 // misuse is a command line or an environment that cannot be used: exit code 2.
 type misuse string
 
-// Error is the sentence.
 func (m misuse) Error() string { return string(m) }
 
 // Variables that go before the file.

@@ -26,7 +26,6 @@ type sessionList struct {
 	JSON  bool `help:"Print JSON."`
 }
 
-// Validate is called by kong.
 func (c sessionList) Validate() error {
 	if c.Limit < 1 {
 		return errors.New("--limit is at least 1")

@@ -11,7 +11,6 @@ import (
 // A span is a duration as a person writes it, for kong.
 type span time.Duration
 
-// UnmarshalText is called by kong.
 func (s *span) UnmarshalText(text []byte) error {
 	d, err := duration.Parse(string(text))
 	if err != nil {
@@ -31,7 +30,6 @@ type instant struct {
 	given  bool
 }
 
-// UnmarshalText is called by kong.
 func (i *instant) UnmarshalText(text []byte) error {
 	if i.before.UnmarshalText(text) == nil {
 		i.given = true

@@ -51,7 +51,6 @@ type userAdd struct {
 	For           *span  `help:"How long the link of --invite works: 10m to 24h; 1h without it." placeholder:"DURATION"`
 }
 
-// Validate is called by kong.
 func (c userAdd) Validate() error {
 	if c.For != nil && !c.Invite {
 		return errors.New("--for is for the link of --invite")
@@ -159,7 +158,6 @@ type userLogout struct {
 	Yes       bool   `help:"Do not ask, with --everybody."`
 }
 
-// Validate is called by kong.
 func (c userLogout) Validate() error {
 	if c.Everybody == (c.Name != "") {
 		return errors.New("say whose login to end: a username, or --everybody")

@@ -16,7 +16,6 @@ type userExport struct {
 	Yes        bool `help:"Do not ask, with --with-hashes."`
 }
 
-// Run prints all users, the oldest first.
 func (c userExport) Run(a *app) error {
 	with := a.toLook
 	if c.WithHashes {

@@ -26,7 +26,6 @@ type userImport struct {
 	JSON     bool   `help:"Print JSON."`
 }
 
-// Help is shown by kong.
 func (userImport) Help() string {
 	return "The fields of a line are username, external_id, aliases, password_hash (or hash), role, disabled and created. " +
 		"A user who is here already is not changed, so it may be stopped at any time and said again. docs/moving.md has the formats."
@@ -51,7 +50,6 @@ func (c userImport) Validate() error {
 	return nil
 }
 
-// Run adds the users of a file.
 func (c userImport) Run(a *app) error {
 	in, total, err := c.open(a)
 	if err != nil {

@@ -18,7 +18,6 @@ type userLinks struct {
 	JSON     bool   `help:"Print JSON."`
 }
 
-// Validate is called by kong.
 func (c userLinks) Validate() error {
 	switch {
 	case c.Withdraw && c.IssuedBy == "":

@@ -20,7 +20,6 @@ type nameVerbs interface {
 	ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error)
 }
 
-// ChangeNames changes the names of a user.
 func (l *local) ChangeNames(ctx context.Context, id wire.ID, to client.NameChange) (wire.User, error) {
 	u, err := l.operators.Users.ChangeNames(ctx, commandActor(), idworker.ID(id), operator.NameChange(to))
 	return render.User(&u), err

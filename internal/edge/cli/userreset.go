@@ -18,7 +18,6 @@ type userReset struct {
 	Withdraw bool  `help:"Take back what was given out, and give out nothing." xor:"what"`
 }
 
-// Validate is called by kong.
 func (c userReset) Validate() error { return checkLife(c.For) }
 
 func (c userReset) Run(a *app) error {

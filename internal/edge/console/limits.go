@@ -164,7 +164,6 @@ func (q *request) limitsUnset(in limitsInput, inForce policy.Policy, change oper
 	q.showLimits(status, view)
 }
 
-// InForceIs says which version is in force.
 func (v limitsView) InForceIs() string {
 	return v.T.Text("limits.in_force", v.InForce.Version)
 }

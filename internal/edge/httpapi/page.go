@@ -92,7 +92,6 @@ type list struct {
 	next    string
 }
 
-// MarshalJSON writes the entries under the name of the list.
 func (l list) MarshalJSON() ([]byte, error) {
 	entries, err := json.Marshal(l.entries)
 	if err != nil {

@@ -186,7 +186,6 @@ var parsers = map[string]string{
 	"internal/edge/httpapi.described.UnmarshalJSON": "internal/edge/httpapi.FuzzBody",
 	"internal/edge/httpapi.text.UnmarshalJSON":      "internal/edge/httpapi.FuzzBody",
 
-
 	"internal/edge/httpapi.tokenOf":           "internal/edge/httpapi.FuzzForm",
 	"internal/edge/httpapi.conditionOf":       "internal/edge/httpapi.FuzzCondition",
 	"internal/edge/httpapi.requestID":         "internal/edge/httpapi.FuzzRequestID",

@@ -151,7 +151,6 @@ type conn struct {
 	readAt atomic.Int64 // when something came in
 }
 
-// Read is that of the connection.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {

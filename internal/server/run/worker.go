@@ -39,12 +39,10 @@ var _ idworker.Recorder = (*workerLog)(nil)
 // Waited implements [idworker.Recorder]. The metrics count it.
 func (*workerLog) Waited(time.Duration) {}
 
-// SteppedBack implements [idworker.Recorder].
 func (l *workerLog) SteppedBack(d time.Duration) {
 	l.log.WarnContext(context.Background(), "the wall clock went back; IDs go on without it", "by", d)
 }
 
-// Renewed implements [idworker.Recorder].
 func (l *workerLog) Renewed(s idworker.Stats, err error) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, idworker.ErrClosed): // stopped

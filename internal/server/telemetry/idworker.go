@@ -61,7 +61,6 @@ type workerCollector struct {
 	last []float64 // what each counter has shown
 }
 
-// Describe implements [prometheus.Collector].
 func (c *workerCollector) Describe(to chan<- *prometheus.Desc) {
 	for _, m := range workerMetrics {
 		to <- m.desc
@@ -69,7 +68,6 @@ func (c *workerCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- workerHealthy
 }
 
-// Collect implements [prometheus.Collector].
 func (c *workerCollector) Collect(to chan<- prometheus.Metric) {
 	s := c.worker.Stats()
 	c.mu.Lock()

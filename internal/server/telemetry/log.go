@@ -42,7 +42,6 @@ type named struct {
 	requestID func(context.Context) string
 }
 
-// Handle adds the names.
 func (h named) Handle(ctx context.Context, r slog.Record) error {
 	r = r.Clone() // what it has is its caller's
 	id := h.requestID(ctx)
@@ -61,13 +60,11 @@ func (h named) Handle(ctx context.Context, r slog.Record) error {
 	return h.Handler.Handle(ctx, r)
 }
 
-// WithAttrs keeps the names.
 func (h named) WithAttrs(attrs []slog.Attr) slog.Handler {
 	h.Handler = h.Handler.WithAttrs(attrs)
 	return h
 }
 
-// WithGroup keeps the names, in the group.
 func (h named) WithGroup(name string) slog.Handler {
 	h.Handler = h.Handler.WithGroup(name)
 	return h
